@@ -1,0 +1,46 @@
+/** Errors are data: a stable code, a status, a sentence that says what to do, and details that are strings only. */
+export type ErrorCode = `ERR_POSTERN_${string}`;
+
+export interface ErrorRow {
+  readonly status: number;
+  /** For the generated page: when it happens and what the reader can do about it. */
+  readonly explanation: string;
+}
+
+export type ErrorRows = Readonly<Record<ErrorCode, ErrorRow>>;
+
+export interface ErrorOptions {
+  readonly details?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly cause?: unknown;
+}
+
+export class PosternError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly details: Readonly<Record<string, string>>;
+  /** Response headers that belong to the error, such as Retry-After or Allow. */
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: ErrorCode, status: number, message: string, options: ErrorOptions = {}) {
+    super(message, { cause: options.cause });
+    this.name = 'PosternError';
+    this.code = code;
+    this.status = status;
+    this.details = options.details ?? {};
+    this.headers = options.headers ?? {};
+  }
+}
+
+export interface ErrorTable<Code extends ErrorCode> {
+  readonly rows: Readonly<Record<Code, ErrorRow>>;
+  create(code: Code, message: string, options?: ErrorOptions): PosternError;
+}
+
+/** One table per owner. The generated page of error codes and the OpenAPI document are made from these rows. */
+export function errorTable<const Rows extends ErrorRows>(rows: Rows): ErrorTable<Extract<keyof Rows, ErrorCode>> {
+  return {
+    rows,
+    create: (code, message, options) => new PosternError(code, rows[code as ErrorCode]?.status ?? 500, message, options),
+  };
+}

@@ -1,0 +1,272 @@
+import type { JsonObject } from '../lib/json.ts';
+
+/**
+ * The store's interface. Two engines implement it (`sqlite/`, `postgres/`); `conformance/` holds both to it.
+ *
+ * Configuration is records: `(kind, id) → document, revision`. Every write is one declarative `WriteSet`, judged and
+ * applied inside one transaction under the lock of the revision counter: expectations, unique keys, references, parents,
+ * cycles and the outbox all hold or nothing happens. A write-set that changes something takes the next revision, so
+ * revisions are gapless and totally ordered. Declarative, because an interactive transaction would hold the writers'
+ * lock across message round trips, and could not be grouped with the writers that wait beside it.
+ *
+ * Live state (leases, logins, deliveries) has tables of its own and no revision: the change feed is no heartbeat monitor.
+ */
+export interface Store {
+  readonly engine: 'sqlite' | 'postgres';
+
+  /** Applies the write-set durably: once this resolves with `ok`, the change survives `kill -9` and power loss. */
+  commit(writeSet: WriteSet): Promise<CommitResult>;
+  /** The newest revision that is committed, by whichever process. */
+  currentRevision(): Promise<number>;
+  /** All records in batches, in one consistent view; `revision` is the one that the view stands at. */
+  readAll(onBatch: (records: readonly StoredRecord[]) => void): Promise<{ readonly revision: number }>;
+  /** What changed after `revision`. `isComplete: false` when the feed no longer reaches back so far: read all again. */
+  changesSince(revision: number): Promise<ChangesSince>;
+  /**
+   * Called when there may be something new: with the changes themselves when this process committed them (ascending, gapless
+   * among themselves), with none when another process did. A lost call costs latency, never truth: followers also poll.
+   * Listeners run before the promise of the commit that caused them resolves.
+   */
+  onCommitted(listener: CommitListener): () => void;
+
+  findIdempotency(scope: string): Promise<IdempotencyRecord | null>;
+  /** Account id, made with the store. */
+  readonly accountId: string;
+
+  readonly events: EventStore;
+  readonly presence: PresenceStore;
+  readonly logins: LoginStore;
+  readonly deliveries: DeliveryStore;
+
+  /** Prunes what has aged out: change rows behind the horizon, idempotency records, expired leases. */
+  prune(nowMs: number): Promise<void>;
+  /** Counters for metrics and for the benchmark. */
+  stats(): StoreStats;
+  close(): Promise<void>;
+}
+
+export interface RecordKey {
+  readonly kind: string;
+  readonly id: string;
+}
+
+export interface StoredRecord extends RecordKey {
+  /** Id of the record that this one goes with: deleted together with it. */
+  readonly parent: string | null;
+  readonly revision: number;
+  readonly doc: JsonObject;
+  /** Secret fields by name. Plain in memory, sealed at rest with the secret key. */
+  readonly secrets: Secrets | null;
+}
+
+export type Secrets = Readonly<Record<string, string>>;
+
+export interface WriteSet {
+  /** Checked first. A write-set with expectations alone takes no revision: it only asks whether they hold. */
+  readonly expect?: readonly Expectation[];
+  readonly puts?: readonly RecordPut[];
+  /** Takes the records and, by `parent`, everything below them. */
+  readonly deletes?: readonly RecordKey[];
+  /** Moves the records to this write's revision and leaves them otherwise as they are (a child of theirs went away). */
+  readonly touches?: readonly RecordKey[];
+  /** Unique-key scopes that this write must not leave empty, such as the API keys with all scopes. */
+  readonly keepAtLeastOne?: readonly string[];
+  /** Outbox rows, written with the change that they report. */
+  readonly events?: readonly OutboxEvent[];
+  readonly idempotency?: IdempotencyRecord;
+}
+
+export interface Expectation extends RecordKey {
+  /** A revision, or `'absent'`. */
+  readonly revision: number | 'absent';
+}
+
+export interface RecordPut extends RecordKey {
+  readonly parent: string | null;
+  readonly doc: JsonObject;
+  readonly secrets: Secrets | null;
+  /** All unique keys of the record; those that it no longer lists are released. */
+  readonly uniqueKeys: readonly UniqueKey[];
+  /** All references of the record; every target must exist when the write is applied. */
+  readonly references: readonly Reference[];
+  /** The record must not reach itself by following references. */
+  readonly isAcyclic?: boolean;
+}
+
+export interface UniqueKey {
+  readonly scope: string;
+  readonly key: string;
+}
+
+export interface Reference {
+  /** The wire field that names the target, for messages. */
+  readonly field: string;
+  readonly to: RecordKey;
+}
+
+export interface OutboxEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly createdAtMs: number;
+  /** The envelope as it will be delivered, secrets masked. */
+  readonly payload: JsonObject;
+}
+
+export interface IdempotencyRecord {
+  /** Hash of (API key, method, path, idempotency key). */
+  readonly scope: string;
+  /** Keyed hash of the body: a plain one could be searched for a weak secret. */
+  readonly bodyHash: string;
+  /** What the first request made. */
+  readonly kind: string;
+  readonly id: string;
+  readonly createdAtMs: number;
+}
+
+export type CommitResult =
+  | { readonly ok: true; readonly revision: number; readonly changes: readonly Change[] }
+  | ({ readonly ok: false } & CommitRefusal);
+
+export type CommitRefusal =
+  /** An expectation did not hold, or a record to delete or touch is absent (`actual: null`). */
+  | { readonly reason: 'conflict'; readonly key: RecordKey; readonly actual: number | null }
+  | { readonly reason: 'parent_missing'; readonly parent: string }
+  | { readonly reason: 'unique_key_taken'; readonly uniqueKey: UniqueKey; readonly by: RecordKey }
+  | { readonly reason: 'reference_missing'; readonly reference: Reference }
+  /** `by` holds at most ten of the referring records. */
+  | { readonly reason: 'still_referenced'; readonly key: RecordKey; readonly by: readonly Referrer[] }
+  | { readonly reason: 'cycle'; readonly key: RecordKey }
+  | { readonly reason: 'last_one'; readonly scope: string }
+  | { readonly reason: 'idempotency_used'; readonly existing: IdempotencyRecord };
+
+export interface Referrer extends RecordKey {
+  readonly field: string;
+}
+
+export type Change =
+  | { readonly op: 'put'; readonly record: StoredRecord }
+  | { readonly op: 'delete'; readonly key: RecordKey; readonly revision: number };
+
+export type ChangesSince =
+  | { readonly isComplete: true; readonly revision: number; readonly changes: readonly Change[] }
+  | { readonly isComplete: false };
+
+export type CommitListener = (changes: readonly Change[]) => void;
+
+/** A page of something listed newest first, by id in byte order. */
+export interface PageQuery {
+  /** Only ids below this one; the record itself may be gone. */
+  readonly beforeId: string | null;
+  readonly limit: number;
+}
+
+export interface EventStore {
+  list(query: PageQuery): Promise<readonly OutboxEvent[]>;
+  get(id: string): Promise<OutboxEvent | null>;
+  count(): Promise<number>;
+}
+
+export type LeaseKind = 'tunnel_session' | 'tunnel' | 'endpoint' | 'node';
+
+/** Something that is online for as long as its process says so. */
+export interface Lease {
+  readonly kind: LeaseKind;
+  readonly id: string;
+  /** What it goes with: a tunnel with its session, an endpoint with its tunnel. */
+  readonly parent: string | null;
+  /** The credential that it was opened with. */
+  readonly credentialId: string | null;
+  /** Boot id of the process that holds it; those of an earlier boot are void. */
+  readonly bootId: string;
+  readonly expiresAtMs: number;
+  readonly doc: JsonObject;
+}
+
+export interface PresenceStore {
+  put(leases: readonly Lease[]): Promise<void>;
+  /** Moves the expiry of everything that this boot holds. */
+  renew(bootId: string, expiresAtMs: number): Promise<void>;
+  remove(keys: readonly { readonly kind: LeaseKind; readonly id: string }[]): Promise<void>;
+  /** A session with its tunnels and their endpoints, for every session of the credential. Answers the sessions' ids. */
+  removeByCredential(credentialId: string): Promise<readonly string[]>;
+  /** Voids what other boots of the same process left behind. */
+  removeOtherBoots(bootId: string): Promise<void>;
+  /** Online ones only: the lease has not run out at `nowMs`. */
+  get(kind: LeaseKind, id: string, nowMs: number): Promise<Lease | null>;
+  list(kind: LeaseKind, query: PageQuery & { readonly nowMs: number }): Promise<readonly Lease[]>;
+}
+
+export interface LoginUser {
+  readonly id: string;
+  readonly doc: JsonObject;
+}
+
+export interface LoginSession {
+  readonly id: string;
+  readonly userId: string;
+  /** SHA-256 of the browser's key, hex. The key itself is never stored. */
+  readonly keyHash: string;
+  readonly lastActiveMs: number;
+  /** 0 = not limited. */
+  readonly expiresAtMs: number;
+  readonly doc: JsonObject;
+  readonly secrets: Secrets | null;
+}
+
+export interface LoginStore {
+  putUser(user: LoginUser): Promise<void>;
+  putSession(session: LoginSession): Promise<void>;
+  getUser(id: string): Promise<LoginUser | null>;
+  getSession(id: string): Promise<LoginSession | null>;
+  listUsers(query: PageQuery): Promise<readonly LoginUser[]>;
+  /** Sessions that have not expired at `nowMs`. */
+  listSessions(query: PageQuery & { readonly nowMs: number }): Promise<readonly LoginSession[]>;
+  /** False when there was none. */
+  deleteSession(id: string): Promise<boolean>;
+  /** The user and every session of theirs. False when there was none. */
+  deleteUser(id: string): Promise<boolean>;
+}
+
+export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'cancelled';
+
+export interface DeliveryAttempt {
+  readonly at: string;
+  readonly status: number | null;
+  readonly error: string | null;
+  readonly duration_ms: number;
+}
+
+export interface Delivery {
+  readonly id: string;
+  readonly subscriptionId: string;
+  readonly destinationId: string;
+  readonly event: OutboxEvent;
+  readonly state: DeliveryState;
+  readonly attempts: readonly DeliveryAttempt[];
+  readonly createdAtMs: number;
+  readonly nextAttemptAtMs: number | null;
+}
+
+export interface DeliveryFilter {
+  readonly subscriptionId?: string;
+  readonly destinationId?: string;
+  readonly state?: DeliveryState;
+  readonly sinceMs?: number;
+  readonly untilMs?: number;
+}
+
+export interface DeliveryStore {
+  put(deliveries: readonly Delivery[]): Promise<void>;
+  get(id: string): Promise<Delivery | null>;
+  list(filter: DeliveryFilter, query: PageQuery): Promise<readonly Delivery[]>;
+  /** Enqueues the delivery anew under `newId`, pending and due at once. Null when there is no such delivery. */
+  replay(id: string, newId: string, nowMs: number): Promise<Delivery | null>;
+  /** The same for all that match; answers how many. `newId` is called once for each. */
+  replayMatching(filter: DeliveryFilter, newId: () => string, nowMs: number): Promise<number>;
+}
+
+export interface StoreStats {
+  /** Write-sets applied, and the transactions (each with one fsync) that carried them. */
+  readonly writeSets: number;
+  readonly commits: number;
+}
