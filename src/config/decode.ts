@@ -1,0 +1,42 @@
+import { Check } from 'typebox/value';
+import { isJsonObject } from '../lib/json.ts';
+import { configErrors } from './errors.ts';
+import { type SettingName, settings } from './schema.ts';
+import type { Setting, WireValue } from './setting.ts';
+
+/** An empty value is the same as unset, wherever it stands. */
+export function isUnset(raw: unknown): boolean {
+  return raw === undefined || raw === null || raw === '';
+}
+
+/** What `raw` means for the setting. `source` says where it came from, for the message. */
+export function decodeSetting(name: SettingName, raw: unknown, source: string): unknown {
+  const setting: Setting<unknown> = settings[name] as Setting<unknown>;
+  const wire = typeof raw === 'string' ? fromText(setting, raw) : raw;
+  const value = Check(setting.kind.schema, wire) ? setting.kind.decode(wire as WireValue) : undefined;
+  if (value !== undefined) return value;
+  const shown = setting.secrecy === 'public' ? ` is ${describe(raw)}` : ' has a bad value';
+  const message = `${name} (${source})${shown}; allowed: ${setting.kind.allowed}`;
+  throw configErrors.create('ERR_POSTERN_CONFIG_VALUE', message, { details: { setting: name } });
+}
+
+/** Flags and variables are text; the schema says what the text stands for. */
+function fromText(setting: Setting<unknown>, text: string): unknown {
+  const { type } = setting.kind.schema as { type?: string };
+  if (type === 'integer' && /^\d{1,15}$/.test(text)) return Number(text);
+  if (type === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
+  if (type === 'array') {
+    return text
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== '');
+  }
+  return text;
+}
+
+function describe(raw: unknown): string {
+  if (Array.isArray(raw)) return `a list (${JSON.stringify(raw).slice(0, 80)})`;
+  if (isJsonObject(raw)) return 'a map';
+  const text = JSON.stringify(raw) ?? String(raw);
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}

@@ -1,0 +1,47 @@
+import { stringify } from 'yaml';
+import type { LoadedConfig } from './load.ts';
+import { type Config, type SettingName, settingNames, settings } from './schema.ts';
+import type { Setting, WireValue } from './setting.ts';
+
+const MASK = '********';
+const SECRET_PARAMETERS = /password|secret|token|key/i;
+
+/** The effective configuration as YAML: where each value came from as a comment, and no secret or part of one. */
+export function printConfig({ config, sources }: LoadedConfig): string {
+  const lines = settingNames.map((name) => {
+    const value = shownValue(name, config[name]);
+    // One line each: a source is a comment behind the value.
+    const text =
+      value === null
+        ? ''
+        : ` ${stringify(value, { collectionStyle: 'flow', lineWidth: 0, blockQuote: false }).trimEnd()}`;
+    return `${name}:${text} # ${oneLine(sources[name])}\n`;
+  });
+  return lines.join('');
+}
+
+function shownValue<Name extends SettingName>(name: Name, value: Config[Name]): WireValue | null {
+  const setting = settings[name] as Setting<Config[Name]>;
+  if (value === null) return null;
+  if (setting.secrecy === 'secret') return MASK;
+  const wire = setting.kind.encode(value);
+  return setting.secrecy === 'password' ? maskedUrl(String(wire)) : wire;
+}
+
+/** The URL without its password, whether that stands before the host or among the parameters. */
+export function maskedUrl(text: string): string {
+  if (!URL.canParse(text)) return MASK;
+  const url = new URL(text);
+  // A password with a bare / ? or # parses as host and path: what is left of it must not be shown either.
+  if (url.hash !== '' || `${url.pathname}${url.search}`.includes('@')) return MASK;
+  if (url.password !== '') url.password = MASK;
+  for (const name of new Set(url.searchParams.keys())) {
+    if (SECRET_PARAMETERS.test(name)) url.searchParams.set(name, MASK);
+  }
+  return url.href;
+}
+
+/** A file name may hold a line break, which would end the comment. */
+function oneLine(text: string): string {
+  return text.replace(/\p{Cc}/gu, '?');
+}

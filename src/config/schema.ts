@@ -1,0 +1,125 @@
+import type { Setting } from './setting.ts';
+import { optional, required } from './setting.ts';
+import {
+  boolean,
+  choice,
+  choiceList,
+  cidrList,
+  domainName,
+  hostList,
+  httpUrl,
+  integer,
+  listenAddress,
+  portRange,
+  postgresUrl,
+  presetToken,
+  secretKey,
+  text,
+} from './setting-kinds.ts';
+
+/** The parts of the program that this version can start. */
+export const ROLES = ['api'] as const;
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
+
+/** `api_tls_cert` with this value asks for a certificate of the internal CA. */
+export const INTERNAL_CERTIFICATE = 'internal';
+
+const path = text('a path');
+
+/** Every setting, in the order in which the documentation shows them. The key is the name in the YAML file. */
+export const settings = {
+  data_dir: required(path, {
+    description:
+      'Directory of the SQLite file, the internal CA and the generated keys. Created with mode 0700. A relative path starts at the working directory.',
+  }),
+  database_url: optional(postgresUrl, {
+    description: 'PostgreSQL to keep the store in. Unset: SQLite in the data directory.',
+    secrecy: 'password',
+  }),
+  secret_key: optional(secretKey, {
+    description:
+      'Encrypts secrets at rest: 32 bytes in base64. Unset: made on the first start, in the data directory with mode 0600.',
+    secrecy: 'secret',
+  }),
+  roles: required(choiceList(ROLES), { description: 'The parts of the program that this process runs.' }),
+  api_listen: required(listenAddress, {
+    description:
+      'Address of the management API, with /healthz, /metrics, /openapi.json and /docs. An address that is not loopback needs api_tls_cert.',
+  }),
+  api_url: optional(httpUrl, {
+    description: 'URL under which clients reach the API: the prefix of every uri. Unset: derived from the listener.',
+  }),
+  api_tls_cert: optional(path, {
+    description:
+      'PEM file with the certificate chain of the API listener, or "internal" for a certificate of the internal CA. Unset: plain HTTP, on loopback only. The file is read again when it changes.',
+  }),
+  api_tls_key: optional(path, { description: 'PEM file with the private key that belongs to api_tls_cert.' }),
+  api_metrics_open: required(boolean, { description: 'Whether /metrics answers without an API key.' }),
+  api_rate_limit: required(integer(0, 1_000_000), {
+    description: 'Requests per second that one API key may send; above it the answer is 429. 0: no limit.',
+  }),
+  api_key: optional(presetToken, {
+    description:
+      'The first API key. Has an effect only while the store has none. Unset: generated, and printed once or written to a file in the data directory.',
+    secrecy: 'secret',
+  }),
+  authtoken: optional(presetToken, {
+    description:
+      'The first agent credential. Has an effect only while the store has none. Unset: generated, like the API key.',
+    secrecy: 'secret',
+  }),
+  domain: required(domainName, {
+    description:
+      'Base domain of ephemeral endpoints, and the only domain that the internal CA which users are asked to trust may vouch for.',
+  }),
+  edge_listen: required(listenAddress, { description: 'Address of the HTTPS edge.', usedFrom: 'the edge role on' }),
+  edge_http_listen: required(listenAddress, {
+    description: 'Address of the plain HTTP edge: redirects to HTTPS and serves http tunnels.',
+    usedFrom: 'the edge role on',
+  }),
+  tunnel_listen: required(listenAddress, {
+    description: 'Address that agents dial, over TLS.',
+    usedFrom: 'the gateway role on',
+  }),
+  tcp_ports: required(portRange, {
+    description: 'Address and ports from which tcp tunnels get theirs.',
+    usedFrom: 'the gateway role on',
+  }),
+  region: required(
+    text('1 to 32 lower-case letters, digits and dashes', (value) => /^[a-z0-9-]{1,32}$/.test(value)),
+    { description: 'Region that tunnels, endpoints and reserved domains show.' },
+  ),
+  events_allow_cidrs: required(cidrList, {
+    description: 'Private address ranges that event destinations may reach.',
+    usedFrom: 'the events role on',
+  }),
+  oidc_http_issuers: required(hostList, {
+    description: 'Hosts whose OpenID issuer may be plain http. Loopback always may.',
+  }),
+  log_level: required(choice(LOG_LEVELS), {
+    description: 'The least severe level that is logged. With debug, an error at start shows its stack.',
+  }),
+  shutdown_timeout: required(integer(0, 3600), {
+    description: 'Seconds that requests in flight get to finish after SIGTERM or SIGINT.',
+  }),
+};
+
+export type SettingName = keyof typeof settings;
+export type Config = {
+  readonly [Name in SettingName]: (typeof settings)[Name] extends Setting<infer Value> ? Value : never;
+};
+
+export const settingNames = Object.keys(settings) as readonly SettingName[];
+
+export function isSettingName(name: string): name is SettingName {
+  return Object.hasOwn(settings, name);
+}
+
+export function variableOf(name: SettingName): string {
+  return `POSTERN_${name.toUpperCase()}`;
+}
+
+/** Without its dashes. */
+export function flagOf(name: SettingName): string {
+  return name.replaceAll('_', '-');
+}

@@ -1,0 +1,131 @@
+import ipaddr from 'ipaddr.js';
+import Type from 'typebox';
+import {
+  formatListenAddress,
+  formatPortRange,
+  isHostName,
+  type ListenAddress,
+  type PortRange,
+  parseListenAddress,
+  parsePortRange,
+} from '../lib/listen-address.ts';
+import type { SettingKind, WireValue } from './setting.ts';
+
+export function text(allowed: string, accepts: (value: string) => boolean = () => true): SettingKind<string> {
+  return parsedText(
+    allowed,
+    (value) => (accepts(value) ? value : null),
+    (value) => value,
+  );
+}
+
+export function choice<const Choice extends string>(choices: readonly Choice[]): SettingKind<Choice> {
+  return parsedText(
+    choices.join(', '),
+    (value) => choices.find((known) => known === value) ?? null,
+    (value) => value,
+  );
+}
+
+export function integer(minimum: number, maximum: number): SettingKind<number> {
+  return {
+    schema: Type.Integer({ minimum, maximum }),
+    allowed: `a whole number from ${minimum} to ${maximum}`,
+    decode: (wire) => wire as number,
+    encode: (value) => value,
+  };
+}
+
+export const boolean: SettingKind<boolean> = {
+  schema: Type.Boolean(),
+  allowed: 'true or false',
+  decode: (wire) => wire as boolean,
+  encode: (value) => value,
+};
+
+export const listenAddress: SettingKind<ListenAddress> = parsedText(
+  'HOST:PORT or [IPV6]:PORT, port 0 for a free one',
+  parseListenAddress,
+  formatListenAddress,
+);
+
+export const portRange: SettingKind<PortRange> = parsedText(
+  'HOST:FIRST-LAST, such as 127.0.0.1:20000-20099',
+  parsePortRange,
+  formatPortRange,
+);
+
+export const domainName = text('a domain name in lower case, such as example.com', (value) => {
+  return isHostName(value) && value === value.toLowerCase();
+});
+
+export const postgresUrl = text(
+  'postgres://USER:PASSWORD@HOST:PORT/DATABASE, user and password percent-encoded',
+  (value) => {
+    if (!URL.canParse(value)) return false;
+    const { protocol, pathname, search, hash } = new URL(value);
+    // An `@` behind the host, or a fragment, is a password with a bare / ? or # in it.
+    return /^postgres(ql)?:$/.test(protocol) && hash === '' && !`${pathname}${search}`.includes('@');
+  },
+);
+
+/** Without its trailing slash: paths are put behind it. */
+export const httpUrl: SettingKind<string> = parsedText(
+  'an absolute http:// or https:// URL without user, query or fragment',
+  (value) => {
+    if (!URL.canParse(value)) return null;
+    const url = new URL(value);
+    const isPlain = url.username === '' && url.password === '' && url.search === '' && url.hash === '';
+    return isPlain && /^https?:$/.test(url.protocol) ? `${url.origin}${url.pathname}`.replace(/\/+$/, '') : null;
+  },
+  (value) => value,
+);
+
+export const presetToken = text('32 to 200 visible ASCII characters', (value) => /^[\x21-\x7e]{32,200}$/.test(value));
+
+export const secretKey = text('32 bytes in base64 (openssl rand -base64 32)', (value) => {
+  return /^[A-Za-z0-9+/]{43}=$/.test(value) && Buffer.from(value, 'base64').length === 32;
+});
+
+export const cidrList = list('CIDR ranges, such as 10.0.0.0/8', (value) => ipaddr.isValidCIDR(value));
+
+export const hostList = list('host names or addresses, each with or without a port', (value) => {
+  return parseListenAddress(value.replace(/:\d+$/, '').concat(':1')) !== null;
+});
+
+export function choiceList<const Choice extends string>(choices: readonly Choice[]): SettingKind<readonly Choice[]> {
+  const kind = list(choices.join(', '), (value) => choices.some((known) => known === value));
+  return {
+    ...kind,
+    decode: (wire) => {
+      const values = kind.decode(wire);
+      return values === undefined || values.length === 0 ? undefined : (values as readonly Choice[]);
+    },
+    encode: (value) => value,
+  };
+}
+
+function list(allowed: string, accepts: (item: string) => boolean): SettingKind<readonly string[]> {
+  return {
+    schema: Type.Array(Type.String()),
+    allowed: `a list of: ${allowed}`,
+    decode: (wire) => {
+      const items = wire as readonly string[];
+      return items.every(accepts) ? [...new Set(items)] : undefined;
+    },
+    encode: (value) => value,
+  };
+}
+
+function parsedText<Value>(
+  allowed: string,
+  parse: (text: string) => Value | null,
+  format: (value: Value) => WireValue,
+): SettingKind<Value> {
+  return {
+    schema: Type.String(),
+    allowed,
+    decode: (wire) => parse(wire as string) ?? undefined,
+    encode: format,
+  };
+}

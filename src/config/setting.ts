@@ -1,0 +1,43 @@
+import type { TSchema } from 'typebox';
+
+/** A value as YAML holds it; text from flags and variables is turned into this form first. */
+export type WireValue = string | number | boolean | readonly string[];
+
+/** What kind of value a setting has: its form in YAML, and what the program makes of it. */
+export interface SettingKind<Value> {
+  /** The form in YAML. Says what JSON Schema can say; `decode` says the rest. */
+  readonly schema: TSchema;
+  /** What is allowed, in words that fit behind "allowed:". */
+  readonly allowed: string;
+  /** `undefined` refuses. Called with what fits the schema. */
+  decode(wire: WireValue): Value | undefined;
+  encode(value: Value): WireValue;
+}
+
+/** `password`: only the password inside the value is secret, the rest may be shown. */
+export type Secrecy = 'public' | 'secret' | 'password';
+
+export interface SettingText {
+  /** For the operator: what it does. The documentation and the comments of the defaults file are made from it. */
+  readonly description: string;
+  readonly secrecy?: Secrecy;
+  /** Set while nothing reads the value yet: from when on it is in effect, in words. */
+  readonly usedFrom?: string;
+}
+
+export interface Setting<Value> extends Required<Omit<SettingText, 'usedFrom'>> {
+  readonly kind: SettingKind<Value>;
+  readonly usedFrom: string | null;
+  readonly isOptional: boolean;
+}
+
+/** A setting that always has a value: the defaults file has one. */
+export function required<Value>(kind: SettingKind<Value>, text: SettingText): Setting<Value> {
+  return { kind, isOptional: false, secrecy: 'public', usedFrom: null, ...text };
+}
+
+/** A setting that may be unset, which is `null`. */
+export function optional<Value>(kind: SettingKind<Value>, text: SettingText): Setting<Value | null> {
+  // Only values that `decode` made reach `encode`: null is handled by whoever holds the configuration.
+  return { kind: kind as SettingKind<Value | null>, isOptional: true, secrecy: 'public', usedFrom: null, ...text };
+}

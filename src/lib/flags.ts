@@ -1,0 +1,56 @@
+import { parseArgs } from 'node:util';
+import { errorTable } from './errors.ts';
+import { didYouMean } from './near-match.ts';
+
+export const flagErrors = errorTable({
+  ERR_POSTERN_USAGE: {
+    status: 400,
+    explanation:
+      'The command line names an unknown flag, lacks a value or has an argument too many. `--help` shows what there is.',
+  },
+});
+
+/** `value` takes the next word, `switch` takes none (but `--flag=false` works). */
+export type FlagForm = 'value' | 'switch';
+
+export interface ParsedFlags {
+  /** By name without dashes; a switch without a value reads `true`. */
+  readonly flags: ReadonlyMap<string, string>;
+  readonly positionals: readonly string[];
+}
+
+/**
+ * Reads `--name value`, `--name=value` and `--switch`. Refuses what it does not know by name, and never repeats a
+ * value in a message: it may be a secret that stands behind a misspelt flag.
+ */
+export function parseFlags(args: readonly string[], known: ReadonlyMap<string, FlagForm>): ParsedFlags {
+  const flags = new Map<string, string>();
+  const positionals: string[] = [];
+  for (const token of tokens(args, known)) {
+    if (token.kind === 'positional') positionals.push(token.value);
+    if (token.kind !== 'option') continue;
+    const form = known.get(token.name);
+    if (form === undefined) throw unknownFlag(token.rawName, known);
+    if (flags.has(token.name)) throw usage(`--${token.name} is given twice`);
+    // `--data-dir --print-config` forgot a value; one that really starts with a dash is written with `=`.
+    const isForgotten = token.value === undefined || (!token.inlineValue && token.value.startsWith('-'));
+    if (form === 'value' && isForgotten) throw usage(`--${token.name} needs a value: --${token.name} VALUE`);
+    flags.set(token.name, token.value ?? 'true');
+  }
+  return { flags, positionals };
+}
+
+export function usage(message: string): Error {
+  return flagErrors.create('ERR_POSTERN_USAGE', message);
+}
+
+function tokens(args: readonly string[], known: ReadonlyMap<string, FlagForm>) {
+  const options: Record<string, { type: 'string' | 'boolean' }> = {};
+  for (const [name, form] of known) options[name] = { type: form === 'value' ? 'string' : 'boolean' };
+  return parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true }).tokens;
+}
+
+function unknownFlag(rawName: string, known: ReadonlyMap<string, FlagForm>): Error {
+  const flags = Array.from(known.keys(), (name) => `--${name}`);
+  return usage(`unknown flag ${rawName}${didYouMean(rawName, flags)}`);
+}

@@ -1,0 +1,79 @@
+import { isIP, isIPv4, isIPv6 } from 'node:net';
+
+/** Where a listener binds. An IPv6 host is held without its brackets. Port 0 asks the system for a free one. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface PortRange {
+  readonly host: string;
+  readonly first: number;
+  readonly last: number;
+}
+
+const HOST_AND_PORT = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/;
+const HOST_AND_RANGE = /^(.+:)(\d{1,5})-(\d{1,5})$/;
+const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i;
+const MAX_PORT = 65_535;
+
+export function parseListenAddress(text: string): ListenAddress | null {
+  const match = HOST_AND_PORT.exec(text);
+  if (match === null) return null;
+  const [, bracketed, plain, portText] = match;
+  const port = Number(portText);
+  if (port > MAX_PORT) return null;
+  if (bracketed !== undefined) return isIPv6(bracketed) ? { host: bracketed, port } : null;
+  return plain !== undefined && isHost(plain) ? { host: plain, port } : null;
+}
+
+export function formatListenAddress({ host, port }: ListenAddress): string {
+  return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+export function parsePortRange(text: string): PortRange | null {
+  const match = HOST_AND_RANGE.exec(text);
+  if (match === null) return null;
+  const start = parseListenAddress(`${match[1]}${match[2]}`);
+  const last = Number(match[3]);
+  if (start === null || start.port === 0 || last < start.port || last > MAX_PORT) return null;
+  return { host: start.host, first: start.port, last };
+}
+
+export function formatPortRange({ host, first, last }: PortRange): string {
+  return `${formatListenAddress({ host, port: first })}-${last}`;
+}
+
+/** Whether only this machine can connect. A name other than `localhost` may resolve to anything, so it does not count. */
+export function isLoopbackHost(host: string): boolean {
+  if (isIPv4(host)) return host.startsWith('127.');
+  if (isIPv6(host)) return isLoopbackV6(host);
+  const name = host.toLowerCase();
+  return name === 'localhost' || name.endsWith('.localhost');
+}
+
+/** Whether the host means "all addresses of this machine", which no client can dial. */
+export function isWildcardHost(host: string): boolean {
+  return host === '0.0.0.0' || (isIPv6(host) && canonicalV6(host) === '[::]');
+}
+
+export function isHostName(text: string): boolean {
+  return HOST_NAME.test(text);
+}
+
+function isHost(text: string): boolean {
+  if (isIPv4(text)) return true;
+  // All digits and dots but no IPv4 address: a typing error (`127.0.0.256`), not a name.
+  return isIP(text) === 0 && isHostName(text) && !/^[\d.]+$/.test(text);
+}
+
+function isLoopbackV6(host: string): boolean {
+  const canonical = canonicalV6(host);
+  // ::ffff:127.x.y.z reaches the IPv4 loopback; its canonical form ends in two hexadecimal groups.
+  return canonical === '[::1]' || /^\[::ffff:7f[0-9a-f]{2}:[0-9a-f]{1,4}\]$/.test(canonical);
+}
+
+function canonicalV6(host: string): string {
+  const [address] = host.split('%');
+  return new URL(`http://[${address}]/`).hostname;
+}

@@ -1,0 +1,32 @@
+/** The candidates that a misspelt word may have meant, best first. */
+export function nearMatches(word: string, candidates: Iterable<string>, most = 3): string[] {
+  const limit = Math.max(2, Math.floor(word.length / 3));
+  const scored: { candidate: string; distance: number }[] = [];
+  for (const candidate of candidates) {
+    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase(), limit);
+    if (distance <= limit) scored.push({ candidate, distance });
+  }
+  scored.sort((a, b) => a.distance - b.distance);
+  return scored.slice(0, most).map((entry) => entry.candidate);
+}
+
+/** Levenshtein distance, given up beyond `limit`; the input is bounded because it may be a client's. */
+function editDistance(from: string, to: string, limit: number): number {
+  if (from.length > 64 || Math.abs(from.length - to.length) > limit) return limit + 1;
+  let previous = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= from.length; row += 1) {
+    const current = [row];
+    for (let column = 1; column <= to.length; column += 1) {
+      const substitution = (previous[column - 1] ?? 0) + (from[row - 1] === to[column - 1] ? 0 : 1);
+      current[column] = Math.min(substitution, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1);
+    }
+    previous = current;
+  }
+  return previous[to.length] ?? limit + 1;
+}
+
+/** A sentence to append to "unknown …", starting with a space; empty when nothing comes near. */
+export function didYouMean(word: string, candidates: Iterable<string>): string {
+  const near = nearMatches(word, candidates);
+  return near.length === 0 ? '' : ` Did you mean ${near.map((candidate) => `"${candidate}"`).join(' or ')}?`;
+}

@@ -1,0 +1,91 @@
+import { readFile } from 'node:fs/promises';
+import { stringify } from 'yaml';
+import { DEFAULTS_URL } from '../../src/config/load.ts';
+import { type FileEntry, readConfigText } from '../../src/config/read-file.ts';
+import { flagOf, type SettingName, settingNames, settings, variableOf } from '../../src/config/schema.ts';
+
+const DEFAULTS_PATH = 'src/config/defaults.yaml';
+const REFERENCE_PATH = 'docs/reference/configuration.md';
+const COMMENT_WIDTH = 110;
+
+export const name = 'configuration';
+
+/** The values belong to the defaults file, the words to the schema: each is written once. */
+export async function generate(): Promise<Map<string, string>> {
+  const defaults = readConfigText(await readFile(DEFAULTS_URL, 'utf8'), DEFAULTS_PATH);
+  return new Map([
+    [DEFAULTS_PATH, defaultsFile(defaults)],
+    [REFERENCE_PATH, referencePage(defaults)],
+  ]);
+}
+
+function defaultsFile(defaults: Map<SettingName, FileEntry>): string {
+  const head = [
+    '# The defaults of every setting. The program itself reads this file; do not edit it to configure a server,',
+    '# but copy the lines you need into a file of your own and start with --config FILE.',
+    '# Flags beat POSTERN_ variables, which beat your file, which beats this one. An empty value is the same as unset.',
+    '# The comments are made from src/config/schema.ts by "npm run generate".',
+  ];
+  const blocks = settingNames.map((setting) => {
+    const comment = wrap(words(setting)).map((line) => `# ${line}`);
+    return [...comment, `${setting}:${padded(defaultText(setting, defaults))}`].join('\n');
+  });
+  return `${[head.join('\n'), ...blocks].join('\n\n')}\n`;
+}
+
+function referencePage(defaults: Map<SettingName, FileEntry>): string {
+  const head = `# Configuration
+
+<!-- Made from src/config/ by "npm run generate". Do not edit. -->
+
+Every setting can be given as a flag of \`postern server\`, as an environment variable, or as a line of a YAML file
+(\`--config FILE\` or \`POSTERN_CONFIG\`). Flags beat the environment, which beats the file, which beats the defaults. An empty
+value is the same as unset. In flags and variables a list is separated by commas. An unknown name or a bad value stops the start.
+\`postern server --print-config\` shows what is in effect and where each value came from, with secrets masked. Prefer variables or
+the file for secrets: other users of the machine can read a process's flags.
+`;
+  return [head, ...settingNames.map((setting) => section(setting, defaults))].join('\n');
+}
+
+function section(setting: SettingName, defaults: Map<SettingName, FileEntry>): string {
+  const value = defaultText(setting, defaults);
+  return `## \`${setting}\`
+
+${words(setting)}
+
+| | |
+|---|---|
+| default | ${value === '' ? 'unset' : `\`${value}\``} |
+| allowed | ${settings[setting].kind.allowed} |
+| variable | \`${variableOf(setting)}\` |
+| flag | \`--${flagOf(setting)}\` |
+`;
+}
+
+function words(setting: SettingName): string {
+  const { description, usedFrom, secrecy } = settings[setting];
+  const notes = [description];
+  if (secrecy !== 'public') notes.push('Secret: never logged or printed.');
+  if (usedFrom !== null) notes.push(`Checked now, used from ${usedFrom}.`);
+  return notes.join(' ');
+}
+
+function defaultText(setting: SettingName, defaults: Map<SettingName, FileEntry>): string {
+  const value = defaults.get(setting)?.value;
+  return value === null || value === undefined ? '' : stringify(value, { collectionStyle: 'flow' }).trim();
+}
+
+function padded(text: string): string {
+  return text === '' ? '' : ` ${text}`;
+}
+
+function wrap(text: string): string[] {
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1) ?? '';
+    if (line === '') lines[lines.length - 1] = word;
+    else if (line.length + word.length < COMMENT_WIDTH) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
