@@ -14,7 +14,7 @@ export function printConfig({ config, sources }: LoadedConfig): string {
     const text =
       value === null
         ? ''
-        : ` ${stringify(value, { collectionStyle: 'flow', lineWidth: 0, blockQuote: false }).trimEnd()}`;
+        : ` ${stringify(value, { collectionStyle: 'flow', flowCollectionPadding: false, lineWidth: 0, blockQuote: false }).trimEnd()}`;
     return `${name}:${text} # ${oneLine(sources[name])}\n`;
   });
   return lines.join('');

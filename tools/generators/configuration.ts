@@ -65,14 +65,15 @@ ${words(setting)}
 function words(setting: SettingName): string {
   const { description, usedFrom, secrecy } = settings[setting];
   const notes = [description];
-  if (secrecy !== 'public') notes.push('Secret: never logged or printed.');
+  if (secrecy === 'secret') notes.push('Secret: never logged or printed.');
+  if (secrecy === 'password') notes.push('Its password is secret: never logged or printed.');
   if (usedFrom !== null) notes.push(`Checked now, used from ${usedFrom}.`);
   return notes.join(' ');
 }
 
 function defaultText(setting: SettingName, defaults: Map<SettingName, FileEntry>): string {
   const value = defaults.get(setting)?.value;
-  return value === null || value === undefined ? '' : stringify(value, { collectionStyle: 'flow' }).trim();
+  return value === null || value === undefined ? '' : stringify(value, { collectionStyle: 'flow', flowCollectionPadding: false }).trim();
 }
 
 function padded(text: string): string {

@@ -1,0 +1,115 @@
+import { webcrypto } from 'node:crypto';
+import { isIP } from 'node:net';
+import { join } from 'node:path';
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  PemConverter,
+  SubjectAlternativeNameExtension,
+  X509CertificateGenerator,
+} from '@peculiar/x509';
+import type { Clock } from '../lib/clock.ts';
+import {
+  backdated,
+  type CertificateAuthority,
+  KEY_ALGORITHM,
+  newSerialNumber,
+  openCertificateAuthority,
+  SIGNATURE_ALGORITHM,
+} from './certificate-authority.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+export interface LeafRequest {
+  readonly hosts: readonly string[];
+  readonly ips: readonly string[];
+  readonly days: number;
+}
+
+export interface Leaf {
+  /** The leaf, then its CA. */
+  readonly certificatePem: string;
+  readonly privateKeyPem: string;
+  readonly notAfterMs: number;
+  /** What a client must trust. */
+  readonly caPem: string;
+}
+
+export interface InternalCa {
+  /** Vouches for the domain only: users are asked to trust this one. */
+  readonly domainCaPem: string;
+  /** Vouches for any name; nobody is asked to trust it beyond the client at hand. */
+  readonly otherCaPem: string;
+  mintLeaf(request: LeafRequest): Promise<Leaf>;
+}
+
+export interface InternalCaOptions {
+  readonly dataDir: string;
+  readonly domain: string;
+  readonly clock: Clock;
+}
+
+/** Two CAs in the data directory: trusting the one for the domain must not let Postern's host speak for the rest of the web. */
+export async function openInternalCa({ dataDir, domain, clock }: InternalCaOptions): Promise<InternalCa> {
+  const directory = join(dataDir, 'internal-ca');
+  const nowMs = clock.nowMs();
+  const domainCa = await openCertificateAuthority({
+    // One per domain: a CA's constraint cannot change, the setting can.
+    directory: join(directory, `domain-${domain}`),
+    commonName: `Postern internal CA for ${domain}`.slice(0, 64),
+    domain,
+    nowMs,
+  });
+  const otherCa = await openCertificateAuthority({
+    directory: join(directory, 'other'),
+    commonName: 'Postern internal CA for other hosts',
+    domain: null,
+    nowMs,
+  });
+  return {
+    domainCaPem: domainCa.certificatePem,
+    otherCaPem: otherCa.certificatePem,
+    mintLeaf: (request) => mintLeaf(isWithin(domain, request) ? domainCa : otherCa, request, clock.nowMs()),
+  };
+}
+
+function isWithin(domain: string, { hosts, ips }: LeafRequest): boolean {
+  return ips.length === 0 && hosts.every((host) => host === domain || host.endsWith(`.${domain}`));
+}
+
+async function mintLeaf(ca: CertificateAuthority, { hosts, ips, days }: LeafRequest, nowMs: number): Promise<Leaf> {
+  const keys = await webcrypto.subtle.generateKey(KEY_ALGORITHM, true, ['sign', 'verify']);
+  const notAfterMs = Math.min(nowMs + days * DAY_MS, ca.certificate.notAfter.getTime());
+  const certificate = await X509CertificateGenerator.create({
+    serialNumber: newSerialNumber(),
+    // The names stand in the alternative names; a common name may not be longer than 64 characters, a host may.
+    subject: [{ CN: [(hosts[0] ?? ips[0] ?? 'postern').slice(0, 64)] }],
+    issuer: ca.certificate.subject,
+    notBefore: backdated(nowMs),
+    notAfter: new Date(notAfterMs),
+    publicKey: keys.publicKey,
+    signingKey: ca.privateKey,
+    signingAlgorithm: SIGNATURE_ALGORITHM,
+    extensions: [
+      new BasicConstraintsExtension(false, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+      new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
+      new SubjectAlternativeNameExtension([
+        ...hosts.map((value) => ({ type: 'dns', value }) as const),
+        ...ips.filter((value) => isIP(value) !== 0).map((value) => ({ type: 'ip', value }) as const),
+      ]),
+      await AuthorityKeyIdentifierExtension.create(ca.certificate.publicKey),
+    ],
+  });
+  const keyDer = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey);
+  return {
+    certificatePem: `${certificate.toString('pem')}\n${ca.certificatePem}`,
+    privateKeyPem: `${PemConverter.encode(keyDer, 'PRIVATE KEY')}\n`,
+    notAfterMs,
+    caPem: ca.certificatePem,
+  };
+}
