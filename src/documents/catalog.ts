@@ -1,0 +1,49 @@
+import { KSUID_PATTERN } from '../lib/ksuid.ts';
+import type { Module } from '../modules/module.ts';
+import type { Resource } from '../resources/resource.ts';
+import { type CompiledResource, compileResource } from './compiled.ts';
+import { eventTypesOf, type EventType } from './event-types.ts';
+import { scopesOf } from './scopes.ts';
+
+/** The registries, compiled: what there is, by kind and by id prefix. */
+export interface Catalog {
+  readonly resources: readonly Resource[];
+  readonly modules: readonly Module[];
+  readonly compiled: ReadonlyMap<string, CompiledResource>;
+  readonly eventTypes: readonly EventType[];
+  readonly scopes: readonly string[];
+  /** By the id's prefix; null for anything that is not a well-formed id of a known prefix. */
+  kindOfId(id: string): string | null;
+  resourceOfKind(kind: string): Resource | undefined;
+  childrenOf(kind: string): readonly CompiledResource[];
+}
+
+export function createCatalog(resources: readonly Resource[], modules: readonly Module[]): Catalog {
+  const compiled = new Map<string, CompiledResource>();
+  for (const resource of resources) {
+    if (resource.type === 'configuration') compiled.set(resource.kind, compileResource(resource, modules));
+  }
+  for (const parent of compiled.values()) linkInlineChildren(parent, compiled);
+  const byPrefix = new Map(resources.map((resource) => [resource.idPrefix, resource.kind]));
+  const byKind = new Map(resources.map((resource) => [resource.kind, resource]));
+  const idPattern = new RegExp(`^([a-z]+)_${KSUID_PATTERN}$`);
+  return {
+    resources,
+    modules,
+    compiled,
+    eventTypes: eventTypesOf(resources),
+    scopes: scopesOf(resources),
+    kindOfId: (id) => byPrefix.get(idPattern.exec(id)?.[1] ?? '') ?? null,
+    resourceOfKind: (kind) => byKind.get(kind),
+    childrenOf: (kind) => [...compiled.values()].filter((child) => child.resource.parent?.kind === kind),
+  };
+}
+
+function linkInlineChildren(parent: CompiledResource, compiled: ReadonlyMap<string, CompiledResource>): void {
+  for (const kind of parent.resource.inlineChildren ?? []) {
+    const child = compiled.get(kind);
+    if (child === undefined) throw new Error(`${parent.kind} inlines ${kind}, which is not registered`);
+    (parent.inlineChildren as CompiledResource[]).push(child);
+    child.isInlinedInParent = true;
+  }
+}

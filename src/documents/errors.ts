@@ -1,0 +1,66 @@
+import { errorTable } from '../lib/errors.ts';
+import { type FieldProblem, fieldName } from '../lib/schema/field-problem.ts';
+
+export const documentErrors = errorTable({
+  ERR_POSTERN_NOT_FOUND: {
+    status: 404,
+    explanation: 'There is no such resource, or it is not under the path that was asked for. List the collection to see what there is.',
+  },
+  ERR_POSTERN_INVALID_BODY: {
+    status: 400,
+    explanation: 'A field of the body is missing, unknown, of the wrong type or out of range. The message and details.field name it.',
+  },
+  ERR_POSTERN_UNKNOWN_REFERENCE: {
+    status: 400,
+    explanation: 'A field names a resource that does not exist or is of the wrong kind. Create it first, or send another id.',
+  },
+  ERR_POSTERN_REFERENCE_CYCLE: {
+    status: 400,
+    explanation: 'The backends would refer to each other in a circle, so a request could never end. Take one of them out.',
+  },
+  ERR_POSTERN_FORBIDDEN: {
+    status: 403,
+    explanation: 'The API key lacks the scope that the operation needs. Use another key, or have one made with that scope.',
+  },
+  ERR_POSTERN_ALREADY_EXISTS: {
+    status: 409,
+    explanation: 'Another resource already holds a value that must be unique, such as a host name. details.held_by names it.',
+  },
+  ERR_POSTERN_IN_USE: {
+    status: 409,
+    explanation: 'The resource is referred to by others. details.referred_by names them: change or delete those first.',
+  },
+  ERR_POSTERN_LAST_API_KEY: {
+    status: 409,
+    explanation: 'The last API key with all scopes cannot be deleted or narrowed. Create another one first.',
+  },
+  ERR_POSTERN_PRECONDITION_FAILED: {
+    status: 412,
+    explanation: 'The resource has changed since the ETag in If-Match was read. Read it again, and repeat the change on what it is now.',
+  },
+  ERR_POSTERN_TOO_MANY_CONFLICTS: {
+    status: 409,
+    explanation: 'Other writers kept changing the same resource. Nothing was applied. Send the request again.',
+  },
+  ERR_POSTERN_IDEMPOTENCY_MISMATCH: {
+    status: 422,
+    explanation: 'The Idempotency-Key was used before with another body. Use a new key for a new request.',
+  },
+  ERR_POSTERN_IDEMPOTENCY_IN_FLIGHT: {
+    status: 409,
+    explanation: 'The first request with this Idempotency-Key is still running. Wait for its answer, then repeat.',
+  },
+  ERR_POSTERN_IDEMPOTENCY_REPLAY: {
+    status: 409,
+    explanation:
+      'The request with this Idempotency-Key has already succeeded, and its answer cannot be given again: it held a secret that is shown only once, or the resource is gone since. details.id names the resource.',
+  },
+});
+
+export function invalidBody(problems: readonly FieldProblem[]): Error {
+  const shown = problems.slice(0, 3).map((problem) => `${fieldName(problem.path) || 'the body'} ${problem.message}`);
+  const more = problems.length > 3 ? ` (and ${problems.length - 3} more)` : '';
+  return documentErrors.create('ERR_POSTERN_INVALID_BODY', `${shown.join('; ')}${more}`, {
+    details: { field: problems[0]?.path ?? '' },
+  });
+}

@@ -1,0 +1,57 @@
+import type { CommitRefusal, RecordKey } from '../store/store.ts';
+import type { Catalog } from './catalog.ts';
+import { documentErrors } from './errors.ts';
+import { unknownReference } from './reference-fields.ts';
+
+/** What the store refused, as the error that the client gets. Conflicts are the caller's business: it may try again. */
+export function refusalError(refusal: Exclude<CommitRefusal, { reason: 'conflict' | 'idempotency_used' }>, catalog: Catalog): Error {
+  switch (refusal.reason) {
+    case 'parent_missing':
+      return notFound(catalog, catalog.kindOfId(refusal.parent) ?? 'resource', refusal.parent);
+    case 'reference_missing':
+      return unknownReference(refusal.reference.field, refusal.reference.to.id, [refusal.reference.to.kind]);
+    case 'unique_key_taken':
+      return documentErrors.create(
+        'ERR_POSTERN_ALREADY_EXISTS',
+        `${refusal.uniqueKey.scope.replaceAll('_', ' ')} "${shownKey(refusal.uniqueKey.key)}" is already taken by ${nameOf(refusal.by)}: choose another, or change that one first`,
+        { details: { held_by: refusal.by.id, value: shownKey(refusal.uniqueKey.key) } },
+      );
+    case 'still_referenced': {
+      const referrers = refusal.by.map((by) => `${nameOf(by)} (${by.field})`).join(', ');
+      return documentErrors.create(
+        'ERR_POSTERN_IN_USE',
+        `${refusal.key.id} is still referred to by ${referrers}: change or delete that first`,
+        { details: { referred_by: refusal.by.map((by) => by.id).join(',') } },
+      );
+    }
+    case 'cycle':
+      return documentErrors.create('ERR_POSTERN_REFERENCE_CYCLE', `${refusal.key.id} would lead back to itself: take the backend out that refers to it`, {
+        details: { id: refusal.key.id },
+      });
+    case 'last_one':
+      return documentErrors.create(
+        'ERR_POSTERN_LAST_API_KEY',
+        'this is the last API key with all scopes: create another one with all scopes first, or nobody could manage this server any more',
+      );
+  }
+}
+
+export function notFound(catalog: Catalog, kind: string, id: string): Error {
+  const resource = catalog.resourceOfKind(kind);
+  const list = resource === undefined ? '' : `: GET ${resource.path} lists what there is`;
+  return documentErrors.create('ERR_POSTERN_NOT_FOUND', `there is no ${kind.replaceAll('_', ' ')} with the id "${id.slice(0, 64)}"${list}`, {
+    details: { id: id.slice(0, 64) },
+  });
+}
+
+/** A module's record is named by what it belongs to. */
+function nameOf(key: RecordKey): string {
+  const [kind, module] = key.kind.split('.');
+  const owner = `${(kind ?? '').replaceAll('_', ' ')} ${key.id}`;
+  return module === undefined ? owner : `the ${module} module of ${owner}`;
+}
+
+/** Keys may be scoped as `owner\nvalue`: people know the value. */
+function shownKey(key: string): string {
+  return key.slice(key.lastIndexOf('\n') + 1);
+}

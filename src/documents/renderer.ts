@@ -1,0 +1,118 @@
+import type { TObject, TSchema } from 'typebox';
+import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import { type Ref, referenceAnnotation, secretVisibility } from '../lib/schema/annotations.ts';
+import { isObjectSchema } from '../lib/schema/wire-forms.ts';
+import type { RecordReader } from '../replica/record-reader.ts';
+import type { StoredRecord } from '../store/store.ts';
+import type { Catalog } from './catalog.ts';
+import type { CompiledModule, CompiledResource } from './compiled.ts';
+import { joinSecrets, masked } from './secret-fields.ts';
+
+/** What the reader may see of secrets. */
+export interface View {
+  readonly readable: 'clear' | 'empty' | 'masked';
+  readonly masked: 'clear' | 'masked';
+}
+
+/** More routes than an edge may sensibly have: what is inline is never paged. */
+const ALL_CHILDREN = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
+
+export class Renderer {
+  readonly #catalog: Catalog;
+  readonly #baseUrl: () => string;
+
+  constructor(catalog: Catalog, baseUrl: () => string) {
+    this.#catalog = catalog;
+    this.#baseUrl = baseUrl;
+  }
+
+  uri(path: string): string {
+    return `${this.#baseUrl()}${path}`;
+  }
+
+  ref(id: string, parentId?: string): Ref {
+    const kind = this.#catalog.kindOfId(id);
+    const resource = kind === null ? undefined : this.#catalog.resourceOfKind(kind);
+    if (resource === undefined) throw new Error(`no resource has ids such as ${id}`);
+    const collection = parentId === undefined ? resource.path : resource.path.replace(/\{[^}]+\}/, parentId);
+    return { id, uri: this.uri(`${collection}/${id}`) };
+  }
+
+  refOf(compiled: CompiledResource, record: StoredRecord): Ref {
+    const isNested = compiled.resource.parent !== undefined && 'param' in compiled.resource.parent;
+    return this.ref(record.id, isNested ? (record.parent ?? undefined) : undefined);
+  }
+
+  /** A resource as GET shows it, its modules and inline children included, live fields not. */
+  resource(compiled: CompiledResource, record: StoredRecord, reader: RecordReader, view: View): JsonObject {
+    const { resource } = compiled;
+    const body: Record<string, JsonValue> = { ...this.refOf(compiled, record) } as Record<string, JsonValue>;
+    body['created_at'] = record.doc['created_at'] ?? '';
+    if (resource.parent !== undefined && 'param' in resource.parent) body[resource.parent.param] = record.parent;
+    const config = joinSecrets(record.doc, record.secrets, compiled.secretFields);
+    Object.assign(body, this.#config(compiled.config, config, view));
+    for (const name of Object.keys(resource.derived ?? {})) body[name] = record.doc[name] ?? null;
+    for (const module of compiled.modules) {
+      const stored = reader.get(module.kind, record.id);
+      body[module.module.name] = stored === undefined ? null : this.module(module, stored, view);
+    }
+    for (const child of compiled.inlineChildren) {
+      const children = reader.pageOfParent(child.kind, record.id, ALL_CHILDREN);
+      body[child.resource.listKey] = children.map((each) => this.resource(child, each, reader, view));
+    }
+    return resource.render?.(body) ?? body;
+  }
+
+  module(module: CompiledModule, record: StoredRecord, view: View): JsonObject {
+    const config = joinSecrets(record.doc, record.secrets, module.secretFields);
+    return { ...this.#config(module.config, config, view), ...module.module.constants?.values };
+  }
+
+  #config(schema: TObject, config: JsonObject, view: View): JsonObject {
+    const body: Record<string, JsonValue> = {};
+    for (const name of Object.keys(schema.properties)) {
+      const field = schema.properties[name] as TSchema;
+      const value = config[name] ?? null;
+      const visibility = secretVisibility(field);
+      const annotation = referenceAnnotation(field);
+      if (visibility === 'write_only') continue;
+      if (visibility !== undefined) body[name] = shown(value, visibility, view);
+      else if (annotation?.readAs !== undefined) body[annotation.readAs] = this.#refs(value);
+      else if (isObjectSchema(field) && isJsonObject(value)) body[name] = this.#config(field, value, view);
+      else body[name] = value;
+    }
+    return body;
+  }
+
+  #refs(value: JsonValue): JsonValue {
+    if (Array.isArray(value)) return value.map((id) => ({ ...this.ref(id as string) }));
+    return value === null || value === '' ? null : { ...this.ref(value as string) };
+  }
+}
+
+function shown(value: JsonValue, visibility: 'readable' | 'masked', view: View): JsonValue {
+  const how = view[visibility];
+  if (how === 'clear') return value;
+  return how === 'empty' ? '' : masked(value ?? undefined);
+}
+
+/** The ETag's number: the highest revision among the documents that a rendered resource is made of. */
+export function highestRevision(compiled: CompiledResource, record: StoredRecord, reader: RecordReader): number {
+  return Math.max(...documentsOf(compiled, record, reader).map((document) => document.record?.revision ?? 0));
+}
+
+export interface RenderedDocument {
+  readonly kind: string;
+  readonly id: string;
+  readonly record: StoredRecord | undefined;
+}
+
+/** Every document that the rendered resource shows, absent modules too: their coming changes it as well. */
+export function documentsOf(compiled: CompiledResource, record: StoredRecord, reader: RecordReader): RenderedDocument[] {
+  const own: RenderedDocument[] = [{ kind: compiled.kind, id: record.id, record }];
+  for (const module of compiled.modules) own.push({ kind: module.kind, id: record.id, record: reader.get(module.kind, record.id) });
+  for (const child of compiled.inlineChildren) {
+    for (const each of reader.pageOfParent(child.kind, record.id, ALL_CHILDREN)) own.push(...documentsOf(child, each, reader));
+  }
+  return own;
+}

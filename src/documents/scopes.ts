@@ -1,0 +1,27 @@
+import type { Principal } from '../resources/operation.ts';
+import type { Resource } from '../resources/resource.ts';
+
+/** Scopes are `<first path segment>:read` or `:write`, `secrets:read`, and `*` for all of them. */
+export const ALL_SCOPES = '*';
+export const READ_SECRETS = 'secrets:read';
+
+export function scopesOf(resources: readonly Resource[]): readonly string[] {
+  const segments = new Set(resources.map((resource) => firstSegment(resource.path)));
+  return [ALL_SCOPES, ...[...segments].sort().flatMap((segment) => [`${segment}:read`, `${segment}:write`]), READ_SECRETS];
+}
+
+export function scopeOf(method: string, path: string): string {
+  return `${firstSegment(path)}:${method === 'GET' || method === 'HEAD' ? 'read' : 'write'}`;
+}
+
+export function hasScope(principal: Principal, scope: string): boolean {
+  return principal.scopes.includes(ALL_SCOPES) || principal.scopes.includes(scope);
+}
+
+export function canReadSecrets(principal: Principal): boolean {
+  return hasScope(principal, READ_SECRETS);
+}
+
+function firstSegment(path: string): string {
+  return path.split('/')[1] ?? '';
+}

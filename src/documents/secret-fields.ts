@@ -1,0 +1,108 @@
+import type { TObject } from 'typebox';
+import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import { type SecretVisibility, secretVisibility } from '../lib/schema/annotations.ts';
+import { pointerTo } from '../lib/schema/field-problem.ts';
+import { isObjectSchema } from '../lib/schema/wire-forms.ts';
+import type { Secrets } from '../store/store.ts';
+
+/** Secret fields leave the document before it is stored: the store seals them, by their JSON pointer, beside it. */
+export interface SecretField {
+  readonly pointer: string;
+  readonly path: readonly string[];
+  readonly visibility: SecretVisibility;
+}
+
+export const SECRET_MASK = '********';
+
+export function secretFieldsOf(schema: TObject, at: readonly string[] = []): readonly SecretField[] {
+  return Object.entries(schema.properties).flatMap(([name, field]): readonly SecretField[] => {
+    const path = [...at, name];
+    const visibility = secretVisibility(field);
+    if (visibility !== undefined) return [{ pointer: path.reduce(pointerTo, ''), path, visibility }];
+    return isObjectSchema(field) ? secretFieldsOf(field, path) : [];
+  });
+}
+
+export function splitSecrets(config: JsonObject, fields: readonly SecretField[]): { doc: JsonObject; secrets: Secrets | null } {
+  let doc = config;
+  const secrets: Record<string, string> = {};
+  for (const { path, pointer } of fields) {
+    const value = valueAt(doc, path);
+    if (value === undefined) continue;
+    doc = withValue(doc, path, undefined);
+    secrets[pointer] = JSON.stringify(value);
+  }
+  return { doc, secrets: Object.keys(secrets).length === 0 ? null : secrets };
+}
+
+export function joinSecrets(doc: JsonObject, secrets: Secrets | null, fields: readonly SecretField[]): JsonObject {
+  if (secrets === null) return doc;
+  let config = doc;
+  for (const { path, pointer } of fields) {
+    const text = secrets[pointer];
+    if (text !== undefined) config = withValue(config, path, JSON.parse(text) as JsonValue);
+  }
+  return config;
+}
+
+/**
+ * A secret that its reader could not see comes back as it was shown: as the mask, as `""` or not at all. Then the stored
+ * one stays, so that sending back what was read changes nothing.
+ */
+export function keepUnseenSecrets(
+  next: JsonObject,
+  previous: JsonObject | null,
+  fields: readonly SecretField[],
+  canReadSecrets: boolean,
+): JsonObject {
+  if (previous === null) return next;
+  let result = next;
+  for (const { path, visibility } of fields) {
+    const before = valueAt(previous, path);
+    const sent = valueAt(next, path);
+    if (before === undefined || !isParentPresent(next, path)) continue;
+    if (visibility === 'readable' && (canReadSecrets || (sent !== undefined && sent !== ''))) continue;
+    if (visibility === 'masked' && !isUnseen(sent, before)) continue;
+    if (visibility === 'write_only' && sent !== undefined) continue;
+    result = withValue(result, path, visibility === 'masked' ? unmask(sent, before) : before);
+  }
+  return result;
+}
+
+export function masked(value: JsonValue | undefined): JsonValue {
+  if (isJsonObject(value)) return Object.fromEntries(Object.keys(value).map((name) => [name, SECRET_MASK]));
+  return value === '' || value === undefined ? '' : SECRET_MASK;
+}
+
+function isUnseen(sent: JsonValue | undefined, before: JsonValue): boolean {
+  if (sent === undefined || sent === SECRET_MASK) return true;
+  if (sent === '' && typeof before === 'string') return true;
+  return isJsonObject(sent) && Object.values(sent).includes(SECRET_MASK);
+}
+
+function unmask(sent: JsonValue | undefined, before: JsonValue): JsonValue {
+  if (!isJsonObject(sent) || !isJsonObject(before)) return before;
+  const entries = Object.entries(sent).map(([name, value]) => [name, value === SECRET_MASK ? (before[name] ?? value) : value]);
+  return Object.fromEntries(entries);
+}
+
+function isParentPresent(value: JsonObject, path: readonly string[]): boolean {
+  return path.length === 1 || isJsonObject(valueAt(value, path.slice(0, -1)));
+}
+
+export function valueAt(value: JsonValue | undefined, path: readonly string[]): JsonValue | undefined {
+  let at: JsonValue | undefined = value;
+  for (const name of path) at = isJsonObject(at) && Object.hasOwn(at, name) ? at[name] : undefined;
+  return at;
+}
+
+function withValue(object: JsonObject, path: readonly string[], value: JsonValue | undefined): JsonObject {
+  const [name, ...rest] = path as [string, ...string[]];
+  const copy: Record<string, JsonValue> = { ...object };
+  if (rest.length > 0) {
+    const inner = copy[name];
+    copy[name] = withValue(isJsonObject(inner) ? inner : {}, rest, value);
+  } else if (value === undefined) delete copy[name];
+  else copy[name] = value;
+  return copy;
+}

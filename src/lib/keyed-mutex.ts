@@ -1,0 +1,17 @@
+/** One holder at a time per key. Waiters go in the order in which they came. */
+export class KeyedMutex {
+  readonly #tails = new Map<string, Promise<void>>();
+
+  async run<Result>(key: string, task: () => Promise<Result>): Promise<Result> {
+    const before = this.#tails.get(key);
+    const turn = Promise.withResolvers<void>();
+    this.#tails.set(key, turn.promise);
+    try {
+      await before;
+      return await task();
+    } finally {
+      turn.resolve();
+      if (this.#tails.get(key) === turn.promise) this.#tails.delete(key);
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import Type, { type TSchema, type TString } from 'typebox';
+
+/**
+ * What a field's schema says beside its type. From these follow, without code per resource: references (what blocks a
+ * deletion, what reads back as a Ref), secrets (sealed at rest, masked or left out on reading) and the wire forms.
+ */
+export const SECRET_KEYWORD = 'x-secret';
+export const REFERENCE_KEYWORD = 'x-reference';
+
+/**
+ * `readable`: returned to those who may read secrets, `""` to others.
+ * `masked`: returned once by the create that made it, afterwards as a mask.
+ * `write_only`: never returned.
+ */
+export type SecretVisibility = 'readable' | 'masked' | 'write_only';
+
+export interface ReferenceAnnotation {
+  /** Kinds of record that the id may name. */
+  readonly kinds: readonly string[];
+  /** Name of the field in responses, where it is a Ref (or a list of them); absent: ids read back as ids. */
+  readonly readAs?: string;
+  /** The ids are the keys of a map. */
+  readonly inKeys?: true;
+}
+
+export function secret<Schema extends TSchema>(visibility: SecretVisibility, schema: Schema): Schema {
+  return { ...schema, [SECRET_KEYWORD]: visibility };
+}
+
+export function secretVisibility(schema: TSchema): SecretVisibility | undefined {
+  return (schema as Record<string, unknown>)[SECRET_KEYWORD] as SecretVisibility | undefined;
+}
+
+export function reference<Schema extends TSchema>(annotation: ReferenceAnnotation, schema: Schema): Schema {
+  return { ...schema, [REFERENCE_KEYWORD]: annotation };
+}
+
+export function referenceAnnotation(schema: TSchema): ReferenceAnnotation | undefined {
+  return (schema as Record<string, unknown>)[REFERENCE_KEYWORD] as ReferenceAnnotation | undefined;
+}
+
+export const refSchema = Type.Object(
+  {
+    id: Type.String({ description: 'A resource identifier.' }),
+    uri: Type.String({ description: 'A URI for locating the resource.' }),
+  },
+  { description: 'A reference to another resource.', additionalProperties: false },
+);
+
+export interface Ref {
+  readonly id: string;
+  readonly uri: string;
+}
+
+export function idString(description: string): TString {
+  return Type.String({ description, maxLength: 64 });
+}

@@ -1,0 +1,125 @@
+import type { TObject, TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
+import { referenceAnnotation } from './annotations.ts';
+import { describeProblems } from './describe-problems.ts';
+import { type FieldProblem, pointerTo } from './field-problem.ts';
+import { createForm, defaultOf, hasDefault, isObjectSchema, patchForm } from './wire-forms.ts';
+
+export type Decoded =
+  | { readonly ok: true; readonly value: JsonObject }
+  | { readonly ok: false; readonly problems: readonly FieldProblem[] };
+
+export interface BodyDecoder {
+  readonly form: TObject;
+  decode(body: JsonObject): Decoded;
+}
+
+/** Decodes what POST and PUT take into the stored form: every field present, defaults filled in. */
+export function createDecoder(stored: TObject): BodyDecoder {
+  const form = createForm(stored);
+  return decoder(form, (body) => leaveOutUnset(stored, body, 'drop'), (value) => withDefaults(stored, value));
+}
+
+/** Decodes what PATCH takes: only the fields that it names; `""` sets a field back where that is its unset value. */
+export function patchDecoder(stored: TObject, immutable: readonly string[]): BodyDecoder {
+  const form = patchForm(stored, immutable);
+  const resets = (body: JsonObject): string[] =>
+    Object.keys(form.properties).filter((name) => body[name] === '' && isUnsetText(stored.properties[name]));
+  const checker = decoder(form, (body) => omit(leaveOutUnset(stored, body, 'keep'), resets(body)), (value) => value);
+  return {
+    form,
+    decode: (body) => {
+      const decoded = checker.decode(body);
+      if (!decoded.ok) return decoded;
+      const unset = Object.fromEntries(resets(body).map((name) => [name, '']));
+      const named = Object.entries(decoded.value).map(([name, value]) => [name, fillNested(stored.properties[name], value)]);
+      return { ok: true, value: { ...Object.fromEntries(named), ...unset } };
+    },
+  };
+}
+
+function decoder(form: TObject, prepare: (body: JsonObject) => JsonObject, finish: (value: JsonObject) => JsonObject): BodyDecoder {
+  const compiled = Compile(form);
+  return {
+    form,
+    decode: (body) => {
+      const prepared = prepare(body);
+      if (compiled.Check(prepared)) return { ok: true, value: finish(prepared) };
+      return { ok: false, problems: describeProblems(form, compiled.Errors(prepared)) };
+    },
+  };
+}
+
+/**
+ * `null` counts as left out, so does `""` where it is the unset value, and a Ref may stand where its id is asked for:
+ * a client can send back exactly what it was given.
+ */
+function leaveOutUnset(stored: TObject, body: JsonObject, emptyText: 'drop' | 'keep'): JsonObject {
+  const result: Record<string, JsonValue> = {};
+  for (const [name, value] of Object.entries(body)) {
+    if (value === null) continue;
+    const field = stored.properties[name];
+    if (field === undefined) {
+      const target = idFieldReadAs(stored, name);
+      const ids = target === undefined ? undefined : idsOf(value);
+      // Where both forms are sent they must agree, else the unknown name is left for the check to refuse.
+      if (target !== undefined && ids !== undefined && agrees(body[target], ids)) result[target] = ids;
+      else result[name] = value;
+      continue;
+    }
+    if (value === '' && emptyText === 'drop' && isUnsetText(field)) continue;
+    result[name] = isObjectSchema(field) && isJsonObject(value) ? leaveOutUnset(field, value, 'drop') : value;
+  }
+  return result;
+}
+
+function idFieldReadAs(stored: TObject, readName: string): string | undefined {
+  return Object.keys(stored.properties).find(
+    (name) => referenceAnnotation(stored.properties[name] as TSchema)?.readAs === readName,
+  );
+}
+
+function idsOf(value: JsonValue): JsonValue | undefined {
+  if (Array.isArray(value)) {
+    const ids = value.map(idOfRef);
+    return ids.every((id) => id !== undefined) ? (ids as string[]) : undefined;
+  }
+  return idOfRef(value);
+}
+
+function idOfRef(value: JsonValue): string | undefined {
+  if (!isJsonObject(value) || typeof value['id'] !== 'string') return undefined;
+  return Object.keys(value).every((key) => key === 'id' || key === 'uri') ? value['id'] : undefined;
+}
+
+function agrees(sent: JsonValue | undefined, ids: JsonValue): boolean {
+  return sent === undefined || sent === null || JSON.stringify(sent) === JSON.stringify(ids);
+}
+
+function isUnsetText(field: TSchema | undefined): boolean {
+  return field !== undefined && defaultOf(field) === '';
+}
+
+export function withDefaults(stored: TObject, value: JsonObject): JsonObject {
+  const result: Record<string, JsonValue> = {};
+  for (const [name, field] of Object.entries(stored.properties)) {
+    const given = value[name];
+    if (given !== undefined) result[name] = fillNested(field, given);
+    else if (hasDefault(field)) result[name] = fillNested(field, structuredClone(defaultOf(field)) as JsonValue);
+  }
+  return result;
+}
+
+function fillNested(field: TSchema | undefined, value: JsonValue): JsonValue {
+  if (field === undefined || !isObjectSchema(field) || !isJsonObject(value)) return Object.is(value, -0) ? 0 : value;
+  return withDefaults(field, value);
+}
+
+function omit(body: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !names.includes(name)));
+}
+
+export function bodyProblem(name: string, message: string): FieldProblem {
+  return { path: pointerTo('', name), message };
+}

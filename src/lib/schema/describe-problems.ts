@@ -1,0 +1,60 @@
+import type { TObject, TSchema } from 'typebox';
+import { didYouMean } from '../near-match.ts';
+import { type FieldProblem, pointerTo } from './field-problem.ts';
+import { isObjectSchema } from './wire-forms.ts';
+
+export interface SchemaError {
+  readonly keyword: string;
+  readonly instancePath: string;
+  readonly params: object;
+  readonly message: string;
+}
+
+/** Turns a validator's findings into sentences that name the field and say what it takes. */
+export function describeProblems(form: TObject, errors: readonly SchemaError[]): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  for (const error of errors) {
+    const at = schemaAt(form, error.instancePath);
+    const params = error.params as Record<string, unknown>;
+    if (error.keyword === 'additionalProperties') {
+      const known = at !== undefined && isObjectSchema(at) ? Object.keys(at.properties) : [];
+      for (const name of params['additionalProperties'] as string[]) {
+        problems.push({ path: pointerTo(error.instancePath, name), message: unknownField(name, known) });
+      }
+    } else if (error.keyword === 'required') {
+      for (const name of params['requiredProperties'] as string[]) {
+        problems.push({
+          path: pointerTo(error.instancePath, name),
+          message: `is required. ${describe(at === undefined ? at : child(at, name))}`.trim(),
+        });
+      }
+    } else if (error.keyword !== 'boolean') {
+      problems.push({ path: error.instancePath, message: `${error.message}. ${describe(at)}`.trim() });
+    }
+  }
+  return problems;
+}
+
+function unknownField(name: string, known: readonly string[]): string {
+  const list = known.length > 0 ? ` Fields here: ${known.join(', ')}.` : ' No fields are taken here.';
+  return `is not a field of this object.${didYouMean(name, known)}${list}`;
+}
+
+function describe(schema: TSchema | undefined): string {
+  return (schema as { description?: string } | undefined)?.description ?? '';
+}
+
+function schemaAt(root: TSchema, path: string): TSchema | undefined {
+  let at: TSchema | undefined = root;
+  for (const segment of path.split('/').slice(1)) {
+    if (at === undefined) return undefined;
+    at = child(at, segment.replaceAll('~1', '/').replaceAll('~0', '~')) ?? at;
+  }
+  return at;
+}
+
+function child(schema: TSchema, name: string): TSchema | undefined {
+  if (isObjectSchema(schema)) return schema.properties[name];
+  // Items of a list and values of a map: the list's own description says more than the item's type.
+  return undefined;
+}

@@ -1,0 +1,79 @@
+import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
+import { referenceAnnotation, refSchema, secretVisibility } from './annotations.ts';
+
+/**
+ * A resource or module is described once, by the schema of its stored form: every field present, defaults as `default`.
+ * The three wire forms are derived from it here.
+ */
+
+export function isObjectSchema(schema: TSchema): schema is TObject {
+  const candidate = schema as { type?: unknown; properties?: unknown };
+  return candidate.type === 'object' && typeof candidate.properties === 'object';
+}
+
+export function hasDefault(schema: TSchema): boolean {
+  return 'default' in schema;
+}
+
+export function defaultOf(schema: TSchema): unknown {
+  return (schema as { default?: unknown }).default;
+}
+
+/** What POST and PUT take: a field with a default may be left out, an unknown one is refused. */
+export function createForm(stored: TObject): TObject {
+  return mapObject(stored, (field) =>
+    hasDefault(field) ? Type.Optional(nestedCreateForm(field)) : nestedCreateForm(field),
+  );
+}
+
+/** What PATCH takes: any subset of the fields that can change. */
+export function patchForm(stored: TObject, immutable: readonly string[]): TObject {
+  const changeable = Object.entries(stored.properties).filter(([name]) => !immutable.includes(name));
+  const patchable = changeable.map(([name, field]) => [name, Type.Optional(withoutDefault(nestedCreateForm(field)))]);
+  return Type.Object(Object.fromEntries(patchable) as TProperties, { additionalProperties: false });
+}
+
+/** What responses carry: every field, ids of other resources as Refs, write-only secrets left out. */
+export function readForm(stored: TObject): TObject {
+  const properties: TProperties = {};
+  for (const [name, field] of Object.entries(stored.properties)) {
+    if (secretVisibility(field) === 'write_only') continue;
+    const annotation = referenceAnnotation(field);
+    if (annotation?.readAs === undefined) {
+      properties[name] = isObjectSchema(field) ? readForm(field) : withoutDefault(field);
+    } else {
+      properties[annotation.readAs] = readFormOfReference(field);
+    }
+  }
+  return Type.Object(properties, described(stored));
+}
+
+function readFormOfReference(field: TSchema): TSchema {
+  const description = (field as { description?: string }).description ?? '';
+  if ((field as { type?: unknown }).type === 'array') return Type.Array(refSchema, { description });
+  const single = { ...refSchema, description };
+  return hasDefault(field) ? Type.Union([single, Type.Null()], { description }) : single;
+}
+
+function nestedCreateForm(field: TSchema): TSchema {
+  if (!isObjectSchema(field)) return field;
+  const form = createForm(field);
+  return hasDefault(field) ? { ...form, default: defaultOf(field) } : form;
+}
+
+function mapObject(schema: TObject, change: (field: TSchema) => TSchema): TObject {
+  const properties: TProperties = {};
+  for (const [name, field] of Object.entries(schema.properties)) properties[name] = change(field);
+  return Type.Object(properties, { ...described(schema), additionalProperties: false });
+}
+
+function described(schema: TSchema): { description?: string } {
+  const description = (schema as { description?: string }).description;
+  return description === undefined ? {} : { description };
+}
+
+function withoutDefault(schema: TSchema): TSchema {
+  const copy = { ...schema } as Record<string, unknown>;
+  delete copy['default'];
+  return copy as TSchema;
+}

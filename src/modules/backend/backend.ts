@@ -1,0 +1,24 @@
+import Type from 'typebox';
+import { idString, reference } from '../../lib/schema/annotations.ts';
+import { defineModule, enabledField } from '../module.ts';
+
+export const backendConfig = Type.Object({
+  enabled: enabledField,
+  backend_id: reference(
+    {
+      kinds: ['tunnel_group_backend', 'weighted_backend', 'failover_backend', 'http_response_backend', 'static_backend'],
+      readAs: 'backend',
+    },
+    idString('Id of the backend, of any kind, that answers the requests of this route.'),
+  ),
+});
+
+/** Names the backend that a route's requests go to. */
+export const backend = defineModule({
+  name: 'backend',
+  level: 'route',
+  title: 'Backend module',
+  description: 'Sends requests to a backend. A route without an enabled one answers 503.',
+  config: backendConfig,
+  example: { backend_id: 'bkdsc_2zXAMPLEbackendOfTheDocsAAA' },
+});

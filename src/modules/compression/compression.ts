@@ -1,0 +1,14 @@
+import Type from 'typebox';
+import { defineModule, enabledField } from '../module.ts';
+
+export const compressionConfig = Type.Object({ enabled: enabledField });
+
+/** Compresses responses for clients that accept it. */
+export const compression = defineModule({
+  name: 'compression',
+  level: 'route',
+  title: 'Compression module',
+  description: 'Compresses responses for clients that accept it.',
+  config: compressionConfig,
+  example: { enabled: true },
+});

@@ -1,0 +1,44 @@
+import Type from 'typebox';
+import { idString, reference } from '../../lib/schema/annotations.ts';
+import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import type { FieldProblem } from '../../lib/schema/field-problem.ts';
+import { defineModule, enabledField } from '../module.ts';
+
+const MAX_POLICIES = 10;
+
+export const ipRestrictionConfig = Type.Object({
+  enabled: enabledField,
+  ip_policy_ids: reference(
+    { kinds: ['ip_policy'], readAs: 'ip_policies' },
+    Type.Array(idString('Id of an IP policy.'), {
+      default: [],
+      maxItems: MAX_POLICIES,
+      description: `Ids of the IP policies, 1 to ${MAX_POLICIES} and none twice, whose rules decide. May be empty only while "enabled" is false.`,
+    }),
+  ),
+});
+
+/** Lets an address through when an allow rule of the policies matches it and no deny rule does. */
+export const ipRestriction = defineModule({
+  name: 'ip_restriction',
+  level: 'route',
+  title: 'IP restriction module',
+  description: 'Lets a client through when an allow rule of the named policies matches its address and no deny rule does.',
+  config: ipRestrictionConfig,
+  example: { ip_policy_ids: ['ipp_2zXAMPLEpolicyOfTheDocsAAAA'] },
+  check,
+});
+
+function check(config: Type.Static<typeof ipRestrictionConfig>): readonly FieldProblem[] {
+  const ids = config.ip_policy_ids;
+  if (config.enabled && ids.length === 0) {
+    return [
+      bodyProblem(
+        'ip_policy_ids',
+        `must name 1 to ${MAX_POLICIES} IP policies while the module is enabled: create one with POST /ip_policies, or send "enabled": false`,
+      ),
+    ];
+  }
+  const repeated = ids.find((id, index) => ids.indexOf(id) !== index);
+  return repeated === undefined ? [] : [bodyProblem('ip_policy_ids', `names ${repeated} twice: name each IP policy once`)];
+}

@@ -1,0 +1,40 @@
+import Type, { type Static, type TObject, type TProperties } from 'typebox';
+import type { JsonObject } from '../lib/json.ts';
+import type { FieldProblem } from '../lib/schema/field-problem.ts';
+
+/**
+ * A module's contract. Its folder holds the wire schema, the behaviour on traffic, errors, tests and README; the folder's
+ * name is the wire name. From the schema alone follow PUT/GET/DELETE, validation, OpenAPI, references, sealed secrets,
+ * its place in the route or edge, the command line and the client.
+ */
+export interface Module<Config extends TObject = TObject> {
+  /** Wire name, which is also the folder's. */
+  readonly name: string;
+  readonly level: 'edge' | 'route';
+  readonly title: string;
+  readonly description: string;
+  /** The stored form: every field present, defaults as `default`. */
+  readonly config: Config;
+  /** Fields that responses add, always with these values. A client may send them back as they are. */
+  readonly constants?: { readonly schema: TProperties; readonly values: JsonObject };
+  /** A body that can be sent as it is; `{backend}` and the like are replaced by ids in the documentation. */
+  readonly example: JsonObject;
+  /** What the schema cannot say: rules across fields and formats. */
+  check?(config: Static<Config>, settings: ModuleSettings): readonly FieldProblem[];
+}
+
+/** The settings of the program that decide what a module may say. */
+export interface ModuleSettings {
+  /** Hosts whose OpenID issuer may be plain `http`. */
+  readonly oidcHttpIssuers: readonly string[];
+}
+
+/** Keeps the definition's own types for its hooks, and gives the registry one type to hold. */
+export function defineModule<Config extends TObject>(module: Module<Config>): Module {
+  return module as unknown as Module;
+}
+
+export const enabledField = Type.Boolean({
+  default: true,
+  description: 'True when the module is applied to traffic, false when it is disabled. True when left out.',
+});

@@ -1,0 +1,45 @@
+import Type from 'typebox';
+import { idString, reference } from '../../lib/schema/annotations.ts';
+import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import type { FieldProblem } from '../../lib/schema/field-problem.ts';
+import { defineModule, enabledField } from '../module.ts';
+
+const MAX_AUTHORITIES = 10;
+
+export const mutualTlsConfig = Type.Object({
+  enabled: enabledField,
+  certificate_authority_ids: reference(
+    { kinds: ['certificate_authority'], readAs: 'certificate_authorities' },
+    Type.Array(idString('Id of a certificate authority.'), {
+      default: [],
+      maxItems: MAX_AUTHORITIES,
+      description: `Ids of the certificate authorities, 1 to ${MAX_AUTHORITIES} and none twice, that a client's certificate is checked against. May be empty only while "enabled" is false.`,
+    }),
+  ),
+});
+
+/** Lets only clients through that show a certificate of one of these authorities. */
+export const mutualTls = defineModule({
+  name: 'mutual_tls',
+  level: 'edge',
+  title: 'Mutual TLS module',
+  description: 'Demands a client certificate that one of the named authorities has issued.',
+  config: mutualTlsConfig,
+  example: { certificate_authority_ids: ['ca_2zXAMPLEauthorityOfTheDocsA'] },
+  check,
+});
+
+function check(config: Type.Static<typeof mutualTlsConfig>): readonly FieldProblem[] {
+  const ids = config.certificate_authority_ids;
+  if (config.enabled && ids.length === 0) {
+    return [
+      bodyProblem(
+        'certificate_authority_ids',
+        `must name 1 to ${MAX_AUTHORITIES} certificate authorities while the module is enabled: create one with POST /certificate_authorities, or send "enabled": false`,
+      ),
+    ];
+  }
+  const repeated = ids.find((id, index) => ids.indexOf(id) !== index);
+  if (repeated === undefined) return [];
+  return [bodyProblem('certificate_authority_ids', `names ${repeated} twice: name each certificate authority once`)];
+}

@@ -1,0 +1,82 @@
+import Type from 'typebox';
+import { secret } from '../../lib/schema/annotations.ts';
+import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import type { FieldProblem } from '../../lib/schema/field-problem.ts';
+import { defineModule, enabledField, type ModuleSettings } from '../module.ts';
+import { issuerProblem } from './issuer-problem.ts';
+
+const MAX_UINT32 = 4_294_967_295;
+
+export const oidcConfig = Type.Object({
+  enabled: enabledField,
+  options_passthrough: Type.Boolean({
+    default: false,
+    description: 'When true, login is not enforced on OPTIONS requests, which CORS preflights need.',
+  }),
+  cookie_prefix: Type.String({
+    default: '',
+    maxLength: 128,
+    pattern: "^[!#$%&'*+\\-.^_`|~0-9A-Za-z]+$",
+    description:
+      'Prefix of the session cookie set on the browser: the characters of a cookie name (RFC 6265 token), such as "postern.". Left out or "", the prefix is "postern.".',
+  }),
+  inactivity_timeout: Type.Integer({
+    default: 0,
+    minimum: 0,
+    maximum: MAX_UINT32,
+    description: 'Whole seconds without activity after which the user must log in again, 0 to 4294967295; 0 is no limit.',
+  }),
+  maximum_duration: Type.Integer({
+    default: 0,
+    minimum: 0,
+    maximum: MAX_UINT32,
+    description: 'Whole seconds after which the user must log in again in any case, 0 to 4294967295; 0 is no limit.',
+  }),
+  issuer: Type.String({
+    default: '',
+    maxLength: 2048,
+    description:
+      'URL of the OpenID provider, the base of its discovery document: absolute, https, without query and fragment, such as "https://accounts.example.com".',
+  }),
+  client_id: Type.String({
+    default: '',
+    maxLength: 1024,
+    description: 'Client ID of the app at the provider; also the audience that its tokens must have.',
+  }),
+  client_secret: secret(
+    'readable',
+    Type.String({
+      default: '',
+      maxLength: 4096,
+      description: 'Client secret of the app at the provider. Sealed at rest; reading it back needs the scope secrets:read.',
+    }),
+  ),
+  scopes: Type.Array(Type.String({ minLength: 1, maxLength: 256, pattern: '^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$' }), {
+    default: [],
+    maxItems: 100,
+    description: 'Scopes to request from the provider, each a word without spaces. "openid" is requested in any case.',
+  }),
+});
+
+/** Login at an OpenID provider before a request may pass. */
+export const oidc = defineModule({
+  name: 'oidc',
+  level: 'route',
+  title: 'OIDC module',
+  description: 'Lets only those through who have logged in at an OpenID provider.',
+  config: oidcConfig,
+  example: {
+    issuer: 'https://accounts.example.com',
+    client_id: 'my-app',
+    client_secret: 'a-secret-of-the-provider',
+    scopes: ['openid', 'email'],
+    maximum_duration: 86_400,
+  },
+  check,
+});
+
+/** An enabled module without issuer or client id is stored as it is: the route then refuses traffic and says what is missing. */
+function check(config: Type.Static<typeof oidcConfig>, settings: ModuleSettings): readonly FieldProblem[] {
+  const problem = config.issuer === '' ? null : issuerProblem(config.issuer, settings.oidcHttpIssuers);
+  return problem === null ? [] : [bodyProblem('issuer', problem)];
+}

@@ -1,0 +1,13 @@
+import { backend } from './backend/backend.ts';
+import { compression } from './compression/compression.ts';
+import { ipRestriction } from './ip_restriction/ip-restriction.ts';
+import type { Module } from './module.ts';
+import { mutualTls } from './mutual_tls/mutual-tls.ts';
+import { oidc } from './oidc/oidc.ts';
+import { tlsTermination } from './tls_termination/tls-termination.ts';
+
+/**
+ * Every module, in the order in which traffic passes them. The order is security: who may connect, from where, who they
+ * are, and only then what is done with the response and who answers.
+ */
+export const modules: readonly Module[] = [tlsTermination, mutualTls, ipRestriction, oidc, compression, backend];

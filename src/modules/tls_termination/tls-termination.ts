@@ -1,0 +1,24 @@
+import Type from 'typebox';
+import { defineModule, enabledField } from '../module.ts';
+
+export const tlsTerminationConfig = Type.Object({
+  enabled: enabledField,
+  min_version: Type.Enum(['1.2', '1.3'], {
+    default: '1.2',
+    description: 'The lowest TLS version that clients may use: "1.2" or "1.3".',
+  }),
+});
+
+/** Sets the lowest TLS version of an edge. */
+export const tlsTermination = defineModule({
+  name: 'tls_termination',
+  level: 'edge',
+  title: 'TLS termination module',
+  description: 'Sets how TLS is terminated at the edge.',
+  config: tlsTerminationConfig,
+  constants: {
+    schema: { terminate_at: Type.Literal('edge', { description: 'Where TLS ends: always "edge".' }) },
+    values: { terminate_at: 'edge' },
+  },
+  example: { min_version: '1.3' },
+});

@@ -1,0 +1,157 @@
+import type { Change, PageQuery, Store, StoredRecord } from '../store/store.ts';
+import type { RecordReader } from './record-reader.ts';
+import { RecordTable } from './record-table.ts';
+
+export type ReplicaListener = (changes: readonly Change[]) => void;
+
+/**
+ * All configuration in memory, following the store's change feed. The API reads from it, and the edge's snapshots will be
+ * compiled from it, so neither waits for a database.
+ *
+ * What this process commits is applied before the commit's promise resolves: whoever wrote reads its own write. What
+ * another process commits (PostgreSQL only) arrives by signal or, at the latest, with the next poll. Writes do not trust
+ * the replica: they carry expectations that the store checks, and are tried again after `refresh()`.
+ */
+export class Replica implements RecordReader {
+  readonly #store: Store;
+  readonly #listeners = new Set<ReplicaListener>();
+  #table = new RecordTable();
+  #revision = 0;
+  #refreshing: Promise<void> | null = null;
+  #unsubscribe: () => void = () => {};
+  #isClosed = false;
+
+  private constructor(store: Store) {
+    this.#store = store;
+  }
+
+  static async open(store: Store): Promise<Replica> {
+    const replica = new Replica(store);
+    // Listening starts first: what is committed while everything is read must not fall between the two.
+    replica.#unsubscribe = store.onCommitted((changes) => replica.#onCommitted(changes));
+    await replica.#readAll();
+    await replica.refresh();
+    return replica;
+  }
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  get(kind: string, id: string): StoredRecord | undefined {
+    return this.#table.get(kind, id);
+  }
+
+  page(kind: string, query: PageQuery): readonly StoredRecord[] {
+    return this.#table.page(kind, query);
+  }
+
+  pageOfParent(kind: string, parent: string, query: PageQuery): readonly StoredRecord[] {
+    return this.#table.pageOfParent(kind, parent, query);
+  }
+
+  all(kind: string): Iterable<StoredRecord> {
+    return this.#table.all(kind);
+  }
+
+  count(kind: string): number {
+    return this.#table.count(kind);
+  }
+
+  counts(): ReadonlyMap<string, number> {
+    return this.#table.counts();
+  }
+
+  /** Listeners are called with what changed, after the replica shows it. */
+  onChange(listener: ReplicaListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Brings the replica up to what the store holds now. Callers that come while one runs wait for the next one after it. */
+  async refresh(): Promise<void> {
+    while (this.#refreshing !== null) await this.#refreshing;
+    this.#refreshing = this.#follow().finally(() => {
+      this.#refreshing = null;
+    });
+    await this.#refreshing;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#unsubscribe();
+    this.#listeners.clear();
+  }
+
+  #onCommitted(changes: readonly Change[]): void {
+    if (changes.length === 0) {
+      // A failing store says so to those who write; the poll brings the next chance to follow it.
+      void this.refresh().catch(() => {});
+      return;
+    }
+    const first = revisionOf(changes[0] as Change);
+    if (first > this.#revision + 1) {
+      // Another process wrote in between. Ours are applied now all the same: writers read what they wrote.
+      for (const change of changes) this.#table.apply(change);
+      this.#tell(changes);
+      void this.refresh().catch(() => {});
+      return;
+    }
+    this.#apply(changes);
+  }
+
+  async #follow(): Promise<void> {
+    if (this.#isClosed) return;
+    const answer = await this.#store.changesSince(this.#revision);
+    if (!answer.isComplete) {
+      await this.#readAll();
+      return;
+    }
+    this.#apply(answer.changes);
+    this.#revision = Math.max(this.#revision, answer.revision);
+  }
+
+  #apply(changes: readonly Change[]): void {
+    for (const change of changes) {
+      this.#table.apply(change);
+      this.#revision = Math.max(this.#revision, revisionOf(change));
+    }
+    this.#tell(changes);
+  }
+
+  async #readAll(): Promise<void> {
+    const table = new RecordTable();
+    const before = this.#table;
+    const { revision } = await this.#store.readAll((records) => {
+      for (const record of records) table.put(record);
+    });
+    if (revision < this.#revision) return;
+    this.#table = table;
+    this.#revision = revision;
+    this.#tell(differences(before, table, revision));
+  }
+
+  #tell(changes: readonly Change[]): void {
+    if (changes.length === 0) return;
+    for (const listener of this.#listeners) listener(changes);
+  }
+}
+
+function revisionOf(change: Change): number {
+  return change.op === 'put' ? change.record.revision : change.revision;
+}
+
+function differences(before: RecordTable, after: RecordTable, revision: number): Change[] {
+  const changes: Change[] = [];
+  for (const kind of new Set([...before.counts().keys(), ...after.counts().keys()])) {
+    for (const record of after.all(kind)) {
+      if (before.get(kind, record.id)?.revision !== record.revision) changes.push({ op: 'put', record });
+    }
+    for (const record of before.all(kind)) {
+      if (after.get(kind, record.id) === undefined) {
+        changes.push({ op: 'delete', key: { kind, id: record.id }, revision });
+      }
+    }
+  }
+  return changes;
+}

@@ -1,0 +1,105 @@
+import type { TObject, TSchema } from 'typebox';
+import type { Clock } from '../lib/clock.ts';
+import type { ErrorCode } from '../lib/errors.ts';
+import type { JsonObject } from '../lib/json.ts';
+import type { Ref } from '../lib/schema/annotations.ts';
+import type { RecordReader } from '../replica/record-reader.ts';
+import type { Store, StoredRecord } from '../store/store.ts';
+
+/**
+ * One operation of the management API. The HTTP face, the OpenAPI document, `postern api` and the client are all made
+ * from the list of these; none of them knows a noun by name.
+ */
+export interface Operation {
+  /** `<resource>.<verb>`, unique; also the OpenAPI operationId and the command's two words. */
+  readonly resource: string;
+  readonly verb: string;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** Query parameters beyond none: unknown ones are refused. */
+  readonly query?: TObject;
+  readonly body?: OperationBody;
+  readonly success: { readonly status: number; readonly schema: TSchema | null; readonly description: string };
+  readonly errors: readonly ErrorCode[];
+  /** Honours `If-Match`. */
+  readonly isConditional?: boolean;
+  /** Honours `Idempotency-Key`. */
+  readonly isIdempotentByKey?: boolean;
+  /** Accepts `Service-Version: 0` too. */
+  readonly acceptsVersion0?: boolean;
+  run(request: OperationRequest, ports: OperationPorts): Promise<OperationResult> | OperationResult;
+}
+
+export interface OperationBody {
+  readonly schema: TSchema;
+  readonly example: JsonObject;
+  /** `ignored`: existing clients send a bare id, which is not even JSON. */
+  readonly parsing?: 'ignored';
+  /** A body wrapped as `{"module": {…}}` is taken as its inside. */
+  readonly canBeWrapped?: boolean;
+}
+
+export interface OperationRequest {
+  readonly operationId: string;
+  readonly principal: Principal;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+  /** Path parameters that the client repeated are already taken out. */
+  readonly body: JsonObject;
+  /** Revisions named by `If-Match`; null when the header is absent, `'any'` for `*`. */
+  readonly ifMatch: readonly number[] | 'any' | null;
+  readonly idempotency: { readonly scope: string; readonly bodyHash: string } | null;
+  readonly version: 0 | 2;
+  /** The request came with the retired service's header name: its clients type some fields differently. */
+  readonly isLegacyClient: boolean;
+}
+
+export interface OperationResult {
+  readonly body: JsonObject | null;
+  /** Where it differs from the operation's success status. */
+  readonly status?: number;
+  /** The body as text, where it is at hand already. */
+  readonly text?: string;
+  readonly etag?: number;
+  /** The revision that a write took or confirmed. */
+  readonly revision?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface OperationPorts {
+  readonly documents: DocumentsPort;
+  readonly store: Store;
+  readonly clock: Clock;
+  newId(prefix: string): string;
+  /** Absolute URI of a path of this API. */
+  uri(path: string): string;
+  /** Ref of any resource by its id; a nested one needs the id that it is nested under. */
+  ref(id: string, parentId?: string): Ref;
+}
+
+/** What operations outside the generated ones may do with configuration. */
+export interface DocumentsPort {
+  readonly reader: RecordReader;
+  /** The record, or a 404 that says what was not found. */
+  require(kind: string, id: string): StoredRecord;
+  /**
+   * Changes one record's configuration, trying again when another writer was quicker. `change` gets the current
+   * configuration and may throw to refuse.
+   */
+  update(
+    kind: string,
+    id: string,
+    request: OperationRequest,
+    change: (config: JsonObject) => JsonObject,
+  ): Promise<{ readonly record: StoredRecord; readonly revision: number }>;
+  /** A resource as GET shows it to this principal. */
+  render(record: StoredRecord, principal: Principal): JsonObject;
+}
+
+/** Who asks. */
+export interface Principal {
+  readonly apiKeyId: string;
+  readonly scopes: readonly string[];
+}

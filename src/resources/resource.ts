@@ -1,0 +1,134 @@
+import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox';
+import type { JsonObject, JsonValue } from '../lib/json.ts';
+import type { FieldProblem } from '../lib/schema/field-problem.ts';
+import type { ModuleSettings } from '../modules/module.ts';
+import type { StoredRecord, UniqueKey } from '../store/store.ts';
+import type { Operation, OperationPorts, Principal } from './operation.ts';
+
+/**
+ * A resource's contract: one folder per API noun and one line in `registry.ts`. A configuration resource is described by
+ * data; its five operations, storage, references, events, documentation, command line and client follow from it. A live
+ * resource (tunnels, logins, deliveries) brings operations of its own.
+ */
+export type Resource = ConfigurationResource | LiveResource;
+
+interface ResourceNames {
+  /** The folder's name. */
+  readonly name: string;
+  /** Kind of its records, and the prefix of its error details. */
+  readonly kind: string;
+  readonly idPrefix: string;
+  /** Path of the collection; `{edge_id}` and the like stand for path parameters. */
+  readonly path: string;
+  readonly listKey: string;
+  /** As a sentence names one of it: "an HTTPS edge". */
+  readonly title: string;
+  readonly description: string;
+}
+
+export interface LiveResource extends ResourceNames {
+  readonly type: 'live';
+  readonly operations: readonly Operation[];
+}
+
+export interface ConfigurationResource<Config extends TObject = TObject> extends ResourceNames {
+  readonly type: 'configuration';
+  /** The stored form: every field present, defaults as `default`. */
+  readonly config: Config;
+  /** Fields that PATCH does not take. */
+  readonly immutable?: readonly Extract<keyof Static<Config>, string>[];
+  /** Read-only fields, worked out when the resource is created and stored with it. */
+  readonly derived?: TProperties;
+  /** Read-only fields that are true for the moment only; they do not count for the ETag. */
+  readonly live?: LiveFields;
+  /** Fields that only the answer to the create shows. */
+  readonly shownOnce?: TProperties;
+  /** The record that this one belongs to and goes with: by path parameter, or by a field of the configuration. */
+  readonly parent?: ParentLink;
+  /** Which modules stand inline in it. */
+  readonly modules?: 'edge' | 'route';
+  /** Child resources that are rendered whole inside this one, under their list key. */
+  readonly inlineChildren?: readonly string[];
+  /** `<noun>_created.v0` and so on. */
+  readonly eventNoun: string;
+  readonly example: JsonObject;
+  /** Records reachable by references must not lead back to the record. */
+  readonly isAcyclic?: boolean;
+  /** Unique-key scopes of which one holder must stay. */
+  readonly keepAtLeastOne?: readonly string[];
+  readonly actions?: readonly Operation[];
+  /** Brings equal configurations to one spelling, before `check`. */
+  normalize?(config: Static<Config>): Static<Config>;
+  check?(config: Static<Config>, settings: ResourceSettings): readonly FieldProblem[];
+  /** Works out derived fields, issues tokens. Problems refuse the create. */
+  onCreate?(config: Static<Config>, ports: CreatePorts): Creation | { readonly problems: readonly FieldProblem[] };
+  uniqueKeys?(config: Static<Config>, owner: { readonly id: string; readonly parent: string | null }): readonly UniqueKey[];
+  /** Refuses what the caller's key may not do with this configuration; `previous` is null on create. */
+  authorize?(principal: Principal, config: Static<Config> | null, previous: Static<Config> | null): string | null;
+  /** Last word on how it reads back. */
+  render?(body: JsonObject): JsonObject;
+  /** What else ends with it. Runs after the deletion is durable. */
+  afterDelete?(record: StoredRecord, ports: OperationPorts): Promise<void>;
+}
+
+export type ParentLink =
+  | { readonly kind: string; readonly param: string }
+  | { readonly kind: string; readonly field: string };
+
+export interface LiveFields {
+  readonly schema: TProperties;
+  read(records: readonly StoredRecord[], ports: OperationPorts): Promise<ReadonlyMap<string, JsonObject>>;
+}
+
+export interface CreatePorts {
+  readonly settings: ResourceSettings;
+  readonly nowMs: number;
+  /** 256 random bits behind a prefix that tells what the token is for. */
+  newToken(prefix: string): string;
+}
+
+export interface Creation {
+  readonly derived?: JsonObject;
+  /** Stored with the resource and never shown. */
+  readonly internal?: JsonObject;
+  /** Configuration that was made up because the client left it out, such as a webhook's secret. */
+  readonly config?: JsonObject;
+  readonly shownOnce?: JsonObject;
+}
+
+export interface ResourceSettings extends ModuleSettings {
+  /** The port that the edge listens on; null: any free one. */
+  readonly edgePort: number | null;
+  readonly region: string;
+  readonly domain: string;
+  /** Every scope that an API key can have. */
+  readonly scopes: readonly string[];
+  readonly eventTypes: readonly string[];
+}
+
+export function defineResource<Config extends TObject>(
+  resource: Omit<ConfigurationResource<Config>, 'type'>,
+): ConfigurationResource {
+  return { type: 'configuration', ...resource } as unknown as ConfigurationResource;
+}
+
+export const MAX_METADATA_BYTES = 4096;
+
+/** Fields that every configuration resource has. */
+export const describedFields = {
+  description: Type.String({
+    default: '',
+    maxLength: 255,
+    description: 'What this is for, in your own words; at most 255 characters.',
+  }),
+  metadata: Type.String({
+    default: '',
+    maxLength: MAX_METADATA_BYTES,
+    description: 'Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it.',
+  }),
+} satisfies TProperties;
+
+export const timestamp = (description: string): TSchema =>
+  Type.String({ format: 'date-time', description: `${description} RFC 3339, UTC.` });
+
+export type StoredConfig = Readonly<Record<string, JsonValue>>;
