@@ -30,7 +30,8 @@ export const storeErrors = errorTable({
   },
   ERR_POSTERN_BACKUP_INVALID: {
     status: 400,
-    explanation: 'The backup file is damaged, cut short, of another kind, or its passphrase is wrong. Nothing was restored.',
+    explanation:
+      'The backup file is damaged, cut short, of another kind, or its passphrase is wrong. Nothing was restored.',
   },
   ERR_POSTERN_RESTORE_NOT_EMPTY: {
     status: 409,

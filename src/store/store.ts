@@ -32,6 +32,8 @@ export interface Store {
   findIdempotency(scope: string): Promise<IdempotencyRecord | null>;
   /** Account id, made with the store. */
   readonly accountId: string;
+  /** HMAC-SHA256 under a key derived from the secret key for this purpose, hex: for hashes that must not be searchable. */
+  mac(purpose: string, data: string): string;
 
   readonly events: EventStore;
   readonly presence: PresenceStore;

@@ -1,0 +1,64 @@
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { storeErrors } from './errors.ts';
+import { SECRET_KEY_BYTES } from './keyring.ts';
+
+/** One key per line, base64; the first is current. */
+export function keyFilePath(dataDir: string): string {
+  return join(dataDir, 'secret.key');
+}
+
+export function readKeyFile(dataDir: string): Buffer[] | null {
+  const path = keyFilePath(dataDir);
+  if (!existsSync(path)) return null;
+  const lines = readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line.trim() !== '');
+  if (lines.length === 0) throw malformed(path, 'holds no key');
+  return lines.map((line) => parseSecretKey(line, path));
+}
+
+/** Whole or not at all: a key file cut short by a crash would cost every secret in the store. */
+export function writeKeyFile(dataDir: string, keys: readonly Buffer[]): void {
+  const path = keyFilePath(dataDir);
+  const temporary = `${path}.new`;
+  const file = openSync(temporary, 'w', 0o600);
+  try {
+    writeSync(file, `${keys.map((key) => key.toString('base64')).join('\n')}\n`);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(temporary, path);
+  syncDirectory(dirname(path));
+}
+
+/** Without this a rename or a new file may be forgotten by a power loss. */
+export function syncDirectory(path: string): void {
+  const directory = openSync(path, 'r');
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+}
+
+/** `where` is the setting or the file that the text came from. The text itself never gets into the message. */
+export function parseSecretKey(text: string, where: string): Buffer {
+  const trimmed = text.trim();
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(trimmed)) {
+    throw malformed(where, `must be base64 of ${SECRET_KEY_BYTES} bytes, and has other characters in it`);
+  }
+  const key = Buffer.from(trimmed, 'base64');
+  if (key.length !== SECRET_KEY_BYTES) {
+    throw malformed(where, `must be base64 of ${SECRET_KEY_BYTES} bytes, and decodes to ${key.length}`);
+  }
+  return key;
+}
+
+function malformed(where: string, problem: string) {
+  return storeErrors.create(
+    'ERR_POSTERN_SECRET_KEY',
+    `${where}: ${problem}. A new key can be made with: openssl rand -base64 32`,
+  );
+}

@@ -1,0 +1,108 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { storeErrors } from './errors.ts';
+
+/** The secret keys: the first seals, all of them open. */
+export interface Keyring {
+  readonly currentKeyId: string;
+  /** All keys, current first. */
+  readonly keyIds: readonly string[];
+  /** `context` names the row (`kind/id`): a sealed value that was moved to another row does not open there. */
+  seal(text: string, context: string): string;
+  open(sealed: string, context: string): string;
+  /** HMAC-SHA256 under a key of its own for each purpose, hex. Made with the current key. */
+  mac(purpose: string, data: string): string;
+}
+
+export const SECRET_KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+/** First part of a sealed text: the scheme. A second scheme gets a second name. */
+const SCHEME = 's1';
+
+export function createKeyring(keys: readonly Buffer[]): Keyring {
+  const [current] = keys;
+  if (current === undefined) throw new TypeError('a keyring needs a key');
+  const currentKeyId = keyIdOf(current);
+  const sealingKeys = new Map(keys.map((key) => [keyIdOf(key), derive(key, 'seal')]));
+  const macKeys = new Map<string, Buffer>();
+  return {
+    currentKeyId,
+    keyIds: [...sealingKeys.keys()],
+    seal: (text, context) => sealWith(derivedKey(sealingKeys, currentKeyId), currentKeyId, text, context),
+    open: (sealed, context) => openWith(sealingKeys, sealed, context),
+    mac: (purpose, data) => {
+      let key = macKeys.get(purpose);
+      if (key === undefined) {
+        key = derive(current, `mac/${purpose}`);
+        macKeys.set(purpose, key);
+      }
+      return createHmac('sha256', key).update(data).digest('hex');
+    },
+  };
+}
+
+/** A short fingerprint, of a derived value: it tells keys apart and says nothing about them. */
+export function keyIdOf(key: Buffer): string {
+  return derive(key, 'key-id').subarray(0, 5).toString('hex');
+}
+
+/** The key that a sealed text was made with. */
+export function sealedKeyId(sealed: string): string {
+  return parse(sealed).keyId;
+}
+
+/** What every text that this key sealed begins with. */
+export function sealedPrefix(keyId: string): string {
+  return `${SCHEME}.${keyId}.`;
+}
+
+function derive(key: Buffer, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', key, Buffer.alloc(0), `postern/${purpose}`, 32));
+}
+
+function derivedKey(keys: ReadonlyMap<string, Buffer>, keyId: string): Buffer {
+  const key = keys.get(keyId);
+  if (key === undefined) {
+    throw storeErrors.create(
+      'ERR_POSTERN_SECRET_KEY',
+      `a secret was sealed with key ${keyId}, which is not among those given (${[...keys.keys()].join(', ')})`,
+      { details: { key_id: keyId } },
+    );
+  }
+  return key;
+}
+
+function sealWith(key: Buffer, keyId: string, text: string, context: string): string {
+  // Random nonces of 96 bits are safe for 2^32 messages under one key: more writes than a store sees between rotations.
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(context));
+  const sealed = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+  return `${sealedPrefix(keyId)}${sealed.toString('base64url')}`;
+}
+
+function openWith(keys: ReadonlyMap<string, Buffer>, sealed: string, context: string): string {
+  const { keyId, bytes } = parse(sealed);
+  const decipher = createDecipheriv('aes-256-gcm', derivedKey(keys, keyId), bytes.subarray(0, NONCE_BYTES), {
+    authTagLength: TAG_BYTES,
+  })
+    .setAAD(Buffer.from(context))
+    .setAuthTag(bytes.subarray(-TAG_BYTES));
+  try {
+    return decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+  } catch (cause) {
+    throw corrupt(`the sealed secret of ${context} does not open: it was changed, or belongs to another row`, cause);
+  }
+}
+
+function parse(sealed: string): { readonly keyId: string; readonly bytes: Buffer } {
+  const [scheme, keyId, payload] = sealed.split('.');
+  const bytes = Buffer.from(payload ?? '', 'base64url');
+  if (scheme !== SCHEME || keyId === undefined || bytes.length < NONCE_BYTES + TAG_BYTES) {
+    throw corrupt('a sealed secret is not in a form that Postern writes');
+  }
+  return { keyId, bytes };
+}
+
+function corrupt(message: string, cause?: unknown) {
+  return storeErrors.create('ERR_POSTERN_STORE_CORRUPT', message, { cause });
+}

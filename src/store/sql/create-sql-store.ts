@@ -1,0 +1,137 @@
+import { type Clock, systemClock } from '../../lib/clock.ts';
+import type { Keyring } from '../keyring.ts';
+import type { Change, CommitListener, CommitResult, RecordKey, RecordPut, Store, WriteSet } from '../store.ts';
+import { createDeliveryStore } from './delivery-store.ts';
+import { IDEMPOTENCY_WINDOW_MS } from './idempotency-rows.ts';
+import { createLoginStore } from './login-store.ts';
+import { createPresenceStore } from './presence-store.ts';
+import { openEvent, openRecord, sealWriteSet } from './seal.ts';
+import { type AppliedChange, keyText } from './sealed-write-set.ts';
+import type { SqlEngine } from './sql-engine.ts';
+
+export interface SqlStoreOptions {
+  readonly engine: SqlEngine;
+  readonly keyring: Keyring;
+  readonly accountId: string;
+  readonly clock?: Clock | undefined;
+  /** How far back the change feed reaches after a prune. */
+  readonly keepRevisions?: number | undefined;
+}
+
+/** A follower that is further behind reads everything again, which costs about as much as so many changes. */
+const DEFAULT_KEEP_REVISIONS = 10_000;
+const RECORDS_PER_BATCH = 1_000;
+
+/** The store that both engines share: seals and opens, tells listeners, and leaves the database to the engine. */
+export function createSqlStore({
+  engine,
+  keyring,
+  accountId,
+  clock = systemClock,
+  keepRevisions = DEFAULT_KEEP_REVISIONS,
+}: SqlStoreOptions): Store {
+  const listeners = new Set<CommitListener>();
+  let writeSets = 0;
+  engine.onForeignCommit(() => tellListeners(listeners, []));
+
+  async function commit(writeSet: WriteSet): Promise<CommitResult> {
+    const sealed = sealWriteSet(writeSet, keyring);
+    // Asking takes no lock and no place in a group.
+    if (isAskingOnly(writeSet)) return (await engine.read('applyWriteSet', sealed)) as CommitResult;
+    const result = await engine.write('applyWriteSet', sealed);
+    if (!result.ok) return result;
+    writeSets += 1;
+    const changes = openChanges(result.changes, result.revision, writeSet.puts ?? [], keyring);
+    // Outcomes of a group arrive in the order of their revisions, and nothing is awaited here: so listeners hear in order.
+    if (changes.length > 0) tellListeners(listeners, changes);
+    return { ok: true, revision: result.revision, changes };
+  }
+
+  return {
+    engine: engine.name,
+    accountId,
+    commit,
+    mac: (purpose, data) => keyring.mac(purpose, data),
+    currentRevision: () => engine.read('readRevision'),
+    readAll: (onBatch) =>
+      engine.withView(async (read) => {
+        const revision = await read('readRevision');
+        let after: RecordKey | null = null;
+        for (;;) {
+          const rows: Awaited<ReturnType<typeof read<'readRecordPage'>>> = await read(
+            'readRecordPage',
+            after,
+            RECORDS_PER_BATCH,
+          );
+          const last = rows.at(-1);
+          if (last === undefined) return { revision };
+          after = { kind: last.kind, id: last.id };
+          onBatch(rows.map((row) => openRecord(row, keyring)));
+        }
+      }),
+    changesSince: async (revision) => {
+      const found = await engine.read('readChangesSince', revision);
+      if (!found.isComplete) return found;
+      const changes = found.changes.map(
+        (change): Change => (change.op === 'put' ? { op: 'put', record: openRecord(change.record, keyring) } : change),
+      );
+      return { isComplete: true, revision: found.revision, changes };
+    },
+    onCommitted: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    findIdempotency: async (scope) => {
+      const found = await engine.read('readIdempotency', scope);
+      return found === null || found.createdAtMs <= clock.nowMs() - IDEMPOTENCY_WINDOW_MS ? null : found;
+    },
+    events: {
+      list: async (query) => (await engine.read('listEvents', query)).map(openEvent),
+      get: async (id) => {
+        const event = await engine.read('getEvent', id);
+        return event === null ? null : openEvent(event);
+      },
+      count: () => engine.read('countEvents'),
+    },
+    presence: createPresenceStore(engine),
+    logins: createLoginStore(engine, keyring),
+    deliveries: createDeliveryStore(engine),
+    prune: (nowMs) => engine.write('prune', nowMs, keepRevisions),
+    stats: () => ({ writeSets, commits: engine.commitCount() }),
+    close: () => engine.close(),
+  };
+}
+
+function isAskingOnly({ puts = [], deletes = [], touches = [], events = [], idempotency }: WriteSet): boolean {
+  return puts.length + deletes.length + touches.length + events.length === 0 && idempotency === undefined;
+}
+
+function openChanges(
+  applied: readonly AppliedChange[],
+  revision: number,
+  puts: readonly RecordPut[],
+  keyring: Keyring,
+): Change[] {
+  const putByKey = new Map(puts.map((put) => [keyText(put), put]));
+  return applied.map((change): Change => {
+    if (change.op === 'delete') return { op: 'delete', key: change.key, revision };
+    if (change.op === 'touch') return { op: 'put', record: openRecord(change.record, keyring) };
+    const put = putByKey.get(keyText(change.key));
+    if (put === undefined) throw new Error(`the engine answered a put of ${change.key.kind} that was not asked for`);
+    const { kind, id, parent, doc, secrets } = put;
+    return { op: 'put', record: { kind, id, parent, revision, doc, secrets } };
+  });
+}
+
+/** The change is durable whatever a listener does: its exception is reported as the bug it is, past the commit's promise. */
+function tellListeners(listeners: ReadonlySet<CommitListener>, changes: readonly Change[]): void {
+  for (const listener of listeners) {
+    try {
+      listener(changes);
+    } catch (error) {
+      queueMicrotask(() => {
+        throw error;
+      });
+    }
+  }
+}

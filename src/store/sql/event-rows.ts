@@ -1,0 +1,30 @@
+import type { PageQuery } from '../store.ts';
+import { pageStatement } from './page-statement.ts';
+import type { SealedEvent } from './sealed-write-set.ts';
+import { integer, type Program, queryOne, type Row, text } from './statement.ts';
+
+const EVENT_COLUMNS = 'id, type, created_at_ms, payload';
+
+function eventOf(row: Row): SealedEvent {
+  return {
+    id: text(row, 'id'),
+    type: text(row, 'type'),
+    createdAtMs: integer(row, 'created_at_ms'),
+    payload: text(row, 'payload'),
+  };
+}
+
+export function* listEvents(query: PageQuery): Program<SealedEvent[]> {
+  const rows = yield pageStatement(`SELECT ${EVENT_COLUMNS} FROM events`, [], query);
+  return rows.map(eventOf);
+}
+
+export function* getEvent(id: string): Program<SealedEvent | null> {
+  const row = yield* queryOne(`SELECT ${EVENT_COLUMNS} FROM events WHERE id = ?`, [id]);
+  return row === null ? null : eventOf(row);
+}
+
+export function* countEvents(): Program<number> {
+  const row = yield* queryOne('SELECT count(*) AS total FROM events');
+  return row === null ? 0 : integer(row, 'total');
+}

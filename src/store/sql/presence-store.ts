@@ -1,0 +1,27 @@
+import type { Lease, PresenceStore } from '../store.ts';
+import type { LeaseRow } from './lease-rows.ts';
+import { parseObject } from './seal.ts';
+import type { SqlEngine } from './sql-engine.ts';
+
+export function createPresenceStore(engine: SqlEngine): PresenceStore {
+  return {
+    put: (leases) => engine.write('putLeases', leases.map(rowOf)),
+    renew: (bootId, expiresAtMs) => engine.write('renewLeases', bootId, expiresAtMs),
+    remove: (keys) => engine.write('removeLeases', keys),
+    removeByCredential: (credentialId) => engine.write('removeLeasesByCredential', credentialId),
+    removeOtherBoots: (bootId) => engine.write('removeLeasesOfOtherBoots', bootId),
+    get: async (kind, id, nowMs) => {
+      const row = await engine.read('getLease', kind, id, nowMs);
+      return row === null ? null : leaseOf(row);
+    },
+    list: async (kind, query) => (await engine.read('listLeases', kind, query)).map(leaseOf),
+  };
+}
+
+function rowOf(lease: Lease): LeaseRow {
+  return { ...lease, doc: JSON.stringify(lease.doc) };
+}
+
+function leaseOf(row: LeaseRow): Lease {
+  return { ...row, doc: parseObject(row.doc) };
+}

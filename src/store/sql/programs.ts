@@ -1,0 +1,77 @@
+import { applyWriteSet } from './apply-write-set.ts';
+import { getDelivery, listDeliveries, listDeliveryIds, putDeliveries, replayDeliveries } from './delivery-rows.ts';
+import { countEvents, getEvent, listEvents } from './event-rows.ts';
+import { readIdempotency } from './idempotency-rows.ts';
+import {
+  getLease,
+  listLeases,
+  putLeases,
+  removeLeases,
+  removeLeasesByCredential,
+  removeLeasesOfOtherBoots,
+  renewLeases,
+} from './lease-rows.ts';
+import {
+  deleteLoginSession,
+  deleteLoginUser,
+  getLoginSession,
+  getLoginUser,
+  listLoginSessions,
+  listLoginUsers,
+  putLoginSession,
+  putLoginUser,
+} from './login-rows.ts';
+import { prune } from './prune.ts';
+import { readRecordPage } from './record-rows.ts';
+import { readChangesSince, readRevision } from './revision-rows.ts';
+import type { Program } from './statement.ts';
+
+/** Everything that a store asks of its engine, by name, so that a request can be sent to another thread. */
+export const programs = {
+  applyWriteSet,
+  readRevision,
+  readChangesSince,
+  readRecordPage,
+  readIdempotency,
+  prune,
+  listEvents,
+  getEvent,
+  countEvents,
+  putLeases,
+  renewLeases,
+  removeLeases,
+  removeLeasesByCredential,
+  removeLeasesOfOtherBoots,
+  getLease,
+  listLeases,
+  putLoginUser,
+  putLoginSession,
+  getLoginUser,
+  getLoginSession,
+  listLoginUsers,
+  listLoginSessions,
+  deleteLoginSession,
+  deleteLoginUser,
+  putDeliveries,
+  getDelivery,
+  listDeliveries,
+  listDeliveryIds,
+  replayDeliveries,
+} as const;
+
+type Programs = typeof programs;
+export type ProgramName = keyof Programs;
+export type ProgramArgs<Name extends ProgramName> = Parameters<Programs[Name]>;
+export type ProgramResult<Name extends ProgramName> =
+  ReturnType<Programs[Name]> extends Program<infer Result> ? Result : never;
+
+export interface Job {
+  readonly name: ProgramName;
+  readonly args: readonly unknown[];
+}
+
+export function startProgram({ name, args }: Job): Program<unknown> {
+  // Whoever made the job went through `SqlEngine`, which ties the arguments to the name.
+  const program = programs[name] as (...args: readonly unknown[]) => Program<unknown>;
+  return program(...args);
+}

@@ -1,0 +1,110 @@
+/**
+ * A schema description that belongs to neither engine, and what makes DDL of it. `migrations.ts` is the only source:
+ * the description of the newest schema is folded from the migrations, so the two cannot drift apart.
+ */
+export type Dialect = 'sqlite' | 'postgres';
+
+export interface Column {
+  readonly name: string;
+  readonly type: 'text' | 'bigint';
+  readonly isNullable: boolean;
+}
+
+export interface Table {
+  readonly name: string;
+  readonly columns: readonly Column[];
+  readonly primaryKey: readonly string[];
+}
+
+export interface Index {
+  readonly name: string;
+  readonly table: string;
+  readonly columns: readonly string[];
+  readonly isUnique: boolean;
+}
+
+export type MigrationStep =
+  | { readonly do: 'create_table'; readonly table: Table }
+  | { readonly do: 'create_index'; readonly index: Index };
+
+export interface Migration {
+  readonly version: number;
+  readonly steps: readonly MigrationStep[];
+}
+
+export interface Schema {
+  readonly version: number;
+  readonly tables: readonly Table[];
+  readonly indexes: readonly Index[];
+}
+
+const DOCUMENT_COLUMNS: ReadonlySet<string> = new Set(['doc', 'payload', 'event']);
+
+export function schemaAfter(migrations: readonly Migration[]): Schema {
+  const steps = migrations.flatMap((migration) => migration.steps);
+  return {
+    version: migrations.at(-1)?.version ?? 0,
+    tables: steps.flatMap((step) => (step.do === 'create_table' ? [step.table] : [])),
+    indexes: steps.flatMap((step) => (step.do === 'create_index' ? [step.index] : [])),
+  };
+}
+
+export function stepSql(dialect: Dialect, step: MigrationStep): string {
+  switch (step.do) {
+    case 'create_table':
+      return createTableSql(dialect, step.table);
+    case 'create_index':
+      return createIndexSql(step.index);
+  }
+}
+
+function createTableSql(dialect: Dialect, table: Table): string {
+  const lines = table.columns.map((column) => `  ${columnSql(dialect, column)}`);
+  lines.push(`  PRIMARY KEY (${table.primaryKey.join(', ')})`);
+  return `CREATE TABLE ${table.name} (\n${lines.join(',\n')}\n)${dialect === 'sqlite' ? sqliteTableOptions(table) : ''}`;
+}
+
+/**
+ * Without a rowid the primary key is the table: one tree to write instead of two. SQLite advises against it for rows of
+ * more than a twentieth of a page, since such tables keep whole rows in their inner pages: documents stay out.
+ */
+function sqliteTableOptions(table: Table): string {
+  const hasDocument = table.columns.some(({ name }) => DOCUMENT_COLUMNS.has(name));
+  return hasDocument ? ' STRICT' : ' STRICT, WITHOUT ROWID';
+}
+
+function columnSql(dialect: Dialect, column: Column): string {
+  const nullability = column.isNullable ? '' : ' NOT NULL';
+  if (column.type === 'bigint') return `${column.name} ${dialect === 'sqlite' ? 'INTEGER' : 'bigint'}${nullability}`;
+  // Ids page and compare by bytes: PostgreSQL's default collation would order them by language, and by host.
+  return `${column.name} ${dialect === 'sqlite' ? 'TEXT' : 'text COLLATE "C"'}${nullability}`;
+}
+
+function createIndexSql(index: Index): string {
+  return `CREATE ${index.isUnique ? 'UNIQUE ' : ''}INDEX ${index.name} ON ${index.table} (${index.columns.join(', ')})`;
+}
+
+export function table(name: string, columns: readonly Column[], primaryKey: readonly string[]): MigrationStep {
+  return { do: 'create_table', table: { name, columns, primaryKey } };
+}
+
+export function index(tableName: string, columns: readonly string[], options = { isUnique: false }): MigrationStep {
+  const name = `${tableName}_by_${columns.join('_')}`;
+  return { do: 'create_index', index: { name, table: tableName, columns, isUnique: options.isUnique } };
+}
+
+export function textColumn(name: string): Column {
+  return { name, type: 'text', isNullable: false };
+}
+
+export function nullableText(name: string): Column {
+  return { name, type: 'text', isNullable: true };
+}
+
+export function bigintColumn(name: string): Column {
+  return { name, type: 'bigint', isNullable: false };
+}
+
+export function nullableBigint(name: string): Column {
+  return { name, type: 'bigint', isNullable: true };
+}

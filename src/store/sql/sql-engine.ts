@@ -1,0 +1,16 @@
+import type { ProgramArgs, ProgramName, ProgramResult } from './programs.ts';
+
+/** What a database brings to the store; `createSqlStore` makes the rest of it. */
+export interface SqlEngine {
+  readonly name: 'sqlite' | 'postgres';
+  /** One consistent view for each call. Never waits for a writer. */
+  read<Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>): Promise<ProgramResult<Name>>;
+  /** Durable when it resolves. Shares its transaction with the writes that wait beside it. */
+  write<Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>): Promise<ProgramResult<Name>>;
+  /** Several reads in one view. */
+  withView<Result>(use: (read: SqlEngine['read']) => Promise<Result>): Promise<Result>;
+  /** Another process may have committed. Never called for what was written through this engine, as far as that is known. */
+  onForeignCommit(listener: () => void): void;
+  commitCount(): number;
+  close(): Promise<void>;
+}

@@ -1,0 +1,47 @@
+import type { Clock } from '../../lib/clock.ts';
+import { syncDirectory } from '../key-file.ts';
+import { createSqlStore } from '../sql/create-sql-store.ts';
+import { type Initialised, initialise } from '../sql/initialise.ts';
+import type { Store } from '../store.ts';
+import { databasePath, makePrivateFile } from './data-directory.ts';
+import { lockDirectory } from './directory-lock.ts';
+import { SqliteConnection } from './sqlite-connection.ts';
+import { createSqliteEngine } from './sqlite-engine.ts';
+
+export interface OpenSqliteStoreOptions {
+  /** Made, 0700, when it does not exist. */
+  readonly dataDir: string;
+  /** POSTERN_SECRET_KEY; null takes `secret.key` in the data directory, which a new store makes. */
+  readonly secretKey: string | null;
+  /** PRAGMA max_page_count: stands for a full disk in tests. */
+  readonly maxPages?: number;
+  readonly keepRevisions?: number;
+  readonly clock?: Clock;
+}
+
+export async function openSqliteStore(options: OpenSqliteStoreOptions): Promise<Store> {
+  const { dataDir, secretKey, maxPages, keepRevisions, clock } = options;
+  const lock = lockDirectory(dataDir);
+  try {
+    const path = databasePath(dataDir);
+    makePrivateFile(path);
+    const { keyring, accountId } = prepare(path, dataDir, secretKey);
+    const engine = createSqliteEngine({ path, maxPages, onClosed: () => lock.release() });
+    return createSqlStore({ engine, keyring, accountId, clock, keepRevisions });
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+/** In this thread: nothing is being served yet, and a wrong key or a newer store has to be told before the start goes on. */
+function prepare(path: string, dataDir: string, secretKey: string | null): Initialised {
+  const connection = new SqliteConnection({ path, access: 'write' });
+  try {
+    const source = { dataDir, configured: secretKey };
+    return connection.transaction('IMMEDIATE', () => connection.run(initialise('sqlite', source)));
+  } finally {
+    connection.close();
+    syncDirectory(dataDir);
+  }
+}

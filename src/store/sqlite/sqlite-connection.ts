@@ -1,0 +1,89 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import type { Program, Row, Statement } from '../sql/statement.ts';
+import { fromSqliteError } from './sqlite-error.ts';
+
+export interface SqliteConnectionOptions {
+  readonly path: string;
+  readonly access: 'write' | 'read';
+  /** Stands for a full disk in tests. */
+  readonly maxPages?: number | undefined;
+}
+
+/** Texts differ in the number of tuples that they hold, so there are more than one would count. */
+const MAX_CACHED_STATEMENTS = 256;
+const BUSY_TIMEOUT_MS = 5_000;
+
+/** One synchronous connection: it belongs to the thread that made it, which must be allowed to wait for the disk. */
+export class SqliteConnection {
+  readonly #database: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor({ path, access, maxPages }: SqliteConnectionOptions) {
+    this.#database = translated(() => new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS }));
+    translated(() => {
+      this.#database.exec('PRAGMA journal_mode = WAL');
+      // FULL syncs the log at every commit; NORMAL would lose the last ones to a power loss.
+      this.#database.exec('PRAGMA synchronous = FULL');
+      this.#database.exec('PRAGMA journal_size_limit = 67108864');
+      // Not opened read-only: the first reader of a WAL database may have to recover its log.
+      if (access === 'read') this.#database.exec('PRAGMA query_only = 1');
+      if (maxPages !== undefined) this.#database.exec(`PRAGMA max_page_count = ${Math.trunc(maxPages)}`);
+    });
+  }
+
+  /** Runs the program in one transaction. Writers take the lock at once, so that none has to give up half-way. */
+  transaction<Result>(mode: 'IMMEDIATE' | 'DEFERRED', work: () => Result): Result {
+    return translated(() => {
+      this.exec(`BEGIN ${mode}`);
+      try {
+        const result = work();
+        this.exec('COMMIT');
+        return result;
+      } catch (error) {
+        this.rollback();
+        throw error;
+      }
+    });
+  }
+
+  run<Result>(program: Program<Result>): Result {
+    let step = program.next([]);
+    while (!step.done) step = program.next(this.query(step.value));
+    return step.value;
+  }
+
+  query({ sql, params }: Statement): Row[] {
+    return this.#prepare(sql).all(...params) as Row[];
+  }
+
+  exec(sql: string): void {
+    this.#database.exec(sql);
+  }
+
+  /** A full disk makes SQLite roll back by itself. */
+  rollback(): void {
+    if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #prepare(sql: string): StatementSync {
+    const cached = this.#statements.get(sql);
+    if (cached !== undefined) return cached;
+    const [oldest] = this.#statements.keys();
+    if (this.#statements.size >= MAX_CACHED_STATEMENTS && oldest !== undefined) this.#statements.delete(oldest);
+    const prepared = this.#database.prepare(sql);
+    this.#statements.set(sql, prepared);
+    return prepared;
+  }
+}
+
+function translated<Result>(work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw fromSqliteError(error);
+  }
+}

@@ -1,0 +1,59 @@
+import { type ErrorCode, PosternError } from '../../lib/errors.ts';
+import type { JobOutcome } from '../group-commit.ts';
+import type { Job } from '../sql/programs.ts';
+
+export interface WorkerOptions {
+  readonly path: string;
+  readonly access: 'write' | 'read';
+  readonly maxPages: number | undefined;
+}
+
+export type WorkerTask =
+  | { readonly do: 'group'; readonly jobs: readonly Job[] }
+  | { readonly do: 'read'; readonly job: Job; readonly view: number | null }
+  | { readonly do: 'open_view'; readonly view: number }
+  | { readonly do: 'close_view'; readonly view: number };
+
+export interface WorkerRequest {
+  readonly id: number;
+  readonly task: WorkerTask;
+}
+
+export type WireOutcome =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly error: WireError };
+
+export interface WorkerReply {
+  readonly id: number;
+  /** Of a group, the value is a list of outcomes, one for each job. */
+  readonly outcome: WireOutcome;
+}
+
+/** Structured cloning keeps no class and no own fields of an error. */
+export interface WireError {
+  readonly name: string;
+  readonly message: string;
+  readonly stack: string | undefined;
+  readonly code: ErrorCode | null;
+  readonly status: number;
+}
+
+export function toWire(error: unknown): WireError {
+  if (!(error instanceof Error))
+    return { name: 'Error', message: String(error), stack: undefined, code: null, status: 500 };
+  const { name, message, stack } = error;
+  return error instanceof PosternError
+    ? { name, message, stack, code: error.code, status: error.status }
+    : { name, message, stack, code: null, status: 500 };
+}
+
+export function fromWire({ name, message, stack, code, status }: WireError): Error {
+  const error = code === null ? new Error(message) : new PosternError(code, status, message);
+  if (code === null) error.name = name;
+  if (stack !== undefined) error.stack = stack;
+  return error;
+}
+
+export function outcomeFromWire(outcome: WireOutcome): JobOutcome {
+  return outcome.ok ? outcome : { ok: false, error: fromWire(outcome.error) };
+}

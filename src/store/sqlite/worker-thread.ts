@@ -1,0 +1,72 @@
+import { Worker } from 'node:worker_threads';
+import { storeErrors } from '../errors.ts';
+import {
+  fromWire,
+  type WorkerOptions,
+  type WorkerReply,
+  type WorkerRequest,
+  type WorkerTask,
+} from './worker-protocol.ts';
+
+interface Pending {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * The caller's end of a worker. A worker that dies takes its pending requests with it as ERR_POSTERN_STORE_UNAVAILABLE,
+ * and the next request starts another: the database recovers its log by itself.
+ */
+export class WorkerThread {
+  readonly #options: WorkerOptions;
+  readonly #pending = new Map<number, Pending>();
+  #worker: Worker | null = null;
+  #lastId = 0;
+
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+    this.#worker = this.#start();
+  }
+
+  request(task: WorkerTask): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#worker ??= this.#start();
+      this.#lastId += 1;
+      this.#pending.set(this.#lastId, { resolve, reject });
+      this.#worker.postMessage({ id: this.#lastId, task } satisfies WorkerRequest);
+    });
+  }
+
+  async terminate(): Promise<void> {
+    await this.#worker?.terminate();
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: this.#options });
+    let cause: unknown;
+    worker.on('message', (reply: WorkerReply) => this.#settle(reply));
+    worker.on('error', (error) => {
+      cause = error;
+    });
+    worker.on('exit', () => {
+      if (this.#worker === worker) this.#worker = null;
+      this.#failPending(cause);
+    });
+    return worker;
+  }
+
+  #settle({ id, outcome }: WorkerReply): void {
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    if (outcome.ok) pending?.resolve(outcome.value);
+    else pending?.reject(fromWire(outcome.error));
+  }
+
+  #failPending(cause: unknown): void {
+    const failed = [...this.#pending.values()];
+    this.#pending.clear();
+    for (const { reject } of failed) {
+      reject(storeErrors.create('ERR_POSTERN_STORE_UNAVAILABLE', 'the thread of the database ended', { cause }));
+    }
+  }
+}

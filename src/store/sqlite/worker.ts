@@ -1,0 +1,78 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { PosternError } from '../../lib/errors.ts';
+import { type Job, startProgram } from '../sql/programs.ts';
+import { readRevision } from '../sql/revision-rows.ts';
+import { SqliteConnection } from './sqlite-connection.ts';
+import {
+  toWire,
+  type WireOutcome,
+  type WorkerOptions,
+  type WorkerReply,
+  type WorkerRequest,
+  type WorkerTask,
+} from './worker-protocol.ts';
+
+/** The thread that waits for the disk, so that the event loop of the server does not. One writes, another reads. */
+const options = workerData as WorkerOptions;
+const connection = new SqliteConnection(options);
+const views = new Map<number, SqliteConnection>();
+
+parentPort?.on('message', ({ id, task }: WorkerRequest) => {
+  parentPort?.postMessage({ id, outcome: attempt(() => perform(task)) } satisfies WorkerReply);
+});
+
+function attempt(work: () => unknown): WireOutcome {
+  try {
+    return { ok: true, value: work() };
+  } catch (error) {
+    return { ok: false, error: toWire(error) };
+  }
+}
+
+function perform(task: WorkerTask): unknown {
+  switch (task.do) {
+    case 'group':
+      return runGroup(task.jobs);
+    case 'read':
+      return task.view === null ? runRead(task.job) : viewOf(task.view).run(startProgram(task.job));
+    case 'open_view':
+      return openView(task.view);
+    case 'close_view':
+      views.get(task.view)?.close();
+      views.delete(task.view);
+      return null;
+  }
+}
+
+function runGroup(jobs: readonly Job[]): WireOutcome[] {
+  try {
+    return connection.transaction('IMMEDIATE', () =>
+      jobs.map((job) => ({ ok: true, value: connection.run(startProgram(job)) })),
+    );
+  } catch (error) {
+    // A full disk or a failing one is everybody's; anything else is the fault of one job, and must not hurt the others.
+    if (error instanceof PosternError) throw error;
+    if (jobs.length === 1) return [{ ok: false, error: toWire(error) }];
+    return jobs.map((job) => runGroup([job])[0] ?? { ok: false, error: toWire(error) });
+  }
+}
+
+function runRead(job: Job): unknown {
+  return connection.transaction('DEFERRED', () => connection.run(startProgram(job)));
+}
+
+/** On a connection of its own, so that other reads go on seeing what is new. */
+function openView(view: number): null {
+  const viewConnection = new SqliteConnection({ path: options.path, access: 'read' });
+  viewConnection.exec('BEGIN');
+  // A deferred transaction takes its view at its first read, not at BEGIN.
+  viewConnection.run(readRevision());
+  views.set(view, viewConnection);
+  return null;
+}
+
+function viewOf(view: number): SqliteConnection {
+  const found = views.get(view);
+  if (found === undefined) throw new Error(`view ${view} is not open`);
+  return found;
+}
