@@ -80,7 +80,7 @@ function refuseUnknownVariables(env: ConfigInput['env']): void {
   for (const [variable, value] of Object.entries(env)) {
     if (!variable.startsWith('POSTERN_') || variable.startsWith(TEST_PREFIX)) continue;
     if (known.includes(variable) || isUnset(value)) continue;
-    const message = `unknown variable ${variable} in the environment${didYouMean(variable, known)}`;
+    const message = `unknown variable ${variable} in the environment.${didYouMean(variable, known)}`;
     throw configErrors.create('ERR_POSTERN_CONFIG_UNKNOWN', message);
   }
 }

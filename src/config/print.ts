@@ -11,10 +11,7 @@ export function printConfig({ config, sources }: LoadedConfig): string {
   const lines = settingNames.map((name) => {
     const value = shownValue(name, config[name]);
     // One line each: a source is a comment behind the value.
-    const text =
-      value === null
-        ? ''
-        : ` ${stringify(value, { collectionStyle: 'flow', flowCollectionPadding: false, lineWidth: 0, blockQuote: false }).trimEnd()}`;
+    const text = value === null ? '' : ` ${yamlText(value)}`;
     return `${name}:${text} # ${oneLine(sources[name])}\n`;
   });
   return lines.join('');
@@ -44,4 +41,10 @@ export function maskedUrl(text: string): string {
 /** A file name may hold a line break, which would end the comment. */
 function oneLine(text: string): string {
   return text.replace(/\p{Cc}/gu, '?');
+}
+
+/** On one line. A text with a line break, which YAML would fold, is quoted as JSON, which is YAML too. */
+function yamlText(value: WireValue): string {
+  const text = stringify(value, { collectionStyle: 'flow', flowCollectionPadding: false, lineWidth: 0 }).trimEnd();
+  return text.includes('\n') ? JSON.stringify(value) : text;
 }

@@ -42,7 +42,7 @@ function plainValue(node: unknown, document: ReturnType<typeof parseDocument>, w
 }
 
 function unknownKey(name: string, where: string): Error {
-  const message = `${where}: unknown setting ${JSON.stringify(name.slice(0, 60))}${didYouMean(name, settingNames)}`;
+  const message = `${where}: unknown setting ${JSON.stringify(name.slice(0, 60))}.${didYouMean(name, settingNames)}`;
   return configErrors.create('ERR_POSTERN_CONFIG_UNKNOWN', message);
 }
 

@@ -13,7 +13,7 @@ import {
   portRange,
   postgresUrl,
   presetToken,
-  secretKey,
+  secretKeys,
   text,
 } from './setting-kinds.ts';
 
@@ -36,7 +36,7 @@ export const settings = {
     description: 'PostgreSQL to keep the store in. Unset: SQLite in the data directory.',
     secrecy: 'password',
   }),
-  secret_key: optional(secretKey, {
+  secret_key: optional(secretKeys, {
     description:
       'Encrypts secrets at rest: 32 bytes in base64. Unset: made on the first start, in the data directory with mode 0600.',
     secrecy: 'secret',

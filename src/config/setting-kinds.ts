@@ -83,9 +83,11 @@ export const httpUrl: SettingKind<string> = parsedText(
 
 export const presetToken = text('32 to 200 visible ASCII characters', (value) => /^[\x21-\x7e]{32,200}$/.test(value));
 
-export const secretKey = text('32 bytes in base64 (openssl rand -base64 32)', (value) => {
-  return /^[A-Za-z0-9+/]{43}=$/.test(value) && Buffer.from(value, 'base64').length === 32;
-});
+/** Several while a rotation is under way: the first seals, all open. */
+export const secretKeys = text(
+  '32 bytes in base64 (openssl rand -base64 32), or several with commas between, the current one first',
+  (value) => value.split(',').every((key) => /^[A-Za-z0-9+/]{43}=$/.test(key.trim())),
+);
 
 export const cidrList = list('CIDR ranges, such as 10.0.0.0/8', (value) => ipaddr.isValidCIDR(value));
 

@@ -52,5 +52,5 @@ function tokens(args: readonly string[], known: ReadonlyMap<string, FlagForm>) {
 
 function unknownFlag(rawName: string, known: ReadonlyMap<string, FlagForm>): Error {
   const flags = Array.from(known.keys(), (name) => `--${name}`);
-  return usage(`unknown flag ${rawName}${didYouMean(rawName, flags)}`);
+  return usage(`unknown flag ${rawName}.${didYouMean(rawName, flags)}`);
 }

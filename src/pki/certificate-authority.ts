@@ -1,3 +1,4 @@
+// @peculiar/x509 needs it to be there before its first line runs.
 import 'reflect-metadata';
 import { randomBytes, webcrypto } from 'node:crypto';
 import { mkdir, readFile } from 'node:fs/promises';

@@ -1,3 +1,5 @@
+// @peculiar/x509 needs it to be there before its first line runs.
+import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
 import { join } from 'node:path';

@@ -1,3 +1,5 @@
+// @peculiar/x509 needs it to be there before its first line runs.
+import 'reflect-metadata';
 import { Extension } from '@peculiar/x509';
 
 const NAME_CONSTRAINTS_OID = '2.5.29.30';

@@ -1,0 +1,22 @@
+/** What a command may touch of the process that runs it. */
+export interface CommandContext {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly isTerminal: boolean;
+  /** Both write one line. */
+  print(line: string): void;
+  warn(line: string): void;
+}
+
+export interface Command {
+  readonly name: string;
+  /** One line for `postern --help`. */
+  readonly summary: string;
+  /** Shown by `--help`. */
+  readonly help: string;
+  /** Resolves to the exit code: 0 done, 1 failed, 2 wrong usage. Known failures are thrown as PosternError. */
+  run(args: readonly string[], context: CommandContext): Promise<number>;
+}
+
+export function isHelp(args: readonly string[]): boolean {
+  return args.includes('--help') || args.includes('-h');
+}

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { parse, stringify } from 'yaml';
+import { PosternError } from '../lib/errors.ts';
+import { parseFlags } from '../lib/flags.ts';
+import { type ConfigInput, configFlags, DEFAULTS_URL, loadConfig } from './load.ts';
+import { flagOf, settingNames, variableOf } from './schema.ts';
+
+interface Given {
+  readonly flags?: Record<string, string>;
+  readonly env?: ConfigInput['env'];
+  readonly file?: string;
+}
+
+function load({ flags = {}, env = {}, file }: Given = {}) {
+  const all = { ...flags, ...(file === undefined ? {} : { config: 'postern.yaml' }) };
+  return loadConfig({ flags: new Map(Object.entries(all)), env, readText: () => file ?? '' });
+}
+
+function refusal(given: Given): string {
+  try {
+    load(given);
+  } catch (error) {
+    assert(error instanceof PosternError, String(error));
+    return error.message;
+  }
+  return assert.fail('was accepted');
+}
+
+describe('loadConfig', () => {
+  it('has a default or is unset for every setting, and the defaults file names all of them', () => {
+    const { config } = load();
+    assert.deepEqual(config.api_listen, { host: '127.0.0.1', port: 7080 });
+    assert.equal(config.database_url, null);
+    assert.deepEqual(Object.keys(parse(readFileSync(DEFAULTS_URL, 'utf8')) as object), settingNames);
+  });
+
+  it('takes the flag before the variable before the file before the default', () => {
+    const values = { flag: 'flag.test', env: 'env.test', file: 'file.test' };
+    fc.assert(
+      fc.property(fc.subarray(['flag', 'env', 'file'] as const), fc.boolean(), (given, isEmptyElsewhere) => {
+        const textOf = (source: keyof typeof values) => {
+          return given.includes(source) ? values[source] : isEmptyElsewhere ? '' : undefined;
+        };
+        const flag = textOf('flag');
+        const { config, sources } = load({
+          flags: flag === undefined ? {} : { domain: flag },
+          env: { POSTERN_DOMAIN: textOf('env') },
+          file: `# comment\ndomain: "${textOf('file') ?? ''}"\n`,
+        });
+        const winner = (['flag', 'env', 'file'] as const).find((source) => given.includes(source));
+        assert.equal(config.domain, winner === undefined ? 'localhost' : values[winner]);
+        const names = { flag: 'flag --domain', env: 'variable POSTERN_DOMAIN', file: 'postern.yaml:2' };
+        assert.equal(sources.domain, winner === undefined ? 'default' : names[winner]);
+      }),
+    );
+  });
+
+  it('reads numbers, switches and lists from text and from YAML alike', () => {
+    const fromText = load({
+      env: {
+        POSTERN_API_RATE_LIMIT: '5',
+        POSTERN_API_METRICS_OPEN: 'true',
+        POSTERN_EVENTS_ALLOW_CIDRS: '10.0.0.0/8, fd00::/8',
+      },
+    }).config;
+    const fromYaml = load({
+      file: stringify({ api_rate_limit: 5, api_metrics_open: true, events_allow_cidrs: ['10.0.0.0/8', 'fd00::/8'] }),
+    }).config;
+    assert.deepEqual(fromText, fromYaml);
+    assert.equal(fromText.api_rate_limit, 5);
+    assert.deepEqual(fromText.events_allow_cidrs, ['10.0.0.0/8', 'fd00::/8']);
+  });
+
+  const refused: readonly [string, Given, RegExp][] = [
+    [
+      'unknown YAML key',
+      { file: 'region: a\ndomian: x' },
+      /^postern\.yaml:2: unknown setting "domian"\. Did you mean "domain"/,
+    ],
+    ['prototype key', { file: '__proto__: {a: 1}' }, /unknown setting "__proto__"/],
+    [
+      'unknown variable',
+      { env: { POSTERN_DATADIR: 'x' } },
+      /unknown variable POSTERN_DATADIR.*Did you mean "POSTERN_DATA_DIR"/,
+    ],
+    [
+      'bad port',
+      { env: { POSTERN_API_LISTEN: '127.0.0.1:70800' } },
+      /^api_listen \(variable POSTERN_API_LISTEN\) is "127.0.0.1:70800"; allowed: HOST:PORT/,
+    ],
+    ['bad role', { flags: { roles: 'api,egde' } }, /^roles \(flag --roles\).*allowed: a list of: api/],
+    ['mapping for text', { file: 'region: {a: 1}' }, /^region \(postern\.yaml:1\) is a map/],
+    ['number for text', { file: 'region: 5' }, /^region \(postern\.yaml:1\) is 5/],
+    ['broken YAML', { file: 'a: [' }, /^postern\.yaml:1: is not valid YAML/],
+    ['twice the same key', { file: 'region: a\nregion: b' }, /^postern\.yaml:2: is not valid YAML/],
+    ['no map', { file: '- a' }, /must be a map/],
+    [
+      'open API without TLS',
+      { flags: { 'api-listen': '0.0.0.0:7080' } },
+      /api_listen is 0\.0\.0\.0:7080.*POSTERN_API_TLS_CERT/,
+    ],
+    ['open API on IPv6', { flags: { 'api-listen': '[::]:7080' } }, /api_tls_cert/],
+    ['certificate without key', { flags: { 'api-tls-cert': 'a.pem' } }, /api_tls_key must name/],
+    ['key without certificate', { flags: { 'api-tls-key': 'a.pem' } }, /api_tls_cert must name/],
+  ];
+  for (const [name, given, message] of refused) {
+    it(`refuses: ${name}`, () => assert.match(refusal(given), message));
+  }
+
+  it('accepts an open listener with a certificate, and loopback in every spelling without', () => {
+    load({ flags: { 'api-listen': '0.0.0.0:1', 'api-tls-cert': 'internal' } });
+    for (const host of ['127.0.0.1', '127.9.9.9', '[::1]', '[0:0:0:0:0:0:0:1]', 'localhost', '[::ffff:127.0.0.1]']) {
+      load({ flags: { 'api-listen': `${host}:0` } });
+    }
+  });
+
+  it('never repeats a secret value in a message', () => {
+    const planted = 'planted-but-too-short';
+    for (const name of ['api_key', 'authtoken', 'secret_key', 'database_url'] as const) {
+      assert.doesNotMatch(refusal({ env: { [variableOf(name)]: planted } }), /planted/);
+      assert.doesNotMatch(refusal({ file: `${name}: [${planted}]` }), /planted/);
+      assert.doesNotMatch(refusal({ file: `${name}: *${planted}` }), /planted/);
+    }
+  });
+
+  it('never fails otherwise than with words, whatever the file says', () => {
+    const yaml = fc.oneof(
+      fc.string(),
+      fc
+        .dictionary(fc.oneof(fc.constantFrom(...settingNames), fc.string()), fc.jsonValue())
+        .map((map) => stringify(map)),
+    );
+    fc.assert(fc.property(yaml, (file) => acceptsOrExplains(() => load({ file }))));
+  });
+
+  it('never fails otherwise than with words, whatever flags and variables say', () => {
+    const names = fc.constantFrom(...settingNames);
+    fc.assert(
+      fc.property(
+        fc.dictionary(names, fc.string()),
+        fc.array(
+          fc.oneof(
+            fc.string(),
+            names.map((name) => `--${flagOf(name)}`),
+          ),
+        ),
+        (values, args) => {
+          const env = Object.fromEntries(
+            Object.entries(values).map(([name, value]) => [`POSTERN_${name.toUpperCase()}`, value]),
+          );
+          acceptsOrExplains(() => loadConfig({ flags: parseFlags(args, configFlags).flags, env, readText: () => '' }));
+        },
+      ),
+    );
+  });
+});
+
+function acceptsOrExplains(action: () => unknown): void {
+  try {
+    action();
+  } catch (error) {
+    assert(error instanceof PosternError, String(error));
+  }
+}

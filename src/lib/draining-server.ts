@@ -1,0 +1,73 @@
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
+import type { Server as HttpsServer } from 'node:https';
+import type { Socket } from 'node:net';
+
+interface Connection {
+  /** The accepted socket; once a request came, that request's, which knows what is still to be encrypted and sent. */
+  socket: Socket;
+  requests: number;
+}
+
+export interface DrainingServer {
+  readonly connectionCount: number;
+  /** Stops accepting, lets requests in flight finish for up to `timeoutMs`, then cuts what is left. Resolves when all is closed. */
+  drain(timeoutMs: number): Promise<void>;
+}
+
+/**
+ * Counts requests per connection. `server.close()` alone waits for connections that have sent nothing yet, and for those
+ * whose TLS handshake never ends: a browser that connects ahead would hold up every shutdown until the deadline.
+ */
+export function drainingServer(server: HttpServer | HttpsServer): DrainingServer {
+  // By remote end, because behind TLS the accepted socket and the request's are two objects.
+  const connections = new Map<string, Connection>();
+  let isDraining = false;
+  let drained: Promise<void> | null = null;
+
+  server.on('connection', (socket: Socket) => {
+    const key = remoteEnd(socket);
+    connections.set(key, { socket, requests: 0 });
+    socket.once('close', () => connections.delete(key));
+  });
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const connection = connections.get(remoteEnd(request.socket));
+    if (connection === undefined) return;
+    connection.requests += 1;
+    connection.socket = request.socket;
+    // Tells the client not to send another one here.
+    if (isDraining && !response.headersSent) response.setHeader('Connection', 'close');
+    response.once('close', () => {
+      connection.requests -= 1;
+      if (isDraining) closeIfIdle(connection);
+    });
+  });
+
+  return {
+    get connectionCount() {
+      return connections.size;
+    },
+    drain: (timeoutMs) => {
+      drained ??= new Promise((resolve) => {
+        isDraining = true;
+        const deadline = setTimeout(() => {
+          for (const { socket } of connections.values()) socket.destroy();
+        }, timeoutMs);
+        server.close(() => {
+          clearTimeout(deadline);
+          resolve();
+        });
+        for (const connection of connections.values()) closeIfIdle(connection);
+      });
+      return drained;
+    },
+  };
+}
+
+/** `destroySoon` sends what is written first: the response was handed to the socket, not yet to the network. */
+function closeIfIdle({ socket, requests }: Connection): void {
+  if (requests === 0) socket.destroySoon();
+}
+
+function remoteEnd(socket: Socket): string {
+  return `${socket.remoteAddress}|${socket.remotePort}`;
+}

@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Config } from '../config/schema.ts';
+import { writeDurably } from '../lib/durable-file.ts';
+
+/** What exists once per store so that somebody can begin: the first API key, the first agent credential. */
+export type BootstrapKind = 'api_key' | 'credential';
+
+/** The little that bootstrapping needs to know of keys and credentials. */
+export interface BootstrapPort {
+  count(kind: BootstrapKind): Promise<number>;
+  create(record: { readonly kind: BootstrapKind; readonly token: string; readonly description: string }): Promise<void>;
+}
+
+interface BootstrapRow {
+  readonly kind: BootstrapKind;
+  readonly setting: 'api_key' | 'authtoken';
+  readonly label: string;
+  readonly description: string;
+  /** In the data directory. */
+  readonly fileName: string;
+}
+
+const ROWS: readonly BootstrapRow[] = [
+  {
+    kind: 'api_key',
+    setting: 'api_key',
+    label: 'API key',
+    description: 'Made on the first start',
+    fileName: 'first-api-key',
+  },
+  {
+    kind: 'credential',
+    setting: 'authtoken',
+    label: 'agent credential',
+    description: 'Made on the first start',
+    fileName: 'first-authtoken',
+  },
+];
+
+export interface BootstrapOptions {
+  readonly config: Config;
+  readonly port: BootstrapPort;
+  readonly logger: Logger;
+  /** Whether a person reads the output: then secrets are shown once instead of written to files. */
+  readonly isTerminal: boolean;
+}
+
+/** What to show to the person at the terminal; null where nothing was generated. */
+export interface Bootstrapped {
+  readonly apiKey: string | null;
+  readonly authtoken: string | null;
+}
+
+export async function bootstrap(options: BootstrapOptions): Promise<Bootstrapped> {
+  const shown: { apiKey: string | null; authtoken: string | null } = { apiKey: null, authtoken: null };
+  for (const row of ROWS) {
+    const generated = await bootstrapOne(row, options);
+    if (generated === null || !options.isTerminal) continue;
+    if (row.kind === 'api_key') shown.apiKey = generated;
+    else shown.authtoken = generated;
+  }
+  return shown;
+}
+
+/** Returns the token if it was generated. */
+async function bootstrapOne(row: BootstrapRow, options: BootstrapOptions): Promise<string | null> {
+  const { config, port, logger, isTerminal } = options;
+  const preset = config[row.setting];
+  if ((await port.count(row.kind)) > 0) {
+    if (preset !== null) {
+      logger.warn(`${row.setting} is ignored: the store already has one, which the API manages`);
+    }
+    return null;
+  }
+  const token = preset ?? randomBytes(32).toString('base64url');
+  if (preset === null && !isTerminal) {
+    // Before the record: a crash in between makes another one at the next start, the other order would lock everyone out.
+    const file = join(config.data_dir, row.fileName);
+    await writeDurably(file, `${token}\n`, 0o600);
+    logger.info({ file }, `the first ${row.label} is in the file: keep it elsewhere and remove the file`);
+  }
+  await port.create({ kind: row.kind, token, description: row.description });
+  return preset === null ? token : null;
+}

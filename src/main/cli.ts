@@ -1,0 +1,87 @@
+import { type Command, type CommandContext, isHelp } from '../cli/command.ts';
+import { PosternError } from '../lib/errors.ts';
+import { didYouMean } from '../lib/near-match.ts';
+import { mainErrors } from './errors.ts';
+import { problemText } from './problem-text.ts';
+import { programVersion } from './version.ts';
+
+interface CommandRow {
+  readonly name: string;
+  readonly summary: string;
+  /** Loaded only when it runs: `--help` needs no database driver. */
+  load(): Promise<Command>;
+}
+
+const COMMANDS: readonly CommandRow[] = [
+  {
+    name: 'server',
+    summary: 'start the server',
+    load: async () => (await import('./server-command.ts')).serverCommand,
+  },
+];
+
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+const USAGE_CODES = new Set(['ERR_POSTERN_USAGE', 'ERR_POSTERN_COMMAND']);
+
+/** Called by the launcher. */
+export async function main(): Promise<void> {
+  const args = process.argv.slice(2);
+  process.exitCode = await runCli(args, {
+    env: process.env,
+    isTerminal: process.stdout.isTTY === true,
+    print: (line) => process.stdout.write(`${line}\n`),
+    warn: (line) => process.stderr.write(`${line}\n`),
+  });
+}
+
+export async function runCli(args: readonly string[], context: CommandContext): Promise<number> {
+  const [name, ...rest] = args;
+  try {
+    if (name === '--version' || name === '-V') {
+      context.print(programVersion());
+      return 0;
+    }
+    if (name === undefined || name === 'help' || name.startsWith('-')) return overview(name, context);
+    const command = await findCommand(name).load();
+    if (isHelp(rest)) {
+      context.print(command.help.trim());
+      return 0;
+    }
+    return await command.run(rest, context);
+  } catch (error) {
+    context.warn(problemText(error, args, context.env));
+    return error instanceof PosternError && USAGE_CODES.has(error.code) ? EXIT_USAGE : EXIT_FAILED;
+  }
+}
+
+function overview(name: string | undefined, context: CommandContext): number {
+  const isAsked = name === 'help' || name === '--help' || name === '-h';
+  if (name !== undefined && !isAsked) {
+    throw mainErrors.create(
+      'ERR_POSTERN_COMMAND',
+      `unknown flag ${name.split('=')[0]} before a command; see postern --help`,
+    );
+  }
+  const width = Math.max(...COMMANDS.map((command) => command.name.length)) + 2;
+  const lines = [
+    `Postern ${programVersion()}: self-hosted ingress`,
+    '',
+    'Usage: postern COMMAND [FLAGS]',
+    '',
+    ...COMMANDS.map((command) => `  ${command.name.padEnd(width)}${command.summary}`),
+    '',
+    'postern COMMAND --help says more; postern --version prints the version.',
+  ];
+  if (isAsked) context.print(lines.join('\n'));
+  else context.warn(lines.join('\n'));
+  return isAsked ? 0 : EXIT_USAGE;
+}
+
+function findCommand(name: string): CommandRow {
+  const found = COMMANDS.find((command) => command.name === name);
+  if (found !== undefined) return found;
+  const names = COMMANDS.map((command) => command.name);
+  const message = `unknown command ${JSON.stringify(name)}.${didYouMean(name, names)} postern --help lists the commands`;
+  throw mainErrors.create('ERR_POSTERN_COMMAND', message);
+}

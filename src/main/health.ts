@@ -1,0 +1,25 @@
+/**
+ * What `/healthz` says. `starting`: not every listener is open yet. `ready`: all are. `draining`: a signal came, requests in
+ * flight are being finished; there is no way back. Only `ready` is healthy.
+ */
+export type HealthState = 'starting' | 'ready' | 'draining';
+
+export class Health {
+  #state: HealthState = 'starting';
+
+  get state(): HealthState {
+    return this.#state;
+  }
+
+  get isReady(): boolean {
+    return this.#state === 'ready';
+  }
+
+  becomeReady(): void {
+    if (this.#state === 'starting') this.#state = 'ready';
+  }
+
+  startDraining(): void {
+    this.#state = 'draining';
+  }
+}

@@ -1,0 +1,77 @@
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer, type Server as HttpsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { type Config, variableOf } from '../config/schema.ts';
+import { type DrainingServer, drainingServer } from '../lib/draining-server.ts';
+import { formatListenAddress, type ListenAddress } from '../lib/listen-address.ts';
+import { mainErrors } from './errors.ts';
+import type { TlsSource } from './tls-source.ts';
+
+/** A client that sends its headers by drops holds a connection no longer than this. */
+const HEADERS_TIMEOUT_MS = 15_000;
+const REQUEST_TIMEOUT_MS = 60_000;
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+/** Longer than the idle timeout of common load balancers, so that they close first and no request meets a closing socket. */
+const KEEP_ALIVE_TIMEOUT_MS = 75_000;
+
+type ListenSetting = Extract<keyof Config, `${string}_listen`>;
+
+export interface ListenerOptions {
+  readonly setting: ListenSetting;
+  readonly address: ListenAddress;
+  readonly handler: RequestListener;
+  readonly tls: TlsSource | null;
+}
+
+export interface Listener extends DrainingServer {
+  /** With the real port. */
+  readonly address: ListenAddress;
+}
+
+export async function openListener({ setting, address, handler, tls }: ListenerOptions): Promise<Listener> {
+  const timeouts = {
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+  };
+  const server =
+    tls === null
+      ? createServer(timeouts)
+      : createTlsServer({
+          ...timeouts,
+          ...tls.current,
+          minVersion: 'TLSv1.2',
+          handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+        });
+  // Counts first: a handler that answers at once must already be counted.
+  const draining = drainingServer(server);
+  server.on('request', handler);
+  tls?.onChange((pair) => (server as HttpsServer).setSecureContext({ ...pair, minVersion: 'TLSv1.2' }));
+
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) => reject(listenError(setting, address, cause)));
+    server.listen({ host: address.host, port: address.port }, resolve);
+  });
+  server.removeAllListeners('error');
+  const { port } = server.address() as AddressInfo;
+  return {
+    address: { host: address.host, port },
+    get connectionCount() {
+      return draining.connectionCount;
+    },
+    drain: (timeoutMs) => draining.drain(timeoutMs),
+  };
+}
+
+function listenError(setting: ListenSetting, address: ListenAddress, cause: Error): Error {
+  const code = 'code' in cause ? String(cause.code) : cause.message;
+  const reasons: Record<string, string> = {
+    EADDRINUSE: `port ${address.port} is already in use`,
+    EADDRNOTAVAIL: `the address ${address.host} does not belong to this machine`,
+    ENOTFOUND: `the name ${address.host} does not resolve`,
+    EACCES: `this user may not open port ${address.port}`,
+  };
+  const reason = reasons[code] ?? `it failed with ${code}`;
+  const message = `cannot listen on ${formatListenAddress(address)}: ${reason}. Set another address with ${setting} (${variableOf(setting)})`;
+  return mainErrors.create('ERR_POSTERN_LISTEN', message, { cause });
+}

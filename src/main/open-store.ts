@@ -1,0 +1,13 @@
+import type { Config } from '../config/schema.ts';
+import type { Clock } from '../lib/clock.ts';
+import { openSqliteStore } from '../store/sqlite/open-sqlite-store.ts';
+import type { Store } from '../store/store.ts';
+
+type StoreSettings = Pick<Config, 'data_dir' | 'database_url' | 'secret_key'>;
+
+/** The only place that knows the engines by name. */
+export function openStore(settings: StoreSettings, clock: Clock): Promise<Store> {
+  const { data_dir: dataDir, database_url: url, secret_key: secretKey } = settings;
+  if (url === null) return openSqliteStore({ dataDir, secretKey, clock });
+  throw new Error('PostgreSQL is being wired');
+}

@@ -1,0 +1,14 @@
+import { access, constants, mkdir } from 'node:fs/promises';
+import { mainErrors } from './errors.ts';
+
+/** Creates the data directory for this user alone, or finds out now that it cannot be written. */
+export async function prepareDataDir(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+    await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'error';
+    const message = `cannot use the data directory ${path} (${code}). Set another with data_dir (POSTERN_DATA_DIR)`;
+    throw mainErrors.create('ERR_POSTERN_DATA_DIR', message, { cause });
+  }
+}

@@ -1,0 +1,14 @@
+import type { CommandContext } from '../cli/command.ts';
+
+/** One line that says what to do; the stack only for whoever asked for details. */
+export function problemText(error: unknown, args: readonly string[], env: CommandContext['env']): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const line = `postern: ${message.replaceAll(/\s*\n\s*/g, ' ')}`;
+  const wantsStack = /\b(debug|trace)\b/.test(`${env['POSTERN_LOG_LEVEL']} ${flagValue(args, '--log-level')}`);
+  return wantsStack && error instanceof Error ? `${line}\n${error.stack}` : line;
+}
+
+function flagValue(args: readonly string[], flag: string): string {
+  const index = args.findIndex((arg) => arg === flag || arg.startsWith(`${flag}=`));
+  return index === -1 ? '' : `${args[index]} ${args[index + 1] ?? ''}`;
+}

@@ -1,0 +1,63 @@
+import type { Command, CommandContext } from '../cli/command.ts';
+import { configFlags, loadConfig } from '../config/load.ts';
+import { printConfig } from '../config/print.ts';
+import { flagOf, settingNames, settings } from '../config/schema.ts';
+import { type FlagForm, parseFlags, usage } from '../lib/flags.ts';
+import { problemText } from './problem-text.ts';
+import { type RunningServer, startServer } from './server.ts';
+import { stopOnSignals } from './stop-on-signals.ts';
+import { welcomeText } from './welcome-text.ts';
+
+const PRINT_FLAG = 'print-config';
+const FLAGS: ReadonlyMap<string, FlagForm> = new Map([...configFlags, [PRINT_FLAG, 'switch']]);
+
+export const serverCommand: Command = {
+  name: 'server',
+  summary: 'start the server',
+  help: helpText(),
+  run,
+};
+
+async function run(args: readonly string[], context: CommandContext): Promise<number> {
+  const { flags, positionals } = parseFlags(args, FLAGS);
+  if (positionals[0] !== undefined) throw usage(`postern server takes no argument, but flags: ${positionals[0]}`);
+  const loaded = loadConfig({ flags, env: context.env });
+  if (flags.get(PRINT_FLAG) === 'true') {
+    context.print(printConfig(loaded).trimEnd());
+    return 0;
+  }
+
+  let server: RunningServer | null = null;
+  // Installed first: a failure on a timer or in a thread must not leave half a server behind, whenever it comes.
+  process.on('uncaughtException', (err) => {
+    if (server === null) context.warn(problemText(err, args, context.env));
+    server?.log.logger.fatal({ err }, 'uncaught exception');
+    server?.log.flush();
+    process.exit(1);
+  });
+  server = await startServer(loaded.config, { isTerminal: context.isTerminal });
+  if (context.isTerminal) context.print(welcomeText(server));
+  await stopOnSignals(server);
+  // Not left to the event loop: whatever still holds it open, a server that has drained is done.
+  process.exit(0);
+}
+
+function helpText(): string {
+  const names = settingNames.map((name) => `--${flagOf(name)}`);
+  const width = Math.max(...names.map((name) => name.length)) + 2;
+  const rows = settingNames.map((name, index) => {
+    const { description, usedFrom } = settings[name];
+    return `  ${names[index]?.padEnd(width)}${description}${usedFrom === null ? '' : ` (Used from ${usedFrom}.)`}`;
+  });
+  return `
+Usage: postern server [--config FILE] [--print-config] [FLAGS]
+
+Starts the server. Every flag is also a variable (--data-dir is POSTERN_DATA_DIR) and a line of the YAML file (data_dir).
+Flags beat variables, which beat the file, which beats the defaults.
+
+  ${'--config'.padEnd(width)}YAML file with settings
+  ${'--print-config'.padEnd(width)}print what is in effect and where it came from, secrets masked, and exit
+
+${rows.join('\n')}
+`;
+}

@@ -1,0 +1,107 @@
+import type { RequestListener } from 'node:http';
+import type { DestinationStream } from 'pino';
+import type { Config } from '../config/schema.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
+import { formatListenAddress, isWildcardHost, type ListenAddress } from '../lib/listen-address.ts';
+import { Replica } from '../replica/replica.ts';
+import { openApi } from './api.ts';
+import { type Bootstrapped, bootstrap } from './bootstrap.ts';
+import { Health } from './health.ts';
+import { openListener } from './listener.ts';
+import { createLog, type ServerLog } from './logger.ts';
+import { openStore } from './open-store.ts';
+import { prepareDataDir } from './prepare-data-dir.ts';
+import { openApiTls } from './tls-source.ts';
+import { programVersion } from './version.ts';
+
+export interface ServerOptions {
+  readonly clock?: Clock;
+  readonly logDestination?: DestinationStream;
+  /** Whether a person reads the output. */
+  readonly isTerminal?: boolean;
+}
+
+export interface RunningServer {
+  readonly addresses: { readonly api: ListenAddress };
+  /** The prefix of every `uri`, without a slash at its end. */
+  readonly baseUrl: string;
+  /** What was made on this first start, if a person is to be shown it. */
+  readonly bootstrapped: Bootstrapped;
+  readonly log: ServerLog;
+  /** Drains, then closes everything, last opened first. Safe to call again, but only the first call waits. */
+  close(): Promise<void>;
+}
+
+/** The composition root: opens everything from top to bottom; what fails half-way closes what was opened. */
+export async function startServer(config: Config, options: ServerOptions = {}): Promise<RunningServer> {
+  const clock = options.clock ?? systemClock;
+  await using opened = new AsyncDisposableStack();
+
+  const log = createLog(config.log_level, options.logDestination);
+  const { logger } = log;
+  opened.defer(() => log.flush());
+
+  await prepareDataDir(config.data_dir);
+  const store = await openStore(config, clock);
+  opened.defer(() => store.close());
+
+  const replica = await Replica.open(store);
+  opened.defer(() => replica.close());
+
+  const tls = await openApiTls({
+    config,
+    clock,
+    onProblem: (err) => logger.error({ err }, 'the certificate of the API could not be renewed'),
+  });
+  opened.defer(() => tls?.close());
+
+  // The listener comes before the API: with port 0 the base URL is known only now. Until `handle` is set it answers 503.
+  const health = new Health();
+  let handle: RequestListener = (_request, response) => {
+    response.writeHead(503, { 'Retry-After': '1' }).end();
+  };
+  const listener = await openListener({
+    setting: 'api_listen',
+    address: config.api_listen,
+    handler: (request, response) => handle(request, response),
+    tls,
+  });
+  opened.defer(() => listener.drain(0));
+  const baseUrl = config.api_url ?? derivedBaseUrl(listener.address, tls !== null);
+
+  const api = await openApi({ config, store, replica, clock, logger, health, baseUrl });
+  opened.defer(() => api.close());
+  handle = api.handle;
+
+  const isTerminal = options.isTerminal ?? false;
+  const bootstrapped = await bootstrap({ config, port: api.bootstrapPort, logger, isTerminal });
+
+  health.becomeReady();
+  logger.info(
+    {
+      addresses: { api: formatListenAddress(listener.address) },
+      base_url: baseUrl,
+      version: programVersion(),
+      data_dir: config.data_dir,
+      engine: store.engine,
+      roles: config.roles,
+    },
+    'ready',
+  );
+
+  const running = opened.move();
+  // First of all when closing: requests in flight still need everything that was opened before.
+  running.defer(async () => {
+    health.startDraining();
+    logger.info('draining');
+    await listener.drain(config.shutdown_timeout * 1000);
+    logger.info('drained');
+  });
+  return { addresses: { api: listener.address }, baseUrl, bootstrapped, log, close: () => running.disposeAsync() };
+}
+
+/** A listener on all addresses has no address of its own that a client could dial. */
+function derivedBaseUrl({ host, port }: ListenAddress, isTls: boolean): string {
+  const dialled = isWildcardHost(host) ? 'localhost' : host;
+  return `${isTls ? 'https' : 'http'}://${formatListenAddress({ host: dialled, port })}`;
+}

@@ -1,0 +1,28 @@
+import type { DestinationStream } from 'pino';
+
+const HIDDEN_FIELDS = new Set(['level', 'time', 'msg', 'err']);
+
+/** Turns structured lines into ones that a person reads: time, level, message, then the fields. */
+export function terminalLines(output: { write(text: string): unknown }): DestinationStream {
+  return {
+    write: (line) => {
+      output.write(readableLine(line));
+    },
+  };
+}
+
+interface Entry {
+  readonly level: string;
+  readonly time: string;
+  readonly msg?: string;
+  readonly err?: { readonly message?: string; readonly stack?: string };
+}
+
+export function readableLine(line: string): string {
+  const entry = JSON.parse(line) as Entry;
+  const fields = Object.entries(entry)
+    .filter(([name]) => !HIDDEN_FIELDS.has(name))
+    .map(([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  const trace = entry.err === undefined ? '' : `\n  ${entry.err.stack ?? entry.err.message ?? ''}`;
+  return `${entry.time.slice(11, 19)} ${entry.level.padEnd(5)} ${entry.msg ?? ''}${fields.join('')}${trace}\n`;
+}

@@ -1,0 +1,127 @@
+import { readFile, stat } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import { hostname } from 'node:os';
+import { createSecureContext } from 'node:tls';
+import { type Config, INTERNAL_CERTIFICATE } from '../config/schema.ts';
+import type { Clock } from '../lib/clock.ts';
+import { isHostName, isWildcardHost } from '../lib/listen-address.ts';
+import { openInternalCa } from '../pki/internal-ca.ts';
+import { mainErrors } from './errors.ts';
+
+const LEAF_DAYS = 90;
+const RENEW_BEFORE_MS = 30 * 24 * 60 * 60 * 1000;
+const CHECK_EVERY_MS = 60_000;
+
+export interface TlsPair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Where a listener has its certificate from, for as long as it runs: certificates end before servers do. */
+export interface TlsSource {
+  readonly current: TlsPair;
+  onChange(listener: (pair: TlsPair) => void): void;
+  close(): void;
+}
+
+/** One way to a certificate. `renew` gives null while the current one will do. */
+interface TlsProvider {
+  readonly first: TlsPair;
+  renew(): Promise<TlsPair | null>;
+}
+
+export interface TlsSourceOptions {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly onProblem: (error: unknown) => void;
+}
+
+/** Null: the API is served in the clear, which `loadConfig` allows on loopback only. */
+export async function openApiTls({ config, clock, onProblem }: TlsSourceOptions): Promise<TlsSource | null> {
+  const { api_tls_cert: cert, api_tls_key: key } = config;
+  if (cert === null) return null;
+  const provider =
+    cert === INTERNAL_CERTIFICATE || key === null
+      ? await internalProvider(config, clock)
+      : await fileProvider(cert, key);
+  return renewing(provider, onProblem);
+}
+
+function renewing(provider: TlsProvider, onProblem: (error: unknown) => void): TlsSource {
+  let current = provider.first;
+  const listeners: ((pair: TlsPair) => void)[] = [];
+  const check = async () => {
+    const next = await provider.renew();
+    if (next === null) return;
+    current = next;
+    for (const listener of listeners) listener(next);
+  };
+  const timer = setInterval(() => {
+    check().catch(onProblem);
+  }, CHECK_EVERY_MS).unref();
+  return {
+    get current() {
+      return current;
+    },
+    onChange: (listener) => {
+      listeners.push(listener);
+    },
+    close: () => clearInterval(timer),
+  };
+}
+
+async function internalProvider(config: Config, clock: Clock): Promise<TlsProvider> {
+  const ca = await openInternalCa({ dataDir: config.data_dir, domain: config.domain, clock });
+  const names = apiNames(config);
+  const mint = () => ca.mintLeaf({ ...names, days: LEAF_DAYS });
+  let leaf = await mint();
+  const pair = () => ({ cert: leaf.certificatePem, key: leaf.privateKeyPem });
+  return {
+    first: pair(),
+    renew: async () => {
+      if (leaf.notAfterMs - clock.nowMs() > RENEW_BEFORE_MS) return null;
+      leaf = await mint();
+      return pair();
+    },
+  };
+}
+
+/** Every name under which a client may reasonably call the API. */
+function apiNames({ api_listen, api_url }: Config): { hosts: string[]; ips: string[] } {
+  const names = new Set(['localhost', '127.0.0.1', '::1']);
+  if (!isWildcardHost(api_listen.host)) names.add(api_listen.host);
+  else if (isHostName(hostname())) names.add(hostname().toLowerCase());
+  if (api_url !== null) names.add(new URL(api_url).hostname.replace(/^\[|\]$/g, ''));
+  return {
+    hosts: [...names].filter((name) => isIP(name) === 0),
+    ips: [...names].filter((name) => isIP(name) !== 0),
+  };
+}
+
+async function fileProvider(certPath: string, keyPath: string): Promise<TlsProvider> {
+  const stamp = async () => `${(await stat(certPath)).mtimeMs} ${(await stat(keyPath)).mtimeMs}`;
+  const read = async (): Promise<TlsPair> => {
+    try {
+      const pair = { cert: await readFile(certPath, 'utf8'), key: await readFile(keyPath, 'utf8') };
+      createSecureContext(pair);
+      return pair;
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      const message = `api_tls_cert ${certPath} and api_tls_key ${keyPath} cannot be used: ${reason}`;
+      throw mainErrors.create('ERR_POSTERN_API_CERTIFICATE', message, { cause });
+    }
+  };
+  const first = await read();
+  let seen = await stamp();
+  return {
+    first,
+    renew: async () => {
+      const now = await stamp();
+      if (now === seen) return null;
+      const pair = await read();
+      // Only now: a pair that was half replaced when we looked is looked at again.
+      seen = now;
+      return pair;
+    },
+  };
+}

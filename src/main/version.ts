@@ -1,0 +1,9 @@
+import { readFileSync } from 'node:fs';
+
+/** The same distance from the source and from the built program. */
+const PACKAGE_URL = new URL('../../package.json', import.meta.url);
+
+export function programVersion(): string {
+  const { version } = JSON.parse(readFileSync(PACKAGE_URL, 'utf8')) as { version: string };
+  return version;
+}
