@@ -2,7 +2,7 @@ import { KSUID_PATTERN } from '../lib/ksuid.ts';
 import type { Module } from '../modules/module.ts';
 import type { Resource } from '../resources/resource.ts';
 import { type CompiledResource, compileResource } from './compiled.ts';
-import { eventTypesOf, type EventType } from './event-types.ts';
+import { type EventType, eventTypesOf } from './event-types.ts';
 import { scopesOf } from './scopes.ts';
 
 /** The registries, compiled: what there is, by kind and by id prefix. */

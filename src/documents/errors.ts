@@ -4,27 +4,33 @@ import { type FieldProblem, fieldName } from '../lib/schema/field-problem.ts';
 export const documentErrors = errorTable({
   ERR_POSTERN_NOT_FOUND: {
     status: 404,
-    explanation: 'There is no such resource, or it is not under the path that was asked for. List the collection to see what there is.',
+    explanation:
+      'There is no such resource, or it is not under the path that was asked for. List the collection to see what there is.',
   },
   ERR_POSTERN_INVALID_BODY: {
     status: 400,
-    explanation: 'A field of the body is missing, unknown, of the wrong type or out of range. The message and details.field name it.',
+    explanation:
+      'A field of the body is missing, unknown, of the wrong type or out of range. The message and details.field name it.',
   },
   ERR_POSTERN_UNKNOWN_REFERENCE: {
     status: 400,
-    explanation: 'A field names a resource that does not exist or is of the wrong kind. Create it first, or send another id.',
+    explanation:
+      'A field names a resource that does not exist or is of the wrong kind. Create it first, or send another id.',
   },
   ERR_POSTERN_REFERENCE_CYCLE: {
     status: 400,
-    explanation: 'The backends would refer to each other in a circle, so a request could never end. Take one of them out.',
+    explanation:
+      'The backends would refer to each other in a circle, so a request could never end. Take one of them out.',
   },
   ERR_POSTERN_FORBIDDEN: {
     status: 403,
-    explanation: 'The API key lacks the scope that the operation needs. Use another key, or have one made with that scope.',
+    explanation:
+      'The API key lacks the scope that the operation needs. Use another key, or have one made with that scope.',
   },
   ERR_POSTERN_ALREADY_EXISTS: {
     status: 409,
-    explanation: 'Another resource already holds a value that must be unique, such as a host name. details.held_by names it.',
+    explanation:
+      'Another resource already holds a value that must be unique, such as a host name. details.held_by names it.',
   },
   ERR_POSTERN_IN_USE: {
     status: 409,
@@ -36,7 +42,8 @@ export const documentErrors = errorTable({
   },
   ERR_POSTERN_PRECONDITION_FAILED: {
     status: 412,
-    explanation: 'The resource has changed since the ETag in If-Match was read. Read it again, and repeat the change on what it is now.',
+    explanation:
+      'The resource has changed since the ETag in If-Match was read. Read it again, and repeat the change on what it is now.',
   },
   ERR_POSTERN_TOO_MANY_CONFLICTS: {
     status: 409,

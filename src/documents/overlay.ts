@@ -6,7 +6,9 @@ import type { PageQuery, StoredRecord, WriteSet } from '../store/store.ts';
  * Only what rendering needs: the put records themselves and children that appear or go.
  */
 export function overlay(reader: RecordReader, writeSet: WriteSet): RecordReader {
-  const puts = new Map((writeSet.puts ?? []).map((put): [string, StoredRecord] => [`${put.kind} ${put.id}`, { ...put, revision: 0 }]));
+  const puts = new Map(
+    (writeSet.puts ?? []).map((put): [string, StoredRecord] => [`${put.kind} ${put.id}`, { ...put, revision: 0 }]),
+  );
   const gone = new Set((writeSet.deletes ?? []).map((key) => `${key.kind} ${key.id}`));
   const get = (kind: string, id: string): StoredRecord | undefined => {
     const key = `${kind} ${id}`;
@@ -17,7 +19,9 @@ export function overlay(reader: RecordReader, writeSet: WriteSet): RecordReader 
     page: (kind, query) => reader.page(kind, query),
     pageOfParent: (kind: string, parent: string, query: PageQuery) => {
       const known = reader.pageOfParent(kind, parent, query).map((record) => record.id);
-      const added = [...puts.values()].filter((record) => record.kind === kind && record.parent === parent).map((record) => record.id);
+      const added = [...puts.values()]
+        .filter((record) => record.kind === kind && record.parent === parent)
+        .map((record) => record.id);
       return [...new Set([...added, ...known])]
         .map((id) => get(kind, id))
         .filter((record) => record !== undefined)

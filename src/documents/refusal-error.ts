@@ -4,7 +4,10 @@ import { documentErrors } from './errors.ts';
 import { unknownReference } from './reference-fields.ts';
 
 /** What the store refused, as the error that the client gets. Conflicts are the caller's business: it may try again. */
-export function refusalError(refusal: Exclude<CommitRefusal, { reason: 'conflict' | 'idempotency_used' }>, catalog: Catalog): Error {
+export function refusalError(
+  refusal: Exclude<CommitRefusal, { reason: 'conflict' | 'idempotency_used' }>,
+  catalog: Catalog,
+): Error {
   switch (refusal.reason) {
     case 'parent_missing':
       return notFound(catalog, catalog.kindOfId(refusal.parent) ?? 'resource', refusal.parent);
@@ -25,9 +28,13 @@ export function refusalError(refusal: Exclude<CommitRefusal, { reason: 'conflict
       );
     }
     case 'cycle':
-      return documentErrors.create('ERR_POSTERN_REFERENCE_CYCLE', `${refusal.key.id} would lead back to itself: take the backend out that refers to it`, {
-        details: { id: refusal.key.id },
-      });
+      return documentErrors.create(
+        'ERR_POSTERN_REFERENCE_CYCLE',
+        `${refusal.key.id} would lead back to itself: take the backend out that refers to it`,
+        {
+          details: { id: refusal.key.id },
+        },
+      );
     case 'last_one':
       return documentErrors.create(
         'ERR_POSTERN_LAST_API_KEY',
@@ -39,9 +46,13 @@ export function refusalError(refusal: Exclude<CommitRefusal, { reason: 'conflict
 export function notFound(catalog: Catalog, kind: string, id: string): Error {
   const resource = catalog.resourceOfKind(kind);
   const list = resource === undefined ? '' : `: GET ${resource.path} lists what there is`;
-  return documentErrors.create('ERR_POSTERN_NOT_FOUND', `there is no ${kind.replaceAll('_', ' ')} with the id "${id.slice(0, 64)}"${list}`, {
-    details: { id: id.slice(0, 64) },
-  });
+  return documentErrors.create(
+    'ERR_POSTERN_NOT_FOUND',
+    `there is no ${kind.replaceAll('_', ' ')} with the id "${id.slice(0, 64)}"${list}`,
+    {
+      details: { id: id.slice(0, 64) },
+    },
+  );
 }
 
 /** A module's record is named by what it belongs to. */

@@ -108,11 +108,17 @@ export interface RenderedDocument {
 }
 
 /** Every document that the rendered resource shows, absent modules too: their coming changes it as well. */
-export function documentsOf(compiled: CompiledResource, record: StoredRecord, reader: RecordReader): RenderedDocument[] {
+export function documentsOf(
+  compiled: CompiledResource,
+  record: StoredRecord,
+  reader: RecordReader,
+): RenderedDocument[] {
   const own: RenderedDocument[] = [{ kind: compiled.kind, id: record.id, record }];
-  for (const module of compiled.modules) own.push({ kind: module.kind, id: record.id, record: reader.get(module.kind, record.id) });
+  for (const module of compiled.modules)
+    own.push({ kind: module.kind, id: record.id, record: reader.get(module.kind, record.id) });
   for (const child of compiled.inlineChildren) {
-    for (const each of reader.pageOfParent(child.kind, record.id, ALL_CHILDREN)) own.push(...documentsOf(child, each, reader));
+    for (const each of reader.pageOfParent(child.kind, record.id, ALL_CHILDREN))
+      own.push(...documentsOf(child, each, reader));
   }
   return own;
 }

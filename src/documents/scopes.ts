@@ -7,7 +7,11 @@ export const READ_SECRETS = 'secrets:read';
 
 export function scopesOf(resources: readonly Resource[]): readonly string[] {
   const segments = new Set(resources.map((resource) => firstSegment(resource.path)));
-  return [ALL_SCOPES, ...[...segments].sort().flatMap((segment) => [`${segment}:read`, `${segment}:write`]), READ_SECRETS];
+  return [
+    ALL_SCOPES,
+    ...[...segments].sort().flatMap((segment) => [`${segment}:read`, `${segment}:write`]),
+    READ_SECRETS,
+  ];
 }
 
 export function scopeOf(method: string, path: string): string {

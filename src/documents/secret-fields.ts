@@ -23,7 +23,10 @@ export function secretFieldsOf(schema: TObject, at: readonly string[] = []): rea
   });
 }
 
-export function splitSecrets(config: JsonObject, fields: readonly SecretField[]): { doc: JsonObject; secrets: Secrets | null } {
+export function splitSecrets(
+  config: JsonObject,
+  fields: readonly SecretField[],
+): { doc: JsonObject; secrets: Secrets | null } {
   let doc = config;
   const secrets: Record<string, string> = {};
   for (const { path, pointer } of fields) {
@@ -82,7 +85,10 @@ function isUnseen(sent: JsonValue | undefined, before: JsonValue): boolean {
 
 function unmask(sent: JsonValue | undefined, before: JsonValue): JsonValue {
   if (!isJsonObject(sent) || !isJsonObject(before)) return before;
-  const entries = Object.entries(sent).map(([name, value]) => [name, value === SECRET_MASK ? (before[name] ?? value) : value]);
+  const entries = Object.entries(sent).map(([name, value]) => [
+    name,
+    value === SECRET_MASK ? (before[name] ?? value) : value,
+  ]);
   return Object.fromEntries(entries);
 }
 

@@ -62,7 +62,12 @@ export interface ConfigurationResource<Config extends TObject = TObject> extends
   check?(config: Static<Config>, settings: ResourceSettings): readonly FieldProblem[];
   /** Works out derived fields, issues tokens. Problems refuse the create. */
   onCreate?(config: Static<Config>, ports: CreatePorts): Creation | { readonly problems: readonly FieldProblem[] };
-  uniqueKeys?(config: Static<Config>, owner: { readonly id: string; readonly parent: string | null }): readonly UniqueKey[];
+  /** `extra` holds created_at, derived and internal fields. */
+  uniqueKeys?(
+    config: Static<Config>,
+    owner: { readonly id: string; readonly parent: string | null },
+    extra: JsonObject,
+  ): readonly UniqueKey[];
   /** Refuses what the caller's key may not do with this configuration; `previous` is null on create. */
   authorize?(principal: Principal, config: Static<Config> | null, previous: Static<Config> | null): string | null;
   /** Last word on how it reads back. */

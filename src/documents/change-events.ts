@@ -1,0 +1,58 @@
+import { rfc3339 } from '../lib/clock.ts';
+import type { JsonObject } from '../lib/json.ts';
+import type { RecordReader } from '../replica/record-reader.ts';
+import type { Principal } from '../resources/operation.ts';
+import type { OutboxEvent, StoredRecord, WriteSet } from '../store/store.ts';
+import type { CompiledResource } from './compiled.ts';
+import { overlay } from './overlay.ts';
+import type { Renderer, View } from './renderer.ts';
+
+/** Secrets never reach an event. */
+const EVENT_VIEW: View = { readable: 'masked', masked: 'masked' };
+
+export interface ChangeEventPorts {
+  readonly renderer: Renderer;
+  readonly accountId: string;
+  /** Whether some subscription asks for the type: only then is the event recorded. */
+  isWanted(type: string): boolean;
+  newId(prefix: string): string;
+  nowMs(): number;
+}
+
+export type ChangeVerb = 'created' | 'updated' | 'deleted';
+
+export function eventTypeOf(compiled: CompiledResource, verb: ChangeVerb): string {
+  return `${compiled.resource.eventNoun}_${verb}.v0`;
+}
+
+export function isChangeWanted(compiled: CompiledResource, verb: ChangeVerb, ports: ChangeEventPorts): boolean {
+  return ports.isWanted(eventTypeOf(compiled, verb));
+}
+
+/** The event that reports a change, to be written in the change's own transaction; none when nobody asks for it. */
+export function changeEvent(
+  compiled: CompiledResource,
+  verb: ChangeVerb,
+  subject: {
+    readonly record: StoredRecord;
+    readonly reader: RecordReader;
+    readonly writeSet: WriteSet;
+    readonly principal: Principal;
+  },
+  ports: ChangeEventPorts,
+): readonly OutboxEvent[] {
+  const type = eventTypeOf(compiled, verb);
+  if (!ports.isWanted(type)) return [];
+  const reader = verb === 'deleted' ? subject.reader : overlay(subject.reader, subject.writeSet);
+  const id = ports.newId('ev');
+  const createdAtMs = ports.nowMs();
+  const payload: JsonObject = {
+    event_id: id,
+    event_type: type,
+    event_timestamp: rfc3339(createdAtMs),
+    account_id: ports.accountId,
+    principal: { ...ports.renderer.ref(subject.principal.apiKeyId) },
+    object: ports.renderer.resource(compiled, subject.record, reader, EVENT_VIEW),
+  };
+  return [{ id, type, createdAtMs, payload }];
+}

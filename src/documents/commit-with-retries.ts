@@ -1,0 +1,52 @@
+import type { WriteSet } from '../store/store.ts';
+import type { DocumentsContext } from './documents-context.ts';
+import { documentErrors } from './errors.ts';
+import { IdempotencyUsed } from './idempotent-creates.ts';
+import { unknownReference } from './reference-fields.ts';
+import { refusalError } from './refusal-error.ts';
+
+/** A writer that loses this many races in a row is told so rather than kept waiting. */
+const MAX_ATTEMPTS = 25;
+
+export interface CommitAttempts {
+  /** `retry`: a conflict means that another process was quicker; the write-set is made anew from what is there now. */
+  readonly expectations: 'none' | 'retry';
+  attempt(): WriteSet;
+  /** Where the parent comes from the body, its absence is the field's fault. */
+  readonly missingParentField?: string | null;
+}
+
+/** Commits what `attempt` makes of the replica's state, and again after a refresh when that state was overtaken. */
+export async function commitWithRetries(
+  context: DocumentsContext,
+  attempts: CommitAttempts,
+): Promise<{ readonly revision: number }> {
+  for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
+    const result = await context.store.commit(attempts.attempt());
+    if (result.ok) return { revision: result.revision };
+    switch (result.reason) {
+      case 'conflict':
+        await context.replica.refresh();
+        break;
+      case 'idempotency_used':
+        throw new IdempotencyUsed(result.existing);
+      case 'parent_missing':
+        if (typeof attempts.missingParentField === 'string') {
+          throw unknownReference(attempts.missingParentField, result.parent, [
+            context.catalog.kindOfId(result.parent) ?? 'resource',
+          ]);
+        }
+        throw refusalError(result, context.catalog);
+      case 'cycle':
+      case 'last_one':
+      case 'reference_missing':
+      case 'still_referenced':
+      case 'unique_key_taken':
+        throw refusalError(result, context.catalog);
+    }
+  }
+  throw documentErrors.create(
+    'ERR_POSTERN_TOO_MANY_CONFLICTS',
+    'other writers kept changing this resource, and nothing was applied: send the request again',
+  );
+}

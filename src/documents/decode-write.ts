@@ -1,0 +1,116 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import type { BodyDecoder } from '../lib/schema/decode-body.ts';
+import { type FieldProblem, pointerTo } from '../lib/schema/field-problem.ts';
+import { MAX_METADATA_BYTES, type ResourceSettings } from '../resources/resource.ts';
+import type { CompiledModule, CompiledResource } from './compiled.ts';
+import { invalidBody } from './errors.ts';
+
+export interface DecodedWrite {
+  /** The fields that the body set; with defaults on create, only the named ones on patch. */
+  readonly config: JsonObject;
+  readonly modules: ReadonlyMap<CompiledModule, JsonObject>;
+}
+
+/** Decodes a create or patch of a resource, the modules named inline included. Throws what is wrong, all at once. */
+export function decodeWrite(
+  compiled: CompiledResource,
+  body: JsonObject,
+  form: 'create' | 'patch',
+  settings: ResourceSettings,
+): DecodedWrite {
+  const problems: FieldProblem[] = [];
+  const modules = new Map<CompiledModule, JsonObject>();
+  const own: Record<string, JsonValue> = { ...body };
+  for (const compiledModule of compiled.modules) {
+    const { name } = compiledModule.module;
+    const value = own[name];
+    delete own[name];
+    if (value === undefined || (value === null && form === 'create')) continue;
+    const decoded = decodeInlineModule(compiledModule, value, settings);
+    if (Array.isArray(decoded)) problems.push(...decoded);
+    else modules.set(compiledModule, decoded as JsonObject);
+  }
+  const config = decodeWith(
+    form === 'create' ? compiled.create : compiled.patch,
+    own,
+    problems,
+    immutableNames(compiled, form),
+  );
+  if (problems.length > 0) throw invalidBody(problems);
+  return { config, modules };
+}
+
+/** Decodes the body of a module's PUT. */
+export function decodeModule(module: CompiledModule, body: JsonObject, settings: ResourceSettings): JsonObject {
+  const problems: FieldProblem[] = [];
+  const config = moduleConfig(module, body, settings, problems);
+  if (problems.length > 0) throw invalidBody(problems);
+  return config;
+}
+
+/** The rules that look at a whole configuration, for a create and for what a patch leads to. */
+export function checkConfig(compiled: CompiledResource, config: JsonObject, settings: ResourceSettings): JsonObject {
+  const normalized = compiled.resource.normalize?.(config as never) ?? config;
+  const problems = [...(compiled.resource.check?.(normalized as never, settings) ?? [])];
+  const metadata = normalized['metadata'];
+  if (typeof metadata === 'string' && Buffer.byteLength(metadata) > MAX_METADATA_BYTES) {
+    problems.push({ path: '/metadata', message: `must have at most ${MAX_METADATA_BYTES} bytes in UTF-8` });
+  }
+  if (problems.length > 0) throw invalidBody(problems);
+  return normalized as JsonObject;
+}
+
+function decodeInlineModule(
+  module: CompiledModule,
+  value: JsonValue,
+  settings: ResourceSettings,
+): JsonObject | FieldProblem[] {
+  const at = pointerTo('', module.module.name);
+  if (value === null) {
+    return [{ path: at, message: `cannot be taken away with null here: send DELETE …/${module.module.name}` }];
+  }
+  if (!isJsonObject(value)) return [{ path: at, message: 'must be an object, or left out' }];
+  const problems: FieldProblem[] = [];
+  const config = moduleConfig(module, value, settings, problems);
+  return problems.length === 0 ? config : problems.map((problem) => ({ ...problem, path: `${at}${problem.path}` }));
+}
+
+function moduleConfig(
+  module: CompiledModule,
+  body: JsonObject,
+  settings: ResourceSettings,
+  problems: FieldProblem[],
+): JsonObject {
+  const config = decodeWith(module.create, withoutConstants(module, body), problems, []);
+  if (problems.length === 0) problems.push(...(module.module.check?.(config as never, settings) ?? []));
+  return config;
+}
+
+/** Fields that are always the same may be sent back as they were read. */
+function withoutConstants(module: CompiledModule, body: JsonObject): JsonObject {
+  const constants = module.module.constants?.values ?? {};
+  return Object.fromEntries(
+    Object.entries(body).filter(([name, value]) => !(name in constants && constants[name] === value)),
+  );
+}
+
+function immutableNames(compiled: CompiledResource, form: 'create' | 'patch'): readonly string[] {
+  return form === 'patch' ? (compiled.resource.immutable ?? []) : [];
+}
+
+function decodeWith(
+  decoder: BodyDecoder,
+  body: JsonObject,
+  problems: FieldProblem[],
+  immutable: readonly string[],
+): JsonObject {
+  const decoded = decoder.decode(body);
+  if (decoded.ok) return decoded.value;
+  for (const problem of decoded.problems) {
+    const isImmutable = immutable.includes(problem.path.slice(1));
+    problems.push(
+      isImmutable ? { ...problem, message: 'cannot be changed: delete the resource and create another' } : problem,
+    );
+  }
+  return {};
+}

@@ -1,0 +1,76 @@
+import type { OperationRequest, OperationResult } from '../resources/operation.ts';
+import type { IdempotencyRecord, Store } from '../store/store.ts';
+import { documentErrors } from './errors.ts';
+
+/** Thrown by a commit that found its Idempotency-Key already written by another process. */
+export class IdempotencyUsed extends Error {
+  readonly existing: IdempotencyRecord;
+
+  constructor(existing: IdempotencyRecord) {
+    super('the Idempotency-Key was used before');
+    this.existing = existing;
+  }
+}
+
+type Idempotency = NonNullable<OperationRequest['idempotency']>;
+
+/**
+ * Creates that are done once per Idempotency-Key. The key is written in the create's own transaction; a repeat is answered
+ * from the resource as it is now, so no answer, and no secret in it, is ever stored.
+ */
+export class IdempotentCreates {
+  readonly #store: Store;
+  readonly #inFlight = new Set<string>();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  async run(
+    idempotency: OperationRequest['idempotency'],
+    create: () => Promise<OperationResult>,
+    /** The answer for the resource that the first request made; null when it cannot be given again. */
+    replay: (id: string) => Promise<OperationResult | null>,
+  ): Promise<OperationResult> {
+    if (idempotency === null) return create();
+    if (this.#inFlight.has(idempotency.scope)) {
+      throw documentErrors.create(
+        'ERR_POSTERN_IDEMPOTENCY_IN_FLIGHT',
+        'the first request with this Idempotency-Key is still running: wait for its answer',
+        { headers: { 'retry-after': '1' } },
+      );
+    }
+    this.#inFlight.add(idempotency.scope);
+    try {
+      const existing = await this.#store.findIdempotency(idempotency.scope);
+      if (existing !== null) return await this.#replay(existing, idempotency, replay);
+      return await create();
+    } catch (error) {
+      if (error instanceof IdempotencyUsed) return await this.#replay(error.existing, idempotency, replay);
+      throw error;
+    } finally {
+      this.#inFlight.delete(idempotency.scope);
+    }
+  }
+
+  async #replay(
+    existing: IdempotencyRecord,
+    idempotency: Idempotency,
+    replay: (id: string) => Promise<OperationResult | null>,
+  ): Promise<OperationResult> {
+    if (existing.bodyHash !== idempotency.bodyHash) {
+      throw documentErrors.create(
+        'ERR_POSTERN_IDEMPOTENCY_MISMATCH',
+        'this Idempotency-Key was used with another body: use a new key for a new request',
+        { details: { id: existing.id } },
+      );
+    }
+    const answer = await replay(existing.id);
+    if (answer !== null) return answer;
+    throw documentErrors.create(
+      'ERR_POSTERN_IDEMPOTENCY_REPLAY',
+      `the request with this Idempotency-Key already made ${existing.id}, and its answer is not given twice: it held a secret, or the resource is gone`,
+      { details: { id: existing.id } },
+    );
+  }
+}

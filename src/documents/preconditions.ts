@@ -1,0 +1,43 @@
+import type { RecordReader } from '../replica/record-reader.ts';
+import type { OperationRequest } from '../resources/operation.ts';
+import type { Expectation, StoredRecord } from '../store/store.ts';
+import type { CompiledModule, CompiledResource } from './compiled.ts';
+import { documentErrors } from './errors.ts';
+import { documentsOf, highestRevision } from './renderer.ts';
+
+/**
+ * `If-Match` on a resource: its ETag must be among those named, and the store must still hold every document that the
+ * ETag was made of when the write is applied. Answers the expectations; throws 412.
+ */
+export function expectMatch(
+  ifMatch: OperationRequest['ifMatch'],
+  compiled: CompiledResource,
+  record: StoredRecord,
+  reader: RecordReader,
+): readonly Expectation[] {
+  if (ifMatch === null || ifMatch === 'any') return [];
+  if (!ifMatch.includes(highestRevision(compiled, record, reader))) throw preconditionFailed();
+  return documentsOf(compiled, record, reader).map((document) => ({
+    kind: document.kind,
+    id: document.id,
+    revision: document.record?.revision ?? 'absent',
+  }));
+}
+
+/** The same for a module, which is one document. `*` asks for one that exists. */
+export function expectModuleMatch(
+  ifMatch: OperationRequest['ifMatch'],
+  module: CompiledModule,
+  record: StoredRecord | undefined,
+): readonly Expectation[] {
+  if (ifMatch === null) return [];
+  if (record === undefined || (ifMatch !== 'any' && !ifMatch.includes(record.revision))) throw preconditionFailed();
+  return [{ kind: module.kind, id: record.id, revision: record.revision }];
+}
+
+export function preconditionFailed(): Error {
+  return documentErrors.create(
+    'ERR_POSTERN_PRECONDITION_FAILED',
+    'the resource is no longer what If-Match names: read it again, and repeat the change with the ETag of that answer',
+  );
+}

@@ -1,0 +1,24 @@
+import type { TObject } from 'typebox';
+import { type ConfigurationResource, defineResource } from '../resource.ts';
+
+/** What every kind of backend has in common: a path per kind, and one noun in events. Adding a kind is a folder and a line in `registry.ts`. */
+export function defineBackend<Config extends TObject>(
+  backend: Omit<ConfigurationResource<Config>, 'type' | 'kind' | 'path' | 'listKey' | 'eventNoun'>,
+): ConfigurationResource {
+  return defineResource({
+    ...backend,
+    kind: `${backend.name}_backend`,
+    path: `/backends/${backend.name}`,
+    listKey: 'backends',
+    eventNoun: 'backend',
+  });
+}
+
+/** Kinds that a weighted or failover backend may name: any, themselves included. */
+export const backendKinds: readonly string[] = [
+  'tunnel_group_backend',
+  'weighted_backend',
+  'failover_backend',
+  'http_response_backend',
+  'static_backend',
+];

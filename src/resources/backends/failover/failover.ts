@@ -1,0 +1,30 @@
+import Type from 'typebox';
+import { idString, reference } from '../../../lib/schema/annotations.ts';
+import { bodyProblem } from '../../../lib/schema/decode-body.ts';
+import { describedFields } from '../../resource.ts';
+import { backendKinds, defineBackend } from '../define-backend.ts';
+
+/** Goes to the next backend when one cannot be reached. */
+export const failover = defineBackend({
+  name: 'failover',
+  idPrefix: 'bkdfo',
+  title: 'a failover backend',
+  description: 'Uses the first backend that can be reached. An error status is an answer: it never leads to the next.',
+  isAcyclic: true,
+  config: Type.Object({
+    ...describedFields,
+    backends: reference(
+      { kinds: backendKinds },
+      Type.Array(idString('Id of a backend.'), {
+        minItems: 1,
+        maxItems: 100,
+        description: 'Ids of 1 to 100 backends in the order in which they are tried, none twice.',
+      }),
+    ),
+  }),
+  example: { backends: ['bkdsc_2zXAMPLEbackendOfTheDocsAAA', 'bkdsc_2zXAMPLEbackendOfTheDocsAAB'] },
+  check: (config) => {
+    const repeated = config.backends.find((id, index) => config.backends.indexOf(id) !== index);
+    return repeated === undefined ? [] : [bodyProblem('backends', `names ${repeated} twice: name each backend once`)];
+  },
+});

@@ -1,0 +1,28 @@
+import Type from 'typebox';
+import { bodyProblem } from '../../../lib/schema/decode-body.ts';
+import { describedFields } from '../../resource.ts';
+import { defineBackend } from '../define-backend.ts';
+import { responseHeadersProblem } from './response-headers-problem.ts';
+
+/** Answers by itself. */
+export const httpResponse = defineBackend({
+  name: 'http_response',
+  idPrefix: 'bkdhr',
+  title: 'an HTTP response backend',
+  description: 'Answers every request with the same response.',
+  config: Type.Object({
+    ...describedFields,
+    body: Type.String({ default: '', maxLength: 524_288, description: 'Body of the response, at most 512 KiB.' }),
+    headers: Type.Record(Type.String(), Type.String(), {
+      default: {},
+      maxProperties: 100,
+      description: 'Headers of the response, such as {"content-type": "text/html"}.',
+    }),
+    status_code: Type.Integer({ default: 200, minimum: 200, maximum: 599, description: 'Status of the response, 200 to 599.' }),
+  }),
+  example: { body: 'We are back at noon.', headers: { 'content-type': 'text/plain; charset=utf-8' }, status_code: 503 },
+  check: (config) => {
+    const problem = responseHeadersProblem(config.headers);
+    return problem === null ? [] : [bodyProblem('headers', problem)];
+  },
+});

@@ -1,0 +1,17 @@
+/** Framing is the edge's business, and its own headers must be believable. */
+const NOT_ALLOWED = /^(connection|content-length|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|postern-.*)$/i;
+
+/** What is wrong with the headers of a fixed response, or null. RFC 9110 §5.1 and §5.5. */
+export function responseHeadersProblem(headers: Readonly<Record<string, string>>): string | null {
+  const seen = new Set<string>();
+  for (const [name, value] of Object.entries(headers)) {
+    if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/.test(name)) return 'has a name that is not a header name';
+    if (NOT_ALLOWED.test(name)) return `must not set "${name}": the edge sets it`;
+    if (seen.has(name.toLowerCase())) return `names "${name}" twice: header names differ by more than case`;
+    if (value.length > 8192 || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value) || value !== value.trim()) {
+      return `has a value for "${name}" with control characters, characters beyond Latin-1, spaces at its ends, or more than 8192 characters`;
+    }
+    seen.add(name.toLowerCase());
+  }
+  return null;
+}

@@ -1,0 +1,26 @@
+import Type from 'typebox';
+import { bodyProblem } from '../../../lib/schema/decode-body.ts';
+import { describedFields } from '../../resource.ts';
+import { defineBackend } from '../define-backend.ts';
+import { upstreamAddressProblem } from './upstream-address-problem.ts';
+
+/** A fixed address. */
+export const staticBackend = defineBackend({
+  name: 'static',
+  idPrefix: 'bkdsc',
+  title: 'a static backend',
+  description: 'Sends requests to one address.',
+  config: Type.Object({
+    ...describedFields,
+    address: Type.String({ minLength: 1, maxLength: 300, description: 'Where requests go: "host:port", such as "10.0.0.5:3000" or "[2001:db8::1]:443".' }),
+    tls: Type.Object(
+      { enabled: Type.Boolean({ default: false, description: 'Speak TLS to the address, and verify its certificate.' }) },
+      { default: {}, description: 'TLS towards the address.' },
+    ),
+  }),
+  example: { address: '10.0.0.5:3000', tls: { enabled: false } },
+  check: (config) => {
+    const problem = upstreamAddressProblem(config.address);
+    return problem === null ? [] : [bodyProblem('address', problem)];
+  },
+});

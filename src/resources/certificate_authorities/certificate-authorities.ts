@@ -1,0 +1,61 @@
+import Type from 'typebox';
+import { certificatesIn, describeCertificate } from '../../lib/describe-certificate.ts';
+import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import { type Creation, defineResource, describedFields, timestamp } from '../resource.ts';
+
+/** Authorities that client certificates are checked against. */
+export const certificateAuthorities = defineResource({
+  name: 'certificate_authorities',
+  kind: 'certificate_authority',
+  idPrefix: 'ca',
+  path: '/certificate_authorities',
+  listKey: 'certificate_authorities',
+  title: 'a certificate authority',
+  description: 'A CA certificate that the mutual TLS module checks client certificates against.',
+  eventNoun: 'certificate_authority',
+  config: Type.Object({
+    ...describedFields,
+    ca_pem: Type.String({
+      minLength: 1,
+      maxLength: 65_536,
+      description: 'One CA certificate in PEM, such as the file that "openssl req -x509" writes. It cannot be changed later.',
+    }),
+  }),
+  immutable: ['ca_pem'],
+  derived: {
+    subject_common_name: Type.String({ description: "Common name of the certificate's subject." }),
+    not_before: timestamp('When the certificate becomes valid.'),
+    not_after: timestamp('When it stops being valid.'),
+    key_usages: Type.Array(Type.String(), { description: 'What the key may be used for.' }),
+    extended_key_usages: Type.Array(Type.String(), { description: 'What for in particular.' }),
+  },
+  example: { description: 'staff laptops', ca_pem: '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n' },
+  onCreate: (config) => describeAuthority(config.ca_pem),
+});
+
+function describeAuthority(pem: string): Creation | { problems: ReturnType<typeof bodyProblem>[] } {
+  const refuse = (message: string): { problems: ReturnType<typeof bodyProblem>[] } => ({ problems: [bodyProblem('ca_pem', message)] });
+  try {
+    const [certificate, ...others] = certificatesIn(pem);
+    if (certificate === undefined || others.length > 0) return refuse('must hold exactly one certificate: create one authority for each');
+    const found = describeCertificate(certificate);
+    if (!found.isCa) {
+      return refuse('is not a CA certificate (basicConstraints CA:TRUE is missing): send the certificate of the authority, not one that it issued');
+    }
+    return {
+      derived: {
+        subject_common_name: found.subject.commonName,
+        not_before: found.notBefore,
+        not_after: found.notAfter,
+        key_usages: found.keyUsages,
+        extended_key_usages: found.extendedKeyUsages,
+      },
+    };
+  } catch (error) {
+    return refuse(`is not a certificate in PEM (${reason(error)})`);
+  }
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error && /^it holds/.test(error.message) ? error.message : 'it cannot be decoded';
+}

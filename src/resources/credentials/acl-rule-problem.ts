@@ -1,0 +1,16 @@
+import { hostNameProblem } from '../../lib/host-name.ts';
+import { labelsProblem } from '../../lib/labels.ts';
+
+/** What is wrong with one rule of a credential's acl, or null. */
+export function aclRuleProblem(rule: string): string | null {
+  if (!rule.startsWith('bind:')) return `has the rule "${rule}", and rules start with "bind:", as in "bind:app.example.com" or "bind:env=prod"`;
+  const subject = rule.slice('bind:'.length);
+  const separator = subject.indexOf('=');
+  if (separator !== -1) {
+    const problem = labelsProblem({ [subject.slice(0, separator)]: subject.slice(separator + 1) });
+    return problem === null ? null : `has the rule "${rule}", which ${problem}`;
+  }
+  if (subject === '*') return null;
+  const problem = hostNameProblem(subject, 'allowed');
+  return problem === null ? null : `has the rule "${rule}": ${problem}`;
+}

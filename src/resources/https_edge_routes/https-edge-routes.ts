@@ -1,0 +1,34 @@
+import Type from 'typebox';
+import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import { defineResource, describedFields } from '../resource.ts';
+import { matchProblem } from './match-problem.ts';
+
+/** What an edge does with requests of a path. */
+export const httpsEdgeRoutes = defineResource({
+  name: 'https_edge_routes',
+  kind: 'https_edge_route',
+  idPrefix: 'edghtsrt',
+  path: '/edges/https/{edge_id}/routes',
+  listKey: 'routes',
+  title: 'a route of an HTTPS edge',
+  description: 'A path of an edge, and the modules that its requests pass through.',
+  eventNoun: 'https_edge_route',
+  parent: { kind: 'https_edge', param: 'edge_id' },
+  modules: 'route',
+  config: Type.Object({
+    ...describedFields,
+    match_type: Type.Enum(['exact_path', 'path_prefix'], {
+      description: 'How "match" is compared: "exact_path" or "path_prefix". An exact path beats a prefix, and a longer prefix a shorter one.',
+    }),
+    match: Type.String({
+      description:
+        'The path, starting with "/", without query, percent-encoded as clients send it. As a prefix it is a prefix of the text: "/admin" also covers "/administrator".',
+    }),
+  }),
+  example: { match_type: 'path_prefix', match: '/' },
+  check: (config) => {
+    const problem = matchProblem(config.match);
+    return problem === null ? [] : [bodyProblem('match', problem)];
+  },
+  uniqueKeys: (config, owner) => [{ scope: 'route_match', key: `${owner.parent}\n${config.match_type} ${config.match}` }],
+});

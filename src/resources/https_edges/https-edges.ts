@@ -1,0 +1,36 @@
+import Type from 'typebox';
+import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import { defineResource, describedFields } from '../resource.ts';
+import { hostOf, hostportProblem } from './hostports.ts';
+
+/** Hosts that Postern answers for over HTTPS. */
+export const httpsEdges = defineResource({
+  name: 'https_edges',
+  kind: 'https_edge',
+  idPrefix: 'edghts',
+  path: '/edges/https',
+  listKey: 'https_edges',
+  title: 'an HTTPS edge',
+  description: 'A set of hosts served over HTTPS, with routes that say what happens to their requests.',
+  eventNoun: 'https_edge',
+  modules: 'edge',
+  inlineChildren: ['https_edge_route'],
+  config: Type.Object({
+    ...describedFields,
+    hostports: Type.Array(Type.String({ maxLength: 260 }), {
+      default: [],
+      maxItems: 1000,
+      description:
+        'Hosts and ports of the edge, each "host:port" such as "app.example.com:443". A host may start with "*.", which stands for one label, and belongs to one edge whatever the port. The port is 443 or the one that the edge listens on.',
+    }),
+  }),
+  example: { description: 'the shop', hostports: ['shop.example.com:443'] },
+  normalize: (config) => ({ ...config, hostports: config.hostports.map((hostport) => hostport.toLowerCase()) }),
+  check: (config, settings) => {
+    const wrong = config.hostports.map((hostport) => hostportProblem(hostport, settings.edgePort)).find((problem) => problem !== null);
+    if (wrong !== undefined) return [bodyProblem('hostports', wrong)];
+    const repeated = config.hostports.find((hostport, index) => config.hostports.indexOf(hostport) !== index);
+    return repeated === undefined ? [] : [bodyProblem('hostports', `names "${repeated}" twice: name each once`)];
+  },
+  uniqueKeys: (config) => [...new Set(config.hostports.map(hostOf))].map((key) => ({ scope: 'edge_host', key })),
+});

@@ -1,0 +1,16 @@
+import Type from 'typebox';
+import { defineResource, describedFields } from '../resource.ts';
+
+/** A set of address rules that the ip_restriction module applies. */
+export const ipPolicies = defineResource({
+  name: 'ip_policies',
+  kind: 'ip_policy',
+  idPrefix: 'ipp',
+  path: '/ip_policies',
+  listKey: 'ip_policies',
+  title: 'an IP policy',
+  description: 'A set of rules about client addresses, applied by the IP restriction module. Its rules are deleted with it.',
+  eventNoun: 'ip_policy',
+  config: Type.Object({ ...describedFields }),
+  example: { description: 'office and VPN' },
+});

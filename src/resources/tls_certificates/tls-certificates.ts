@@ -1,0 +1,125 @@
+import { createPrivateKey, type KeyObject } from 'node:crypto';
+import Type from 'typebox';
+import { type CertificateDescription, certificatesIn, describeCertificate } from '../../lib/describe-certificate.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { secret } from '../../lib/schema/annotations.ts';
+import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import type { FieldProblem } from '../../lib/schema/field-problem.ts';
+import { type Creation, defineResource, describedFields, timestamp } from '../resource.ts';
+
+/** Certificates that the edge shows for hosts. */
+export const tlsCertificates = defineResource({
+  name: 'tls_certificates',
+  kind: 'tls_certificate',
+  idPrefix: 'cert',
+  path: '/tls_certificates',
+  listKey: 'tls_certificates',
+  title: 'a TLS certificate',
+  description: 'A certificate with its private key, shown by the edge for the hosts that it names.',
+  eventNoun: 'tls_certificate',
+  config: Type.Object({
+    ...describedFields,
+    certificate_pem: Type.String({
+      minLength: 1,
+      maxLength: 262_144,
+      description: 'The chain in PEM: the certificate of the host first, then the intermediates. It cannot be changed later.',
+    }),
+    private_key_pem: secret(
+      'write_only',
+      Type.String({
+        minLength: 1,
+        maxLength: 65_536,
+        description: 'The private key in PEM, not encrypted, that belongs to the first certificate. Sealed at rest and never returned.',
+      }),
+    ),
+  }),
+  immutable: ['certificate_pem', 'private_key_pem'],
+  derived: {
+    subject_common_name: Type.String(),
+    subject_alternative_names: Type.Object(
+      { dns_names: Type.Array(Type.String()), ips: Type.Array(Type.String()) },
+      { description: 'Names and addresses that the certificate is for.' },
+    ),
+    issued_at: timestamp('When the certificate was issued.'),
+    not_before: timestamp('When it becomes valid.'),
+    not_after: timestamp('When it stops being valid.'),
+    key_usages: Type.Array(Type.String()),
+    extended_key_usages: Type.Array(Type.String()),
+    private_key_type: Type.String({ description: 'Such as "rsa" or "ecdsa".' }),
+    issuer_common_name: Type.String(),
+    serial_number: Type.String({ description: 'Lower-case hexadecimal.' }),
+    subject_organization: Type.String(),
+    subject_organizational_unit: Type.String(),
+    subject_locality: Type.String(),
+    subject_province: Type.String(),
+    subject_country: Type.String(),
+  },
+  example: {
+    certificate_pem: '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n',
+    private_key_pem: '-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n',
+  },
+  onCreate: (config) => describeTlsCertificate(config.certificate_pem, config.private_key_pem),
+});
+
+function describeTlsCertificate(chainPem: string, keyPem: string): Creation | { problems: readonly FieldProblem[] } {
+  const chain = readChain(chainPem);
+  if ('problems' in chain) return chain;
+  const key = readKey(keyPem);
+  if (key === null) {
+    return refuse('private_key_pem', 'is not a private key in PEM: send it unencrypted, starting with "-----BEGIN PRIVATE KEY-----"');
+  }
+  if (!chain.leaf.checkPrivateKey(key)) {
+    return refuse('private_key_pem', 'does not belong to the first certificate of certificate_pem: send the key that the certificate was made for');
+  }
+  return { derived: derivedFields(describeCertificate(chain.leaf)) };
+}
+
+function readChain(pem: string): { leaf: ReturnType<typeof certificatesIn>[number] } | { problems: readonly FieldProblem[] } {
+  try {
+    const [leaf, ...intermediates] = certificatesIn(pem);
+    if (leaf === undefined) return refuse('certificate_pem', 'holds no certificate');
+    let below = leaf;
+    for (const above of intermediates) {
+      if (!below.checkIssued(above)) {
+        return refuse('certificate_pem', 'is out of order: each certificate must have been issued by the one that follows it');
+      }
+      below = above;
+    }
+    return { leaf };
+  } catch {
+    return refuse('certificate_pem', 'is not a chain of certificates in PEM');
+  }
+}
+
+function readKey(pem: string): KeyObject | null {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    // The reason would quote the decoder, and the text is a secret: the caller says what is expected instead.
+    return null;
+  }
+}
+
+function derivedFields(found: CertificateDescription): JsonObject {
+  return {
+    subject_common_name: found.subject.commonName,
+    subject_alternative_names: { dns_names: found.dnsNames, ips: found.ips },
+    issued_at: found.notBefore,
+    not_before: found.notBefore,
+    not_after: found.notAfter,
+    key_usages: found.keyUsages,
+    extended_key_usages: found.extendedKeyUsages,
+    private_key_type: found.keyType === 'ec' ? 'ecdsa' : found.keyType,
+    issuer_common_name: found.issuerCommonName,
+    serial_number: found.serialNumber,
+    subject_organization: found.subject.organization,
+    subject_organizational_unit: found.subject.organizationalUnit,
+    subject_locality: found.subject.locality,
+    subject_province: found.subject.province,
+    subject_country: found.subject.country,
+  };
+}
+
+function refuse(field: string, message: string): { problems: readonly FieldProblem[] } {
+  return { problems: [bodyProblem(field, message)] };
+}
