@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { makeDataDirectory, makePrivateFile } from '../data-directory.ts';
 import { storeErrors } from '../errors.ts';
-import { makeDataDirectory, makePrivateFile } from './data-directory.ts';
 import { isBusy } from './sqlite-error.ts';
 
 export interface DirectoryLock {

@@ -1,6 +1,6 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { syncDirectory } from '../key-file.ts';
+import { syncDirectory } from './key-file.ts';
 
 export function databasePath(dataDir: string): string {
   return join(dataDir, 'postern.sqlite');

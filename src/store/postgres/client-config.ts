@@ -1,0 +1,39 @@
+import pg from 'pg';
+
+const CONNECT_TIMEOUT_MS = 5_000;
+const STATEMENT_TIMEOUT_MS = 10_000;
+/** Shorter than the statement's, so that the message says that it was the lock. */
+const LOCK_TIMEOUT_MS = 8_000;
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
+/** On our side, for a server or a network that no longer answers at all. */
+const QUERY_TIMEOUT_MS = 15_000;
+const KEEP_ALIVE_DELAY_MS = 10_000;
+
+const INT8 = 20;
+
+/** No lock and no connection is held longer than these allow, by whichever side forgets the other. */
+export function clientConfig(url: string): pg.ClientConfig {
+  return {
+    connectionString: url,
+    application_name: 'postern',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    lock_timeout: LOCK_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+    query_timeout: QUERY_TIMEOUT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
+    types: {
+      // Revisions and milliseconds stay below 2^53; as strings they would compare wrongly.
+      getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+        oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+    },
+  };
+}
+
+export function createPool(url: string, max: number): pg.Pool {
+  const pool = new pg.Pool({ ...clientConfig(url), max });
+  // An idle client that loses its connection is replaced at the next use; unheard, the event would end the process.
+  pool.on('error', () => {});
+  return pool;
+}

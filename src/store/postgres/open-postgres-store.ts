@@ -1,0 +1,59 @@
+import type pg from 'pg';
+import type { Clock } from '../../lib/clock.ts';
+import { makeDataDirectory } from '../data-directory.ts';
+import { createSqlStore } from '../sql/create-sql-store.ts';
+import { initialise } from '../sql/initialise.ts';
+import { readRevision } from '../sql/revision-rows.ts';
+import type { Store } from '../store.ts';
+import { createPool } from './client-config.ts';
+import { inTransaction } from './postgres-connection.ts';
+import { createPostgresEngine, READ_VIEW } from './postgres-engine.ts';
+import { RevisionWatch } from './revision-watch.ts';
+import { readSchemaNames, TAKE_MIGRATION_LOCK } from './schema-names.ts';
+
+export interface OpenPostgresStoreOptions {
+  /** `postgres://…`; the tables go into the first schema of the connection's search_path. */
+  readonly url: string;
+  /** POSTERN_SECRET_KEY; null takes `secret.key` in the data directory, which a new store makes. */
+  readonly secretKey: string | null;
+  readonly dataDir: string;
+  readonly pollIntervalMs?: number;
+  readonly keepRevisions?: number;
+  readonly clock?: Clock;
+}
+
+const DEFAULT_POLL_INTERVAL_MS = 1_500;
+/** One for the group that commits, the rest for reads. */
+const MAX_CONNECTIONS = 10;
+
+export async function openPostgresStore(options: OpenPostgresStoreOptions): Promise<Store> {
+  const { url, pollIntervalMs = DEFAULT_POLL_INTERVAL_MS, keepRevisions, clock } = options;
+  makeDataDirectory(options.dataDir);
+  const pool = createPool(url, MAX_CONNECTIONS);
+  try {
+    const { keyring, accountId, channel, revision } = await prepare(pool, options);
+    const watch = new RevisionWatch({
+      url,
+      channel,
+      pollIntervalMs,
+      revision,
+      readRevision: () => inTransaction(pool, READ_VIEW, (connection) => connection.run(readRevision())),
+    });
+    await watch.start();
+    const engine = createPostgresEngine({ pool, watch, channel });
+    return createSqlStore({ engine, keyring, accountId, clock, keepRevisions });
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+}
+
+/** Processes that start together wait here for the first: it migrates and makes the key, the others find both. */
+function prepare(pool: pg.Pool, { dataDir, secretKey }: OpenPostgresStoreOptions) {
+  return inTransaction(pool, 'BEGIN', async (connection) => {
+    const { channel } = await connection.run(readSchemaNames());
+    await connection.exec(TAKE_MIGRATION_LOCK);
+    const initialised = await connection.run(initialise('postgres', { dataDir, configured: secretKey }));
+    return { ...initialised, channel, revision: await connection.run(readRevision()) };
+  });
+}

@@ -1,0 +1,44 @@
+import { storeErrors } from '../errors.ts';
+
+const DISK_FULL = '53100';
+/** Data and index corruption. */
+const CORRUPT = new Set(['XX001', 'XX002']);
+/**
+ * SQLSTATE classes that are about the server or the connection, not about the statement: connection, authorisation, no
+ * such database, transaction rollback, resources, object state (lock timeout), operator intervention, system error.
+ */
+const UNAVAILABLE_CLASSES = new Set(['08', '25', '28', '3D', '40', '53', '55', '57', '58']);
+
+/** For errors of `pg` only: one without an SQLSTATE is the connection's (refused, reset, timed out). */
+export function fromPostgresError(error: unknown): unknown {
+  const state = sqlState(error);
+  if (state === DISK_FULL) {
+    return storeErrors.create(
+      'ERR_POSTERN_STORE_FULL',
+      'the database server has no space left: nothing was applied. Free space and send the request again',
+      { cause: error },
+    );
+  }
+  if (state !== null && CORRUPT.has(state)) {
+    return storeErrors.create('ERR_POSTERN_STORE_CORRUPT', `the database is damaged: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+  if (state === null || UNAVAILABLE_CLASSES.has(state.slice(0, 2))) {
+    return storeErrors.create('ERR_POSTERN_STORE_UNAVAILABLE', `the database could not be used: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+  return error;
+}
+
+function sqlState(error: unknown): string | null {
+  if (!(error instanceof Error) || !('code' in error)) return null;
+  // Node's own codes (ECONNRESET) are longer.
+  return typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : null;
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,107 @@
+import pg from 'pg';
+import { clientConfig } from './client-config.ts';
+import { TRY_SERVER_LOCK } from './schema-names.ts';
+
+export interface RevisionWatchOptions {
+  readonly url: string;
+  readonly channel: string;
+  readonly pollIntervalMs: number;
+  readonly readRevision: () => Promise<number>;
+  readonly revision: number;
+}
+
+const FIRST_RETRY_MS = 100;
+const LONGEST_RETRY_MS = 5_000;
+
+/**
+ * Learns of revisions that other processes took: from NOTIFY on a connection of its own, and from a poll, so that a lost
+ * notification or a lost connection costs latency only.
+ *
+ * States: connecting → listening → (connection lost) → waiting → connecting …; any → closed. The poll runs in all of them.
+ */
+export class RevisionWatch {
+  readonly #options: RevisionWatchOptions;
+  readonly #listeners = new Set<() => void>();
+  #revision: number;
+  #client: pg.Client | null = null;
+  #retryMs = FIRST_RETRY_MS;
+  #retryTimer: NodeJS.Timeout | null = null;
+  #pollTimer: NodeJS.Timeout | null = null;
+  #isClosed = false;
+
+  constructor(options: RevisionWatchOptions) {
+    this.#options = options;
+    this.#revision = options.revision;
+  }
+
+  async start(): Promise<void> {
+    this.#schedulePoll();
+    await this.#listen();
+  }
+
+  onForeignCommit(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /** This process moved the store from `before` to `after`. `before` is new to us if others wrote in between. */
+  noteOwnCommit(before: number, after: number): void {
+    this.#noteForeign(before);
+    this.#revision = Math.max(this.#revision, after);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#retryTimer !== null) clearTimeout(this.#retryTimer);
+    if (this.#pollTimer !== null) clearTimeout(this.#pollTimer);
+    await this.#client?.end().catch(() => {});
+  }
+
+  #noteForeign(revision: number): void {
+    if (revision <= this.#revision) return;
+    this.#revision = revision;
+    for (const listener of this.#listeners) listener();
+  }
+
+  async #listen(): Promise<void> {
+    const { url, channel } = this.#options;
+    // Waiting for a notification is no query, so the time limit of queries does not hit it.
+    const client = new pg.Client(clientConfig(url));
+    client.on('error', () => {});
+    client.on('end', () => this.#lost(client));
+    client.on('notification', ({ payload }) => this.#noteForeign(Number(payload)));
+    this.#client = client;
+    try {
+      await client.connect();
+      await client.query(`LISTEN "${channel}"`);
+      const { rows } = await client.query<{ locked: boolean }>(TRY_SERVER_LOCK);
+      if (rows[0]?.locked !== true) throw new Error('a restore is under way');
+      this.#retryMs = FIRST_RETRY_MS;
+    } catch {
+      // Not connected yet, or no longer: the same as losing it.
+      await client.end().catch(() => {});
+      this.#lost(client);
+    }
+  }
+
+  #lost(client: pg.Client): void {
+    if (this.#client !== client || this.#isClosed) return;
+    this.#client = null;
+    this.#retryTimer = setTimeout(() => void this.#listen(), this.#retryMs);
+    this.#retryTimer.unref();
+    this.#retryMs = Math.min(this.#retryMs * 2, LONGEST_RETRY_MS);
+  }
+
+  #schedulePoll(): void {
+    this.#pollTimer = setTimeout(() => void this.#poll(), this.#options.pollIntervalMs);
+    this.#pollTimer.unref();
+  }
+
+  async #poll(): Promise<void> {
+    try {
+      this.#noteForeign(await this.#options.readRevision());
+    } catch {
+      // The database is away; whoever needs it now is told so, and the next poll tries again.
+    }
+    if (!this.#isClosed) this.#schedulePoll();
+  }
+}
