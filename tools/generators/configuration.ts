@@ -73,7 +73,9 @@ function words(setting: SettingName): string {
 
 function defaultText(setting: SettingName, defaults: Map<SettingName, FileEntry>): string {
   const value = defaults.get(setting)?.value;
-  return value === null || value === undefined ? '' : stringify(value, { collectionStyle: 'flow', flowCollectionPadding: false }).trim();
+  return value === null || value === undefined
+    ? ''
+    : stringify(value, { collectionStyle: 'flow', flowCollectionPadding: false }).trim();
 }
 
 function padded(text: string): string {

@@ -1,0 +1,103 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const LAUNCHER = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url));
+const READY_TIMEOUT_MS = 20_000;
+
+export interface ProcessOptions {
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** The Node that runs the launcher; the one that runs the test unless said otherwise. */
+  readonly node?: string;
+  readonly cwd?: string;
+}
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A real `postern` process. It is killed with the test, however that ends. */
+export interface PosternProcess {
+  readonly child: ChildProcess;
+  readonly exited: Promise<Exit>;
+  stdout(): string;
+  stderr(): string;
+  /** Log lines so far, parsed. */
+  lines(): readonly Record<string, unknown>[];
+  /** The ready line; fails with the output if the process ends first. */
+  ready(): Promise<ReadyLine>;
+}
+
+export interface ReadyLine {
+  readonly base_url: string;
+  readonly data_dir: string;
+  readonly addresses: { readonly api: string };
+  readonly [field: string]: unknown;
+}
+
+export function startPostern(test: Pick<TestContext, 'after'>, options: ProcessOptions): PosternProcess {
+  const child = spawn(options.node ?? process.execPath, [LAUNCHER, ...(options.args ?? [])], {
+    // Settings of the machine that runs the tests must not leak into what is tested.
+    env: { ...withoutPostern(process.env), ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    cwd: options.cwd,
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const exited = once(child, 'close').then(([code, signal]) => ({ code, signal }) as Exit);
+  test.after(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
+  const lines = () => parsedLines(stdout);
+  return {
+    child,
+    exited,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    lines,
+    ready: () => ready(child, lines, () => stdout + stderr),
+  };
+}
+
+export function startServerProcess(
+  test: Pick<TestContext, 'after'>,
+  dataDir: string,
+  { args = [], ...options }: ProcessOptions = {},
+): PosternProcess {
+  const defaults = ['--data-dir', dataDir, ...(args.includes('--api-listen') ? [] : ['--api-listen', '127.0.0.1:0'])];
+  return startPostern(test, { ...options, args: ['server', ...defaults, ...args] });
+}
+
+async function ready(
+  child: ChildProcess,
+  lines: () => readonly Record<string, unknown>[],
+  output: () => string,
+): Promise<ReadyLine> {
+  const deadlineMs = performance.now() + READY_TIMEOUT_MS;
+  while (performance.now() < deadlineMs) {
+    const line = lines().find((entry) => entry['msg'] === 'ready');
+    if (line !== undefined) return line as ReadyLine;
+    if (child.exitCode !== null || child.signalCode !== null) break;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error(`postern did not become ready:\n${output()}`);
+}
+
+function parsedLines(text: string): Record<string, unknown>[] {
+  const whole = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
+  return whole.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+function withoutPostern(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('POSTERN_')));
+}

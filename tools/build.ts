@@ -1,0 +1,38 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, globSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Builds `dist/` for publishing: Node strips no types inside node_modules, so a package must hold JavaScript. */
+const root = fileURLToPath(new URL('..', import.meta.url));
+const output = join(root, 'dist');
+const PROJECT_FILE = join(root, 'node_modules', '.postern-build.json');
+/** What the program reads at run time beside its code. */
+const ASSETS = 'src/**/*.{yaml,html,css,svg,sql}';
+
+rmSync(output, { recursive: true, force: true });
+// A project file of its own, because files cannot be left out on the command line; not in the tree, where editors find it.
+writeFileSync(
+  PROJECT_FILE,
+  JSON.stringify({
+    extends: '../tsconfig.json',
+    compilerOptions: {
+      noEmit: false,
+      declaration: true,
+      rewriteRelativeImportExtensions: true,
+      rootDir: join(root, 'src'),
+      outDir: output,
+      types: ['node'],
+    },
+    include: [join(root, 'src')],
+    exclude: [join(root, 'src/**/*.test.ts'), join(root, 'src/store/conformance')],
+  }),
+);
+const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+const { status } = spawnSync(process.execPath, [compiler, '--project', PROJECT_FILE], { cwd: root, stdio: 'inherit' });
+rmSync(PROJECT_FILE);
+if (status !== 0) process.exit(status ?? 1);
+for (const asset of globSync(ASSETS, { cwd: root })) {
+  cpSync(join(root, asset), join(output, asset.slice('src/'.length)));
+}
+console.log('built dist/');

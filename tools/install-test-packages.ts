@@ -1,0 +1,43 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+/** What tests call that npm cannot bring, by the program's name. */
+const PACKAGES: Readonly<Record<string, string>> = { openssl: 'openssl', strace: 'strace', chromium: 'chromium' };
+
+/** Installs what is missing, if this is Debian and we are root; else says loudly what to install. Tests fail for what stays missing. */
+export function installTestPackages(): void {
+  const missing = Object.keys(PACKAGES).filter((program) => !isOnPath(program));
+  if (missing.length === 0) return;
+  const packages = missing.map((program) => PACKAGES[program] ?? program);
+  if (process.platform !== 'linux' || process.getuid?.() !== 0 || !isOnPath('apt-get')) {
+    console.error(
+      `\n!! Tests need programs that are not installed: ${missing.join(', ')}. Install them first (Debian: apt-get install ${packages.join(' ')}).\n`,
+    );
+    return;
+  }
+  console.log(`installing for the tests: ${packages.join(' ')}`);
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  // A stale or absent package list is the usual reason for a failure, so it is fetched first; its own failure shows below.
+  spawnSync('apt-get', ['-qq', 'update'], { env, stdio: 'ignore' });
+  try {
+    execFileSync('apt-get', ['-qq', '-y', 'install', '--no-install-recommends', ...packages], {
+      env,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+  } catch (error) {
+    const reason = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : String(error);
+    console.error(`\n!! apt-get could not install ${packages.join(', ')}: ${reason}\n`);
+  }
+}
+
+function isOnPath(program: string): boolean {
+  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}

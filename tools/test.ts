@@ -1,0 +1,100 @@
+import { existsSync, globSync, statSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { dirname, join, relative, resolve } from 'node:path';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { installTestPackages } from './install-test-packages.ts';
+
+/**
+ * What `npm test` runs: all test files, or those whose path is given or lies under a given folder.
+ *   npm test -- test/e2e            only these
+ *   npm test -- --long              also test/long, and longer loops elsewhere
+ */
+const root = fileURLToPath(new URL('..', import.meta.url));
+const FILE_TIMEOUT_MS = 5 * 60_000;
+const LONG_FILE_TIMEOUT_MS = 60 * 60_000;
+const POSTGRES_SUPPORT = join(root, 'test', 'support', 'postgres.ts');
+
+const args = process.argv.slice(2);
+const isLong = args.includes('--long');
+const filters = args.filter((arg) => !arg.startsWith('-'));
+const unknown = args.find((arg) => arg.startsWith('-') && arg !== '--long');
+if (unknown !== undefined) stop(`unknown flag ${unknown}; there is only --long, and paths to run`);
+
+const files = testFiles();
+if (files.length === 0) stop(`no test file under ${filters.join(', ') || 'src and test'}`);
+
+installTestPackages();
+// What child processes call "node" must be the Node that we run on.
+process.env['PATH'] = `${dirname(process.execPath)}:${process.env['PATH']}`;
+if (isLong) process.env['POSTERN_TEST_LONG'] = '1';
+
+const postgres = await startPostgresOnce();
+try {
+  process.exitCode = await runFiles(files);
+} finally {
+  await postgres?.stop();
+}
+
+function testFiles(): string[] {
+  const folders = isLong ? [''] : ['test/long'];
+  const all = globSync(['src/**/*.test.ts', 'test/**/*.test.ts', 'tools/**/*.test.ts'], { cwd: root }).sort();
+  const wanted = filters.map((filter) => relative(root, resolve(filter)));
+  for (const filter of wanted) {
+    if (!existsSync(join(root, filter))) stop(`there is no ${filter}`);
+  }
+  return all
+    .filter((file) => isLong || !folders.some((folder) => file.startsWith(`${folder}/`)) || wanted.includes(file))
+    .filter((file) => wanted.length === 0 || wanted.some((filter) => isUnder(file, filter)))
+    .map((file) => join(root, file));
+}
+
+function isUnder(file: string, filter: string): boolean {
+  return (
+    file === filter || (statSync(join(root, filter)).isDirectory() && (filter === '' || file.startsWith(`${filter}/`)))
+  );
+}
+
+/** One server for all files; each makes databases of its own. */
+async function startPostgresOnce(): Promise<{ url: string; stop(): Promise<void> } | null> {
+  if (!existsSync(POSTGRES_SUPPORT)) return null;
+  if (process.env['POSTERN_TEST_POSTGRES_URL']) return null;
+  const { startPostgres } = (await import(pathToFileURL(POSTGRES_SUPPORT).href)) as {
+    startPostgres: () => Promise<{ url: string; stop(): Promise<void> }>;
+  };
+  const started = await startPostgres();
+  process.env['POSTERN_TEST_POSTGRES_URL'] = started.url;
+  return started;
+}
+
+async function runFiles(paths: string[]): Promise<number> {
+  const counts = { passed: 0, failed: 0, skipped: 0 };
+  const failures: string[] = [];
+  const tests = run({
+    files: paths,
+    // Tests wait more than they compute, but two heavy ones per core make timings of both meaningless.
+    concurrency: Math.max(2, cpus().length),
+    timeout: isLong ? LONG_FILE_TIMEOUT_MS : FILE_TIMEOUT_MS,
+  });
+  tests.on('test:pass', ({ skip, details }) => {
+    if (details.type === 'suite') return;
+    if (skip === undefined || skip === false) counts.passed += 1;
+    else counts.skipped += 1;
+  });
+  tests.on('test:fail', ({ name, file, details }) => {
+    if (details.type === 'suite') return;
+    counts.failed += 1;
+    failures.push(`${file === undefined ? '' : relative(root, file)}: ${name}`);
+  });
+  for await (const text of tests.compose(spec())) process.stdout.write(text as string);
+  const summary = `${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped, in ${paths.length} files`;
+  console.log(`\n${summary}${failures.map((failure) => `\n  failed: ${failure}`).join('')}`);
+  if (counts.passed + counts.failed === 0) console.error('no test ran');
+  return counts.failed > 0 || counts.passed === 0 ? 1 : 0;
+}
+
+function stop(message: string): never {
+  console.error(`test: ${message}`);
+  process.exit(2);
+}
