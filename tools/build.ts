@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, globSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -32,7 +32,15 @@ const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
 const { status } = spawnSync(process.execPath, [compiler, '--project', PROJECT_FILE], { cwd: root, stdio: 'inherit' });
 rmSync(PROJECT_FILE);
 if (status !== 0) process.exit(status ?? 1);
+for (const file of globSync('**/*.js', { cwd: output })) nameBuiltWorkers(join(output, file));
 for (const asset of globSync(ASSETS, { cwd: root })) {
   cpSync(join(root, asset), join(output, asset.slice('src/'.length)));
 }
 console.log('built dist/');
+
+/** The compiler renames what is imported, not what is started by its address: `new Worker(new URL('./worker.ts', …))`. */
+function nameBuiltWorkers(path: string): void {
+  const text = readFileSync(path, 'utf8');
+  const renamed = text.replaceAll(/(new URL\((['"])\.[^'"]*)\.ts(\2, import\.meta\.url\))/g, '$1.js$3');
+  if (renamed !== text) writeFileSync(path, renamed);
+}

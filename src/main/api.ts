@@ -32,7 +32,7 @@ export async function openApi({ store, replica, clock, health }: ApiDependencies
   return {
     handle: (request, response) => {
       if (request.url !== '/healthz') {
-        response.writeHead(404).end();
+        request.resume().once('end', () => response.writeHead(404).end());
         return;
       }
       response.writeHead(health.isReady ? 200 : 503, { 'Content-Type': 'application/json' });

@@ -1,5 +1,6 @@
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../lib/clock.ts';
+import { openPostgresStore } from '../store/postgres/open-postgres-store.ts';
 import { openSqliteStore } from '../store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../store/store.ts';
 
@@ -9,5 +10,5 @@ type StoreSettings = Pick<Config, 'data_dir' | 'database_url' | 'secret_key'>;
 export function openStore(settings: StoreSettings, clock: Clock): Promise<Store> {
   const { data_dir: dataDir, database_url: url, secret_key: secretKey } = settings;
   if (url === null) return openSqliteStore({ dataDir, secretKey, clock });
-  throw new Error('PostgreSQL is being wired');
+  return openPostgresStore({ url, dataDir, secretKey, clock });
 }

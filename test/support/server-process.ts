@@ -12,6 +12,8 @@ export interface ProcessOptions {
   /** The Node that runs the launcher; the one that runs the test unless said otherwise. */
   readonly node?: string;
   readonly cwd?: string;
+  /** Another copy of the launcher than the checkout's. */
+  readonly launcher?: string;
 }
 
 export interface Exit {
@@ -39,7 +41,7 @@ export interface ReadyLine {
 }
 
 export function startPostern(test: Pick<TestContext, 'after'>, options: ProcessOptions): PosternProcess {
-  const child = spawn(options.node ?? process.execPath, [LAUNCHER, ...(options.args ?? [])], {
+  const child = spawn(options.node ?? process.execPath, [options.launcher ?? LAUNCHER, ...(options.args ?? [])], {
     // Settings of the machine that runs the tests must not leak into what is tested.
     env: { ...withoutPostern(process.env), ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { startServerProcess } from '../../support/server-process.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+
+const FILES = ['first-api-key', 'first-authtoken'];
+
+describe('bootstrap', () => {
+  it('writes generated secrets once to 0600 files that the log names, and nowhere else', async (test) => {
+    const dataDir = await tempDir(test);
+    const first = startServerProcess(test, dataDir);
+    await first.ready();
+    const tokens = await Promise.all(FILES.map(async (name) => (await readFile(join(dataDir, name), 'utf8')).trim()));
+    for (const [index, name] of FILES.entries()) {
+      assert.equal((await stat(join(dataDir, name))).mode & 0o777, 0o600);
+      assert.match(tokens[index] ?? '', /^[\x21-\x7e]{32,200}$/);
+      assert(first.lines().some((line) => line['file'] === join(dataDir, name)));
+    }
+    first.child.kill('SIGTERM');
+    await first.exited;
+    const second = startServerProcess(test, dataDir);
+    await second.ready();
+    second.child.kill('SIGTERM');
+    await second.exited;
+    assert(!second.lines().some((line) => 'file' in line), 'made again');
+    const again = await Promise.all(FILES.map(async (name) => (await readFile(join(dataDir, name), 'utf8')).trim()));
+    assert.deepEqual(again, tokens);
+    const output = first.stdout() + first.stderr() + second.stdout() + second.stderr();
+    for (const token of tokens) assert(!output.includes(token), 'a secret in the log');
+  });
+
+  it('takes preset secrets without writing them down, and ignores them later with a warning', async (test) => {
+    const dataDir = await tempDir(test);
+    const env = { POSTERN_API_KEY: `preset-${'k'.repeat(32)}`, POSTERN_AUTHTOKEN: `preset-${'t'.repeat(32)}` };
+    const first = startServerProcess(test, dataDir, { env });
+    await first.ready();
+    assert(!first.lines().some((line) => line['level'] === 'warn'));
+    first.child.kill('SIGTERM');
+    await first.exited;
+    assert.deepEqual(
+      (await readdir(dataDir)).filter((name) => name.startsWith('first-')),
+      [],
+    );
+    for (const file of await readdir(dataDir)) {
+      assert(!(await readFile(join(dataDir, file))).includes('preset-'), `a preset secret in ${file}`);
+    }
+    const second = startServerProcess(test, dataDir, { env });
+    await second.ready();
+    const warnings = second.lines().filter((line) => line['level'] === 'warn');
+    assert.deepEqual(
+      warnings.map(({ msg }) => String(msg).split(' ')[0]),
+      ['api_key', 'authtoken'],
+    );
+    assert(!second.stdout().includes('preset-'));
+  });
+});

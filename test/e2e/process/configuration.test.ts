@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { type ProcessOptions, startPostern, startServerProcess } from '../../support/server-process.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+
+describe('postern server, wrongly configured', () => {
+  const cases: readonly [string, ProcessOptions, number, RegExp][] = [
+    [
+      'unknown flag',
+      { args: ['--api-lisen', '127.0.0.1:1'] },
+      2,
+      /^postern: unknown flag --api-lisen\. Did you mean "--api-listen"/,
+    ],
+    [
+      'unknown variable',
+      { env: { POSTERN_DOMIAN: 'x' } },
+      1,
+      /^postern: unknown variable POSTERN_DOMIAN.*"POSTERN_DOMAIN"/,
+    ],
+    [
+      'bad value',
+      { env: { POSTERN_LOG_LEVEL: 'loud' } },
+      1,
+      /^postern: log_level \(variable POSTERN_LOG_LEVEL\) is "loud"; allowed: trace, debug, info/,
+    ],
+    [
+      'absent file',
+      { args: ['--config', 'absent.yaml'] },
+      1,
+      /^postern: cannot read the configuration file absent\.yaml \(ENOENT\)/,
+    ],
+    [
+      'reachable API in the clear',
+      { args: ['--api-listen', '0.0.0.0:0'] },
+      1,
+      /^postern: api_listen is 0\.0\.0\.0:0.*POSTERN_API_TLS_CERT/,
+    ],
+    ['stray argument', { args: ['now'] }, 2, /^postern: postern server takes no argument/],
+  ];
+  for (const [name, options, code, message] of cases) {
+    it(`stops before it starts: ${name}`, async (test) => {
+      const dataDir = await tempDir(test);
+      const server = startServerProcess(test, dataDir, options);
+      assert.deepEqual(await server.exited, { code, signal: null });
+      assert.match(server.stderr(), message);
+      assert.equal(server.stderr().trimEnd().split('\n').length, 1, 'one line, no stack');
+      assert.equal(server.stdout(), '');
+      assert.deepEqual(await readdir(dataDir), []);
+    });
+  }
+
+  it('names file and line of an unknown key', async (test) => {
+    const dataDir = await tempDir(test);
+    const file = join(dataDir, 'postern.yaml');
+    await writeFile(file, 'region: eu\nlog_levle: info\n');
+    const server = startServerProcess(test, dataDir, { env: { POSTERN_CONFIG: file } });
+    assert.equal((await server.exited).code, 1);
+    assert.match(server.stderr(), /postern\.yaml:2: unknown setting "log_levle"\. Did you mean "log_level"/);
+  });
+
+  it('shows the stack of an error at start when asked for details', async (test) => {
+    const server = startServerProcess(test, await tempDir(test), { args: ['--log-level', 'debug', '--region', 'A B'] });
+    assert.equal((await server.exited).code, 1);
+    assert.match(server.stderr(), /\n\s+at /);
+  });
+});
+
+describe('postern server --print-config', () => {
+  it('prints what is in effect with its sources, masks secrets, and starts nothing', async (test) => {
+    const dataDir = await tempDir(test);
+    const file = join(dataDir, 'postern.yaml');
+    await writeFile(file, 'region: eu\nauthtoken: plantedAuthtoken-plantedAuthtoken-1234\n');
+    const printed = startPostern(test, {
+      args: ['server', '--config', file, '--print-config', '--api-key=plantedKey-plantedKey-plantedKey-1234'],
+      env: {
+        POSTERN_DATABASE_URL: 'postgres://u:plantedPassword@db/x',
+        POSTERN_SECRET_KEY: Buffer.from('plantedSecret-plantedSecret-1234').toString('base64'),
+      },
+    });
+    assert.equal((await printed.exited).code, 0);
+    const text = printed.stdout() + printed.stderr();
+    assert.match(text, /^region: eu # .*postern\.yaml:1$/m);
+    assert.match(text, /^api_key: "\*+" # flag --api-key$/m);
+    assert.doesNotMatch(text, /planted|cGxhbnRlZ/);
+    assert.deepEqual(await readdir(dataDir), ['postern.yaml']);
+  });
+});
+
+describe('postern', () => {
+  it('explains itself', async (test) => {
+    const help = startPostern(test, { args: ['--help'] });
+    assert.equal((await help.exited).code, 0);
+    assert.match(help.stdout(), /^ {2}server\s+start the server$/m);
+    const serverHelp = startPostern(test, { args: ['server', '--help'] });
+    assert.equal((await serverHelp.exited).code, 0);
+    assert.match(serverHelp.stdout(), /^ {2}--api-listen/m);
+    const nothing = startPostern(test, {});
+    assert.equal((await nothing.exited).code, 2);
+    assert.match(nothing.stderr(), /Usage: postern COMMAND/);
+  });
+});

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { cp, mkdir, readFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { startPostern, startServerProcess } from '../../support/server-process.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+
+const oldNode = findOldNode();
+const needsOldNode = oldNode === null ? { skip: 'no Node older than 24 on this machine' } : {};
+const launcherPath = fileURLToPath(new URL('../../../bin/postern.mjs', import.meta.url));
+
+describe('launcher on an old Node', needsOldNode, () => {
+  const node = oldNode ?? '';
+
+  it('runs the program on the locked Node and passes its output and exit code on', async (test) => {
+    const version = startPostern(test, { node, args: ['--version'] });
+    assert.deepEqual(await version.exited, { code: 0, signal: null });
+    assert.match(version.stdout(), /^\d+\.\d+\.\d+\n$/);
+    const wrong = startPostern(test, { node, args: ['serve'] });
+    assert.deepEqual(await wrong.exited, { code: 2, signal: null });
+    assert.match(wrong.stderr(), /^postern: unknown command "serve"\. Did you mean "server"\?/);
+  });
+
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+    it(`passes ${signal} on, so that the server drains and exits 0`, async (test) => {
+      const server = startServerProcess(test, await tempDir(test), { node });
+      await server.ready();
+      server.child.kill(signal);
+      assert.deepEqual(await server.exited, { code: 0, signal: null });
+      assert(server.lines().some((line) => line['msg'] === 'drained'));
+    });
+  }
+
+  it('takes the server with it when it is killed with SIGKILL', async (test) => {
+    const dataDir = await tempDir(test);
+    const launcher = startServerProcess(test, dataDir, { node });
+    const { base_url } = await launcher.ready();
+    const serverPid = Number(await readFile(join(dataDir, 'postern.pid'), 'utf8'));
+    assert.notEqual(serverPid, launcher.child.pid);
+    assert.equal((await fetch(`${base_url}/healthz`)).status, 200);
+    launcher.child.kill('SIGKILL');
+    // Both write to the same pipe, so it closes when the server is gone too. (Its process id may stay on as a zombie.)
+    const outcome = await Promise.race([launcher.exited, sleep(2000, 'still open', { ref: false })]);
+    if (outcome === 'still open') process.kill(serverPid, 'SIGKILL');
+    assert.deepEqual(outcome, { code: null, signal: 'SIGKILL' });
+    await assert.rejects(fetch(`${base_url}/healthz`));
+  });
+
+  it('says in one line which Node is needed when there is no locked one', async (test) => {
+    const root = await tempDir(test);
+    await mkdir(join(root, 'bin'));
+    await cp(launcherPath, join(root, 'bin', 'postern.mjs'));
+    const outcome = runCopy(node, join(root, 'bin', 'postern.mjs'));
+    assert.equal(outcome.code, 1);
+    assert.match(outcome.stderr, /^postern: needs Node 24 or newer, this is \d+\.\d+\.\d+: .*\n$/);
+  });
+});
+
+function runCopy(node: string, path: string): { code: number; stderr: string } {
+  try {
+    execFileSync(node, [path, '--version'], { stdio: 'pipe' });
+    return { code: 0, stderr: '' };
+  } catch (error) {
+    const { status, stderr } = error as { status: number; stderr: Buffer };
+    return { code: status, stderr: stderr.toString() };
+  }
+}
+
+function findOldNode(): string | null {
+  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
+    try {
+      const node = join(folder, 'node');
+      const version = execFileSync(node, ['--version'], { stdio: 'pipe' }).toString();
+      if (Number(version.slice(1).split('.')[0]) < 24) return node;
+    } catch {
+      // None in this folder.
+    }
+  }
+  return null;
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdir, stat } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { startServerProcess } from '../../support/server-process.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+
+const KEY = `preset-${'k'.repeat(32)}`;
+
+describe('life of the server process', () => {
+  it('says ready once with everything that an operator needs to find it, in a data directory of mode 0700', async (test) => {
+    const dataDir = join(await tempDir(test), 'new', 'data');
+    const server = startServerProcess(test, dataDir);
+    const line = await server.ready();
+    assert.match(line.addresses.api, /^127\.0\.0\.1:[1-9]\d*$/);
+    assert.equal(line.base_url, `http://${line.addresses.api}`);
+    assert.equal(line['engine'], 'sqlite');
+    assert.equal(line.data_dir, dataDir);
+    assert.match(String(line['version']), /^\d+\.\d+\.\d+$/);
+    assert.equal((await stat(dataDir)).mode & 0o777, 0o700);
+    assert.equal((await fetch(`${line.base_url}/healthz`)).status, 200);
+    assert.equal(server.lines().filter(({ msg }) => msg === 'ready').length, 1);
+  });
+
+  it('refuses a data directory that another process holds, and leaves that process alone', async (test) => {
+    const dataDir = await tempDir(test);
+    const { base_url } = await startServerProcess(test, dataDir).ready();
+    const second = startServerProcess(test, dataDir);
+    assert.deepEqual(await second.exited, { code: 1, signal: null });
+    assert.match(second.stderr(), /^postern: process \d+ holds the data directory .*POSTERN_DATA_DIR\n$/);
+    assert.equal((await fetch(`${base_url}/healthz`)).status, 200);
+  });
+
+  it('refuses a data directory that is a file', async (test) => {
+    const dataDir = join(await tempDir(test), 'a');
+    await mkdir(dataDir);
+    const server = startServerProcess(test, join(process.execPath, 'x'));
+    assert.equal((await server.exited).code, 1);
+    assert.match(server.stderr(), /^postern: cannot use the data directory .*POSTERN_DATA_DIR\)\n$/);
+  });
+
+  it('finishes a request in flight after SIGTERM, accepts no other, and exits 0', {
+    todo: 'the API is being wired',
+  }, async (test) => {
+    const server = startServerProcess(test, await tempDir(test), { env: { POSTERN_API_KEY: KEY } });
+    const { addresses } = await server.ready();
+    const port = Number(addresses.api.split(':')[1]);
+    const body = JSON.stringify({ description: 'sent in two halves' });
+    const socket = connect(port, '127.0.0.1').setEncoding('utf8');
+    let answer = '';
+    socket.on('data', (text: string) => {
+      answer += text;
+    });
+    socket.write(
+      `POST /backends/http_response HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\nService-Version: 2\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 10)}`,
+    );
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    assert.equal(answer, '', 'answered before the body was complete');
+    server.child.kill('SIGTERM');
+    while (!server.lines().some(({ msg }) => msg === 'draining'))
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    const late = connect(port, '127.0.0.1');
+    const [error] = (await once(late, 'error')) as [NodeJS.ErrnoException];
+    assert.equal(error.code, 'ECONNREFUSED');
+    socket.write(body.slice(10));
+    await once(socket, 'close');
+    assert.match(answer, /^HTTP\/1\.1 201 /);
+    assert.match(answer, /sent in two halves/);
+    assert.deepEqual(await server.exited, { code: 0, signal: null });
+  });
+
+  it('ends at once on a second signal', async (test) => {
+    const server = startServerProcess(test, await tempDir(test), {
+      env: { POSTERN_API_KEY: KEY },
+      args: ['--shutdown-timeout', '60'],
+    });
+    const { addresses } = await server.ready();
+    const socket = connect(Number(addresses.api.split(':')[1]), '127.0.0.1');
+    socket.on('error', () => {});
+    socket.write(
+      `POST /backends/http_response HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\nService-Version: 2\r\n` +
+        'Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
+    );
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    server.child.kill('SIGTERM');
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    assert.equal(server.child.exitCode, null, 'did not wait for the request in flight');
+    server.child.kill('SIGTERM');
+    assert.deepEqual(await server.exited, { code: 1, signal: null });
+  });
+});

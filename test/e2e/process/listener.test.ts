@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { get } from 'node:https';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { openInternalCa } from '../../../src/pki/internal-ca.ts';
+import { startServerProcess } from '../../support/server-process.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+
+async function statusOverTls(url: string, ca: string): Promise<number | undefined> {
+  const [response] = (await once(get(url, { ca, agent: false }), 'response')) as [IncomingMessage];
+  response.resume();
+  return response.statusCode;
+}
+
+describe('API listener', () => {
+  it('names the port that is in use and the setting to change', async (test) => {
+    const holder = createServer();
+    test.after(() => holder.close());
+    await once(holder.listen(0, '127.0.0.1'), 'listening');
+    const { port } = holder.address() as AddressInfo;
+    const server = startServerProcess(test, await tempDir(test), { args: ['--api-listen', `127.0.0.1:${port}`] });
+    assert.deepEqual(await server.exited, { code: 1, signal: null });
+    assert.match(server.stderr(), new RegExp(`^postern: .*port ${port} is already in use.*POSTERN_API_LISTEN\\)\n$`));
+  });
+
+  it('names an address that is not ours', async (test) => {
+    const args = ['--api-listen', '192.0.2.1:0', '--api-tls-cert', 'internal'];
+    const server = startServerProcess(test, await tempDir(test), { args });
+    assert.equal((await server.exited).code, 1);
+    assert.match(server.stderr(), /^postern: .*192\.0\.2\.1 does not belong to this machine.*POSTERN_API_LISTEN/);
+  });
+
+  it('serves TLS with a certificate of the internal CA, also on all addresses', async (test) => {
+    const dataDir = await tempDir(test);
+    const server = startServerProcess(test, dataDir, {
+      args: ['--api-listen', '0.0.0.0:0', '--api-tls-cert', 'internal'],
+    });
+    const { base_url } = await server.ready();
+    assert.match(base_url, /^https:\/\/localhost:\d+$/);
+    const ca = await readFile(join(dataDir, 'internal-ca', 'other', 'certificate.pem'), 'utf8');
+    const byAddress = base_url.replace('localhost', '127.0.0.1');
+    assert.equal(await statusOverTls(`${byAddress}/healthz`, ca), 200);
+    await assert.rejects(statusOverTls(`${byAddress}/healthz`, await foreignCa(await tempDir(test))), /certificate/);
+  });
+
+  it('serves TLS with files, and refuses files that do not belong together', async (test) => {
+    const dataDir = await tempDir(test);
+    const ca = await openInternalCa({ dataDir, domain: 'localhost', clock: systemClock });
+    const mint = () => ca.mintLeaf({ hosts: ['localhost'], ips: ['127.0.0.1'], days: 1 });
+    const [leaf, other] = [await mint(), await mint()];
+    const paths = {
+      cert: join(dataDir, 'cert.pem'),
+      key: join(dataDir, 'key.pem'),
+      otherKey: join(dataDir, 'other.pem'),
+    };
+    await writeFile(paths.cert, leaf.certificatePem);
+    await writeFile(paths.key, leaf.privateKeyPem);
+    await writeFile(paths.otherKey, other.privateKeyPem);
+    const server = startServerProcess(test, join(dataDir, 'a'), {
+      args: ['--api-tls-cert', paths.cert, '--api-tls-key', paths.key],
+    });
+    assert.equal(await statusOverTls(`${(await server.ready()).base_url}/healthz`, leaf.caPem), 200);
+    const wrong = startServerProcess(test, join(dataDir, 'b'), {
+      args: ['--api-tls-cert', paths.cert, '--api-tls-key', paths.otherKey],
+    });
+    assert.equal((await wrong.exited).code, 1);
+    assert.match(wrong.stderr(), /^postern: api_tls_cert .*cannot be used: /);
+  });
+
+  it('puts api_url, without its slash, in front of every uri', async (test) => {
+    const server = startServerProcess(test, await tempDir(test), {
+      args: ['--api-url', 'https://api.example.test/postern/'],
+    });
+    assert.equal((await server.ready()).base_url, 'https://api.example.test/postern');
+  });
+});
+
+async function foreignCa(dataDir: string): Promise<string> {
+  return (await openInternalCa({ dataDir, domain: 'localhost', clock: systemClock })).otherCaPem;
+}

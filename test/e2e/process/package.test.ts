@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdir, readdir, readFile, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { startPostern } from '../../support/server-process.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+const MAX_PACKAGE_BYTES = 5 * 1024 * 1024;
+
+describe('the published package', () => {
+  it('runs from node_modules, where Node strips no types, and brings no runtime along', async (test) => {
+    const folder = await tempDir(test);
+    const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: root });
+    const [packed] = JSON.parse(stdout.slice(stdout.indexOf('['))) as [
+      { filename: string; size: number; files: { path: string }[] },
+    ];
+    assert(packed.size < MAX_PACKAGE_BYTES, `${packed.size} bytes`);
+    const unwanted = packed.files.filter(({ path }) => /\.test\.|(^|\/)(src|test|tools|node_modules)\//.test(path));
+    assert.deepEqual(unwanted, []);
+
+    const modules = join(folder, 'node_modules');
+    const home = join(modules, 'postern');
+    await mkdir(home, { recursive: true });
+    await run('tar', ['-xzf', join(folder, packed.filename), '-C', home, '--strip-components=1']);
+    await linkDependencies(modules);
+
+    const launcher = join(home, 'bin', 'postern.mjs');
+    const server = startPostern(test, {
+      launcher,
+      args: ['server', '--data-dir', join(folder, 'data'), '--api-listen', '127.0.0.1:0'],
+    });
+    const { base_url } = await server.ready();
+    assert.equal((await fetch(`${base_url}/healthz`)).status, 200);
+    server.child.kill('SIGTERM');
+    assert.deepEqual(await server.exited, { code: 0, signal: null });
+  });
+});
+
+/** What `npm install` of the package would bring, without the network. */
+async function linkDependencies(modules: string): Promise<void> {
+  const { dependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+    dependencies: Record<string, string>;
+  };
+  for (const name of Object.keys(dependencies)) {
+    if (name.includes('/')) await mkdir(join(modules, name.split('/')[0] ?? ''), { recursive: true });
+    await symlink(join(root, 'node_modules', name), join(modules, name));
+  }
+  assert((await readdir(modules)).length > 1);
+}
