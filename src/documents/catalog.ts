@@ -1,8 +1,9 @@
 import { KSUID_PATTERN } from '../lib/ksuid.ts';
 import type { Module } from '../modules/module.ts';
+import type { EventType } from '../resources/operation.ts';
 import type { Resource } from '../resources/resource.ts';
 import { type CompiledResource, compileResource } from './compiled.ts';
-import { type EventType, eventTypesOf } from './event-types.ts';
+import { eventTypesOf } from './event-types.ts';
 import { scopesOf } from './scopes.ts';
 
 /** The registries, compiled: what there is, by kind and by id prefix. */

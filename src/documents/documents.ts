@@ -1,7 +1,14 @@
 import { rfc3339 } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
-import type { DocumentsPort, OperationRequest, OperationResult, Principal } from '../resources/operation.ts';
+import { resourceErrors } from '../resources/errors.ts';
+import type {
+  DocumentsPort,
+  OperationRequest,
+  OperationResult,
+  Principal,
+  RecordChange,
+} from '../resources/operation.ts';
 import type { RecordPut, StoredRecord, WriteSet } from '../store/store.ts';
 import { changeEvent, isChangeWanted } from './change-events.ts';
 import { commitWithRetries } from './commit-with-retries.ts';
@@ -143,7 +150,7 @@ export class Documents implements DocumentsPort {
       id,
       request,
       decoded,
-      (config) => ({ ...config, ...decoded.config }),
+      (config) => ({ config: { ...config, ...decoded.config } }),
       parentId,
     );
     return { ...(await this.#answer(compiled, written.record, request.principal)), revision: written.revision };
@@ -153,7 +160,7 @@ export class Documents implements DocumentsPort {
     kind: string,
     id: string,
     request: OperationRequest,
-    change: (config: JsonObject) => JsonObject,
+    change: (config: JsonObject) => RecordChange,
   ): Promise<{ readonly record: StoredRecord; readonly revision: number }> {
     return this.#update(this.#compiled(kind), id, request, { config: {}, modules: new Map() }, change, null);
   }
@@ -163,28 +170,27 @@ export class Documents implements DocumentsPort {
     id: string,
     request: OperationRequest,
     decoded: DecodedWrite,
-    change: (config: JsonObject) => JsonObject,
+    changeOf: (config: JsonObject) => RecordChange,
     parentId: string | null,
   ): Promise<{ readonly record: StoredRecord; readonly revision: number }> {
     const { settings } = this.#context;
     const attempt = (): WriteSet => {
       const record = this.#requireUnder(compiled, id, parentId);
       const previous = this.#configOf(compiled, record);
-      const changed = keepUnseenSecrets(
-        change(previous),
-        previous,
-        compiled.secretFields,
-        canReadSecrets(request.principal),
-      );
-      const config = checkConfig(compiled, changed, settings);
+      const change = changeOf(previous);
+      const seesSecrets = canReadSecrets(request.principal);
+      const kept = keepUnseenSecrets(change.config ?? previous, previous, compiled.secretFields, seesSecrets);
+      const config = checkConfig(compiled, kept, settings);
+      const refused = compiled.resource.checkChange?.(config as never, previous as never) ?? [];
+      if (refused.length > 0) throw invalidBody(refused);
       this.#authorize(compiled, request.principal, config, previous);
       const expect = [
         ...expectMatch(request.ifMatch, compiled, record, this.reader),
         { kind: compiled.kind, id, revision: record.revision },
       ];
       const puts: RecordPut[] = [];
-      if (!isSame(config, previous)) {
-        const extra = omitConfig(compiled, record.doc);
+      const extra = { ...omitConfig(compiled, record.doc), ...change.derived };
+      if (!isSame(config, previous) || !isSame(extra, record.doc)) {
         puts.push(this.#put(compiled, { id, parent: record.parent, config, extra }));
       }
       for (const [module, value] of decoded.modules) {
@@ -286,7 +292,7 @@ export class Documents implements DocumentsPort {
     this.#requireUnder(compiled, id, parentId);
     const record = this.reader.get(module.kind, id);
     if (record === undefined) {
-      throw documentErrors.create(
+      throw resourceErrors.create(
         'ERR_POSTERN_NOT_FOUND',
         `the ${module.module.name} module is not set on ${id}: set it with PUT …/${module.module.name}`,
         { details: { id, module: module.module.name } },

@@ -2,11 +2,6 @@ import { errorTable } from '../lib/errors.ts';
 import { type FieldProblem, fieldName } from '../lib/schema/field-problem.ts';
 
 export const documentErrors = errorTable({
-  ERR_POSTERN_NOT_FOUND: {
-    status: 404,
-    explanation:
-      'There is no such resource, or it is not under the path that was asked for. List the collection to see what there is.',
-  },
   ERR_POSTERN_INVALID_BODY: {
     status: 400,
     explanation:

@@ -1,9 +1,5 @@
+import type { EventType } from '../resources/operation.ts';
 import type { Resource } from '../resources/resource.ts';
-
-export interface EventType {
-  readonly type: string;
-  readonly description: string;
-}
 
 /** Types that no configuration resource causes. */
 const OTHER_TYPES: readonly EventType[] = [

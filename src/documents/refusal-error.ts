@@ -1,3 +1,4 @@
+import { resourceErrors } from '../resources/errors.ts';
 import type { CommitRefusal, RecordKey } from '../store/store.ts';
 import type { Catalog } from './catalog.ts';
 import { documentErrors } from './errors.ts';
@@ -46,7 +47,7 @@ export function refusalError(
 export function notFound(catalog: Catalog, kind: string, id: string): Error {
   const resource = catalog.resourceOfKind(kind);
   const list = resource === undefined ? '' : `: GET ${resource.path} lists what there is`;
-  return documentErrors.create(
+  return resourceErrors.create(
     'ERR_POSTERN_NOT_FOUND',
     `there is no ${kind.replaceAll('_', ' ')} with the id "${id.slice(0, 64)}"${list}`,
     {

@@ -68,10 +68,19 @@ export interface OperationResult {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+export interface EventType {
+  readonly type: string;
+  readonly description: string;
+}
+
 export interface OperationPorts {
   readonly documents: DocumentsPort;
   readonly store: Store;
   readonly clock: Clock;
+  readonly sessionCommands: SessionCommands;
+  /** Null while no part of this server delivers events. */
+  readonly destinationTester: DestinationTester | null;
+  readonly eventTypes: readonly EventType[];
   newId(prefix: string): string;
   /** Absolute URI of a path of this API. */
   uri(path: string): string;
@@ -85,17 +94,36 @@ export interface DocumentsPort {
   /** The record, or a 404 that says what was not found. */
   require(kind: string, id: string): StoredRecord;
   /**
-   * Changes one record's configuration, trying again when another writer was quicker. `change` gets the current
-   * configuration and may throw to refuse.
+   * Changes one record, trying again when another writer was quicker. `change` gets the current configuration, answers
+   * what becomes different, and may throw to refuse.
    */
   update(
     kind: string,
     id: string,
     request: OperationRequest,
-    change: (config: JsonObject) => JsonObject,
+    change: (config: JsonObject) => RecordChange,
   ): Promise<{ readonly record: StoredRecord; readonly revision: number }>;
   /** A resource as GET shows it to this principal. */
   render(record: StoredRecord, principal: Principal): JsonObject;
+}
+
+export interface RecordChange {
+  readonly config?: JsonObject;
+  /** Read-only fields that the resource keeps of itself, such as a destination's status. */
+  readonly derived?: JsonObject;
+}
+
+export type SessionCommand = 'stop' | 'restart' | 'update';
+
+/** Reaches the process that holds an agent's session. */
+export interface SessionCommands {
+  send(sessionId: string, command: SessionCommand): Promise<'accepted' | 'unreachable'>;
+}
+
+/** Reaches the part that delivers events. */
+export interface DestinationTester {
+  /** Sends a sample event and reports what came back. */
+  test(destination: StoredRecord): Promise<JsonObject>;
 }
 
 /** Who asks. */

@@ -60,6 +60,8 @@ export interface ConfigurationResource<Config extends TObject = TObject> extends
   /** Brings equal configurations to one spelling, before `check`. */
   normalize?(config: Static<Config>): Static<Config>;
   check?(config: Static<Config>, settings: ResourceSettings): readonly FieldProblem[];
+  /** What a change may not do to what is there. */
+  checkChange?(config: Static<Config>, previous: Static<Config>): readonly FieldProblem[];
   /** Works out derived fields, issues tokens. Problems refuse the create. */
   onCreate?(config: Static<Config>, ports: CreatePorts): Creation | { readonly problems: readonly FieldProblem[] };
   /** `extra` holds created_at, derived and internal fields. */
@@ -70,6 +72,8 @@ export interface ConfigurationResource<Config extends TObject = TObject> extends
   ): readonly UniqueKey[];
   /** Refuses what the caller's key may not do with this configuration; `previous` is null on create. */
   authorize?(principal: Principal, config: Static<Config> | null, previous: Static<Config> | null): string | null;
+  /** Schema of the fields whose form `render` changes. */
+  readonly rendered?: TProperties;
   /** Last word on how it reads back. */
   render?(body: JsonObject): JsonObject;
   /** What else ends with it. Runs after the deletion is durable. */

@@ -18,7 +18,11 @@ export interface BodyDecoder {
 /** Decodes what POST and PUT take into the stored form: every field present, defaults filled in. */
 export function createDecoder(stored: TObject): BodyDecoder {
   const form = createForm(stored);
-  return decoder(form, (body) => leaveOutUnset(stored, body, 'drop'), (value) => withDefaults(stored, value));
+  return decoder(
+    form,
+    (body) => leaveOutUnset(stored, body, 'drop'),
+    (value) => withDefaults(stored, value),
+  );
 }
 
 /** Decodes what PATCH takes: only the fields that it names; `""` sets a field back where that is its unset value. */
@@ -26,20 +30,31 @@ export function patchDecoder(stored: TObject, immutable: readonly string[]): Bod
   const form = patchForm(stored, immutable);
   const resets = (body: JsonObject): string[] =>
     Object.keys(form.properties).filter((name) => body[name] === '' && isUnsetText(stored.properties[name]));
-  const checker = decoder(form, (body) => omit(leaveOutUnset(stored, body, 'keep'), resets(body)), (value) => value);
+  const checker = decoder(
+    form,
+    (body) => omit(leaveOutUnset(stored, body, 'keep'), resets(body)),
+    (value) => value,
+  );
   return {
     form,
     decode: (body) => {
       const decoded = checker.decode(body);
       if (!decoded.ok) return decoded;
       const unset = Object.fromEntries(resets(body).map((name) => [name, '']));
-      const named = Object.entries(decoded.value).map(([name, value]) => [name, fillNested(stored.properties[name], value)]);
+      const named = Object.entries(decoded.value).map(([name, value]) => [
+        name,
+        fillNested(stored.properties[name], value),
+      ]);
       return { ok: true, value: { ...Object.fromEntries(named), ...unset } };
     },
   };
 }
 
-function decoder(form: TObject, prepare: (body: JsonObject) => JsonObject, finish: (value: JsonObject) => JsonObject): BodyDecoder {
+function decoder(
+  form: TObject,
+  prepare: (body: JsonObject) => JsonObject,
+  finish: (value: JsonObject) => JsonObject,
+): BodyDecoder {
   const compiled = Compile(form);
   return {
     form,

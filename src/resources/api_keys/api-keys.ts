@@ -28,11 +28,16 @@ export const apiKeys = defineResource({
         'What the key may do: a list such as ["edges:read", "edges:write"], the first segment of the path with ":read" or ":write"; "secrets:read" to see secrets; "*" or left out for everything.',
     }),
   }),
-  shownOnce: { token: Type.String({ description: 'The key itself, to be sent as "Authorization: Bearer …". Shown only here.' }) },
+  shownOnce: {
+    token: Type.String({ description: 'The key itself, to be sent as "Authorization: Bearer …". Shown only here.' }),
+  },
   example: { description: 'deploy job', scopes: ['edges:read', 'edges:write', 'backends:write'] },
   normalize: (config) => ({ ...config, scopes: config.scopes.includes(ALL) ? [ALL] : config.scopes }),
   check: (config, settings) => {
-    if (config.scopes.length === 0) return [bodyProblem('scopes', 'must not be empty: leave it out for all scopes, or name the ones that the key needs')];
+    if (config.scopes.length === 0)
+      return [
+        bodyProblem('scopes', 'must not be empty: leave it out for all scopes, or name the ones that the key needs'),
+      ];
     const repeated = config.scopes.find((scope, index) => config.scopes.indexOf(scope) !== index);
     if (repeated !== undefined) return [bodyProblem('scopes', `names "${repeated}" twice: name each scope once`)];
     const unknown = config.scopes.find((scope) => !settings.scopes.includes(scope));
@@ -41,7 +46,9 @@ export const apiKeys = defineResource({
     return [bodyProblem('scopes', `names "${unknown}", which is no scope: perhaps ${near}`)];
   },
   authorize: (principal, config, previous) => {
-    const beyond = [...(config?.scopes ?? []), ...(previous?.scopes ?? [])].find((scope) => !covers(principal.scopes, scope));
+    const beyond = [...(config?.scopes ?? []), ...(previous?.scopes ?? [])].find(
+      (scope) => !covers(principal.scopes, scope),
+    );
     return beyond === undefined
       ? null
       : `this API key lacks the scope "${beyond}", so it cannot make, change or delete a key that has it: use a key with that scope`;
@@ -50,7 +57,10 @@ export const apiKeys = defineResource({
     const token = ports.newToken('postern_ak_');
     return { internal: { token_hash: hashToken(token) }, shownOnce: { token } };
   },
-  uniqueKeys: (config, owner) => (config.scopes.includes(ALL) ? [{ scope: UNLIMITED_KEYS, key: owner.id }] : []),
+  uniqueKeys: (config, owner, extra) => [
+    { scope: 'api_key_token', key: String((extra['internal'] as { token_hash: string }).token_hash) },
+    ...(config.scopes.includes(ALL) ? [{ scope: UNLIMITED_KEYS, key: owner.id }] : []),
+  ],
 });
 
 function covers(scopes: readonly string[], wanted: string): boolean {

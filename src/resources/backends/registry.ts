@@ -6,4 +6,10 @@ import { tunnelGroup } from './tunnel_group/tunnel-group.ts';
 import { weighted } from './weighted/weighted.ts';
 
 /** Every kind of backend. */
-export const backends: readonly ConfigurationResource[] = [tunnelGroup, weighted, failover, httpResponse, staticBackend];
+export const backends: readonly ConfigurationResource[] = [
+  tunnelGroup,
+  weighted,
+  failover,
+  httpResponse,
+  staticBackend,
+];

@@ -18,7 +18,8 @@ export const certificateAuthorities = defineResource({
     ca_pem: Type.String({
       minLength: 1,
       maxLength: 65_536,
-      description: 'One CA certificate in PEM, such as the file that "openssl req -x509" writes. It cannot be changed later.',
+      description:
+        'One CA certificate in PEM, such as the file that "openssl req -x509" writes. It cannot be changed later.',
     }),
   }),
   immutable: ['ca_pem'],
@@ -34,13 +35,18 @@ export const certificateAuthorities = defineResource({
 });
 
 function describeAuthority(pem: string): Creation | { problems: ReturnType<typeof bodyProblem>[] } {
-  const refuse = (message: string): { problems: ReturnType<typeof bodyProblem>[] } => ({ problems: [bodyProblem('ca_pem', message)] });
+  const refuse = (message: string): { problems: ReturnType<typeof bodyProblem>[] } => ({
+    problems: [bodyProblem('ca_pem', message)],
+  });
   try {
     const [certificate, ...others] = certificatesIn(pem);
-    if (certificate === undefined || others.length > 0) return refuse('must hold exactly one certificate: create one authority for each');
+    if (certificate === undefined || others.length > 0)
+      return refuse('must hold exactly one certificate: create one authority for each');
     const found = describeCertificate(certificate);
     if (!found.isCa) {
-      return refuse('is not a CA certificate (basicConstraints CA:TRUE is missing): send the certificate of the authority, not one that it issued');
+      return refuse(
+        'is not a CA certificate (basicConstraints CA:TRUE is missing): send the certificate of the authority, not one that it issued',
+      );
     }
     return {
       derived: {

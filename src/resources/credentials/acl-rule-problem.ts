@@ -3,7 +3,8 @@ import { labelsProblem } from '../../lib/labels.ts';
 
 /** What is wrong with one rule of a credential's acl, or null. */
 export function aclRuleProblem(rule: string): string | null {
-  if (!rule.startsWith('bind:')) return `has the rule "${rule}", and rules start with "bind:", as in "bind:app.example.com" or "bind:env=prod"`;
+  if (!rule.startsWith('bind:'))
+    return `has the rule "${rule}", and rules start with "bind:", as in "bind:app.example.com" or "bind:env=prod"`;
   const subject = rule.slice('bind:'.length);
   const separator = subject.indexOf('=');
   if (separator !== -1) {

@@ -12,7 +12,8 @@ export const credentials = defineResource({
   path: '/credentials',
   listKey: 'credentials',
   title: 'a tunnel credential',
-  description: 'An authtoken for agents. Its token is shown once, when it is made, and stored as a hash only. Deleting it ends the sessions opened with it.',
+  description:
+    'An authtoken for agents. Its token is shown once, when it is made, and stored as a hash only. Deleting it ends the sessions opened with it.',
   eventNoun: 'tunnel_credential',
   config: Type.Object({
     ...describedFields,
@@ -33,7 +34,9 @@ export const credentials = defineResource({
     const token = ports.newToken('postern_cr_');
     return { internal: { token_hash: hashToken(token) }, shownOnce: { token } };
   },
-  uniqueKeys: (_config, _owner, extra) => [{ scope: 'credential_token', key: String((extra['internal'] as { token_hash: string }).token_hash) }],
+  uniqueKeys: (_config, _owner, extra) => [
+    { scope: 'credential_token', key: String((extra['internal'] as { token_hash: string }).token_hash) },
+  ],
   afterDelete: async (record, { store }) => {
     await store.presence.removeByCredential(record.id);
   },

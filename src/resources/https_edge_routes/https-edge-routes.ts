@@ -18,7 +18,8 @@ export const httpsEdgeRoutes = defineResource({
   config: Type.Object({
     ...describedFields,
     match_type: Type.Enum(['exact_path', 'path_prefix'], {
-      description: 'How "match" is compared: "exact_path" or "path_prefix". An exact path beats a prefix, and a longer prefix a shorter one.',
+      description:
+        'How "match" is compared: "exact_path" or "path_prefix". An exact path beats a prefix, and a longer prefix a shorter one.',
     }),
     match: Type.String({
       description:
@@ -30,5 +31,7 @@ export const httpsEdgeRoutes = defineResource({
     const problem = matchProblem(config.match);
     return problem === null ? [] : [bodyProblem('match', problem)];
   },
-  uniqueKeys: (config, owner) => [{ scope: 'route_match', key: `${owner.parent}\n${config.match_type} ${config.match}` }],
+  uniqueKeys: (config, owner) => [
+    { scope: 'route_match', key: `${owner.parent}\n${config.match_type} ${config.match}` },
+  ],
 });

@@ -14,6 +14,7 @@ export function matchProblem(match: string): string | null {
   if (/%(?![0-9a-f]{2})/i.test(match)) return 'has a "%" that is not followed by two hexadecimal digits';
   if (/%00/.test(match)) return 'must not contain an encoded NUL';
   const segments = match.replaceAll(/%2e/gi, '.').split('/');
-  if (segments.some((segment) => segment === '.' || segment === '..')) return 'must not contain "." or ".." segments, encoded or not';
+  if (segments.some((segment) => segment === '.' || segment === '..'))
+    return 'must not contain "." or ".." segments, encoded or not';
   return null;
 }

@@ -27,7 +27,9 @@ export const httpsEdges = defineResource({
   example: { description: 'the shop', hostports: ['shop.example.com:443'] },
   normalize: (config) => ({ ...config, hostports: config.hostports.map((hostport) => hostport.toLowerCase()) }),
   check: (config, settings) => {
-    const wrong = config.hostports.map((hostport) => hostportProblem(hostport, settings.edgePort)).find((problem) => problem !== null);
+    const wrong = config.hostports
+      .map((hostport) => hostportProblem(hostport, settings.edgePort))
+      .find((problem) => problem !== null);
     if (wrong !== undefined) return [bodyProblem('hostports', wrong)];
     const repeated = config.hostports.find((hostport, index) => config.hostports.indexOf(hostport) !== index);
     return repeated === undefined ? [] : [bodyProblem('hostports', `names "${repeated}" twice: name each once`)];

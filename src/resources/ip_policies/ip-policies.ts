@@ -9,7 +9,8 @@ export const ipPolicies = defineResource({
   path: '/ip_policies',
   listKey: 'ip_policies',
   title: 'an IP policy',
-  description: 'A set of rules about client addresses, applied by the IP restriction module. Its rules are deleted with it.',
+  description:
+    'A set of rules about client addresses, applied by the IP restriction module. Its rules are deleted with it.',
   eventNoun: 'ip_policy',
   config: Type.Object({ ...describedFields }),
   example: { description: 'office and VPN' },

@@ -17,9 +17,19 @@ export const ipPolicyRules = defineResource({
   parent: { kind: 'ip_policy', field: 'ip_policy_id' },
   config: Type.Object({
     ...describedFields,
-    cidr: Type.String({ minLength: 1, maxLength: 64, description: 'A range of addresses in CIDR notation, such as "203.0.113.0/24" or "2001:db8::/32".' }),
-    ip_policy_id: reference({ kinds: ['ip_policy'], readAs: 'ip_policy' }, idString('Id of the IP policy that the rule belongs to. It cannot be changed later.')),
-    action: Type.Enum(['allow', 'deny'], { default: 'allow', description: 'What happens to addresses of the range: "allow" or "deny". It cannot be changed later.' }),
+    cidr: Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: 'A range of addresses in CIDR notation, such as "203.0.113.0/24" or "2001:db8::/32".',
+    }),
+    ip_policy_id: reference(
+      { kinds: ['ip_policy'], readAs: 'ip_policy' },
+      idString('Id of the IP policy that the rule belongs to. It cannot be changed later.'),
+    ),
+    action: Type.Enum(['allow', 'deny'], {
+      default: 'allow',
+      description: 'What happens to addresses of the range: "allow" or "deny". It cannot be changed later.',
+    }),
   }),
   immutable: ['ip_policy_id', 'action'],
   example: { cidr: '203.0.113.0/24', ip_policy_id: 'ipp_2zXAMPLEpolicyOfTheDocsAAAA', action: 'allow' },
@@ -34,9 +44,11 @@ export function cidrProblem(cidr: string): string | null {
   const address = shape?.[1] ?? '';
   // Only the four-part decimal form: octal and shortened forms mean different ranges to different programs.
   const isWritten = ipaddr.IPv4.isValidFourPartDecimal(address) || ipaddr.IPv6.isValid(address);
-  if (!isWritten || !ipaddr.isValidCIDR(cidr)) return 'must be an address and a prefix length, such as "203.0.113.0/24" or "2001:db8::/32"';
+  if (!isWritten || !ipaddr.isValidCIDR(cidr))
+    return 'must be an address and a prefix length, such as "203.0.113.0/24" or "2001:db8::/32"';
   const [parsed, bits] = ipaddr.parseCIDR(cidr);
-  const network = parsed.kind() === 'ipv4' ? ipaddr.IPv4.networkAddressFromCIDR(cidr) : ipaddr.IPv6.networkAddressFromCIDR(cidr);
+  const network =
+    parsed.kind() === 'ipv4' ? ipaddr.IPv4.networkAddressFromCIDR(cidr) : ipaddr.IPv6.networkAddressFromCIDR(cidr);
   if (network.toNormalizedString() !== parsed.toNormalizedString()) {
     return `has bits set beyond its prefix: write "${network.toString()}/${bits}" if you mean that range`;
   }

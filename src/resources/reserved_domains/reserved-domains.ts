@@ -16,15 +16,30 @@ export const reservedDomains = defineResource({
   eventNoun: 'domain',
   config: Type.Object({
     ...describedFields,
-    domain: Type.String({ minLength: 1, maxLength: 253, description: 'The host, such as "app.example.com" or "*.example.com". It cannot be changed later.' }),
-    region: Type.String({ default: '', maxLength: 64, description: 'Region of the domain; left out, the region of this server.' }),
+    domain: Type.String({
+      minLength: 1,
+      maxLength: 253,
+      description: 'The host, such as "app.example.com" or "*.example.com". It cannot be changed later.',
+    }),
+    region: Type.String({
+      default: '',
+      maxLength: 64,
+      description: 'Region of the domain; left out, the region of this server.',
+    }),
     certificate_id: reference(
       { kinds: ['tls_certificate'], readAs: 'certificate' },
-      Type.String({ default: '', maxLength: 64, description: 'Id of the TLS certificate that the host shows. Not together with certificate_management_policy.' }),
+      Type.String({
+        default: '',
+        maxLength: 64,
+        description: 'Id of the TLS certificate that the host shows. Not together with certificate_management_policy.',
+      }),
     ),
     certificate_management_policy: Type.Object(
       {
-        authority: Type.Enum(['internal'], { description: 'Who issues the certificate: "internal", the CA of this server. For a public one upload it with POST /tls_certificates.' }),
+        authority: Type.Enum(['internal'], {
+          description:
+            'Who issues the certificate: "internal", the CA of this server. For a public one upload it with POST /tls_certificates.',
+        }),
         private_key_type: Type.Enum(['ecdsa'], { default: 'ecdsa', description: 'Type of the private key: "ecdsa".' }),
       },
       { default: null, description: 'Have the certificate issued and renewed. Not together with certificate_id.' },
@@ -33,10 +48,18 @@ export const reservedDomains = defineResource({
   immutable: ['domain', 'region'],
   derived: {
     certificate_management_status: Type.Union(
-      [Type.Object({ renews_at: Type.Union([timestamp('When it is renewed.'), Type.Null()]), provisioning_job: Type.Null() }), Type.Null()],
+      [
+        Type.Object({
+          renews_at: Type.Union([timestamp('When it is renewed.'), Type.Null()]),
+          provisioning_job: Type.Null(),
+        }),
+        Type.Null(),
+      ],
       { description: 'State of the managed certificate; null when it is not managed.' },
     ),
-    cname_target: Type.Union([Type.String(), Type.Null()], { description: 'What a CNAME record of the domain should point at.' }),
+    cname_target: Type.Union([Type.String(), Type.Null()], {
+      description: 'What a CNAME record of the domain should point at.',
+    }),
   },
   example: { domain: 'app.example.com' },
   normalize: (config) => ({ ...config, domain: config.domain.toLowerCase() }),
@@ -44,11 +67,16 @@ export const reservedDomains = defineResource({
     const problem = hostNameProblem(config.domain, 'allowed');
     if (problem !== null) return [bodyProblem('domain', problem)];
     const hasBoth = config.certificate_id !== '' && config.certificate_management_policy !== null;
-    return hasBoth ? [bodyProblem('certificate_management_policy', 'cannot be set together with certificate_id: send one of them')] : [];
+    return hasBoth
+      ? [bodyProblem('certificate_management_policy', 'cannot be set together with certificate_id: send one of them')]
+      : [];
   },
   onCreate: (config, { settings }) => ({
     config: { region: config.region === '' ? settings.region : config.region },
-    derived: { certificate_management_status: null, cname_target: settings.domain === 'localhost' ? null : settings.domain },
+    derived: {
+      certificate_management_status: null,
+      cname_target: settings.domain === 'localhost' ? null : settings.domain,
+    },
   }),
   uniqueKeys: (config) => [{ scope: 'reserved_domain', key: config.domain }],
 });

@@ -22,14 +22,16 @@ export const tlsCertificates = defineResource({
     certificate_pem: Type.String({
       minLength: 1,
       maxLength: 262_144,
-      description: 'The chain in PEM: the certificate of the host first, then the intermediates. It cannot be changed later.',
+      description:
+        'The chain in PEM: the certificate of the host first, then the intermediates. It cannot be changed later.',
     }),
     private_key_pem: secret(
       'write_only',
       Type.String({
         minLength: 1,
         maxLength: 65_536,
-        description: 'The private key in PEM, not encrypted, that belongs to the first certificate. Sealed at rest and never returned.',
+        description:
+          'The private key in PEM, not encrypted, that belongs to the first certificate. Sealed at rest and never returned.',
       }),
     ),
   }),
@@ -66,22 +68,33 @@ function describeTlsCertificate(chainPem: string, keyPem: string): Creation | { 
   if ('problems' in chain) return chain;
   const key = readKey(keyPem);
   if (key === null) {
-    return refuse('private_key_pem', 'is not a private key in PEM: send it unencrypted, starting with "-----BEGIN PRIVATE KEY-----"');
+    return refuse(
+      'private_key_pem',
+      'is not a private key in PEM: send it unencrypted, starting with "-----BEGIN PRIVATE KEY-----"',
+    );
   }
   if (!chain.leaf.checkPrivateKey(key)) {
-    return refuse('private_key_pem', 'does not belong to the first certificate of certificate_pem: send the key that the certificate was made for');
+    return refuse(
+      'private_key_pem',
+      'does not belong to the first certificate of certificate_pem: send the key that the certificate was made for',
+    );
   }
   return { derived: derivedFields(describeCertificate(chain.leaf)) };
 }
 
-function readChain(pem: string): { leaf: ReturnType<typeof certificatesIn>[number] } | { problems: readonly FieldProblem[] } {
+function readChain(
+  pem: string,
+): { leaf: ReturnType<typeof certificatesIn>[number] } | { problems: readonly FieldProblem[] } {
   try {
     const [leaf, ...intermediates] = certificatesIn(pem);
     if (leaf === undefined) return refuse('certificate_pem', 'holds no certificate');
     let below = leaf;
     for (const above of intermediates) {
       if (!below.checkIssued(above)) {
-        return refuse('certificate_pem', 'is out of order: each certificate must have been issued by the one that follows it');
+        return refuse(
+          'certificate_pem',
+          'is out of order: each certificate must have been issued by the one that follows it',
+        );
       }
       below = above;
     }

@@ -18,7 +18,12 @@ export const httpResponse = defineBackend({
       maxProperties: 100,
       description: 'Headers of the response, such as {"content-type": "text/html"}.',
     }),
-    status_code: Type.Integer({ default: 200, minimum: 200, maximum: 599, description: 'Status of the response, 200 to 599.' }),
+    status_code: Type.Integer({
+      default: 200,
+      minimum: 200,
+      maximum: 599,
+      description: 'Status of the response, 200 to 599.',
+    }),
   }),
   example: { body: 'We are back at noon.', headers: { 'content-type': 'text/plain; charset=utf-8' }, status_code: 503 },
   check: (config) => {

@@ -12,9 +12,15 @@ export const staticBackend = defineBackend({
   description: 'Sends requests to one address.',
   config: Type.Object({
     ...describedFields,
-    address: Type.String({ minLength: 1, maxLength: 300, description: 'Where requests go: "host:port", such as "10.0.0.5:3000" or "[2001:db8::1]:443".' }),
+    address: Type.String({
+      minLength: 1,
+      maxLength: 300,
+      description: 'Where requests go: "host:port", such as "10.0.0.5:3000" or "[2001:db8::1]:443".',
+    }),
     tls: Type.Object(
-      { enabled: Type.Boolean({ default: false, description: 'Speak TLS to the address, and verify its certificate.' }) },
+      {
+        enabled: Type.Boolean({ default: false, description: 'Speak TLS to the address, and verify its certificate.' }),
+      },
       { default: {}, description: 'TLS towards the address.' },
     ),
   }),

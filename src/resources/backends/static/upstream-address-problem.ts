@@ -8,6 +8,7 @@ export function upstreamAddressProblem(address: string): string | null {
     return 'must be "host:port" with a port from 1 to 65535, such as "10.0.0.5:3000" or "[2001:db8::1]:443"';
   }
   const { v6, host } = shape.groups as { v6?: string; host?: string };
-  if (v6 !== undefined) return isIPv6(v6) && !v6.includes('%') ? null : 'has brackets around something that is not an IPv6 address';
+  if (v6 !== undefined)
+    return isIPv6(v6) && !v6.includes('%') ? null : 'has brackets around something that is not an IPv6 address';
   return isIPv4(host as string) ? null : hostNameProblem(host as string, 'refused');
 }

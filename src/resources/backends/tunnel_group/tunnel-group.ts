@@ -1,9 +1,9 @@
 import Type from 'typebox';
+import { allPages } from '../../../lib/all-pages.ts';
 import type { JsonObject, JsonValue } from '../../../lib/json.ts';
+import { labelsProblem } from '../../../lib/labels.ts';
 import { refSchema } from '../../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../../lib/schema/decode-body.ts';
-import { labelsProblem } from '../../../lib/labels.ts';
-import { allPages } from '../../../lib/all-pages.ts';
 import { describedFields } from '../../resource.ts';
 import { defineBackend } from '../define-backend.ts';
 
@@ -26,10 +26,15 @@ export const tunnelGroup = defineBackend({
   live: {
     schema: { tunnels: Type.Array(refSchema, { description: 'The tunnels that are members now.' }) },
     read: async (records, { store, clock, ref }) => {
-      const tunnels = records.length === 0 ? [] : await allPages((query) => store.presence.list('tunnel', { ...query, nowMs: clock.nowMs() }));
+      const tunnels =
+        records.length === 0
+          ? []
+          : await allPages((query) => store.presence.list('tunnel', { ...query, nowMs: clock.nowMs() }));
       return new Map(
         records.map((record) => {
-          const members = tunnels.filter((tunnel) => hasLabels(tunnel.doc['labels'], record.doc['labels'] as JsonObject));
+          const members = tunnels.filter((tunnel) =>
+            hasLabels(tunnel.doc['labels'], record.doc['labels'] as JsonObject),
+          );
           return [record.id, { tunnels: members.map((tunnel) => ({ ...ref(tunnel.id) })) }];
         }),
       );
@@ -45,5 +50,7 @@ export const tunnelGroup = defineBackend({
 /** A tunnel matches when it has all the labels, with equal values. */
 export function hasLabels(labels: JsonValue | undefined, wanted: JsonObject): boolean {
   if (labels === undefined || labels === null) return false;
-  return Object.entries(wanted).every(([name, value]) => Object.hasOwn(labels as object, name) && (labels as JsonObject)[name] === value);
+  return Object.entries(wanted).every(
+    ([name, value]) => Object.hasOwn(labels as object, name) && (labels as JsonObject)[name] === value,
+  );
 }

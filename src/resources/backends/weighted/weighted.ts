@@ -18,7 +18,8 @@ export const weighted = defineBackend({
       Type.Record(Type.String(), Type.Integer({ minimum: 0, maximum: 10_000 }), {
         minProperties: 1,
         maxProperties: 100,
-        description: 'Map of backend id to weight, a whole number from 0 to 10000; 1 to 100 backends, at least one weight above 0.',
+        description:
+          'Map of backend id to weight, a whole number from 0 to 10000; 1 to 100 backends, at least one weight above 0.',
       }),
     ),
   }),

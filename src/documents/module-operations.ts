@@ -1,0 +1,68 @@
+import Type, { type TObject } from 'typebox';
+import { readForm } from '../lib/schema/wire-forms.ts';
+import type { Operation, OperationRequest } from '../resources/operation.ts';
+import type { CompiledModule, CompiledResource } from './compiled.ts';
+import type { Documents } from './documents.ts';
+
+/** Replace, get and delete of a module, on one fixed path below its edge or route. */
+export function moduleOperations(
+  compiled: CompiledResource,
+  compiledModule: CompiledModule,
+  documents: Documents,
+): readonly Operation[] {
+  const { module } = compiledModule;
+  const link = compiled.resource.parent;
+  const parentOf = (request: OperationRequest): string | null =>
+    link !== undefined && 'param' in link ? (request.params[link.param] as string) : null;
+  const idOf = (request: OperationRequest): string => request.params['id'] as string;
+  const shared = {
+    resource: `${compiled.resource.name}.${module.name}`,
+    path: `${compiled.resource.path}/{id}/${module.name}`,
+  };
+  const success = { status: 200, schema: moduleReadSchema(compiledModule), description: `The ${module.title}.` };
+  return [
+    {
+      ...shared,
+      verb: 'replace',
+      method: 'PUT',
+      summary: `Replace the ${module.title}`,
+      description: `${module.description} A field that is left out goes back to its default.`,
+      body: { schema: compiledModule.create.form, example: module.example, canBeWrapped: true },
+      success,
+      errors: [
+        'ERR_POSTERN_NOT_FOUND',
+        'ERR_POSTERN_INVALID_BODY',
+        'ERR_POSTERN_UNKNOWN_REFERENCE',
+        'ERR_POSTERN_PRECONDITION_FAILED',
+      ],
+      isConditional: true,
+      run: (request) => documents.putModule(compiled, compiledModule, idOf(request), request, parentOf(request)),
+    },
+    {
+      ...shared,
+      verb: 'get',
+      method: 'GET',
+      summary: `Get the ${module.title}`,
+      success,
+      errors: ['ERR_POSTERN_NOT_FOUND'],
+      run: (request) =>
+        documents.getModule(compiled, compiledModule, idOf(request), request.principal, parentOf(request)),
+    },
+    {
+      ...shared,
+      verb: 'delete',
+      method: 'DELETE',
+      summary: `Delete the ${module.title}`,
+      description: 'Deleting a module that is not set changes nothing and is no error.',
+      success: { status: 204, schema: null, description: 'The module is not set.' },
+      errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_PRECONDITION_FAILED'],
+      isConditional: true,
+      run: (request) => documents.deleteModule(compiled, compiledModule, idOf(request), request, parentOf(request)),
+    },
+  ];
+}
+
+export function moduleReadSchema(compiledModule: CompiledModule): TObject {
+  const { module } = compiledModule;
+  return Type.Object({ ...readForm(module.config).properties, ...module.constants?.schema });
+}

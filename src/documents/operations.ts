@@ -1,0 +1,168 @@
+import Type, { type TObject, type TProperties } from 'typebox';
+import type { ErrorCode } from '../lib/errors.ts';
+import { readForm } from '../lib/schema/wire-forms.ts';
+import { listEnvelope } from '../resources/live-operations.ts';
+import type { Operation, OperationRequest } from '../resources/operation.ts';
+import { nextPageUri, pageOf, pagingQuery } from '../resources/paging.ts';
+import { timestamp } from '../resources/resource.ts';
+import type { Catalog } from './catalog.ts';
+import type { CompiledResource } from './compiled.ts';
+import type { Documents } from './documents.ts';
+import { moduleOperations, moduleReadSchema } from './module-operations.ts';
+
+/** Every operation of the API, made from the registries. */
+export function operationsOf(catalog: Catalog, documents: Documents): readonly Operation[] {
+  return catalog.resources.flatMap((resource) => {
+    if (resource.type === 'live') return resource.operations;
+    const compiled = catalog.compiled.get(resource.kind) as CompiledResource;
+    return [
+      ...resourceOperations(compiled, documents),
+      ...(resource.actions ?? []),
+      ...compiled.modules.flatMap((module) => moduleOperations(compiled, module, documents)),
+    ];
+  });
+}
+
+function resourceOperations(compiled: CompiledResource, documents: Documents): readonly Operation[] {
+  const { resource } = compiled;
+  const parentOf = (request: OperationRequest): string | null => {
+    const link = resource.parent;
+    return link !== undefined && 'param' in link ? (request.params[link.param] as string) : null;
+  };
+  const idOf = (request: OperationRequest): string => request.params['id'] as string;
+  const read = readSchema(compiled);
+  const shared = { resource: resource.name };
+  const item = `${resource.path}/{id}`;
+  return [
+    {
+      ...shared,
+      verb: 'create',
+      method: 'POST',
+      path: resource.path,
+      summary: `Create ${resource.title}`,
+      description: resource.description,
+      body: { schema: writeSchema(compiled, 'create'), example: resource.example },
+      success: { status: 201, schema: createdSchema(compiled, read), description: `${capitalized(resource.title)}.` },
+      errors: [...WRITE_ERRORS, ...IDEMPOTENCY_ERRORS],
+      isIdempotentByKey: true,
+      run: (request) => documents.create(compiled, request, parentOf(request)),
+    },
+    {
+      ...shared,
+      verb: 'list',
+      method: 'GET',
+      path: resource.path,
+      summary: `List ${plural(resource.title)}`,
+      query: Type.Object(pagingQuery, { additionalProperties: false }),
+      success: { status: 200, schema: listEnvelope(resource.listKey, read), description: 'A page, newest first.' },
+      errors: ['ERR_POSTERN_INVALID_QUERY'],
+      run: async (request, ports) => {
+        const parent = parentOf(request);
+        if (parent !== null && resource.parent !== undefined) documents.require(resource.parent.kind, parent);
+        const page = pageOf(request.query);
+        const { items, hasMore } = await documents.list(compiled, request.principal, page, parent);
+        const uri = ports.uri(parent === null ? resource.path : resource.path.replace(/\{[^}]+\}/, parent));
+        const last = String(items.at(-1)?.['id'] ?? '');
+        const next = hasMore ? nextPageUri(uri, request.query, page.limit, last) : null;
+        return { body: { [resource.listKey]: items, uri, next_page_uri: next } };
+      },
+    },
+    {
+      ...shared,
+      verb: 'get',
+      method: 'GET',
+      path: item,
+      summary: `Get ${resource.title}`,
+      success: { status: 200, schema: read, description: `${capitalized(resource.title)}.` },
+      errors: ['ERR_POSTERN_NOT_FOUND'],
+      run: (request) => documents.get(compiled, idOf(request), request.principal, parentOf(request)),
+    },
+    {
+      ...shared,
+      verb: 'update',
+      method: 'PATCH',
+      path: item,
+      summary: `Change fields of ${resource.title}`,
+      description: 'Only the fields that are named change. A module that is named is replaced whole.',
+      body: { schema: writeSchema(compiled, 'patch'), example: { description: 'changed' } },
+      success: { status: 200, schema: read, description: `${capitalized(resource.title)} as it is now.` },
+      errors: ['ERR_POSTERN_NOT_FOUND', ...WRITE_ERRORS, ...CONDITION_ERRORS],
+      isConditional: true,
+      run: (request) => documents.patch(compiled, idOf(request), request, parentOf(request)),
+    },
+    {
+      ...shared,
+      verb: 'delete',
+      method: 'DELETE',
+      path: item,
+      summary: `Delete ${resource.title}`,
+      success: { status: 204, schema: null, description: 'It is gone.' },
+      errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_IN_USE', ...CONDITION_ERRORS],
+      isConditional: true,
+      run: (request) => documents.delete(compiled, idOf(request), request, parentOf(request)),
+    },
+  ];
+}
+
+export const WRITE_ERRORS: readonly ErrorCode[] = [
+  'ERR_POSTERN_INVALID_BODY',
+  'ERR_POSTERN_UNKNOWN_REFERENCE',
+  'ERR_POSTERN_ALREADY_EXISTS',
+];
+export const CONDITION_ERRORS: readonly ErrorCode[] = [
+  'ERR_POSTERN_PRECONDITION_FAILED',
+  'ERR_POSTERN_TOO_MANY_CONFLICTS',
+];
+const IDEMPOTENCY_ERRORS: readonly ErrorCode[] = [
+  'ERR_POSTERN_IDEMPOTENCY_MISMATCH',
+  'ERR_POSTERN_IDEMPOTENCY_IN_FLIGHT',
+  'ERR_POSTERN_IDEMPOTENCY_REPLAY',
+];
+
+/** A resource as responses show it. */
+export function readSchema(compiled: CompiledResource): TObject {
+  const { resource } = compiled;
+  const properties: TProperties = {
+    id: Type.String({ description: `Id, starting with "${resource.idPrefix}_".` }),
+    uri: Type.String({ description: 'URI of the resource.' }),
+    created_at: timestamp('When it was created.'),
+  };
+  if (resource.parent !== undefined && 'param' in resource.parent) {
+    properties[resource.parent.param] = Type.String({
+      description: `Id of the ${resource.parent.kind.replaceAll('_', ' ')} that it belongs to.`,
+    });
+  }
+  Object.assign(properties, readForm(compiled.config).properties, resource.derived, resource.live?.schema);
+  for (const module of compiled.modules) {
+    properties[module.module.name] = Type.Union([moduleReadSchema(module), Type.Null()], {
+      description: `${module.module.description} Null when unset.`,
+    });
+  }
+  for (const child of compiled.inlineChildren) properties[child.resource.listKey] = Type.Array(readSchema(child));
+  Object.assign(properties, resource.rendered);
+  return Type.Object(properties);
+}
+
+function createdSchema(compiled: CompiledResource, read: TObject): TObject {
+  return compiled.resource.shownOnce === undefined
+    ? read
+    : Type.Object({ ...read.properties, ...compiled.resource.shownOnce });
+}
+
+function writeSchema(compiled: CompiledResource, form: 'create' | 'patch'): TObject {
+  const own = form === 'create' ? compiled.create.form : compiled.patch.form;
+  const inline: TProperties = {};
+  for (const module of compiled.modules)
+    inline[module.module.name] = Type.Optional({ ...module.create.form, description: module.module.description });
+  return Type.Object({ ...own.properties, ...inline }, { additionalProperties: false });
+}
+
+function capitalized(title: string): string {
+  return title.charAt(0).toUpperCase() + title.slice(1);
+}
+
+function plural(title: string): string {
+  const [noun = '', ...of] = title.replace(/^an? /, '').split(' of ');
+  if (of.length > 0) return `${noun}s of ${of.join(' of ')}`;
+  return noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`;
+}

@@ -1,0 +1,82 @@
+import Type from 'typebox';
+import { secret } from '../../../lib/schema/annotations.ts';
+import { bodyProblem } from '../../../lib/schema/decode-body.ts';
+import type { FieldProblem } from '../../../lib/schema/field-problem.ts';
+import { defineDestinationKind } from '../destination-kind.ts';
+
+/** Standard Webhooks secrets: `whsec_` and 24 to 64 bytes in base64. */
+const SECRET_PATTERN = '^(whsec_)?[A-Za-z0-9+/]{32,88}={0,2}$';
+/** Set by the delivery itself, or a way to smuggle a request. */
+const RESERVED_HEADER =
+  /^(host|content-.*|webhook-.*|connection|transfer-encoding|te|trailer|upgrade|keep-alive|proxy-.*|expect)$/i;
+
+const webhookConfig = Type.Object({
+  url: Type.String({
+    minLength: 1,
+    maxLength: 2048,
+    description: 'Where events are sent: an absolute https or http URL without user name, password or fragment.',
+  }),
+  secret: secret(
+    'masked',
+    Type.String({
+      default: '',
+      maxLength: 100,
+      pattern: SECRET_PATTERN,
+      description:
+        'Signs deliveries (Standard Webhooks): "whsec_" and 24 to 64 bytes in base64. Made when left out. Shown only by the create.',
+    }),
+  ),
+  previous_secret: secret(
+    'masked',
+    Type.String({
+      default: '',
+      maxLength: 100,
+      pattern: SECRET_PATTERN,
+      description: 'A second valid secret while receivers change over: deliveries are signed with both.',
+    }),
+  ),
+  headers: secret(
+    'masked',
+    Type.Record(Type.String(), Type.String(), {
+      default: {},
+      maxProperties: 20,
+      description:
+        'Headers to add, such as {"x-api-key": "…"}. Their values are secret. Not Host, Content-* or webhook-*.',
+    }),
+  ),
+});
+
+/** Signed HTTP requests to a receiver of yours. */
+export const webhook = defineDestinationKind({
+  name: 'webhook',
+  description: 'Sends each event as a signed HTTP request (Standard Webhooks).',
+  config: webhookConfig,
+  example: { url: 'https://hooks.example.com/postern' },
+  check: (config) => [...urlProblems(config.url), ...headerProblems(config.headers)],
+  complete: (config, newSecret) => (config.secret === '' ? { ...config, secret: newSecret() } : config),
+});
+
+function urlProblems(text: string): readonly FieldProblem[] {
+  const refuse = (message: string): FieldProblem[] => [bodyProblem('url', message)];
+  if (/[\s\\\p{Cc}]/u.test(text) || !URL.canParse(text))
+    return refuse('must be an absolute URL, such as "https://hooks.example.com/postern"');
+  const url = new URL(text);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return refuse('must be an https or http URL');
+  if (url.username !== '' || url.password !== '')
+    return refuse('must not contain a user name or password: put them into headers, where they are kept secret');
+  return text.includes('#') ? refuse('must not have a fragment') : [];
+}
+
+function headerProblems(headers: Readonly<Record<string, string>>): readonly FieldProblem[] {
+  for (const [name, value] of Object.entries(headers)) {
+    if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/.test(name))
+      return [bodyProblem('headers', 'has a name that is not a header name')];
+    if (RESERVED_HEADER.test(name)) return [bodyProblem('headers', `must not set "${name}": the delivery sets it`)];
+    if (value.length > 4096 || !/^[\t\x20-\x7e]*$/.test(value)) {
+      return [
+        bodyProblem('headers', `has a value for "${name}" that is not visible ASCII or longer than 4096 characters`),
+      ];
+    }
+  }
+  return [];
+}

@@ -1,0 +1,95 @@
+import Type from 'typebox';
+import { rfc3339 } from '../../lib/clock.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { refSchema } from '../../lib/schema/annotations.ts';
+import type { LoginSession } from '../../store/store.ts';
+import { notOnline } from '../errors.ts';
+import { liveReads } from '../live-operations.ts';
+import type { OperationPorts } from '../operation.ts';
+import { type LiveResource, timestamp } from '../resource.ts';
+
+const PATH = '/app/sessions';
+
+const schema = Type.Object({
+  id: Type.String(),
+  uri: Type.String(),
+  public_url: Type.String({ description: 'Where the user logged in.' }),
+  browser_session: Type.Object(
+    { user_agent: Type.Object({ raw: Type.String() }), ip_address: Type.String() },
+    { description: 'The browser, as it was at login.' },
+  ),
+  application_user: { ...refSchema, description: 'The user.' },
+  created_at: timestamp('When the user logged in.'),
+  last_active: timestamp('When the session was last used.'),
+  expires_at: Type.Union([timestamp('When it ends.'), Type.Null()], {
+    description: 'When it ends; null when nothing limits it.',
+  }),
+  edge: Type.Union([refSchema, Type.Null()], { description: 'The edge.' }),
+  route: Type.Union([refSchema, Type.Null()], { description: 'The route.' }),
+});
+
+const notFound = (id: string): Error => notOnline('login session', PATH, id);
+
+/** Logins that are in force. */
+export const appSessions: LiveResource = {
+  type: 'live',
+  name: 'app_sessions',
+  kind: 'app_session',
+  idPrefix: 'as',
+  path: PATH,
+  listKey: 'application_sessions',
+  title: 'a login session',
+  description: "A user's login on a route with a login module.",
+  operations: [
+    ...liveReads<LoginSession>({
+      resource: 'app_sessions',
+      path: PATH,
+      listKey: 'application_sessions',
+      title: 'a login session',
+      plural: 'login sessions',
+      schema,
+      list: (query, _request, { store, clock }) => store.logins.listSessions({ ...query, nowMs: clock.nowMs() }),
+      get: async (id, { store, clock }) => {
+        const session = await store.logins.getSession(id);
+        return session === null || isExpired(session, clock.nowMs()) ? null : session;
+      },
+      render: (sessions, _request, ports) => sessions.map((session) => render(session, ports)),
+      notFound,
+    }),
+    {
+      resource: 'app_sessions',
+      verb: 'delete',
+      method: 'DELETE',
+      path: `${PATH}/{id}`,
+      summary: 'End a login session at once',
+      success: { status: 204, schema: null, description: 'The session has ended.' },
+      errors: ['ERR_POSTERN_NOT_FOUND'],
+      run: async (request, { store }) => {
+        const id = request.params['id'] as string;
+        if (!(await store.logins.deleteSession(id))) throw notFound(id);
+        return { body: null };
+      },
+    },
+  ],
+};
+
+function isExpired(session: LoginSession, nowMs: number): boolean {
+  return session.expiresAtMs !== 0 && session.expiresAtMs <= nowMs;
+}
+
+function render(session: LoginSession, ports: OperationPorts): JsonObject {
+  const { doc } = session;
+  const edgeId = doc['edge_id'] as string | undefined;
+  const routeId = doc['route_id'] as string | undefined;
+  return {
+    ...ports.ref(session.id),
+    public_url: doc['public_url'] ?? '',
+    browser_session: { user_agent: { raw: doc['user_agent'] ?? '' }, ip_address: doc['ip_address'] ?? '' },
+    application_user: { ...ports.ref(session.userId) },
+    created_at: doc['created_at'] ?? '',
+    last_active: rfc3339(session.lastActiveMs),
+    expires_at: session.expiresAtMs === 0 ? null : rfc3339(session.expiresAtMs),
+    edge: edgeId === undefined ? null : { ...ports.ref(edgeId) },
+    route: edgeId === undefined || routeId === undefined ? null : { ...ports.ref(routeId, edgeId) },
+  };
+}

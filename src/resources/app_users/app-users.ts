@@ -1,0 +1,76 @@
+import Type from 'typebox';
+import type { LoginUser } from '../../store/store.ts';
+import { notOnline } from '../errors.ts';
+import { liveReads } from '../live-operations.ts';
+import { type LiveResource, timestamp } from '../resource.ts';
+
+const PATH = '/app/users';
+
+const schema = Type.Object({
+  id: Type.String(),
+  uri: Type.String(),
+  identity_provider: Type.Object(
+    { name: Type.String(), url: Type.String() },
+    { description: 'Where the user logged in.' },
+  ),
+  provider_user_id: Type.String({ description: "The provider's id of the user." }),
+  username: Type.String(),
+  email: Type.String(),
+  name: Type.String(),
+  created_at: timestamp('When the user first logged in.'),
+  last_active: timestamp('When the user was last active.'),
+  last_login: timestamp('When the user last logged in.'),
+});
+
+const notFound = (id: string): Error => notOnline('login user', PATH, id);
+
+/** People who have logged in. */
+export const appUsers: LiveResource = {
+  type: 'live',
+  name: 'app_users',
+  kind: 'app_user',
+  idPrefix: 'au',
+  path: PATH,
+  listKey: 'application_users',
+  title: 'a login user',
+  description: 'Somebody who has logged in on a route with a login module.',
+  operations: [
+    ...liveReads<LoginUser>({
+      resource: 'app_users',
+      path: PATH,
+      listKey: 'application_users',
+      title: 'a login user',
+      plural: 'login users',
+      schema,
+      list: (query, _request, { store }) => store.logins.listUsers(query),
+      get: (id, { store }) => store.logins.getUser(id),
+      render: (users, _request, ports) =>
+        users.map(({ id, doc }) => ({
+          ...ports.ref(id),
+          identity_provider: doc['identity_provider'] ?? { name: '', url: '' },
+          provider_user_id: doc['provider_user_id'] ?? '',
+          username: doc['username'] ?? '',
+          email: doc['email'] ?? '',
+          name: doc['name'] ?? '',
+          created_at: doc['created_at'] ?? '',
+          last_active: doc['last_active'] ?? '',
+          last_login: doc['last_login'] ?? '',
+        })),
+      notFound,
+    }),
+    {
+      resource: 'app_users',
+      verb: 'delete',
+      method: 'DELETE',
+      path: `${PATH}/{id}`,
+      summary: 'Delete a login user, and end all sessions of theirs at once',
+      success: { status: 204, schema: null, description: 'The user and their sessions are gone.' },
+      errors: ['ERR_POSTERN_NOT_FOUND'],
+      run: async (request, { store }) => {
+        const id = request.params['id'] as string;
+        if (!(await store.logins.deleteUser(id))) throw notFound(id);
+        return { body: null };
+      },
+    },
+  ],
+};

@@ -1,0 +1,59 @@
+import Type from 'typebox';
+import { refSchema } from '../../lib/schema/annotations.ts';
+import type { Lease } from '../../store/store.ts';
+import { notOnline } from '../errors.ts';
+import { liveReads } from '../live-operations.ts';
+import { type LiveResource, timestamp } from '../resource.ts';
+
+const PATH = '/endpoints';
+
+const schema = Type.Object({
+  id: Type.String(),
+  region: Type.String(),
+  created_at: timestamp('When it came up.'),
+  updated_at: timestamp('When it last changed.'),
+  public_url: Type.String({ description: 'Where it is reached.' }),
+  proto: Type.Enum(['http', 'https', 'tcp', 'tls']),
+  hostport: Type.String({ description: 'Host and port of public_url.' }),
+  type: Type.Enum(['ephemeral', 'edge'], { description: "Whether an agent's tunnel or an edge answers." }),
+  metadata: Type.String(),
+  tunnel: Type.Optional({ ...refSchema, description: 'The tunnel, for an ephemeral endpoint.' }),
+  edge: Type.Optional({ ...refSchema, description: 'The edge, for an edge endpoint.' }),
+});
+
+/** Public addresses that are answered now. */
+export const endpoints: LiveResource = {
+  type: 'live',
+  name: 'endpoints',
+  kind: 'endpoint',
+  idPrefix: 'ep',
+  path: PATH,
+  listKey: 'endpoints',
+  title: 'an endpoint',
+  description: 'A public address that is answered.',
+  operations: liveReads<Lease>({
+    resource: 'endpoints',
+    path: PATH,
+    listKey: 'endpoints',
+    title: 'an endpoint',
+    plural: 'endpoints',
+    schema,
+    list: (query, _request, { store, clock }) => store.presence.list('endpoint', { ...query, nowMs: clock.nowMs() }),
+    get: (id, { store, clock }) => store.presence.get('endpoint', id, clock.nowMs()),
+    render: (leases, _request, ports) =>
+      leases.map(({ id, doc }) => ({
+        id,
+        region: doc['region'] ?? '',
+        created_at: doc['created_at'] ?? '',
+        updated_at: doc['updated_at'] ?? doc['created_at'] ?? '',
+        public_url: doc['public_url'] ?? '',
+        proto: doc['proto'] ?? '',
+        hostport: doc['hostport'] ?? '',
+        type: doc['type'] ?? 'ephemeral',
+        metadata: doc['metadata'] ?? '',
+        ...(typeof doc['tunnel_id'] === 'string' && { tunnel: { ...ports.ref(doc['tunnel_id']) } }),
+        ...(typeof doc['edge_id'] === 'string' && { edge: { ...ports.ref(doc['edge_id']) } }),
+      })),
+    notFound: (id) => notOnline('endpoint', PATH, id),
+  }),
+};

@@ -1,0 +1,40 @@
+import type { JsonObject } from '../../lib/json.ts';
+import type { DeliveryFilter, DeliveryState } from '../../store/store.ts';
+import { resourceErrors } from '../errors.ts';
+
+export const deliveryStates = ['pending', 'delivered', 'dead', 'cancelled'] as const satisfies readonly DeliveryState[];
+
+export function deliveryFilter(query: Readonly<Record<string, string>>): DeliveryFilter {
+  const { subscription_id: subscriptionId, destination_id: destinationId, state } = query;
+  return {
+    ...(subscriptionId && { subscriptionId }),
+    ...(destinationId && { destinationId }),
+    ...(state && { state: state as DeliveryState }),
+  };
+}
+
+/** The body is already checked against its schema, but for what a date-time is. */
+export function replayFilter(body: JsonObject): DeliveryFilter {
+  const sinceMs = timeIn(body, 'since');
+  const untilMs = timeIn(body, 'until');
+  return {
+    state: (body['state'] ?? 'dead') as DeliveryState,
+    ...(sinceMs !== null && { sinceMs }),
+    ...(untilMs !== null && { untilMs }),
+  };
+}
+
+function timeIn(body: JsonObject, name: string): number | null {
+  const value = body[name];
+  if (value === undefined) return null;
+  const ms = Date.parse(String(value));
+  if (/^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/.test(String(value)) && !Number.isNaN(ms))
+    return ms;
+  throw resourceErrors.create(
+    'ERR_POSTERN_INVALID_TIME',
+    `${name} must be a time such as "2026-11-01T00:00:00Z" (RFC 3339)`,
+    {
+      details: { field: `/${name}` },
+    },
+  );
+}

@@ -1,0 +1,129 @@
+import Type from 'typebox';
+import { rfc3339 } from '../../lib/clock.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { refSchema } from '../../lib/schema/annotations.ts';
+import type { Delivery } from '../../store/store.ts';
+import { notOnline } from '../errors.ts';
+import { liveReads } from '../live-operations.ts';
+import type { OperationPorts } from '../operation.ts';
+import { type LiveResource, timestamp } from '../resource.ts';
+import { deliveryFilter, deliveryStates, replayFilter } from './delivery-filter.ts';
+
+const PATH = '/event_deliveries';
+
+const schema = Type.Object({
+  id: Type.String(),
+  uri: Type.String(),
+  created_at: timestamp('When the event was queued for the destination.'),
+  subscription: { ...refSchema, description: 'The subscription that triggered.' },
+  destination: { ...refSchema, description: 'Where the event goes.' },
+  event: Type.Object({}, { additionalProperties: true, description: 'The event as it is delivered.' }),
+  state: Type.Enum([...deliveryStates], { description: 'How far it got.' }),
+  attempts: Type.Array(
+    Type.Object({
+      at: timestamp('When it was tried.'),
+      status: Type.Union([Type.Integer(), Type.Null()], { description: 'Status of the answer; null when none came.' }),
+      error: Type.Union([Type.String(), Type.Null()], { description: 'What went wrong.' }),
+      duration_ms: Type.Integer({ description: 'How long it took, in milliseconds.' }),
+    }),
+    { description: 'Every try, oldest first.' },
+  ),
+  next_attempt_at: Type.Union([timestamp('When it is tried next.'), Type.Null()], {
+    description: 'When it is tried next; null when it is not.',
+  }),
+});
+
+const notFound = (id: string): Error => notOnline('event delivery', PATH, id);
+
+/** What became of each event at each destination. */
+export const eventDeliveries: LiveResource = {
+  type: 'live',
+  name: 'event_deliveries',
+  kind: 'event_delivery',
+  idPrefix: 'evd',
+  path: PATH,
+  listKey: 'event_deliveries',
+  title: 'an event delivery',
+  description: 'An event on its way to a destination, with every attempt.',
+  operations: [
+    ...liveReads<Delivery>({
+      resource: 'event_deliveries',
+      path: PATH,
+      listKey: 'event_deliveries',
+      title: 'an event delivery',
+      plural: 'event deliveries',
+      schema,
+      filters: {
+        subscription_id: Type.Optional(Type.String({ description: 'Only those of this subscription.' })),
+        destination_id: Type.Optional(Type.String({ description: 'Only those to this destination.' })),
+        state: Type.Optional(Type.Enum([...deliveryStates], { description: 'Only those in this state.' })),
+      },
+      list: (query, request, { store }) => store.deliveries.list(deliveryFilter(request.query), query),
+      get: (id, { store }) => store.deliveries.get(id),
+      render: (deliveries, _request, ports) => deliveries.map((delivery) => render(delivery, ports)),
+      notFound,
+    }),
+    {
+      resource: 'event_deliveries',
+      verb: 'replay',
+      method: 'POST',
+      path: `${PATH}/{id}/replay`,
+      summary: 'Deliver an event once more',
+      body: { schema: Type.Object({}), example: {}, parsing: 'ignored' },
+      success: { status: 201, schema, description: 'The new delivery.' },
+      errors: ['ERR_POSTERN_NOT_FOUND'],
+      run: async (request, ports) => {
+        const id = request.params['id'] as string;
+        const replayed = await ports.store.deliveries.replay(id, ports.newId('evd'), ports.clock.nowMs());
+        if (replayed === null) throw notFound(id);
+        return { body: render(replayed, ports) };
+      },
+    },
+    {
+      resource: 'event_deliveries',
+      verb: 'replay-matching',
+      method: 'POST',
+      path: `${PATH}/replay`,
+      summary: 'Deliver all matching events once more',
+      body: {
+        schema: Type.Object(
+          {
+            state: Type.Optional(
+              Type.Enum([...deliveryStates], {
+                default: 'dead',
+                description: 'State of the deliveries to repeat; "dead" when left out.',
+              }),
+            ),
+            since: Type.Optional(timestamp('Only those queued at or after this time.')),
+            until: Type.Optional(timestamp('Only those queued before this time.')),
+          },
+          { additionalProperties: false },
+        ),
+        example: { state: 'dead', since: '2026-11-01T00:00:00Z' },
+      },
+      success: {
+        status: 202,
+        schema: Type.Object({ replayed: Type.Integer({ description: 'How many were queued anew.' }) }),
+        description: 'They are queued.',
+      },
+      errors: ['ERR_POSTERN_INVALID_TIME'],
+      run: async (request, { store, clock, newId }) => {
+        const filter = replayFilter(request.body);
+        return { body: { replayed: await store.deliveries.replayMatching(filter, () => newId('evd'), clock.nowMs()) } };
+      },
+    },
+  ],
+};
+
+function render(delivery: Delivery, ports: OperationPorts): JsonObject {
+  return {
+    ...ports.ref(delivery.id),
+    created_at: rfc3339(delivery.createdAtMs),
+    subscription: { ...ports.ref(delivery.subscriptionId) },
+    destination: { ...ports.ref(delivery.destinationId) },
+    event: delivery.event.payload,
+    state: delivery.state,
+    attempts: delivery.attempts.map((attempt) => ({ ...attempt })),
+    next_attempt_at: delivery.nextAttemptAtMs === null ? null : rfc3339(delivery.nextAttemptAtMs),
+  };
+}

@@ -1,0 +1,51 @@
+import Type from 'typebox';
+import { resourceErrors } from '../errors.ts';
+import type { Operation } from '../operation.ts';
+
+const PATH = '/event_destinations/{id}';
+const KIND = 'event_destination';
+
+/** Pausing, resuming and trying out a destination. */
+export const destinationActions: readonly Operation[] = [
+  statusAction('pause', 'paused', 'Stop delivering to an event destination; its events wait'),
+  statusAction('resume', 'active', 'Go on delivering to an event destination'),
+  {
+    resource: 'event_destinations',
+    verb: 'test',
+    method: 'POST',
+    path: `${PATH}/test`,
+    summary: 'Send a sample event to an event destination',
+    body: { schema: Type.Object({}), example: {}, parsing: 'ignored' },
+    success: { status: 200, schema: Type.Object({}, { additionalProperties: true }), description: 'What came back.' },
+    errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_NO_EVENT_DELIVERY'],
+    run: async (request, { documents, destinationTester }) => {
+      const destination = documents.require(KIND, request.params['id'] as string);
+      if (destinationTester === null) {
+        throw resourceErrors.create(
+          'ERR_POSTERN_NO_EVENT_DELIVERY',
+          'no process of this server delivers events, so there is nothing to try the destination out with',
+        );
+      }
+      return { body: await destinationTester.test(destination) };
+    },
+  },
+];
+
+function statusAction(verb: string, status: string, summary: string): Operation {
+  return {
+    resource: 'event_destinations',
+    verb,
+    method: 'POST',
+    path: `${PATH}/${verb}`,
+    summary,
+    body: { schema: Type.Object({}), example: {}, parsing: 'ignored' },
+    success: { status: 204, schema: null, description: 'Done.' },
+    errors: ['ERR_POSTERN_NOT_FOUND'],
+    run: async (request, { documents }) => {
+      const { revision } = await documents.update(KIND, request.params['id'] as string, request, () => ({
+        derived: { status },
+      }));
+      return { body: null, revision };
+    },
+  };
+}

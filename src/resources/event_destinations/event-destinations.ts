@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto';
+import Type, { type TProperties } from 'typebox';
+import { destinationKinds } from '../../events/destinations/registry.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import type { FieldProblem } from '../../lib/schema/field-problem.ts';
+import { defineResource, describedFields } from '../resource.ts';
+import { destinationActions } from './destination-actions.ts';
+
+const targets: TProperties = Object.fromEntries(
+  destinationKinds.map((kind) => [kind.name, { ...kind.config, default: null, description: kind.description }]),
+);
+
+/** Where events are delivered. */
+export const eventDestinations = defineResource({
+  name: 'event_destinations',
+  kind: 'event_destination',
+  idPrefix: 'ed',
+  path: '/event_destinations',
+  listKey: 'event_destinations',
+  title: 'an event destination',
+  description: 'Where the events of subscriptions are delivered.',
+  eventNoun: 'event_destination',
+  config: Type.Object({
+    ...describedFields,
+    format: Type.Enum(['json'], { default: 'json', description: 'Format of the events: "json".' }),
+    target: Type.Object(targets, {
+      description: `Where to: exactly one of ${destinationKinds.map((kind) => `"${kind.name}"`).join(', ')}. The others read back as null.`,
+    }),
+  }),
+  derived: {
+    status: Type.Enum(['active', 'paused', 'suspended'], {
+      description: 'Whether events are being delivered: "paused" by you, "suspended" after failing for too long.',
+    }),
+  },
+  example: { target: { webhook: { url: 'https://hooks.example.com/postern' } } },
+  actions: destinationActions,
+  check: (config) => targetProblems(config.target as JsonObject),
+  checkChange: (config, previous) =>
+    kindIn(config.target as JsonObject) === kindIn(previous.target as JsonObject)
+      ? []
+      : [{ path: '/target', message: 'cannot change to another kind: create another destination for that' }],
+  onCreate: (config) => ({
+    config: { target: completed(config.target as JsonObject) },
+    derived: { status: 'active' },
+  }),
+});
+
+function targetProblems(target: JsonObject): readonly FieldProblem[] {
+  const named = destinationKinds.filter((kind) => target[kind.name] !== null && target[kind.name] !== undefined);
+  const [kind] = named;
+  if (kind === undefined || named.length > 1) {
+    const names = destinationKinds.map((each) => `"${each.name}"`).join(', ');
+    return [{ path: '/target', message: `must have exactly one of ${names}` }];
+  }
+  const problems = kind.check?.(target[kind.name] as never) ?? [];
+  return problems.map((problem) => ({ ...problem, path: `/target/${kind.name}${problem.path}` }));
+}
+
+function kindIn(target: JsonObject): string | undefined {
+  return destinationKinds.find((kind) => target[kind.name] !== null)?.name;
+}
+
+function completed(target: JsonObject): JsonObject {
+  const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
+  return Object.fromEntries(
+    destinationKinds.map((kind) => {
+      const config = target[kind.name] ?? null;
+      return [kind.name, config === null ? null : (kind.complete?.(config as never, newSecret) ?? config)];
+    }),
+  );
+}

@@ -1,0 +1,183 @@
+import Type from 'typebox';
+import type { JsonObject } from '../../lib/json.ts';
+import type { StoredRecord } from '../../store/store.ts';
+import { resourceErrors } from '../errors.ts';
+import type { Operation, OperationPorts } from '../operation.ts';
+import type { LiveResource } from '../resource.ts';
+import { sourceSchema } from './source-schema.ts';
+import { unknownTypeMessage } from './unknown-type-message.ts';
+
+const PATH = '/event_subscriptions/{subscription_id}/sources';
+const ITEM_PATH = `${PATH}/{type}`;
+const KIND = 'event_subscription';
+
+type Source = { readonly type: string };
+
+const reads = { resource: 'event_sources', errors: ['ERR_POSTERN_NOT_FOUND'] as const };
+const writes = { ...reads, isConditional: true };
+
+const operations: readonly Operation[] = [
+  {
+    ...writes,
+    verb: 'create',
+    method: 'POST',
+    path: PATH,
+    summary: 'Add an event type to a subscription',
+    description: 'It takes effect for the next event.',
+    body: {
+      schema: Type.Object(
+        {
+          type: Type.String({
+            description: 'An event type, such as "ip_policy_created.v0". GET /event_types lists them.',
+          }),
+        },
+        { additionalProperties: false },
+      ),
+      example: { type: 'ip_policy_created.v0' },
+    },
+    success: { status: 201, schema: sourceSchema, description: 'The event source.' },
+    errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_UNKNOWN_EVENT_TYPE', 'ERR_POSTERN_EVENT_SOURCE_EXISTS'],
+    run: async (request, ports) => {
+      const type = request.body['type'] as string;
+      const subscriptionId = request.params['subscription_id'] as string;
+      ports.documents.require(KIND, subscriptionId);
+      const types = ports.eventTypes.map((known) => known.type);
+      if (!types.includes(type)) {
+        throw resourceErrors.create('ERR_POSTERN_UNKNOWN_EVENT_TYPE', `type ${unknownTypeMessage(type, types)}`, {
+          details: { field: '/type' },
+        });
+      }
+      const { record, revision } = await ports.documents.update(KIND, subscriptionId, request, (config) => {
+        const sources = sourcesIn(config);
+        if (sources.some((source) => source.type === type)) throw alreadyThere(type, subscriptionId);
+        return { config: { ...config, sources: [...sources, { type }] } };
+      });
+      return { body: rendered(record, type, ports), revision, etag: record.revision };
+    },
+  },
+  {
+    ...reads,
+    verb: 'list',
+    method: 'GET',
+    path: PATH,
+    summary: 'List the event types of a subscription',
+    success: {
+      status: 200,
+      schema: Type.Object({
+        sources: Type.Array(sourceSchema, { description: 'All event sources of the subscription; never paged.' }),
+        uri: Type.String({ description: 'URI of this list.' }),
+      }),
+      description: 'All event sources of the subscription.',
+    },
+    run: (request, ports) => {
+      const record = ports.documents.require(KIND, request.params['subscription_id'] as string);
+      const sources = sourcesIn(record.doc).map(({ type }) => rendered(record, type, ports));
+      return { body: { sources, uri: listUri(record, ports) }, etag: record.revision };
+    },
+  },
+  {
+    ...reads,
+    verb: 'get',
+    method: 'GET',
+    path: ITEM_PATH,
+    summary: 'Get an event source',
+    success: { status: 200, schema: sourceSchema, description: 'The event source.' },
+    run: (request, ports) => {
+      const record = ports.documents.require(KIND, request.params['subscription_id'] as string);
+      const type = request.params['type'] as string;
+      requireSource(record, type);
+      return { body: rendered(record, type, ports), etag: record.revision };
+    },
+  },
+  {
+    ...writes,
+    verb: 'update',
+    method: 'PATCH',
+    path: ITEM_PATH,
+    summary: 'Update an event source',
+    description: 'There is nothing to change about a source yet: send an empty object.',
+    body: { schema: Type.Object({}, { additionalProperties: false }), example: {} },
+    success: { status: 200, schema: sourceSchema, description: 'The event source.' },
+    run: async (request, ports) => {
+      const type = request.params['type'] as string;
+      const { record, revision } = await ports.documents.update(
+        KIND,
+        request.params['subscription_id'] as string,
+        request,
+        (config) => {
+          if (!sourcesIn(config).some((source) => source.type === type)) throw absent(type);
+          return {};
+        },
+      );
+      return { body: rendered(record, type, ports), revision, etag: record.revision };
+    },
+  },
+  {
+    ...writes,
+    verb: 'delete',
+    method: 'DELETE',
+    path: ITEM_PATH,
+    summary: 'Remove an event type from a subscription',
+    success: { status: 204, schema: null, description: 'The subscription no longer triggers for the type.' },
+    run: async (request, ports) => {
+      const type = request.params['type'] as string;
+      const { revision } = await ports.documents.update(
+        KIND,
+        request.params['subscription_id'] as string,
+        request,
+        (config) => {
+          const sources = sourcesIn(config);
+          if (!sources.some((source) => source.type === type)) throw absent(type);
+          return { config: { ...config, sources: sources.filter((source) => source.type !== type) } };
+        },
+      );
+      return { body: null, revision };
+    },
+  },
+];
+
+/** The event types of a subscription, one by one. They are part of the subscription's document. */
+export const eventSources: LiveResource = {
+  type: 'live',
+  name: 'event_sources',
+  kind: 'event_source',
+  idPrefix: '',
+  path: PATH,
+  listKey: 'sources',
+  title: 'an event source',
+  description: 'An event type for which a subscription triggers.',
+  operations,
+};
+
+function sourcesIn(config: JsonObject): readonly Source[] {
+  return config['sources'] as unknown as readonly Source[];
+}
+
+function listUri(record: StoredRecord, ports: OperationPorts): string {
+  return `${ports.ref(record.id).uri}/sources`;
+}
+
+function rendered(record: StoredRecord, type: string, ports: OperationPorts): JsonObject {
+  return { type, uri: `${listUri(record, ports)}/${type}` };
+}
+
+function requireSource(record: StoredRecord, type: string): void {
+  if (!sourcesIn(record.doc).some((source) => source.type === type)) throw absent(type);
+}
+
+function absent(type: string): Error {
+  return resourceErrors.create(
+    'ERR_POSTERN_NOT_FOUND',
+    `the subscription has no event source "${type.slice(0, 100)}": GET …/sources lists those that it has`,
+  );
+}
+
+function alreadyThere(type: string, subscriptionId: string): Error {
+  return resourceErrors.create(
+    'ERR_POSTERN_EVENT_SOURCE_EXISTS',
+    `subscription ${subscriptionId} already triggers for "${type}": nothing needs to be done`,
+    {
+      details: { field: '/type' },
+    },
+  );
+}

@@ -1,0 +1,76 @@
+import Type from 'typebox';
+import type { JsonObject } from '../../lib/json.ts';
+import { idString, reference } from '../../lib/schema/annotations.ts';
+import { pointerTo } from '../../lib/schema/field-problem.ts';
+import { sourceSchema } from '../event_sources/source-schema.ts';
+import { unknownTypeMessage } from '../event_sources/unknown-type-message.ts';
+import { defineResource, describedFields } from '../resource.ts';
+
+/** Which events go where. */
+export const eventSubscriptions = defineResource({
+  name: 'event_subscriptions',
+  kind: 'event_subscription',
+  idPrefix: 'esb',
+  path: '/event_subscriptions',
+  listKey: 'event_subscriptions',
+  title: 'an event subscription',
+  description: 'A set of event types, and the destinations that they are delivered to.',
+  eventNoun: 'event_subscription',
+  config: Type.Object({
+    ...describedFields,
+    sources: Type.Array(
+      Type.Object(
+        {
+          type: Type.String({ maxLength: 100, description: 'An event type, such as "ip_policy_created.v0".' }),
+          // What a read shows of a source may be sent back.
+          uri: Type.Optional(Type.String({ maxLength: 2048, description: 'URI of the source; ignored when sent.' })),
+        },
+        { additionalProperties: false },
+      ),
+      {
+        default: [],
+        maxItems: 200,
+        description:
+          'The event types that trigger the subscription, none twice, each as {"type": "ip_policy_created.v0"}.',
+      },
+    ),
+    destination_ids: reference(
+      { kinds: ['event_destination'], readAs: 'destinations' },
+      Type.Array(idString('Id of an event destination.'), {
+        default: [],
+        maxItems: 100,
+        description: 'Ids of the event destinations, none twice.',
+      }),
+    ),
+  }),
+  example: { sources: [{ type: 'ip_policy_created.v0' }], destination_ids: ['ed_2zXAMPLEdestinationOfDocsA'] },
+  normalize: (config) => ({ ...config, sources: config.sources.map(({ type }) => ({ type })) }),
+  check: (config, settings) => {
+    const types = config.sources.map((source) => source.type);
+    const unknown = types.findIndex((type) => !settings.eventTypes.includes(type));
+    if (unknown !== -1) {
+      return [
+        {
+          path: `/sources/${unknown}/type`,
+          message: unknownTypeMessage(types[unknown] as string, settings.eventTypes),
+        },
+      ];
+    }
+    const repeated = types.findIndex((type, index) => types.indexOf(type) !== index);
+    if (repeated !== -1)
+      return [{ path: `/sources/${repeated}/type`, message: `names "${types[repeated]}" twice: name each type once` }];
+    const ids = config.destination_ids;
+    const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+    return twice === undefined
+      ? []
+      : [{ path: pointerTo('', 'destination_ids'), message: `names ${twice} twice: name each destination once` }];
+  },
+  rendered: { sources: Type.Array(sourceSchema, { description: 'The event types that trigger the subscription.' }) },
+  render: (body) => ({
+    ...body,
+    sources: (body['sources'] as readonly JsonObject[]).map(({ type }) => ({
+      type: type as string,
+      uri: `${body['uri']}/sources/${type}`,
+    })),
+  }),
+});

@@ -1,0 +1,43 @@
+import Type from 'typebox';
+import type { LiveResource } from '../resource.ts';
+
+const PATH = '/event_types';
+
+const schema = Type.Object({
+  type: Type.String({ description: 'Name of the event type.' }),
+  description: Type.String({ description: 'When such an event happens.' }),
+});
+
+/** Everything that a subscription can trigger for. */
+export const eventTypes: LiveResource = {
+  type: 'live',
+  name: 'event_types',
+  kind: 'event_type',
+  idPrefix: '',
+  path: PATH,
+  listKey: 'event_types',
+  title: 'an event type',
+  description: 'What a subscription can trigger for.',
+  operations: [
+    {
+      resource: 'event_types',
+      verb: 'list',
+      method: 'GET',
+      path: PATH,
+      summary: 'List all event types',
+      success: {
+        status: 200,
+        schema: Type.Object({ event_types: Type.Array(schema), uri: Type.String(), next_page_uri: Type.Null() }),
+        description: 'All event types, never paged.',
+      },
+      errors: [],
+      run: (_request, ports) => ({
+        body: {
+          event_types: ports.eventTypes.map(({ type, description }) => ({ type, description })),
+          uri: ports.uri(PATH),
+          next_page_uri: null,
+        },
+      }),
+    },
+  ],
+};

@@ -1,0 +1,87 @@
+import Type, { type TProperties, type TSchema } from 'typebox';
+import type { JsonObject } from '../lib/json.ts';
+import type { Operation, OperationPorts, OperationRequest } from './operation.ts';
+import { nextPageUri, pageOf, pagingQuery } from './paging.ts';
+
+/** What a live resource has to say for its list and get. */
+export interface LiveReads<Item> {
+  readonly resource: string;
+  readonly path: string;
+  readonly listKey: string;
+  readonly title: string;
+  readonly plural: string;
+  readonly schema: TSchema;
+  readonly acceptsVersion0?: boolean;
+  /** Query parameters that filter the list. */
+  readonly filters?: TProperties;
+  list(
+    query: { beforeId: string | null; limit: number },
+    request: OperationRequest,
+    ports: OperationPorts,
+  ): Promise<readonly Item[]>;
+  get(id: string, ports: OperationPorts): Promise<Item | null>;
+  render(items: readonly Item[], request: OperationRequest, ports: OperationPorts): readonly JsonObject[];
+  notFound(id: string): Error;
+}
+
+export function liveReads<Item extends { readonly id: string }>(reads: LiveReads<Item>): readonly Operation[] {
+  const version = reads.acceptsVersion0 === true ? { acceptsVersion0: true } : {};
+  return [
+    {
+      resource: reads.resource,
+      verb: 'list',
+      method: 'GET',
+      path: reads.path,
+      summary: `List ${reads.plural}`,
+      query: Type.Object({ ...pagingQuery, ...reads.filters }, { additionalProperties: false }),
+      success: {
+        status: 200,
+        schema: listEnvelope(reads.listKey, reads.schema),
+        description: `A page of ${reads.plural}, newest first.`,
+      },
+      errors: [],
+      ...version,
+      run: async (request, ports) => {
+        const page = pageOf(request.query);
+        const found = await reads.list({ beforeId: page.beforeId, limit: page.limit + 1 }, request, ports);
+        const items = found.slice(0, page.limit);
+        const hasMore = found.length > page.limit;
+        return {
+          body: {
+            [reads.listKey]: reads.render(items, request, ports),
+            uri: ports.uri(reads.path),
+            next_page_uri: hasMore
+              ? nextPageUri(ports.uri(reads.path), request.query, page.limit, items.at(-1)?.id ?? '')
+              : null,
+          },
+        };
+      },
+    },
+    {
+      resource: reads.resource,
+      verb: 'get',
+      method: 'GET',
+      path: `${reads.path}/{id}`,
+      summary: `Get ${reads.title}`,
+      success: { status: 200, schema: reads.schema, description: `${reads.title}.` },
+      errors: ['ERR_POSTERN_NOT_FOUND'],
+      ...version,
+      run: async (request, ports) => {
+        const id = request.params['id'] as string;
+        const item = await reads.get(id, ports);
+        if (item === null) throw reads.notFound(id);
+        return { body: reads.render([item], request, ports)[0] ?? null };
+      },
+    },
+  ];
+}
+
+export function listEnvelope(listKey: string, item: TSchema): TSchema {
+  return Type.Object({
+    [listKey]: Type.Array(item, { description: 'The page, newest first.' }),
+    uri: Type.String({ description: 'URI of the list.' }),
+    next_page_uri: Type.Union([Type.String(), Type.Null()], {
+      description: 'URI of the next page, or null when there is none.',
+    }),
+  });
+}

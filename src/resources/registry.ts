@@ -1,0 +1,45 @@
+import { apiKeys } from './api_keys/api-keys.ts';
+import { appSessions } from './app_sessions/app-sessions.ts';
+import { appUsers } from './app_users/app-users.ts';
+import { backends } from './backends/registry.ts';
+import { certificateAuthorities } from './certificate_authorities/certificate-authorities.ts';
+import { credentials } from './credentials/credentials.ts';
+import { endpoints } from './endpoints/endpoints.ts';
+import { eventDeliveries } from './event_deliveries/event-deliveries.ts';
+import { eventDestinations } from './event_destinations/event-destinations.ts';
+import { eventSources } from './event_sources/event-sources.ts';
+import { eventSubscriptions } from './event_subscriptions/event-subscriptions.ts';
+import { eventTypes } from './event_types/event-types.ts';
+import { httpsEdgeRoutes } from './https_edge_routes/https-edge-routes.ts';
+import { httpsEdges } from './https_edges/https-edges.ts';
+import { ipPolicies } from './ip_policies/ip-policies.ts';
+import { ipPolicyRules } from './ip_policy_rules/ip-policy-rules.ts';
+import { reservedDomains } from './reserved_domains/reserved-domains.ts';
+import type { Resource } from './resource.ts';
+import { tlsCertificates } from './tls_certificates/tls-certificates.ts';
+import { tunnelSessions } from './tunnel_sessions/tunnel-sessions.ts';
+import { tunnels } from './tunnels/tunnels.ts';
+
+/** Every resource of the API, in the order in which documentation lists them. */
+export const resources: readonly Resource[] = [
+  httpsEdges,
+  httpsEdgeRoutes,
+  ...backends,
+  certificateAuthorities,
+  tlsCertificates,
+  reservedDomains,
+  ipPolicies,
+  ipPolicyRules,
+  tunnels,
+  tunnelSessions,
+  endpoints,
+  credentials,
+  apiKeys,
+  eventSubscriptions,
+  eventSources,
+  eventDestinations,
+  eventDeliveries,
+  eventTypes,
+  appSessions,
+  appUsers,
+];

@@ -1,0 +1,96 @@
+import Type from 'typebox';
+import { refSchema } from '../../lib/schema/annotations.ts';
+import type { Lease } from '../../store/store.ts';
+import { notOnline, resourceErrors } from '../errors.ts';
+import { liveReads } from '../live-operations.ts';
+import type { Operation, SessionCommand } from '../operation.ts';
+import { type LiveResource, timestamp } from '../resource.ts';
+
+const PATH = '/tunnel_sessions';
+
+const schema = Type.Object({
+  id: Type.String(),
+  uri: Type.String(),
+  agent_version: Type.String({ description: 'Version of the agent.' }),
+  credential: Type.Union([refSchema, Type.Null()], { description: 'The credential that the agent logged in with.' }),
+  ip: Type.String({ description: 'Address that the agent connected from.' }),
+  metadata: Type.String({ description: "The agent's top-level metadata." }),
+  os: Type.String({ description: 'Operating system of the agent.' }),
+  region: Type.String({ description: 'Region that the agent connected to.' }),
+  started_at: timestamp('When the session started.'),
+  transport: Type.String({ description: 'Protocol between agent and server.' }),
+});
+
+const notFound = (id: string): Error => notOnline('online tunnel session', PATH, id);
+
+/** Agents that are connected. */
+export const tunnelSessions: LiveResource = {
+  type: 'live',
+  name: 'tunnel_sessions',
+  kind: 'tunnel_session',
+  idPrefix: 'ts',
+  path: PATH,
+  listKey: 'tunnel_sessions',
+  title: 'a tunnel session',
+  description: 'An agent that is connected.',
+  operations: [
+    ...liveReads<Lease>({
+      resource: 'tunnel_sessions',
+      path: PATH,
+      listKey: 'tunnel_sessions',
+      title: 'a tunnel session',
+      plural: 'online tunnel sessions',
+      schema,
+      list: (query, _request, { store, clock }) =>
+        store.presence.list('tunnel_session', { ...query, nowMs: clock.nowMs() }),
+      get: (id, { store, clock }) => store.presence.get('tunnel_session', id, clock.nowMs()),
+      render: (leases, _request, ports) =>
+        leases.map(({ id, doc, credentialId }) => ({
+          ...ports.ref(id),
+          agent_version: doc['agent_version'] ?? '',
+          credential: credentialId === null ? null : { ...ports.ref(credentialId) },
+          ip: doc['ip'] ?? '',
+          metadata: doc['metadata'] ?? '',
+          os: doc['os'] ?? '',
+          region: doc['region'] ?? '',
+          started_at: doc['started_at'] ?? '',
+          transport: doc['transport'] ?? '',
+        })),
+      notFound,
+    }),
+    action('stop', 'Stop an agent; it exits and does not come back'),
+    action('restart', 'Make an agent connect anew'),
+    action('update', 'Tell an agent that it should be updated; nothing is downloaded'),
+  ],
+};
+
+function action(verb: SessionCommand, summary: string): Operation {
+  return {
+    resource: 'tunnel_sessions',
+    verb,
+    method: 'POST',
+    path: `${PATH}/{id}/${verb}`,
+    summary,
+    body: { schema: Type.Object({}), example: {}, parsing: 'ignored' },
+    success: { status: 204, schema: null, description: 'The agent was told.' },
+    errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_AGENT_REFUSES', 'ERR_POSTERN_AGENT_UNREACHABLE'],
+    run: async (request, { store, clock, sessionCommands }) => {
+      const id = request.params['id'] as string;
+      const session = await store.presence.get('tunnel_session', id, clock.nowMs());
+      if (session === null) throw notFound(id);
+      if (session.doc['remote_management'] === false) {
+        throw resourceErrors.create(
+          'ERR_POSTERN_AGENT_REFUSES',
+          `the agent of ${id} was started with remote_management: false: ${verb} it where it runs`,
+        );
+      }
+      if ((await sessionCommands.send(id, verb)) === 'unreachable') {
+        throw resourceErrors.create(
+          'ERR_POSTERN_AGENT_UNREACHABLE',
+          `no process that could pass the command on to the agent of ${id} answers: try again, or ${verb} it where it runs`,
+        );
+      }
+      return { body: null };
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import Type from 'typebox';
+import type { JsonObject } from '../../lib/json.ts';
+import { type Ref, refSchema } from '../../lib/schema/annotations.ts';
+import type { Lease } from '../../store/store.ts';
+import { hasLabels } from '../backends/tunnel_group/tunnel-group.ts';
+import { notOnline } from '../errors.ts';
+import { liveReads } from '../live-operations.ts';
+import type { OperationPorts, OperationRequest } from '../operation.ts';
+import { type LiveResource, timestamp } from '../resource.ts';
+
+const PATH = '/tunnels';
+
+/** Fields that do not apply are absent, not null. */
+const tunnelSchema = Type.Object({
+  id: Type.String({ description: 'Unique tunnel resource identifier.' }),
+  public_url: Type.Optional(Type.String({ description: 'URL of the public endpoint of an ephemeral tunnel.' })),
+  started_at: timestamp('When the tunnel started.'),
+  metadata: Type.String({
+    description:
+      "Metadata of the tunnel from the agent's configuration; under Service-Version 0, of the agent's session.",
+  }),
+  proto: Type.Optional(Type.Enum(['http', 'https', 'tcp', 'tls'], { description: 'Protocol of an ephemeral tunnel.' })),
+  region: Type.String({ description: 'Region where the tunnel runs.' }),
+  tunnel_session: { ...refSchema, description: 'The session on which the tunnel was started.' },
+  endpoint: Type.Optional({ ...refSchema, description: 'The ephemeral endpoint, for an agent-initiated tunnel.' }),
+  labels: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'Labels of a backend tunnel.' })),
+  backends: Type.Optional({
+    ...refSchema,
+    description:
+      'The oldest tunnel group backend that this backend tunnel serves. Requests with Ngrok-Version get a list of all of them.',
+  }),
+  forwards_to: Type.String({ description: 'Where the agent forwards traffic to: a URL or a network address.' }),
+});
+
+/** Tunnels that are online: exactly those that would get traffic. */
+export const tunnels: LiveResource = {
+  type: 'live',
+  name: 'tunnels',
+  kind: 'tunnel',
+  idPrefix: 'tn',
+  path: PATH,
+  listKey: 'tunnels',
+  title: 'a tunnel',
+  description: 'A tunnel that an agent holds open. Those that are listed are online.',
+  operations: liveReads<Lease>({
+    resource: 'tunnels',
+    path: PATH,
+    listKey: 'tunnels',
+    title: 'a tunnel',
+    plural: 'online tunnels',
+    schema: tunnelSchema,
+    acceptsVersion0: true,
+    list: (query, _request, { store, clock }) => store.presence.list('tunnel', { ...query, nowMs: clock.nowMs() }),
+    get: (id, { store, clock }) => store.presence.get('tunnel', id, clock.nowMs()),
+    render: (leases, request, ports) => leases.map((lease) => render(lease, request, ports)),
+    notFound: (id) => notOnline('online tunnel', PATH, id),
+  }),
+};
+
+/** A tunnel's lease holds `metadata` and, for version 0, `session_metadata`; the rest is as on the wire. */
+function render(lease: Lease, request: OperationRequest, ports: OperationPorts): JsonObject {
+  const { doc } = lease;
+  const groups = doc['labels'] === undefined ? [] : groupsServedBy(doc['labels'] as JsonObject, ports);
+  const [oldest] = groups;
+  return {
+    id: lease.id,
+    ...present(doc, 'public_url'),
+    started_at: doc['started_at'] ?? '',
+    metadata: (request.version === 0 ? doc['session_metadata'] : doc['metadata']) ?? '',
+    ...present(doc, 'proto'),
+    region: doc['region'] ?? '',
+    tunnel_session: { ...ports.ref(lease.parent ?? '') },
+    ...(typeof doc['endpoint_id'] === 'string' && { endpoint: { ...ports.ref(doc['endpoint_id']) } }),
+    ...present(doc, 'labels'),
+    ...(oldest !== undefined && {
+      backends: request.isLegacyClient ? groups.map((group) => ({ ...group })) : { ...oldest },
+    }),
+    forwards_to: doc['forwards_to'] ?? '',
+  };
+}
+
+/** Oldest first. */
+function groupsServedBy(labels: JsonObject, ports: OperationPorts): readonly Ref[] {
+  const all = ports.documents.reader.page('tunnel_group_backend', { beforeId: null, limit: Number.MAX_SAFE_INTEGER });
+  return all
+    .filter((group) => hasLabels(labels, group.doc['labels'] as JsonObject))
+    .map((group) => ports.ref(group.id))
+    .reverse();
+}
+
+function present(doc: JsonObject, name: string): JsonObject {
+  const value = doc[name];
+  return value === undefined || value === null ? {} : { [name]: value };
+}
