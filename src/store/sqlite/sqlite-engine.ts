@@ -27,7 +27,7 @@ export function createSqliteEngine({ path, maxPages, onClosed }: SqliteEngineOpt
 
   async function close(): Promise<void> {
     await group.close();
-    await Promise.all([writer.terminate(), reader.terminate()]);
+    await Promise.all([writer.close(), reader.close()]);
     onClosed();
   }
 

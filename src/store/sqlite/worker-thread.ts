@@ -22,6 +22,7 @@ export class WorkerThread {
   readonly #pending = new Map<number, Pending>();
   #worker: Worker | null = null;
   #lastId = 0;
+  #isClosed = false;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
@@ -30,6 +31,7 @@ export class WorkerThread {
 
   request(task: WorkerTask): Promise<unknown> {
     return new Promise((resolve, reject) => {
+      if (this.#isClosed) throw storeErrors.create('ERR_POSTERN_STORE_UNAVAILABLE', 'the store is closed');
       this.#worker ??= this.#start();
       this.#lastId += 1;
       this.#pending.set(this.#lastId, { resolve, reject });
@@ -37,7 +39,13 @@ export class WorkerThread {
     });
   }
 
-  async terminate(): Promise<void> {
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.kill();
+  }
+
+  /** Ends the thread at once, as a crash would. */
+  async kill(): Promise<void> {
     await this.#worker?.terminate();
   }
 

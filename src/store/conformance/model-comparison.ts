@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import type { CommitResult, RecordKey, RecordPut, Store, WriteSet } from '../store.ts';
+import { type ModelRecord, type ModelResult, ModelStore, name } from './model-store.ts';
+import { everything, type OpenStore } from './store-under-test.ts';
+
+const RUNS = process.env['POSTERN_TEST_LONG'] ? 1_000 : 60;
+
+/** A step as fast-check makes it: small numbers that collide often, put into words by `toWriteSet`. */
+const key = fc.record({ kind: fc.constantFrom('edge', 'route'), n: fc.nat(3) });
+/** Mostly something that exists by then, or nearly all write-sets would be refused at their first rule. */
+const target = fc.record({ key, pick: fc.nat(20), isAny: fc.nat(9).map((n) => n === 0) });
+const wants = fc.constantFrom('current', 'current', 'current', 'current', 'absent', 'wrong');
+const step = fc.record({
+  expect: fc.array(fc.record({ key, wants }), { maxLength: 1 }),
+  puts: fc.array(
+    fc.record({
+      key,
+      parent: fc.option(target, { freq: 2 }),
+      uniqueKeys: fc.array(fc.record({ scope: fc.nat(1), key: fc.nat(2) }), { maxLength: 2 }),
+      references: fc.array(target, { maxLength: 2 }),
+      isAcyclic: fc.boolean(),
+    }),
+    { maxLength: 3 },
+  ),
+  deletes: oftenNone(fc.array(target, { maxLength: 2 })),
+  touches: oftenNone(fc.array(target, { maxLength: 1 })),
+  keepAtLeastOne: fc.array(fc.nat(1), { maxLength: 1 }),
+  idempotency: fc.option(fc.nat(5), { freq: 4 }),
+  hasEvent: fc.boolean(),
+});
+type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+type StepTarget = Step['deletes'][number];
+type StepKey = StepTarget['key'];
+
+function oftenNone<Item>(list: fc.Arbitrary<Item[]>): fc.Arbitrary<Item[]> {
+  return fc.oneof({ weight: 2, arbitrary: fc.constant<Item[]>([]) }, { weight: 1, arbitrary: list });
+}
+
+/** Random write-sets against the real store and against the model: same answers, same records in the end. */
+export function modelComparison(openStore: OpenStore): void {
+  describe('against a model', () => {
+    test(`${RUNS} random histories end the same`, async (t) => {
+      const { store } = await openStore(t);
+      const outcomes = new Map<string, number>();
+      let run = 0;
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {
+          run += 1;
+          await compare(store, `h${run}`, steps, outcomes);
+        }),
+        { numRuns: RUNS },
+      );
+      t.diagnostic(JSON.stringify(Object.fromEntries(outcomes)));
+    });
+  });
+}
+
+/** All histories share one store, each with names of its own: opening one for each would take most of the time. */
+async function compare(
+  store: Store,
+  history: string,
+  steps: readonly Step[],
+  outcomes: Map<string, number>,
+): Promise<void> {
+  const model = new ModelStore();
+  model.revision = await store.currentRevision();
+  model.events = await store.events.count();
+  const start = model.revision;
+  for (const [at, each] of steps.entries()) {
+    const writeSet = toWriteSet(each, model, history, at);
+    const expected = model.commit(writeSet);
+    assert.deepEqual(summary(await store.commit(writeSet)), expected);
+    const outcome = expected.ok ? 'ok' : expected.reason;
+    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+  }
+  const { records, revision, events } = await everything(store);
+  assert.deepEqual([revision, events], [model.revision, model.events]);
+  const stored = records.filter(({ id }) => id.startsWith(`${history}-`));
+  const wanted = [...model.records.values()].map(({ kind, id, parent, doc, secrets, revision: at }: ModelRecord) => ({
+    kind,
+    id,
+    parent,
+    revision: at,
+    doc,
+    secrets,
+  }));
+  const byName = (one: RecordKey, other: RecordKey) => (name(one) < name(other) ? -1 : 1);
+  assert.deepEqual(stored.toSorted(byName), wanted.toSorted(byName));
+  const feed = await store.changesSince(start);
+  assert.ok(feed.isComplete);
+  const fed = feed.changes.flatMap((change) => (change.op === 'put' ? [change.record] : []));
+  assert.deepEqual(fed.toSorted(byName), wanted.toSorted(byName));
+}
+
+function toWriteSet(each: Step, model: ModelStore, history: string, at: number): WriteSet {
+  const keyOf = ({ kind, n }: StepKey): RecordKey => ({ kind, id: `${history}-${kind}${n}` });
+  const existing = [...model.records.values()];
+  const targetOf = ({ key: any, pick, isAny }: StepTarget): RecordKey => {
+    const found = existing[pick % Math.max(existing.length, 1)];
+    return isAny || found === undefined ? keyOf(any) : { kind: found.kind, id: found.id };
+  };
+  const scopeOf = (n: number) => `${history}-scope${n}`;
+  return {
+    expect: each.expect.map(({ key: expected, wants }) => {
+      const current = model.records.get(name(keyOf(expected)))?.revision ?? 'absent';
+      return {
+        ...keyOf(expected),
+        revision: wants === 'current' ? current : wants === 'absent' ? 'absent' : 1_000_000,
+      };
+    }),
+    puts: each.puts.map(
+      (put): RecordPut => ({
+        ...keyOf(put.key),
+        parent: put.parent === null ? null : targetOf(put.parent).id,
+        doc: { at },
+        secrets: at % 2 === 0 ? null : { s: `secret ${at}` },
+        uniqueKeys: put.uniqueKeys.map((uniqueKey) => ({ scope: scopeOf(uniqueKey.scope), key: `k${uniqueKey.key}` })),
+        references: put.references.map((to) => ({ field: 'ref_id', to: targetOf(to) })),
+        isAcyclic: put.isAcyclic,
+      }),
+    ),
+    deletes: each.deletes.map(targetOf),
+    touches: each.touches.map(targetOf),
+    keepAtLeastOne: each.keepAtLeastOne.map(scopeOf),
+    events: each.hasEvent ? [{ id: `ev-${history}-${at}`, type: 'x', createdAtMs: 1, payload: {} }] : [],
+    ...(each.idempotency !== null && {
+      idempotency: { scope: `${history}-i${each.idempotency}`, bodyHash: 'b', kind: 'edge', id: 'x', createdAtMs: at },
+    }),
+  };
+}
+
+function summary(result: CommitResult): ModelResult {
+  if (!result.ok) return result;
+  const changes = result.changes.map(
+    (change) => `${change.op} ${name(change.op === 'put' ? change.record : change.key)}`,
+  );
+  return { ok: true, revision: result.revision, changes: changes.sort() };
+}

@@ -1,0 +1,28 @@
+import { describe } from 'node:test';
+import { changeFeed } from './change-feed.ts';
+import { concurrency } from './concurrency.ts';
+import { deliveries } from './deliveries.ts';
+import { durability } from './durability.ts';
+import { eventsAndIdempotency } from './events-and-idempotency.ts';
+import { logins } from './logins.ts';
+import { modelComparison } from './model-comparison.ts';
+import { presence } from './presence.ts';
+import { refusals } from './refusals.ts';
+import type { OpenStore } from './store-under-test.ts';
+import { writing } from './writing.ts';
+
+/** What every engine must do. Run against real databases by `test/store/`. */
+export function storeConformance(name: string, openStore: OpenStore): void {
+  describe(`${name} store`, { concurrency: 4 }, () => {
+    writing(openStore);
+    refusals(openStore);
+    concurrency(openStore);
+    changeFeed(openStore);
+    durability(openStore);
+    eventsAndIdempotency(openStore);
+    presence(openStore);
+    logins(openStore);
+    deliveries(openStore);
+    modelComparison(openStore);
+  });
+}
