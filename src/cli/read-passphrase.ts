@@ -1,0 +1,63 @@
+import { readFile } from 'node:fs/promises';
+import type { ReadStream } from 'node:tty';
+import { usage } from '../lib/flags.ts';
+import type { CommandContext } from './command.ts';
+
+export const PASSPHRASE_FLAG = 'passphrase-file';
+const PASSPHRASE_VARIABLE = 'POSTERN_BACKUP_PASSPHRASE';
+const MIN_LENGTH = 12;
+
+export interface PassphraseRequest {
+  readonly flags: ReadonlyMap<string, string>;
+  readonly context: CommandContext;
+  /** A new passphrase is asked for twice and must be long; an old one is what it is. */
+  readonly isNew: boolean;
+}
+
+/** From the file of the flag, from the variable, or from the person at the terminal, who does not see it. */
+export async function readPassphrase({ flags, context, isNew }: PassphraseRequest): Promise<string> {
+  const passphrase = (await fromOutside(flags, context)) ?? (await fromTerminal(isNew));
+  if (isNew && passphrase.length < MIN_LENGTH)
+    throw usage(`the passphrase must have at least ${MIN_LENGTH} characters`);
+  return passphrase;
+}
+
+async function fromOutside(flags: ReadonlyMap<string, string>, { env }: CommandContext): Promise<string | null> {
+  const file = flags.get(PASSPHRASE_FLAG);
+  // Editors and echo put a line break at the end.
+  if (file !== undefined) return (await readFile(file, 'utf8')).replace(/\r?\n$/, '');
+  const variable = env[PASSPHRASE_VARIABLE];
+  return variable === undefined || variable === '' ? null : variable;
+}
+
+async function fromTerminal(isNew: boolean): Promise<string> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) {
+    throw usage(`a passphrase is needed: give --${PASSPHRASE_FLAG} FILE or ${PASSPHRASE_VARIABLE}`);
+  }
+  const passphrase = await askUnseen('Passphrase: ', process.stdin);
+  if (!isNew) return passphrase;
+  if ((await askUnseen('The same again: ', process.stdin)) !== passphrase) throw usage('the two passphrases differ');
+  return passphrase;
+}
+
+/** Raw mode shows nothing of what is typed, so line editing is ours: the end of the line, erasing, giving up. */
+function askUnseen(question: string, input: ReadStream): Promise<string> {
+  process.stderr.write(question);
+  input.setRawMode(true).setEncoding('utf8').resume();
+  return new Promise((resolve, reject) => {
+    let typed = '';
+    const finish = (settle: () => void) => {
+      input.setRawMode(false).pause().off('data', onData);
+      process.stderr.write('\n');
+      settle();
+    };
+    const onData = (text: string) => {
+      for (const character of text) {
+        if (character === '\r' || character === '\n') return finish(() => resolve(typed));
+        if (character === '\u0003' || character === '\u0004') return finish(() => reject(usage('given up')));
+        typed = character === '\u007f' || character === '\b' ? typed.slice(0, -1) : typed + character;
+      }
+    };
+    input.on('data', onData);
+  });
+}

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { tempDir } from '../../test/support/temp-dir.ts';
+import { loadConfig } from '../config/load.ts';
+import { type BootstrapKind, type BootstrapPort, bootstrap } from './bootstrap.ts';
+import { createLog } from './logger.ts';
+
+interface Made {
+  readonly kind: BootstrapKind;
+  readonly token: string;
+}
+
+function memoryPort(made: Made[], failing = false): BootstrapPort {
+  return {
+    count: async (kind) => made.filter((record) => record.kind === kind).length,
+    create: async (record) => {
+      if (failing) throw new Error('crashed here');
+      made.push(record);
+    },
+  };
+}
+
+function setUp(dataDir: string, env: Record<string, string> = {}) {
+  const { config } = loadConfig({ flags: new Map([['data-dir', dataDir]]), env });
+  let output = '';
+  const { logger } = createLog('info', {
+    write: (line) => {
+      output += line;
+    },
+  });
+  return { config, logger, output: () => output };
+}
+
+describe('bootstrap', () => {
+  it('returns what it generated to be shown at a terminal, and then writes no file', async (test) => {
+    const dataDir = await tempDir(test);
+    const made: Made[] = [];
+    const { config, logger, output } = setUp(dataDir);
+    const shown = await bootstrap({ config, logger, port: memoryPort(made), isTerminal: true });
+    assert.deepEqual(
+      made.map(({ token }) => token),
+      [shown.apiKey, shown.authtoken],
+    );
+    assert.notEqual(shown.apiKey, shown.authtoken);
+    assert.deepEqual(await readdir(dataDir), []);
+    assert.equal(output(), '');
+    assert.deepEqual(await bootstrap({ config, logger, port: memoryPort(made), isTerminal: true }), {
+      apiKey: null,
+      authtoken: null,
+    });
+    assert.equal(made.length, 2);
+  });
+
+  it('locks nobody out when it crashes before the key is stored: the next start makes another', async (test) => {
+    const dataDir = await tempDir(test);
+    const { config, logger } = setUp(dataDir);
+    const made: Made[] = [];
+    await assert.rejects(
+      bootstrap({ config, logger, port: memoryPort(made, true), isTerminal: false }),
+      /crashed here/,
+    );
+    await bootstrap({ config, logger, port: memoryPort(made), isTerminal: false });
+    assert.equal(await readFile(join(dataDir, 'first-api-key'), 'utf8'), `${made[0]?.token}\n`);
+  });
+
+  it('stores a preset and shows it nowhere', async (test) => {
+    const dataDir = await tempDir(test);
+    const preset = 'p'.repeat(32);
+    const { config, logger, output } = setUp(dataDir, { POSTERN_API_KEY: preset });
+    const made: Made[] = [];
+    const shown = await bootstrap({ config, logger, port: memoryPort(made), isTerminal: true });
+    assert.equal(made[0]?.token, preset);
+    assert.equal(shown.apiKey, null);
+    assert(!output().includes(preset));
+  });
+});

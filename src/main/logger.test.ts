@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createLog } from './logger.ts';
+import { readableLine } from './terminal-lines.ts';
+
+function logged(write: (logger: ReturnType<typeof createLog>['logger']) => void): string {
+  let text = '';
+  const log = createLog('info', {
+    write: (line) => {
+      text += line;
+    },
+  });
+  write(log.logger);
+  log.flush();
+  return text;
+}
+
+describe('log', () => {
+  it('has one JSON line per entry, with time, level by name and message', () => {
+    const line = JSON.parse(logged((logger) => logger.info({ port: 1 }, 'ready'))) as Record<string, unknown>;
+    assert.deepEqual({ ...line, time: null }, { level: 'info', time: null, port: 1, msg: 'ready' });
+    assert.match(String(line['time']), /^\d{4}-\d\d-\d\dT.*Z$/);
+  });
+
+  it('hides what is called a secret, at the top and inside', () => {
+    const text = logged((logger) =>
+      logger.info(
+        { token: 'planted', config: { client_secret: 'planted' }, req: { headers: { authorization: 'planted' } } },
+        'x',
+      ),
+    );
+    assert.doesNotMatch(text, /planted/);
+    assert.match(text, /\[secret\]/);
+  });
+
+  it('leaves out what is below the level', () => {
+    assert.equal(
+      logged((logger) => logger.debug('x')),
+      '',
+    );
+  });
+
+  it('is short for a person', () => {
+    const line = '{"level":"warn","time":"2026-01-02T03:04:05.678Z","port":1,"who":"a","msg":"odd"}\n';
+    assert.equal(readableLine(line), '03:04:05 warn  odd port=1 who=a\n');
+  });
+});

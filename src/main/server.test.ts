@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { describe, it } from 'node:test';
+import { tempDir } from '../../test/support/temp-dir.ts';
+import { loadConfig } from '../config/load.ts';
+import { startServer } from './server.ts';
+
+const silent = { write: () => {} };
+
+function configFor(dataDir: string, port = 0) {
+  const flags = new Map([
+    ['data-dir', dataDir],
+    ['api-listen', `127.0.0.1:${port}`],
+  ]);
+  return loadConfig({ flags, env: {} }).config;
+}
+
+describe('startServer', () => {
+  it('opens and closes in one process, again and again on the same data directory', async (test) => {
+    const config = configFor(await tempDir(test));
+    for (let round = 0; round < 2; round += 1) {
+      const server = await startServer(config, { logDestination: silent });
+      assert.equal((await fetch(`${server.baseUrl}/healthz`)).status, 200);
+      await server.close();
+      await server.close();
+      await assert.rejects(fetch(`${server.baseUrl}/healthz`));
+    }
+  });
+
+  it('closes what it has opened when it fails half-way', async (test) => {
+    const dataDir = await tempDir(test);
+    const holder = createServer();
+    test.after(() => holder.close());
+    await once(holder.listen(0, '127.0.0.1'), 'listening');
+    const { port } = holder.address() as AddressInfo;
+    await assert.rejects(startServer(configFor(dataDir, port), { logDestination: silent }), /already in use/);
+    // The store would refuse a second holder of its directory.
+    const server = await startServer(configFor(dataDir), { logDestination: silent });
+    await server.close();
+  });
+});
