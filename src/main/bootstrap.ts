@@ -17,6 +17,8 @@ interface BootstrapRow {
   readonly kind: BootstrapKind;
   readonly setting: 'api_key' | 'authtoken';
   readonly label: string;
+  /** Says what a token is for wherever it turns up, and lets scanners for leaked secrets find it. */
+  readonly prefix: string;
   readonly description: string;
   /** In the data directory. */
   readonly fileName: string;
@@ -27,6 +29,7 @@ const ROWS: readonly BootstrapRow[] = [
     kind: 'api_key',
     setting: 'api_key',
     label: 'API key',
+    prefix: 'postern_ak_',
     description: 'Made on the first start',
     fileName: 'first-api-key',
   },
@@ -34,6 +37,7 @@ const ROWS: readonly BootstrapRow[] = [
     kind: 'credential',
     setting: 'authtoken',
     label: 'agent credential',
+    prefix: 'postern_cr_',
     description: 'Made on the first start',
     fileName: 'first-authtoken',
   },
@@ -74,7 +78,7 @@ async function bootstrapOne(row: BootstrapRow, options: BootstrapOptions): Promi
     }
     return null;
   }
-  const token = preset ?? randomBytes(32).toString('base64url');
+  const token = preset ?? `${row.prefix}${randomBytes(32).toString('base64url')}`;
   if (preset === null && !isTerminal) {
     // Before the record: a crash in between makes another one at the next start, the other order would lock everyone out.
     const file = join(config.data_dir, row.fileName);

@@ -1,3 +1,4 @@
+import { basename, relative } from 'node:path';
 import type { RunningServer } from './server.ts';
 import { programVersion } from './version.ts';
 
@@ -17,7 +18,13 @@ export function welcomeText({ baseUrl, bootstrapped: { apiKey, authtoken } }: Ru
     '  Next, in another terminal:',
     '',
     `  export POSTERN_API_URL=${baseUrl} POSTERN_API_KEY=${key}`,
-    '  npx postern api https-edges create --hostports app.localhost:7443',
+    `  ${ownCommand()} api https-edges create --hostports app.localhost:7443`,
     '',
   ].join('\n');
+}
+
+/** How to call this program again, from this directory. */
+function ownCommand(): string {
+  const [, program = ''] = process.argv;
+  return basename(program) === 'postern.mjs' ? `node ${relative(process.cwd(), program)}` : 'postern';
 }

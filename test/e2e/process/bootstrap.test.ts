@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { startServerProcess } from '../../support/server-process.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
+const root = fileURLToPath(new URL('../../..', import.meta.url));
 const FILES = ['first-api-key', 'first-authtoken'];
 
 describe('bootstrap', () => {
@@ -29,6 +32,26 @@ describe('bootstrap', () => {
     assert.deepEqual(again, tokens);
     const output = first.stdout() + first.stderr() + second.stdout() + second.stderr();
     for (const token of tokens) assert(!output.includes(token), 'a secret in the log');
+  });
+
+  it('shows generated secrets once to a person at a terminal, with the next command, and writes no file', async (test) => {
+    const dataDir = await tempDir(test);
+    const command = `'${process.execPath}' bin/postern.mjs server --data-dir '${dataDir}' --api-listen 127.0.0.1:0`;
+    const terminal = spawn('script', ['-qefc', command, '/dev/null'], {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    test.after(() => terminal.kill('SIGKILL'));
+    let output = '';
+    for await (const text of terminal.stdout.setEncoding('utf8')) {
+      output += text as string;
+      if (output.includes('https-edges create')) break;
+    }
+    const [, key = ''] = /API key +(\S+)/.exec(output) ?? [];
+    assert.match(key, /^postern_ak_[\w-]{43}$/);
+    assert.match(output, /API +http:\/\/127\.0\.0\.1:\d+/);
+    assert.match(output, /node bin\/postern\.mjs api https-edges create/);
+    assert(!(await readdir(dataDir)).some((name) => name.startsWith('first-')));
   });
 
   it('takes preset secrets without writing them down, and ignores them later with a warning', async (test) => {
