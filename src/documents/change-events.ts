@@ -51,7 +51,8 @@ export function changeEvent(
     event_type: type,
     event_timestamp: rfc3339(createdAtMs),
     account_id: ports.accountId,
-    principal: { ...ports.renderer.ref(subject.principal.apiKeyId) },
+    // The operator at the machine acts without an API key.
+    principal: subject.principal.apiKeyId === '' ? null : { ...ports.renderer.ref(subject.principal.apiKeyId) },
     object: ports.renderer.resource(compiled, subject.record, reader, EVENT_VIEW),
   };
   return [{ id, type, createdAtMs, payload }];

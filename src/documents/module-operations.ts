@@ -27,7 +27,12 @@ export function moduleOperations(
       method: 'PUT',
       summary: `Replace the ${module.title}`,
       description: `${module.description} A field that is left out goes back to its default.`,
-      body: { schema: compiledModule.create.form, example: module.example, canBeWrapped: true },
+      body: {
+        schema: compiledModule.create.form,
+        example: module.example,
+        canBeWrapped: true,
+        isDecodedByOperation: true,
+      },
       success,
       errors: [
         'ERR_POSTERN_NOT_FOUND',

@@ -5,7 +5,7 @@ import {
   ExtendedKeyUsageExtension,
   KeyUsageFlags,
   KeyUsagesExtension,
-  Name,
+  type Name,
   PemConverter,
   SubjectAlternativeNameExtension,
   X509Certificate,

@@ -41,6 +41,7 @@ export interface ErrorTable<Code extends ErrorCode> {
 export function errorTable<const Rows extends ErrorRows>(rows: Rows): ErrorTable<Extract<keyof Rows, ErrorCode>> {
   return {
     rows,
-    create: (code, message, options) => new PosternError(code, rows[code as ErrorCode]?.status ?? 500, message, options),
+    create: (code, message, options) =>
+      new PosternError(code, rows[code as ErrorCode]?.status ?? 500, message, options),
   };
 }

@@ -10,6 +10,7 @@ export function hostNameProblem(host: string, wildcard: 'allowed' | 'refused'): 
   if (bad !== undefined) {
     return `"${host}" is not a host name: its labels are 1 to 63 letters, digits and hyphens (write others in their xn-- form)`;
   }
-  if (labels.length > 1 && /^\d+$/.test(labels.at(-1) ?? '')) return `"${host}" is an IP address, and a host name is needed here`;
+  if (labels.length > 1 && /^\d+$/.test(labels.at(-1) ?? ''))
+    return `"${host}" is an IP address, and a host name is needed here`;
   return null;
 }

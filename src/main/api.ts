@@ -1,13 +1,32 @@
-import { createHash } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import type { Logger } from 'pino';
+import { Registry } from 'prom-client';
+import { ApiMetrics } from '../api/api-metrics.ts';
+import { createApi } from '../api/create-api.ts';
+import { docsPage } from '../api/docs-page.ts';
+import { openApiDocument } from '../api/openapi.ts';
 import type { Config } from '../config/schema.ts';
+import { type Catalog, createCatalog } from '../documents/catalog.ts';
+import { Documents } from '../documents/documents.ts';
+import { operationsOf } from '../documents/operations.ts';
+import { Renderer } from '../documents/renderer.ts';
+import { WantedTypes } from '../events/wanted-types.ts';
 import type { Clock } from '../lib/clock.ts';
+import { KeyedMutex } from '../lib/keyed-mutex.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
+import { modules } from '../modules/registry.ts';
 import type { Replica } from '../replica/replica.ts';
+import { KeyDirectory } from '../resources/api_keys/key-directory.ts';
+import type { OperationPorts, SessionCommands } from '../resources/operation.ts';
+import { resources } from '../resources/registry.ts';
+import type { ResourceSettings } from '../resources/resource.ts';
 import type { Store } from '../store/store.ts';
 import type { BootstrapPort } from './bootstrap.ts';
+import { bootstrapPort } from './bootstrap-port.ts';
 import type { Health } from './health.ts';
+import { addStoreMetrics } from './store-metrics.ts';
+import { programVersion } from './version.ts';
 
 export interface ApiDependencies {
   readonly config: Config;
@@ -17,6 +36,8 @@ export interface ApiDependencies {
   readonly logger: Logger;
   readonly health: Health;
   readonly baseUrl: string;
+  /** Reaches agents; absent while no part of this process holds any. */
+  readonly sessionCommands?: SessionCommands;
 }
 
 export interface OpenedApi {
@@ -26,28 +47,84 @@ export interface OpenedApi {
   close(): Promise<void>;
 }
 
-/** WIRING PLACE: stands in until `createApi` exists; `/healthz` alone, and records of a provisional format. */
-export async function openApi({ store, replica, clock, health }: ApiDependencies): Promise<OpenedApi> {
-  const newId = createKsuidSource();
+/** The management API, put together. */
+export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
+  const { config, store, replica, clock, baseUrl } = deps;
+  const catalog = createCatalog(resources, modules);
+  const ksuid = createKsuidSource();
+  const newId = (prefix: string): string => `${prefix}_${ksuid(clock.nowMs())}`;
+  const renderer = new Renderer(catalog, () => baseUrl);
+  const wanted = new WantedTypes(replica);
+  const registry = new Registry();
+
+  const context = {
+    catalog,
+    settings: resourceSettings(config, catalog),
+    store,
+    replica,
+    renderer,
+    events: {
+      renderer,
+      accountId: store.accountId,
+      isWanted: (type: string) => wanted.has(type),
+      newId,
+      nowMs: () => clock.nowMs(),
+    },
+    clock,
+    mutex: new KeyedMutex(),
+    newId,
+    newToken: (prefix: string) => `${prefix}${randomBytes(32).toString('base64url')}`,
+    ports: (): OperationPorts => ports,
+  };
+  const documents = new Documents(context);
+  const ports: OperationPorts = {
+    documents,
+    store,
+    clock,
+    sessionCommands: deps.sessionCommands ?? { send: () => Promise.resolve('unreachable') },
+    destinationTester: null,
+    eventTypes: catalog.eventTypes,
+    newId,
+    uri: (path) => renderer.uri(path),
+    ref: (id, parentId) => renderer.ref(id, parentId),
+  };
+  const operations = operationsOf(catalog, documents);
+  const keys = new KeyDirectory(replica);
+  addStoreMetrics(registry, store, replica);
+
+  const openApiJson = JSON.stringify(
+    openApiDocument(operations, { version: programVersion(), serverUrl: baseUrl }),
+    null,
+    2,
+  );
+  const docs = docsPage(openApiDocument(operations, { version: programVersion(), serverUrl: baseUrl }));
+  const api = await createApi({
+    operations,
+    ports,
+    findPrincipal: (token) => keys.find(token),
+    clock,
+    logger: deps.logger,
+    metrics: new ApiMetrics(registry),
+    pages: {
+      health: () => ({ isReady: deps.health.isReady, state: deps.health.state }),
+      openApiJson: () => openApiJson,
+      docsHtml: () => docs,
+      metrics: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+      areMetricsOpen: config.api_metrics_open,
+    },
+    rateLimitPerSecond: config.api_rate_limit,
+  });
+  return { handle: api.handle, bootstrapPort: bootstrapPort(context, replica), close: () => api.close() };
+}
+
+function resourceSettings(config: Config, catalog: Catalog): ResourceSettings {
   return {
-    handle: (request, response) => {
-      if (request.url !== '/healthz') {
-        request.resume().once('end', () => response.writeHead(404).end());
-        return;
-      }
-      response.writeHead(health.isReady ? 200 : 503, { 'Content-Type': 'application/json' });
-      response.end(JSON.stringify({ status: health.state }));
-    },
-    bootstrapPort: {
-      count: (kind) => Promise.resolve(replica.count(kind)),
-      create: async ({ kind, token, description }) => {
-        const doc = { description, token_hash: createHash('sha256').update(token).digest('base64') };
-        const id = `${kind === 'api_key' ? 'ak' : 'cr'}_${newId(clock.nowMs())}`;
-        const put = { kind, id, parent: null, doc, secrets: null, uniqueKeys: [], references: [] };
-        const result = await store.commit({ puts: [put] });
-        if (!result.ok) throw new Error(`the first ${kind} was refused: ${result.reason}`);
-      },
-    },
-    close: () => Promise.resolve(),
+    // Port 0 is "any free one": which, only the edge will know.
+    edgePort: config.edge_listen.port === 0 ? null : config.edge_listen.port,
+    region: config.region,
+    domain: config.domain,
+    oidcHttpIssuers: config.oidc_http_issuers,
+    scopes: catalog.scopes,
+    eventTypes: catalog.eventTypes.map((each) => each.type),
   };
 }

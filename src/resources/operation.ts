@@ -37,6 +37,8 @@ export interface OperationBody {
   readonly example: JsonObject;
   /** `ignored`: existing clients send a bare id, which is not even JSON. */
   readonly parsing?: 'ignored';
+  /** The operation decodes the body itself, by the rules of its resource; else it is decoded by `schema` before. */
+  readonly isDecodedByOperation?: boolean;
   /** A body wrapped as `{"module": {…}}` is taken as its inside. */
   readonly canBeWrapped?: boolean;
 }

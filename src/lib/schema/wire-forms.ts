@@ -40,12 +40,16 @@ export function readForm(stored: TObject): TObject {
     if (secretVisibility(field) === 'write_only') continue;
     const annotation = referenceAnnotation(field);
     if (annotation?.readAs === undefined) {
-      properties[name] = isObjectSchema(field) ? readForm(field) : withoutDefault(field);
+      properties[name] = isObjectSchema(field) ? readFormOfObject(field) : withoutWriteRules(field);
     } else {
       properties[annotation.readAs] = readFormOfReference(field);
     }
   }
   return Type.Object(properties, described(stored));
+}
+
+function readFormOfObject(field: TObject): TSchema {
+  return defaultOf(field) === null ? Type.Union([readForm(field), Type.Null()], described(field)) : readForm(field);
 }
 
 function readFormOfReference(field: TSchema): TSchema {
@@ -73,7 +77,23 @@ function described(schema: TSchema): { description?: string } {
 }
 
 function withoutDefault(schema: TSchema): TSchema {
-  const copy = { ...schema } as Record<string, unknown>;
-  delete copy['default'];
-  return copy as TSchema;
+  return without(schema, ['default']);
+}
+
+/** What is asked of input is not promised of output: an unset field reads back as `""`, a secret as a mask. */
+function withoutWriteRules(schema: TSchema): TSchema {
+  return without(schema, [
+    'default',
+    'pattern',
+    'minLength',
+    'maxLength',
+    'minItems',
+    'maxItems',
+    'minProperties',
+    'maxProperties',
+  ]);
+}
+
+function without(schema: TSchema, keywords: readonly string[]): TSchema {
+  return Object.fromEntries(Object.entries(schema).filter(([keyword]) => !keywords.includes(keyword))) as TSchema;
 }

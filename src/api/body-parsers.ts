@@ -1,0 +1,40 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Operation } from '../resources/operation.ts';
+import { contentTypeError } from './error-response.ts';
+import { decodeText, invalidJson, takesBody } from './request-body.ts';
+
+/** JSON where a body counts; anything at all where it does not (existing clients send bare ids to actions). */
+export function addBodyParsers(app: FastifyInstance): void {
+  const parseJson = app.getDefaultJsonParser('error', 'error');
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
+    if (!isBodyWanted(request) || bytes.length === 0) {
+      done(null, undefined);
+      return;
+    }
+    let text: string;
+    try {
+      text = decodeText(bytes as Buffer);
+    } catch (error) {
+      done(error as Error);
+      return;
+    }
+    if (text.trim() === '') {
+      done(null, undefined);
+      return;
+    }
+    // Refuses "__proto__" and "constructor.prototype" keys as well: they name no field and must not reach an object.
+    parseJson(request, text, (error: Error | null, value?: unknown) => {
+      done(error === null || error === undefined ? null : (invalidJson() as Error), value);
+    });
+  });
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, bytes, done) => {
+    const isRefused = isBodyWanted(request) && bytes.length > 0;
+    done(isRefused ? contentTypeError() : null, undefined);
+  });
+}
+
+function isBodyWanted(request: FastifyRequest): boolean {
+  const { operation } = request.routeOptions.config as { operation?: Operation };
+  return operation !== undefined && takesBody(operation);
+}

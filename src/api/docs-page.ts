@@ -1,0 +1,5 @@
+import type { JsonObject } from '../lib/json.ts';
+
+export function docsPage(_document: JsonObject): string {
+  return '<!doctype html>';
+}

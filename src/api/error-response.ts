@@ -1,0 +1,49 @@
+import type { FastifyError } from 'fastify';
+import { PosternError } from '../lib/errors.ts';
+import { apiErrors } from './errors.ts';
+
+/** Whatever was thrown, as an error that may be shown. What is not ours keeps its words to itself: they could hold anything. */
+export function shownError(error: unknown): PosternError {
+  if (error instanceof PosternError) return error;
+  switch ((error as Partial<FastifyError>).code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return apiErrors.create('ERR_POSTERN_BODY_TOO_LARGE', 'the body is larger than 1 MiB (1048576 bytes): send less');
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+    case 'FST_ERR_CTP_INVALID_TYPE':
+    case 'FST_ERR_CTP_EMPTY_TYPE':
+      return contentTypeError();
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return apiErrors.create('ERR_POSTERN_BAD_REQUEST', 'the body is not as long as Content-Length says');
+    case 'FST_ERR_BAD_URL':
+      return apiErrors.create(
+        'ERR_POSTERN_UNKNOWN_PATH',
+        'the path is not a well-formed URL path: check its percent-encoding',
+      );
+    default:
+      break;
+  }
+  return apiErrors.create(
+    'ERR_POSTERN_INTERNAL',
+    'something went wrong in the server; its log has a line with this operation id',
+    {
+      cause: error,
+    },
+  );
+}
+
+export function contentTypeError(): PosternError {
+  return apiErrors.create(
+    'ERR_POSTERN_CONTENT_TYPE',
+    'a body must be declared as JSON: send "Content-Type: application/json"',
+  );
+}
+
+/** Existing clients need `msg`, `status_code` and an object `details` in every error, or they crash. */
+export function errorBody(error: PosternError, operationId: string): string {
+  return JSON.stringify({
+    error_code: error.code,
+    status_code: error.status,
+    msg: error.message,
+    details: { operation_id: operationId, ...error.details },
+  });
+}

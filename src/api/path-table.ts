@@ -1,0 +1,36 @@
+import type { Operation } from '../resources/operation.ts';
+import { apiErrors } from './errors.ts';
+
+/** Tells a path that does not exist from one that does not take the method. */
+export function pathTable(operations: readonly Operation[]): { refusal(method: string, url: string): Error } {
+  const methods = new Map<string, Set<string>>();
+  for (const operation of operations) {
+    const known = methods.get(operation.path) ?? new Set<string>();
+    known.add(operation.method);
+    if (operation.method === 'GET') known.add('HEAD');
+    methods.set(operation.path, known);
+  }
+  const rows = Array.from(methods, ([path, known]) => ({
+    pattern: new RegExp(`^${path.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`),
+    allowed: [...known].sort(),
+  }));
+  return {
+    refusal: (method, url) => {
+      const path = url.split('?')[0] ?? '';
+      const allowed = [...new Set(rows.filter((row) => row.pattern.test(path)).flatMap((row) => row.allowed))];
+      if (allowed.length === 0 || allowed.includes(method)) {
+        return apiErrors.create(
+          'ERR_POSTERN_UNKNOWN_PATH',
+          'there is nothing at this path: GET /openapi.json or /docs shows what there is',
+        );
+      }
+      return apiErrors.create(
+        'ERR_POSTERN_METHOD_NOT_ALLOWED',
+        `this path takes ${allowed.join(', ')}, not ${method}`,
+        {
+          headers: { allow: allowed.join(', ') },
+        },
+      );
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import type { FastifyInstance } from 'fastify';
+import { authenticate, type FindPrincipal } from './authentication.ts';
+
+/** What needs no version, and mostly no key. */
+export interface PublicPages {
+  health(): { readonly isReady: boolean; readonly state: string };
+  openApiJson(): string;
+  docsHtml(): string;
+  metrics(): Promise<{ readonly contentType: string; readonly text: string }>;
+  /** Whether metrics are served without a key. */
+  readonly areMetricsOpen: boolean;
+}
+
+export function addPublicRoutes(app: FastifyInstance, pages: PublicPages, findPrincipal: FindPrincipal): void {
+  app.get('/healthz', (_request, reply) => {
+    const { isReady, state } = pages.health();
+    return reply
+      .code(isReady ? 200 : 503)
+      .type('application/json; charset=utf-8')
+      .send(JSON.stringify({ status: state }));
+  });
+  app.get('/openapi.json', (_request, reply) =>
+    reply.type('application/json; charset=utf-8').send(pages.openApiJson()),
+  );
+  app.get('/docs', (_request, reply) =>
+    reply
+      .headers({
+        'content-security-policy':
+          "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+      })
+      .type('text/html; charset=utf-8')
+      .send(pages.docsHtml()),
+  );
+  app.get('/', (_request, reply) => reply.redirect('/docs', 302));
+  app.get('/metrics', async (request, reply) => {
+    if (!pages.areMetricsOpen) authenticate(request.headers.authorization, findPrincipal);
+    const { contentType, text } = await pages.metrics();
+    return reply.header('content-type', contentType).send(text);
+  });
+}

@@ -1,0 +1,41 @@
+import { createHash, createHmac } from 'node:crypto';
+import type { OperationRequest, Principal } from '../resources/operation.ts';
+import { apiErrors } from './errors.ts';
+
+/** RFC 9110 §13.1.1: a list of entity tags or `*`. Weak ones never match. */
+export function parseIfMatch(header: string | undefined): OperationRequest['ifMatch'] {
+  if (header === undefined || header.trim() === '') return null;
+  if (header.trim() === '*') return 'any';
+  const tags = header.split(',').map((tag) => tag.trim());
+  if (!tags.every((tag) => /^(W\/)?"[\x21\x23-\x7e]*"$/.test(tag))) {
+    throw apiErrors.create(
+      'ERR_POSTERN_INVALID_HEADER',
+      'If-Match must be an ETag in quotes as a response gave it, such as "12"',
+    );
+  }
+  // A tag that is no revision of ours cannot match, and neither can a weak one: -1 never does.
+  return tags.map((tag) => Number(/^"([1-9]\d{0,15})"$/.exec(tag)?.[1] ?? -1));
+}
+
+/**
+ * The scope holds who, what and the key; the body's hash is keyed with the caller's token, so that the record cannot be
+ * searched for a weak secret that the body held.
+ */
+export function idempotencyOf(
+  header: string | undefined,
+  caller: { readonly principal: Principal; readonly token: string },
+  request: { readonly method: string; readonly path: string; readonly rawBody: string },
+): OperationRequest['idempotency'] {
+  if (header === undefined) return null;
+  if (!/^[\x21-\x7e]{1,255}$/.test(header)) {
+    throw apiErrors.create(
+      'ERR_POSTERN_INVALID_HEADER',
+      'Idempotency-Key must be 1 to 255 visible ASCII characters, such as a UUID',
+    );
+  }
+  const parts = [caller.principal.apiKeyId, request.method, request.path, header];
+  return {
+    scope: createHash('sha256').update(parts.join('\n')).digest('hex'),
+    bodyHash: createHmac('sha256', caller.token).update(request.rawBody).digest('hex'),
+  };
+}

@@ -1,0 +1,39 @@
+import type { JsonObject } from '../lib/json.ts';
+import type { Replica } from '../replica/replica.ts';
+import type { StoredRecord } from '../store/store.ts';
+
+const KIND = 'event_subscription';
+
+/** Which event types some subscription asks for: only those are recorded. */
+export class WantedTypes {
+  readonly #typesById = new Map<string, readonly string[]>();
+  #wanted = new Set<string>();
+
+  constructor(replica: Replica) {
+    for (const record of replica.all(KIND)) this.#typesById.set(record.id, typesOf(record));
+    this.#recount();
+    replica.onChange((changes) => {
+      let hasChanged = false;
+      for (const change of changes) {
+        if (change.op === 'put' && change.record.kind === KIND)
+          this.#typesById.set(change.record.id, typesOf(change.record));
+        else if (change.op === 'delete' && change.key.kind === KIND) this.#typesById.delete(change.key.id);
+        else continue;
+        hasChanged = true;
+      }
+      if (hasChanged) this.#recount();
+    });
+  }
+
+  has(type: string): boolean {
+    return this.#wanted.has(type);
+  }
+
+  #recount(): void {
+    this.#wanted = new Set([...this.#typesById.values()].flat());
+  }
+}
+
+function typesOf(record: StoredRecord): readonly string[] {
+  return (record.doc['sources'] as readonly JsonObject[]).map((source) => source['type'] as string);
+}

@@ -1,0 +1,49 @@
+import { Counter, collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
+import type { Replica } from '../replica/replica.ts';
+import type { Store } from '../store/store.ts';
+
+/** What the store and the replica hold and have done; read when the metrics are asked for. */
+export function addStoreMetrics(registry: Registry, store: Store, replica: Replica): void {
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  new Gauge({
+    name: 'postern_revision',
+    help: 'Revision of the configuration that this process serves.',
+    registers,
+    collect() {
+      this.set(replica.revision);
+    },
+  });
+  new Gauge({
+    name: 'postern_records',
+    help: 'Configuration records, by kind.',
+    labelNames: ['kind'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [kind, count] of replica.counts()) this.set({ kind }, count);
+    },
+  });
+  countersOf(store, registers);
+}
+
+function countersOf(store: Store, registers: Registry[]): void {
+  new Counter({
+    name: 'postern_store_write_sets_total',
+    help: 'Writes applied by this process.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(store.stats().writeSets);
+    },
+  });
+  new Counter({
+    name: 'postern_store_commits_total',
+    help: 'Transactions, each with one fsync, that carried those writes.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(store.stats().commits);
+    },
+  });
+}
