@@ -10,7 +10,12 @@ export type BootstrapKind = 'api_key' | 'credential';
 /** The little that bootstrapping needs to know of keys and credentials. */
 export interface BootstrapPort {
   count(kind: BootstrapKind): Promise<number>;
-  create(record: { readonly kind: BootstrapKind; readonly token: string; readonly description: string }): Promise<void>;
+  create(record: {
+    readonly kind: BootstrapKind;
+    readonly token: string;
+    readonly description: string;
+    readonly scopes?: readonly string[];
+  }): Promise<void>;
 }
 
 interface BootstrapRow {

@@ -4,6 +4,8 @@ import type { Config } from '../config/schema.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { formatListenAddress, isWildcardHost, type ListenAddress } from '../lib/listen-address.ts';
 import { Replica } from '../replica/replica.ts';
+import type { SessionCommands } from '../resources/operation.ts';
+import type { Store } from '../store/store.ts';
 import { openApi } from './api.ts';
 import { type Bootstrapped, bootstrap } from './bootstrap.ts';
 import { Health } from './health.ts';
@@ -19,6 +21,8 @@ export interface ServerOptions {
   readonly logDestination?: DestinationStream;
   /** Whether a person reads the output. */
   readonly isTerminal?: boolean;
+  /** Reaches agents; tests bring their own. */
+  readonly sessionCommands?: SessionCommands;
 }
 
 export interface RunningServer {
@@ -28,6 +32,9 @@ export interface RunningServer {
   /** What was made on this first start, if a person is to be shown it. */
   readonly bootstrapped: Bootstrapped;
   readonly log: ServerLog;
+  /** For tests, which feed live state (tunnels, logins, deliveries) through it. */
+  readonly store: Store;
+  readonly replica: Replica;
   /** Drains, then closes everything, last opened first. Safe to call again, but only the first call waits. */
   close(): Promise<void>;
 }
@@ -69,7 +76,16 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   opened.defer(() => listener.drain(0));
   const baseUrl = config.api_url ?? derivedBaseUrl(listener.address, tls !== null);
 
-  const api = await openApi({ config, store, replica, clock, logger, health, baseUrl });
+  const api = await openApi({
+    config,
+    store,
+    replica,
+    clock,
+    logger,
+    health,
+    baseUrl,
+    ...(options.sessionCommands && { sessionCommands: options.sessionCommands }),
+  });
   opened.defer(() => api.close());
   handle = api.handle;
 
@@ -97,7 +113,15 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     await listener.drain(config.shutdown_timeout * 1000);
     logger.info('drained');
   });
-  return { addresses: { api: listener.address }, baseUrl, bootstrapped, log, close: () => running.disposeAsync() };
+  return {
+    addresses: { api: listener.address },
+    baseUrl,
+    bootstrapped,
+    log,
+    store,
+    replica,
+    close: () => running.disposeAsync(),
+  };
 }
 
 /** A listener on all addresses has no address of its own that a client could dial. */

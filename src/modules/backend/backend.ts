@@ -6,7 +6,13 @@ export const backendConfig = Type.Object({
   enabled: enabledField,
   backend_id: reference(
     {
-      kinds: ['tunnel_group_backend', 'weighted_backend', 'failover_backend', 'http_response_backend', 'static_backend'],
+      kinds: [
+        'tunnel_group_backend',
+        'weighted_backend',
+        'failover_backend',
+        'http_response_backend',
+        'static_backend',
+      ],
       readAs: 'backend',
     },
     idString('Id of the backend, of any kind, that answers the requests of this route.'),

@@ -23,7 +23,8 @@ export const ipRestriction = defineModule({
   name: 'ip_restriction',
   level: 'route',
   title: 'IP restriction module',
-  description: 'Lets a client through when an allow rule of the named policies matches its address and no deny rule does.',
+  description:
+    'Lets a client through when an allow rule of the named policies matches its address and no deny rule does.',
   config: ipRestrictionConfig,
   example: { ip_policy_ids: ['ipp_2zXAMPLEpolicyOfTheDocsAAAA'] },
   check,
@@ -40,5 +41,7 @@ function check(config: Type.Static<typeof ipRestrictionConfig>): readonly FieldP
     ];
   }
   const repeated = ids.find((id, index) => ids.indexOf(id) !== index);
-  return repeated === undefined ? [] : [bodyProblem('ip_policy_ids', `names ${repeated} twice: name each IP policy once`)];
+  return repeated === undefined
+    ? []
+    : [bodyProblem('ip_policy_ids', `names ${repeated} twice: name each IP policy once`)];
 }

@@ -24,7 +24,8 @@ export const oidcConfig = Type.Object({
     default: 0,
     minimum: 0,
     maximum: MAX_UINT32,
-    description: 'Whole seconds without activity after which the user must log in again, 0 to 4294967295; 0 is no limit.',
+    description:
+      'Whole seconds without activity after which the user must log in again, 0 to 4294967295; 0 is no limit.',
   }),
   maximum_duration: Type.Integer({
     default: 0,
@@ -48,7 +49,8 @@ export const oidcConfig = Type.Object({
     Type.String({
       default: '',
       maxLength: 4096,
-      description: 'Client secret of the app at the provider. Sealed at rest; reading it back needs the scope secrets:read.',
+      description:
+        'Client secret of the app at the provider. Sealed at rest; reading it back needs the scope secrets:read.',
     }),
   ),
   scopes: Type.Array(Type.String({ minLength: 1, maxLength: 256, pattern: '^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$' }), {

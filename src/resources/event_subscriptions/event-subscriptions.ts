@@ -1,5 +1,4 @@
 import Type from 'typebox';
-import type { JsonObject } from '../../lib/json.ts';
 import { idString, reference } from '../../lib/schema/annotations.ts';
 import { pointerTo } from '../../lib/schema/field-problem.ts';
 import { sourceSchema } from '../event_sources/source-schema.ts';
@@ -68,9 +67,9 @@ export const eventSubscriptions = defineResource({
   rendered: { sources: Type.Array(sourceSchema, { description: 'The event types that trigger the subscription.' }) },
   render: (body) => ({
     ...body,
-    sources: (body['sources'] as readonly JsonObject[]).map(({ type }) => ({
-      type: type as string,
-      uri: `${body['uri']}/sources/${type}`,
+    sources: (body['sources'] as readonly { readonly type: string }[]).map(({ type }) => ({
+      type,
+      uri: `${body['uri'] as string}/sources/${type}`,
     })),
   }),
 });

@@ -1,0 +1,127 @@
+import { Writable } from 'node:stream';
+import type { TestContext } from 'node:test';
+import { loadConfig } from '../../src/config/load.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+import { type RunningServer, startServer } from '../../src/main/server.ts';
+import type { SessionCommand } from '../../src/resources/operation.ts';
+import { tempDir } from './temp-dir.ts';
+
+export const TEST_API_KEY = 'test-api-key-0123456789abcdefghij';
+
+export interface WorldOptions {
+  /** PostgreSQL instead of the embedded store. */
+  readonly databaseUrl?: string;
+  readonly clock?: Clock;
+  /** Settings as environment variables, such as POSTERN_API_RATE_LIMIT. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** A world that existed before, to be opened anew. */
+  readonly dataDir?: string;
+}
+
+export interface ApiAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Parsed JSON; null when there was no body. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers field by field
+  readonly body: any;
+  readonly text: string;
+}
+
+export interface RequestOptions {
+  /** null: without the header. */
+  readonly key?: string | null;
+  readonly version?: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as it is, instead of `body` as JSON. */
+  readonly rawBody?: string | Uint8Array<ArrayBuffer>;
+}
+
+/** The whole server in this process, on port 0 and a temporary directory: a test names only what is special about it. */
+export class TestWorld {
+  readonly server: RunningServer;
+  readonly dataDir: string;
+  readonly logLines: string[];
+  readonly sessionCommands: { id: string; command: SessionCommand }[];
+
+  private constructor(
+    server: RunningServer,
+    dataDir: string,
+    logLines: string[],
+    sessionCommands: { id: string; command: SessionCommand }[],
+  ) {
+    this.server = server;
+    this.dataDir = dataDir;
+    this.logLines = logLines;
+    this.sessionCommands = sessionCommands;
+  }
+
+  /** Closes itself after the test; for a whole file pass node:test's own `{ after }`. */
+  static async open(test: Pick<TestContext, 'after'>, options: WorldOptions = {}): Promise<TestWorld> {
+    const dataDir = options.dataDir ?? (await tempDir(test));
+    const logLines: string[] = [];
+    const sessionCommands: { id: string; command: SessionCommand }[] = [];
+    const env = {
+      POSTERN_DATA_DIR: dataDir,
+      POSTERN_API_LISTEN: '127.0.0.1:0',
+      POSTERN_API_KEY: TEST_API_KEY,
+      ...(options.databaseUrl !== undefined && { POSTERN_DATABASE_URL: options.databaseUrl }),
+      ...options.env,
+    };
+    const { config } = loadConfig({ flags: new Map(), env });
+    const logDestination = new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        logLines.push(chunk.toString());
+        done();
+      },
+    });
+    const server = await startServer(config, {
+      logDestination,
+      ...(options.clock !== undefined && { clock: options.clock }),
+      sessionCommands: {
+        send: (id, command) => {
+          sessionCommands.push({ id, command });
+          return Promise.resolve('accepted');
+        },
+      },
+    });
+    const world = new TestWorld(server, dataDir, logLines, sessionCommands);
+    test.after(() => world.close());
+    return world;
+  }
+
+  get baseUrl(): string {
+    return this.server.baseUrl;
+  }
+
+  get store(): RunningServer['store'] {
+    return this.server.store;
+  }
+
+  async api(method: string, pathOrUri: string, body?: unknown, options: RequestOptions = {}): Promise<ApiAnswer> {
+    const { key = TEST_API_KEY, version = '2' } = options;
+    const sent = options.rawBody ?? (body === undefined ? undefined : JSON.stringify(body));
+    const response = await fetch(pathOrUri.startsWith('http') ? pathOrUri : `${this.baseUrl}${pathOrUri}`, {
+      method,
+      headers: {
+        ...(key !== null && { authorization: `Bearer ${key}` }),
+        ...(version !== null && { 'service-version': version }),
+        ...(sent !== undefined && { 'content-type': 'application/json' }),
+        ...options.headers,
+      },
+      ...(sent !== undefined && { body: sent }),
+      redirect: 'manual',
+    });
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: isJson && text !== '' ? JSON.parse(text) : null,
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.server.close();
+  }
+}
