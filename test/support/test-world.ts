@@ -1,12 +1,18 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import type { TestContext } from 'node:test';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { type RunningServer, startServer } from '../../src/main/server.ts';
 import type { SessionCommand } from '../../src/resources/operation.ts';
-import { tempDir } from './temp-dir.ts';
 
 export const TEST_API_KEY = 'test-api-key-0123456789abcdefghij';
+
+/** A test's context, or node:test itself for a whole file. */
+export interface Cleanup {
+  after(task: () => Promise<void>): void;
+}
 
 export interface WorldOptions {
   /** PostgreSQL instead of the embedded store. */
@@ -56,8 +62,8 @@ export class TestWorld {
   }
 
   /** Closes itself after the test; for a whole file pass node:test's own `{ after }`. */
-  static async open(test: Pick<TestContext, 'after'>, options: WorldOptions = {}): Promise<TestWorld> {
-    const dataDir = options.dataDir ?? (await tempDir(test));
+  static async open(test: Cleanup, options: WorldOptions = {}): Promise<TestWorld> {
+    const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'postern-test-')));
     const logLines: string[] = [];
     const sessionCommands: { id: string; command: SessionCommand }[] = [];
     const env = {
@@ -85,7 +91,11 @@ export class TestWorld {
       },
     });
     const world = new TestWorld(server, dataDir, logLines, sessionCommands);
-    test.after(() => world.close());
+    // Hooks run in the order in which they were made, so the directory cannot have a hook of its own before this one.
+    test.after(async () => {
+      await world.close();
+      if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true });
+    });
     return world;
   }
 

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { CommitResult, RecordKey, RecordPut, Store, WriteSet } from '../store.ts';
 import { type ModelRecord, type ModelResult, ModelStore, name } from './model-store.ts';
-import { everything, type OpenStore } from './store-under-test.ts';
+import { everything, type OpenStore, put } from './store-under-test.ts';
 
 const RUNS = process.env['POSTERN_TEST_LONG'] ? 1_000 : 60;
 
@@ -68,6 +68,9 @@ async function compare(
   model.revision = await store.currentRevision();
   model.events = await store.events.count();
   const start = model.revision;
+  // Something to refer to, to delete and to be a child of, from the first step on.
+  const seeds = [0, 1, 2, 3].map((n) => put('edge', `${history}-edge${n}`));
+  assert.deepEqual(summary(await store.commit({ puts: seeds })), model.commit({ puts: seeds }));
   for (const [at, each] of steps.entries()) {
     const writeSet = toWriteSet(each, model, history, at);
     const expected = model.commit(writeSet);
@@ -111,14 +114,14 @@ function toWriteSet(each: Step, model: ModelStore, history: string, at: number):
       };
     }),
     puts: each.puts.map(
-      (put): RecordPut => ({
-        ...keyOf(put.key),
-        parent: put.parent === null ? null : targetOf(put.parent).id,
+      (made): RecordPut => ({
+        ...keyOf(made.key),
+        parent: made.parent === null ? null : targetOf(made.parent).id,
         doc: { at },
         secrets: at % 2 === 0 ? null : { s: `secret ${at}` },
-        uniqueKeys: put.uniqueKeys.map((uniqueKey) => ({ scope: scopeOf(uniqueKey.scope), key: `k${uniqueKey.key}` })),
-        references: put.references.map((to) => ({ field: 'ref_id', to: targetOf(to) })),
-        isAcyclic: put.isAcyclic,
+        uniqueKeys: made.uniqueKeys.map((uniqueKey) => ({ scope: scopeOf(uniqueKey.scope), key: `k${uniqueKey.key}` })),
+        references: made.references.map((to) => ({ field: 'ref_id', to: targetOf(to) })),
+        isAcyclic: made.isAcyclic,
       }),
     ),
     deletes: each.deletes.map(targetOf),

@@ -30,19 +30,23 @@ export async function openPostgresStore(options: OpenPostgresStoreOptions): Prom
   const { url, pollIntervalMs = DEFAULT_POLL_INTERVAL_MS, keepRevisions, clock } = options;
   makeDataDirectory(options.dataDir);
   const pool = createPool(url, MAX_CONNECTIONS);
+  let watch: RevisionWatch | null = null;
   try {
-    const { keyring, accountId, channel, revision } = await prepare(pool, options);
-    const watch = new RevisionWatch({
+    const { channel } = await inTransaction(pool, READ_VIEW, (connection) => connection.run(readSchemaNames()));
+    watch = new RevisionWatch({
       url,
       channel,
       pollIntervalMs,
-      revision,
       readRevision: () => inTransaction(pool, READ_VIEW, (connection) => connection.run(readRevision())),
     });
+    // Before the keys are read: a rotation that sees no server must not have one here that knows the old key alone.
     await watch.start();
+    const { keyring, accountId, revision } = await prepare(pool, options);
+    watch.noteOwnCommit(revision, revision);
     const engine = createPostgresEngine({ pool, watch, channel });
     return createSqlStore({ engine, keyring, accountId, clock, keepRevisions });
   } catch (error) {
+    await watch?.close();
     await pool.end();
     throw error;
   }
@@ -51,9 +55,8 @@ export async function openPostgresStore(options: OpenPostgresStoreOptions): Prom
 /** Processes that start together wait here for the first: it migrates and makes the key, the others find both. */
 function prepare(pool: pg.Pool, { dataDir, secretKey }: OpenPostgresStoreOptions) {
   return inTransaction(pool, 'BEGIN', async (connection) => {
-    const { channel } = await connection.run(readSchemaNames());
     await connection.exec(TAKE_MIGRATION_LOCK);
     const initialised = await connection.run(initialise('postgres', { dataDir, configured: secretKey }));
-    return { ...initialised, channel, revision: await connection.run(readRevision()) };
+    return { ...initialised, revision: await connection.run(readRevision()) };
   });
 }

@@ -7,7 +7,6 @@ export interface RevisionWatchOptions {
   readonly channel: string;
   readonly pollIntervalMs: number;
   readonly readRevision: () => Promise<number>;
-  readonly revision: number;
 }
 
 const FIRST_RETRY_MS = 100;
@@ -22,7 +21,7 @@ const LONGEST_RETRY_MS = 5_000;
 export class RevisionWatch {
   readonly #options: RevisionWatchOptions;
   readonly #listeners = new Set<() => void>();
-  #revision: number;
+  #revision = 0;
   #client: pg.Client | null = null;
   #retryMs = FIRST_RETRY_MS;
   #retryTimer: NodeJS.Timeout | null = null;
@@ -31,7 +30,6 @@ export class RevisionWatch {
 
   constructor(options: RevisionWatchOptions) {
     this.#options = options;
-    this.#revision = options.revision;
   }
 
   async start(): Promise<void> {

@@ -1,6 +1,7 @@
 import type { RecordKey } from '../store.ts';
 import { writeIdempotency } from './idempotency-rows.ts';
-import { type Judged, judgeWriteSet } from './judge-write-set.ts';
+import { judgeWriteSet } from './judge-write-set.ts';
+import type { Judged } from './judged.ts';
 import { readRecords } from './record-rows.ts';
 import { readRevision, takeRevision } from './revision-rows.ts';
 import {

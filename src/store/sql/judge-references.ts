@@ -1,5 +1,5 @@
 import type { RecordKey } from '../store.ts';
-import type { Judged } from './judge-write-set.ts';
+import type { Judged } from './judged.ts';
 import { cascadeSql, keyParams, readRevisions } from './record-rows.ts';
 import { keyText, type Refused, type SealedPut } from './sealed-write-set.ts';
 import { type Program, queryForTuples, statement, text, tupleList } from './statement.ts';

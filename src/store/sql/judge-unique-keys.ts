@@ -1,5 +1,5 @@
 import type { RecordKey, UniqueKey } from '../store.ts';
-import type { Judged } from './judge-write-set.ts';
+import type { Judged } from './judged.ts';
 import { keyOf } from './record-rows.ts';
 import { keyText, type Refused } from './sealed-write-set.ts';
 import { type Program, queryForTuples, type Row, statement, text } from './statement.ts';

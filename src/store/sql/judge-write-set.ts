@@ -2,20 +2,10 @@ import type { Expectation, RecordKey } from '../store.ts';
 import { IDEMPOTENCY_WINDOW_MS, readIdempotency } from './idempotency-rows.ts';
 import { judgeCycles, judgeReferences, judgeReferrers } from './judge-references.ts';
 import { judgeLastOnes, judgeUniqueKeys } from './judge-unique-keys.ts';
+import type { Judged } from './judged.ts';
 import { keyOf, readCascade, readRevisions } from './record-rows.ts';
 import { keyText, type Refused, type SealedPut, type SealedWriteSet } from './sealed-write-set.ts';
 import { type Program, queryForTuples, text } from './statement.ts';
-
-/** What the judgement found out and the writing needs. */
-export interface Judged {
-  readonly ok: true;
-  /** By key; of two puts of one record the later counts. */
-  readonly puts: ReadonlyMap<string, SealedPut>;
-  /** The records to delete and everything below them. */
-  readonly gone: ReadonlyMap<string, RecordKey>;
-  /** Revision of every record that the write-set names and that exists. */
-  readonly revisions: ReadonlyMap<string, number>;
-}
 
 /**
  * Judges a whole write-set before anything is written. Safe because every writer holds the counter's lock from the start
