@@ -4,12 +4,12 @@ import { emptyLocation, openAt, usePostgres } from './engines.ts';
 usePostgres();
 storeConformance('PostgreSQL', async (t, options) => {
   const location = await emptyLocation(t, 'postgres');
-  const store = await openAt(t, location, options);
+  const store = await openAt(location, options);
   return {
     store,
     reopen: async () => {
       await store.close();
-      return openAt(t, location, options);
+      return openAt(location, options);
     },
   };
 });

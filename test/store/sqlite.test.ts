@@ -3,12 +3,12 @@ import { emptyLocation, openAt } from './engines.ts';
 
 storeConformance('SQLite', async (t, options) => {
   const location = await emptyLocation(t, 'sqlite');
-  const store = await openAt(t, location, options);
+  const store = await openAt(location, options);
   return {
     store,
     reopen: async () => {
       await store.close();
-      return openAt(t, location, options);
+      return openAt(location, options);
     },
   };
 });

@@ -33,7 +33,9 @@ export function clientConfig(url: string): pg.ClientConfig {
 
 export function createPool(url: string, max: number): pg.Pool {
   const pool = new pg.Pool({ ...clientConfig(url), max });
-  // An idle client that loses its connection is replaced at the next use; unheard, the event would end the process.
+  // A lost connection is found by its next query, or replaced when idle. Unheard, the events would end the process: the
+  // pool's for idle clients, the client's own for those in use.
   pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }

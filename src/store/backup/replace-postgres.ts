@@ -1,0 +1,34 @@
+import type { PostgresLocation } from '../offline/store-location.ts';
+import { createPostgresOfflineDatabase } from '../postgres/postgres-offline-database.ts';
+import { refuseWhileServersRun } from '../postgres/refuse-while-servers-run.ts';
+import { schemaVersion, tooNew } from '../sql/migrate.ts';
+import { currentSchema } from '../sql/migrations.ts';
+import { type Program, statement } from '../sql/statement.ts';
+import { holdsRecords } from '../sql/table-rows.ts';
+import { notEmpty, type ReplaceOptions } from './replace-options.ts';
+
+/** Drops, makes and fills the tables in one transaction: others see the old store or the new one. */
+export async function replacePostgres(options: ReplaceOptions<PostgresLocation>): Promise<void> {
+  const { target, replace, fill, beforeVisible } = options;
+  const database = createPostgresOfflineDatabase(target.url);
+  try {
+    await database.transaction('write', async (run) => {
+      await run(refuseWhileServersRun());
+      const version = await run(schemaVersion('postgres'));
+      // Its tables are not all known here, and could not all be dropped.
+      if (version > currentSchema.version) throw tooNew(version);
+      if (version > 0) {
+        if (!replace && (await run(holdsRecords(currentSchema)))) throw notEmpty('the database');
+        await run(dropTables());
+      }
+      await fill(run, 'postgres');
+      beforeVisible();
+    });
+  } finally {
+    await database.close();
+  }
+}
+
+function* dropTables(): Program<void> {
+  for (const { name } of currentSchema.tables) yield statement(`DROP TABLE IF EXISTS ${name}`);
+}

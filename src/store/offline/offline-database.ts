@@ -1,0 +1,12 @@
+import type { Dialect } from '../sql/schema.ts';
+import type { Program } from '../sql/statement.ts';
+
+/** A database as the commands use it: programs in transactions, with no store around them. */
+export interface OfflineDatabase {
+  readonly dialect: Dialect;
+  /** `read` sees one consistent view; `write` keeps all other writers out until it is done. */
+  transaction<Result>(mode: 'read' | 'write', use: (run: RunProgram) => Promise<Result>): Promise<Result>;
+  close(): Promise<void>;
+}
+
+export type RunProgram = <Result>(program: Program<Result>) => Promise<Result>;

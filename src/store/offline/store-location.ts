@@ -1,0 +1,17 @@
+/** Where a store is, for the commands that work on it from outside the server. */
+export type StoreLocation = SqliteLocation | PostgresLocation;
+
+export interface SqliteLocation extends KeyLocation {
+  readonly engine: 'sqlite';
+}
+
+export interface PostgresLocation extends KeyLocation {
+  readonly engine: 'postgres';
+  readonly url: string;
+}
+
+interface KeyLocation {
+  readonly dataDir: string;
+  /** POSTERN_SECRET_KEY; without it the keys are in the data directory. */
+  readonly secretKey?: string | null;
+}

@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto';
+import { storeErrors } from './errors.ts';
+import { keyFilePath, writeKeyFile } from './key-file.ts';
+import { createKeyring, type Keyring, SECRET_KEY_BYTES } from './keyring.ts';
+import { readKeys, sealKeyCheck, verifyKeyCheck } from './load-keyring.ts';
+import type { OfflineDatabase } from './offline/offline-database.ts';
+import { openOfflineDatabase } from './offline/open-offline-database.ts';
+import type { StoreLocation } from './offline/store-location.ts';
+import { LOCK_WRITERS } from './postgres/postgres-engine.ts';
+import { refuseWhileServersRun } from './postgres/refuse-while-servers-run.ts';
+import { readMeta, writeMeta } from './sql/meta-rows.ts';
+import { migrate } from './sql/migrate.ts';
+import { resealBatch } from './sql/reseal-rows.ts';
+import type { Program } from './sql/statement.ts';
+import { lockDirectory } from './sqlite/directory-lock.ts';
+
+export interface RotateKeyOptions {
+  /** With `secretKey` (`NEW,OLD`) the store is moved to NEW; without it a new key is made in the key file. */
+  readonly target: StoreLocation;
+  readonly onProgress?: (progress: RotateProgress) => void;
+}
+
+export interface RotateProgress {
+  /** The last thing that was made durable. */
+  readonly step: 'keys_written' | 'batch_resealed' | 'check_resealed' | 'old_keys_dropped';
+  readonly resealed: number;
+}
+
+export interface RotateResult {
+  readonly keyId: string;
+  /** Rows sealed anew by this run. */
+  readonly resealed: number;
+  /** Keys that nothing is sealed with any more and that are still configured: the user takes them out of POSTERN_SECRET_KEY. */
+  readonly droppableKeyIds: readonly string[];
+}
+
+/**
+ * Moves every secret to another key. At each point the keys that are stored, or configured, open everything that is in
+ * the store, so a crash anywhere leaves a store that starts, and running this again finishes it:
+ *
+ *   key file    [old] → [new, old] → rows one batch after the other → check value → [new]
+ *
+ * SQLite: refused while a server holds the data directory. PostgreSQL: with the key file, refused while any server is
+ * connected, since those know the old key alone; with POSTERN_SECRET_KEY, servers may run if each was restarted with
+ * `NEW,OLD` before. One that was not keeps serving what it has read, and cannot open what it reads after.
+ */
+export async function rotateKey({ target, onProgress = () => {} }: RotateKeyOptions): Promise<RotateResult> {
+  const lock = target.engine === 'sqlite' ? lockDirectory(target.dataDir) : null;
+  try {
+    const database = openOfflineDatabase(target, 'write');
+    try {
+      return await rotate(database, target, onProgress);
+    } finally {
+      await database.close();
+    }
+  } finally {
+    lock?.release();
+  }
+}
+
+async function rotate(
+  database: OfflineDatabase,
+  target: StoreLocation,
+  onProgress: (progress: RotateProgress) => void,
+): Promise<RotateResult> {
+  const isConfigured = (target.secretKey ?? '').trim() !== '';
+  const keys = await database.transaction('write', (run) => run(prepareKeys(database, target, isConfigured)));
+  const keyring = createKeyring(keys);
+  let resealed = 0;
+  onProgress({ step: 'keys_written', resealed });
+  for (;;) {
+    const count = await database.transaction('write', (run) => run(lockedBatch(database, keyring)));
+    if (count === 0) break;
+    resealed += count;
+    onProgress({ step: 'batch_resealed', resealed });
+  }
+  resealed += await database.transaction('write', (run) => run(finish(database, keyring)));
+  onProgress({ step: 'check_resealed', resealed });
+  if (!isConfigured) writeKeyFile(target.dataDir, keys.slice(0, 1));
+  onProgress({ step: 'old_keys_dropped', resealed });
+  return { keyId: keyring.currentKeyId, resealed, droppableKeyIds: isConfigured ? keyring.keyIds.slice(1) : [] };
+}
+
+/** Current key first. Makes the new key, unless an interrupted rotation has made it. */
+function* prepareKeys(
+  { dialect }: OfflineDatabase,
+  { dataDir, secretKey = null }: StoreLocation,
+  isConfigured: boolean,
+): Program<readonly Buffer[]> {
+  if (dialect === 'postgres' && !isConfigured) yield* refuseWhileServersRun();
+  yield* migrate({ dialect });
+  const source = { dataDir, configured: secretKey };
+  const check = yield* readMeta('key_check');
+  const keys = readKeys(source);
+  if (check === null || keys === null) throw noKeys(dataDir);
+  verifyKeyCheck(check, createKeyring(keys), source);
+  if (isConfigured && keys.length === 1) throw oneKeyOnly();
+  const [key] = keys;
+  if (isConfigured || keys.length > 1 || key === undefined) return keys;
+  const both = [randomBytes(SECRET_KEY_BYTES), key];
+  writeKeyFile(dataDir, both);
+  return both;
+}
+
+function* lockedBatch({ dialect }: OfflineDatabase, keyring: Keyring): Program<number> {
+  if (dialect === 'postgres') yield LOCK_WRITERS;
+  return yield* resealBatch(keyring);
+}
+
+/** What servers wrote with the old key after the last batch, and the check value, under one lock: then nothing is left. */
+function* finish({ dialect }: OfflineDatabase, keyring: Keyring): Program<number> {
+  if (dialect === 'postgres') yield LOCK_WRITERS;
+  let resealed = 0;
+  for (let count = yield* resealBatch(keyring); count > 0; count = yield* resealBatch(keyring)) resealed += count;
+  yield* writeMeta('key_check', sealKeyCheck(keyring));
+  return resealed;
+}
+
+function noKeys(dataDir: string) {
+  return storeErrors.create(
+    'ERR_POSTERN_SECRET_KEY',
+    `there is no secret key to rotate: neither POSTERN_SECRET_KEY nor ${keyFilePath(dataDir)} is there, or the store is new`,
+  );
+}
+
+function oneKeyOnly() {
+  return storeErrors.create(
+    'ERR_POSTERN_SECRET_KEY',
+    'POSTERN_SECRET_KEY holds one key: to rotate, put a new one in front of it, with a comma between (NEW,OLD), restart the servers with it, and run this again',
+  );
+}

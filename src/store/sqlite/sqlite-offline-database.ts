@@ -1,0 +1,32 @@
+import { existsSync } from 'node:fs';
+import { databasePath } from '../data-directory.ts';
+import { storeErrors } from '../errors.ts';
+import type { OfflineDatabase } from '../offline/offline-database.ts';
+import type { SqliteConnection } from './sqlite-connection.ts';
+import { fromSqliteError } from './sqlite-error.ts';
+
+/** In the thread of the command, which has nothing else to do. */
+export function createSqliteOfflineDatabase(connection: SqliteConnection): OfflineDatabase {
+  return {
+    dialect: 'sqlite',
+    transaction: async (mode, use) => {
+      connection.exec(mode === 'write' ? 'BEGIN IMMEDIATE' : 'BEGIN');
+      try {
+        const result = await use(async (program) => connection.run(program));
+        connection.exec('COMMIT');
+        return result;
+      } catch (error) {
+        connection.rollback();
+        throw fromSqliteError(error);
+      }
+    },
+    close: async () => connection.close(),
+  };
+}
+
+/** SQLite would make the file that is not there, and a backup of nothing would look like one of something. */
+export function existingDatabasePath(dataDir: string): string {
+  const path = databasePath(dataDir);
+  if (existsSync(path)) return path;
+  throw storeErrors.create('ERR_POSTERN_STORE_UNAVAILABLE', `there is no store in ${dataDir}: ${path} does not exist`);
+}

@@ -1,0 +1,74 @@
+import { join } from 'node:path';
+import { after, before, type TestContext } from 'node:test';
+import pg from 'pg';
+import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import { type OpenPostgresStoreOptions, openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
+import { type OpenSqliteStoreOptions, openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import { SqliteConnection } from '../../src/store/sqlite/sqlite-connection.ts';
+import type { Store } from '../../src/store/store.ts';
+import { freshDatabase, type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+export type EngineName = 'sqlite' | 'postgres';
+export const ENGINES: readonly EngineName[] = ['sqlite', 'postgres'];
+
+export type OpenStoreOptions = Partial<OpenSqliteStoreOptions & OpenPostgresStoreOptions>;
+
+const openStores = new WeakMap<StoreLocation, Set<Store>>();
+let server: PostgresServer | null = null;
+
+/** To be called once in a test file that uses PostgreSQL. */
+export function usePostgres(): void {
+  before(async () => {
+    server = await startPostgres();
+  });
+  after(() => server?.stop());
+}
+
+/** A place for a store of a test's own; nothing is there yet. */
+export async function emptyLocation(t: Pick<TestContext, 'after'>, engine: EngineName): Promise<StoreLocation> {
+  const stores = new Set<Store>();
+  // Hooks run in the order of their making: the stores close before what they stand on goes.
+  t.after(() => Promise.all([...stores].map((store) => store.close())));
+  const location = await makeLocation(t, engine);
+  openStores.set(location, stores);
+  return location;
+}
+
+async function makeLocation(t: Pick<TestContext, 'after'>, engine: EngineName): Promise<StoreLocation> {
+  const dataDir = join(await tempDir(t), 'data');
+  if (engine === 'sqlite') return { engine, dataDir };
+  if (server === null) throw new Error('the test file does not call usePostgres()');
+  const database = await freshDatabase(server);
+  t.after(() => database.drop());
+  return { engine, dataDir, url: database.url };
+}
+
+/** Closed when the test that made the location ends, if it was not before. */
+export async function openAt(location: StoreLocation, options: OpenStoreOptions = {}): Promise<Store> {
+  const all = { dataDir: location.dataDir, secretKey: location.secretKey ?? null, ...options };
+  const store =
+    location.engine === 'sqlite' ? await openSqliteStore(all) : await openPostgresStore({ url: location.url, ...all });
+  openStores.get(location)?.add(store);
+  return store;
+}
+
+/** Straight into the database, past the store. */
+export async function querySql(location: StoreLocation, sql: string): Promise<readonly Record<string, unknown>[]> {
+  if (location.engine === 'sqlite') {
+    const connection = new SqliteConnection({ path: join(location.dataDir, 'postern.sqlite'), access: 'write' });
+    try {
+      return connection.query({ sql, params: [] });
+    } finally {
+      connection.close();
+    }
+  }
+  const client = new pg.Client({ connectionString: location.url });
+  await client.connect();
+  try {
+    const { rows } = await client.query(sql);
+    return rows as Record<string, unknown>[];
+  } finally {
+    await client.end();
+  }
+}
