@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { describe, test } from 'node:test';
+import { put } from '../../src/store/conformance/store-under-test.ts';
+import { openOfflineDatabase } from '../../src/store/offline/open-offline-database.ts';
+import { migrate } from '../../src/store/sql/migrate.ts';
+import { currentSchema, migrations } from '../../src/store/sql/migrations.ts';
+import { index, schemaAfter, table, textColumn } from '../../src/store/sql/schema.ts';
+import { ENGINES, emptyLocation, openAt, querySql, usePostgres } from './engines.ts';
+import { introspect, ordered } from './introspect.ts';
+
+usePostgres();
+
+/** What stores out there have run. A migration that is published never changes; a new one gets a new line. */
+const PUBLISHED = [{ version: 1, fingerprint: '00844be6832011bc' }];
+
+test('published migrations are as they were published', () => {
+  const fingerprints = migrations.map(({ version, steps }) => ({
+    version,
+    fingerprint: createHash('sha256').update(JSON.stringify(steps)).digest('hex').slice(0, 16),
+  }));
+  assert.deepEqual(fingerprints, PUBLISHED);
+});
+
+test('both engines hold exactly what the description says', async (t) => {
+  for (const engine of ENGINES) {
+    const location = await emptyLocation(t, engine);
+    await openAt(location);
+    assert.deepEqual(await introspect(location), ordered(currentSchema), engine);
+  }
+});
+
+for (const engine of ENGINES) {
+  describe(engine, () => {
+    test('a later version migrates what is there, once', async (t) => {
+      const location = await emptyLocation(t, engine);
+      const store = await openAt(location);
+      await store.commit({ puts: [put('edge', 'e1')] });
+      await store.close();
+      const version = currentSchema.version + 1;
+      const next = [
+        ...migrations,
+        { version, steps: [table('extra', [textColumn('name')], ['name']), index('events', ['type'])] },
+      ];
+      for (let round = 0; round < 2; round += 1) {
+        const database = openOfflineDatabase(location, 'write');
+        await database.transaction('write', (run) => run(migrate({ dialect: database.dialect, migrations: next })));
+        await database.close();
+      }
+      assert.deepEqual(await introspect(location), ordered(schemaAfter(next)));
+      assert.deepEqual((await querySql(location, 'SELECT id FROM records')).length, 1);
+      await assert.rejects(openAt(location), {
+        code: 'ERR_POSTERN_STORE_TOO_NEW',
+        message: new RegExp(`schema version ${version}.*up to ${currentSchema.version}`),
+      });
+    });
+
+    test('a newer store is refused and left as it is', async (t) => {
+      const location = await emptyLocation(t, engine);
+      await (await openAt(location)).close();
+      await querySql(location, "UPDATE meta SET value = '99' WHERE name = 'schema_version'");
+      const before = await querySql(location, 'SELECT * FROM meta ORDER BY name');
+      await assert.rejects(openAt(location), { code: 'ERR_POSTERN_STORE_TOO_NEW', message: /99/ });
+      assert.deepEqual(await querySql(location, 'SELECT * FROM meta ORDER BY name'), before);
+    });
+  });
+}
