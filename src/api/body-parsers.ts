@@ -24,7 +24,7 @@ export function addBodyParsers(app: FastifyInstance): void {
       return;
     }
     // Refuses "__proto__" and "constructor.prototype" keys as well: they name no field and must not reach an object.
-    parseJson(request, text, (error: Error | null, value?: unknown) => {
+    void parseJson(request, text, (error: Error | null, value?: unknown) => {
       done(error === null || error === undefined ? null : (invalidJson() as Error), value);
     });
   });

@@ -2,26 +2,34 @@ import type { FastifyError } from 'fastify';
 import { PosternError } from '../lib/errors.ts';
 import { apiErrors } from './errors.ts';
 
+const FRAMEWORK_ERRORS: ReadonlyMap<string, () => PosternError> = new Map([
+  [
+    'FST_ERR_CTP_BODY_TOO_LARGE',
+    () => apiErrors.create('ERR_POSTERN_BODY_TOO_LARGE', 'the body is larger than 1 MiB (1048576 bytes): send less'),
+  ],
+  ['FST_ERR_CTP_INVALID_MEDIA_TYPE', contentTypeError],
+  ['FST_ERR_CTP_INVALID_TYPE', contentTypeError],
+  ['FST_ERR_CTP_EMPTY_TYPE', contentTypeError],
+  [
+    'FST_ERR_CTP_INVALID_CONTENT_LENGTH',
+    () => apiErrors.create('ERR_POSTERN_BAD_REQUEST', 'the body is not as long as Content-Length says'),
+  ],
+  [
+    'FST_ERR_BAD_URL',
+    () =>
+      apiErrors.create(
+        'ERR_POSTERN_UNKNOWN_PATH',
+        'the path is not a well-formed URL path: check its percent-encoding',
+      ),
+  ],
+]);
+
 /** Whatever was thrown, as an error that may be shown. What is not ours keeps its words to itself: they could hold anything. */
 export function shownError(error: unknown): PosternError {
   if (error instanceof PosternError) return error;
-  switch ((error as Partial<FastifyError>).code) {
-    case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return apiErrors.create('ERR_POSTERN_BODY_TOO_LARGE', 'the body is larger than 1 MiB (1048576 bytes): send less');
-    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-    case 'FST_ERR_CTP_INVALID_TYPE':
-    case 'FST_ERR_CTP_EMPTY_TYPE':
-      return contentTypeError();
-    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return apiErrors.create('ERR_POSTERN_BAD_REQUEST', 'the body is not as long as Content-Length says');
-    case 'FST_ERR_BAD_URL':
-      return apiErrors.create(
-        'ERR_POSTERN_UNKNOWN_PATH',
-        'the path is not a well-formed URL path: check its percent-encoding',
-      );
-    default:
-      break;
-  }
+  const code = (error as Partial<FastifyError>).code ?? '';
+  const known = FRAMEWORK_ERRORS.get(code);
+  if (known !== undefined) return known();
   return apiErrors.create(
     'ERR_POSTERN_INTERNAL',
     'something went wrong in the server; its log has a line with this operation id',

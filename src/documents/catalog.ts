@@ -4,6 +4,7 @@ import type { EventType } from '../resources/operation.ts';
 import type { Resource } from '../resources/resource.ts';
 import { type CompiledResource, compileResource } from './compiled.ts';
 import { eventTypesOf } from './event-types.ts';
+import type { KindOfId } from './reference-fields.ts';
 import { scopesOf } from './scopes.ts';
 
 /** The registries, compiled: what there is, by kind and by id prefix. */
@@ -14,7 +15,7 @@ export interface Catalog {
   readonly eventTypes: readonly EventType[];
   readonly scopes: readonly string[];
   /** By the id's prefix; null for anything that is not a well-formed id of a known prefix. */
-  kindOfId(id: string): string | null;
+  readonly kindOfId: KindOfId;
   resourceOfKind(kind: string): Resource | undefined;
   childrenOf(kind: string): readonly CompiledResource[];
 }

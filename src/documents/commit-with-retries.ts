@@ -9,11 +9,10 @@ import { refusalError } from './refusal-error.ts';
 const MAX_ATTEMPTS = 25;
 
 export interface CommitAttempts {
-  /** `retry`: a conflict means that another process was quicker; the write-set is made anew from what is there now. */
-  readonly expectations: 'none' | 'retry';
+  /** Makes the write-set from what the replica shows; called again after a conflict. */
   attempt(): WriteSet;
-  /** Where the parent comes from the body, its absence is the field's fault. */
-  readonly missingParentField?: string | null;
+  /** Where the parent comes from the body, its absence is this field's fault. */
+  readonly parentField?: string | null;
 }
 
 /** Commits what `attempt` makes of the replica's state, and again after a refresh when that state was overtaken. */
@@ -31,8 +30,8 @@ export async function commitWithRetries(
       case 'idempotency_used':
         throw new IdempotencyUsed(result.existing);
       case 'parent_missing':
-        if (typeof attempts.missingParentField === 'string') {
-          throw unknownReference(attempts.missingParentField, result.parent, [
+        if (typeof attempts.parentField === 'string') {
+          throw unknownReference(attempts.parentField, result.parent, [
             context.catalog.kindOfId(result.parent) ?? 'resource',
           ]);
         }

@@ -3,6 +3,7 @@ import { readForm } from '../lib/schema/wire-forms.ts';
 import type { Operation, OperationRequest } from '../resources/operation.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import type { Documents } from './documents.ts';
+import type { ModuleAddress } from './module-documents.ts';
 
 /** Replace, get and delete of a module, on one fixed path below its edge or route. */
 export function moduleOperations(
@@ -12,9 +13,12 @@ export function moduleOperations(
 ): readonly Operation[] {
   const { module } = compiledModule;
   const link = compiled.resource.parent;
-  const parentOf = (request: OperationRequest): string | null =>
-    link !== undefined && 'param' in link ? (request.params[link.param] as string) : null;
-  const idOf = (request: OperationRequest): string => request.params['id'] as string;
+  const addressOf = (request: OperationRequest): ModuleAddress => ({
+    compiled,
+    module: compiledModule,
+    id: request.params['id'] as string,
+    parentId: link !== undefined && 'param' in link ? (request.params[link.param] as string) : null,
+  });
   const shared = {
     resource: `${compiled.resource.name}.${module.name}`,
     path: `${compiled.resource.path}/{id}/${module.name}`,
@@ -41,7 +45,7 @@ export function moduleOperations(
         'ERR_POSTERN_PRECONDITION_FAILED',
       ],
       isConditional: true,
-      run: (request) => documents.putModule(compiled, compiledModule, idOf(request), request, parentOf(request)),
+      run: (request) => documents.modules.put(addressOf(request), request),
     },
     {
       ...shared,
@@ -50,8 +54,7 @@ export function moduleOperations(
       summary: `Get the ${module.title}`,
       success,
       errors: ['ERR_POSTERN_NOT_FOUND'],
-      run: (request) =>
-        documents.getModule(compiled, compiledModule, idOf(request), request.principal, parentOf(request)),
+      run: (request) => documents.modules.get(addressOf(request), request.principal),
     },
     {
       ...shared,
@@ -62,7 +65,7 @@ export function moduleOperations(
       success: { status: 204, schema: null, description: 'The module is not set.' },
       errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_PRECONDITION_FAILED'],
       isConditional: true,
-      run: (request) => documents.deleteModule(compiled, compiledModule, idOf(request), request, parentOf(request)),
+      run: (request) => documents.modules.delete(addressOf(request), request),
     },
   ];
 }

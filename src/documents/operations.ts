@@ -7,7 +7,7 @@ import { nextPageUri, pageOf, pagingQuery } from '../resources/paging.ts';
 import { timestamp } from '../resources/resource.ts';
 import type { Catalog } from './catalog.ts';
 import type { CompiledResource } from './compiled.ts';
-import type { Documents } from './documents.ts';
+import type { Documents, ResourceAddress } from './documents.ts';
 import { moduleOperations, moduleReadSchema } from './module-operations.ts';
 
 /** Every operation of the API, made from the registries. */
@@ -29,7 +29,11 @@ function resourceOperations(compiled: CompiledResource, documents: Documents): r
     const link = resource.parent;
     return link !== undefined && 'param' in link ? (request.params[link.param] as string) : null;
   };
-  const idOf = (request: OperationRequest): string => request.params['id'] as string;
+  const addressOf = (request: OperationRequest): ResourceAddress => ({
+    compiled,
+    id: request.params['id'] as string,
+    parentId: parentOf(request),
+  });
   const read = readSchema(compiled);
   const shared = { resource: resource.name };
   const item = `${resource.path}/{id}`;
@@ -60,10 +64,9 @@ function resourceOperations(compiled: CompiledResource, documents: Documents): r
         const parent = parentOf(request);
         if (parent !== null && resource.parent !== undefined) documents.require(resource.parent.kind, parent);
         const page = pageOf(request.query);
-        const { items, hasMore } = await documents.list(compiled, request.principal, page, parent);
+        const { items, lastId, hasMore } = await documents.list(compiled, request.principal, page, parent);
         const uri = ports.uri(parent === null ? resource.path : resource.path.replace(/\{[^}]+\}/, parent));
-        const last = String(items.at(-1)?.['id'] ?? '');
-        const next = hasMore ? nextPageUri(uri, request.query, page.limit, last) : null;
+        const next = hasMore ? nextPageUri(uri, request.query, page.limit, lastId) : null;
         return { body: { [resource.listKey]: items, uri, next_page_uri: next } };
       },
     },
@@ -75,7 +78,7 @@ function resourceOperations(compiled: CompiledResource, documents: Documents): r
       summary: `Get ${resource.title}`,
       success: { status: 200, schema: read, description: `${capitalized(resource.title)}.` },
       errors: ['ERR_POSTERN_NOT_FOUND'],
-      run: (request) => documents.get(compiled, idOf(request), request.principal, parentOf(request)),
+      run: (request) => documents.get(addressOf(request), request.principal),
     },
     {
       ...shared,
@@ -88,7 +91,7 @@ function resourceOperations(compiled: CompiledResource, documents: Documents): r
       success: { status: 200, schema: read, description: `${capitalized(resource.title)} as it is now.` },
       errors: ['ERR_POSTERN_NOT_FOUND', ...WRITE_ERRORS, ...CONDITION_ERRORS],
       isConditional: true,
-      run: (request) => documents.patch(compiled, idOf(request), request, parentOf(request)),
+      run: (request) => documents.patch(addressOf(request), request),
     },
     {
       ...shared,
@@ -99,7 +102,7 @@ function resourceOperations(compiled: CompiledResource, documents: Documents): r
       success: { status: 204, schema: null, description: 'It is gone.' },
       errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_IN_USE', ...CONDITION_ERRORS],
       isConditional: true,
-      run: (request) => documents.delete(compiled, idOf(request), request, parentOf(request)),
+      run: (request) => documents.delete(addressOf(request), request),
     },
   ];
 }

@@ -1,5 +1,6 @@
 import type { Principal } from '../resources/operation.ts';
 import type { Resource } from '../resources/resource.ts';
+import type { View } from './renderer.ts';
 
 /** Scopes are `<first path segment>:read` or `:write`, `secrets:read`, and `*` for all of them. */
 export const ALL_SCOPES = '*';
@@ -24,6 +25,10 @@ export function hasScope(principal: Principal, scope: string): boolean {
 
 export function canReadSecrets(principal: Principal): boolean {
   return hasScope(principal, READ_SECRETS);
+}
+
+export function viewOf(principal: Principal): View {
+  return { readable: canReadSecrets(principal) ? 'clear' : 'empty', masked: 'masked' };
 }
 
 function firstSegment(path: string): string {

@@ -83,11 +83,11 @@ export interface OperationPorts {
   /** Null while no part of this server delivers events. */
   readonly destinationTester: DestinationTester | null;
   readonly eventTypes: readonly EventType[];
-  newId(prefix: string): string;
+  readonly newId: (prefix: string) => string;
   /** Absolute URI of a path of this API. */
-  uri(path: string): string;
+  readonly uri: (path: string) => string;
   /** Ref of any resource by its id; a nested one needs the id that it is nested under. */
-  ref(id: string, parentId?: string): Ref;
+  readonly ref: (id: string, parentId?: string) => Ref;
 }
 
 /** What operations outside the generated ones may do with configuration. */

@@ -26,10 +26,9 @@ export function replayFilter(body: JsonObject): DeliveryFilter {
 
 function timeIn(body: JsonObject, name: string): number | null {
   const value = body[name];
-  if (value === undefined) return null;
-  const ms = Date.parse(String(value));
-  if (/^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/.test(String(value)) && !Number.isNaN(ms))
-    return ms;
+  if (typeof value !== 'string') return null;
+  const ms = Date.parse(value);
+  if (/^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/.test(value) && !Number.isNaN(ms)) return ms;
   throw resourceErrors.create(
     'ERR_POSTERN_INVALID_TIME',
     `${name} must be a time such as "2026-11-01T00:00:00Z" (RFC 3339)`,

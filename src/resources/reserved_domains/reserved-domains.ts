@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { hostNameProblem } from '../../lib/host-name.ts';
-import { idString, reference } from '../../lib/schema/annotations.ts';
+import { reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import { defineResource, describedFields, timestamp } from '../resource.ts';
 

@@ -1,0 +1,120 @@
+import type { JsonObject } from '../lib/json.ts';
+import { resourceErrors } from '../resources/errors.ts';
+import type { OperationRequest, OperationResult, Principal } from '../resources/operation.ts';
+import type { RecordPut, StoredRecord, WriteSet } from '../store/store.ts';
+import { changeEvent, isChangeWanted } from './change-events.ts';
+import { commitWithRetries } from './commit-with-retries.ts';
+import type { CompiledModule, CompiledResource } from './compiled.ts';
+import { decodeModule } from './decode-write.ts';
+import type { DocumentsContext } from './documents-context.ts';
+import { expectModuleMatch } from './preconditions.ts';
+import { isUnchanged, modulePut } from './record-puts.ts';
+import { requireUnder } from './require-record.ts';
+import { canReadSecrets, viewOf } from './scopes.ts';
+import { joinSecrets, keepUnseenSecrets } from './secret-fields.ts';
+
+/** Which module of which edge or route a request is about. */
+export interface ModuleAddress {
+  readonly compiled: CompiledResource;
+  readonly module: CompiledModule;
+  readonly id: string;
+  /** The edge that the path names, for a route's module. */
+  readonly parentId: string | null;
+}
+
+/** Replace, get and delete of modules, each a record of its own that bears its owner's id. */
+export class ModuleDocuments {
+  readonly #context: DocumentsContext;
+
+  constructor(context: DocumentsContext) {
+    this.#context = context;
+  }
+
+  put(address: ModuleAddress, request: OperationRequest): Promise<OperationResult> {
+    const { compiled, module, id, parentId } = address;
+    const config = decodeModule(module, request.body, this.#context.settings);
+    const attempt = (): WriteSet => {
+      const owner = requireUnder(this.#context, compiled, id, parentId);
+      const current = this.#context.replica.get(module.kind, id);
+      const expect = expectModuleMatch(request.ifMatch, module, current);
+      const put = this.changedPut(module, id, config, request.principal);
+      const asSeen = current === undefined ? [] : [{ kind: module.kind, id, revision: current.revision }];
+      if (put === null) return { expect: asSeen };
+      // A secret that the caller could not see was taken over from what is stored: it must still be that.
+      const hasTakenOver = module.secretFields.length > 0 && !canReadSecrets(request.principal);
+      const puts = [put];
+      return {
+        expect: hasTakenOver ? [...expect, ...asSeen] : expect,
+        puts,
+        events: this.#updated(compiled, owner, { puts }, request),
+      };
+    };
+    return this.#takingTurnsIfObserved(compiled, id, async () => {
+      const { revision } = await commitWithRetries(this.#context, { attempt });
+      return { ...this.get(address, request.principal), revision };
+    });
+  }
+
+  get({ compiled, module, id, parentId }: ModuleAddress, principal: Principal): OperationResult {
+    requireUnder(this.#context, compiled, id, parentId);
+    const record = this.#context.replica.get(module.kind, id);
+    if (record !== undefined) {
+      return { body: this.#context.renderer.module(module, record, viewOf(principal)), etag: record.revision };
+    }
+    const { name } = module.module;
+    throw resourceErrors.create(
+      'ERR_POSTERN_NOT_FOUND',
+      `the ${name} module is not set on ${id}: set it with PUT …/${name}`,
+      {
+        details: { id, module: name },
+      },
+    );
+  }
+
+  delete({ compiled, module, id, parentId }: ModuleAddress, request: OperationRequest): Promise<OperationResult> {
+    const attempt = (): WriteSet => {
+      const owner = requireUnder(this.#context, compiled, id, parentId);
+      const current = this.#context.replica.get(module.kind, id);
+      const expect = expectModuleMatch(request.ifMatch, module, current);
+      if (current === undefined) return { expect: [{ kind: module.kind, id, revision: 'absent' }] };
+      const deletes = [{ kind: module.kind, id }];
+      const events = this.#updated(compiled, owner, { deletes }, request);
+      // The owner's ETag must move although the document that would have moved it is gone.
+      return { expect, deletes, touches: [{ kind: compiled.kind, id }], events };
+    };
+    return this.#takingTurnsIfObserved(compiled, id, async () => {
+      const { revision } = await commitWithRetries(this.#context, { attempt });
+      return { body: null, revision };
+    });
+  }
+
+  /** Null when the module already is what it should become: then nothing is written. */
+  changedPut(module: CompiledModule, id: string, config: JsonObject, principal: Principal): RecordPut | null {
+    const current = this.#context.replica.get(module.kind, id);
+    const previous = current === undefined ? null : joinSecrets(current.doc, current.secrets, module.secretFields);
+    const next = keepUnseenSecrets(config, previous, module.secretFields, canReadSecrets(principal));
+    return previous !== null && isUnchanged(next, previous) ? null : modulePut(module, id, next, this.#context.catalog);
+  }
+
+  #updated(
+    compiled: CompiledResource,
+    record: StoredRecord,
+    writeSet: WriteSet,
+    { principal }: OperationRequest,
+  ): WriteSet['events'] & object {
+    return changeEvent(
+      compiled,
+      'updated',
+      { record, reader: this.#context.replica, writeSet, principal },
+      this.#context.events,
+    );
+  }
+
+  /**
+   * An event shows the whole route or edge. Two module writes at once would each show it without the other, so they take
+   * turns, but only while somebody listens: else they share a commit.
+   */
+  #takingTurnsIfObserved<Result>(compiled: CompiledResource, id: string, task: () => Promise<Result>): Promise<Result> {
+    return isChangeWanted(compiled, 'updated', this.#context.events) ? this.#context.mutex.run(id, task) : task();
+  }
+}

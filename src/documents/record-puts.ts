@@ -1,0 +1,50 @@
+import type { JsonObject } from '../lib/json.ts';
+import type { RecordPut, StoredRecord } from '../store/store.ts';
+import type { Catalog } from './catalog.ts';
+import type { CompiledModule, CompiledResource } from './compiled.ts';
+import { referencesIn } from './reference-fields.ts';
+import { joinSecrets, splitSecrets } from './secret-fields.ts';
+
+export interface ResourceParts {
+  readonly id: string;
+  readonly parent: string | null;
+  readonly config: JsonObject;
+  /** What is stored beside the configuration: created_at, derived and internal fields. */
+  readonly extra: JsonObject;
+}
+
+export function resourcePut(compiled: CompiledResource, parts: ResourceParts, catalog: Catalog): RecordPut {
+  const { doc, secrets } = splitSecrets(parts.config, compiled.secretFields);
+  return {
+    kind: compiled.kind,
+    id: parts.id,
+    parent: parts.parent,
+    doc: { ...doc, ...parts.extra },
+    secrets,
+    uniqueKeys: compiled.resource.uniqueKeys?.(parts.config as never, parts, parts.extra) ?? [],
+    references: referencesIn(parts.config, compiled.referenceFields, catalog.kindOfId),
+    ...(compiled.resource.isAcyclic === true && { isAcyclic: true }),
+  };
+}
+
+export function modulePut(module: CompiledModule, id: string, config: JsonObject, catalog: Catalog): RecordPut {
+  const { doc, secrets } = splitSecrets(config, module.secretFields);
+  const references = referencesIn(config, module.referenceFields, catalog.kindOfId);
+  return { kind: module.kind, id, parent: id, doc, secrets, uniqueKeys: [], references };
+}
+
+export function configOf(compiled: CompiledResource, record: StoredRecord): JsonObject {
+  const all = joinSecrets(record.doc, record.secrets, compiled.secretFields);
+  return Object.fromEntries(Object.keys(compiled.config.properties).map((name) => [name, all[name] ?? null]));
+}
+
+export function extraOf(compiled: CompiledResource, doc: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(doc).filter(([name]) => !(name in compiled.config.properties)));
+}
+
+/** Whether every field of `next` already is as it should become. */
+export function isUnchanged(next: JsonObject, previous: JsonObject): boolean {
+  return Object.keys(next).every(
+    (name) => next[name] === previous[name] || JSON.stringify(next[name]) === JSON.stringify(previous[name]),
+  );
+}
