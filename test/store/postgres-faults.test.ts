@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { committed, everything, put } from '../../src/store/conformance/store-under-test.ts';
+import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import type { Change, Store } from '../../src/store/store.ts';
+import { emptyLocation, openAt, querySql, usePostgres } from './engines.ts';
+import { mountSmallDisk } from './small-disk.ts';
+
+usePostgres();
+
+const NEVER_MS = 1_000_000;
+const KILL_OTHERS =
+  'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()';
+
+test('processes that start together on an empty database make one store', async (t) => {
+  const location = await emptyLocation(t, 'postgres');
+  const stores = await Promise.all(Array.from({ length: 4 }, () => openAt(location)));
+  assert.equal(new Set(stores.map(({ accountId }) => accountId)).size, 1);
+});
+
+test('two stores hear of each other by NOTIFY', async (t) => {
+  const location = await emptyLocation(t, 'postgres');
+  const [one, other] = await Promise.all([
+    openAt(location, { pollIntervalMs: NEVER_MS }),
+    openAt(location, { pollIntervalMs: NEVER_MS }),
+  ]);
+  const heard = heardBy(other);
+  await committed(one, { puts: [put('edge', 'e1')] });
+  await until(() => heard.length > 0);
+  assert.deepEqual(heard, [[]]);
+  const feed = await other.changesSince(0);
+  assert.deepEqual(feed.isComplete && feed.changes.length, 1);
+});
+
+test('a lost notification costs latency only: the poll finds the revision', async (t) => {
+  const location = await emptyLocation(t, 'postgres');
+  const store = await openAt(location, { pollIntervalMs: 50 });
+  const heard = heardBy(store);
+  // As if another process had committed and its NOTIFY had never come.
+  await querySql(location, "UPDATE counter SET value = value + 1 WHERE name = 'revision'");
+  await until(() => heard.length > 0);
+  assert.deepEqual(heard, [[]]);
+  await sleep(150);
+  assert.equal(heard.length, 1, 'one revision is told once');
+});
+
+test('own commits are told with their changes, and not again by the own notification', async (t) => {
+  const location = await emptyLocation(t, 'postgres');
+  const store = await openAt(location, { pollIntervalMs: 50 });
+  const heard = heardBy(store);
+  for (let n = 0; n < 5; n += 1) await committed(store, { puts: [put('edge', `e${n}`)] });
+  await sleep(200);
+  assert.equal(heard.filter((changes) => changes.length > 0).length, 5);
+});
+
+test('a commit after somebody else’s tells that there is something between', async (t) => {
+  const location = await emptyLocation(t, 'postgres');
+  const store = await openAt(location, { pollIntervalMs: NEVER_MS });
+  const heard = heardBy(store);
+  await querySql(location, "UPDATE counter SET value = value + 1 WHERE name = 'revision'");
+  await committed(store, { puts: [put('edge', 'e1')] });
+  assert.deepEqual(
+    heard.map((changes) => changes.length),
+    [0, 1],
+  );
+});
+
+test('writers of two stores share one line of revisions', async (t) => {
+  const location = await emptyLocation(t, 'postgres');
+  const stores = await Promise.all([openAt(location), openAt(location)]);
+  const revisions = await Promise.all(
+    Array.from({ length: 60 }, async (_, at) => {
+      const store = stores[at % 2] as Store;
+      return (await committed(store, { puts: [put('edge', `e${at}`)] })).revision;
+    }),
+  );
+  assert.deepEqual(
+    revisions.sort((one, other) => one - other),
+    Array.from({ length: 60 }, (_, at) => at + 1),
+  );
+});
+
+test('killed connections: what was in flight is told so, then everything works again without a restart', async (t) => {
+  const location = await emptyLocation(t, 'postgres');
+  const store = await openAt(location, { pollIntervalMs: NEVER_MS });
+  const heard = heardBy(store);
+  for (let round = 0; round < 3; round += 1) {
+    const writes = Promise.allSettled(
+      Array.from({ length: 100 }, (_, at) => store.commit({ puts: [put('edge', `e${round}-${at}`)] })),
+    );
+    await sleep(5);
+    await querySql(location, KILL_OTHERS);
+    const outcomes = await writes;
+    for (const outcome of outcomes) {
+      if (outcome.status === 'rejected') assert.equal(outcome.reason.code, 'ERR_POSTERN_STORE_UNAVAILABLE');
+    }
+    await untilCommitted(store, `after-${round}`);
+    const { records, revision } = await everything(store);
+    assert.deepEqual(
+      records.map((record) => record.revision).sort((one, other) => one - other),
+      Array.from({ length: revision }, (_, at) => at + 1),
+    );
+  }
+  // The listening connection came back as well.
+  const other = await openAt(location, { pollIntervalMs: NEVER_MS });
+  const count = heard.length;
+  for (let n = 0; heard.length === count; n += 1) {
+    assert.ok(n < 100, 'no notification came after the connection was lost');
+    await committed(other, { puts: [put('edge', 'again')] });
+    await sleep(50);
+  }
+});
+
+test('a full disk: 507, nothing lost, and writes go on once there is space', async (t) => {
+  const disk = mountSmallDisk(t, 8);
+  if (disk === null) {
+    t.skip('needs a tmpfs for a tablespace, and mounting is not allowed here');
+    return;
+  }
+  const location = await locationOn(disk, t);
+  const store = await openAt(location);
+  const filler = join(disk, 'filler');
+  writeFileSync(filler, Buffer.alloc(3 * 1024 * 1024));
+  const kept: string[] = [];
+  let code: unknown = null;
+  for (let n = 0; n < 2_000 && code === null; n += 1) {
+    const id = `e${String(n).padStart(4, '0')}`;
+    try {
+      await committed(store, { puts: [put('edge', id, { doc: { filling: noise(8_000) } })] });
+      kept.push(id);
+    } catch (error) {
+      code = (error as { code?: unknown }).code;
+    }
+  }
+  assert.equal(code, 'ERR_POSTERN_STORE_FULL');
+  const { records, revision } = await everything(store);
+  assert.deepEqual(
+    records.map(({ id }) => id),
+    kept,
+  );
+  assert.equal(revision, kept.length);
+  rmSync(filler);
+  await committed(store, { puts: [put('edge', 'after', { doc: { filling: noise(8_000) } })] });
+});
+
+function heardBy(store: Store): (readonly Change[])[] {
+  const heard: (readonly Change[])[] = [];
+  store.onCommitted((changes) => heard.push(changes));
+  return heard;
+}
+
+async function until(isTrue: () => boolean): Promise<void> {
+  for (let waitedMs = 0; !isTrue(); waitedMs += 10) {
+    assert.ok(waitedMs < 5_000, 'it did not happen');
+    await sleep(10);
+  }
+}
+
+/** PostgreSQL compresses what repeats. */
+function noise(length: number): string {
+  return Array.from({ length: length / 8 }, () => Math.random().toString(36).slice(2, 10).padEnd(8, '0')).join('');
+}
+
+/** The tables of the store that is to be, and nothing else, lie on the disk. */
+async function locationOn(disk: string, t: TestContext): Promise<StoreLocation> {
+  const location = await emptyLocation(t, 'postgres');
+  const directory = join(disk, 'tablespace');
+  mkdirSync(directory);
+  if (process.getuid?.() === 0) chownSync(directory, 65_534, 65_534);
+  const name = `small_${process.pid}`;
+  await querySql(location, `CREATE TABLESPACE ${name} LOCATION '${directory}'`);
+  const [row] = await querySql(location, 'SELECT current_database() AS name');
+  await querySql(location, `ALTER DATABASE ${String(row?.['name'])} SET default_tablespace = ${name}`);
+  return location;
+}
+
+/** A connection of the pool may still be dying; whoever gets it is told that the database is away. */
+async function untilCommitted(store: Store, id: string): Promise<void> {
+  const deadline = Date.now() + 5_000;
+  for (;;) {
+    try {
+      await committed(store, { puts: [put('edge', id)] });
+      return;
+    } catch (error) {
+      assert.equal((error as { code?: unknown }).code, 'ERR_POSTERN_STORE_UNAVAILABLE');
+      assert.ok(Date.now() < deadline, 'the store did not recover');
+    }
+  }
+}

@@ -1,0 +1,21 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+
+/** A file system of a few megabytes, or null where mounting is not allowed. */
+export function mountSmallDisk(t: Pick<TestContext, 'after'>, megabytes: number): string | null {
+  const path = mkdtempSync(join(tmpdir(), 'postern-disk-'));
+  const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=0755`, 'tmpfs', path]);
+  if (status !== 0) {
+    rmSync(path, { recursive: true });
+    return null;
+  }
+  t.after(() => {
+    // Lazily, for whatever still has a file open there.
+    spawnSync('umount', ['-l', path]);
+    rmSync(path, { recursive: true, force: true });
+  });
+  return path;
+}
