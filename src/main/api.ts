@@ -34,6 +34,7 @@ export interface ApiDependencies {
   readonly replica: Replica;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly requestLogger: Logger;
   readonly health: Health;
   readonly baseUrl: string;
   /** Reaches agents; absent while no part of this process holds any. */
@@ -104,6 +105,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     findPrincipal: (token) => keys.find(token),
     clock,
     logger: deps.logger,
+    requestLogger: deps.requestLogger,
     metrics: new ApiMetrics(registry),
     pages: {
       health: () => ({ isReady: deps.health.isReady, state: deps.health.state }),

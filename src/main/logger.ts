@@ -21,29 +21,35 @@ const SECRET_FIELDS = [
 
 export interface ServerLog {
   readonly logger: Logger;
-  /** Writes out what is still in memory, without giving way: the process may be about to end. */
+  /**
+   * For the one line per request, whose fields are named one by one where it is written. It does without redaction, which
+   * costs more than answering the request.
+   */
+  readonly requestLogger: Logger;
+  /** Writes out what a slow reader has left in memory, without giving way: the process may be about to end. */
   flush(): void;
 }
 
 /** JSON lines on standard output for programs, short lines for a person at a terminal. Tests give their own destination. */
 export function createLog(level: Config['log_level'], given?: DestinationStream): ServerLog {
   const output = given ?? (process.stdout.isTTY ? terminalLines(process.stdout) : standardOutput());
-  const logger = pino(
-    {
-      level,
-      base: null,
-      timestamp: stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
-      redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]), censor: '[secret]' },
-    },
-    output,
-  );
-  return { logger, flush: () => flushNow(output) };
+  const form = {
+    level,
+    base: null,
+    timestamp: stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+  };
+  const paths = SECRET_FIELDS.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]);
+  const logger = pino({ ...form, redact: { paths, censor: '[secret]' } }, output);
+  return { logger, requestLogger: pino(form, output), flush: () => flushNow(output) };
 }
 
-/** Not synchronous: lines written while a write is under way go out together, so a slow reader costs memory, not latency. */
+/**
+ * Synchronous, as pino is by default: the last lines before an exit or a crash are the ones that matter, and a write in flight
+ * on the thread pool is lost with the process. The price, a few microseconds per line, is paid on the management plane only.
+ */
 function standardOutput(): DestinationStream {
-  const output = destination({ fd: 1, sync: false });
+  const output = destination({ fd: 1, sync: true });
   // The reader went away (`postern server | head`): no reason to stop serving, and nobody to tell.
   output.on('error', () => {});
   return output;

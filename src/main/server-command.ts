@@ -5,7 +5,7 @@ import { flagOf, settingNames, settings } from '../config/schema.ts';
 import { type FlagForm, parseFlags, usage } from '../lib/flags.ts';
 import { problemText } from './problem-text.ts';
 import { type RunningServer, startServer } from './server.ts';
-import { stopOnSignals } from './stop-on-signals.ts';
+import { stopSignal } from './stop-signal.ts';
 import { welcomeText } from './welcome-text.ts';
 
 const PRINT_FLAG = 'print-config';
@@ -35,9 +35,11 @@ async function run(args: readonly string[], context: CommandContext): Promise<nu
     server?.log.flush();
     process.exit(1);
   });
+  const stopping = stopSignal(() => server?.log ?? null);
   server = await startServer(loaded.config, { isTerminal: context.isTerminal });
   if (context.isTerminal) context.print(welcomeText(server));
-  await stopOnSignals(server);
+  await stopping;
+  await server.close();
   // Not left to the event loop: whatever still holds it open, a server that has drained is done.
   process.exit(0);
 }

@@ -45,7 +45,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   await using opened = new AsyncDisposableStack();
 
   const log = createLog(config.log_level, options.logDestination);
-  const { logger } = log;
+  const { logger, requestLogger } = log;
   opened.defer(() => log.flush());
 
   await prepareDataDir(config.data_dir);
@@ -82,6 +82,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     replica,
     clock,
     logger,
+    requestLogger,
     health,
     baseUrl,
     ...(options.sessionCommands && { sessionCommands: options.sessionCommands }),

@@ -7,10 +7,13 @@ import { fileURLToPath } from 'node:url';
 import { startServerProcess } from '../../support/server-process.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
+/** A process that does not end must fail the test, not hang it. */
+const TIMEOUT_MS = 60_000;
+
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const FILES = ['first-api-key', 'first-authtoken'];
 
-describe('bootstrap', () => {
+describe('bootstrap', { timeout: TIMEOUT_MS }, () => {
   it('writes generated secrets once to 0600 files that the log names, and nowhere else', async (test) => {
     const dataDir = await tempDir(test);
     const first = startServerProcess(test, dataDir);

@@ -5,7 +5,10 @@ import { describe, it } from 'node:test';
 import { type ProcessOptions, startPostern, startServerProcess } from '../../support/server-process.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
-describe('postern server, wrongly configured', () => {
+/** A process that does not end must fail the test, not hang it. */
+const TIMEOUT_MS = 60_000;
+
+describe('postern server, wrongly configured', { timeout: TIMEOUT_MS }, () => {
   const cases: readonly [string, ProcessOptions, number, RegExp][] = [
     [
       'unknown flag',
@@ -67,7 +70,7 @@ describe('postern server, wrongly configured', () => {
   });
 });
 
-describe('postern server --print-config', () => {
+describe('postern server --print-config', { timeout: TIMEOUT_MS }, () => {
   it('prints what is in effect with its sources, masks secrets, and starts nothing', async (test) => {
     const dataDir = await tempDir(test);
     const file = join(dataDir, 'postern.yaml');
@@ -88,7 +91,7 @@ describe('postern server --print-config', () => {
   });
 });
 
-describe('postern', () => {
+describe('postern', { timeout: TIMEOUT_MS }, () => {
   it('explains itself', async (test) => {
     const help = startPostern(test, { args: ['--help'] });
     assert.equal((await help.exited).code, 0);

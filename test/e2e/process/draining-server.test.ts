@@ -10,6 +10,9 @@ import { drainingServer } from '../../../src/lib/draining-server.ts';
 import { openInternalCa } from '../../../src/pki/internal-ca.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
+/** A process that does not end must fail the test, not hang it. */
+const TIMEOUT_MS = 60_000;
+
 const LONG_MS = 60_000;
 const SLOW_MS = 300;
 
@@ -47,7 +50,7 @@ async function elapsedMs(action: Promise<unknown>): Promise<number> {
 }
 
 for (const isTls of [false, true]) {
-  describe(`drainingServer ${isTls ? 'with' : 'without'} TLS`, () => {
+  describe(`drainingServer ${isTls ? 'with' : 'without'} TLS`, { timeout: TIMEOUT_MS }, () => {
     it('lets a request in flight finish, and no longer waits then', async (test) => {
       const { draining, fetchText } = await listening(test, isTls);
       const answer = fetchText();

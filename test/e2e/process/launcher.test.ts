@@ -8,11 +8,14 @@ import { fileURLToPath } from 'node:url';
 import { startPostern, startServerProcess } from '../../support/server-process.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
+/** A process that does not end must fail the test, not hang it. */
+const TIMEOUT_MS = 60_000;
+
 const oldNode = findOldNode();
-const needsOldNode = oldNode === null ? { skip: 'no Node older than 24 on this machine' } : {};
+const suite = { timeout: TIMEOUT_MS, skip: oldNode === null && 'no Node older than 24 on this machine' };
 const launcherPath = fileURLToPath(new URL('../../../bin/postern.mjs', import.meta.url));
 
-describe('launcher on an old Node', needsOldNode, () => {
+describe('launcher on an old Node', suite, () => {
   const node = oldNode ?? '';
 
   it('runs the program on the locked Node and passes its output and exit code on', async (test) => {

@@ -7,9 +7,12 @@ import { describe, it } from 'node:test';
 import { startServerProcess } from '../../support/server-process.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
+/** A process that does not end must fail the test, not hang it. */
+const TIMEOUT_MS = 60_000;
+
 const KEY = `preset-${'k'.repeat(32)}`;
 
-describe('life of the server process', () => {
+describe('life of the server process', { timeout: TIMEOUT_MS }, () => {
   it('says ready once with everything that an operator needs to find it, in a data directory of mode 0700', async (test) => {
     const dataDir = join(await tempDir(test), 'new', 'data');
     const server = startServerProcess(test, dataDir);

@@ -11,13 +11,16 @@ import { openInternalCa } from '../../../src/pki/internal-ca.ts';
 import { startServerProcess } from '../../support/server-process.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
+/** A process that does not end must fail the test, not hang it. */
+const TIMEOUT_MS = 60_000;
+
 async function statusOverTls(url: string, ca: string): Promise<number | undefined> {
   const [response] = (await once(get(url, { ca, agent: false }), 'response')) as [IncomingMessage];
   response.resume();
   return response.statusCode;
 }
 
-describe('API listener', () => {
+describe('API listener', { timeout: TIMEOUT_MS }, () => {
   it('names the port that is in use and the setting to change', async (test) => {
     const holder = createServer();
     test.after(() => holder.close());

@@ -8,11 +8,14 @@ import { promisify } from 'node:util';
 import { startPostern } from '../../support/server-process.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
+/** A process that does not end must fail the test, not hang it. */
+const TIMEOUT_MS = 60_000;
+
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const MAX_PACKAGE_BYTES = 5 * 1024 * 1024;
 
-describe('the published package', () => {
+describe('the published package', { timeout: TIMEOUT_MS }, () => {
   it('runs from node_modules, where Node strips no types, and brings no runtime along', async (test) => {
     const folder = await tempDir(test);
     const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: root });

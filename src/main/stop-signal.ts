@@ -1,0 +1,31 @@
+import type { ServerLog } from './logger.ts';
+
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+/** Ctrl-C reaches us twice when a launcher runs us: from the terminal, and passed on by the launcher. */
+const SAME_SIGNAL_MS = 250;
+
+/**
+ * Resolves at the first signal. Another one, later, ends the process at once. To be called before the server starts, because
+ * somebody may send a signal as soon as the ready line is out; while `runningLog` gives null there is nothing to drain, and
+ * the process just ends.
+ */
+export function stopSignal(runningLog: () => ServerLog | null): Promise<void> {
+  return new Promise((resolve) => {
+    let firstMs: number | null = null;
+    const onSignal = (signal: NodeJS.Signals) => {
+      const log = runningLog();
+      if (log === null) process.exit(0);
+      if (firstMs === null) {
+        firstMs = performance.now();
+        log.logger.info({ signal }, 'stopping');
+        resolve();
+        return;
+      }
+      if (performance.now() - firstMs < SAME_SIGNAL_MS) return;
+      log.logger.warn({ signal }, 'stopping at once, requests in flight are cut off');
+      log.flush();
+      process.exit(1);
+    };
+    for (const signal of SIGNALS) process.on(signal, onSignal);
+  });
+}
