@@ -1,0 +1,62 @@
+import { committed, put } from '../../src/store/conformance/store-under-test.ts';
+import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import { currentSchema } from '../../src/store/sql/migrations.ts';
+import { backedUpTables } from '../../src/store/sql/table-rows.ts';
+import type { Store } from '../../src/store/store.ts';
+import { querySql } from './engines.ts';
+
+/** Something in every table, more than one batch in the largest, and text that trips over line ends. */
+export async function fill(store: Store): Promise<void> {
+  const backends = Array.from({ length: 1_200 }, (_, at) =>
+    put('backend', `b${at}`, {
+      doc: { at, text: 'line\u2028end\nof "text" ü' },
+      secrets: at % 3 === 0 ? { token: `secret-${at}` } : null,
+    }),
+  );
+  await committed(store, { puts: backends });
+  await committed(store, {
+    puts: [
+      put('edge', 'e1', { uniqueKeys: [{ scope: 'hostport', key: 'a:443' }] }),
+      put('route', 'r1', { parent: 'e1', references: [{ field: 'backend_id', to: { kind: 'backend', id: 'b1' } }] }),
+    ],
+    events: [{ id: 'ev_1', type: 'edge_created.v0', createdAtMs: 1, payload: { id: 'e1' } }],
+    idempotency: { scope: 'h', bodyHash: 'b', kind: 'edge', id: 'e1', createdAtMs: Date.now() },
+  });
+  await committed(store, { deletes: [{ kind: 'backend', id: 'b0' }] });
+  await store.logins.putUser({ id: 'au_1', doc: { name: 'one' } });
+  await store.logins.putSession({
+    id: 'as_1',
+    userId: 'au_1',
+    keyHash: 'h',
+    lastActiveMs: 1,
+    expiresAtMs: 0,
+    doc: {},
+    secrets: { refresh_token: 'secret-s' },
+  });
+  await store.deliveries.put([
+    {
+      id: 'd1',
+      subscriptionId: 'es_1',
+      destinationId: 'ed_1',
+      state: 'dead',
+      attempts: [],
+      createdAtMs: 1,
+      nextAttemptAtMs: null,
+      event: { id: 'ev_1', type: 'x', createdAtMs: 1, payload: {} },
+    },
+  ]);
+  await store.presence.put([
+    { kind: 'tunnel', id: 'tn_1', parent: null, credentialId: null, bootId: 'b', expiresAtMs: 9e12, doc: {} },
+  ]);
+}
+
+/** Every row of every table that a backup holds, as the database gives it. */
+export async function contents(location: StoreLocation): Promise<Record<string, unknown[]>> {
+  const tables = await Promise.all(
+    backedUpTables(currentSchema).map(async ({ name, primaryKey }) => {
+      const rows = await querySql(location, `SELECT * FROM ${name} ORDER BY ${primaryKey.join(', ')}`);
+      return [name, rows.map((row) => JSON.stringify(Object.values(row).map(String)))] as const;
+    }),
+  );
+  return Object.fromEntries(tables);
+}
