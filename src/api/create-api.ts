@@ -24,6 +24,8 @@ export interface ApiDependencies {
   readonly findPrincipal: FindPrincipal;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Gets one line per request. */
+  readonly requestLogger: Logger;
   readonly metrics: ApiMetrics;
   readonly pages: PublicPages;
   /** Requests per second and API key; 0 = no limit. */
@@ -120,7 +122,7 @@ function finish(request: FastifyRequest, reply: FastifyReply, deps: ApiDependenc
   const seconds = (performance.now() - request.postern.startedAt) / 1000;
   deps.metrics.observe(name, reply.statusCode, seconds);
   if (operation === undefined && reply.statusCode < 400) return;
-  deps.logger.info(
+  deps.requestLogger.info(
     {
       operation_id: request.postern.operationId,
       operation: name,

@@ -133,5 +133,7 @@ function send(reply: FastifyReply, operation: Operation, result: OperationResult
   if (result.revision !== undefined) reply.header('postern-revision', String(result.revision));
   if (result.headers !== undefined) reply.headers(result.headers);
   if (result.body === null) return reply.send();
-  return reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(result.body));
+  return reply
+    .header('content-type', 'application/json; charset=utf-8')
+    .send(result.text ?? JSON.stringify(result.body));
 }

@@ -9,6 +9,7 @@ import { decodeModule } from './decode-write.ts';
 import type { DocumentsContext } from './documents-context.ts';
 import { expectModuleMatch } from './preconditions.ts';
 import { isUnchanged, modulePut } from './record-puts.ts';
+import { RenderedCache } from './rendered-cache.ts';
 import { requireUnder } from './require-record.ts';
 import { canReadSecrets, viewOf } from './scopes.ts';
 import { joinSecrets, keepUnseenSecrets } from './secret-fields.ts';
@@ -25,6 +26,7 @@ export interface ModuleAddress {
 /** Replace, get and delete of modules, each a record of its own that bears its owner's id. */
 export class ModuleDocuments {
   readonly #context: DocumentsContext;
+  readonly #rendered = new RenderedCache();
 
   constructor(context: DocumentsContext) {
     this.#context = context;
@@ -59,7 +61,10 @@ export class ModuleDocuments {
     requireUnder(this.#context, compiled, id, parentId);
     const record = this.#context.replica.get(module.kind, id);
     if (record !== undefined) {
-      return { body: this.#context.renderer.module(module, record, viewOf(principal)), etag: record.revision };
+      return {
+        ...this.#rendered.of(record, viewOf(principal), (view) => this.#context.renderer.module(module, record, view)),
+        etag: record.revision,
+      };
     }
     const { name } = module.module;
     throw resourceErrors.create(
