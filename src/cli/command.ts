@@ -8,9 +8,6 @@ export interface CommandContext {
 }
 
 export interface Command {
-  readonly name: string;
-  /** One line for `postern --help`. */
-  readonly summary: string;
   /** Shown by `--help`. */
   readonly help: string;
   /** Resolves to the exit code: 0 done, 1 failed, 2 wrong usage. Known failures are thrown as PosternError. */

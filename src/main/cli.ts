@@ -18,6 +18,17 @@ const COMMANDS: readonly CommandRow[] = [
     summary: 'start the server',
     load: async () => (await import('./server-command.ts')).serverCommand,
   },
+  {
+    name: 'store',
+    summary: 'back up, restore, re-key, or make an API key when locked out',
+    load: async () => {
+      const [{ createStoreCommand }, { storePorts }] = await Promise.all([
+        import('../cli/store/store-command.ts'),
+        import('./store-ports.ts'),
+      ]);
+      return createStoreCommand(storePorts);
+    },
+  },
 ];
 
 const EXIT_FAILED = 1;

@@ -11,12 +11,7 @@ import { welcomeText } from './welcome-text.ts';
 const PRINT_FLAG = 'print-config';
 const FLAGS: ReadonlyMap<string, FlagForm> = new Map([...configFlags, [PRINT_FLAG, 'switch']]);
 
-export const serverCommand: Command = {
-  name: 'server',
-  summary: 'start the server',
-  help: helpText(),
-  run,
-};
+export const serverCommand: Command = { help: helpText(), run };
 
 async function run(args: readonly string[], context: CommandContext): Promise<number> {
   const { flags, positionals } = parseFlags(args, FLAGS);

@@ -48,7 +48,8 @@ Usage: postern store SUBCOMMAND [FLAGS]
   backup FILE [--with-key]    write everything to FILE, also while the server runs. The secrets in it can be read with the secret
                               key only; --with-key adds that key, sealed under a passphrase
   restore FILE [--replace]    read FILE into an empty store; --replace empties it first. The server must be stopped
-  rotate-key                  make a new secret key and seal every secret with it. The server must be stopped
+  rotate-key                  make a new secret key and seal every secret with it. The server must be stopped. If the key is
+                              given by POSTERN_SECRET_KEY, set that to NEW,OLD first
   create-key [--scopes …]     make an API key without the API, for whoever is locked out. The server must be stopped if the
                               store is SQLite
 
@@ -58,8 +59,6 @@ The store is the one that the settings name, as for "postern server": --data-dir
 
 export function createStoreCommand(ports: StorePorts): Command {
   return {
-    name: 'store',
-    summary: 'back up, restore, re-key, or make an API key when locked out',
     help: HELP,
     run: async ([name = '', ...args], context) => {
       const subcommand = SUBCOMMANDS.get(name);
@@ -80,33 +79,45 @@ export function createStoreCommand(ports: StorePorts): Command {
 async function backup({ config, flags: given, positionals: [file = ''], context, ports }: Invocation): Promise<void> {
   const hasKey = given.get('with-key') === 'true';
   const passphrase = hasKey ? await readPassphrase({ flags: given, context, isNew: true }) : null;
-  const { records, revision } = await ports.backup(config, file, passphrase);
+  const { records, revision, keyId } = await ports.backup(config, file, passphrase);
   context.print(`backed up ${records} records at revision ${revision} to ${file}`);
-  if (!hasKey) {
+  context.print(
+    hasKey
+      ? `It holds the secret key ${keyId}, sealed under the passphrase: without the passphrase its secrets cannot be read.`
+      : `It needs the secret key ${keyId}, which it does not hold: keep that key as well, elsewhere. (--with-key adds it.)`,
+  );
+}
+
+async function restore({ config, flags: given, positionals: [file = ''], context, ports }: Invocation): Promise<void> {
+  const { records, revision, missingKeyIds } = await ports.restore(config, file, {
+    replace: given.get('replace') === 'true',
+    passphrase: () => readPassphrase({ flags: given, context, isNew: false }),
+  });
+  context.print(`restored ${records} records, the store is at revision ${revision}`);
+  if (missingKeyIds.length > 0) {
     context.print(
-      'The backup does not hold the secret key, and its secrets cannot be read without: keep the key as well, elsewhere.',
+      `The server will not start without the secret key ${missingKeyIds.join(', ')}: set POSTERN_SECRET_KEY to it.`,
     );
   }
 }
 
-async function restore({ config, flags: given, positionals: [file = ''], context, ports }: Invocation): Promise<void> {
-  const { records, revision } = await ports.restore(config, file, {
-    isReplacing: given.get('replace') === 'true',
-    readPassphrase: () => readPassphrase({ flags: given, context, isNew: false }),
-  });
-  context.print(`restored ${records} records, the store is at revision ${revision}`);
-}
-
 async function rotateKey({ config, context, ports }: Invocation): Promise<void> {
-  const { keyId, records } = await ports.rotateKey(config);
-  context.print(`sealed ${records} records with the new secret key ${keyId}`);
+  const { keyId, resealed, droppableKeyIds } = await ports.rotateKey(config);
+  context.print(`sealed ${resealed} rows anew, the secret key is ${keyId}`);
+  if (droppableKeyIds.length > 0) {
+    context.print(`Nothing is sealed with ${droppableKeyIds.join(', ')} any more: take it out of POSTERN_SECRET_KEY.`);
+  }
 }
 
 async function createKey({ config, flags: given, context, ports }: Invocation): Promise<void> {
-  const scopes = given.get('scopes')?.split(',') ?? null;
+  const scopes =
+    given
+      .get('scopes')
+      ?.split(',')
+      .map((scope) => scope.trim()) ?? null;
   const description = given.get('description') ?? 'Made with postern store create-key';
-  const { id, token } = await ports.createKey(config, { scopes, description });
-  context.warn(`made API key ${id}. It is shown once:`);
+  const token = await ports.createKey(config, { scopes, description });
+  context.warn('made an API key; it is shown this once:');
   // Alone on standard output, so that it can be piped into a file or a secret store.
   context.print(token);
 }

@@ -1,0 +1,61 @@
+import { randomBytes } from 'node:crypto';
+import type { StorePorts } from '../cli/store/store-ports.ts';
+import type { Config } from '../config/schema.ts';
+import { systemClock } from '../lib/clock.ts';
+import { Replica } from '../replica/replica.ts';
+import { backupStore } from '../store/backup/backup-store.ts';
+import { restoreStore } from '../store/backup/restore-store.ts';
+import type { StoreLocation } from '../store/offline/store-location.ts';
+import { rotateKey } from '../store/rotate-key.ts';
+import { openApi } from './api.ts';
+import { Health } from './health.ts';
+import { createLog } from './logger.ts';
+import { openStore } from './open-store.ts';
+
+/** The `store` commands on the store that the settings name. */
+export const storePorts: StorePorts = {
+  backup: (config, file, passphrase) => {
+    return backupStore({
+      source: storeLocation(config),
+      file,
+      ...(passphrase !== null && { withKey: { passphrase } }),
+    });
+  },
+  restore: (config, file, { replace, passphrase }) => {
+    return restoreStore({ target: storeLocation(config), file, replace, passphrase });
+  },
+  rotateKey: (config) => rotateKey({ target: storeLocation(config) }),
+  createKey,
+};
+
+/** Through the same code as the first key, on a store that is opened for this alone. */
+async function createKey(
+  config: Config,
+  { scopes, description }: Parameters<StorePorts['createKey']>[1],
+): Promise<string> {
+  await using opened = new AsyncDisposableStack();
+  const store = await openStore(config, systemClock);
+  opened.defer(() => store.close());
+  const replica = await Replica.open(store);
+  opened.defer(() => replica.close());
+  const { logger, requestLogger } = createLog('error', { write: (line) => process.stderr.write(line) });
+  const api = await openApi({
+    config,
+    store,
+    replica,
+    clock: systemClock,
+    logger,
+    requestLogger,
+    health: new Health(),
+    // Nothing is served, but the event that reports the new key names its address.
+    baseUrl: config.api_url ?? 'http://localhost',
+  });
+  opened.defer(() => api.close());
+  const token = `postern_ak_${randomBytes(32).toString('base64url')}`;
+  await api.bootstrapPort.create({ kind: 'api_key', token, description, ...(scopes !== null && { scopes }) });
+  return token;
+}
+
+function storeLocation({ data_dir: dataDir, database_url: url, secret_key: secretKey }: Config): StoreLocation {
+  return url === null ? { engine: 'sqlite', dataDir, secretKey } : { engine: 'postgres', url, dataDir, secretKey };
+}
