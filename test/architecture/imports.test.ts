@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { productFiles, type SourceFile } from './source-files.ts';
+
+/** Which part may import which: what is not named here is refused. A part always may import itself. */
+const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+  lib: [],
+  pki: ['lib'],
+  config: ['lib'],
+  store: ['lib'],
+  modules: ['lib'],
+  replica: ['lib', 'store'],
+  events: ['lib', 'store', 'replica'],
+  resources: ['lib', 'modules', 'store', 'replica', 'events'],
+  documents: ['lib', 'modules', 'resources', 'store', 'replica'],
+  api: ['lib', 'documents', 'resources', 'store'],
+  client: [],
+  cli: ['lib', 'config', 'client', 'documents', 'resources', 'modules', 'api', 'store'],
+  main: [
+    'lib',
+    'pki',
+    'config',
+    'store',
+    'replica',
+    'modules',
+    'resources',
+    'documents',
+    'events',
+    'api',
+    'cli',
+    'client',
+  ],
+};
+
+const files = productFiles();
+
+test('imports go only in the directions that are allowed', () => {
+  const wrong = files.flatMap((file) =>
+    file.imports
+      .filter((line) => line.isOwn)
+      .map((line) => [partOf(file.path), partOf(line.target), line.target] as const)
+      .filter(([from, to]) => from !== to && !(ALLOWED[from] ?? []).includes(to))
+      .map(([, , target]) => `${file.path} imports ${target}`),
+  );
+  assert.deepEqual(wrong, []);
+});
+
+test('every part of src has a row in the table of directions', () => {
+  assert.deepEqual(
+    [...new Set(files.map((file) => partOf(file.path)))].filter((part) => !(part in ALLOWED)),
+    [],
+  );
+});
+
+test('a module imports lib, the contract and itself, never another module', () => {
+  const wrong = files
+    .filter((file) => /^src\/modules\/[^/]+\//.test(file.path))
+    .flatMap((file) => {
+      const own = file.path.split('/').slice(0, 3).join('/');
+      return file.imports
+        .filter(
+          (line) =>
+            line.isOwn &&
+            !line.target.startsWith(`${own}/`) &&
+            !line.target.startsWith('src/lib/') &&
+            line.target !== 'src/modules/module.ts',
+        )
+        .map((line) => `${file.path} imports ${line.target}`);
+    });
+  assert.deepEqual(wrong, []);
+});
+
+test('store engines are named in main only', () => {
+  const wrong = files
+    .filter((file) => !file.path.startsWith('src/main/') && !file.path.startsWith('src/store/'))
+    .filter((file) => file.imports.some((line) => /^src\/store\/(sqlite|postgres)\//.test(line.target)));
+  assert.deepEqual(
+    wrong.map((file) => file.path),
+    [],
+  );
+});
+
+test('the api knows no noun by name', () => {
+  const wrong = files
+    .filter((file) => file.path.startsWith('src/api/'))
+    .filter((file) =>
+      file.imports.some(
+        (line) => /^src\/(resources|modules)\/[^/]+\//.test(line.target) || /registry\.ts$/.test(line.target),
+      ),
+    );
+  assert.deepEqual(
+    wrong.map((file) => file.path),
+    [],
+  );
+});
+
+test('the client has no third-party import and needs no Node', () => {
+  const foreign = files
+    .filter((file) => file.path.startsWith('src/client/'))
+    .flatMap((file) => file.imports.filter((line) => !line.isOwn));
+  assert.deepEqual(foreign, []);
+});
+
+test('there are no import cycles', () => {
+  // Types are erased: a cycle through them cannot order the initialisation of anything.
+  const graph = new Map(
+    files.map((file) => [
+      file.path,
+      file.imports.filter((line) => line.isOwn && !line.isTypeOnly).map((line) => line.target),
+    ]),
+  );
+  assert.deepEqual(findCycle(graph), null);
+});
+
+function partOf(path: string): string {
+  return path.split('/')[1] ?? '';
+}
+
+function findCycle(graph: ReadonlyMap<SourceFile['path'], readonly string[]>): readonly string[] | null {
+  const done = new Set<string>();
+  const visit = (path: string, trail: readonly string[]): readonly string[] | null => {
+    if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path];
+    if (done.has(path)) return null;
+    for (const target of graph.get(path) ?? []) {
+      const cycle = visit(target, [...trail, path]);
+      if (cycle !== null) return cycle;
+    }
+    done.add(path);
+    return null;
+  };
+  for (const path of graph.keys()) {
+    const cycle = visit(path, []);
+    if (cycle !== null) return cycle;
+  }
+  return null;
+}

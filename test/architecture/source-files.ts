@@ -1,0 +1,50 @@
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const projectRoot = fileURLToPath(new URL('../..', import.meta.url));
+
+export interface ImportLine {
+  /** Path from the project's root, for our own files; else the package's name. */
+  readonly target: string;
+  readonly isOwn: boolean;
+  readonly isTypeOnly: boolean;
+}
+
+export interface SourceFile {
+  /** From the project's root, with slashes. */
+  readonly path: string;
+  readonly text: string;
+  readonly imports: readonly ImportLine[];
+}
+
+export function filesIn(...patterns: string[]): readonly string[] {
+  return globSync(patterns, { cwd: projectRoot })
+    .map((path) => path.replaceAll('\\', '/'))
+    .sort();
+}
+
+/** The product's own files, tests left out. */
+export function productFiles(): readonly SourceFile[] {
+  return filesIn('src/**/*.ts')
+    .filter((path) => !path.endsWith('.test.ts'))
+    .map((path) => {
+      const text = readFileSync(join(projectRoot, path), 'utf8');
+      return { path, text, imports: importsIn(path, text) };
+    });
+}
+
+function importsIn(path: string, text: string): readonly ImportLine[] {
+  const statements = text.matchAll(
+    /^(?:import|export)\s+(type\s)?[^;'"]*?from\s+'([^']+)'|^import\s+'([^']+)'|import\('([^']+)'\)/gm,
+  );
+  return Array.from(statements, (match) => {
+    const target = match[2] ?? match[3] ?? match[4] ?? '';
+    const isOwn = target.startsWith('.');
+    return {
+      target: isOwn ? normalize(join(dirname(path), target)).replaceAll('\\', '/') : target,
+      isOwn,
+      isTypeOnly: match[1] !== undefined,
+    };
+  });
+}
