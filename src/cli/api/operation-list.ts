@@ -1,0 +1,14 @@
+import { createCatalog } from '../../documents/catalog.ts';
+import type { Documents } from '../../documents/documents.ts';
+import { operationsOf } from '../../documents/operations.ts';
+import { modules } from '../../modules/registry.ts';
+import type { Operation } from '../../resources/operation.ts';
+import { resources } from '../../resources/registry.ts';
+
+/** An operation without its behaviour. */
+export type OperationDescription = Omit<Operation, 'run'>;
+
+/** What the API offers, for whoever describes or calls it. The type takes `run` away, so no store is needed behind it. */
+export function operationList(): readonly OperationDescription[] {
+  return operationsOf(createCatalog(resources, modules), undefined as unknown as Documents);
+}

@@ -1,0 +1,65 @@
+// Made from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
+import type { Answer, ResponseInfo } from '../answer.ts';
+import type { PageQuery } from '../page-query.ts';
+import type { RequestOptions } from '../request-options.ts';
+import { ResourceClient } from '../resource-client.ts';
+
+export interface AppUser {
+  /** Id, starting with "au_". */
+  readonly id: string;
+  /** URI of the resource. */
+  readonly uri: string;
+  /** Where the user logged in. */
+  readonly identity_provider: {
+    /** Kind of the provider. */
+    readonly name: string;
+    /** Its issuer. */
+    readonly url: string;
+  };
+  /** The provider's id of the user: the subject of its tokens. */
+  readonly provider_user_id: string;
+  /** Name that the user logs in with at the provider. */
+  readonly username: string;
+  /** E-mail address that the provider gave. */
+  readonly email: string;
+  /** Full name that the provider gave. */
+  readonly name: string;
+  /** When the user first logged in. RFC 3339, UTC. */
+  readonly created_at: string;
+  /** When the user was last active. RFC 3339, UTC. */
+  readonly last_active: string;
+  /** When the user last logged in. RFC 3339, UTC. */
+  readonly last_login: string;
+}
+
+export interface AppUserPage {
+  /** The page, newest first. */
+  readonly application_users: readonly AppUser[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page, or null when there is none. */
+  readonly next_page_uri: string | null;
+}
+
+/** Somebody who has logged in on a route with a login module. */
+export class AppUsersClient extends ResourceClient {
+  /** List login users: every one, page after page. */
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<AppUser, void, undefined> {
+    return this.eachItem({ method: 'GET', path: '/app/users', query }, 'application_users', options);
+  }
+
+  /** List login users: one page. */
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<AppUserPage>> {
+    return this.call({ method: 'GET', path: '/app/users', query }, options);
+  }
+
+  /** Get a login user. */
+  get(id: string, options?: RequestOptions): Promise<Answer<AppUser>> {
+    return this.call({ method: 'GET', path: '/app/users/{id}', params: { id } }, options);
+  }
+
+  /** Delete a login user, and end all sessions of theirs at once. */
+  delete(id: string, options?: RequestOptions): Promise<ResponseInfo> {
+    return this.callForNothing({ method: 'DELETE', path: '/app/users/{id}', params: { id } }, options);
+  }
+}

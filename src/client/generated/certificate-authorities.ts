@@ -1,0 +1,102 @@
+// Made from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
+import type { Answer, ResponseInfo } from '../answer.ts';
+import type { PageQuery } from '../page-query.ts';
+import type { ConditionalOptions, CreateOptions, RequestOptions } from '../request-options.ts';
+import { ResourceClient } from '../resource-client.ts';
+
+export interface CertificateAuthority {
+  /** Id, starting with "ca_". */
+  readonly id: string;
+  /** URI of the resource. */
+  readonly uri: string;
+  /** When it was created. RFC 3339, UTC. */
+  readonly created_at: string;
+  /** What this is for, in your own words; at most 255 characters. */
+  readonly description: string;
+  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  readonly metadata: string;
+  /** One CA certificate in PEM, such as the file that "openssl req -x509" writes. It cannot be changed later. */
+  readonly ca_pem: string;
+  /** Common name of the certificate's subject. */
+  readonly subject_common_name: string;
+  /** When the certificate becomes valid. RFC 3339, UTC. */
+  readonly not_before: string;
+  /** When it stops being valid. RFC 3339, UTC. */
+  readonly not_after: string;
+  /** What the key may be used for. */
+  readonly key_usages: readonly string[];
+  /** What for in particular. */
+  readonly extended_key_usages: readonly string[];
+}
+
+export interface CertificateAuthorityCreate {
+  /** What this is for, in your own words; at most 255 characters. */
+  readonly description?: string | undefined;
+  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  readonly metadata?: string | undefined;
+  /** One CA certificate in PEM, such as the file that "openssl req -x509" writes. It cannot be changed later. */
+  readonly ca_pem: string;
+}
+
+export interface CertificateAuthorityPage {
+  /** The page, newest first. */
+  readonly certificate_authorities: readonly CertificateAuthority[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page, or null when there is none. */
+  readonly next_page_uri: string | null;
+}
+
+export interface CertificateAuthorityUpdate {
+  /** What this is for, in your own words; at most 255 characters. */
+  readonly description?: string | undefined;
+  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  readonly metadata?: string | undefined;
+}
+
+/** A CA certificate that the mutual TLS module checks client certificates against. */
+export class CertificateAuthoritiesClient extends ResourceClient {
+  /**
+   * Create a certificate authority. A CA certificate that the mutual TLS module checks client certificates
+   * against.
+   */
+  create(body: CertificateAuthorityCreate, options?: CreateOptions): Promise<Answer<CertificateAuthority>> {
+    return this.call({ method: 'POST', path: '/certificate_authorities', body }, options);
+  }
+
+  /** List certificate authorities: every one, page after page. */
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<CertificateAuthority, void, undefined> {
+    return this.eachItem(
+      { method: 'GET', path: '/certificate_authorities', query },
+      'certificate_authorities',
+      options,
+    );
+  }
+
+  /** List certificate authorities: one page. */
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<CertificateAuthorityPage>> {
+    return this.call({ method: 'GET', path: '/certificate_authorities', query }, options);
+  }
+
+  /** Get a certificate authority. */
+  get(id: string, options?: RequestOptions): Promise<Answer<CertificateAuthority>> {
+    return this.call({ method: 'GET', path: '/certificate_authorities/{id}', params: { id } }, options);
+  }
+
+  /**
+   * Change fields of a certificate authority. Only the fields that are named change. A module that is named is
+   * replaced whole.
+   */
+  update(
+    id: string,
+    body: CertificateAuthorityUpdate,
+    options?: ConditionalOptions,
+  ): Promise<Answer<CertificateAuthority>> {
+    return this.call({ method: 'PATCH', path: '/certificate_authorities/{id}', params: { id }, body }, options);
+  }
+
+  /** Delete a certificate authority. */
+  delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
+    return this.callForNothing({ method: 'DELETE', path: '/certificate_authorities/{id}', params: { id } }, options);
+  }
+}

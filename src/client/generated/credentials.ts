@@ -1,0 +1,103 @@
+// Made from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
+import type { Answer, ResponseInfo } from '../answer.ts';
+import type { PageQuery } from '../page-query.ts';
+import type { ConditionalOptions, CreateOptions, RequestOptions } from '../request-options.ts';
+import { ResourceClient } from '../resource-client.ts';
+
+export interface Credential {
+  /** Id, starting with "cr_". */
+  readonly id: string;
+  /** URI of the resource. */
+  readonly uri: string;
+  /** When it was created. RFC 3339, UTC. */
+  readonly created_at: string;
+  /** What this is for, in your own words; at most 255 characters. */
+  readonly description: string;
+  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  readonly metadata: string;
+  /**
+   * What agents with this token may open: rules such as "bind:app.example.com", "bind:*.example.com" or
+   * "bind:env=prod". Empty: anything.
+   */
+  readonly acl: readonly string[];
+}
+
+export interface CredentialCreated extends Credential {
+  /** The authtoken itself, for the agent. Shown only here. */
+  readonly token: string;
+}
+
+export interface CredentialCreate {
+  /** What this is for, in your own words; at most 255 characters. */
+  readonly description?: string | undefined;
+  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  readonly metadata?: string | undefined;
+  /**
+   * What agents with this token may open: rules such as "bind:app.example.com", "bind:*.example.com" or
+   * "bind:env=prod". Empty: anything.
+   */
+  readonly acl?: readonly string[] | undefined;
+}
+
+export interface CredentialPage {
+  /** The page, newest first. */
+  readonly credentials: readonly Credential[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page, or null when there is none. */
+  readonly next_page_uri: string | null;
+}
+
+export interface CredentialUpdate {
+  /** What this is for, in your own words; at most 255 characters. */
+  readonly description?: string | undefined;
+  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  readonly metadata?: string | undefined;
+  /**
+   * What agents with this token may open: rules such as "bind:app.example.com", "bind:*.example.com" or
+   * "bind:env=prod". Empty: anything.
+   */
+  readonly acl?: readonly string[] | undefined;
+}
+
+/**
+ * An authtoken for agents. Its token is shown once, when it is made, and stored as a hash only. Deleting it ends
+ * the sessions opened with it.
+ */
+export class CredentialsClient extends ResourceClient {
+  /**
+   * Create a tunnel credential. An authtoken for agents. Its token is shown once, when it is made, and stored as a
+   * hash only. Deleting it ends the sessions opened with it.
+   */
+  create(body: CredentialCreate = {}, options?: CreateOptions): Promise<Answer<CredentialCreated>> {
+    return this.call({ method: 'POST', path: '/credentials', body }, options);
+  }
+
+  /** List tunnel credentials: every one, page after page. */
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<Credential, void, undefined> {
+    return this.eachItem({ method: 'GET', path: '/credentials', query }, 'credentials', options);
+  }
+
+  /** List tunnel credentials: one page. */
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<CredentialPage>> {
+    return this.call({ method: 'GET', path: '/credentials', query }, options);
+  }
+
+  /** Get a tunnel credential. */
+  get(id: string, options?: RequestOptions): Promise<Answer<Credential>> {
+    return this.call({ method: 'GET', path: '/credentials/{id}', params: { id } }, options);
+  }
+
+  /**
+   * Change fields of a tunnel credential. Only the fields that are named change. A module that is named is
+   * replaced whole.
+   */
+  update(id: string, body: CredentialUpdate, options?: ConditionalOptions): Promise<Answer<Credential>> {
+    return this.call({ method: 'PATCH', path: '/credentials/{id}', params: { id }, body }, options);
+  }
+
+  /** Delete a tunnel credential. */
+  delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
+    return this.callForNothing({ method: 'DELETE', path: '/credentials/{id}', params: { id } }, options);
+  }
+}

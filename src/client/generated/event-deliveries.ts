@@ -1,0 +1,99 @@
+// Made from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
+import type { Answer } from '../answer.ts';
+import type { PageQuery } from '../page-query.ts';
+import type { Ref } from '../ref.ts';
+import type { RequestOptions } from '../request-options.ts';
+import { ResourceClient } from '../resource-client.ts';
+
+export interface EventDelivery {
+  /** Id, starting with "evd_". */
+  readonly id: string;
+  /** URI of the resource. */
+  readonly uri: string;
+  /** When the event was queued for the destination. RFC 3339, UTC. */
+  readonly created_at: string;
+  /** The subscription that triggered. */
+  readonly subscription: Ref;
+  /** Where the event goes. */
+  readonly destination: Ref;
+  /** The event as it is delivered. */
+  readonly event: Readonly<Record<string, unknown>>;
+  /** How far it got. */
+  readonly state: 'pending' | 'delivered' | 'dead' | 'cancelled';
+  /** Every try, oldest first. */
+  readonly attempts: readonly {
+    /** When it was tried. RFC 3339, UTC. */
+    readonly at: string;
+    /** Status of the answer; null when none came. */
+    readonly status: number | null;
+    /** What went wrong; null when nothing did. */
+    readonly error: string | null;
+    /** How long it took, in milliseconds. */
+    readonly duration_ms: number;
+  }[];
+  /** When it is tried next; null when it is not. */
+  readonly next_attempt_at: string | null;
+}
+
+export interface EventDeliveryPage {
+  /** The page, newest first. */
+  readonly event_deliveries: readonly EventDelivery[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page, or null when there is none. */
+  readonly next_page_uri: string | null;
+}
+
+export interface EventDeliveryQuery extends PageQuery {
+  /** Only those of this subscription. */
+  readonly subscription_id?: string | undefined;
+  /** Only those to this destination. */
+  readonly destination_id?: string | undefined;
+  /** Only those in this state. */
+  readonly state?: 'pending' | 'delivered' | 'dead' | 'cancelled' | undefined;
+}
+
+export interface EventDeliveryReplayMatchingAnswer {
+  /** How many were queued anew. */
+  readonly replayed: number;
+}
+
+export interface EventDeliveryReplayMatching {
+  /** State of the deliveries to repeat; "dead" when left out. */
+  readonly state?: 'pending' | 'delivered' | 'dead' | 'cancelled' | undefined;
+  /** Only those queued at or after this time. RFC 3339, UTC. */
+  readonly since?: string | undefined;
+  /** Only those queued before this time. RFC 3339, UTC. */
+  readonly until?: string | undefined;
+}
+
+/** An event on its way to a destination, with every attempt. */
+export class EventDeliveriesClient extends ResourceClient {
+  /** List event deliveries: every one, page after page. */
+  list(query?: EventDeliveryQuery, options?: RequestOptions): AsyncGenerator<EventDelivery, void, undefined> {
+    return this.eachItem({ method: 'GET', path: '/event_deliveries', query }, 'event_deliveries', options);
+  }
+
+  /** List event deliveries: one page. */
+  page(query?: EventDeliveryQuery, options?: RequestOptions): Promise<Answer<EventDeliveryPage>> {
+    return this.call({ method: 'GET', path: '/event_deliveries', query }, options);
+  }
+
+  /** Get an event delivery. */
+  get(id: string, options?: RequestOptions): Promise<Answer<EventDelivery>> {
+    return this.call({ method: 'GET', path: '/event_deliveries/{id}', params: { id } }, options);
+  }
+
+  /** Deliver an event once more. */
+  replay(id: string, options?: RequestOptions): Promise<Answer<EventDelivery>> {
+    return this.call({ method: 'POST', path: '/event_deliveries/{id}/replay', params: { id } }, options);
+  }
+
+  /** Deliver all matching events once more. */
+  replayMatching(
+    body: EventDeliveryReplayMatching = {},
+    options?: RequestOptions,
+  ): Promise<Answer<EventDeliveryReplayMatchingAnswer>> {
+    return this.call({ method: 'POST', path: '/event_deliveries/replay', body }, options);
+  }
+}

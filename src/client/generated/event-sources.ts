@@ -1,0 +1,94 @@
+// Made from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
+import type { Answer, ResponseInfo } from '../answer.ts';
+import type { ConditionalOptions, RequestOptions } from '../request-options.ts';
+import { ResourceClient } from '../resource-client.ts';
+
+export interface EventSource {
+  /** Event type for which the subscription triggers. */
+  readonly type: string;
+  /** URI of the event source. */
+  readonly uri: string;
+}
+
+export interface EventSourceCreate {
+  /** An event type, such as "ip_policy_created.v0". GET /event_types lists them. */
+  readonly type: string;
+}
+
+export interface EventSourcePage {
+  /** All event sources of the subscription; never paged. */
+  readonly sources: readonly EventSource[];
+  /** URI of this list. */
+  readonly uri: string;
+}
+
+/** An event type for which a subscription triggers. */
+export class EventSourcesClient extends ResourceClient {
+  /** Add an event type to a subscription. It takes effect for the next event. */
+  create(subscriptionId: string, body: EventSourceCreate, options?: ConditionalOptions): Promise<Answer<EventSource>> {
+    return this.call(
+      {
+        method: 'POST',
+        path: '/event_subscriptions/{subscription_id}/sources',
+        params: { subscription_id: subscriptionId },
+        body,
+      },
+      options,
+    );
+  }
+
+  /** List the event types of a subscription: every one. */
+  list(subscriptionId: string, options?: RequestOptions): AsyncGenerator<EventSource, void, undefined> {
+    return this.eachItem(
+      {
+        method: 'GET',
+        path: '/event_subscriptions/{subscription_id}/sources',
+        params: { subscription_id: subscriptionId },
+      },
+      'sources',
+      options,
+    );
+  }
+
+  /** List the event types of a subscription: one page. */
+  page(subscriptionId: string, options?: RequestOptions): Promise<Answer<EventSourcePage>> {
+    return this.call(
+      {
+        method: 'GET',
+        path: '/event_subscriptions/{subscription_id}/sources',
+        params: { subscription_id: subscriptionId },
+      },
+      options,
+    );
+  }
+
+  /** Get an event source. */
+  get(
+    params: { readonly subscription_id: string; readonly type: string },
+    options?: RequestOptions,
+  ): Promise<Answer<EventSource>> {
+    return this.call({ method: 'GET', path: '/event_subscriptions/{subscription_id}/sources/{type}', params }, options);
+  }
+
+  /** Update an event source. There is nothing to change about a source yet: send an empty object. */
+  update(
+    params: { readonly subscription_id: string; readonly type: string },
+    options?: ConditionalOptions,
+  ): Promise<Answer<EventSource>> {
+    return this.call(
+      { method: 'PATCH', path: '/event_subscriptions/{subscription_id}/sources/{type}', params, body: {} },
+      options,
+    );
+  }
+
+  /** Remove an event type from a subscription. */
+  delete(
+    params: { readonly subscription_id: string; readonly type: string },
+    options?: ConditionalOptions,
+  ): Promise<ResponseInfo> {
+    return this.callForNothing(
+      { method: 'DELETE', path: '/event_subscriptions/{subscription_id}/sources/{type}', params },
+      options,
+    );
+  }
+}

@@ -1,0 +1,105 @@
+// Made from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
+import type { Answer, ResponseInfo } from '../answer.ts';
+import type { PageQuery } from '../page-query.ts';
+import type { Ref } from '../ref.ts';
+import type { ConditionalOptions, CreateOptions, RequestOptions } from '../request-options.ts';
+import { ResourceClient } from '../resource-client.ts';
+import type { EventSource } from './event-sources.ts';
+
+export interface EventSubscription {
+  /** Id, starting with "esb_". */
+  readonly id: string;
+  /** URI of the resource. */
+  readonly uri: string;
+  /** When it was created. RFC 3339, UTC. */
+  readonly created_at: string;
+  /** What this is for, in your own words; at most 255 characters. */
+  readonly description: string;
+  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  readonly metadata: string;
+  /** The event types that trigger the subscription. */
+  readonly sources: readonly EventSource[];
+  /** Ids of the event destinations, none twice. */
+  readonly destinations: readonly Ref[];
+}
+
+export interface EventSubscriptionCreate {
+  /** What this is for, in your own words; at most 255 characters. */
+  readonly description?: string | undefined;
+  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  readonly metadata?: string | undefined;
+  /** The event types that trigger the subscription, none twice, each as {"type": "ip_policy_created.v0"}. */
+  readonly sources?:
+    | readonly {
+        /** An event type, such as "ip_policy_created.v0". */
+        readonly type: string;
+        /** URI of the source; ignored when sent. */
+        readonly uri?: string | undefined;
+      }[]
+    | undefined;
+  /** Ids of the event destinations, none twice. */
+  readonly destination_ids?: readonly string[] | undefined;
+}
+
+export interface EventSubscriptionPage {
+  /** The page, newest first. */
+  readonly event_subscriptions: readonly EventSubscription[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page, or null when there is none. */
+  readonly next_page_uri: string | null;
+}
+
+export interface EventSubscriptionUpdate {
+  /** What this is for, in your own words; at most 255 characters. */
+  readonly description?: string | undefined;
+  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  readonly metadata?: string | undefined;
+  /** The event types that trigger the subscription, none twice, each as {"type": "ip_policy_created.v0"}. */
+  readonly sources?:
+    | readonly {
+        /** An event type, such as "ip_policy_created.v0". */
+        readonly type: string;
+        /** URI of the source; ignored when sent. */
+        readonly uri?: string | undefined;
+      }[]
+    | undefined;
+  /** Ids of the event destinations, none twice. */
+  readonly destination_ids?: readonly string[] | undefined;
+}
+
+/** A set of event types, and the destinations that they are delivered to. */
+export class EventSubscriptionsClient extends ResourceClient {
+  /** Create an event subscription. A set of event types, and the destinations that they are delivered to. */
+  create(body: EventSubscriptionCreate = {}, options?: CreateOptions): Promise<Answer<EventSubscription>> {
+    return this.call({ method: 'POST', path: '/event_subscriptions', body }, options);
+  }
+
+  /** List event subscriptions: every one, page after page. */
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<EventSubscription, void, undefined> {
+    return this.eachItem({ method: 'GET', path: '/event_subscriptions', query }, 'event_subscriptions', options);
+  }
+
+  /** List event subscriptions: one page. */
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<EventSubscriptionPage>> {
+    return this.call({ method: 'GET', path: '/event_subscriptions', query }, options);
+  }
+
+  /** Get an event subscription. */
+  get(id: string, options?: RequestOptions): Promise<Answer<EventSubscription>> {
+    return this.call({ method: 'GET', path: '/event_subscriptions/{id}', params: { id } }, options);
+  }
+
+  /**
+   * Change fields of an event subscription. Only the fields that are named change. A module that is named is
+   * replaced whole.
+   */
+  update(id: string, body: EventSubscriptionUpdate, options?: ConditionalOptions): Promise<Answer<EventSubscription>> {
+    return this.call({ method: 'PATCH', path: '/event_subscriptions/{id}', params: { id }, body }, options);
+  }
+
+  /** Delete an event subscription. */
+  delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
+    return this.callForNothing({ method: 'DELETE', path: '/event_subscriptions/{id}', params: { id } }, options);
+  }
+}

@@ -1,0 +1,33 @@
+// Made from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
+import type { Answer } from '../answer.ts';
+import type { RequestOptions } from '../request-options.ts';
+import { ResourceClient } from '../resource-client.ts';
+
+export interface EventType {
+  /** Name of the event type. */
+  readonly type: string;
+  /** When such an event happens. */
+  readonly description: string;
+}
+
+export interface EventTypePage {
+  /** All event types. */
+  readonly event_types: readonly EventType[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** Always null: the list is never paged. */
+  readonly next_page_uri: null;
+}
+
+/** What a subscription can trigger for. */
+export class EventTypesClient extends ResourceClient {
+  /** List all event types: every one. */
+  list(options?: RequestOptions): AsyncGenerator<EventType, void, undefined> {
+    return this.eachItem({ method: 'GET', path: '/event_types' }, 'event_types', options);
+  }
+
+  /** List all event types: one page. */
+  page(options?: RequestOptions): Promise<Answer<EventTypePage>> {
+    return this.call({ method: 'GET', path: '/event_types' }, options);
+  }
+}

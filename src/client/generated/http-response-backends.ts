@@ -1,0 +1,99 @@
+// Made from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
+import type { Answer, ResponseInfo } from '../answer.ts';
+import type { PageQuery } from '../page-query.ts';
+import type { ConditionalOptions, CreateOptions, RequestOptions } from '../request-options.ts';
+import { ResourceClient } from '../resource-client.ts';
+
+export interface HttpResponseBackend {
+  /** Id, starting with "bkdhr_". */
+  readonly id: string;
+  /** URI of the resource. */
+  readonly uri: string;
+  /** When it was created. RFC 3339, UTC. */
+  readonly created_at: string;
+  /** What this is for, in your own words; at most 255 characters. */
+  readonly description: string;
+  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  readonly metadata: string;
+  /** Body of the response, at most 512 KiB. */
+  readonly body: string;
+  /** Headers of the response, such as {"content-type": "text/html"}. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Status of the response, 200 to 599. */
+  readonly status_code: number;
+}
+
+export interface HttpResponseBackendCreate {
+  /** What this is for, in your own words; at most 255 characters. */
+  readonly description?: string | undefined;
+  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  readonly metadata?: string | undefined;
+  /** Body of the response, at most 512 KiB. */
+  readonly body?: string | undefined;
+  /** Headers of the response, such as {"content-type": "text/html"}. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Status of the response, 200 to 599. */
+  readonly status_code?: number | undefined;
+}
+
+export interface HttpResponseBackendPage {
+  /** The page, newest first. */
+  readonly backends: readonly HttpResponseBackend[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page, or null when there is none. */
+  readonly next_page_uri: string | null;
+}
+
+export interface HttpResponseBackendUpdate {
+  /** What this is for, in your own words; at most 255 characters. */
+  readonly description?: string | undefined;
+  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  readonly metadata?: string | undefined;
+  /** Body of the response, at most 512 KiB. */
+  readonly body?: string | undefined;
+  /** Headers of the response, such as {"content-type": "text/html"}. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Status of the response, 200 to 599. */
+  readonly status_code?: number | undefined;
+}
+
+/** Answers every request with the same response. */
+export class HttpResponseBackendsClient extends ResourceClient {
+  /** Create an HTTP response backend. Answers every request with the same response. */
+  create(body: HttpResponseBackendCreate = {}, options?: CreateOptions): Promise<Answer<HttpResponseBackend>> {
+    return this.call({ method: 'POST', path: '/backends/http_response', body }, options);
+  }
+
+  /** List HTTP response backends: every one, page after page. */
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<HttpResponseBackend, void, undefined> {
+    return this.eachItem({ method: 'GET', path: '/backends/http_response', query }, 'backends', options);
+  }
+
+  /** List HTTP response backends: one page. */
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<HttpResponseBackendPage>> {
+    return this.call({ method: 'GET', path: '/backends/http_response', query }, options);
+  }
+
+  /** Get an HTTP response backend. */
+  get(id: string, options?: RequestOptions): Promise<Answer<HttpResponseBackend>> {
+    return this.call({ method: 'GET', path: '/backends/http_response/{id}', params: { id } }, options);
+  }
+
+  /**
+   * Change fields of an HTTP response backend. Only the fields that are named change. A module that is named is
+   * replaced whole.
+   */
+  update(
+    id: string,
+    body: HttpResponseBackendUpdate,
+    options?: ConditionalOptions,
+  ): Promise<Answer<HttpResponseBackend>> {
+    return this.call({ method: 'PATCH', path: '/backends/http_response/{id}', params: { id }, body }, options);
+  }
+
+  /** Delete an HTTP response backend. */
+  delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
+    return this.callForNothing({ method: 'DELETE', path: '/backends/http_response/{id}', params: { id } }, options);
+  }
+}

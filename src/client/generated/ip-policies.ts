@@ -1,0 +1,80 @@
+// Made from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
+import type { Answer, ResponseInfo } from '../answer.ts';
+import type { PageQuery } from '../page-query.ts';
+import type { ConditionalOptions, CreateOptions, RequestOptions } from '../request-options.ts';
+import { ResourceClient } from '../resource-client.ts';
+
+export interface IpPolicy {
+  /** Id, starting with "ipp_". */
+  readonly id: string;
+  /** URI of the resource. */
+  readonly uri: string;
+  /** When it was created. RFC 3339, UTC. */
+  readonly created_at: string;
+  /** What this is for, in your own words; at most 255 characters. */
+  readonly description: string;
+  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  readonly metadata: string;
+}
+
+export interface IpPolicyCreate {
+  /** What this is for, in your own words; at most 255 characters. */
+  readonly description?: string | undefined;
+  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  readonly metadata?: string | undefined;
+}
+
+export interface IpPolicyPage {
+  /** The page, newest first. */
+  readonly ip_policies: readonly IpPolicy[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page, or null when there is none. */
+  readonly next_page_uri: string | null;
+}
+
+export interface IpPolicyUpdate {
+  /** What this is for, in your own words; at most 255 characters. */
+  readonly description?: string | undefined;
+  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  readonly metadata?: string | undefined;
+}
+
+/** A set of rules about client addresses, applied by the IP restriction module. Its rules are deleted with it. */
+export class IpPoliciesClient extends ResourceClient {
+  /**
+   * Create an IP policy. A set of rules about client addresses, applied by the IP restriction module. Its rules
+   * are deleted with it.
+   */
+  create(body: IpPolicyCreate = {}, options?: CreateOptions): Promise<Answer<IpPolicy>> {
+    return this.call({ method: 'POST', path: '/ip_policies', body }, options);
+  }
+
+  /** List IP policies: every one, page after page. */
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<IpPolicy, void, undefined> {
+    return this.eachItem({ method: 'GET', path: '/ip_policies', query }, 'ip_policies', options);
+  }
+
+  /** List IP policies: one page. */
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<IpPolicyPage>> {
+    return this.call({ method: 'GET', path: '/ip_policies', query }, options);
+  }
+
+  /** Get an IP policy. */
+  get(id: string, options?: RequestOptions): Promise<Answer<IpPolicy>> {
+    return this.call({ method: 'GET', path: '/ip_policies/{id}', params: { id } }, options);
+  }
+
+  /**
+   * Change fields of an IP policy. Only the fields that are named change. A module that is named is replaced
+   * whole.
+   */
+  update(id: string, body: IpPolicyUpdate, options?: ConditionalOptions): Promise<Answer<IpPolicy>> {
+    return this.call({ method: 'PATCH', path: '/ip_policies/{id}', params: { id }, body }, options);
+  }
+
+  /** Delete an IP policy. */
+  delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
+    return this.callForNothing({ method: 'DELETE', path: '/ip_policies/{id}', params: { id } }, options);
+  }
+}

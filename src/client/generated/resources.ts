@@ -1,0 +1,139 @@
+// Made from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
+import type { Transport } from '../transport.ts';
+import { ApiKeysClient } from './api-keys.ts';
+import { AppSessionsClient } from './app-sessions.ts';
+import { AppUsersClient } from './app-users.ts';
+import { CertificateAuthoritiesClient } from './certificate-authorities.ts';
+import { CredentialsClient } from './credentials.ts';
+import { EndpointsClient } from './endpoints.ts';
+import { EventDeliveriesClient } from './event-deliveries.ts';
+import { EventDestinationsClient } from './event-destinations.ts';
+import { EventSourcesClient } from './event-sources.ts';
+import { EventSubscriptionsClient } from './event-subscriptions.ts';
+import { EventTypesClient } from './event-types.ts';
+import { FailoverBackendsClient } from './failover-backends.ts';
+import { HttpResponseBackendsClient } from './http-response-backends.ts';
+import { HttpsEdgeRoutesClient } from './https-edge-routes.ts';
+import { HttpsEdgesClient } from './https-edges.ts';
+import { IpPoliciesClient } from './ip-policies.ts';
+import { IpPolicyRulesClient } from './ip-policy-rules.ts';
+import { ReservedDomainsClient } from './reserved-domains.ts';
+import { StaticBackendsClient } from './static-backends.ts';
+import { TlsCertificatesClient } from './tls-certificates.ts';
+import { TunnelGroupBackendsClient } from './tunnel-group-backends.ts';
+import { TunnelSessionsClient } from './tunnel-sessions.ts';
+import { TunnelsClient } from './tunnels.ts';
+import { WeightedBackendsClient } from './weighted-backends.ts';
+
+export type * from './api-keys.ts';
+export type * from './app-sessions.ts';
+export type * from './app-users.ts';
+export type * from './backend-module.ts';
+export type * from './certificate-authorities.ts';
+export type * from './compression-module.ts';
+export type * from './credentials.ts';
+export type * from './endpoints.ts';
+export type * from './event-deliveries.ts';
+export type * from './event-destinations.ts';
+export type * from './event-sources.ts';
+export type * from './event-subscriptions.ts';
+export type * from './event-types.ts';
+export type * from './failover-backends.ts';
+export type * from './http-response-backends.ts';
+export type * from './https-edge-routes.ts';
+export type * from './https-edges.ts';
+export type * from './ip-policies.ts';
+export type * from './ip-policy-rules.ts';
+export type * from './ip-restriction-module.ts';
+export type * from './mutual-tls-module.ts';
+export type * from './oidc-module.ts';
+export type * from './reserved-domains.ts';
+export type * from './static-backends.ts';
+export type * from './tls-certificates.ts';
+export type * from './tls-termination-module.ts';
+export type * from './tunnel-group-backends.ts';
+export type * from './tunnel-sessions.ts';
+export type * from './tunnels.ts';
+export type * from './weighted-backends.ts';
+
+/** Every resource of the API. */
+export class Resources {
+  /** A set of hosts served over HTTPS, with routes that say what happens to their requests. */
+  readonly httpsEdges: HttpsEdgesClient;
+  /** A path of an edge, and the modules that its requests pass through. */
+  readonly httpsEdgeRoutes: HttpsEdgeRoutesClient;
+  /** Balances over the tunnels that have all of its labels. */
+  readonly tunnelGroupBackends: TunnelGroupBackendsClient;
+  /** Shares requests out over other backends by weight. */
+  readonly weightedBackends: WeightedBackendsClient;
+  /** Uses the first backend that can be reached. An error status is an answer: it never leads to the next. */
+  readonly failoverBackends: FailoverBackendsClient;
+  /** Answers every request with the same response. */
+  readonly httpResponseBackends: HttpResponseBackendsClient;
+  /** Sends requests to one address. */
+  readonly staticBackends: StaticBackendsClient;
+  /** A CA certificate that the mutual TLS module checks client certificates against. */
+  readonly certificateAuthorities: CertificateAuthoritiesClient;
+  /** A certificate with its private key, shown by the edge for the hosts that it names. */
+  readonly tlsCertificates: TlsCertificatesClient;
+  /** A host and where its certificate comes from. Edges need no reservation. */
+  readonly reservedDomains: ReservedDomainsClient;
+  /** A set of rules about client addresses, applied by the IP restriction module. Its rules are deleted with it. */
+  readonly ipPolicies: IpPoliciesClient;
+  /** A range of addresses that a policy allows or denies. */
+  readonly ipPolicyRules: IpPolicyRulesClient;
+  /** A tunnel that an agent holds open. Those that are listed are online. */
+  readonly tunnels: TunnelsClient;
+  /** An agent that is connected. */
+  readonly tunnelSessions: TunnelSessionsClient;
+  /** A public address that is answered. */
+  readonly endpoints: EndpointsClient;
+  /**
+   * An authtoken for agents. Its token is shown once, when it is made, and stored as a hash only. Deleting it ends
+   * the sessions opened with it.
+   */
+  readonly credentials: CredentialsClient;
+  /** A key for this API. Its token is shown once, when it is made, and stored as a hash only. */
+  readonly apiKeys: ApiKeysClient;
+  /** A set of event types, and the destinations that they are delivered to. */
+  readonly eventSubscriptions: EventSubscriptionsClient;
+  /** An event type for which a subscription triggers. */
+  readonly eventSources: EventSourcesClient;
+  /** Where the events of subscriptions are delivered. */
+  readonly eventDestinations: EventDestinationsClient;
+  /** An event on its way to a destination, with every attempt. */
+  readonly eventDeliveries: EventDeliveriesClient;
+  /** What a subscription can trigger for. */
+  readonly eventTypes: EventTypesClient;
+  /** A user's login on a route with a login module. */
+  readonly appSessions: AppSessionsClient;
+  /** Somebody who has logged in on a route with a login module. */
+  readonly appUsers: AppUsersClient;
+
+  constructor(transport: Transport) {
+    this.httpsEdges = new HttpsEdgesClient(transport);
+    this.httpsEdgeRoutes = new HttpsEdgeRoutesClient(transport);
+    this.tunnelGroupBackends = new TunnelGroupBackendsClient(transport);
+    this.weightedBackends = new WeightedBackendsClient(transport);
+    this.failoverBackends = new FailoverBackendsClient(transport);
+    this.httpResponseBackends = new HttpResponseBackendsClient(transport);
+    this.staticBackends = new StaticBackendsClient(transport);
+    this.certificateAuthorities = new CertificateAuthoritiesClient(transport);
+    this.tlsCertificates = new TlsCertificatesClient(transport);
+    this.reservedDomains = new ReservedDomainsClient(transport);
+    this.ipPolicies = new IpPoliciesClient(transport);
+    this.ipPolicyRules = new IpPolicyRulesClient(transport);
+    this.tunnels = new TunnelsClient(transport);
+    this.tunnelSessions = new TunnelSessionsClient(transport);
+    this.endpoints = new EndpointsClient(transport);
+    this.credentials = new CredentialsClient(transport);
+    this.apiKeys = new ApiKeysClient(transport);
+    this.eventSubscriptions = new EventSubscriptionsClient(transport);
+    this.eventSources = new EventSourcesClient(transport);
+    this.eventDestinations = new EventDestinationsClient(transport);
+    this.eventDeliveries = new EventDeliveriesClient(transport);
+    this.eventTypes = new EventTypesClient(transport);
+    this.appSessions = new AppSessionsClient(transport);
+    this.appUsers = new AppUsersClient(transport);
+  }
+}

@@ -1,0 +1,90 @@
+// Made from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
+import type { Answer, ResponseInfo } from '../answer.ts';
+import type { PageQuery } from '../page-query.ts';
+import type { ConditionalOptions, CreateOptions, RequestOptions } from '../request-options.ts';
+import { ResourceClient } from '../resource-client.ts';
+import type { CompressionModule, CompressionModuleReplace } from './compression-module.ts';
+
+export interface StaticBackend {
+  /** Id, starting with "bkdsc_". */
+  readonly id: string;
+  /** URI of the resource. */
+  readonly uri: string;
+  /** When it was created. RFC 3339, UTC. */
+  readonly created_at: string;
+  /** What this is for, in your own words; at most 255 characters. */
+  readonly description: string;
+  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  readonly metadata: string;
+  /** Where requests go: "host:port", such as "10.0.0.5:3000" or "[2001:db8::1]:443". */
+  readonly address: string;
+  /** TLS towards the address. */
+  readonly tls: CompressionModule;
+}
+
+export interface StaticBackendCreate {
+  /** What this is for, in your own words; at most 255 characters. */
+  readonly description?: string | undefined;
+  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  readonly metadata?: string | undefined;
+  /** Where requests go: "host:port", such as "10.0.0.5:3000" or "[2001:db8::1]:443". */
+  readonly address: string;
+  /** TLS towards the address. */
+  readonly tls?: CompressionModuleReplace | undefined;
+}
+
+export interface StaticBackendPage {
+  /** The page, newest first. */
+  readonly backends: readonly StaticBackend[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page, or null when there is none. */
+  readonly next_page_uri: string | null;
+}
+
+export interface StaticBackendUpdate {
+  /** What this is for, in your own words; at most 255 characters. */
+  readonly description?: string | undefined;
+  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  readonly metadata?: string | undefined;
+  /** Where requests go: "host:port", such as "10.0.0.5:3000" or "[2001:db8::1]:443". */
+  readonly address?: string | undefined;
+  /** TLS towards the address. */
+  readonly tls?: CompressionModuleReplace | undefined;
+}
+
+/** Sends requests to one address. */
+export class StaticBackendsClient extends ResourceClient {
+  /** Create a static backend. Sends requests to one address. */
+  create(body: StaticBackendCreate, options?: CreateOptions): Promise<Answer<StaticBackend>> {
+    return this.call({ method: 'POST', path: '/backends/static', body }, options);
+  }
+
+  /** List static backends: every one, page after page. */
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<StaticBackend, void, undefined> {
+    return this.eachItem({ method: 'GET', path: '/backends/static', query }, 'backends', options);
+  }
+
+  /** List static backends: one page. */
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<StaticBackendPage>> {
+    return this.call({ method: 'GET', path: '/backends/static', query }, options);
+  }
+
+  /** Get a static backend. */
+  get(id: string, options?: RequestOptions): Promise<Answer<StaticBackend>> {
+    return this.call({ method: 'GET', path: '/backends/static/{id}', params: { id } }, options);
+  }
+
+  /**
+   * Change fields of a static backend. Only the fields that are named change. A module that is named is replaced
+   * whole.
+   */
+  update(id: string, body: StaticBackendUpdate, options?: ConditionalOptions): Promise<Answer<StaticBackend>> {
+    return this.call({ method: 'PATCH', path: '/backends/static/{id}', params: { id }, body }, options);
+  }
+
+  /** Delete a static backend. */
+  delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
+    return this.callForNothing({ method: 'DELETE', path: '/backends/static/{id}', params: { id } }, options);
+  }
+}

@@ -1,0 +1,90 @@
+// Made from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
+import type { Answer, ResponseInfo } from '../answer.ts';
+import type { PageQuery } from '../page-query.ts';
+import type { Ref } from '../ref.ts';
+import type { ConditionalOptions, CreateOptions, RequestOptions } from '../request-options.ts';
+import { ResourceClient } from '../resource-client.ts';
+
+export interface TunnelGroupBackend {
+  /** Id, starting with "bkdtg_". */
+  readonly id: string;
+  /** URI of the resource. */
+  readonly uri: string;
+  /** When it was created. RFC 3339, UTC. */
+  readonly created_at: string;
+  /** What this is for, in your own words; at most 255 characters. */
+  readonly description: string;
+  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  readonly metadata: string;
+  /** Labels, 1 to 50, that a tunnel must all have to be a member, such as {"app": "shop"}. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** The tunnels that are members now. */
+  readonly tunnels: readonly Ref[];
+}
+
+export interface TunnelGroupBackendCreate {
+  /** What this is for, in your own words; at most 255 characters. */
+  readonly description?: string | undefined;
+  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  readonly metadata?: string | undefined;
+  /** Labels, 1 to 50, that a tunnel must all have to be a member, such as {"app": "shop"}. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface TunnelGroupBackendPage {
+  /** The page, newest first. */
+  readonly backends: readonly TunnelGroupBackend[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page, or null when there is none. */
+  readonly next_page_uri: string | null;
+}
+
+export interface TunnelGroupBackendUpdate {
+  /** What this is for, in your own words; at most 255 characters. */
+  readonly description?: string | undefined;
+  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  readonly metadata?: string | undefined;
+  /** Labels, 1 to 50, that a tunnel must all have to be a member, such as {"app": "shop"}. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Balances over the tunnels that have all of its labels. */
+export class TunnelGroupBackendsClient extends ResourceClient {
+  /** Create a tunnel group backend. Balances over the tunnels that have all of its labels. */
+  create(body: TunnelGroupBackendCreate, options?: CreateOptions): Promise<Answer<TunnelGroupBackend>> {
+    return this.call({ method: 'POST', path: '/backends/tunnel_group', body }, options);
+  }
+
+  /** List tunnel group backends: every one, page after page. */
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<TunnelGroupBackend, void, undefined> {
+    return this.eachItem({ method: 'GET', path: '/backends/tunnel_group', query }, 'backends', options);
+  }
+
+  /** List tunnel group backends: one page. */
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<TunnelGroupBackendPage>> {
+    return this.call({ method: 'GET', path: '/backends/tunnel_group', query }, options);
+  }
+
+  /** Get a tunnel group backend. */
+  get(id: string, options?: RequestOptions): Promise<Answer<TunnelGroupBackend>> {
+    return this.call({ method: 'GET', path: '/backends/tunnel_group/{id}', params: { id } }, options);
+  }
+
+  /**
+   * Change fields of a tunnel group backend. Only the fields that are named change. A module that is named is
+   * replaced whole.
+   */
+  update(
+    id: string,
+    body: TunnelGroupBackendUpdate,
+    options?: ConditionalOptions,
+  ): Promise<Answer<TunnelGroupBackend>> {
+    return this.call({ method: 'PATCH', path: '/backends/tunnel_group/{id}', params: { id }, body }, options);
+  }
+
+  /** Delete a tunnel group backend. */
+  delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
+    return this.callForNothing({ method: 'DELETE', path: '/backends/tunnel_group/{id}', params: { id } }, options);
+  }
+}

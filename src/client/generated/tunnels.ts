@@ -1,0 +1,61 @@
+// Made from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
+import type { Answer } from '../answer.ts';
+import type { PageQuery } from '../page-query.ts';
+import type { Ref } from '../ref.ts';
+import type { RequestOptions } from '../request-options.ts';
+import { ResourceClient } from '../resource-client.ts';
+
+export interface Tunnel {
+  /** Unique tunnel resource identifier. */
+  readonly id: string;
+  /** URL of the public endpoint of an ephemeral tunnel. */
+  readonly public_url?: string | undefined;
+  /** When the tunnel started. RFC 3339, UTC. */
+  readonly started_at: string;
+  /** Metadata of the tunnel from the agent's configuration; under Service-Version 0, of the agent's session. */
+  readonly metadata: string;
+  /** Protocol of an ephemeral tunnel. */
+  readonly proto?: 'http' | 'https' | 'tcp' | 'tls' | undefined;
+  /** Region where the tunnel runs. */
+  readonly region: string;
+  /** The session on which the tunnel was started. */
+  readonly tunnel_session: Ref;
+  /** The ephemeral endpoint, for an agent-initiated tunnel. */
+  readonly endpoint?: Ref | undefined;
+  /** Labels of a backend tunnel. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  /**
+   * The oldest tunnel group backend that this backend tunnel serves. Requests with Ngrok-Version get a list of all
+   * of them.
+   */
+  readonly backends?: Ref | undefined;
+  /** Where the agent forwards traffic to: a URL or a network address. */
+  readonly forwards_to: string;
+}
+
+export interface TunnelPage {
+  /** The page, newest first. */
+  readonly tunnels: readonly Tunnel[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page, or null when there is none. */
+  readonly next_page_uri: string | null;
+}
+
+/** A tunnel that an agent holds open. Those that are listed are online. */
+export class TunnelsClient extends ResourceClient {
+  /** List online tunnels: every one, page after page. */
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<Tunnel, void, undefined> {
+    return this.eachItem({ method: 'GET', path: '/tunnels', query }, 'tunnels', options);
+  }
+
+  /** List online tunnels: one page. */
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<TunnelPage>> {
+    return this.call({ method: 'GET', path: '/tunnels', query }, options);
+  }
+
+  /** Get a tunnel. */
+  get(id: string, options?: RequestOptions): Promise<Answer<Tunnel>> {
+    return this.call({ method: 'GET', path: '/tunnels/{id}', params: { id } }, options);
+  }
+}

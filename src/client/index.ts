@@ -1,0 +1,10 @@
+export { type Answer, type Answered, type ResponseInfo, responseOf } from './answer.ts';
+export type * from './generated/resources.ts';
+export type { PageQuery } from './page-query.ts';
+export { PosternApiError } from './postern-api-error.ts';
+export { PosternClient } from './postern-client.ts';
+export { type ConnectionFailure, PosternConnectionError } from './postern-connection-error.ts';
+export type { Ref } from './ref.ts';
+export type { ConditionalOptions, CreateOptions, RequestOptions } from './request-options.ts';
+export type { RetryPolicy } from './retry-policy.ts';
+export type { ClientOptions } from './transport.ts';

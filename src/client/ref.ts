@@ -1,0 +1,5 @@
+/** Names another resource. */
+export interface Ref {
+  readonly id: string;
+  readonly uri: string;
+}

@@ -1,0 +1,127 @@
+import { abortableSleep, deadline } from './abortable.ts';
+import { type ResponseInfo, responseInfo, responseOf } from './answer.ts';
+import { apiErrorOf, PosternApiError } from './postern-api-error.ts';
+import { networkError, PosternConnectionError } from './postern-connection-error.ts';
+import type { AnyOptions } from './request-options.ts';
+import { defaultRetryPolicy, type RetryPolicy, retryDelayMs } from './retry-policy.ts';
+
+export interface ClientOptions {
+  /** Where the API is, such as `http://127.0.0.1:7080`. */
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  /** Instead of the global one: a proxy, a test. */
+  readonly fetch?: typeof fetch;
+  /** For one attempt, the body included; 30 seconds unless said otherwise. */
+  readonly timeoutMs?: number;
+  readonly retry?: Partial<RetryPolicy>;
+}
+
+export interface ApiRequest {
+  readonly method: string;
+  /** Below the base URL, with its query. */
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+export interface RawAnswer {
+  readonly info: ResponseInfo;
+  readonly text: string;
+}
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+const API_VERSION = '2';
+
+/** Sends requests and turns what goes wrong into errors. The only part of the client that touches the network. */
+export class Transport {
+  readonly #baseUrl: string;
+  /** Private to the language, not to the type: a client that is logged or serialized does not show it. */
+  readonly #apiKey: string;
+  readonly #fetch: typeof fetch;
+  readonly #timeoutMs: number;
+  readonly #retry: RetryPolicy;
+
+  constructor(options: ClientOptions) {
+    if (!URL.canParse(options.baseUrl) || !/^https?:/i.test(options.baseUrl)) {
+      throw new TypeError('baseUrl must be an absolute http or https URL');
+    }
+    // Checked here because fetch would repeat it in its message.
+    if (!/^[\x21-\x7e]+$/.test(options.apiKey))
+      throw new TypeError('apiKey must be visible ASCII, without line breaks');
+    this.#baseUrl = options.baseUrl.replace(/\/+$/, '');
+    this.#apiKey = options.apiKey;
+    // Browsers refuse to call fetch with another receiver than the window.
+    this.#fetch = options.fetch ?? ((input, init) => fetch(input, init));
+    this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    this.#retry = { ...defaultRetryPolicy, ...options.retry };
+  }
+
+  async send(request: ApiRequest, options: AnyOptions = {}): Promise<RawAnswer> {
+    const headers = this.#headers(request, options);
+    const policy = { ...this.#retry, maxRetries: options.maxRetries ?? this.#retry.maxRetries };
+    for (let index = 0; ; index += 1) {
+      try {
+        return await this.#attempt(request, headers, options);
+      } catch (error) {
+        if (options.signal?.aborted === true) throw error;
+        const attempt = {
+          method: request.method,
+          hasIdempotencyKey: headers['idempotency-key'] !== undefined,
+          isConditional: headers['if-match'] !== undefined,
+          index,
+        };
+        const delayMs = retryDelayMs(error, attempt, policy, Math.random);
+        if (delayMs === null) throw error;
+        await abortableSleep(delayMs, options.signal);
+      }
+    }
+  }
+
+  async #attempt(request: ApiRequest, headers: Record<string, string>, options: AnyOptions): Promise<RawAnswer> {
+    const { signal } = options;
+    signal?.throwIfAborted();
+    const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
+    const limit = deadline(timeoutMs, signal);
+    try {
+      const response = await this.#fetch(`${this.#baseUrl}${request.path}`, {
+        method: request.method,
+        headers,
+        ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
+        signal: limit.signal,
+        // The API never redirects; whoever does must not be given the key.
+        redirect: 'error',
+      });
+      const text = await response.text();
+      if (!response.ok) throw apiErrorOf(response, text, Date.now());
+      return { info: responseInfo(response), text };
+    } catch (error) {
+      if (error instanceof PosternApiError) throw error;
+      if (signal?.aborted === true) throw signal.reason;
+      if (limit.hasPassed()) {
+        throw new PosternConnectionError('timeout', `${this.#baseUrl} did not answer within ${timeoutMs} ms`);
+      }
+      throw networkError(this.#baseUrl, error);
+    } finally {
+      limit.clear();
+    }
+  }
+
+  #headers(request: ApiRequest, options: AnyOptions): Record<string, string> {
+    const headers: Record<string, string> = {
+      accept: 'application/json',
+      authorization: `Bearer ${this.#apiKey}`,
+      'service-version': API_VERSION,
+    };
+    if (request.body !== undefined) headers['content-type'] = 'application/json';
+    if (options.idempotencyKey !== undefined) headers['idempotency-key'] = options.idempotencyKey;
+    if (options.ifMatch !== undefined) headers['if-match'] = etagOf(options.ifMatch);
+    return headers;
+  }
+}
+
+/** Never sends a write unconditionally that was meant to be conditional. */
+function etagOf(ifMatch: NonNullable<AnyOptions['ifMatch']>): string {
+  const etag = typeof ifMatch === 'string' ? ifMatch : responseOf(ifMatch)?.etag;
+  if (etag === null || etag === undefined || etag === '')
+    throw new TypeError('ifMatch has no ETag: pass what get, create or update returned');
+  return etag;
+}
