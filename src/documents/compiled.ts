@@ -2,6 +2,7 @@ import type { TObject } from 'typebox';
 import { type BodyDecoder, createDecoder, patchDecoder } from '../lib/schema/decode-body.ts';
 import type { Module } from '../modules/module.ts';
 import type { ConfigurationResource } from '../resources/resource.ts';
+import type { RecordKey } from '../store/store.ts';
 import { type ReferenceField, referenceFieldsOf } from './reference-fields.ts';
 import { type SecretField, secretFieldsOf } from './secret-fields.ts';
 
@@ -15,8 +16,12 @@ interface CompiledConfig {
 
 export interface CompiledModule extends CompiledConfig {
   readonly module: Module;
-  /** Kind of its records, which bear the id of the edge or route that they belong to. */
   readonly kind: string;
+  /**
+   * Key of its record on an edge or route. The id is its own, made from the owner's: the store knows parents by id alone,
+   * so a module with the id of its owner would take everything below the owner with it when it goes.
+   */
+  keyOn(ownerId: string): RecordKey;
 }
 
 export interface CompiledResource extends CompiledConfig {
@@ -37,10 +42,20 @@ export function compileResource(resource: ConfigurationResource, modules: readon
     patch: patchDecoder(resource.config, resource.immutable ?? []),
     modules: modules
       .filter((module) => module.level === resource.modules)
-      .map((module) => ({ ...compileConfig(module.config), module, kind: `${resource.kind}.${module.name}` })),
+      .map((module) => compileModule(module, `${resource.kind}.${module.name}`)),
     inlineChildren: [],
     isInlinedInParent: false,
   };
+}
+
+function compileModule(module: Module, kind: string): CompiledModule {
+  const keyOn = (ownerId: string): RecordKey => ({ kind, id: `${ownerId}.${module.name}` });
+  return { ...compileConfig(module.config), module, kind, keyOn };
+}
+
+/** Whom a record belongs to, for people: a module's is named by its edge or route. */
+export function ownerIdOf(recordId: string): string {
+  return recordId.split('.')[0] ?? recordId;
 }
 
 function compileConfig(config: TObject): CompiledConfig {

@@ -10,6 +10,7 @@ import type { DocumentsContext } from './documents-context.ts';
 import { expectModuleMatch } from './preconditions.ts';
 import { isUnchanged, modulePut } from './record-puts.ts';
 import { RenderedCache } from './rendered-cache.ts';
+import { moduleRecord } from './renderer.ts';
 import { requireUnder } from './require-record.ts';
 import { canReadSecrets, viewOf } from './scopes.ts';
 import { joinSecrets, keepUnseenSecrets } from './secret-fields.ts';
@@ -23,7 +24,7 @@ export interface ModuleAddress {
   readonly parentId: string | null;
 }
 
-/** Replace, get and delete of modules, each a record of its own that bears its owner's id. */
+/** Replace, get and delete of modules, each a record of its own below its owner's. */
 export class ModuleDocuments {
   readonly #context: DocumentsContext;
   readonly #rendered = new RenderedCache();
@@ -37,10 +38,10 @@ export class ModuleDocuments {
     const config = decodeModule(module, request.body, this.#context.settings);
     const attempt = (): WriteSet => {
       const owner = requireUnder(this.#context, compiled, id, parentId);
-      const current = this.#context.replica.get(module.kind, id);
+      const current = moduleRecord(module, id, this.#context.replica);
       const expect = expectModuleMatch(request.ifMatch, module, current);
       const put = this.changedPut(module, id, config, request.principal);
-      const asSeen = current === undefined ? [] : [{ kind: module.kind, id, revision: current.revision }];
+      const asSeen = current === undefined ? [] : [{ ...module.keyOn(id), revision: current.revision }];
       if (put === null) return { expect: asSeen };
       // A secret that the caller could not see was taken over from what is stored: it must still be that.
       const hasTakenOver = module.secretFields.length > 0 && !canReadSecrets(request.principal);
@@ -59,7 +60,7 @@ export class ModuleDocuments {
 
   get({ compiled, module, id, parentId }: ModuleAddress, principal: Principal): OperationResult {
     requireUnder(this.#context, compiled, id, parentId);
-    const record = this.#context.replica.get(module.kind, id);
+    const record = moduleRecord(module, id, this.#context.replica);
     if (record !== undefined) {
       return {
         ...this.#rendered.of(record, viewOf(principal), (view) => this.#context.renderer.module(module, record, view)),
@@ -79,10 +80,10 @@ export class ModuleDocuments {
   delete({ compiled, module, id, parentId }: ModuleAddress, request: OperationRequest): Promise<OperationResult> {
     const attempt = (): WriteSet => {
       const owner = requireUnder(this.#context, compiled, id, parentId);
-      const current = this.#context.replica.get(module.kind, id);
+      const current = moduleRecord(module, id, this.#context.replica);
       const expect = expectModuleMatch(request.ifMatch, module, current);
-      if (current === undefined) return { expect: [{ kind: module.kind, id, revision: 'absent' }] };
-      const deletes = [{ kind: module.kind, id }];
+      if (current === undefined) return { expect: [{ ...module.keyOn(id), revision: 'absent' }] };
+      const deletes = [module.keyOn(id)];
       const events = this.#updated(compiled, owner, { deletes }, request);
       // The owner's ETag must move although the document that would have moved it is gone.
       return { expect, deletes, touches: [{ kind: compiled.kind, id }], events };
@@ -95,7 +96,7 @@ export class ModuleDocuments {
 
   /** Null when the module already is what it should become: then nothing is written. */
   changedPut(module: CompiledModule, id: string, config: JsonObject, principal: Principal): RecordPut | null {
-    const current = this.#context.replica.get(module.kind, id);
+    const current = moduleRecord(module, id, this.#context.replica);
     const previous = current === undefined ? null : joinSecrets(current.doc, current.secrets, module.secretFields);
     const next = keepUnseenSecrets(config, previous, module.secretFields, canReadSecrets(principal));
     return previous !== null && isUnchanged(next, previous) ? null : modulePut(module, id, next, this.#context.catalog);

@@ -27,10 +27,10 @@ export function resourcePut(compiled: CompiledResource, parts: ResourceParts, ca
   };
 }
 
-export function modulePut(module: CompiledModule, id: string, config: JsonObject, catalog: Catalog): RecordPut {
+export function modulePut(module: CompiledModule, ownerId: string, config: JsonObject, catalog: Catalog): RecordPut {
   const { doc, secrets } = splitSecrets(config, module.secretFields);
   const references = referencesIn(config, module.referenceFields, catalog.kindOfId);
-  return { kind: module.kind, id, parent: id, doc, secrets, uniqueKeys: [], references };
+  return { ...module.keyOn(ownerId), parent: ownerId, doc, secrets, uniqueKeys: [], references };
 }
 
 export function configOf(compiled: CompiledResource, record: StoredRecord): JsonObject {

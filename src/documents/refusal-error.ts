@@ -1,6 +1,7 @@
 import { resourceErrors } from '../resources/errors.ts';
 import type { CommitRefusal, RecordKey } from '../store/store.ts';
 import type { Catalog } from './catalog.ts';
+import { ownerIdOf } from './compiled.ts';
 import { documentErrors } from './errors.ts';
 import { unknownReference } from './reference-fields.ts';
 
@@ -25,7 +26,7 @@ export function refusalError(
       return documentErrors.create(
         'ERR_POSTERN_IN_USE',
         `${refusal.key.id} is still referred to by ${referrers}: change or delete that first`,
-        { details: { referred_by: refusal.by.map((by) => by.id).join(',') } },
+        { details: { referred_by: refusal.by.map((by) => ownerIdOf(by.id)).join(',') } },
       );
     }
     case 'cycle':
@@ -59,7 +60,7 @@ export function notFound(catalog: Catalog, kind: string, id: string): Error {
 /** A module's record is named by what it belongs to. */
 function nameOf(key: RecordKey): string {
   const [kind, module] = key.kind.split('.');
-  const owner = `${(kind ?? '').replaceAll('_', ' ')} ${key.id}`;
+  const owner = `${(kind ?? '').replaceAll('_', ' ')} ${ownerIdOf(key.id)}`;
   return module === undefined ? owner : `the ${module} module of ${owner}`;
 }
 

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 import { type Ref, referenceAnnotation, secretVisibility } from '../lib/schema/annotations.ts';
 import { isObjectSchema } from '../lib/schema/wire-forms.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
-import type { StoredRecord } from '../store/store.ts';
+import type { RecordKey, StoredRecord } from '../store/store.ts';
 import type { Catalog } from './catalog.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { joinSecrets, masked } from './secret-fields.ts';
@@ -53,7 +53,7 @@ export class Renderer {
     Object.assign(body, this.#config(compiled.config, config, view));
     for (const name of Object.keys(resource.derived ?? {})) body[name] = record.doc[name] ?? null;
     for (const module of compiled.modules) {
-      const stored = reader.get(module.kind, record.id);
+      const stored = moduleRecord(module, record.id, reader);
       body[module.module.name] = stored === undefined ? null : this.module(module, stored, view);
     }
     for (const child of compiled.inlineChildren) {
@@ -101,10 +101,13 @@ export function highestRevision(compiled: CompiledResource, record: StoredRecord
   return Math.max(...documentsOf(compiled, record, reader).map((document) => document.record?.revision ?? 0));
 }
 
-export interface RenderedDocument {
-  readonly kind: string;
-  readonly id: string;
+export interface RenderedDocument extends RecordKey {
   readonly record: StoredRecord | undefined;
+}
+
+export function moduleRecord(module: CompiledModule, ownerId: string, reader: RecordReader): StoredRecord | undefined {
+  const { kind, id } = module.keyOn(ownerId);
+  return reader.get(kind, id);
 }
 
 /** Every document that the rendered resource shows, absent modules too: their coming changes it as well. */
@@ -115,7 +118,7 @@ export function documentsOf(
 ): RenderedDocument[] {
   const own: RenderedDocument[] = [{ kind: compiled.kind, id: record.id, record }];
   for (const module of compiled.modules)
-    own.push({ kind: module.kind, id: record.id, record: reader.get(module.kind, record.id) });
+    own.push({ ...module.keyOn(record.id), record: moduleRecord(module, record.id, reader) });
   for (const child of compiled.inlineChildren) {
     for (const each of reader.pageOfParent(child.kind, record.id, ALL_CHILDREN))
       own.push(...documentsOf(child, each, reader));

@@ -79,9 +79,9 @@ function pick(table: KindTable, ids: SortedIds, query: PageQuery): StoredRecord[
   return ids.descending(query.beforeId, query.limit).map((id) => table.byId.get(id) as StoredRecord);
 }
 
-/** A module's record bears its owner's id and is found by it: an index by parent would only cost memory. */
+/** The id of a module's record starts with its owner's, and is found by that: an index by parent would only cost memory. */
 function isIndexedByParent(record: StoredRecord): record is StoredRecord & { parent: string } {
-  return record.parent !== null && record.parent !== record.id;
+  return record.parent !== null && !record.id.startsWith(record.parent);
 }
 
 function siblings(table: KindTable, parent: string): SortedIds {

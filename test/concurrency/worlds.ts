@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto';
+import { after, before } from 'node:test';
+import type { Clock } from '../../src/lib/clock.ts';
+import { freshDatabase, type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { type Cleanup, TestWorld, type WorldOptions } from '../support/test-world.ts';
+
+export type EngineName = 'sqlite' | 'postgres';
+export const ENGINES: readonly EngineName[] = ['sqlite', 'postgres'];
+
+let server: PostgresServer | null = null;
+
+/** To be called once in a test file that opens worlds on PostgreSQL. */
+export function usePostgres(): void {
+  before(async () => {
+    server = await startPostgres();
+  });
+  after(() => server?.stop());
+}
+
+export async function openWorld(test: Cleanup, engine: EngineName, options: WorldOptions = {}): Promise<TestWorld> {
+  if (engine === 'sqlite') return TestWorld.open(test, options);
+  const [world] = await openWorldsOnOneDatabase(test, 1, options);
+  return world as TestWorld;
+}
+
+/** As many processes' worth of Postern, all on one PostgreSQL database and under one secret key. */
+export async function openWorldsOnOneDatabase(
+  test: Cleanup,
+  count: number,
+  options: WorldOptions = {},
+): Promise<TestWorld[]> {
+  if (server === null) throw new Error('the test file does not call usePostgres()');
+  const database = await freshDatabase(server);
+  const env = { POSTERN_SECRET_KEY: randomBytes(32).toString('base64'), ...options.env };
+  const worlds: TestWorld[] = [];
+  for (let made = 0; made < count; made += 1) {
+    worlds.push(await TestWorld.open(test, { ...options, databaseUrl: database.url, env }));
+  }
+  // Hooks run in the order of their making: the worlds close before their database goes.
+  test.after(() => database.drop());
+  return worlds;
+}
+
+/** For what a `before` hook opens for a whole suite: `after` called inside a hook would run right behind that hook. */
+export function cleanupAfterSuite(): Cleanup {
+  const tasks: (() => Promise<void>)[] = [];
+  after(async () => {
+    for (const task of tasks) await task();
+  });
+  return { after: (task) => void tasks.push(task) };
+}
+
+/** A clock that a test moves. */
+export class MovedClock implements Clock {
+  #aheadMs = 0;
+
+  nowMs(): number {
+    return Date.now() + this.#aheadMs;
+  }
+
+  advance(ms: number): void {
+    this.#aheadMs += ms;
+  }
+}
+
+/**
+ * Keeps a world from hearing what other processes write, for as long as the gate is shut: then its replica is stale for
+ * certain, and not only when the test is lucky. Whoever waits for the feed goes on when the gate opens.
+ */
+export class FeedGate {
+  #open: Promise<void> = Promise.resolve();
+  #release: () => void = () => {};
+
+  constructor({ store }: TestWorld) {
+    const changesSince = store.changesSince.bind(store);
+    store.changesSince = async (revision) => {
+      await this.#open;
+      return changesSince(revision);
+    };
+  }
+
+  shut(): void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#open = promise;
+    this.#release = resolve;
+  }
+
+  open(): void {
+    this.#release();
+  }
+}
+
+export interface Made {
+  readonly id: string;
+  readonly uri: string;
+}
+
+let hosts = 0;
+
+export async function makeEdge(world: TestWorld): Promise<Made> {
+  hosts += 1;
+  return made(await world.api('POST', '/edges/https', { hostports: [`race-${process.pid}-${hosts}.localhost:443`] }));
+}
+
+export async function makeRoute(world: TestWorld, edge?: Made): Promise<Made> {
+  const under = edge ?? (await makeEdge(world));
+  return made(await world.api('POST', `${under.uri}/routes`, { match_type: 'path_prefix', match: '/' }));
+}
+
+export async function makeStaticBackend(world: TestWorld): Promise<Made> {
+  return made(await world.api('POST', '/backends/static', { address: '10.0.0.5:3000' }));
+}
+
+export function made(answer: { readonly status: number; readonly body: unknown; readonly text: string }): Made {
+  if (answer.status !== 201) throw new Error(`expected 201, got ${answer.status}: ${answer.text}`);
+  return answer.body as Made;
+}
+
+/** The same resource, as another world on the same store spells its address. */
+export function inWorld(world: TestWorld, uri: string): string {
+  return `${world.baseUrl}${new URL(uri).pathname}`;
+}
+
+export function countByStatus(answers: readonly { readonly status: number }[]): Readonly<Record<number, number>> {
+  const counts: Record<number, number> = {};
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
