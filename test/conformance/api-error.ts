@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { apiErrors } from '../../src/api/errors.ts';
+import { documentErrors } from '../../src/documents/errors.ts';
+import type { ErrorRow } from '../../src/lib/errors.ts';
+import { resourceErrors } from '../../src/resources/errors.ts';
+import { storeErrors } from '../../src/store/errors.ts';
+import type { ApiAnswer, TestWorld } from '../support/test-world.ts';
+
+const documented: Readonly<Record<string, ErrorRow>> = {
+  ...apiErrors.rows,
+  ...documentErrors.rows,
+  ...resourceErrors.rows,
+  ...storeErrors.rows,
+};
+
+export interface ExpectedError {
+  readonly status: number;
+  readonly code?: string;
+  /** JSON pointer in details.field. */
+  readonly field?: string;
+  /** What the message must say: the field and the remedy. */
+  readonly says?: RegExp | string;
+}
+
+/** The documented shape and nothing else: existing clients crash on any other. */
+export function assertApiError(answer: ApiAnswer, expected: ExpectedError): void {
+  const shown = `${answer.status} ${answer.text.slice(0, 600)}`;
+  assert.equal(answer.status, expected.status, shown);
+  assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
+  const { body } = answer;
+  assert.deepEqual(Object.keys(body).sort(), ['details', 'error_code', 'msg', 'status_code'], shown);
+  assert.equal(body.status_code, answer.status);
+  assert.equal(documented[body.error_code]?.status, answer.status, `${body.error_code} is documented with its status`);
+  assert.ok(body.msg !== '' && body.msg.trim() === body.msg, shown);
+  assert.doesNotMatch(body.msg, /\bat .*:\d+:\d+|undefined|\[object/, 'no stack and no leftovers in a message');
+  for (const [name, value] of Object.entries(body.details))
+    assert.equal(typeof value, 'string', `details.${name} is a string`);
+  assert.match(body.details.operation_id, /^op_[0-9A-Za-z]{27}$/);
+  assert.equal(body.details.operation_id, answer.headers.get('postern-operation-id'));
+  if (expected.code !== undefined) assert.equal(body.error_code, expected.code, shown);
+  if (expected.field !== undefined) assert.equal(body.details.field, expected.field, shown);
+  if (typeof expected.says === 'string') assert.ok(body.msg.includes(expected.says), `${expected.says} in ${shown}`);
+  else if (expected.says !== undefined) assert.match(body.msg, expected.says, shown);
+}
+
+/** Refused means that nothing happened: no revision, no event, in memory or in the store. */
+export async function assertUnmoved<Result>(world: TestWorld, task: () => Promise<Result>): Promise<Result> {
+  const before = await position(world);
+  const result = await task();
+  assert.deepEqual(await position(world), before, 'the store has not moved');
+  return result;
+}
+
+export async function assertRefused(
+  world: TestWorld,
+  request: () => Promise<ApiAnswer>,
+  expected: ExpectedError,
+): Promise<ApiAnswer> {
+  const answer = await assertUnmoved(world, request);
+  assertApiError(answer, expected);
+  return answer;
+}
+
+async function position(world: TestWorld): Promise<object> {
+  return {
+    replica: world.server.replica.revision,
+    store: await world.store.currentRevision(),
+    events: await world.store.events.count(),
+  };
+}
