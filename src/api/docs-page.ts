@@ -1,5 +1,5 @@
-import type { JsonObject } from '../lib/json.ts';
+import type { OpenApiDocument } from './openapi/document.ts';
 
-export function docsPage(_document: JsonObject): string {
+export function docsPage(_document: OpenApiDocument): string {
   return '<!doctype html>';
 }

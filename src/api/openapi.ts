@@ -1,9 +1,76 @@
-import type { JsonObject } from '../lib/json.ts';
+import type { Catalog } from '../documents/catalog.ts';
+import type { ErrorRows } from '../lib/errors.ts';
 import type { Operation } from '../resources/operation.ts';
+import type { Method, OpenApiDocument, OperationObject, PathItem, Tag } from './openapi/document.ts';
+import { ErrorResponses, errorSchema } from './openapi/error-responses.ts';
+import { requestHeaders, responseHeaders } from './openapi/headers.ts';
+import { introduction } from './openapi/introduction.ts';
+import { nameSchemas } from './openapi/name-schemas.ts';
+import { operationObject, SECURITY_SCHEME } from './openapi/operation-object.ts';
+import { publicPaths, SERVICE_TAG } from './openapi/public-paths.ts';
+import { type Subject, subjectsOf } from './openapi/subjects.ts';
 
-export function openApiDocument(
-  _operations: readonly Operation[],
-  _options: { version: string; serverUrl: string },
-): JsonObject {
-  return {};
+export interface OpenApiOptions {
+  readonly catalog: Catalog;
+  /** Every error table of the program. */
+  readonly errorRows: ErrorRows;
+  readonly version: string;
+  readonly serverUrl: string;
+}
+
+/** The API as OpenAPI 3.1, from the list of operations and the very schemas that validate. */
+export function openApiDocument(operations: readonly Operation[], options: OpenApiOptions): OpenApiDocument {
+  const { catalog, serverUrl } = options;
+  const subjects = subjectsOf(catalog);
+  const components = nameSchemas(operations, subjects);
+  const conditional = operations.filter((operation) => operation.isConditional === true);
+  const conditionalPaths = new Set(conditional.map((operation) => operation.path));
+  const errorResponses = new ErrorResponses(options.errorRows);
+  const context = { catalog, components, subjects, serverUrl, errorResponses, conditionalPaths };
+  const described = operations.map((operation) => ({ operation, object: operationObject(operation, context) }));
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Postern management API',
+      version: options.version,
+      description: introduction,
+      license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: serverUrl, description: 'This server.' }],
+    security: [{ [SECURITY_SCHEME]: [] }],
+    tags: [...tagsOf(subjects, operations), SERVICE_TAG],
+    paths: { ...pathsOf(described), ...publicPaths },
+    components: {
+      schemas: { ...components.toJson(), Error: errorSchema },
+      ...errorResponses.toJson(),
+      parameters: requestHeaders,
+      headers: responseHeaders,
+      securitySchemes: {
+        [SECURITY_SCHEME]: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An API key. Each operation names the scope that the key needs.',
+        },
+      },
+    },
+  };
+}
+
+function tagsOf(subjects: ReadonlyMap<string, Subject>, operations: readonly Operation[]): readonly Tag[] {
+  const used = new Set(operations.map((operation) => operation.resource));
+  return [...subjects.values()]
+    .filter((subject) => used.has(subject.name))
+    .map(({ name, description, title }) => ({ name, description, 'x-displayName': title }));
+}
+
+function pathsOf(
+  described: readonly { readonly operation: Operation; readonly object: OperationObject }[],
+): Readonly<Record<string, PathItem>> {
+  const paths = new Map<string, Partial<Record<Method, OperationObject>>>();
+  for (const { operation, object } of described) {
+    const item = paths.get(operation.path) ?? {};
+    item[operation.method.toLowerCase() as Method] = object;
+    paths.set(operation.path, item);
+  }
+  return Object.fromEntries(paths);
 }

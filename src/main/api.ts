@@ -24,6 +24,7 @@ import type { ResourceSettings } from '../resources/resource.ts';
 import type { Store } from '../store/store.ts';
 import type { BootstrapPort } from './bootstrap.ts';
 import { bootstrapPort } from './bootstrap-port.ts';
+import { allErrorRows } from './error-tables.ts';
 import type { Health } from './health.ts';
 import { addStoreMetrics } from './store-metrics.ts';
 import { programVersion } from './version.ts';
@@ -93,12 +94,14 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
   const keys = new KeyDirectory(replica);
   addStoreMetrics(registry, store, replica);
 
-  const openApiJson = JSON.stringify(
-    openApiDocument(operations, { version: programVersion(), serverUrl: baseUrl }),
-    null,
-    2,
-  );
-  const docs = docsPage(openApiDocument(operations, { version: programVersion(), serverUrl: baseUrl }));
+  const document = openApiDocument(operations, {
+    catalog,
+    errorRows: allErrorRows(),
+    version: programVersion(),
+    serverUrl: baseUrl,
+  });
+  const openApiJson = JSON.stringify(document, null, 2);
+  const docs = docsPage(document);
   const api = await createApi({
     operations,
     ports,

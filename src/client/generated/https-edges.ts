@@ -33,7 +33,6 @@ export interface HttpsEdge {
   readonly tls_termination: TlsTerminationModule | null;
   /** Demands a client certificate that one of the named authorities has issued. Null when unset. */
   readonly mutual_tls: MutualTlsModule | null;
-  /** All of it: A path of an edge, and the modules that its requests pass through. */
   readonly routes: readonly HttpsEdgeRoute[];
 }
 

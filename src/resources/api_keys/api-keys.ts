@@ -29,7 +29,10 @@ export const apiKeys = defineResource({
     }),
   }),
   shownOnce: {
-    token: Type.String({ description: 'The key itself, to be sent as "Authorization: Bearer …". Shown only here.' }),
+    token: Type.String({
+      description: 'The key itself, to be sent as "Authorization: Bearer …". Shown only here.',
+      examples: ['postern_ak_EXAMPLEexampleEXAMPLEexampleEXAMPLEexampleE'],
+    }),
   },
   example: { description: 'deploy job', scopes: ['edges:read', 'edges:write', 'backends:write'] },
   normalize: (config) => ({ ...config, scopes: config.scopes.includes(ALL) ? [ALL] : config.scopes }),

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { rfc3339 } from '../../lib/clock.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { refSchema } from '../../lib/schema/annotations.ts';
+import { reference, refSchema } from '../../lib/schema/annotations.ts';
 import type { LoginSession } from '../../store/store.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
@@ -11,21 +11,36 @@ import { type LiveResource, timestamp } from '../resource.ts';
 const PATH = '/app/sessions';
 
 const schema = Type.Object({
-  id: Type.String(),
-  uri: Type.String(),
-  public_url: Type.String({ description: 'Where the user logged in.' }),
+  id: Type.String({ description: 'Id, starting with "as_".' }),
+  uri: Type.String({ description: 'URI of the resource.' }),
+  public_url: Type.String({ description: 'Where the user logged in.', examples: ['https://shop.example.com'] }),
   browser_session: Type.Object(
-    { user_agent: Type.Object({ raw: Type.String() }), ip_address: Type.String() },
+    {
+      user_agent: Type.Object(
+        {
+          raw: Type.String({
+            description: 'The User-Agent header.',
+            examples: ['Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0'],
+          }),
+        },
+        { description: 'The program that the user logged in with.' },
+      ),
+      ip_address: Type.String({ description: 'Address that the user came from.', examples: ['203.0.113.7'] }),
+    },
     { description: 'The browser, as it was at login.' },
   ),
-  application_user: { ...refSchema, description: 'The user.' },
+  application_user: reference({ kinds: ['app_user'] }, { ...refSchema, description: 'The user.' }),
   created_at: timestamp('When the user logged in.'),
   last_active: timestamp('When the session was last used.'),
   expires_at: Type.Union([timestamp('When it ends.'), Type.Null()], {
     description: 'When it ends; null when nothing limits it.',
+    examples: ['2026-11-02T09:30:00.000Z'],
   }),
-  edge: Type.Union([refSchema, Type.Null()], { description: 'The edge.' }),
-  route: Type.Union([refSchema, Type.Null()], { description: 'The route.' }),
+  edge: reference({ kinds: ['https_edge'] }, Type.Union([refSchema, Type.Null()], { description: 'The edge.' })),
+  route: reference(
+    { kinds: ['https_edge_route'] },
+    Type.Union([refSchema, Type.Null()], { description: 'The route.' }),
+  ),
 });
 
 const notFound = (id: string): Error => notOnline('login session', PATH, id);

@@ -7,16 +7,22 @@ import { type LiveResource, timestamp } from '../resource.ts';
 const PATH = '/app/users';
 
 const schema = Type.Object({
-  id: Type.String(),
-  uri: Type.String(),
+  id: Type.String({ description: 'Id, starting with "au_".' }),
+  uri: Type.String({ description: 'URI of the resource.' }),
   identity_provider: Type.Object(
-    { name: Type.String(), url: Type.String() },
+    {
+      name: Type.String({ description: 'Kind of the provider.', examples: ['oidc'] }),
+      url: Type.String({ description: 'Its issuer.', examples: ['https://accounts.example.com'] }),
+    },
     { description: 'Where the user logged in.' },
   ),
-  provider_user_id: Type.String({ description: "The provider's id of the user." }),
-  username: Type.String(),
-  email: Type.String(),
-  name: Type.String(),
+  provider_user_id: Type.String({
+    description: "The provider's id of the user: the subject of its tokens.",
+    examples: ['248289761001'],
+  }),
+  username: Type.String({ description: 'Name that the user logs in with at the provider.', examples: ['jane'] }),
+  email: Type.String({ description: 'E-mail address that the provider gave.', examples: ['jane@example.com'] }),
+  name: Type.String({ description: 'Full name that the provider gave.', examples: ['Jane Doe'] }),
   created_at: timestamp('When the user first logged in.'),
   last_active: timestamp('When the user was last active.'),
   last_login: timestamp('When the user last logged in.'),

@@ -24,11 +24,17 @@ export const certificateAuthorities = defineResource({
   }),
   immutable: ['ca_pem'],
   derived: {
-    subject_common_name: Type.String({ description: "Common name of the certificate's subject." }),
+    subject_common_name: Type.String({
+      description: "Common name of the certificate's subject.",
+      examples: ['Example staff CA'],
+    }),
     not_before: timestamp('When the certificate becomes valid.'),
-    not_after: timestamp('When it stops being valid.'),
-    key_usages: Type.Array(Type.String(), { description: 'What the key may be used for.' }),
-    extended_key_usages: Type.Array(Type.String(), { description: 'What for in particular.' }),
+    not_after: { ...timestamp('When it stops being valid.'), examples: ['2036-11-01T09:30:00.000Z'] },
+    key_usages: Type.Array(Type.String(), {
+      description: 'What the key may be used for.',
+      examples: [['cert_sign', 'crl_sign']],
+    }),
+    extended_key_usages: Type.Array(Type.String(), { description: 'What for in particular.', examples: [[]] }),
   },
   example: { description: 'staff laptops', ca_pem: '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n' },
   onCreate: (config) => describeAuthority(config.ca_pem),

@@ -24,7 +24,12 @@ export const credentials = defineResource({
         'What agents with this token may open: rules such as "bind:app.example.com", "bind:*.example.com" or "bind:env=prod". Empty: anything.',
     }),
   }),
-  shownOnce: { token: Type.String({ description: 'The authtoken itself, for the agent. Shown only here.' }) },
+  shownOnce: {
+    token: Type.String({
+      description: 'The authtoken itself, for the agent. Shown only here.',
+      examples: ['postern_cr_EXAMPLEexampleEXAMPLEexampleEXAMPLEexampleE'],
+    }),
+  },
   example: { description: 'build machines', acl: ['bind:*.builds.example.com'] },
   check: (config) => {
     const problem = config.acl.map(aclRuleProblem).find((each) => each !== null);

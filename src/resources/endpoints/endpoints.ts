@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { refSchema } from '../../lib/schema/annotations.ts';
+import { reference, refSchema } from '../../lib/schema/annotations.ts';
 import type { Lease } from '../../store/store.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
@@ -8,17 +8,22 @@ import { type LiveResource, timestamp } from '../resource.ts';
 const PATH = '/endpoints';
 
 const schema = Type.Object({
-  id: Type.String(),
-  region: Type.String(),
+  id: Type.String({ description: 'Id, starting with "ep_".' }),
+  region: Type.String({ description: 'Region that answers.', examples: ['local'] }),
   created_at: timestamp('When it came up.'),
   updated_at: timestamp('When it last changed.'),
-  public_url: Type.String({ description: 'Where it is reached.' }),
-  proto: Type.Enum(['http', 'https', 'tcp', 'tls']),
-  hostport: Type.String({ description: 'Host and port of public_url.' }),
-  type: Type.Enum(['ephemeral', 'edge'], { description: "Whether an agent's tunnel or an edge answers." }),
-  metadata: Type.String(),
+  public_url: Type.String({ description: 'Where it is reached.', examples: ['https://shop.example.com'] }),
+  proto: Type.Enum(['http', 'https', 'tcp', 'tls'], { description: 'Its protocol.', examples: ['https'] }),
+  hostport: Type.String({ description: 'Host and port of public_url.', examples: ['shop.example.com:443'] }),
+  type: Type.Enum(['ephemeral', 'edge'], {
+    description: "Whether an agent's tunnel or an edge answers.",
+    examples: ['edge'],
+  }),
+  metadata: Type.String({ description: 'Metadata of the tunnel or the edge.' }),
   tunnel: Type.Optional({ ...refSchema, description: 'The tunnel, for an ephemeral endpoint.' }),
-  edge: Type.Optional({ ...refSchema, description: 'The edge, for an edge endpoint.' }),
+  edge: Type.Optional(
+    reference({ kinds: ['https_edge'] }, { ...refSchema, description: 'The edge, for an edge endpoint.' }),
+  ),
 });
 
 /** Public addresses that are answered now. */

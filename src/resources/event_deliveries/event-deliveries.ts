@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { rfc3339 } from '../../lib/clock.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { refSchema } from '../../lib/schema/annotations.ts';
+import { reference, refSchema } from '../../lib/schema/annotations.ts';
 import type { Delivery } from '../../store/store.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
@@ -12,24 +12,50 @@ import { deliveryFilter, deliveryStates, replayFilter } from './delivery-filter.
 const PATH = '/event_deliveries';
 
 const schema = Type.Object({
-  id: Type.String(),
-  uri: Type.String(),
+  id: Type.String({ description: 'Id, starting with "evd_".' }),
+  uri: Type.String({ description: 'URI of the resource.' }),
   created_at: timestamp('When the event was queued for the destination.'),
-  subscription: { ...refSchema, description: 'The subscription that triggered.' },
-  destination: { ...refSchema, description: 'Where the event goes.' },
-  event: Type.Object({}, { additionalProperties: true, description: 'The event as it is delivered.' }),
+  subscription: reference(
+    { kinds: ['event_subscription'] },
+    { ...refSchema, description: 'The subscription that triggered.' },
+  ),
+  destination: reference({ kinds: ['event_destination'] }, { ...refSchema, description: 'Where the event goes.' }),
+  event: Type.Object(
+    {},
+    {
+      additionalProperties: true,
+      description: 'The event as it is delivered.',
+      examples: [
+        {
+          event_id: 'ev_2zXAMPLEeventAAAAAAAAAAAAAA',
+          event_type: 'ip_policy_created.v0',
+          event_timestamp: '2026-11-01T09:30:00.000Z',
+          account_id: 'ac_2zXAMPLEaccountAAAAAAAAAAAA',
+          principal: null,
+          object: { id: 'ipp_2zXAMPLEipPolicyAAAAAAAAAAA', description: 'offices' },
+        },
+      ],
+    },
+  ),
   state: Type.Enum([...deliveryStates], { description: 'How far it got.' }),
   attempts: Type.Array(
     Type.Object({
       at: timestamp('When it was tried.'),
-      status: Type.Union([Type.Integer(), Type.Null()], { description: 'Status of the answer; null when none came.' }),
-      error: Type.Union([Type.String(), Type.Null()], { description: 'What went wrong.' }),
-      duration_ms: Type.Integer({ description: 'How long it took, in milliseconds.' }),
+      status: Type.Union([Type.Integer(), Type.Null()], {
+        description: 'Status of the answer; null when none came.',
+        examples: [503],
+      }),
+      error: Type.Union([Type.String(), Type.Null()], {
+        description: 'What went wrong; null when nothing did.',
+        examples: ['the receiver answered 503'],
+      }),
+      duration_ms: Type.Integer({ description: 'How long it took, in milliseconds.', examples: [87] }),
     }),
     { description: 'Every try, oldest first.' },
   ),
   next_attempt_at: Type.Union([timestamp('When it is tried next.'), Type.Null()], {
     description: 'When it is tried next; null when it is not.',
+    examples: ['2026-11-01T09:31:00.000Z'],
   }),
 });
 

@@ -42,7 +42,7 @@ export const eventSubscriptions = defineResource({
       }),
     ),
   }),
-  example: { sources: [{ type: 'ip_policy_created.v0' }], destination_ids: ['ed_2zXAMPLEdestinationOfDocsA'] },
+  example: { sources: [{ type: 'ip_policy_created.v0' }], destination_ids: ['ed_2zXAMPLEdestinationOfDocsAA'] },
   normalize: (config) => ({ ...config, sources: config.sources.map(({ type }) => ({ type })) }),
   check: (config, settings) => {
     const types = config.sources.map((source) => source.type);

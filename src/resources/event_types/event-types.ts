@@ -4,8 +4,11 @@ import type { LiveResource } from '../resource.ts';
 const PATH = '/event_types';
 
 const schema = Type.Object({
-  type: Type.String({ description: 'Name of the event type.' }),
-  description: Type.String({ description: 'When such an event happens.' }),
+  type: Type.String({ description: 'Name of the event type.', examples: ['ip_policy_created.v0'] }),
+  description: Type.String({
+    description: 'When such an event happens.',
+    examples: ['An IP policy was created.'],
+  }),
 });
 
 /** Everything that a subscription can trigger for. */
@@ -27,7 +30,11 @@ export const eventTypes: LiveResource = {
       summary: 'List all event types',
       success: {
         status: 200,
-        schema: Type.Object({ event_types: Type.Array(schema), uri: Type.String(), next_page_uri: Type.Null() }),
+        schema: Type.Object({
+          event_types: Type.Array(schema, { description: 'All event types.' }),
+          uri: Type.String({ description: 'URI of the list.' }),
+          next_page_uri: Type.Null({ description: 'Always null: the list is never paged.' }),
+        }),
         description: 'All event types, never paged.',
       },
       errors: [],

@@ -50,8 +50,10 @@ export const reservedDomains = defineResource({
     certificate_management_status: Type.Union(
       [
         Type.Object({
-          renews_at: Type.Union([timestamp('When it is renewed.'), Type.Null()]),
-          provisioning_job: Type.Null(),
+          renews_at: Type.Union([timestamp('When it is renewed.'), Type.Null()], {
+            description: 'When it is renewed; null while that is not known.',
+          }),
+          provisioning_job: Type.Null({ description: 'Always null: issuing takes no time.' }),
         }),
         Type.Null(),
       ],

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { refSchema } from '../../lib/schema/annotations.ts';
+import { reference, refSchema } from '../../lib/schema/annotations.ts';
 import type { Lease } from '../../store/store.ts';
 import { notOnline, resourceErrors } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
@@ -9,16 +9,19 @@ import { type LiveResource, timestamp } from '../resource.ts';
 const PATH = '/tunnel_sessions';
 
 const schema = Type.Object({
-  id: Type.String(),
-  uri: Type.String(),
-  agent_version: Type.String({ description: 'Version of the agent.' }),
-  credential: Type.Union([refSchema, Type.Null()], { description: 'The credential that the agent logged in with.' }),
-  ip: Type.String({ description: 'Address that the agent connected from.' }),
-  metadata: Type.String({ description: "The agent's top-level metadata." }),
-  os: Type.String({ description: 'Operating system of the agent.' }),
-  region: Type.String({ description: 'Region that the agent connected to.' }),
+  id: Type.String({ description: 'Id, starting with "ts_".' }),
+  uri: Type.String({ description: 'URI of the resource.' }),
+  agent_version: Type.String({ description: 'Version of the agent.', examples: ['0.1.0'] }),
+  credential: reference(
+    { kinds: ['credential'] },
+    Type.Union([refSchema, Type.Null()], { description: 'The credential that the agent logged in with.' }),
+  ),
+  ip: Type.String({ description: 'Address that the agent connected from.', examples: ['203.0.113.7'] }),
+  metadata: Type.String({ description: "The agent's top-level metadata.", examples: ['build machine 3'] }),
+  os: Type.String({ description: 'Operating system of the agent.', examples: ['linux'] }),
+  region: Type.String({ description: 'Region that the agent connected to.', examples: ['local'] }),
   started_at: timestamp('When the session started.'),
-  transport: Type.String({ description: 'Protocol between agent and server.' }),
+  transport: Type.String({ description: 'Protocol between agent and server.', examples: ['postern/1'] }),
 });
 
 const notFound = (id: string): Error => notOnline('online tunnel session', PATH, id);

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
-import { type Ref, refSchema } from '../../lib/schema/annotations.ts';
+import { type Ref, reference, refSchema } from '../../lib/schema/annotations.ts';
 import type { Lease } from '../../store/store.ts';
 import { hasLabels } from '../backends/tunnel_group/tunnel-group.ts';
 import { notOnline } from '../errors.ts';
@@ -20,16 +20,32 @@ const tunnelSchema = Type.Object({
       "Metadata of the tunnel from the agent's configuration; under Service-Version 0, of the agent's session.",
   }),
   proto: Type.Optional(Type.Enum(['http', 'https', 'tcp', 'tls'], { description: 'Protocol of an ephemeral tunnel.' })),
-  region: Type.String({ description: 'Region where the tunnel runs.' }),
-  tunnel_session: { ...refSchema, description: 'The session on which the tunnel was started.' },
+  region: Type.String({ description: 'Region where the tunnel runs.', examples: ['local'] }),
+  tunnel_session: reference(
+    { kinds: ['tunnel_session'] },
+    { ...refSchema, description: 'The session on which the tunnel was started.' },
+  ),
   endpoint: Type.Optional({ ...refSchema, description: 'The ephemeral endpoint, for an agent-initiated tunnel.' }),
-  labels: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'Labels of a backend tunnel.' })),
-  backends: Type.Optional({
-    ...refSchema,
-    description:
-      'The oldest tunnel group backend that this backend tunnel serves. Requests with Ngrok-Version get a list of all of them.',
+  labels: Type.Optional(
+    Type.Record(Type.String(), Type.String(), {
+      description: 'Labels of a backend tunnel.',
+      examples: [{ app: 'shop' }],
+    }),
+  ),
+  backends: Type.Optional(
+    reference(
+      { kinds: ['tunnel_group_backend'] },
+      {
+        ...refSchema,
+        description:
+          'The oldest tunnel group backend that this backend tunnel serves. Requests with Ngrok-Version get a list of all of them.',
+      },
+    ),
+  ),
+  forwards_to: Type.String({
+    description: 'Where the agent forwards traffic to: a URL or a network address.',
+    examples: ['http://localhost:3000'],
   }),
-  forwards_to: Type.String({ description: 'Where the agent forwards traffic to: a URL or a network address.' }),
 });
 
 /** Tunnels that are online: exactly those that would get traffic. */

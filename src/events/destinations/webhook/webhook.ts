@@ -24,6 +24,7 @@ const webhookConfig = Type.Object({
       pattern: SECRET_PATTERN,
       description:
         'Signs deliveries (Standard Webhooks): "whsec_" and 24 to 64 bytes in base64. Made when left out. Shown only by the create.',
+      examples: ['whsec_EXAMPLEexampleEXAMPLEexampleEXAMPLEexampleE='],
     }),
   ),
   previous_secret: secret(

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { allPages } from '../../../lib/all-pages.ts';
 import type { JsonObject, JsonValue } from '../../../lib/json.ts';
 import { labelsProblem } from '../../../lib/labels.ts';
-import { refSchema } from '../../../lib/schema/annotations.ts';
+import { reference, refSchema } from '../../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../../lib/schema/decode-body.ts';
 import { describedFields } from '../../resource.ts';
 import { defineBackend } from '../define-backend.ts';
@@ -24,7 +24,12 @@ export const tunnelGroup = defineBackend({
     }),
   }),
   live: {
-    schema: { tunnels: Type.Array(refSchema, { description: 'The tunnels that are members now.' }) },
+    schema: {
+      tunnels: reference(
+        { kinds: ['tunnel'] },
+        Type.Array(refSchema, { description: 'The tunnels that are members now.' }),
+      ),
+    },
     read: async (records, { store, clock, ref }) => {
       const tunnels =
         records.length === 0

@@ -1,0 +1,82 @@
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+
+/** The part of OpenAPI 3.1 that our document uses. */
+export interface OpenApiDocument {
+  readonly openapi: '3.1.0';
+  readonly info: JsonObject;
+  readonly servers: readonly { readonly url: string; readonly description: string }[];
+  readonly security: readonly SecurityRequirement[];
+  readonly tags: readonly Tag[];
+  readonly paths: Readonly<Record<string, PathItem>>;
+  readonly components: Components;
+}
+
+export interface Tag {
+  readonly name: string;
+  readonly description: string;
+  /** The tag as a heading shows it. */
+  readonly 'x-displayName': string;
+}
+
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+export type PathItem = Readonly<Partial<Record<Method, OperationObject>>>;
+export type SecurityRequirement = Readonly<Record<string, readonly string[]>>;
+
+export interface OperationObject {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description?: string;
+  readonly security?: readonly SecurityRequirement[];
+  readonly parameters?: readonly (ParameterObject | Reference)[];
+  readonly requestBody?: RequestBody;
+  readonly responses: Readonly<Record<string, ResponseObject | Reference>>;
+}
+
+export interface Reference {
+  readonly $ref: string;
+}
+
+export interface ParameterObject {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly description: string;
+  readonly required: boolean;
+  readonly schema: JsonObject;
+  readonly example?: JsonValue;
+}
+
+export interface RequestBody {
+  readonly description?: string;
+  readonly required: boolean;
+  readonly content: Readonly<Record<string, MediaType>>;
+}
+
+export interface MediaType {
+  readonly schema: JsonObject;
+  readonly example?: JsonValue;
+  readonly examples?: Readonly<Record<string, Reference>>;
+}
+
+export interface ResponseObject {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, Reference>>;
+  readonly content?: Readonly<Record<string, MediaType>>;
+}
+
+export interface HeaderObject {
+  readonly description: string;
+  readonly schema: JsonObject;
+  readonly example?: JsonValue;
+}
+
+export interface Components {
+  readonly schemas: Readonly<Record<string, JsonObject>>;
+  readonly responses: Readonly<Record<string, ResponseObject>>;
+  readonly parameters: Readonly<Record<string, ParameterObject>>;
+  readonly headers: Readonly<Record<string, HeaderObject>>;
+  readonly examples: Readonly<Record<string, { readonly summary: string; readonly value: JsonValue }>>;
+  readonly securitySchemes: Readonly<Record<string, JsonObject>>;
+}
+
+export const JSON_TYPE = 'application/json';

@@ -1,0 +1,109 @@
+import type { ErrorCode, ErrorRow, ErrorRows } from '../../lib/errors.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { type Components, JSON_TYPE, type Reference, type ResponseObject } from './document.ts';
+import { headerRef } from './headers.ts';
+import { SAMPLE_OPERATION_ID } from './sample-ids.ts';
+
+/** Headers that some errors carry beside the usual ones, by status. */
+const EXTRA_HEADERS: Readonly<Record<string, string>> = { 401: 'WWW-Authenticate', 405: 'Allow', 429: 'Retry-After' };
+
+/** Existing clients need `msg`, `status_code` and an object `details` in every error. */
+export const errorSchema: JsonObject = {
+  type: 'object',
+  description: 'An error.',
+  required: ['error_code', 'status_code', 'msg', 'details'],
+  properties: {
+    error_code: {
+      type: 'string',
+      pattern: '^ERR_POSTERN_[A-Z_]+$',
+      description: 'Stable code of the error, to be compared by programs.',
+    },
+    status_code: { type: 'integer', description: 'The status of the response.' },
+    msg: { type: 'string', description: 'What is wrong and what to do about it, for people.' },
+    details: {
+      type: 'object',
+      required: ['operation_id'],
+      properties: {
+        operation_id: {
+          type: 'string',
+          description: 'Id of the request, which is also in the header Postern-Operation-Id and in the log.',
+        },
+      },
+      additionalProperties: { type: 'string' },
+      description: 'What the error is about, such as the JSON path of a field.',
+    },
+  },
+};
+
+/**
+ * Error responses as components. The same set of codes is the same response: one code alone bears the code's name, a set
+ * the name of the first operation that has it.
+ */
+export class ErrorResponses {
+  readonly #rows: ErrorRows;
+  readonly #named = new Map<string, ResponseObject>();
+  readonly #nameByCodes = new Map<string, string>();
+
+  constructor(rows: ErrorRows) {
+    this.#rows = rows;
+  }
+
+  /** References by status. */
+  of(operationId: string, codes: readonly ErrorCode[]): Readonly<Record<string, Reference>> {
+    const byStatus = Map.groupBy(codes, (code) => rowOf(code, this.#rows).status);
+    const sorted = [...byStatus].sort(([a], [b]) => a - b);
+    return Object.fromEntries(
+      sorted.map(([status, same]) => [
+        status,
+        { $ref: `#/components/responses/${this.#nameFor(operationId, status, same)}` },
+      ]),
+    );
+  }
+
+  toJson(): Pick<Components, 'responses' | 'examples'> {
+    const codes = [...this.#nameByCodes.keys()].flatMap((key) => key.split(' ') as ErrorCode[]);
+    return {
+      responses: Object.fromEntries([...this.#named].sort(([a], [b]) => (a < b ? -1 : 1))),
+      examples: Object.fromEntries([...new Set(codes)].sort().map((code) => [code, errorExample(code, this.#rows)])),
+    };
+  }
+
+  #nameFor(operationId: string, status: number, codes: readonly ErrorCode[]): string {
+    const key = codes.join(' ');
+    const known = this.#nameByCodes.get(key);
+    if (known !== undefined) return known;
+    const name = codes.length === 1 ? key : `${operationId}.${status}`;
+    this.#nameByCodes.set(key, name);
+    this.#named.set(name, errorResponse(status, codes, this.#rows));
+    return name;
+  }
+}
+
+function errorExample(code: ErrorCode, rows: ErrorRows): Components['examples'][string] {
+  const { status, explanation } = rowOf(code, rows);
+  const details = { operation_id: SAMPLE_OPERATION_ID };
+  return { summary: explanation, value: { error_code: code, status_code: status, msg: explanation, details } };
+}
+
+function errorResponse(status: number, codes: readonly ErrorCode[], rows: ErrorRows): ResponseObject {
+  const extra = EXTRA_HEADERS[status];
+  return {
+    description: codes.map((code) => `- \`${code}\`: ${rowOf(code, rows).explanation}`).join('\n'),
+    headers: { ...headerRef('Postern-Operation-Id'), ...(extra !== undefined && headerRef(extra)) },
+    content: {
+      [JSON_TYPE]: {
+        schema: {
+          $ref: '#/components/schemas/Error',
+          properties: { error_code: { enum: codes }, status_code: { const: status } },
+        },
+        examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
+      },
+    },
+  };
+}
+
+function rowOf(code: ErrorCode, rows: ErrorRows): ErrorRow {
+  const row = rows[code];
+  if (row === undefined) throw new Error(`${code} is in no error table`);
+  return row;
+}

@@ -1,0 +1,95 @@
+import type { Operation } from '../../resources/operation.ts';
+import type { HeaderObject, ParameterObject, Reference } from './document.ts';
+import { SAMPLE_OPERATION_ID } from './sample-ids.ts';
+import type { Subject } from './subjects.ts';
+
+export const responseHeaders: Readonly<Record<string, HeaderObject>> = {
+  'Postern-Operation-Id': {
+    description: 'Id of the request, which is also in the log of the server.',
+    schema: { type: 'string' },
+    example: SAMPLE_OPERATION_ID,
+  },
+  ETag: {
+    description: 'Revision of what is shown, to be sent back as If-Match. Live fields do not count.',
+    schema: { type: 'string' },
+    example: '"12"',
+  },
+  'Postern-Revision': {
+    description:
+      'Revision of the configuration that holds this write. The edge of the same process already applies it.',
+    schema: { type: 'string', pattern: '^[0-9]+$' },
+    example: '12',
+  },
+  'Retry-After': { description: 'Seconds to wait.', schema: { type: 'string', pattern: '^[0-9]+$' }, example: '1' },
+  'WWW-Authenticate': { description: 'Always Bearer.', schema: { type: 'string' }, example: 'Bearer' },
+};
+
+export const requestHeaders: Readonly<Record<string, ParameterObject>> = {
+  ServiceVersion: serviceVersion('Version of the API: 2.', ['2']),
+  ServiceVersionOr0: serviceVersion(
+    "Version of the API: 2, or 0, in which a tunnel's metadata is that of its agent's session.",
+    ['2', '0'],
+  ),
+  IfMatch: {
+    name: 'If-Match',
+    in: 'header',
+    required: false,
+    description:
+      'ETag that a response gave. When the resource has changed since, nothing is done and the answer is 412.',
+    schema: { type: 'string' },
+    example: '"12"',
+  },
+  IdempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: false,
+    description:
+      'Anything unique, such as a UUID. Sent again within 24 hours with the same body, the request is carried out once only.',
+    schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
+    example: '5d1f0c1e-7c4f-4a52-9d0b-3f5a0c9b8e11',
+  },
+};
+
+export function requestHeadersOf(operation: Operation): readonly Reference[] {
+  const names = [
+    operation.acceptsVersion0 === true ? 'ServiceVersionOr0' : 'ServiceVersion',
+    ...(operation.isConditional === true ? ['IfMatch'] : []),
+    ...(operation.isIdempotentByKey === true ? ['IdempotencyKey'] : []),
+  ];
+  return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
+}
+
+/** A path on which something can be conditional is shown with the ETag that the condition needs; so is what was created. */
+export function responseHeadersOf(
+  operation: Operation,
+  subject: Subject,
+  conditionalPaths: ReadonlySet<string>,
+): Readonly<Record<string, Reference>> {
+  const isTagged = conditionalPaths.has(operation.path) || operation.isIdempotentByKey === true;
+  return {
+    ...headerRef('Postern-Operation-Id'),
+    ...(isTagged && operation.success.schema !== null && headerRef('ETag')),
+    ...(isConfigurationWrite(operation, subject) && headerRef('Postern-Revision')),
+  };
+}
+
+export function headerRef(name: string): Readonly<Record<string, Reference>> {
+  return { [name]: { $ref: `#/components/headers/${name}` } };
+}
+
+function isConfigurationWrite(operation: Operation, { resource }: Subject): boolean {
+  if (operation.method === 'GET') return false;
+  if (operation.isConditional === true || operation.isIdempotentByKey === true) return true;
+  return resource.type === 'configuration' && operation.success.schema === null;
+}
+
+function serviceVersion(description: string, versions: readonly string[]): ParameterObject {
+  return {
+    name: 'Service-Version',
+    in: 'header',
+    required: true,
+    description,
+    schema: { type: 'string', enum: versions },
+    example: '2',
+  };
+}

@@ -1,0 +1,65 @@
+import type { TSchema } from 'typebox';
+import { refSchema } from '../../lib/schema/annotations.ts';
+import type { Operation } from '../../resources/operation.ts';
+import { SchemaComponents } from './schema-components.ts';
+import { type Subject, subjectOf } from './subjects.ts';
+
+/** Names for what clients see in several places: Refs, every resource and module, their bodies and lists. */
+export function nameSchemas(
+  operations: readonly Operation[],
+  subjects: ReadonlyMap<string, Subject>,
+): SchemaComponents {
+  const components = new SchemaComponents();
+  components.add('Ref', refSchema, { isReusable: true });
+  for (const subject of subjects.values()) {
+    const read = readSchemaOf(subject, operations);
+    if (read !== undefined) components.add(subject.schemaName, read, { isReusable: true });
+  }
+  for (const operation of operations) {
+    const body = bodySchemaName(operation, subjects);
+    // A module's body also stands inside those of its edge or route.
+    if (body !== null && operation.body !== undefined)
+      components.add(body, operation.body.schema, { isReusable: operation.method === 'PUT' });
+    const success = successSchemaName(operation, subjects);
+    if (success !== null && operation.success.schema !== null && !components.has(success))
+      components.add(success, operation.success.schema, { isReusable: false });
+  }
+  return components;
+}
+
+export function bodySchemaName(operation: Operation, subjects: ReadonlyMap<string, Subject>): string | null {
+  if (operation.body === undefined || operation.body.parsing === 'ignored') return null;
+  const { schemaName } = subjectOf(operation, subjects);
+  switch (operation.verb) {
+    case 'create':
+      return `${schemaName}Create`;
+    case 'update':
+      return `${schemaName}Update`;
+    case 'replace':
+      return `${schemaName}Replace`;
+    default:
+      return null;
+  }
+}
+
+export function successSchemaName(operation: Operation, subjects: ReadonlyMap<string, Subject>): string | null {
+  const subject = subjectOf(operation, subjects);
+  if (operation.verb === 'list') return `${subject.schemaName}List`;
+  // The answer to a create may hold more than a read does: what is shown only once.
+  const isShownOnce =
+    operation.verb === 'create' &&
+    subject.resource.type === 'configuration' &&
+    subject.resource.shownOnce !== undefined;
+  return isShownOnce ? `${subject.schemaName}Created` : null;
+}
+
+function readSchemaOf(subject: Subject, operations: readonly Operation[]): TSchema | undefined {
+  const own = operations.filter((operation) => operation.resource === subject.name);
+  const get = own.find((operation) => operation.verb === 'get');
+  if (get !== undefined) return get.success.schema ?? undefined;
+  const list = own.find((operation) => operation.verb === 'list')?.success.schema as
+    | { properties?: Readonly<Record<string, { items?: TSchema }>> }
+    | null
+    | undefined;
+  return Object.values(list?.properties ?? {}).find((field) => field.items !== undefined)?.items;
+}

@@ -1,0 +1,34 @@
+import { KSUID_PATTERN } from '../../lib/ksuid.ts';
+import type { Resource } from '../../resources/resource.ts';
+import type { ParameterObject } from './document.ts';
+import { sampleId } from './sample-ids.ts';
+
+/** Parameters of a path. What each one names is told by the collection that stands before it. */
+export function pathParameters(path: string, resources: readonly Resource[]): readonly ParameterObject[] {
+  return Array.from(path.matchAll(/\{([^}]+)\}/g), (match) => {
+    const name = match[1] as string;
+    const collection = path.slice(0, match.index - 1);
+    const resource = resources.find((each) => each.path === collection);
+    if (resource === undefined) throw new Error(`no resource has the path ${collection}, which ${path} builds on`);
+    return { name, in: 'path', required: true, ...described(name, resource) };
+  });
+}
+
+function described(name: string, resource: Resource): Pick<ParameterObject, 'description' | 'schema' | 'example'> {
+  const noun = resource.title.replace(/^an? /, '');
+  if (resource.idPrefix === '') {
+    const example = sampleOfOwnKey(name, resource);
+    return { description: `The ${name} of the ${noun}.`, schema: { type: 'string' }, example };
+  }
+  return {
+    description: `Id of the ${noun}, starting with "${resource.idPrefix}_".`,
+    schema: { type: 'string', pattern: `^${resource.idPrefix}_${KSUID_PATTERN}$` },
+    example: sampleId(resource),
+  };
+}
+
+/** A resource without ids of its own is known by a field that its create takes. */
+function sampleOfOwnKey(name: string, resource: Resource): string {
+  const create = resource.type === 'live' ? resource.operations.find((each) => each.verb === 'create') : undefined;
+  return (create?.body?.example[name] as string | undefined) ?? name;
+}

@@ -1,0 +1,62 @@
+import type { JsonObject } from '../../lib/json.ts';
+import { JSON_TYPE, type OperationObject, type PathItem, type ResponseObject, type Tag } from './document.ts';
+import { headerRef } from './headers.ts';
+import { SECURITY_SCHEME } from './operation-object.ts';
+
+export const SERVICE_TAG: Tag = {
+  name: 'service',
+  description: 'Health, metrics and documentation of the server itself. None of these needs a version.',
+  'x-displayName': 'Service',
+};
+
+const healthSchema: JsonObject = {
+  type: 'object',
+  required: ['status'],
+  properties: {
+    status: { type: 'string', enum: ['starting', 'ready', 'draining'], description: 'What the server is doing.' },
+  },
+};
+
+/** What is served beside the operations. */
+export const publicPaths: Readonly<Record<string, PathItem>> = {
+  '/healthz': {
+    get: open('health.get', 'Tell whether the server is ready', {
+      200: answer('Every listener is open.', JSON_TYPE, healthSchema, { status: 'ready' }),
+      503: answer('The server is starting, or finishing its last requests.', JSON_TYPE, healthSchema, {
+        status: 'draining',
+      }),
+    }),
+  },
+  '/metrics': {
+    get: {
+      ...open('metrics.get', 'Get metrics for Prometheus', {
+        200: answer('Metrics in the text format of Prometheus.', 'text/plain', { type: 'string' }),
+        401: { $ref: '#/components/responses/ERR_POSTERN_UNAUTHENTICATED' },
+      }),
+      description: 'Any API key will do; none is needed when the setting api_metrics_open is on.',
+      security: [{ [SECURITY_SCHEME]: [] }, {}],
+    },
+  },
+  '/openapi.json': {
+    get: open('openapi.get', 'Get this document', {
+      200: answer('This document.', JSON_TYPE, { type: 'object', description: 'An OpenAPI 3.1 document.' }),
+    }),
+  },
+  '/docs': {
+    get: open('docs.get', 'Read this document as a page', {
+      200: answer('The page.', 'text/html', { type: 'string' }),
+    }),
+  },
+};
+
+function open(operationId: string, summary: string, responses: OperationObject['responses']): OperationObject {
+  return { operationId, tags: [SERVICE_TAG.name], summary, security: [], responses };
+}
+
+function answer(description: string, type: string, schema: JsonObject, example?: JsonObject): ResponseObject {
+  return {
+    description,
+    headers: headerRef('Postern-Operation-Id'),
+    content: { [type]: { schema, ...(example !== undefined && { example }) } },
+  };
+}

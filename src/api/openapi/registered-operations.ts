@@ -1,0 +1,20 @@
+import { type Catalog, createCatalog } from '../../documents/catalog.ts';
+import type { Documents } from '../../documents/documents.ts';
+import { operationsOf } from '../../documents/operations.ts';
+import type { Module } from '../../modules/module.ts';
+import type { Operation } from '../../resources/operation.ts';
+import type { Resource } from '../../resources/resource.ts';
+
+/** The operations as definitions only, for those who describe them without a store. None of them can be run. */
+export function registeredOperations(
+  resources: readonly Resource[],
+  modules: readonly Module[],
+): { readonly catalog: Catalog; readonly operations: readonly Operation[] } {
+  const catalog = createCatalog(resources, modules);
+  const noDocuments = new Proxy({} as Documents, {
+    get: () => {
+      throw new Error('this operation was made to be described, not to be run');
+    },
+  });
+  return { catalog, operations: operationsOf(catalog, noDocuments) };
+}

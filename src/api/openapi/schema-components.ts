@@ -1,0 +1,71 @@
+import type { TSchema } from 'typebox';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { wireSchema } from './wire-schema.ts';
+
+/**
+ * Named schemas of the document. Those that were added as reusable are found again by their shape wherever they stand in
+ * another schema, and referred to there: the definitions themselves need no names.
+ */
+export class SchemaComponents {
+  readonly #named = new Map<string, JsonObject>();
+  readonly #nameByShape = new Map<string, string>();
+
+  add(name: string, schema: TSchema, options: { readonly isReusable: boolean }): void {
+    const wire = wireSchema(schema);
+    if (this.#named.has(name)) throw new Error(`two schemas of the document are called ${name}`);
+    this.#named.set(name, wire);
+    const shape = shapeOf(wire);
+    if (options.isReusable && !this.#nameByShape.has(shape)) this.#nameByShape.set(shape, name);
+  }
+
+  has(name: string): boolean {
+    return this.#named.has(name);
+  }
+
+  /** The name of a reusable schema of this shape. */
+  nameOf(schema: TSchema): string | undefined {
+    return this.#nameByShape.get(shapeOf(wireSchema(schema)));
+  }
+
+  /** The schema with references for every part that has a name. */
+  use(schema: TSchema): JsonObject {
+    return this.#referred(wireSchema(schema));
+  }
+
+  toJson(): Readonly<Record<string, JsonObject>> {
+    const sorted = [...this.#named].sort(([a], [b]) => (a < b ? -1 : 1));
+    return Object.fromEntries(sorted.map(([name, schema]) => [name, this.#withParts(schema)]));
+  }
+
+  #referred(schema: JsonObject): JsonObject {
+    const name = this.#nameByShape.get(shapeOf(schema));
+    if (name === undefined) return this.#withParts(schema);
+    const { description } = schema;
+    const isSaidThere = description === undefined || description === this.#named.get(name)?.['description'];
+    return { $ref: `#/components/schemas/${name}`, ...(!isSaidThere && { description }) };
+  }
+
+  #withParts(schema: JsonObject): JsonObject {
+    const result: Record<string, JsonValue> = {};
+    for (const [keyword, value] of Object.entries(schema)) {
+      if (keyword === 'properties') result[keyword] = this.#eachOf(value as JsonObject);
+      else if (keyword === 'anyOf')
+        result[keyword] = (value as readonly JsonObject[]).map((part) => this.#referred(part));
+      else if ((keyword === 'items' || keyword === 'additionalProperties') && isJsonObject(value))
+        result[keyword] = this.#referred(value);
+      else result[keyword] = value;
+    }
+    return result;
+  }
+
+  #eachOf(properties: JsonObject): JsonObject {
+    const referred = Object.entries(properties).map(([name, field]) => [name, this.#referred(field as JsonObject)]);
+    return Object.fromEntries(referred) as JsonObject;
+  }
+}
+
+/** What it says about itself as a whole, and what it is called where it stands, do not make it another schema. */
+function shapeOf(schema: JsonObject): string {
+  const { description: _, 'x-reference': __, default: ___, ...shape } = schema;
+  return canonicalJson(shape);
+}

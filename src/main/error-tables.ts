@@ -1,0 +1,26 @@
+import { apiErrors } from '../api/errors.ts';
+import { configErrors } from '../config/errors.ts';
+import { documentErrors } from '../documents/errors.ts';
+import type { ErrorCode, ErrorRow, ErrorRows } from '../lib/errors.ts';
+import { flagErrors } from '../lib/flags.ts';
+import { pkiErrors } from '../pki/errors.ts';
+import { resourceErrors } from '../resources/errors.ts';
+import { storeErrors } from '../store/errors.ts';
+import { mainErrors } from './errors.ts';
+
+/** Every error table, in the order in which the page of errors shows them. A test holds this list against the sources. */
+export const errorTables: readonly { readonly title: string; readonly rows: ErrorRows }[] = [
+  { title: 'Requests', rows: apiErrors.rows },
+  { title: 'Configuration of edges, backends and the like', rows: documentErrors.rows },
+  { title: 'Resources', rows: resourceErrors.rows },
+  { title: 'The store', rows: storeErrors.rows },
+  { title: 'Settings', rows: configErrors.rows },
+  { title: 'Certificates of the server', rows: pkiErrors.rows },
+  { title: 'The program', rows: mainErrors.rows },
+  { title: 'The command line', rows: flagErrors.rows },
+];
+
+export function allErrorRows(): ErrorRows {
+  const rows = errorTables.flatMap((table) => Object.entries(table.rows) as [ErrorCode, ErrorRow][]);
+  return Object.fromEntries(rows) as ErrorRows;
+}

@@ -1,0 +1,41 @@
+import type { ErrorRow } from '../../src/lib/errors.ts';
+import { errorTables } from '../../src/main/error-tables.ts';
+
+const PAGE_PATH = 'docs/reference/errors.md';
+
+export const name = 'errors';
+
+/** Every error code, from the tables of those who raise them. */
+export function generate(): Promise<Map<string, string>> {
+  const sections = errorTables.map(({ title, rows }) =>
+    [`## ${title}`, '', '| code | status | what happened, and what to do |', '|---|---|---|', ...lines(rows)].join(
+      '\n',
+    ),
+  );
+  return Promise.resolve(new Map([[PAGE_PATH, `${[head, ...sections].join('\n\n')}\n`]]));
+}
+
+const head = `# Errors
+
+<!-- Made from the error tables in src/ by "npm run generate". Do not edit. -->
+
+Every error has a stable code. The management API answers with JSON:
+
+\`\`\`json
+{
+  "error_code": "ERR_POSTERN_NOT_FOUND",
+  "status_code": 404,
+  "msg": "what is wrong, and what to do about it",
+  "details": { "operation_id": "op_…" }
+}
+\`\`\`
+
+Compare \`error_code\`; \`msg\` is for people and may change. \`details\` is always an object of strings: \`operation_id\` finds the
+request in the server's log, \`field\` is the JSON path of the field in question. The program shows the code with its message, and
+exits with a status other than 0; the status given below counts for answers of the API only.`;
+
+function lines(rows: Readonly<Record<string, ErrorRow>>): readonly string[] {
+  return Object.entries(rows).map(
+    ([code, { status, explanation }]) => `| \`${code}\` | ${status} | ${explanation.replaceAll('|', '\\|')} |`,
+  );
+}
