@@ -141,7 +141,10 @@ export function readSchema(compiled: CompiledResource): TObject {
       description: `${module.module.description} Null when unset.`,
     });
   }
-  for (const child of compiled.inlineChildren) properties[child.resource.listKey] = Type.Array(readSchema(child));
+  for (const child of compiled.inlineChildren) {
+    const { listKey } = child.resource;
+    properties[listKey] = Type.Array(readSchema(child), { description: `All its ${listKey}, whole.` });
+  }
   Object.assign(properties, resource.rendered);
   return Type.Object(properties);
 }

@@ -4,8 +4,7 @@ import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { ApiMetrics } from '../api/api-metrics.ts';
 import { createApi } from '../api/create-api.ts';
-import { docsPage } from '../api/docs-page.ts';
-import { openApiDocument } from '../api/openapi.ts';
+import { Documentation } from '../api/docs/documentation.ts';
 import type { Config } from '../config/schema.ts';
 import { type Catalog, createCatalog } from '../documents/catalog.ts';
 import { Documents } from '../documents/documents.ts';
@@ -94,14 +93,12 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
   const keys = new KeyDirectory(replica);
   addStoreMetrics(registry, store, replica);
 
-  const document = openApiDocument(operations, {
+  const documentation = new Documentation(operations, {
     catalog,
     errorRows: allErrorRows(),
     version: programVersion(),
     serverUrl: baseUrl,
   });
-  const openApiJson = JSON.stringify(document, null, 2);
-  const docs = docsPage(document);
   const api = await createApi({
     operations,
     ports,
@@ -112,8 +109,8 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     metrics: new ApiMetrics(registry),
     pages: {
       health: () => ({ isReady: deps.health.isReady, state: deps.health.state }),
-      openApiJson: () => openApiJson,
-      docsHtml: () => docs,
+      openApiJson: () => documentation.openApiJson,
+      docsHtml: () => documentation.docsHtml,
       metrics: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
       areMetricsOpen: config.api_metrics_open,
     },

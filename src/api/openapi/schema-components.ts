@@ -24,7 +24,7 @@ export class SchemaComponents {
 
   /** The name of a reusable schema of this shape. */
   nameOf(schema: TSchema): string | undefined {
-    return this.#nameByShape.get(shapeOf(wireSchema(schema)));
+    return this.#nameFor(wireSchema(schema));
   }
 
   /** The schema with references for every part that has a name. */
@@ -38,11 +38,16 @@ export class SchemaComponents {
   }
 
   #referred(schema: JsonObject): JsonObject {
-    const name = this.#nameByShape.get(shapeOf(schema));
+    const name = this.#nameFor(schema);
     if (name === undefined) return this.#withParts(schema);
     const { description } = schema;
     const isSaidThere = description === undefined || description === this.#named.get(name)?.['description'];
     return { $ref: `#/components/schemas/${name}`, ...(!isSaidThere && { description }) };
+  }
+
+  /** Only objects have names; leaving the rest out saves most of the work. */
+  #nameFor(schema: JsonObject): string | undefined {
+    return schema['properties'] === undefined ? undefined : this.#nameByShape.get(shapeOf(schema));
   }
 
   #withParts(schema: JsonObject): JsonObject {

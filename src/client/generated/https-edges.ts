@@ -33,6 +33,7 @@ export interface HttpsEdge {
   readonly tls_termination: TlsTerminationModule | null;
   /** Demands a client certificate that one of the named authorities has issued. Null when unset. */
   readonly mutual_tls: MutualTlsModule | null;
+  /** All its routes, whole. */
   readonly routes: readonly HttpsEdgeRoute[];
 }
 
