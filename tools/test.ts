@@ -1,5 +1,5 @@
-import { existsSync, globSync, statSync } from 'node:fs';
-import { cpus } from 'node:os';
+import { chmodSync, existsSync, globSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
@@ -31,21 +31,23 @@ process.env['PATH'] = `${dirname(process.execPath)}:${process.env['PATH']}`;
 if (isLong) process.env['POSTERN_TEST_LONG'] = '1';
 
 const postgres = await startPostgresOnce();
+const temporary = makeTemporaryDirectory();
 try {
-  process.exitCode = await runFiles(files);
+  const code = await runFiles(files);
+  process.exitCode = leftBehind(temporary) ? 1 : code;
 } finally {
+  rmSync(temporary, { recursive: true, force: true });
   await postgres?.stop();
 }
 
 function testFiles(): string[] {
-  const folders = isLong ? [''] : ['test/long'];
   const all = globSync(['src/**/*.test.ts', 'test/**/*.test.ts', 'tools/**/*.test.ts'], { cwd: root }).sort();
   const wanted = filters.map((filter) => relative(root, resolve(filter)));
   for (const filter of wanted) {
     if (!existsSync(join(root, filter))) stop(`there is no ${filter}`);
   }
   return all
-    .filter((file) => isLong || !folders.some((folder) => file.startsWith(`${folder}/`)) || wanted.includes(file))
+    .filter((file) => isLong || !file.startsWith('test/long/') || wanted.includes(file))
     .filter((file) => wanted.length === 0 || wanted.some((filter) => isUnder(file, filter)))
     .map((file) => join(root, file));
 }
@@ -66,6 +68,21 @@ async function startPostgresOnce(): Promise<{ url: string; stop(): Promise<void>
   const started = await startPostgres();
   process.env['POSTERN_TEST_POSTGRES_URL'] = started.url;
   return started;
+}
+
+/** All tests of this run make their temporary directories in here, so that what they leave behind can be told from the rest. */
+function makeTemporaryDirectory(): string {
+  const path = mkdtempSync(join(tmpdir(), 'postern-run-'));
+  // Databases run as another user, who must be able to pass through.
+  chmodSync(path, 0o711);
+  process.env['TMPDIR'] = path;
+  return path;
+}
+
+function leftBehind(path: string): boolean {
+  const left = readdirSync(path).filter((name) => name.startsWith('postern-'));
+  if (left.length > 0) console.error(`\ntests left temporary directories behind: ${left.join(', ')}`);
+  return left.length > 0;
 }
 
 async function runFiles(paths: string[]): Promise<number> {

@@ -6,7 +6,7 @@ import { type ProcessOptions, startPostern, startServerProcess } from '../../sup
 import { tempDir } from '../../support/temp-dir.ts';
 
 /** A process that does not end must fail the test, not hang it. */
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 240_000;
 
 describe('postern server, wrongly configured', { timeout: TIMEOUT_MS }, () => {
   const cases: readonly [string, ProcessOptions, number, RegExp][] = [

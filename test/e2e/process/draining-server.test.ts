@@ -11,7 +11,7 @@ import { openInternalCa } from '../../../src/pki/internal-ca.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 /** A process that does not end must fail the test, not hang it. */
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 240_000;
 
 const LONG_MS = 60_000;
 const SLOW_MS = 300;

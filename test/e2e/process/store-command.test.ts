@@ -6,7 +6,7 @@ import { type PosternProcess, startPostern, startServerProcess } from '../../sup
 import { tempDir } from '../../support/temp-dir.ts';
 
 /** A process that does not end must fail the test, not hang it. */
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 240_000;
 const KEY = `preset-${'k'.repeat(32)}`;
 const PASSPHRASE = 'correct horse battery staple';
 
