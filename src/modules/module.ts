@@ -1,6 +1,7 @@
 import Type, { type Static, type TObject, type TProperties } from 'typebox';
 import type { JsonObject } from '../lib/json.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';
+import type { Preparation, PreparePorts } from './prepared-module.ts';
 
 /**
  * A module's contract. Its folder holds the wire schema, the behaviour on traffic, errors, tests and README; the folder's
@@ -21,6 +22,12 @@ export interface Module<Config extends TObject = TObject> {
   readonly example: JsonObject;
   /** What the schema cannot say: rules across fields and formats. */
   check?(config: Static<Config>, settings: ModuleSettings): readonly FieldProblem[];
+  /**
+   * What traffic passes through, made once per version of the configuration; only this is touched per request. It may fail:
+   * then the route refuses traffic and says why, it never serves with the module left out. No I/O: what it needs of the
+   * outside comes in through `ports`. Called for enabled modules only.
+   */
+  prepare(config: Static<Config>, ports: PreparePorts): Preparation;
 }
 
 /** The settings of the program that decide what a module may say. */

@@ -27,4 +27,5 @@ export const backend = defineModule({
   description: 'Sends requests to a backend. A route without an enabled one answers 503.',
   config: backendConfig,
   example: { backend_id: 'bkdsc_2zXAMPLEbackendOfTheDocsAAA' },
+  prepare: (config) => ({ ok: true, prepared: { backendId: config.backend_id } }),
 });

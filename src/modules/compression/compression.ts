@@ -11,4 +11,8 @@ export const compression = defineModule({
   description: 'Compresses responses for clients that accept it.',
   config: compressionConfig,
   example: { enabled: true },
+  prepare: () => ({
+    ok: false,
+    problem: { code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message: 'compression is not applied by this version' },
+  }),
 });

@@ -3,6 +3,7 @@ import { idString, reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { defineModule, enabledField } from '../module.ts';
+import { restrictAddresses } from './restrict-addresses.ts';
 
 const MAX_POLICIES = 10;
 
@@ -28,6 +29,7 @@ export const ipRestriction = defineModule({
   config: ipRestrictionConfig,
   example: { ip_policy_ids: ['ipp_2zXAMPLEpolicyOfTheDocsAAAA'] },
   check,
+  prepare: (config, ports) => ({ ok: true, prepared: restrictAddresses(config.ip_policy_ids, ports) }),
 });
 
 function check(config: Type.Static<typeof ipRestrictionConfig>): readonly FieldProblem[] {

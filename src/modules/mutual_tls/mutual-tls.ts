@@ -3,6 +3,7 @@ import { idString, reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { defineModule, enabledField } from '../module.ts';
+import { demandCertificates } from './demand-certificates.ts';
 
 const MAX_AUTHORITIES = 10;
 
@@ -27,6 +28,7 @@ export const mutualTls = defineModule({
   config: mutualTlsConfig,
   example: { certificate_authority_ids: ['ca_2zXAMPLEauthorityOfTheDocsA'] },
   check,
+  prepare: (config, ports) => demandCertificates(config.certificate_authority_ids, ports),
 });
 
 function check(config: Type.Static<typeof mutualTlsConfig>): readonly FieldProblem[] {

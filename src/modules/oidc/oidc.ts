@@ -75,6 +75,14 @@ export const oidc = defineModule({
     maximum_duration: 86_400,
   },
   check,
+  // Until login is there, a route that asks for it lets nobody through.
+  prepare: () => ({
+    ok: false,
+    problem: {
+      code: 'ERR_POSTERN_MODULE_UNAVAILABLE',
+      message: 'login is not part of this version: delete the oidc module, or set "enabled": false, to open the route',
+    },
+  }),
 });
 
 /** An enabled module without issuer or client id is stored as it is: the route then refuses traffic and says what is missing. */

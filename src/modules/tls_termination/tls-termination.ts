@@ -21,4 +21,5 @@ export const tlsTermination = defineModule({
     values: { terminate_at: 'edge' },
   },
   example: { min_version: '1.3' },
+  prepare: (config) => ({ ok: true, prepared: { tls: { minVersion: `TLSv${config.min_version}` } } }),
 });

@@ -1,0 +1,70 @@
+import type { ClientCertificate, HeaderList, Preparation, PreparePorts, Refusal } from '../prepared-module.ts';
+
+const NO_CERTIFICATE: Refusal = {
+  status: 421,
+  code: 'ERR_POSTERN_CLIENT_CERTIFICATE',
+  message:
+    'This site asks for a client certificate, and this connection was opened without one that it accepts. Connect anew.',
+  reason: 'client_certificate',
+};
+
+/**
+ * The handshake demands and verifies the certificate; what is judged per request is what can change under an open
+ * connection: the certificate's dates. (A changed list of authorities ends connections in the TLS layer.)
+ */
+export function demandCertificates(authorityIds: readonly string[], ports: PreparePorts): Preparation {
+  const authorities: string[] = [];
+  for (const id of authorityIds) {
+    const pem = ports.record('certificate_authority', id)?.['ca_pem'];
+    if (typeof pem !== 'string') {
+      return {
+        ok: false,
+        problem: {
+          code: 'ERR_POSTERN_MODULE_UNAVAILABLE',
+          message: `the certificate authority ${id} of the mutual_tls module is gone: replace the module`,
+        },
+      };
+    }
+    authorities.push(pem);
+  }
+  return {
+    ok: true,
+    prepared: {
+      tls: { clientAuthorities: authorities },
+      judge: ({ clientCertificate, nowMs }) => {
+        const isValid =
+          clientCertificate !== null && clientCertificate.notBeforeMs <= nowMs && nowMs < clientCertificate.notAfterMs;
+        return isValid ? 'pass' : NO_CERTIFICATE;
+      },
+      upstreamHeaders: ({ clientCertificate }) =>
+        clientCertificate === null ? [] : identityHeaders(clientCertificate),
+    },
+  };
+}
+
+/** RFC 9440 §2.2 (a structured-field byte sequence), and readable ones. */
+function identityHeaders(certificate: ClientCertificate): HeaderList {
+  return [
+    'client-cert',
+    `:${certificate.der.toString('base64')}:`,
+    'postern-mtls-subject-cn',
+    headerText(certificate.subjectCommonName),
+    'postern-mtls-issuer-cn',
+    headerText(certificate.issuerCommonName),
+    'postern-mtls-serial',
+    certificate.serialNumber,
+    'postern-mtls-fingerprint-sha256',
+    certificate.fingerprint256,
+    'postern-mtls-subject-alt-names',
+    headerText(certificate.subjectAltNames),
+  ];
+}
+
+/** Names come from whoever asked for the certificate: what is not visible ASCII is percent-encoded, so no name can end a header. */
+function headerText(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e]|%/gu, encodeURIComponentSafely);
+}
+
+function encodeURIComponentSafely(character: string): string {
+  return Array.from(Buffer.from(character), (byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');
+}

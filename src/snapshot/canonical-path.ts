@@ -1,0 +1,76 @@
+/**
+ * One reading of a request's path, for the matcher and the forwarder alike: whatever is forwarded was seen by the matcher.
+ * Six advisories of similar programs come from two parts that read one path differently.
+ */
+export interface CanonicalPath {
+  /** As it came and as it is forwarded, query included. */
+  readonly target: string;
+  /** As it came, without the query. */
+  readonly path: string;
+  /** Percent-decoded but for `%2F`: what routes are matched against. */
+  readonly key: string;
+  /** Other readings that an upstream may have: `%2F` as a slash, `;` parameters dropped. Each must lead to the same route. */
+  readonly otherKeys: readonly string[];
+}
+
+export type PathReading =
+  | { readonly ok: true; readonly path: CanonicalPath }
+  | { readonly ok: false; readonly why: string };
+
+const PLAIN = /^\/[A-Za-z0-9\-_~/]*$/;
+
+export function readPath(target: string): PathReading {
+  const end = target.indexOf('?');
+  const path = end === -1 ? target : target.slice(0, end);
+  // Nearly every path: no dots, no escapes, nothing to decide but "//".
+  if (PLAIN.test(path) && !path.includes('//') && isVisibleAscii(target)) {
+    return { ok: true, path: { target, path, key: path, otherKeys: [] } };
+  }
+  const why = problemOf(target, path);
+  if (why !== null) return { ok: false, why };
+  const key = matchKey(path);
+  return { ok: true, path: { target, path, key, otherKeys: otherReadings(key) } };
+}
+
+/** The key under which a route's `match` is found. */
+export function matchKey(path: string): string {
+  return path.includes('%') ? path.replaceAll(/%([0-9a-f]{2})/gi, decodeByte) : path;
+}
+
+function problemOf(target: string, path: string): string | null {
+  if (!path.startsWith('/')) return 'the path does not start with "/"';
+  if (!isVisibleAscii(target)) return 'the path has characters that must be percent-encoded';
+  if (target.includes('#')) return 'the path has a fragment';
+  if (target.includes('\\') || /%5c/i.test(path)) return 'the path has a backslash';
+  if (/%(?![0-9a-f]{2})/i.test(path)) return 'the path has a "%" that starts no escape';
+  if (/%00/.test(path)) return 'the path has a NUL';
+  if (path.includes('//')) return 'the path has an empty segment';
+  const decoded = path.replaceAll(/%2f/gi, '/').replaceAll(/%2e/gi, '.').replaceAll(/%3b/gi, ';');
+  if (decoded.includes('//')) return 'the path has an empty segment';
+  // Some upstreams drop ";…" from a segment: "..;" is ".." to them.
+  const hasDots = decoded.split('/').some((segment) => /^\.{1,2}(;.*)?$/.test(segment));
+  return hasDots ? 'the path has "." or ".." segments' : null;
+}
+
+function otherReadings(key: string): readonly string[] {
+  const others = new Set<string>();
+  const slashes = key.replaceAll('%2F', '/');
+  others.add(slashes);
+  others.add(withoutParameters(key));
+  others.add(withoutParameters(slashes));
+  others.delete(key);
+  return [...others];
+}
+
+function withoutParameters(key: string): string {
+  return key.includes(';') ? key.replaceAll(/;[^/]*/g, '') : key;
+}
+
+/** A byte a character: two spellings of one path give one key, whatever encoding the bytes are in. */
+function decodeByte(_escape: string, hex: string): string {
+  return hex.toLowerCase() === '2f' ? '%2F' : String.fromCharCode(Number.parseInt(hex, 16));
+}
+
+function isVisibleAscii(text: string): boolean {
+  return /^[\x21-\x7e]*$/.test(text);
+}
