@@ -10,6 +10,8 @@ export interface CommandContext {
 export interface Command {
   /** Shown by `--help`. */
   readonly help: string;
+  /** For a command with levels: what `--help` shows behind these words. */
+  helpFor?(args: readonly string[]): string;
   /** Resolves to the exit code: 0 done, 1 failed, 2 wrong usage. Known failures are thrown as PosternError. */
   run(args: readonly string[], context: CommandContext): Promise<number>;
 }

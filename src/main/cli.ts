@@ -29,6 +29,22 @@ const COMMANDS: readonly CommandRow[] = [
       return createStoreCommand(storePorts);
     },
   },
+  {
+    name: 'api',
+    summary: 'call the management API',
+    load: async () => {
+      const [{ createApiCommand }, { operationList }] = await Promise.all([
+        import('../cli/api/api-command.ts'),
+        import('../cli/api/operation-list.ts'),
+      ]);
+      return createApiCommand(operationList());
+    },
+  },
+  {
+    name: 'completion',
+    summary: 'print a script that completes commands and flags in bash, zsh or fish',
+    load: async () => (await import('../cli/completion/completion-command.ts')).createCompletionCommand(COMMANDS),
+  },
 ];
 
 const EXIT_FAILED = 1;
@@ -56,7 +72,7 @@ export async function runCli(args: readonly string[], context: CommandContext): 
     if (name === undefined || name === 'help' || name.startsWith('-')) return overview(name, context);
     const command = await findCommand(name).load();
     if (isHelp(rest)) {
-      context.print(command.help.trim());
+      context.print((command.helpFor?.(rest) ?? command.help).trim());
       return 0;
     }
     return await command.run(rest, context);

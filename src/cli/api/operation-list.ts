@@ -12,3 +12,11 @@ export type OperationDescription = Omit<Operation, 'run'>;
 export function operationList(): readonly OperationDescription[] {
   return operationsOf(createCatalog(resources, modules), undefined as unknown as Documents);
 }
+
+/** What a resource or module (`https_edge_routes.oidc`) is for. */
+export function resourceDescription(resource: string): string {
+  const [name, module] = resource.split('.');
+  const definitions: readonly { readonly name: string; readonly description: string }[] =
+    module === undefined ? resources : modules;
+  return definitions.find((each) => each.name === (module ?? name))?.description ?? '';
+}

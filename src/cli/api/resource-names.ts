@@ -17,9 +17,13 @@ export function moduleName(resource: string): string | null {
   return resource.split('.')[1] ?? null;
 }
 
-/** `https_edges` is made of edges: `edge`. */
-export function lastNoun(resource: string): string {
-  const word = (resource.split('.')[0] ?? '').split('_').at(-1) ?? '';
+/** What one of the resource, or of what a module belongs to, is called: `https_edges` is made of edges, `edge`. */
+export function singularNoun(operation: Pick<OperationDescription, 'resource' | 'path'>): string {
+  const [owner = ''] = operation.resource.split('.');
+  const word =
+    resourceName({ ...operation, resource: owner })
+      .split('_')
+      .at(-1) ?? '';
   return word.endsWith('ies') ? `${word.slice(0, -3)}y` : word.replace(/s$/, '');
 }
 

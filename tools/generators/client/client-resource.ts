@@ -1,6 +1,5 @@
-import type { OperationDescription } from '../../../src/cli/api/operation-list.ts';
+import { type OperationDescription, resourceDescription } from '../../../src/cli/api/operation-list.ts';
 import { kebab, moduleName, resourceName } from '../../../src/cli/api/resource-names.ts';
-import { modules } from '../../../src/modules/registry.ts';
 import { resources } from '../../../src/resources/registry.ts';
 
 /** A resource or module as the client has it: one file, one class, one property. */
@@ -29,15 +28,14 @@ export function clientResources(operations: readonly OperationDescription[]): re
 function describe(resource: string, operations: readonly OperationDescription[]): ClientResource {
   const module = moduleName(resource);
   const name = resourceName(operations[0] as OperationDescription);
-  const definition = resources.find((each) => each.name === resource);
-  const noun = module === null ? `${definition?.kind}` : `${module}_module`;
+  const noun = module === null ? `${resources.find((each) => each.name === resource)?.kind}` : `${module}_module`;
   return {
     resource,
     file: kebab(module === null ? name : noun),
     typeName: pascal(noun),
     className: `${pascal(module === null ? name : noun)}Client`,
     property: camel(name),
-    description: (definition ?? modules.find((each) => each.name === module))?.description ?? '',
+    description: resourceDescription(resource),
     operations,
     modules: [],
   };

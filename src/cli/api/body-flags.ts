@@ -1,0 +1,78 @@
+import type { TObject, TSchema } from 'typebox';
+import { secretVisibility } from '../../lib/schema/annotations.ts';
+import { isObjectSchema } from '../../lib/schema/wire-forms.ts';
+import type { Flag, FlagKind } from './flag.ts';
+import { kebab } from './resource-names.ts';
+
+interface FieldShape {
+  readonly type?: string;
+  readonly enum?: readonly string[];
+  readonly description?: string;
+  readonly items?: TSchema;
+  readonly patternProperties?: Readonly<Record<string, TSchema>>;
+}
+
+/** One flag per field; the fields of an object also one by one, with dots: `--tls.enabled`. */
+export function bodyFlags(schema: TObject, path: readonly string[] = []): readonly Flag[] {
+  const required = ('required' in schema ? schema.required : []) as readonly string[];
+  return Object.entries(schema.properties).flatMap(([name, field]) => {
+    const own = bodyFlag(field, [...path, name], path.length === 0 && required.includes(name));
+    return isObjectSchema(field) ? [own, ...bodyFlags(field, [...path, name])] : [own];
+  });
+}
+
+function bodyFlag(field: TSchema, path: readonly string[], isRequired: boolean): Flag {
+  const shape = field as FieldShape;
+  const kind = kindOf(field);
+  return {
+    name: path.map(kebab).join('.'),
+    kind,
+    description: shape.description ?? '',
+    hint: shape.enum?.join('|') ?? hintOf(kind, field),
+    target: { in: 'body', path },
+    isRequired,
+    isSecret: secretVisibility(field) !== undefined,
+    schema: field,
+    ...(shape.enum !== undefined && { choices: shape.enum }),
+  };
+}
+
+function kindOf(field: TSchema): FlagKind {
+  const { type, enum: choices, patternProperties } = field as FieldShape;
+  if (choices !== undefined || type === 'string') return 'text';
+  if (type === 'boolean') return 'switch';
+  if (type === 'integer' || type === 'number') return 'number';
+  if (type === 'array') return 'list';
+  if (patternProperties !== undefined) return 'map';
+  return type === 'object' ? 'object' : 'json';
+}
+
+function hintOf(kind: FlagKind, field: TSchema): string {
+  switch (kind) {
+    case 'switch':
+      return '';
+    case 'number':
+      return 'NUMBER';
+    case 'list':
+      return `${soleTextField(field)?.toUpperCase() ?? 'TEXT'},…`;
+    case 'map':
+      return 'NAME=VALUE,…';
+    case 'object':
+    case 'json':
+      return 'JSON';
+    case 'text':
+    case 'repeated':
+      return 'TEXT';
+  }
+}
+
+/** A list of objects that need one text each may be written as a list of these texts: `--sources ip_policy_created.v0`. */
+export function soleTextField(list: TSchema): string | null {
+  const { items } = list as FieldShape;
+  if (items === undefined || !isObjectSchema(items)) return null;
+  const required = ('required' in items ? items.required : []) as readonly string[];
+  const [only] = required;
+  return required.length === 1 && only !== undefined && kindOf(items.properties[only] as TSchema) === 'text'
+    ? only
+    : null;
+}

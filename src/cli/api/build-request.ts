@@ -1,0 +1,97 @@
+import { parse } from 'yaml';
+import { fillPath, queryString } from '../../client/fill-path.ts';
+import type { ApiRequest } from '../../client/transport.ts';
+import { usage } from '../../lib/flags.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import type { Flag } from './flag.ts';
+import { flagValue, parseJson } from './flag-value.ts';
+import type { OperationDescription } from './operation-list.ts';
+import type { ParsedArguments } from './parse-arguments.ts';
+import { pathParameters } from './resource-names.ts';
+import type { TextSource } from './text-source.ts';
+
+type MutableObject = { [field: string]: JsonValue };
+
+/** The request that a command line asks for. */
+export async function buildRequest(
+  operation: OperationDescription,
+  flags: readonly Flag[],
+  parsed: ParsedArguments,
+  source: TextSource,
+): Promise<ApiRequest> {
+  const query: Record<string, JsonValue> = {};
+  const body: MutableObject = await fileBody(parsed, source);
+  for (const flag of flags) {
+    const given = parsed.values.get(flag.name);
+    if (given === undefined) continue;
+    if (flag.target.in === 'query') query[flag.target.name] = await flagValue(flag, given, source);
+    if (flag.target.in === 'body') setField(body, flag.target.path, await flagValue(flag, given, source));
+  }
+  for (const assignment of parsed.values.get('set') ?? []) applyAssignment(body, assignment);
+  const path = fillPath(operation.path, pathValues(operation, flags, parsed));
+  const hasBody = operation.body !== undefined && operation.body.parsing !== 'ignored';
+  return { method: operation.method, path: `${path}${queryString(query)}`, ...(hasBody && { body }) };
+}
+
+/** Positional arguments stand for the path parameters that no flag gave, the last ones first in line. */
+function pathValues(
+  operation: OperationDescription,
+  flags: readonly Flag[],
+  { values, positionals }: ParsedArguments,
+): Readonly<Record<string, string>> {
+  const result: Record<string, string> = {};
+  const flagOf = (name: string): Flag =>
+    flags.find(({ target }) => target.in === 'path' && target.name === name) as Flag;
+  const missing = pathParameters(operation.path).filter((name) => {
+    const [value] = values.get(flagOf(name).name) ?? [];
+    if (value !== undefined) result[name] = value;
+    return value === undefined;
+  });
+  if (positionals.length > missing.length) throw usage(tooMany(missing.length));
+  const unnamed = missing.slice(missing.length - positionals.length);
+  const [first] = missing.filter((name) => !unnamed.includes(name));
+  if (first !== undefined) throw usage(`--${flagOf(first).name} ${flagOf(first).hint} is needed`);
+  for (const [index, name] of unnamed.entries()) result[name] = positionals[index] as string;
+  for (const [name, value] of Object.entries(result)) {
+    if (/^\.{0,2}$/.test(value)) throw usage(`--${flagOf(name).name} ${flagOf(name).hint} is needed`);
+  }
+  return result;
+}
+
+function tooMany(expected: number): string {
+  const taken = expected === 0 ? 'no argument is expected here' : 'there is an argument too many';
+  return `${taken}: values belong behind their flags, and a switch is set off with --no-NAME`;
+}
+
+async function fileBody(parsed: ParsedArguments, source: TextSource): Promise<MutableObject> {
+  const [file] = parsed.values.get('from-file') ?? [];
+  if (file === undefined) return {};
+  const text = await source.read(file, 'from-file');
+  let value: unknown;
+  try {
+    // JSON is YAML.
+    value = parse(text);
+  } catch {
+    // The parser's message quotes the line, which may hold a secret.
+    throw usage('--from-file: the file is neither JSON nor YAML');
+  }
+  if (!isJsonObject(value)) throw usage('--from-file: the file must hold an object with the fields');
+  return { ...value };
+}
+
+function applyAssignment(body: MutableObject, assignment: string): void {
+  const at = assignment.indexOf('=');
+  if (at <= 0) throw usage('--set takes FIELD=JSON, such as --set tls.enabled=true');
+  setField(body, assignment.slice(0, at).split('.'), parseJson({ name: 'set' }, assignment.slice(at + 1)));
+}
+
+function setField(body: MutableObject, [name = '', ...rest]: readonly string[], value: JsonValue): void {
+  if (rest.length === 0) {
+    body[name] = value;
+    return;
+  }
+  const current = body[name];
+  const inner: MutableObject = { ...(isJsonObject(current) ? (current as JsonObject) : {}) };
+  setField(inner, rest, value);
+  body[name] = inner;
+}

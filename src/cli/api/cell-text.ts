@@ -1,0 +1,22 @@
+import { isJsonObject, type JsonValue } from '../../lib/json.ts';
+
+export const EMPTY = '-';
+
+/** A value on one line, for a person. A Ref is its id, a list its items, a map its pairs. */
+export function cellText(value: JsonValue | undefined): string {
+  if (value === null || value === undefined || value === '') return EMPTY;
+  if (typeof value === 'string') return printable(value);
+  if (Array.isArray(value)) return value.length === 0 ? EMPTY : value.map(cellText).join(', ');
+  if (!isJsonObject(value)) return JSON.stringify(value);
+  const id = value['id'] ?? value['type'];
+  if (typeof id === 'string') return printable(id);
+  const pairs = Object.entries(value).map(([name, inner]) => `${printable(name)}=${cellText(inner)}`);
+  return pairs.length === 0 ? EMPTY : pairs.join(', ');
+}
+
+/** Texts come from whoever may write to the API, agents included: none of them may steer the reader's terminal. */
+export function printable(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => {
+    return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`;
+  });
+}

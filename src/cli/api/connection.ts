@@ -1,0 +1,70 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { httpUrl } from '../../config/setting-kinds.ts';
+import { usage } from '../../lib/flags.ts';
+import type { CommandContext } from '../command.ts';
+import type { ParsedArguments } from './parse-arguments.ts';
+import type { TextSource } from './text-source.ts';
+
+const DEFAULT_URL = 'http://127.0.0.1:7080';
+const DEFAULT_DATA_DIR = 'postern-data';
+const KEY_FILE = 'first-api-key';
+
+export interface ApiKey {
+  readonly key: string;
+  /** Where it came from, in words. */
+  readonly source: string;
+}
+
+export function apiUrl({ values }: ParsedArguments, { env }: CommandContext): string {
+  const [flag] = values.get('api-url') ?? [];
+  const given = flag ?? (env['POSTERN_API_URL'] || undefined);
+  if (given === undefined) return DEFAULT_URL;
+  const url = httpUrl.decode(given);
+  // Not repeated: somebody may have put a password into it.
+  if (url === undefined)
+    throw usage(`${flag === undefined ? 'POSTERN_API_URL' : '--api-url'} must be ${httpUrl.allowed}`);
+  return url;
+}
+
+/** Null when there is none. The server's own first key is used only towards this machine: nobody else needs to see it. */
+export async function findApiKey(
+  url: string,
+  { values }: ParsedArguments,
+  { env }: CommandContext,
+  source: TextSource,
+): Promise<ApiKey | null> {
+  const [file] = values.get('api-key-file') ?? [];
+  if (file !== undefined) return checked(await source.read(file, 'api-key-file'), `the file ${file}`);
+  const variable = env['POSTERN_API_KEY'];
+  if (variable !== undefined && variable !== '') return checked(variable, 'POSTERN_API_KEY');
+  if (!isLoopback(url)) return null;
+  const path = join(env['POSTERN_DATA_DIR'] || DEFAULT_DATA_DIR, KEY_FILE);
+  const text = await readFile(path, 'utf8').catch(() => null);
+  return text === null ? null : checked(text, `the file ${path}`);
+}
+
+function checked(text: string, source: string): ApiKey {
+  const key = text.trim();
+  if (!/^[\x21-\x7e]+$/.test(key))
+    throw usage(`${source} does not hold an API key: it must be visible ASCII on one line`);
+  return { key, source };
+}
+
+export function isLoopback(url: string): boolean {
+  const { hostname } = new URL(url);
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
+}
+
+/** For this process as a whole, which is one command. */
+export async function trustRootCa({ values }: ParsedArguments, source: TextSource): Promise<void> {
+  const [file] = values.get('root-ca') ?? [];
+  if (file === undefined) return;
+  const pem = await source.read(file, 'root-ca');
+  try {
+    setDefaultCACertificates([...getCACertificates('default'), pem]);
+  } catch {
+    throw usage(`--root-ca: the file ${file} holds no certificate in PEM form`);
+  }
+}

@@ -1,0 +1,37 @@
+import type { TSchema } from 'typebox';
+import type { ApiRequest } from '../../client/transport.ts';
+import { isJsonObject, type JsonValue } from '../../lib/json.ts';
+import { secretVisibility } from '../../lib/schema/annotations.ts';
+import { isObjectSchema } from '../../lib/schema/wire-forms.ts';
+
+const MASK = '********';
+
+/** The request as text, with everything masked that nobody should see over a shoulder or in a log. */
+export function dryRun(
+  url: string,
+  request: ApiRequest,
+  headers: Readonly<Record<string, string>>,
+  schema: TSchema | undefined,
+): readonly string[] {
+  const sent = {
+    authorization: `Bearer ${MASK}`,
+    'service-version': '2',
+    ...(request.body !== undefined && { 'content-type': 'application/json' }),
+    ...headers,
+  };
+  const body =
+    request.body === undefined ? [] : ['', JSON.stringify(masked(request.body as JsonValue, schema), null, 2)];
+  return [
+    `${request.method} ${url}${request.path}`,
+    ...Object.entries(sent).map(([name, value]) => `${name}: ${value}`),
+    ...body,
+  ];
+}
+
+function masked(value: JsonValue, schema: TSchema | undefined): JsonValue {
+  if (schema !== undefined && secretVisibility(schema) !== undefined) return MASK;
+  if (!isJsonObject(value) || schema === undefined || !isObjectSchema(schema)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, masked(inner, schema.properties[name])]),
+  );
+}

@@ -1,0 +1,65 @@
+import type { TSchema } from 'typebox';
+import { usage } from '../../lib/flags.ts';
+import type { JsonValue } from '../../lib/json.ts';
+import { soleTextField } from './body-flags.ts';
+import { canBeJson, type Flag } from './flag.ts';
+import type { TextSource } from './text-source.ts';
+
+/** What a flag says, as the API wants it. What is wrong with the value itself is for the API to say. */
+export async function flagValue(flag: Flag, given: readonly string[], source: TextSource): Promise<JsonValue> {
+  const texts = await Promise.all(given.map((text) => source.expand(text, flag.name)));
+  const [first = ''] = texts;
+  if (canBeJson(flag) && texts.length === 1 && /^\s*[[{]/.test(first)) return parseJson(flag, first);
+  switch (flag.kind) {
+    case 'text':
+    case 'repeated':
+      return first;
+    case 'switch':
+      return first === 'true';
+    case 'number':
+      return numberOf(flag, first);
+    case 'list':
+      return listOf(flag, texts);
+    case 'map':
+      return mapOf(flag, texts);
+    case 'object':
+    case 'json':
+      return parseJson(flag, first);
+  }
+}
+
+function numberOf(flag: Flag, text: string): number {
+  if (!/^-?\d+(\.\d+)?$/.test(text)) throw usage(`--${flag.name} takes a number`);
+  return Number(text);
+}
+
+/** An empty text is an empty list: `--hostports=` takes all away. */
+function listOf(flag: Flag, texts: readonly string[]): JsonValue {
+  const items = texts.flatMap((text) => text.split(/[,\n]/)).map((item) => item.trim());
+  const present = items.filter((item) => item !== '');
+  const field = soleTextField(flag.schema as TSchema);
+  return field === null ? present : present.map((item) => ({ [field]: item }));
+}
+
+function mapOf(flag: Flag, texts: readonly string[]): JsonValue {
+  const { patternProperties = {} } = flag.schema as { patternProperties?: Readonly<Record<string, TSchema>> };
+  const isNumeric = (Object.values(patternProperties)[0] as { type?: string } | undefined)?.type === 'integer';
+  // A comma separates only before the next `name=`: header values have commas of their own.
+  const pairs = texts.flatMap((text) => text.split(/[,\n](?=\s*[^\s,=]+=)/)).filter((pair) => pair.trim() !== '');
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const at = pair.indexOf('=');
+      if (at <= 0) throw usage(`--${flag.name} takes NAME=VALUE, repeated or separated by commas, or a JSON object`);
+      const value = pair.slice(at + 1);
+      return [pair.slice(0, at).trim(), isNumeric ? numberOf(flag, value.trim()) : value];
+    }),
+  );
+}
+
+export function parseJson(flag: Pick<Flag, 'name'>, text: string): JsonValue {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    throw usage(`--${flag.name} takes JSON, and this is not: mind the quotes of your shell`);
+  }
+}

@@ -1,0 +1,97 @@
+import type { TSchema } from 'typebox';
+import type { JsonObject } from '../../lib/json.ts';
+import { refSchema, secretVisibility } from '../../lib/schema/annotations.ts';
+import { isObjectSchema } from '../../lib/schema/wire-forms.ts';
+import { cellText, EMPTY } from './cell-text.ts';
+
+const MAX_COLUMNS = 6;
+const MIN_WIDTH = 10;
+const GAP = '  ';
+const segmenter = new Intl.Segmenter();
+/** They say little about one among many. */
+const LEFT_OUT = new Set(['uri', 'metadata']);
+const FIRST = ['id', 'type'];
+const LAST = ['description', 'created_at'];
+
+interface Column {
+  readonly name: string;
+  /** Ids are there to be copied: they are never cut. */
+  readonly isId: boolean;
+  readonly cells: readonly string[];
+}
+
+/** Lines of a table of the items, cut to the terminal's width; null is for a pipe, where nothing is cut. */
+export function table(items: readonly JsonObject[], schema: TSchema, terminalWidth: number | null): readonly string[] {
+  const columns = fit(chooseColumns(items, schema), terminalWidth);
+  const line = (texts: readonly string[]): string =>
+    columns
+      .map(({ width }, index) => cut(texts[index] ?? '', width).padEnd(width))
+      .join(GAP)
+      .trimEnd();
+  const head = line(columns.map(({ column }) => column.name.toUpperCase()));
+  return [head, ...items.map((_, row) => line(columns.map(({ column }) => column.cells[row] ?? '')))];
+}
+
+function chooseColumns(items: readonly JsonObject[], schema: TSchema): readonly Column[] {
+  const fields = isObjectSchema(schema) ? Object.entries(schema.properties) : [];
+  const shown = fields.filter(([name, field]) => !LEFT_OUT.has(name) && isShort(field)).map(([name]) => name);
+  const middle = shown.filter((name) => !FIRST.includes(name) && !LAST.includes(name));
+  const ordered = [...FIRST, ...middle, ...LAST].filter((name) => shown.includes(name));
+  const columns = ordered
+    .map((name) => ({ name, isId: isIdField(name, items), cells: items.map((item) => cellText(item[name])), items }))
+    .filter(({ name, cells }) => FIRST.includes(name) || cells.some((cell) => cell !== EMPTY))
+    // A certificate is no cell.
+    .filter(({ name }) => !items.some((item) => typeof item[name] === 'string' && item[name].includes('\n')));
+  return [...columns.slice(0, MAX_COLUMNS - 1), ...columns.slice(MAX_COLUMNS - 1).slice(-1)];
+}
+
+function isShort(field: TSchema): boolean {
+  const { type, anyOf, items } = field as { type?: string; anyOf?: readonly TSchema[]; items?: TSchema };
+  if (secretVisibility(field) !== undefined) return false;
+  if (anyOf !== undefined) return anyOf.every((each) => isShort(each));
+  if (type === 'array') return items !== undefined && isShort(items);
+  return !isObjectSchema(field) || isRef(field);
+}
+
+function isRef(field: TSchema): boolean {
+  const own = isObjectSchema(field) ? Object.keys(field.properties) : [];
+  return own.length === 2 && own.every((name) => name in refSchema.properties);
+}
+
+function isIdField(name: string, items: readonly JsonObject[]): boolean {
+  return name === 'id' || items.some((item) => /^[a-z]+_[0-9A-Za-z]{27}\b/.test(cellText(item[name])));
+}
+
+/** Narrows the widest texts first, then leaves columns out from the right. */
+function fit(columns: readonly Column[], terminalWidth: number | null): { column: Column; width: number }[] {
+  const sized = columns.map((column) => ({
+    column,
+    width: Math.max(column.name.length, ...column.cells.map((cell) => graphemes(cell).length)),
+  }));
+  if (terminalWidth === null) return sized;
+  const total = (): number => sized.reduce((sum, { width }) => sum + width, GAP.length * (sized.length - 1));
+  while (total() > terminalWidth) {
+    const [widest] = sized
+      .filter(({ column, width }) => !column.isId && width > MIN_WIDTH)
+      .sort((a, b) => b.width - a.width);
+    if (widest !== undefined) widest.width -= 1;
+    else if (!dropLast(sized)) break;
+  }
+  return sized;
+}
+
+function dropLast(sized: { column: Column; width: number }[]): boolean {
+  const index = sized.findLastIndex(({ column }, at) => at > 0 && column.name !== 'id');
+  if (index === -1) return false;
+  sized.splice(index, 1);
+  return true;
+}
+
+function cut(text: string, width: number): string {
+  const characters = graphemes(text);
+  return characters.length <= width ? text : `${characters.slice(0, width - 1).join('')}…`;
+}
+
+function graphemes(text: string): readonly string[] {
+  return Array.from(segmenter.segment(text), ({ segment }) => segment);
+}

@@ -1,0 +1,41 @@
+import { readFile } from 'node:fs/promises';
+import { text as textOf } from 'node:stream/consumers';
+import { usage } from '../../lib/flags.ts';
+
+/** Where long and secret values come from. */
+export interface TextSource {
+  /** `@FILE` is the file's text, `@-` standard input's, `@@…` a text that starts with `@`. */
+  expand(value: string, flagName: string): Promise<string>;
+  /** Of a file, or of standard input for `-`. */
+  read(path: string, flagName: string): Promise<string>;
+}
+
+export function createTextSource(readStdin: () => Promise<string> = () => textOf(process.stdin)): TextSource {
+  // Standard input can be read once, whoever asks first.
+  let stdin: Promise<string> | undefined;
+  const read = async (path: string, flagName: string): Promise<string> => {
+    if (path === '-') {
+      stdin ??= readStdin();
+      return stdin;
+    }
+    try {
+      return await readFile(path, 'utf8');
+    } catch (cause) {
+      const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
+      throw usage(`--${flagName}: cannot read the file ${path} (${reason})`);
+    }
+  };
+  return {
+    read,
+    expand: async (value, flagName) => {
+      if (!value.startsWith('@')) return value;
+      if (value.startsWith('@@')) return value.slice(1);
+      return withoutLineEnd(await read(value.slice(1), flagName));
+    },
+  };
+}
+
+/** Editors and echo end a line; a password does not. Texts of several lines stay as they are. */
+function withoutLineEnd(text: string): string {
+  return /^[^\n]*\n$/.test(text) ? text.replace(/\r?\n$/, '') : text;
+}

@@ -1,0 +1,47 @@
+import type { ApiResource } from '../api/api-resources.ts';
+import { operationFlags } from '../api/operation-flags.ts';
+import type { Command } from '../command.ts';
+
+/** What can follow a sequence of words. */
+export interface CompletionNode {
+  /** The words so far: `api https-edges create`. */
+  readonly path: string;
+  readonly words: readonly string[];
+  readonly flags: readonly CompletedFlag[];
+}
+
+export interface CompletedFlag {
+  /** With its dashes. */
+  readonly name: string;
+  readonly takesValue: boolean;
+  readonly choices?: readonly string[] | undefined;
+  readonly isFile?: boolean | undefined;
+}
+
+export function apiNodes(resources: readonly ApiResource[]): readonly CompletionNode[] {
+  const nodes: CompletionNode[] = [{ path: 'api', words: resources.map(({ name }) => name), flags: [] }];
+  for (const { name, aliases, operations } of resources) {
+    for (const noun of [name, ...aliases]) {
+      nodes.push({ path: `api ${noun}`, words: operations.map(({ verb }) => verb), flags: [] });
+      for (const operation of operations) {
+        const flags = operationFlags(operation).flatMap(({ name: flag, kind, choices, isFile, target }) => [
+          { name: `--${flag}`, takesValue: kind !== 'switch', choices, isFile },
+          ...(kind === 'switch' && target.in === 'body' ? [{ name: `--no-${flag}`, takesValue: false }] : []),
+        ]);
+        nodes.push({ path: `api ${noun} ${operation.verb}`, words: [], flags });
+      }
+    }
+  }
+  return nodes;
+}
+
+/** Of a command that is not made from a registry: its help names every flag and subcommand. */
+export function helpNode(name: string, { help }: Pick<Command, 'help'>): CompletionNode {
+  const words = Array.from(help.matchAll(/^ {2}([a-z][a-z-]*)\s/gm), ([, word]) => word as string);
+  const flags = new Set(Array.from(help.matchAll(/(?<![\w-])--[a-z][a-z-]*/g), ([flag]) => flag));
+  return {
+    path: name,
+    words: [...new Set(words)],
+    flags: Array.from(flags, (flag) => ({ name: flag, takesValue: false, isFile: /-(file|dir)$|config$/.test(flag) })),
+  };
+}
