@@ -85,7 +85,6 @@ export class Documents implements DocumentsPort {
     const decoded = decodeWrite(compiled, request.body, 'create', settings);
     const checked = checkConfig(compiled, decoded.config, settings);
     this.#authorize(compiled, principal, checked, null);
-    if (parentId !== null && resource.parent !== undefined) this.require(resource.parent.kind, parentId);
 
     const nowMs = clock.nowMs();
     const newToken = (prefix: string): string => this.#context.newToken(prefix);
@@ -111,7 +110,11 @@ export class Documents implements DocumentsPort {
       }),
     };
     const { revision } = await commitWithRetries(this.#context, {
-      attempt: () => writeSet,
+      attempt: () => {
+        // Also when it went away since the last try: nothing else can make this write-set conflict.
+        if (parentId !== null && resource.parent !== undefined) this.require(resource.parent.kind, parentId);
+        return writeSet;
+      },
       parentField: parentFieldOf(compiled),
     });
     const answer = await this.#answer(compiled, this.require(compiled.kind, id), {
