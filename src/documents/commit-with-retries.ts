@@ -1,4 +1,4 @@
-import type { WriteSet } from '../store/store.ts';
+import type { Change, RecordKey, StoredRecord, WriteSet } from '../store/store.ts';
 import type { DocumentsContext } from './documents-context.ts';
 import { documentErrors } from './errors.ts';
 import { IdempotencyUsed } from './idempotent-creates.ts';
@@ -15,14 +15,27 @@ export interface CommitAttempts {
   readonly parentField?: string | null;
 }
 
+export interface Committed {
+  readonly revision: number;
+  readonly changes: readonly Change[];
+}
+
+/**
+ * The record as this very write left it; undefined when the write changed nothing about it. The replica may already show
+ * what the next writer of the same group commit made of it, or that it is gone.
+ */
+export function writtenIn({ changes }: Committed, { kind, id }: RecordKey): StoredRecord | undefined {
+  for (const change of changes) {
+    if (change.op === 'put' && change.record.kind === kind && change.record.id === id) return change.record;
+  }
+  return undefined;
+}
+
 /** Commits what `attempt` makes of the replica's state, and again after a refresh when that state was overtaken. */
-export async function commitWithRetries(
-  context: DocumentsContext,
-  attempts: CommitAttempts,
-): Promise<{ readonly revision: number }> {
+export async function commitWithRetries(context: DocumentsContext, attempts: CommitAttempts): Promise<Committed> {
   for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
     const result = await context.store.commit(attempts.attempt());
-    if (result.ok) return { revision: result.revision };
+    if (result.ok) return { revision: result.revision, changes: result.changes };
     switch (result.reason) {
       case 'conflict':
         await context.replica.refresh();

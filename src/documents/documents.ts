@@ -10,7 +10,7 @@ import type {
 } from '../resources/operation.ts';
 import type { OutboxEvent, RecordKey, RecordPut, StoredRecord, WriteSet } from '../store/store.ts';
 import { type ChangeVerb, changeEvent, isChangeWanted } from './change-events.ts';
-import { commitWithRetries } from './commit-with-retries.ts';
+import { commitWithRetries, writtenIn } from './commit-with-retries.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { checkConfig, decodeWrite } from './decode-write.ts';
 import type { DocumentsContext } from './documents-context.ts';
@@ -109,7 +109,7 @@ export class Documents implements DocumentsPort {
         idempotency: { ...request.idempotency, kind: compiled.kind, id, createdAtMs: nowMs },
       }),
     };
-    const { revision } = await commitWithRetries(this.#context, {
+    const committed = await commitWithRetries(this.#context, {
       attempt: () => {
         // Also when it went away since the last try: nothing else can make this write-set conflict.
         if (parentId !== null && resource.parent !== undefined) this.require(resource.parent.kind, parentId);
@@ -117,11 +117,9 @@ export class Documents implements DocumentsPort {
       },
       parentField: parentFieldOf(compiled),
     });
-    const answer = await this.#answer(compiled, this.require(compiled.kind, id), {
-      ...viewOf(principal),
-      masked: 'clear',
-    });
-    return { ...answer, body: { ...answer.body, ...creation.shownOnce }, revision };
+    const created = writtenIn(committed, own) ?? this.require(compiled.kind, id);
+    const answer = await this.#answer(compiled, created, { ...viewOf(principal), masked: 'clear' });
+    return { ...answer, body: { ...answer.body, ...creation.shownOnce }, revision: committed.revision };
   }
 
   get({ compiled, id, parentId }: ResourceAddress, principal: Principal): Promise<OperationResult> {
@@ -195,8 +193,12 @@ export class Documents implements DocumentsPort {
       );
       return { expect, puts, events, keepAtLeastOne: compiled.resource.keepAtLeastOne ?? [] };
     };
-    const { revision } = await this.#context.mutex.run(id, () => commitWithRetries(this.#context, { attempt }));
-    return { record: requireUnder(this.#context, compiled, id, parentId), revision };
+    const committed = await this.#context.mutex.run(id, () => commitWithRetries(this.#context, { attempt }));
+    const written = writtenIn(committed, { kind: compiled.kind, id });
+    return {
+      record: written ?? requireUnder(this.#context, compiled, id, parentId),
+      revision: committed.revision,
+    };
   }
 
   #changedConfig(compiled: CompiledResource, next: JsonObject, previous: JsonObject, principal: Principal): JsonObject {

@@ -3,14 +3,14 @@ import { resourceErrors } from '../resources/errors.ts';
 import type { OperationRequest, OperationResult, Principal } from '../resources/operation.ts';
 import type { RecordPut, StoredRecord, WriteSet } from '../store/store.ts';
 import { changeEvent, isChangeWanted } from './change-events.ts';
-import { commitWithRetries } from './commit-with-retries.ts';
+import { commitWithRetries, writtenIn } from './commit-with-retries.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { decodeModule } from './decode-write.ts';
 import type { DocumentsContext } from './documents-context.ts';
 import { expectModuleMatch } from './preconditions.ts';
 import { isUnchanged, modulePut } from './record-puts.ts';
 import { RenderedCache } from './rendered-cache.ts';
-import { moduleRecord } from './renderer.ts';
+import { moduleRecord, type View } from './renderer.ts';
 import { requireUnder } from './require-record.ts';
 import { canReadSecrets, viewOf } from './scopes.ts';
 import { joinSecrets, keepUnseenSecrets } from './secret-fields.ts';
@@ -53,20 +53,18 @@ export class ModuleDocuments {
       };
     };
     return this.#takingTurnsIfObserved(compiled, id, async () => {
-      const { revision } = await commitWithRetries(this.#context, { attempt });
-      return { ...this.get(address, request.principal), revision };
+      const committed = await commitWithRetries(this.#context, { attempt });
+      const written = writtenIn(committed, module.keyOn(id));
+      const answer =
+        written === undefined ? this.get(address, request.principal) : this.#answer(module, written, request.principal);
+      return { ...answer, revision: committed.revision };
     });
   }
 
   get({ compiled, module, id, parentId }: ModuleAddress, principal: Principal): OperationResult {
     requireUnder(this.#context, compiled, id, parentId);
     const record = moduleRecord(module, id, this.#context.replica);
-    if (record !== undefined) {
-      return {
-        ...this.#rendered.of(record, viewOf(principal), (view) => this.#context.renderer.module(module, record, view)),
-        etag: record.revision,
-      };
-    }
+    if (record !== undefined) return this.#answer(module, record, principal);
     const { name } = module.module;
     throw resourceErrors.create(
       'ERR_POSTERN_NOT_FOUND',
@@ -100,6 +98,11 @@ export class ModuleDocuments {
     const previous = current === undefined ? null : joinSecrets(current.doc, current.secrets, module.secretFields);
     const next = keepUnseenSecrets(config, previous, module.secretFields, canReadSecrets(principal));
     return previous !== null && isUnchanged(next, previous) ? null : modulePut(module, id, next, this.#context.catalog);
+  }
+
+  #answer(module: CompiledModule, record: StoredRecord, principal: Principal): OperationResult {
+    const render = (view: View): JsonObject => this.#context.renderer.module(module, record, view);
+    return { ...this.#rendered.of(record, viewOf(principal), render), etag: record.revision };
   }
 
   #updated(

@@ -76,6 +76,15 @@ for (const engine of ENGINES) {
       });
     }
 
+    it('every PUT is answered with what it stored itself, under the ETag of that', async () => {
+      const route = await makeRoute(world);
+      const answers = await parallel(WRITERS, (writer) => api('PUT', `${route.uri}/oidc`, oidcBody(writer)));
+      for (const [writer, answer] of answers.entries()) {
+        assert.deepEqual(answer.body, { ...UNSET_OIDC, ...oidcBody(writer) });
+        assert.equal(answer.headers.get('etag'), `"${answer.headers.get('postern-revision')}"`);
+      }
+    });
+
     it('equal PUTs at once are one write at most, and all succeed', async () => {
       const route = await makeRoute(world);
       await api('PUT', `${route.uri}/oidc`, oidcBody(1));
