@@ -16,7 +16,10 @@ export class Replica implements RecordReader {
   readonly #store: Store;
   readonly #listeners = new Set<ReplicaListener>();
   #table = new RecordTable();
+  /** Everything up to here is applied. */
   #revision = 0;
+  /** Changes of this process beyond that: another process wrote in between, and the feed has not brought it yet. */
+  #ahead: readonly Change[] = [];
   #refreshing: Promise<void> | null = null;
   #unsubscribe: () => void = () => {};
   #isClosed = false;
@@ -92,12 +95,13 @@ export class Replica implements RecordReader {
     const first = revisionOf(changes[0] as Change);
     if (first > this.#revision + 1) {
       // Another process wrote in between. Ours are applied now all the same: writers read what they wrote.
-      for (const change of changes) this.#table.apply(change);
-      this.#tell(changes);
+      this.#ahead = [...this.#ahead, ...changes];
+      this.#show(changes);
       void this.refresh().catch(() => {});
       return;
     }
-    this.#apply(changes);
+    const last = revisionOf(changes.at(-1) as Change);
+    if (last > this.#revision) this.#advance(changes, last);
   }
 
   async #follow(): Promise<void> {
@@ -107,15 +111,19 @@ export class Replica implements RecordReader {
       await this.#readAll();
       return;
     }
-    this.#apply(answer.changes);
-    this.#revision = Math.max(this.#revision, answer.revision);
+    // Overtaken by what was committed here meanwhile: an older put must not bring back what that deleted.
+    if (answer.revision > this.#revision) this.#advance(answer.changes, answer.revision);
   }
 
-  #apply(changes: readonly Change[]): void {
-    for (const change of changes) {
-      this.#table.apply(change);
-      this.#revision = Math.max(this.#revision, revisionOf(change));
-    }
+  /** Applies everything up to `revision`, and once more what this process has shown beyond it, which is newer. */
+  #advance(changes: readonly Change[], revision: number): void {
+    this.#revision = revision;
+    this.#ahead = this.#ahead.filter((change) => revisionOf(change) > revision);
+    this.#show([...changes, ...this.#ahead]);
+  }
+
+  #show(changes: readonly Change[]): void {
+    for (const change of changes) this.#table.apply(change);
     this.#tell(changes);
   }
 
@@ -127,8 +135,7 @@ export class Replica implements RecordReader {
     });
     if (revision < this.#revision) return;
     this.#table = table;
-    this.#revision = revision;
-    this.#tell(differences(before, table, revision));
+    this.#advance(differences(before, table, revision), revision);
   }
 
   #tell(changes: readonly Change[]): void {

@@ -90,6 +90,48 @@ export class FeedGate {
   }
 }
 
+/** Lets a world read the change feed, but hands the answers out only when told to: they are late for certain. */
+export class HeldFeed {
+  #held: { readonly answered: Promise<unknown>; readonly gate: PromiseWithResolvers<void> }[] = [];
+  #isHolding = false;
+  #readFrom: number | null = null;
+  #someAnswered = Promise.withResolvers<void>();
+
+  constructor({ store }: TestWorld) {
+    const changesSince = store.changesSince.bind(store);
+    store.changesSince = async (revision) => {
+      if (!this.#isHolding) return changesSince(revision);
+      const gate = Promise.withResolvers<void>();
+      const answered = changesSince(this.#readFrom ?? revision);
+      this.#held.push({ answered, gate });
+      const answer = await answered;
+      this.#someAnswered.resolve();
+      await gate.promise;
+      return answer;
+    };
+  }
+
+  /** `readFrom`: an earlier revision than the one that is asked for, as if it had been asked earlier. */
+  hold({ readFrom = null }: { readFrom?: number | null } = {}): void {
+    this.#isHolding = true;
+    this.#readFrom = readFrom;
+    this.#someAnswered = Promise.withResolvers<void>();
+  }
+
+  untilAnswered(): Promise<void> {
+    return this.#someAnswered.promise;
+  }
+
+  releaseFirst(): void {
+    this.#held.shift()?.gate.resolve();
+  }
+
+  release(): void {
+    this.#isHolding = false;
+    for (const { gate } of this.#held.splice(0)) gate.resolve();
+  }
+}
+
 export interface Made {
   readonly id: string;
   readonly uri: string;
