@@ -3,6 +3,7 @@ import { configErrors } from '../config/errors.ts';
 import { documentErrors } from '../documents/errors.ts';
 import type { ErrorCode, ErrorRow, ErrorRows } from '../lib/errors.ts';
 import { flagErrors } from '../lib/flags.ts';
+import { moduleErrors } from '../modules/errors.ts';
 import { pkiErrors } from '../pki/errors.ts';
 import { resourceErrors } from '../resources/errors.ts';
 import { storeErrors } from '../store/errors.ts';
@@ -13,6 +14,7 @@ export const errorTables: readonly { readonly title: string; readonly rows: Erro
   { title: 'Requests', rows: apiErrors.rows },
   { title: 'Configuration of edges, backends and the like', rows: documentErrors.rows },
   { title: 'Resources', rows: resourceErrors.rows },
+  { title: 'Traffic: modules', rows: moduleErrors.rows },
   { title: 'The store', rows: storeErrors.rows },
   { title: 'Settings', rows: configErrors.rows },
   { title: 'Certificates of the server', rows: pkiErrors.rows },

@@ -1,0 +1,124 @@
+import { hash } from 'node:crypto';
+import type { JsonObject } from '../lib/json.ts';
+import type { Module } from '../modules/module.ts';
+import type { PreparePorts, TlsPolicy } from '../modules/prepared-module.ts';
+import type { StoredRecord } from '../store/store.ts';
+import { compileBackend, type KindOfId } from './compile-backend.ts';
+import type { EdgeSnapshot, ModuleProblem, NamedModule, RouteSnapshot } from './edge-snapshot.ts';
+import { RouteTable } from './route-table.ts';
+import type { TrackingReader } from './tracking-reader.ts';
+
+const EDGE_KIND = 'https_edge';
+const ROUTE_KIND = 'https_edge_route';
+
+/** What the registries say. */
+export interface Definitions {
+  readonly modules: readonly Module[];
+  readonly kindOfId: KindOfId;
+}
+
+interface PreparedModules {
+  readonly modules: readonly NamedModule[];
+  readonly problem: ModuleProblem | null;
+}
+
+/** Makes of an edge's records what traffic needs. Null when the edge is gone. */
+export function compileEdge(edgeId: string, reader: TrackingReader, definitions: Definitions): EdgeSnapshot | null {
+  const record = reader.get(EDGE_KIND, edgeId);
+  if (record === undefined) return null;
+  const ports = preparePorts(reader);
+  const own = prepareAll(definitions.modules, 'edge', EDGE_KIND, edgeId, reader, ports);
+  const routes = reader
+    .children(ROUTE_KIND, edgeId)
+    .map((route) => compileRoute(route, own, reader, definitions, ports));
+  const tls = Object.assign({}, ...own.modules.map((module) => module.prepared.tls ?? {})) as TlsPolicy;
+  return {
+    id: edgeId,
+    hosts: (record.doc['hostports'] as readonly string[]).map((hostport) =>
+      hostport.slice(0, hostport.lastIndexOf(':')),
+    ),
+    tls,
+    tlsGeneration: hash('sha256', JSON.stringify([tls, own.problem])),
+    routes: new RouteTable(routes),
+    problem: own.problem,
+  };
+}
+
+function compileRoute(
+  record: StoredRecord,
+  edge: PreparedModules,
+  reader: TrackingReader,
+  { modules: registry, kindOfId }: Definitions,
+  ports: PreparePorts,
+): RouteSnapshot {
+  // A route that is gone by the time its modules are looked at takes its modules with it.
+  reader.get(ROUTE_KIND, record.id);
+  const own = prepareAll(registry, 'route', ROUTE_KIND, record.id, reader, ports);
+  const inOrder = [...edge.modules, ...own.modules].sort((a, b) => positionOf(registry, a) - positionOf(registry, b));
+  const backendId = own.modules.find((module) => module.prepared.backendId !== undefined)?.prepared.backendId;
+  return {
+    id: record.id,
+    edgeId: record.parent ?? '',
+    matchType: record.doc['match_type'] as RouteSnapshot['matchType'],
+    match: record.doc['match'] as string,
+    modules: inOrder,
+    problem: edge.problem ?? own.problem,
+    backend: backendId === undefined ? null : compileBackend(backendId, reader, kindOfId),
+  };
+}
+
+function prepareAll(
+  registry: readonly Module[],
+  level: Module['level'],
+  ownerKind: string,
+  ownerId: string,
+  reader: TrackingReader,
+  ports: PreparePorts,
+): PreparedModules {
+  const modules: NamedModule[] = [];
+  let problem: ModuleProblem | null = null;
+  for (const module of registry) {
+    if (module.level !== level) continue;
+    const record = reader.get(`${ownerKind}.${module.name}`, ownerId);
+    if (record === undefined || record.doc['enabled'] === false) continue;
+    const preparation = prepareOne(module, record, ports);
+    if ('prepared' in preparation) modules.push(preparation);
+    else problem ??= preparation;
+  }
+  return { modules, problem };
+}
+
+/** A module that throws is broken, and what is broken refuses. */
+function prepareOne(module: Module, record: StoredRecord, ports: PreparePorts): NamedModule | ModuleProblem {
+  try {
+    const preparation = module.prepare(withSecrets(record) as never, ports);
+    if (preparation.ok) return { name: module.name, prepared: preparation.prepared };
+    return { module: module.name, ...preparation.problem };
+  } catch (error) {
+    const message = `the ${module.name} module could not be prepared (${error instanceof Error ? error.message : 'unknown'})`;
+    return { module: module.name, code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message };
+  }
+}
+
+function preparePorts(reader: TrackingReader): PreparePorts {
+  return {
+    record: (kind, id) => {
+      const record = reader.get(kind, id);
+      return record === undefined ? undefined : withSecrets(record);
+    },
+    children: (kind, parentId) => reader.children(kind, parentId).map(withSecrets),
+  };
+}
+
+/** Secrets are stored by JSON pointer; those of modules and certificates are top-level fields. */
+function withSecrets(record: StoredRecord): JsonObject {
+  if (record.secrets === null) return record.doc;
+  const secrets = Object.entries(record.secrets).map(
+    ([pointer, text]) => [pointer.slice(1), JSON.parse(text)] as const,
+  );
+  return { ...record.doc, ...Object.fromEntries(secrets) };
+}
+
+function positionOf(registry: readonly Module[], module: NamedModule): number {
+  return registry.findIndex((registered) => registered.name === module.name);
+}

@@ -1,0 +1,44 @@
+import type { JsonObject } from '../lib/json.ts';
+import type { PreparationProblem, PreparedModule, TlsPolicy } from '../modules/prepared-module.ts';
+import type { MatchableRoute, RouteTable } from './route-table.ts';
+
+/** An edge as traffic meets it: immutable, made once per change, swapped as a whole. */
+export interface EdgeSnapshot {
+  readonly id: string;
+  /** Host patterns, lower case, without ports. */
+  readonly hosts: readonly string[];
+  readonly tls: TlsPolicy;
+  /** Equal as long as what a handshake has to prove stays the same: a connection opened under another one no longer suffices. */
+  readonly tlsGeneration: string;
+  readonly routes: RouteTable<RouteSnapshot>;
+  /** Why the edge itself lets nothing through, if so. */
+  readonly problem: ModuleProblem | null;
+}
+
+export interface RouteSnapshot extends MatchableRoute {
+  readonly id: string;
+  readonly edgeId: string;
+  /** Enabled modules of the edge and the route, in the order of the registry. */
+  readonly modules: readonly NamedModule[];
+  readonly problem: ModuleProblem | null;
+  readonly backend: BackendSnapshot | null;
+}
+
+export interface NamedModule {
+  readonly name: string;
+  readonly prepared: PreparedModule;
+}
+
+export interface ModuleProblem extends PreparationProblem {
+  readonly module: string;
+}
+
+/** A backend with everything that it refers to. The object's identity stands for its version. */
+export interface BackendSnapshot {
+  readonly kind: string;
+  readonly id: string;
+  readonly revision: number;
+  readonly config: JsonObject;
+  /** Backends that it names, by id; a missing one is absent. */
+  readonly members: ReadonlyMap<string, BackendSnapshot>;
+}

@@ -1,0 +1,33 @@
+import type { RecordReader } from '../replica/record-reader.ts';
+import type { StoredRecord } from '../store/store.ts';
+
+/** Reads records and remembers which, so that a change is followed by compiling only what had looked at it. */
+export class TrackingReader {
+  readonly dependencies = new Set<string>();
+  readonly #reader: RecordReader;
+
+  constructor(reader: RecordReader) {
+    this.#reader = reader;
+  }
+
+  get(kind: string, id: string): StoredRecord | undefined {
+    this.dependencies.add(recordKey(kind, id));
+    return this.#reader.get(kind, id);
+  }
+
+  children(kind: string, parent: string): readonly StoredRecord[] {
+    this.dependencies.add(childrenKey(kind, parent));
+    const found = this.#reader.pageOfParent(kind, parent, { beforeId: null, limit: Number.MAX_SAFE_INTEGER });
+    // A deletion names the record alone, not its parent.
+    for (const record of found) this.dependencies.add(recordKey(kind, record.id));
+    return found;
+  }
+}
+
+export function recordKey(kind: string, id: string): string {
+  return `${kind} ${id}`;
+}
+
+export function childrenKey(kind: string, parent: string): string {
+  return `${kind} < ${parent}`;
+}
