@@ -50,6 +50,23 @@ export async function fill(store: Store): Promise<void> {
   ]);
 }
 
+/** 206 rows with secrets: one batch of the rotation, a second that is not full, and a session. */
+export async function fillSecrets(store: Store): Promise<void> {
+  const puts = Array.from({ length: 205 }, (_, at) =>
+    put('oidc', `o${at}`, { secrets: { client_secret: `secret-${at}` } }),
+  );
+  await committed(store, { puts: [...puts, put('edge', 'e1')] });
+  await store.logins.putSession({
+    id: 'as_1',
+    userId: 'au_1',
+    keyHash: 'h',
+    lastActiveMs: 1,
+    expiresAtMs: 0,
+    doc: {},
+    secrets: { refresh_token: 'secret-s' },
+  });
+}
+
 /** Every row of every table that a backup holds, as the database gives it. */
 export async function contents(location: StoreLocation): Promise<Record<string, unknown[]>> {
   const tables = await Promise.all(
