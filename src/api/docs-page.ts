@@ -1,5 +1,54 @@
-import type { OpenApiDocument } from './openapi/document.ts';
+import { DocumentReader } from './docs/document-reader.ts';
+import { html } from './docs/html.ts';
+import { pageNavigation } from './docs/page-navigation.ts';
+import { errorCodesSection, introductionSection, sharedObjectsSection, tagSection } from './docs/page-sections.ts';
+import { pageStyle } from './docs/page-style.ts';
+import { componentName } from './docs/schema-words.ts';
+import { JSON_TYPE, type OpenApiDocument, type ResponseObject, type Tag } from './openapi/document.ts';
 
-export function docsPage(_document: OpenApiDocument): string {
-  return '<!doctype html>';
+/** The document as a page to read: no script and nothing from elsewhere, so that the strictest policy can stand. */
+export function docsPage(document: OpenApiDocument): string {
+  const reader = new DocumentReader(document);
+  const objects = new Map(document.tags.map((tag) => [tag.name, objectOf(tag, reader)]));
+  const bodies = bodyNames(reader);
+  const shared = Object.keys(document.components.schemas).filter(
+    (name) => !bodies.has(name) && ![...objects.values()].includes(name),
+  );
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${document.info['title'] as string}</title>
+${pageStyle}
+</head>
+<body>
+<a class="to-contents" href="#contents">Contents</a>
+${pageNavigation(reader)}
+<main>
+${introductionSection(reader)}
+${document.tags.map((tag) => tagSection(tag, objects.get(tag.name) ?? null, reader))}
+${sharedObjectsSection(shared, reader)}
+${errorCodesSection(reader)}
+</main>
+</body>
+</html>
+`;
+  return page.text;
+}
+
+/** The object that reading one of the resource answers with. */
+function objectOf(tag: Tag, reader: DocumentReader): string | null {
+  const get = reader.operationsOf(tag.name).find(({ operation }) => operation.operationId === `${tag.name}.get`);
+  const response = get?.operation.responses['200'];
+  if (response === undefined) return null;
+  const schema = reader.resolve<ResponseObject>(response).content?.[JSON_TYPE]?.schema;
+  return schema === undefined ? null : componentName(schema);
+}
+
+function bodyNames(reader: DocumentReader): ReadonlySet<string | null> {
+  const operations = reader.document.tags.flatMap((tag) => reader.operationsOf(tag.name));
+  const schemas = operations.map(({ operation }) => operation.requestBody?.content[JSON_TYPE]?.schema);
+  return new Set(schemas.map((schema) => (schema === undefined ? null : componentName(schema))));
 }

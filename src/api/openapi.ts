@@ -26,6 +26,8 @@ export function openApiDocument(operations: readonly Operation[], options: OpenA
   const conditional = operations.filter((operation) => operation.isConditional === true);
   const conditionalPaths = new Set(conditional.map((operation) => operation.path));
   const errorResponses = new ErrorResponses(options.errorRows);
+  // No operation answers with these: there is none at the path that was asked for.
+  errorResponses.of('none', ['ERR_POSTERN_UNKNOWN_PATH', 'ERR_POSTERN_METHOD_NOT_ALLOWED']);
   const context = { catalog, components, subjects, serverUrl, errorResponses, conditionalPaths };
   const described = operations.map((operation) => ({ operation, object: operationObject(operation, context) }));
   return {

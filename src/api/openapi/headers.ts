@@ -20,6 +20,7 @@ export const responseHeaders: Readonly<Record<string, HeaderObject>> = {
     schema: { type: 'string', pattern: '^[0-9]+$' },
     example: '12',
   },
+  Allow: { description: 'Methods that the path takes.', schema: { type: 'string' }, example: 'GET, HEAD, PATCH' },
   'Retry-After': { description: 'Seconds to wait.', schema: { type: 'string', pattern: '^[0-9]+$' }, example: '1' },
   'WWW-Authenticate': { description: 'Always Bearer.', schema: { type: 'string' }, example: 'Bearer' },
 };

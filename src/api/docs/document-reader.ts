@@ -1,0 +1,43 @@
+import type { JsonObject } from '../../lib/json.ts';
+import type { Method, OpenApiDocument, OperationObject, Reference } from '../openapi/document.ts';
+
+export interface PathOperation {
+  readonly method: Method;
+  readonly path: string;
+  readonly operation: OperationObject;
+}
+
+/** Looks things up in a document. */
+export class DocumentReader {
+  readonly document: OpenApiDocument;
+
+  constructor(document: OpenApiDocument) {
+    this.document = document;
+  }
+
+  get serverUrl(): string {
+    return this.document.servers[0]?.url ?? '';
+  }
+
+  operationsOf(tag: string): readonly PathOperation[] {
+    return Object.entries(this.document.paths).flatMap(([path, item]) =>
+      (Object.entries(item) as [Method, OperationObject][])
+        .filter(([, operation]) => operation.tags.includes(tag))
+        .map(([method, operation]) => ({ method, path, operation })),
+    );
+  }
+
+  /** What a reference stands for, or the thing itself. */
+  resolve<Thing extends object>(thing: Thing | Reference): Thing {
+    if (!('$ref' in thing)) return thing;
+    const steps = thing.$ref.replace(/^#\//, '').split('/');
+    // Our own document: every reference in it leads somewhere, which a test checks.
+    return steps.reduce((at, step) => (at as Record<string, object>)[step] as object, this.document as object) as Thing;
+  }
+
+  /** The name of the component that a schema refers to. */
+  nameOf(schema: JsonObject): string | null {
+    const ref = schema['$ref'];
+    return typeof ref === 'string' ? (ref.split('/').at(-1) ?? null) : null;
+  }
+}

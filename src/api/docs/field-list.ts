@@ -1,0 +1,67 @@
+import { isJsonObject, type JsonObject } from '../../lib/json.ts';
+import type { ParameterObject } from '../openapi/document.ts';
+import { type Html, html, prose } from './html.ts';
+import { componentName, constraintWords, typeWords } from './schema-words.ts';
+
+interface Field {
+  readonly name: string;
+  readonly schema: JsonObject;
+  readonly description: string;
+  readonly isRequired: boolean;
+}
+
+/** `body`: says which fields are required. `response`: says which may be absent. */
+export type FieldUse = 'body' | 'response';
+
+/** The fields of an object, with those of objects inside it folded away. */
+export function fieldList(schema: JsonObject, use: FieldUse): Html {
+  const required = (schema['required'] ?? []) as readonly string[];
+  const properties = Object.entries((schema['properties'] ?? {}) as Readonly<Record<string, JsonObject>>);
+  if (properties.length === 0) return html`<p class="none">No fields.</p>`;
+  return rows(
+    properties.map(([name, field]) => ({
+      name,
+      schema: field,
+      description: (field['description'] as string | undefined) ?? '',
+      isRequired: required.includes(name),
+    })),
+    use,
+  );
+}
+
+export function parameterList(parameters: readonly ParameterObject[]): Html {
+  return rows(
+    parameters.map(({ name, in: place, schema, description, required }) => ({
+      name,
+      // What an id looks like is said by its prefix; the pattern would only repeat it.
+      schema: place === 'path' ? { type: schema['type'] ?? 'string' } : schema,
+      description,
+      isRequired: required,
+    })),
+    'body',
+  );
+}
+
+function rows(fields: readonly Field[], use: FieldUse): Html {
+  return html`<dl class="fields">${fields.map((field) => row(field, use))}</dl>`;
+}
+
+function row({ name, schema, description, isRequired }: Field, use: FieldUse): Html {
+  const inner = nestedObject(schema);
+  const constraints = constraintWords(schema);
+  const presence = use === 'body' ? isRequired && 'required' : !isRequired && 'may be absent';
+  return html`<div><dt><code>${name}</code> <span class="type">${typeWords(schema)}</span>${
+    presence !== false && html` <strong class="presence">${presence}</strong>`
+  }</dt><dd>${prose(description)}${
+    constraints.length > 0 && html` <span class="constraints">${constraints.join(' · ')}</span>`
+  }${inner !== null && html`<details><summary>Fields of <code>${name}</code></summary>${fieldList(inner, use)}</details>`}</dd></div>`;
+}
+
+/** An object without a name of its own, be it optional, in a list or in a map. */
+function nestedObject(schema: JsonObject): JsonObject | null {
+  if (componentName(schema) !== null) return null;
+  if (schema['properties'] !== undefined) return schema;
+  const options = (schema['anyOf'] ?? []) as readonly JsonObject[];
+  const inside = [...options, schema['items'], schema['additionalProperties']].filter(isJsonObject);
+  return inside.map(nestedObject).find((found) => found !== null) ?? null;
+}

@@ -1,0 +1,94 @@
+import { STATUS_CODES } from 'node:http';
+import type { JsonObject } from '../../lib/json.ts';
+import type { MediaType, ParameterObject, ResponseObject } from '../openapi/document.ts';
+import { curlCommand } from './curl-command.ts';
+import type { DocumentReader, PathOperation } from './document-reader.ts';
+import { fieldList, parameterList } from './field-list.ts';
+import { type Html, html, prose } from './html.ts';
+import { componentName, typeWords } from './schema-words.ts';
+
+/** One operation: what it takes on the left, what that looks like on the right. */
+export function operationSection(entry: PathOperation, reader: DocumentReader): Html {
+  const { method, path, operation } = entry;
+  const scope = operation.security?.flatMap((requirement) => Object.values(requirement).flat())[0];
+  return html`<article class="operation" id="${operation.operationId}">
+<h3>${operation.summary} <a class="anchor" href="#${operation.operationId}" aria-label="Link to this operation">#</a></h3>
+<p class="endpoint"><span class="method ${method}">${method.toUpperCase()}</span> <code>${breakable(path)}</code></p>
+<div class="columns"><div>
+${operation.description !== undefined && html`<p>${prose(operation.description)}</p>`}
+${scope !== undefined && html`<p class="scope">Needs the scope <code>${scope}</code>.</p>`}
+${parameterSections(entry, reader)}
+${bodySection(entry, reader)}
+${errorSection(entry, reader)}
+</div><div class="examples">
+<h4>Request</h4>
+<pre><code>${curlCommand(entry, reader)}</code></pre>
+${successSection(entry, reader)}
+</div></div>
+</article>`;
+}
+
+function parameterSections({ operation }: PathOperation, reader: DocumentReader): Html {
+  const parameters = (operation.parameters ?? []).map((parameter) => reader.resolve<ParameterObject>(parameter));
+  const sections = [
+    { title: 'Path', shown: parameters.filter((parameter) => parameter.in === 'path') },
+    { title: 'Query', shown: parameters.filter((parameter) => parameter.in === 'query') },
+    // Every operation needs its version: the introduction says so once.
+    {
+      title: 'Headers',
+      shown: parameters.filter((parameter) => parameter.in === 'header' && parameter.name !== 'Service-Version'),
+    },
+  ];
+  return html`${sections
+    .filter(({ shown }) => shown.length > 0)
+    .map(({ title, shown }) => html`<h4>${title}</h4>${parameterList(shown)}`)}`;
+}
+
+function bodySection({ operation }: PathOperation, reader: DocumentReader): Html | null {
+  const schema = onlyMedia(operation.requestBody)?.schema;
+  if (schema === undefined) return null;
+  const name = componentName(schema);
+  return html`<div ${name !== null && html`id="schema-${name}"`}><h4>Body</h4>${fieldList(reader.resolve(schema as JsonObject & { $ref: string }), 'body')}</div>`;
+}
+
+function successSection({ operation }: PathOperation, reader: DocumentReader): Html {
+  const successes = Object.entries(operation.responses).filter(([status]) => Number(status) < 300);
+  return html`${successes.map(([status, response]) => {
+    const { description, headers, content } = reader.resolve<ResponseObject>(response);
+    const media = onlyMedia({ content });
+    const extra = Object.keys(headers ?? {}).filter((header) => header !== 'Postern-Operation-Id');
+    return html`<h4>Response <span class="status">${status} ${STATUS_CODES[status]}</span></h4>
+<p>${prose(description)}${media !== undefined && html` Body: ${typeWords(media.schema)}.`}${
+      extra.length > 0 &&
+      html` Headers: ${extra.map((header, index) => [index > 0 && ', ', html`<code>${header}</code>`])}.`
+    }</p>${
+      media?.example !== undefined &&
+      html`<details open><summary>Example</summary><pre><code>${JSON.stringify(media.example, null, 2)}</code></pre></details>`
+    }`;
+  })}`;
+}
+
+function errorSection({ operation }: PathOperation, reader: DocumentReader): Html | null {
+  const errors = Object.entries(operation.responses).filter(([status]) => Number(status) >= 400);
+  const rows = errors.map(([status, response]) => {
+    const examples = onlyMedia(reader.resolve<ResponseObject>(response))?.examples ?? {};
+    return { status, codes: Object.keys(examples) };
+  });
+  const listed = rows.filter(({ codes }) => codes.length > 0);
+  if (listed.length === 0) return null;
+  return html`<details class="errors"><summary>Errors</summary><dl>${listed.map(
+    ({ status, codes }) =>
+      html`<div><dt>${status}</dt><dd>${codes.map((code) => html`<a href="#${code}"><code>${code}</code></a> `)}</dd></div>`,
+  )}</dl></details>`;
+}
+
+function onlyMedia(
+  holder: { readonly content?: Readonly<Record<string, MediaType>> | undefined } | undefined,
+): MediaType | undefined {
+  return Object.values(holder?.content ?? {})[0];
+}
+
+/** Lets a long path wrap after each slash. */
+export function breakable(path: string): Html {
+  return html`${path.split(/(?<=\/)/).map((piece) => html`${piece}<wbr>`)}`;
+}

@@ -1,0 +1,53 @@
+import type { JsonObject } from '../../lib/json.ts';
+import type { Tag } from '../openapi/document.ts';
+import type { DocumentReader } from './document-reader.ts';
+import { fieldList } from './field-list.ts';
+import { type Html, html, prose } from './html.ts';
+import { operationSection } from './operation-section.ts';
+
+export function introductionSection(reader: DocumentReader): Html {
+  const { info } = reader.document;
+  const paragraphs = (info['description'] as string).split('\n\n');
+  return html`<header id="top">
+<h1>${info['title'] as string} <span class="version">${info['version'] as string}</span></h1>
+${paragraphs.map((paragraph) => html`<p>${prose(paragraph)}</p>`)}
+<p>The examples below can be pasted into a shell once it knows your key. The same as an OpenAPI 3.1 document: <a href="/openapi.json">openapi.json</a>.</p>
+<pre><code>export POSTERN_API_KEY='…'
+curl '${reader.serverUrl}/edges/https' \\
+  -H "Authorization: Bearer $POSTERN_API_KEY" \\
+  -H 'Service-Version: 2'</code></pre>
+</header>`;
+}
+
+/** A resource or module: its operations, and the object that they answer with. */
+export function tagSection(tag: Tag, objectName: string | null, reader: DocumentReader): Html {
+  return html`<section id="${tag.name}">
+<h2>${tag['x-displayName']} <a class="anchor" href="#${tag.name}" aria-label="Link to this section">#</a></h2>
+<p>${prose(tag.description)}</p>
+${objectName !== null && objectSection(objectName, reader)}
+${reader.operationsOf(tag.name).map((entry) => operationSection(entry, reader))}
+</section>`;
+}
+
+/** Objects that belong to no resource alone. */
+export function sharedObjectsSection(names: readonly string[], reader: DocumentReader): Html {
+  return html`<section id="shared-objects"><h2>Shared objects</h2>
+<p>Objects that several operations answer with, and the envelopes of lists.</p>
+${names.map((name) => objectSection(name, reader))}</section>`;
+}
+
+export function errorCodesSection(reader: DocumentReader): Html {
+  const codes = Object.entries(reader.document.components.examples);
+  return html`<section id="errors"><h2>Errors</h2>
+<p>Compare <code>error_code</code>; <code>msg</code> is for people. The body is an <a href="#schema-Error">Error</a>.</p>
+<dl class="fields">${codes.map(
+    ([code, { summary, value }]) =>
+      html`<div id="${code}"><dt><code>${code}</code> <span class="type">${(value as { status_code: number }).status_code}</span></dt><dd>${prose(summary)}</dd></div>`,
+  )}</dl></section>`;
+}
+
+function objectSection(name: string, reader: DocumentReader): Html {
+  const schema = reader.document.components.schemas[name] as JsonObject;
+  // The anchor stands inside, because a browser opens what is folded around the place that a link leads to.
+  return html`<details class="object"><summary>The object <code>${name}</code></summary><div id="schema-${name}">${fieldList(schema, 'response')}</div></details>`;
+}
