@@ -54,7 +54,7 @@ function columnOf(row: Readonly<Record<string, unknown>>): Column {
   ] as const).get(type as 'text');
   if (known === undefined) throw new Error(`column ${String(name)} has the type ${String(type)}`);
   if (known === 'text' && collation !== undefined && collation !== 'C')
-    throw new Error(`column ${String(name)} sorts by ${String(collation)}`);
+    throw new Error(`column ${String(name)} sorts by ${JSON.stringify(collation)}`);
   return { name: String(name), type: known, isNullable: !required };
 }
 

@@ -83,6 +83,25 @@ test('writers of two stores share one line of revisions', async (t) => {
   );
 });
 
+test('what one store has judged another cannot overtake before it is written', async (t) => {
+  const location = await emptyLocation(t, 'postgres');
+  const [one, other] = await Promise.all([openAt(location), openAt(location)]);
+  await committed(one, { puts: [put('edge', 'shared', { doc: { n: 0 } })] });
+  for (let round = 1; round <= 25; round += 1) {
+    const revision = await one.currentRevision();
+    const expect = [{ kind: 'edge', id: 'shared', revision }];
+    const updates = [one, other].map((store) => store.commit({ expect, puts: [put('edge', 'shared')] }));
+    assert.deepEqual((await Promise.all(updates)).map(({ ok }) => ok).sort(), [false, true], 'an update was lost');
+    const uniqueKeys = [{ scope: 'hostport', key: `k${round}` }];
+    const claims = [one, other].map((store, at) =>
+      store.commit({ puts: [put('edge', `e${round}-${at}`, { uniqueKeys })] }),
+    );
+    const reasons = (await Promise.all(claims)).map((claim) => (claim.ok ? 'ok' : claim.reason));
+    assert.deepEqual(reasons.sort(), ['ok', 'unique_key_taken']);
+    await committed(one, { touches: [{ kind: 'edge', id: 'shared' }] });
+  }
+});
+
 test('killed connections: what was in flight is told so, then everything works again without a restart', async (t) => {
   const location = await emptyLocation(t, 'postgres');
   const store = await openAt(location, { pollIntervalMs: NEVER_MS });

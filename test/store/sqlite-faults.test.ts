@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { committed, everything, put } from '../../src/store/conformance/store-under-test.ts';
 import { databasePath } from '../../src/store/data-directory.ts';
+import { SqliteConnection } from '../../src/store/sqlite/sqlite-connection.ts';
 import { WorkerThread } from '../../src/store/sqlite/worker-thread.ts';
 import type { Store } from '../../src/store/store.ts';
 import { emptyLocation, openAt } from './engines.ts';
@@ -83,6 +84,17 @@ test('a thread that dies fails what it had in hand, and the next request gets a 
   assert.ok(failures.length > 0);
   for (const { reason } of failures) assert.equal(reason.code, 'ERR_POSTERN_STORE_UNAVAILABLE');
   assert.equal(await read(), 0);
+});
+
+test('every connection syncs its log at each commit', async (t) => {
+  // Killing a process does not show a missing fsync, only a power loss does; so the settings themselves are held.
+  const location = await emptyLocation(t, 'sqlite');
+  await (await openAt(location)).close();
+  const connection = new SqliteConnection({ path: databasePath(location.dataDir), access: 'write' });
+  t.after(() => connection.close());
+  const pragma = (name: string) => Object.values(connection.query({ sql: `PRAGMA ${name}`, params: [] })[0] ?? {});
+  assert.deepEqual(pragma('journal_mode'), ['wal']);
+  assert.deepEqual(pragma('synchronous'), [2]);
 });
 
 test('a file that is no database is refused with words, and left as it is', async (t) => {
