@@ -1,0 +1,90 @@
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import { ApiConnection } from '../support/api-connection.ts';
+import { type PosternProcess, startServerProcess } from '../support/server-process.ts';
+import { BASE_URL } from './module-writes.ts';
+
+export const API_KEY = 'durability-key-0123456789abcdefghij';
+
+export interface ServerUnderFire {
+  readonly process: PosternProcess;
+  readonly api: ApiConnection;
+  /** SIGKILL to the process that was started: the launcher, if that is one of its own, else the server. */
+  kill(): Promise<void>;
+  /** SIGKILL to the server itself, whoever started it. */
+  killServer(): Promise<void>;
+}
+
+export interface StartOptions {
+  /** The Node that runs the launcher; an old one makes it a process of its own. */
+  readonly node?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A server process on the store, with sockets to it. */
+export async function startUnderFire(
+  test: Pick<TestContext, 'after'>,
+  location: StoreLocation,
+  options: StartOptions = {},
+): Promise<ServerUnderFire> {
+  const process = spawnUnderFire(test, location, options);
+  const { addresses } = await process.ready();
+  const api = new ApiConnection(addresses.api, API_KEY);
+  test.after(() => api.close());
+  const gone = async () => {
+    // Launcher and server write to the same pipes, so these close when both are gone.
+    await process.exited;
+    api.close();
+  };
+  return {
+    process,
+    api,
+    kill: () => {
+      process.child.kill('SIGKILL');
+      return gone();
+    },
+    killServer: () => {
+      killByPidFile(location.dataDir, process);
+      return gone();
+    },
+  };
+}
+
+/** Without waiting for it to be ready. */
+export function spawnUnderFire(
+  test: Pick<TestContext, 'after'>,
+  location: StoreLocation,
+  { node, env }: StartOptions = {},
+): PosternProcess {
+  return startServerProcess(test, location.dataDir, {
+    ...(node !== undefined && { node }),
+    env: {
+      POSTERN_API_KEY: API_KEY,
+      POSTERN_API_URL: BASE_URL,
+      // The same program is started over and over.
+      NODE_COMPILE_CACHE: compileCache(),
+      ...(location.engine === 'postgres' && { POSTERN_DATABASE_URL: location.url }),
+      ...env,
+    },
+  });
+}
+
+/** SQLite's store names its process there; on PostgreSQL there is no such file, and the server is what was started. */
+function killByPidFile(dataDir: string, { child }: PosternProcess): void {
+  let pid = child.pid ?? 0;
+  try {
+    pid = Number(readFileSync(join(dataDir, 'postern.pid'), 'utf8'));
+  } catch {
+    // Then it has no other.
+  }
+  process.kill(pid, 'SIGKILL');
+}
+
+let cache: string | null = null;
+function compileCache(): string {
+  cache ??= mkdtempSync(join(tmpdir(), 'postern-compiled-'));
+  return cache;
+}

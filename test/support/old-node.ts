@@ -1,0 +1,16 @@
+import { execFileSync } from 'node:child_process';
+import { delimiter, join } from 'node:path';
+
+/** A Node that is too old to run the program itself, so that the launcher stays as a process of its own; null when there is none. */
+export function findOldNode(): string | null {
+  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
+    try {
+      const node = join(folder, 'node');
+      const version = execFileSync(node, ['--version'], { stdio: 'pipe' }).toString();
+      if (Number(version.slice(1).split('.')[0]) < 24) return node;
+    } catch {
+      // None in this folder.
+    }
+  }
+  return null;
+}
