@@ -8,7 +8,7 @@ import type {
   Principal,
   RecordChange,
 } from '../resources/operation.ts';
-import type { OutboxEvent, RecordKey, RecordPut, StoredRecord, WriteSet } from '../store/store.ts';
+import type { Expectation, OutboxEvent, RecordKey, RecordPut, StoredRecord, WriteSet } from '../store/store.ts';
 import { type ChangeVerb, changeEvent, isChangeWanted } from './change-events.ts';
 import { commitWithRetries, writtenIn } from './commit-with-retries.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
@@ -171,18 +171,16 @@ export class Documents implements DocumentsPort {
     const { catalog } = this.#context;
     const attempt = (): WriteSet => {
       const record = requireUnder(this.#context, compiled, id, parentId);
-      const expectations = expectMatch(request.ifMatch, compiled, record, this.reader);
-      const expect = [...expectations, { kind: compiled.kind, id, revision: record.revision }];
+      const matched = expectMatch(request.ifMatch, compiled, record, this.reader);
       const previous = configOf(compiled, record);
       const change = changeOf(previous);
       const config = this.#changedConfig(compiled, change.config ?? previous, previous, request.principal);
       const extra = { ...extraOf(compiled, record.doc), ...change.derived };
       const isSame = isUnchanged(config, previous) && isUnchanged(extra, record.doc);
       const own = isSame ? [] : [resourcePut(compiled, { id, parent: record.parent, config, extra }, catalog)];
-      const inline = [...modules].map(([module, value]) =>
-        this.modules.changedPut(module, id, value, request.principal),
-      );
-      const puts: RecordPut[] = [...own, ...inline.filter((put) => put !== null)];
+      const inline = [...modules].map(([module, value]) => this.modules.change(module, id, value, request.principal));
+      const expect = [...matched, asSeen(record), ...inline.flatMap((change) => change.expect)];
+      const puts: RecordPut[] = [...own, ...inline.flatMap((change) => change.puts)];
       if (puts.length === 0) return { expect };
       const events = this.#event(
         compiled,
@@ -218,7 +216,11 @@ export class Documents implements DocumentsPort {
       deleted = record;
       this.#authorize(compiled, request.principal, null, configOf(compiled, record));
       return {
-        expect: expectMatch(request.ifMatch, compiled, record, this.reader),
+        // Who may delete it was judged by what the replica shows: it must still be that.
+        expect: [
+          ...expectMatch(request.ifMatch, compiled, record, this.reader),
+          ...(resource.authorize === undefined ? [] : [asSeen(record)]),
+        ],
         deletes: [{ kind: compiled.kind, id }],
         touches: touchedParent(compiled, record.parent),
         events: this.#deletionEvents(compiled, record, request.principal),
@@ -278,6 +280,10 @@ function isShownOnce(compiled: CompiledResource): boolean {
   return (
     compiled.resource.shownOnce !== undefined || compiled.secretFields.some((field) => field.visibility === 'masked')
   );
+}
+
+function asSeen({ kind, id, revision }: StoredRecord): Expectation {
+  return { kind, id, revision };
 }
 
 /** A parent that renders its children changes when one comes or goes. */

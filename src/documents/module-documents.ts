@@ -1,7 +1,7 @@
 import type { JsonObject } from '../lib/json.ts';
 import { resourceErrors } from '../resources/errors.ts';
 import type { OperationRequest, OperationResult, Principal } from '../resources/operation.ts';
-import type { RecordPut, StoredRecord, WriteSet } from '../store/store.ts';
+import type { Expectation, RecordPut, StoredRecord, WriteSet } from '../store/store.ts';
 import { changeEvent, isChangeWanted } from './change-events.ts';
 import { commitWithRetries, writtenIn } from './commit-with-retries.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
@@ -24,6 +24,11 @@ export interface ModuleAddress {
   readonly parentId: string | null;
 }
 
+export interface ModuleChange {
+  readonly puts: readonly RecordPut[];
+  readonly expect: readonly Expectation[];
+}
+
 /** Replace, get and delete of modules, each a record of its own below its owner's. */
 export class ModuleDocuments {
   readonly #context: DocumentsContext;
@@ -39,18 +44,10 @@ export class ModuleDocuments {
     const attempt = (): WriteSet => {
       const owner = requireUnder(this.#context, compiled, id, parentId);
       const current = moduleRecord(module, id, this.#context.replica);
-      const expect = expectModuleMatch(request.ifMatch, module, current);
-      const put = this.changedPut(module, id, config, request.principal);
-      const asSeen = current === undefined ? [] : [{ ...module.keyOn(id), revision: current.revision }];
-      if (put === null) return { expect: asSeen };
-      // A secret that the caller could not see was taken over from what is stored: it must still be that.
-      const hasTakenOver = module.secretFields.length > 0 && !canReadSecrets(request.principal);
-      const puts = [put];
-      return {
-        expect: hasTakenOver ? [...expect, ...asSeen] : expect,
-        puts,
-        events: this.#updated(compiled, owner, { puts }, request),
-      };
+      const matched = expectModuleMatch(request.ifMatch, module, current);
+      const { puts, expect } = this.change(module, id, config, request.principal);
+      const events = puts.length === 0 ? [] : this.#updated(compiled, owner, { puts }, request);
+      return { expect: [...matched, ...expect], puts, events };
     };
     return this.#takingTurnsIfObserved(compiled, id, async () => {
       const committed = await commitWithRetries(this.#context, { attempt });
@@ -92,12 +89,16 @@ export class ModuleDocuments {
     });
   }
 
-  /** Null when the module already is what it should become: then nothing is written. */
-  changedPut(module: CompiledModule, id: string, config: JsonObject, principal: Principal): RecordPut | null {
+  /** What it takes to make the module so: nothing when it already is. Names what must not have changed meanwhile. */
+  change(module: CompiledModule, id: string, config: JsonObject, principal: Principal): ModuleChange {
     const current = moduleRecord(module, id, this.#context.replica);
     const previous = current === undefined ? null : joinSecrets(current.doc, current.secrets, module.secretFields);
-    const next = keepUnseenSecrets(config, previous, module.secretFields, canReadSecrets(principal));
-    return previous !== null && isUnchanged(next, previous) ? null : modulePut(module, id, next, this.#context.catalog);
+    const isBlind = module.secretFields.length > 0 && !canReadSecrets(principal);
+    const next = keepUnseenSecrets(config, previous, module.secretFields, !isBlind);
+    const asSeen: Expectation = { ...module.keyOn(id), revision: current?.revision ?? 'absent' };
+    if (previous !== null && isUnchanged(next, previous)) return { puts: [], expect: [asSeen] };
+    // A secret that the caller could not see was taken over from what is stored: it must still be that.
+    return { puts: [modulePut(module, id, next, this.#context.catalog)], expect: isBlind ? [asSeen] : [] };
   }
 
   #answer(module: CompiledModule, record: StoredRecord, principal: Principal): OperationResult {
