@@ -62,16 +62,28 @@ export class Documents implements DocumentsPort {
   }
 
   create(compiled: CompiledResource, request: OperationRequest, parentId: string | null): Promise<OperationResult> {
-    return this.#creates.run(
-      request.idempotency,
+    return this.once(
+      request,
       () => this.#createNow(compiled, request, parentId),
       async (id) => {
         const record = this.reader.get(compiled.kind, id);
         if (record === undefined || isShownOnce(compiled)) return null;
-        const answer = await this.#answer(compiled, record, viewOf(request.principal));
-        return { ...answer, headers: { 'idempotent-replayed': 'true' } };
+        return this.#answer(compiled, record, viewOf(request.principal));
       },
     );
+  }
+
+  once(
+    request: OperationRequest,
+    create: () => Promise<OperationResult>,
+    replay: (id: string) => Promise<OperationResult | null>,
+  ): Promise<OperationResult> {
+    return this.#creates.run(request.idempotency, create, async (id) => {
+      // Another process may have made it, and the replica not have heard of it yet.
+      await this.#context.replica.refresh();
+      const answer = await replay(id);
+      return answer === null ? null : { ...answer, headers: { 'idempotent-replayed': 'true' } };
+    });
   }
 
   async #createNow(
@@ -189,7 +201,16 @@ export class Documents implements DocumentsPort {
         { puts },
         request.principal,
       );
-      return { expect, puts, events, keepAtLeastOne: compiled.resource.keepAtLeastOne ?? [] };
+      const idempotency = change.made && request.idempotency;
+      return {
+        expect,
+        puts,
+        events,
+        keepAtLeastOne: compiled.resource.keepAtLeastOne ?? [],
+        ...(idempotency && {
+          idempotency: { ...idempotency, ...change.made, createdAtMs: this.#context.clock.nowMs() },
+        }),
+      };
     };
     const committed = await this.#context.mutex.run(id, () => commitWithRetries(this.#context, { attempt }));
     const written = writtenIn(committed, { kind: compiled.kind, id });

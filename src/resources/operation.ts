@@ -4,7 +4,7 @@ import type { ErrorCode } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Ref } from '../lib/schema/annotations.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
-import type { Store, StoredRecord } from '../store/store.ts';
+import type { RecordKey, Store, StoredRecord } from '../store/store.ts';
 
 /**
  * One operation of the management API. The HTTP face, the OpenAPI document, `postern api` and the client are all made
@@ -105,6 +105,15 @@ export interface DocumentsPort {
     request: OperationRequest,
     change: (config: JsonObject) => RecordChange,
   ): Promise<{ readonly record: StoredRecord; readonly revision: number }>;
+  /**
+   * Runs a create that is done once per Idempotency-Key; without the header it just runs. The create's write has to say
+   * what it `made`; `replay` answers for that when the request comes again, null when it cannot be answered twice.
+   */
+  once(
+    request: OperationRequest,
+    create: () => Promise<OperationResult>,
+    replay: (id: string) => Promise<OperationResult | null>,
+  ): Promise<OperationResult>;
   /** A resource as GET shows it to this principal. */
   render(record: StoredRecord, principal: Principal): JsonObject;
 }
@@ -113,6 +122,8 @@ export interface RecordChange {
   readonly config?: JsonObject;
   /** Read-only fields that the resource keeps of itself, such as a destination's status. */
   readonly derived?: JsonObject;
+  /** What the change creates inside the record, to be remembered under the request's Idempotency-Key. */
+  readonly made?: RecordKey;
 }
 
 export type SessionCommand = 'stop' | 'restart' | 'update';

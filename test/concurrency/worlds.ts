@@ -53,9 +53,15 @@ export function cleanupAfterSuite(): Cleanup {
 /** A clock that a test moves. */
 export class MovedClock implements Clock {
   #aheadMs = 0;
+  #stoppedAtMs: number | null = null;
 
   nowMs(): number {
-    return Date.now() + this.#aheadMs;
+    return (this.#stoppedAtMs ?? Date.now()) + this.#aheadMs;
+  }
+
+  /** From now on only `advance` moves it. */
+  stop(): void {
+    this.#stoppedAtMs = Date.now();
   }
 
   advance(ms: number): void {

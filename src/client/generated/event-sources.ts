@@ -1,6 +1,6 @@
 // Made from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
 import type { Answer, ResponseInfo } from '../answer.ts';
-import type { ConditionalOptions, RequestOptions } from '../request-options.ts';
+import type { ConditionalOptions, CreateOptions, RequestOptions } from '../request-options.ts';
 import { ResourceClient } from '../resource-client.ts';
 
 export interface EventSource {
@@ -25,7 +25,7 @@ export interface EventSourcePage {
 /** An event type for which a subscription triggers. */
 export class EventSourcesClient extends ResourceClient {
   /** Add an event type to a subscription. It takes effect for the next event. */
-  create(subscriptionId: string, body: EventSourceCreate, options?: ConditionalOptions): Promise<Answer<EventSource>> {
+  create(subscriptionId: string, body: EventSourceCreate, options?: CreateOptions): Promise<Answer<EventSource>> {
     return this.call(
       {
         method: 'POST',

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import { resourceErrors } from '../errors.ts';
-import type { Operation, OperationPorts } from '../operation.ts';
+import type { Operation, OperationPorts, OperationResult } from '../operation.ts';
 import type { LiveResource } from '../resource.ts';
 import { sourceSchema } from './source-schema.ts';
 import { unknownTypeMessage } from './unknown-type-message.ts';
@@ -22,6 +22,7 @@ const operations: readonly Operation[] = [
     verb: 'create',
     method: 'POST',
     path: PATH,
+    isIdempotentByKey: true,
     summary: 'Add an event type to a subscription',
     description: 'It takes effect for the next event.',
     body: {
@@ -36,7 +37,14 @@ const operations: readonly Operation[] = [
       example: { type: 'ip_policy_created.v0' },
     },
     success: { status: 201, schema: sourceSchema, description: 'The event source.' },
-    errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_UNKNOWN_EVENT_TYPE', 'ERR_POSTERN_EVENT_SOURCE_EXISTS'],
+    errors: [
+      'ERR_POSTERN_NOT_FOUND',
+      'ERR_POSTERN_UNKNOWN_EVENT_TYPE',
+      'ERR_POSTERN_EVENT_SOURCE_EXISTS',
+      'ERR_POSTERN_IDEMPOTENCY_MISMATCH',
+      'ERR_POSTERN_IDEMPOTENCY_IN_FLIGHT',
+      'ERR_POSTERN_IDEMPOTENCY_REPLAY',
+    ],
     run: async (request, ports) => {
       const type = request.body['type'] as string;
       const subscriptionId = request.params['subscription_id'] as string;
@@ -47,12 +55,19 @@ const operations: readonly Operation[] = [
           details: { field: '/type' },
         });
       }
-      const { record, revision } = await ports.documents.update(KIND, subscriptionId, request, (config) => {
-        const sources = sourcesIn(config);
-        if (sources.some((source) => source.type === type)) throw alreadyThere(type, subscriptionId);
-        return { config: { ...config, sources: [...sources, { type }] } };
+      const create = async (): Promise<OperationResult> => {
+        const { record, revision } = await ports.documents.update(KIND, subscriptionId, request, (config) => {
+          const sources = sourcesIn(config);
+          if (sources.some((source) => source.type === type)) throw alreadyThere(type, subscriptionId);
+          return { config: { ...config, sources: [...sources, { type }] }, made: { kind: 'event_source', id: type } };
+        });
+        return { body: rendered(record, type, ports), revision, etag: record.revision };
+      };
+      return ports.documents.once(request, create, async (madeType) => {
+        const record = ports.documents.require(KIND, subscriptionId);
+        if (!sourcesIn(record.doc).some((source) => source.type === madeType)) return null;
+        return { body: rendered(record, madeType, ports), etag: record.revision };
       });
-      return { body: rendered(record, type, ports), revision, etag: record.revision };
     },
   },
   {

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { type ApiAnswer, type Cleanup, TestWorld } from '../support/test-world.ts';
+import {
+  countByStatus,
+  ENGINES,
+  FeedGate,
+  inWorld,
+  type Made,
+  MovedClock,
+  made,
+  openWorld,
+  openWorldsOnOneDatabase,
+  usePostgres,
+} from './worlds.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+usePostgres();
+
+const withKey = (key: string) => ({ headers: { 'idempotency-key': key } });
+const idsOf = (answers: readonly ApiAnswer[]) =>
+  new Set(answers.filter(({ status }) => status === 201).map(({ body }) => body.id));
+
+for (const engine of ENGINES) {
+  describe(`Idempotency-Key on ${engine}`, () => {
+    it('of 32 equal creates at once one creates; the others replay it or are told that it is under way', async (test) => {
+      const world = await openWorld(test, engine);
+      const send = () => world.api('POST', '/ip_policies', { description: 'once' }, withKey('k1'));
+      const answers = await Promise.all(Array.from({ length: 32 }, send));
+      for (const { status, body, headers } of answers) {
+        if (status === 201) continue;
+        assert.equal(status, 409);
+        assert.equal(body.error_code, 'ERR_POSTERN_IDEMPOTENCY_IN_FLIGHT');
+        assert.equal(headers.get('retry-after'), '1');
+      }
+      assert.equal(idsOf(answers).size, 1);
+      const again = await send();
+      assert.equal(again.status, 201);
+      assert.equal(again.headers.get('idempotent-replayed'), 'true');
+      assert.ok(idsOf(answers).has(again.body.id));
+      assert.equal((await world.api('GET', '/ip_policies')).body.ip_policies.length, 1);
+    });
+
+    it('another body is 422, also at the same time, and changes nothing', async (test) => {
+      const world = await openWorld(test, engine);
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, (_, at) =>
+          world.api('POST', '/ip_policies', { description: `${at}` }, withKey('k2')),
+        ),
+      );
+      const { 201: made, 409: inFlight = 0, 422: mismatched = 0 } = countByStatus(answers);
+      assert.equal(made, 1);
+      assert.equal(inFlight + mismatched, 7);
+      const late = await world.api('POST', '/ip_policies', { description: 'late' }, withKey('k2'));
+      assert.equal(late.status, 422);
+      assert.equal((await world.api('GET', '/ip_policies')).body.ip_policies.length, 1);
+    });
+
+    it('a key belongs to one API key, one path and one method', async (test) => {
+      const world = await openWorld(test, engine);
+      const other = (await world.api('POST', '/api_keys', {})).body.token as string;
+      const first = await world.api('POST', '/ip_policies', {}, withKey('k3'));
+      const second = await world.api('POST', '/ip_policies', {}, { ...withKey('k3'), key: other });
+      const third = await world.api('POST', '/event_subscriptions', {}, withKey('k3'));
+      assert.deepEqual([first.status, second.status, third.status], [201, 201, 201]);
+      assert.notEqual(first.body.id, second.body.id);
+    });
+
+    it('a refused create leaves the key free', async (test) => {
+      const world = await openWorld(test, engine);
+      assert.equal((await world.api('POST', '/backends/static', { address: 'nowhere' }, withKey('k4'))).status, 400);
+      assert.equal(
+        (await world.api('POST', '/backends/static', { address: 'a.example.com:80' }, withKey('k4'))).status,
+        201,
+      );
+    });
+
+    it('after 24 hours the key makes a new resource, and not a millisecond before', async (test) => {
+      const clock = new MovedClock();
+      clock.stop();
+      const world = await openWorld(test, engine, { clock });
+      const send = (body: object) => world.api('POST', '/ip_policies', body, withKey('k5'));
+      const first = await send({});
+      clock.advance(DAY_MS - 1);
+      assert.equal((await send({})).body.id, first.body.id);
+      assert.equal((await send({ description: 'other' })).status, 422);
+      clock.advance(1);
+      const later = await send({ description: 'other' });
+      assert.equal(later.status, 201);
+      assert.notEqual(later.body.id, first.body.id);
+      assert.equal((await send({ description: 'other' })).body.id, later.body.id);
+    });
+
+    it('a create that showed a token or secret is not answered again: 409 names what it made', async (test) => {
+      const world = await openWorld(test, engine);
+      const creates: readonly (readonly [string, object])[] = [
+        ['/api_keys', { scopes: ['edges:read'] }],
+        ['/credentials', {}],
+        ['/event_destinations', { target: { webhook: { url: 'https://hooks.example.com/x' } } }],
+      ];
+      for (const [path, body] of creates) {
+        const first = made(await world.api('POST', path, body, withKey('k6')));
+        const again = await world.api('POST', path, body, withKey('k6'));
+        assert.equal(again.status, 409, path);
+        assert.equal(again.body.error_code, 'ERR_POSTERN_IDEMPOTENCY_REPLAY');
+        assert.equal(again.body.details.id, first.id);
+      }
+    });
+
+    it('a resource that is gone since is not made again under the same key', async (test) => {
+      const world = await openWorld(test, engine);
+      const policy = made(await world.api('POST', '/ip_policies', {}, withKey('k7')));
+      await world.api('DELETE', policy.uri);
+      const again = await world.api('POST', '/ip_policies', {}, withKey('k7'));
+      assert.equal(again.status, 409);
+      assert.equal(again.body.details.id, policy.id);
+    });
+
+    it('an event source is added once, and the repeat is answered like the first', async (test) => {
+      const world = await openWorld(test, engine);
+      const subscription = made(await world.api('POST', '/event_subscriptions', {}));
+      const send = (type: string) => world.api('POST', `${subscription.uri}/sources`, { type }, withKey('k8'));
+      const first = await send('ip_policy_created.v0');
+      const again = await send('ip_policy_created.v0');
+      assert.deepEqual([first.status, again.status], [201, 201]);
+      assert.deepEqual(again.body, first.body);
+      assert.equal(again.headers.get('idempotent-replayed'), 'true');
+      assert.equal((await send('ip_policy_deleted.v0')).status, 422);
+      await world.api('DELETE', first.body.uri);
+      assert.equal((await send('ip_policy_created.v0')).status, 409);
+      assert.deepEqual((await world.api('GET', `${subscription.uri}/sources`)).body.sources, []);
+    });
+  });
+}
+
+describe('Idempotency-Key across processes', () => {
+  it('holds across a restart', async (test) => {
+    const dataDir = await emptyDir(test);
+    const before = await TestWorld.open(test, { dataDir });
+    const first = made(await before.api('POST', '/ip_policies', {}, withKey('k1')));
+    await before.close();
+    const after = await TestWorld.open(test, { dataDir });
+    const again = await after.api('POST', '/ip_policies', {}, withKey('k1'));
+    assert.equal(again.status, 201);
+    assert.equal(again.body.id, first.id);
+    assert.equal((await after.api('POST', '/ip_policies', { description: 'x' }, withKey('k1'))).status, 422);
+  });
+
+  it('of equal creates at once in two processes one creates', async (test) => {
+    const worlds = await openWorldsOnOneDatabase(test, 2);
+    for (let round = 0; round < 5; round += 1) {
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, (_, at) =>
+          (worlds[at % 2] as TestWorld).api(
+            'POST',
+            '/ip_policies',
+            { description: 'x' },
+            withKey(`round ${round}`.replace(' ', '-')),
+          ),
+        ),
+      );
+      assert.equal(idsOf(answers).size, 1);
+      for (const { status, body } of answers) {
+        if (status !== 201) assert.equal(body.error_code, 'ERR_POSTERN_IDEMPOTENCY_IN_FLIGHT');
+      }
+    }
+  });
+
+  it('the repeat in a process that has not heard of the resource yet replays it all the same', async (test) => {
+    const [a, b] = (await openWorldsOnOneDatabase(test, 2)) as [TestWorld, TestWorld];
+    const gate = new FeedGate(b);
+    await b.server.replica.refresh();
+    gate.shut();
+    const first = made(await a.api('POST', '/ip_policies', {}, withKey('k1')));
+    const again = b.api('POST', '/ip_policies', {}, withKey('k1'));
+    setTimeout(() => gate.open(), 100);
+    const { status, body } = await again;
+    assert.equal(status, 201, JSON.stringify(body));
+    assert.equal((body as Made).id, first.id);
+    assert.equal((await b.api('GET', inWorld(b, first.uri))).status, 200);
+  });
+});
+
+async function emptyDir(test: Cleanup): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'postern-test-'));
+  // The worlds' own hooks come later and run later: they find their files closed and gone, which is fine on rm's side.
+  test.after(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
