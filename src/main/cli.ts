@@ -33,10 +33,12 @@ const COMMANDS: readonly CommandRow[] = [
     name: 'api',
     summary: 'call the management API',
     load: async () => {
-      const [{ createApiCommand }, { operationList }] = await Promise.all([
+      const [{ createApiCommand }, { operationList }, { ignoreClosedPipe }] = await Promise.all([
         import('../cli/api/api-command.ts'),
         import('../cli/api/operation-list.ts'),
+        import('../cli/api/ignore-closed-pipe.ts'),
       ]);
+      ignoreClosedPipe();
       return createApiCommand(operationList());
     },
   },

@@ -2,7 +2,7 @@ import type { PosternApiError } from '../../client/postern-api-error.ts';
 import { PosternConnectionError } from '../../client/postern-connection-error.ts';
 import { printable } from './cell-text.ts';
 import type { OperationDescription } from './operation-list.ts';
-import { kebab, resourceName } from './resource-names.ts';
+import { kebab, moduleName, resourceName } from './resource-names.ts';
 
 export interface ReportContext {
   readonly operation: OperationDescription;
@@ -17,20 +17,23 @@ export function errorReport(
   context: ReportContext,
 ): readonly string[] {
   if (error instanceof PosternConnectionError) {
-    return [`postern: ${printable(error.message)}`, row('hint', connectionHint(error, context))];
+    return [`postern: ${printable(error.message)}`, ...rows([['hint', connectionHint(error, context)]])];
   }
   const { operation_id: _, ...details } = error.details;
   return [
     `postern: ${printable(error.message)}`,
-    row('code', `${printable(error.code)} (${error.status})`),
-    ...(error.operationId === null ? [] : [row('operation', printable(error.operationId))]),
-    ...Object.entries(details).map(([name, value]) => row(printable(name), printable(value))),
-    row('hint', apiHint(error, context)),
+    ...rows([
+      ['code', `${error.code} (${error.status})`],
+      ...(error.operationId === null ? [] : [['operation', error.operationId] as const]),
+      ...Object.entries(details),
+      ['hint', apiHint(error, context)],
+    ]),
   ];
 }
 
-function row(name: string, text: string): string {
-  return `  ${name.padEnd(11)}${text}`;
+function rows(entries: readonly (readonly [string, string])[]): readonly string[] {
+  const width = Math.max(...entries.map(([name]) => name.length)) + 2;
+  return entries.map(([name, text]) => `  ${printable(name).padEnd(width)}${printable(text)}`);
 }
 
 function connectionHint(error: PosternConnectionError, { apiUrl }: ReportContext): string {
@@ -51,7 +54,11 @@ function apiHint({ status, code }: PosternApiError, { operation, keySource }: Re
     case 404:
       return code === 'ERR_POSTERN_UNKNOWN_PATH'
         ? 'the server does not know this operation: it may be of another version'
-        : `"postern api ${resource} ${operation.verb} --help" says which ids it takes, and "list" shows what there is`;
+        : moduleName(operation.resource) === null
+          ? `"postern api ${resource} list" shows what there is`
+          : `"postern api ${resource} replace" sets the module, on a route or edge that exists`;
+    case 409:
+      return 'change what the message names, then try again';
     case 412:
       return 'somebody changed it since: read it again with get --verbose, and use its new ETag';
     case 429:

@@ -10,8 +10,12 @@ export type OperationDescription = Omit<Operation, 'run'>;
 
 /** What the API offers, for whoever describes or calls it. The type takes `run` away, so no store is needed behind it. */
 export function operationList(): readonly OperationDescription[] {
-  return operationsOf(createCatalog(resources, modules), undefined as unknown as Documents);
+  // Compiling every schema takes longer than anything else that a command does, and the registries do not change.
+  list ??= operationsOf(createCatalog(resources, modules), undefined as unknown as Documents);
+  return list;
 }
+
+let list: readonly OperationDescription[] | undefined;
 
 /** What a resource or module (`https_edge_routes.oidc`) is for. */
 export function resourceDescription(resource: string): string {

@@ -67,8 +67,8 @@ function switchValue(flag: Flag, name: string, inline: string | undefined): stri
 
 function nextValue(flag: Flag, rest: string[]): string {
   const [next] = rest;
-  // A value that really starts with a dash is written with `=`.
-  if (next === undefined || (next.startsWith('-') && next !== '-')) {
+  // `--ca-pem --json` forgot a value. A certificate starts with dashes too, but does not look like a flag.
+  if (next === undefined || /^--?[a-z][\w.-]*(=|$)/i.test(next)) {
     throw usage(`--${flag.name} needs a value: --${flag.name} ${flag.hint}`);
   }
   rest.shift();

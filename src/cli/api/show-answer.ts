@@ -4,7 +4,7 @@ import type { CommandContext } from '../command.ts';
 import { cellText } from './cell-text.ts';
 import type { OperationDescription } from './operation-list.ts';
 import { recordView } from './record-view.ts';
-import { listItems } from './resource-names.ts';
+import { listItems, pathParameters } from './resource-names.ts';
 import { table } from './table.ts';
 
 const DEFAULT_WIDTH = 80;
@@ -27,7 +27,14 @@ export function showAnswer(
   }
   const items = (body[list.key] ?? []) as readonly JsonObject[];
   if (items.length === 0) context.warn('none');
-  else for (const line of table(items, list.item, terminalWidth(context))) context.print(line);
+  else {
+    const layout = {
+      schema: list.item,
+      leftOut: pathParameters(operation.path),
+      terminalWidth: terminalWidth(context),
+    };
+    for (const line of table(items, layout)) context.print(line);
+  }
   if (typeof body['next_page_uri'] === 'string') {
     context.warn(`there are more: --all shows every one, --before-id ${cellText(items.at(-1)?.['id'])} the next page`);
   }

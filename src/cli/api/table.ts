@@ -20,9 +20,17 @@ interface Column {
   readonly cells: readonly string[];
 }
 
-/** Lines of a table of the items, cut to the terminal's width; null is for a pipe, where nothing is cut. */
-export function table(items: readonly JsonObject[], schema: TSchema, terminalWidth: number | null): readonly string[] {
-  const columns = fit(chooseColumns(items, schema), terminalWidth);
+export interface TableLayout {
+  readonly schema: TSchema;
+  /** Fields that are the same in every row because the command named them. */
+  readonly leftOut: readonly string[];
+  /** Null is for a pipe, where nothing is cut. */
+  readonly terminalWidth: number | null;
+}
+
+/** Lines of a table of the items, cut to the terminal's width. */
+export function table(items: readonly JsonObject[], layout: TableLayout): readonly string[] {
+  const columns = fit(chooseColumns(items, layout), layout.terminalWidth);
   const line = (texts: readonly string[]): string =>
     columns
       .map(({ width }, index) => cut(texts[index] ?? '', width).padEnd(width))
@@ -32,13 +40,14 @@ export function table(items: readonly JsonObject[], schema: TSchema, terminalWid
   return [head, ...items.map((_, row) => line(columns.map(({ column }) => column.cells[row] ?? '')))];
 }
 
-function chooseColumns(items: readonly JsonObject[], schema: TSchema): readonly Column[] {
+function chooseColumns(items: readonly JsonObject[], { schema, leftOut }: TableLayout): readonly Column[] {
   const fields = isObjectSchema(schema) ? Object.entries(schema.properties) : [];
-  const shown = fields.filter(([name, field]) => !LEFT_OUT.has(name) && isShort(field)).map(([name]) => name);
+  const isLeftOut = (name: string): boolean => LEFT_OUT.has(name) || leftOut.includes(name);
+  const shown = fields.filter(([name, field]) => !isLeftOut(name) && isShort(field)).map(([name]) => name);
   const middle = shown.filter((name) => !FIRST.includes(name) && !LAST.includes(name));
   const ordered = [...FIRST, ...middle, ...LAST].filter((name) => shown.includes(name));
   const columns = ordered
-    .map((name) => ({ name, isId: isIdField(name, items), cells: items.map((item) => cellText(item[name])), items }))
+    .map((name) => ({ name, isId: isIdField(name, items), cells: items.map((item) => cellText(item[name])) }))
     .filter(({ name, cells }) => FIRST.includes(name) || cells.some((cell) => cell !== EMPTY))
     // A certificate is no cell.
     .filter(({ name }) => !items.some((item) => typeof item[name] === 'string' && item[name].includes('\n')));

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { apiResources } from '../../src/cli/api/api-resources.ts';
+import type { Flag } from '../../src/cli/api/flag.ts';
+import { operationFlags } from '../../src/cli/api/operation-flags.ts';
+import { operationList } from '../../src/cli/api/operation-list.ts';
+import type { JsonValue } from '../../src/lib/json.ts';
+import type { Operation } from '../../src/resources/operation.ts';
+import { FurnishedWorld } from '../conformance/furnished-world.ts';
+import { TestWorld } from '../support/test-world.ts';
+import { operatorEnv, runCommand } from './run-command.ts';
+
+const resources = apiResources(operationList());
+const all = resources.flatMap(({ name, operations }) => operations.map((operation) => ({ name, operation })));
+/** So that there is something to read, and nothing is gone before its turn. */
+const ORDER = ['create', 'replace', 'list', 'get', 'update'];
+/** What may be refused for a reason of its own, once it was understood. */
+const REFUSED: Readonly<Record<string, string>> = {
+  // Nothing delivers events in this world.
+  'event-destinations test': 'ERR_POSTERN_NO_EVENT_DELIVERY',
+};
+
+test('every operation of the API can be called with flags alone', async () => {
+  const world = await TestWorld.open({ after });
+  const furnished = await FurnishedWorld.furnish(world);
+  const env = operatorEnv(world);
+  for (const { name, operation } of inOrder()) {
+    const args = ['api', name, operation.verb, ...flagsFor(operation as Operation, furnished)];
+    const { code, stdout, stderr } = await runCommand(args, { env });
+    const refusal = refusalOf(name, operation.verb, stderr);
+    if (refusal === undefined) assert.equal(code, 0, `${args.join(' ')}\n${stderr}`);
+    else assert.match(stderr, new RegExp(`code +${refusal}`));
+    if (operation.success.status === 204 && refusal === undefined) assert.match(stderr, /\(204\)\n$/);
+    else if (refusal === undefined && operation.verb !== 'list') assert.notEqual(stdout, '', args.join(' '));
+  }
+  assert.ok(all.length > 100);
+});
+
+test('no two flags of an operation share a name, and every name is one that can be typed', () => {
+  for (const { name, operation } of all) {
+    const names = operationFlags(operation).map((flag) => flag.name);
+    assert.equal(new Set(names).size, names.length, `${name} ${operation.verb}`);
+    for (const flag of names) assert.match(flag, /^[a-z][a-z0-9-]*(\.[a-z][a-z0-9-]*)*$/);
+  }
+  const nouns = resources.flatMap(({ name, aliases }) => [name, ...aliases]);
+  assert.equal(new Set(nouns).size, nouns.length);
+});
+
+test('help at every level says what there is, with an example whose flags exist', async () => {
+  const overview = await runCommand(['api', '--help']);
+  for (const { name, operations } of resources) {
+    assert.match(overview.stdout, new RegExp(`^  ${name} `, 'm'));
+    const help = await runCommand(['api', name, '--help']);
+    for (const { verb } of operations) assert.match(help.stdout, new RegExp(`^  ${verb} `, 'm'));
+  }
+  for (const { name, operation } of all) {
+    const { code, stdout } = await runCommand(['api', name, operation.verb, '--help']);
+    assert.equal(code, 0);
+    for (const flag of operationFlags(operation)) assert.ok(stdout.includes(`${flag.name}`), flag.name);
+    const [, example = ''] = /Example:\n {2}postern (.*)/.exec(stdout) ?? [];
+    const used = Array.from(example.matchAll(/(?<= )--(?:no-)?([a-z][\w.-]*)/g), ([, flag]) => flag);
+    const known = operationFlags(operation).map((flag) => flag.name);
+    for (const flag of used) assert.ok(known.includes(flag as string), example);
+  }
+});
+
+/** Some of what the examples made refers to what was there before, which then cannot go. */
+function refusalOf(name: string, verb: string, stderr: string): string | undefined {
+  if (verb === 'delete' && stderr.includes('ERR_POSTERN_IN_USE')) return 'ERR_POSTERN_IN_USE';
+  return REFUSED[`${name} ${verb}`];
+}
+
+function inOrder(): typeof all {
+  const rank = ({ operation }: (typeof all)[number]): number => {
+    const index = ORDER.indexOf(operation.verb);
+    return index === -1 ? ORDER.length : index;
+  };
+  // Children before parents, and users after their sessions, which end with them.
+  const deletes = all.filter(({ operation }) => operation.verb === 'delete').reverse();
+  deletes.sort((a, b) => Number(a.name === 'app-users') - Number(b.name === 'app-users'));
+  const others = all.filter(({ operation }) => operation.verb !== 'delete');
+  return [...others.toSorted((a, b) => rank(a) - rank(b)), ...deletes];
+}
+
+function flagsFor(operation: Operation, furnished: FurnishedWorld): string[] {
+  const flags = operationFlags(operation);
+  const params = furnished.params(operation.path);
+  const ids = flags.flatMap(({ name, target }) =>
+    target.in === 'path' ? [`--${name}`, params[target.name] as string] : [],
+  );
+  if (operation.body === undefined || operation.body.parsing === 'ignored') return ids;
+  const fields = Object.entries(furnished.example(operation)).flatMap(([field, value]) => {
+    const flag = flags.find(({ target }) => target.in === 'body' && target.path.join('.') === field) as Flag;
+    return fieldFlags(flag, value);
+  });
+  return [...ids, ...fields];
+}
+
+function fieldFlags(flag: Flag, value: JsonValue): string[] {
+  if (flag.kind === 'switch') return [value === true ? `--${flag.name}` : `--no-${flag.name}`];
+  return [`--${flag.name}`, typeof value === 'string' ? value : JSON.stringify(value)];
+}

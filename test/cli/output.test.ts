@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { tempDir } from '../support/temp-dir.ts';
+import { TEST_API_KEY, TestWorld } from '../support/test-world.ts';
+import { operatorEnv, type RunOptions, runCommand } from './run-command.ts';
+
+const world = await TestWorld.open({ after });
+
+function api(args: readonly string[], options: RunOptions = {}) {
+  return runCommand(['api', ...args], { ...options, env: { ...operatorEnv(world), ...options.env } });
+}
+
+async function created(path: string, body: unknown): Promise<string> {
+  const answer = await world.api('POST', path, body);
+  assert.equal(answer.status, 201, answer.text);
+  return answer.body.id;
+}
+
+describe('a list', () => {
+  test('is a table that fits the terminal and never cuts an id', async () => {
+    const long = 'a long story about what this backend is for, longer than any line of the table can be';
+    const id = await created('/backends/static', { address: '10.0.0.5:3000', description: long });
+    const { stdout } = await api(['static-backends', 'list'], { columns: 80 });
+    const [head = '', row = ''] = stdout.split('\n');
+    assert.match(head, /^ID +ADDRESS +DESCRIPTION/);
+    assert.ok(row.startsWith(`${id}  10.0.0.5:3000`), row);
+    assert.match(row, /…/);
+    for (const line of [head, row]) assert.ok(line.length <= 80, line);
+    const narrow = await api(['static-backends', 'list'], { columns: 20 });
+    assert.ok(narrow.stdout.includes(id));
+    const piped = await api(['static-backends', 'list']);
+    assert.ok(piped.stdout.includes(long));
+  });
+
+  test('that is empty prints nothing to standard output', async () => {
+    const { code, stdout, stderr } = await api(['weighted-backends', 'list']);
+    assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: '', stderr: 'none\n' });
+  });
+
+  test('in JSON is what the API answered, byte by byte, and with --all one object with every item', async () => {
+    const ids: string[] = [];
+    for (let index = 0; index < 5; index += 1) ids.unshift(await created('/ip_policies', { description: `${index}` }));
+    const { text } = await world.api('GET', '/ip_policies?limit=2');
+    const page = await api(['ip-policies', 'list', '--limit', '2', '--json']);
+    assert.equal(page.stdout, `${text}\n`);
+    const all = await api(['ip-policies', 'list', '--limit', '2', '--all', '--json']);
+    const body = JSON.parse(all.stdout) as { ip_policies: { id: string }[]; next_page_uri: null; uri: string };
+    assert.deepEqual(
+      body.ip_policies.map(({ id }) => id),
+      ids,
+    );
+    assert.equal(body.next_page_uri, null);
+    const people = await api(['ip-policies', 'list', '--limit', '2']);
+    assert.match(people.stderr, new RegExp(`--all shows every one, --before-id ${ids[1]} `));
+    assert.equal((await api(['ip-policies', 'list', '--limit', '2', '--all'])).stdout.trim().split('\n').length, 6);
+  });
+});
+
+describe('one thing', () => {
+  test('is lines of name and value; a secret that can be read again is not shown', async () => {
+    const edge = await created('/edges/https', { hostports: ['one.localhost:7443'] });
+    const oidc = { issuer: 'https://accounts.example.com', client_secret: 'planted-secret' };
+    const route = await created(`/edges/https/${edge}/routes`, { match_type: 'path_prefix', match: '/', oidc });
+    for (const args of [
+      ['oidc', 'get', edge, route],
+      ['https-edge-routes', 'get', edge, route],
+      ['https-edges', 'get', edge],
+      ['routes', 'list', edge],
+    ]) {
+      const { code, stdout } = await api(args);
+      assert.equal(code, 0);
+      assert.doesNotMatch(stdout, /planted-secret/);
+    }
+    assert.match((await api(['oidc', 'get', edge, route])).stdout, /^issuer +https:\/\/accounts\.example\.com$/m);
+    assert.match((await api(['https-edge-routes', 'get', edge, route])).stdout, /^oidc\.client_secret +\(set; /m);
+    assert.match((await api(['oidc', 'get', edge, route, '--json'])).stdout, /planted-secret/);
+  });
+
+  test('a token that is shown once is shown', async () => {
+    assert.match((await api(['api-keys', 'create'])).stdout, /^token +postern_ak_\S+$/m);
+  });
+
+  test('texts of others cannot steer the terminal', async () => {
+    await created('/ip_policies', { description: '\u001b[2Jgone \u202egpj.exe' });
+    const { stdout } = await api(['ip-policies', 'list', '--limit', '1'], { columns: 200 });
+    assert.match(stdout, /\\u001b\[2Jgone \\u202egpj\.exe/);
+    assert.equal(stdout.includes('\u001b') || stdout.includes('\u202e'), false);
+  });
+
+  test('that is gone says so on standard error only', async () => {
+    const id = await created('/ip_policies', {});
+    assert.deepEqual(await api(['ip-policies', 'delete', id]), { code: 0, stdout: '', stderr: 'It is gone (204)\n' });
+    const again = await created('/ip_policies', {});
+    assert.equal((await api(['ip-policies', 'delete', again, '--json'])).stdout, '');
+  });
+});
+
+describe('a failure', () => {
+  test('of the API exits 1 with message, code, operation id, details and a hint', async () => {
+    const { code, stdout, stderr } = await api(['https-edges', 'create', '--hostports', 'nonsense']);
+    assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });
+    assert.match(stderr, /^postern: .*hostports/);
+    assert.match(stderr, /^ {2}code +ERR_POSTERN_INVALID_BODY \(400\)$/m);
+    assert.match(stderr, /^ {2}operation +op_[0-9A-Za-z]{27}$/m);
+    assert.match(stderr, /^ {2}field +\/hostports$/m);
+    assert.match(stderr, /^ {2}hint +"postern api https-edges create --help"/m);
+  });
+
+  test('under --json is the answer of the API, on standard error', async () => {
+    const { code, stdout, stderr } = await api(['https-edges', 'create', '--hostports', 'nonsense', '--json']);
+    assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });
+    assert.equal((JSON.parse(stderr) as { error_code: string }).error_code, 'ERR_POSTERN_INVALID_BODY');
+  });
+
+  test('to connect exits 3 and names the address', async () => {
+    const { code, stderr } = await api(['https-edges', 'list'], { env: { POSTERN_API_URL: 'http://127.0.0.1:2' } });
+    assert.equal(code, 3);
+    assert.match(stderr, /cannot reach http:\/\/127\.0\.0\.1:2: .*\n {2}hint/);
+  });
+
+  test('a wrong key is a 401 that says where the key came from', async () => {
+    const { code, stderr } = await api(['https-edges', 'list'], { env: { POSTERN_API_KEY: 'wrong'.repeat(8) } });
+    assert.equal(code, 1);
+    assert.match(stderr, /\(401\)[\s\S]*the key came from POSTERN_API_KEY/);
+    assert.doesNotMatch(stderr, /wrongwrong/);
+  });
+
+  test('a lost race exits 1 with 412; the ETag comes from --verbose', async () => {
+    const id = await created('/ip_policies', {});
+    const read = await api(['ip-policies', 'get', id, '--verbose']);
+    const [, etag = ''] = /etag ("\d+")/.exec(read.stderr) ?? [];
+    const change = ['ip-policies', 'update', id, '--if-match', etag, '--description'];
+    assert.equal((await api([...change, 'first'])).code, 0);
+    const second = await api([...change, 'second']);
+    assert.equal(second.code, 1);
+    assert.match(second.stderr, /\(412\)[\s\S]*hint +somebody changed it/);
+  });
+});
+
+describe('the key', () => {
+  const list = ['ip-policies', 'list', '--verbose'];
+
+  test('comes from a file, the variable, or the data directory of a server on this machine', async (t) => {
+    const folder = await tempDir(t);
+    const file = join(folder, 'key');
+    await writeFile(file, `${TEST_API_KEY}\n`);
+    const fromFile = await api([...list, '--api-key-file', file], { env: { POSTERN_API_KEY: '' } });
+    assert.match(fromFile.stderr, new RegExp(`key from the file ${file}`));
+    assert.equal(fromFile.code, 0);
+    const data = join(folder, 'data');
+    await mkdir(data);
+    await writeFile(join(data, 'first-api-key'), `${TEST_API_KEY}\n`);
+    const env = { POSTERN_API_KEY: '', POSTERN_DATA_DIR: data };
+    const found = await api(list, { env });
+    assert.match(found.stderr, /key from the file .*first-api-key/);
+    assert.doesNotMatch(found.stderr + found.stdout, new RegExp(TEST_API_KEY));
+    const elsewhere = await api(list, { env: { ...env, POSTERN_API_URL: 'http://postern.example.com' } });
+    assert.equal(elsewhere.code, 2);
+    assert.match(elsewhere.stderr, /no API key/);
+  });
+
+  test('goes over a connection in the clear only with a warning', async () => {
+    const url = world.baseUrl.replace('127.0.0.1', '127.0.0.1.invalid');
+    const { code, stderr } = await api(list, { env: { POSTERN_API_URL: url } });
+    assert.equal(code, 3);
+    assert.match(stderr, /warning: .* is not encrypted/);
+  });
+});

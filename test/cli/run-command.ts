@@ -1,0 +1,32 @@
+import { runCli } from '../../src/main/cli.ts';
+import { TEST_API_KEY, type TestWorld } from '../support/test-world.ts';
+
+export interface CommandResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Width of the terminal; absent: the output is a pipe. */
+  readonly columns?: number;
+}
+
+/** `postern …` in this process: a test of words needs no process of its own. */
+export async function runCommand(args: readonly string[], options: RunOptions = {}): Promise<CommandResult> {
+  const stdout: string[] = [];
+  const stderr: string[] = [];
+  const code = await runCli(args, {
+    env: { ...(options.columns !== undefined && { COLUMNS: String(options.columns) }), ...options.env },
+    isTerminal: options.columns !== undefined,
+    print: (line) => stdout.push(`${line}\n`),
+    warn: (line) => stderr.push(`${line}\n`),
+  });
+  return { code, stdout: stdout.join(''), stderr: stderr.join('') };
+}
+
+/** What an operator has exported. */
+export function operatorEnv(world: TestWorld): Record<string, string> {
+  return { POSTERN_API_URL: world.baseUrl, POSTERN_API_KEY: TEST_API_KEY };
+}
