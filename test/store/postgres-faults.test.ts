@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { committed, everything, put } from '../../src/store/conformance/store-under-test.ts';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
@@ -91,7 +91,7 @@ test('what one store has judged another cannot overtake before it is written', a
     const revision = await one.currentRevision();
     const expect = [{ kind: 'edge', id: 'shared', revision }];
     const updates = [one, other].map((store) => store.commit({ expect, puts: [put('edge', 'shared')] }));
-    assert.deepEqual((await Promise.all(updates)).map(({ ok }) => ok).sort(), [false, true], 'an update was lost');
+    assert.equal((await Promise.all(updates)).filter(({ ok }) => ok).length, 1, 'an update was lost');
     const uniqueKeys = [{ scope: 'hostport', key: `k${round}` }];
     const claims = [one, other].map((store, at) =>
       store.commit({ puts: [put('edge', `e${round}-${at}`, { uniqueKeys })] }),
@@ -134,12 +134,16 @@ test('killed connections: what was in flight is told so, then everything works a
 });
 
 test('a full disk: 507, nothing lost, and writes go on once there is space', async (t) => {
+  // Made first, so that its database goes first when the test ends; then the tablespace, then the disk.
+  const location = await emptyLocation(t, 'postgres');
+  const tablespace = `small_${process.pid}`;
+  t.after(() => querySql(besides(location), `DROP TABLESPACE IF EXISTS ${tablespace}`));
   const disk = mountSmallDisk(t, 8);
   if (disk === null) {
     t.skip('needs a tmpfs for a tablespace, and mounting is not allowed here');
     return;
   }
-  const location = await locationOn(disk, t);
+  await moveTables(location, tablespace, disk);
   const store = await openAt(location);
   const filler = join(disk, 'filler');
   writeFileSync(filler, Buffer.alloc(3 * 1024 * 1024));
@@ -183,17 +187,22 @@ function noise(length: number): string {
   return Array.from({ length: length / 8 }, () => Math.random().toString(36).slice(2, 10).padEnd(8, '0')).join('');
 }
 
-/** The tables of the store that is to be, and nothing else, lie on the disk. */
-async function locationOn(disk: string, t: TestContext): Promise<StoreLocation> {
-  const location = await emptyLocation(t, 'postgres');
+/** The tables of the store that is to be, and nothing else, will lie on the disk. */
+async function moveTables(location: StoreLocation, tablespace: string, disk: string): Promise<void> {
   const directory = join(disk, 'tablespace');
   mkdirSync(directory);
   if (process.getuid?.() === 0) chownSync(directory, 65_534, 65_534);
-  const name = `small_${process.pid}`;
-  await querySql(location, `CREATE TABLESPACE ${name} LOCATION '${directory}'`);
+  await querySql(location, `CREATE TABLESPACE ${tablespace} LOCATION '${directory}'`);
   const [row] = await querySql(location, 'SELECT current_database() AS name');
-  await querySql(location, `ALTER DATABASE ${String(row?.['name'])} SET default_tablespace = ${name}`);
-  return location;
+  await querySql(location, `ALTER DATABASE ${String(row?.['name'])} SET default_tablespace = ${tablespace}`);
+}
+
+/** Another database of the same server. */
+function besides(location: StoreLocation): StoreLocation {
+  if (location.engine !== 'postgres') return location;
+  const url = new URL(location.url);
+  url.pathname = '/postgres';
+  return { ...location, url: url.href };
 }
 
 /** A connection of the pool may still be dying; whoever gets it is told that the database is away. */

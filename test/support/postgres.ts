@@ -112,8 +112,13 @@ async function launch(binaries: string, home: string, identity: Identity): Promi
     fsync: 'on',
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const script =
-    '"$@" >"$HOME/log" 2>&1 & server=$!; cat >/dev/null; kill -INT $server; wait $server; cd /; rm -rf "$HOME"';
+  const script = [
+    '"$@" >"$HOME/log" 2>&1 & server=$!',
+    'cat >/dev/null; kill -INT $server',
+    // A fast shutdown can wait for good, for instance on a tablespace whose disk is gone; an immediate one does not.
+    '(sleep 10; kill -QUIT $server) 2>/dev/null & guard=$!',
+    'wait $server; kill $guard 2>/dev/null; cd /; rm -rf "$HOME"',
+  ].join('\n');
   const shell = spawn(
     '/bin/sh',
     ['-c', script, 'sh', join(binaries, 'bin', 'postgres'), '-D', join(home, 'data'), ...flags],
@@ -134,7 +139,7 @@ async function launch(binaries: string, home: string, identity: Identity): Promi
 }
 
 async function stopShell(shell: ChildProcess): Promise<void> {
-  if (shell.exitCode !== null) return;
+  if (shell.exitCode !== null || shell.signalCode !== null) return;
   shell.ref();
   const exited = new Promise((settle) => shell.once('exit', settle));
   shell.stdin?.end();
