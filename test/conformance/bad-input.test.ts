@@ -1,0 +1,333 @@
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import type { JsonValue } from '../../src/lib/json.ts';
+import type { Operation } from '../../src/resources/operation.ts';
+import { type ApiAnswer, type RequestOptions, TestWorld } from '../support/test-world.ts';
+import { assertApiError, assertRefused, type ExpectedError } from './api-error.ts';
+import { bodyOperations, FurnishedWorld, nameOf, operations, prefixAt, writeOperations } from './furnished-world.ts';
+import { newId } from './interface-parents.ts';
+import { type FieldSchema, fieldSchema, leastValue, misspelt, wrongValues } from './wrong-values.ts';
+
+type BodyOperation = (typeof bodyOperations)[number];
+type Body = Readonly<Record<string, JsonValue>>;
+
+const MIB = 1_048_576;
+let clockOffsetMs = 0;
+
+const world = await TestWorld.open({ after }, { clock: { nowMs: () => Date.now() + clockOffsetMs } });
+const furnished = await FurnishedWorld.furnish(world);
+
+function send(operation: Operation, body?: unknown, options?: RequestOptions): Promise<ApiAnswer> {
+  return world.api(operation.method, furnished.path(operation), body, options);
+}
+
+function refuse(operation: Operation, body: unknown, expected: ExpectedError): Promise<ApiAnswer> {
+  return assertRefused(world, () => send(operation, body), expected);
+}
+
+function refuseRaw(
+  operation: Operation,
+  rawBody: string | Uint8Array<ArrayBuffer>,
+  expected: ExpectedError,
+  options: RequestOptions = {},
+) {
+  return assertRefused(world, () => send(operation, undefined, { ...options, rawBody }), expected);
+}
+
+for (const operation of bodyOperations) {
+  describe(`${nameOf(operation)}: ${operation.method} ${operation.path}`, () => {
+    test('text that is not a JSON object', async () => {
+      const invalid = { status: 400, code: 'ERR_POSTERN_INVALID_JSON' };
+      for (const text of ['{', '{"enabled":}', "{'enabled': true}", '{"a":1,}', '{"a":NaN}', '{} {}', 'word', '\u0000'])
+        await refuseRaw(operation, text, { ...invalid, says: 'not valid JSON: send an object such as' });
+      for (const text of ['[]', '[{}]', '"word"', '7', 'null', 'true'])
+        await refuseRaw(operation, text, { ...invalid, says: 'must be a JSON object, such as' });
+      for (const text of [
+        '{"__proto__":{"enabled":false}}',
+        '{"constructor":{"prototype":{"x":1}}}',
+        '{"x":{"__proto__":null}}',
+      ])
+        await refuseRaw(operation, text, invalid);
+      await refuseRaw(operation, Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]), {
+        ...invalid,
+        says: 'UTF-8',
+      });
+      await refuseRaw(operation, Buffer.from('{"x":"\ud83d\ude00"}', 'utf8').subarray(0, 8), {
+        ...invalid,
+        says: 'UTF-8',
+      });
+    });
+
+    test('another content type, or none', async () => {
+      const expected = { status: 415, code: 'ERR_POSTERN_CONTENT_TYPE', says: 'send "Content-Type: application/json"' };
+      const text = JSON.stringify(furnished.example(operation));
+      for (const type of [
+        'text/plain',
+        'application/x-www-form-urlencoded',
+        'application/jsonx',
+        'application/json-seq',
+        'nonsense',
+        '',
+      ])
+        await refuseRaw(operation, text, expected, { headers: { 'content-type': type } });
+    });
+
+    test('more than 1 MiB', async () => {
+      const expected = { status: 413, code: 'ERR_POSTERN_BODY_TOO_LARGE', says: '1 MiB' };
+      await refuseRaw(operation, `{"description":"${'x'.repeat(MIB)}"}`, expected);
+      await refuseRaw(operation, ' '.repeat(MIB + 1), expected);
+    });
+
+    test('JSON that is nested beyond reason', async () => {
+      const body = JSON.stringify({ ...furnished.example(operation), surely_not_a_field: 'DEEP' });
+      const deep = `${'[{"a":'.repeat(50_000)}1${'}]'.repeat(50_000)}`;
+      const options = { headers: { 'idempotency-key': `deep ${nameOf(operation)}`.replaceAll(' ', '-') } };
+      const expected = { status: 400, field: '/surely_not_a_field' };
+      await refuseRaw(operation, body.replace('"DEEP"', deep), expected, options);
+    });
+
+    test('fields that there are not, misspelt ones with a hint', async () => {
+      const body = furnished.example(operation);
+      const names = Object.keys(schemaOf(operation).properties ?? {});
+      for (const name of ['surely_not_a_field', 'toString', 'constructor', 'a/b~c', 'x'.repeat(5000)]) {
+        const field = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+        const answer = await refuse(
+          operation,
+          { ...body, [name]: 1 },
+          { status: 400, code: 'ERR_POSTERN_INVALID_BODY', field, says: 'is not a field of this object' },
+        );
+        for (const known of names) assert.ok(answer.body.msg.includes(known), `the message lists ${known}`);
+      }
+      for (const name of names.filter(({ length }) => length > 3)) {
+        const wrong = misspelt(name);
+        await refuse(
+          operation,
+          { ...body, [wrong]: body[name] ?? true },
+          { status: 400, field: `/${wrong}`, says: `Did you mean "${name}"` },
+        );
+      }
+    });
+
+    test('fields that are required and missing, or null', async () => {
+      const body = furnished.example(operation);
+      for (const name of schemaOf(operation).required ?? []) {
+        const { [name]: _, ...rest } = body;
+        const expected = {
+          status: 400,
+          code: 'ERR_POSTERN_INVALID_BODY',
+          field: `/${name}`,
+          says: `${name} is required. `,
+        };
+        await refuse(operation, rest, expected);
+        await refuse(operation, { ...body, [name]: null }, expected);
+      }
+    });
+
+    test('fields of another type or out of range, at every depth', async () => {
+      const body = furnished.example(operation);
+      let tried = 0;
+      for (const { path, schema, inside } of fieldsIn(schemaOf(operation), body)) {
+        for (const { value, at = '' } of wrongValues(schema)) {
+          const field = `/${path.join('/')}${at}`;
+          await refuse(operation, inside(value), { status: 400, field, says: `${path.join('.')}` });
+          tried += 1;
+        }
+      }
+      assert.ok(tried > 0 || Object.keys(schemaOf(operation).properties ?? {}).length === 0);
+    });
+
+    test('whole numbers at their bounds are taken', async () => {
+      if (operation.method === 'POST') return;
+      const integers = Object.entries(schemaOf(operation).properties ?? {}).filter(
+        ([, field]) => field.type === 'integer',
+      );
+      for (const [name, { minimum = 0, maximum = 0 }] of integers) {
+        for (const value of [maximum, minimum]) {
+          const answer = await send(operation, { ...furnished.example(operation), [name]: value });
+          assert.equal(answer.body[name], value, answer.text);
+        }
+      }
+    });
+
+    test('a path parameter that the body repeats differently', async () => {
+      const params = furnished.params(operation.path);
+      const own = schemaOf(operation).properties ?? {};
+      for (const name of Object.keys(params).filter((each) => !(each in own))) {
+        const expected = { status: 400, field: `/${name}`, says: `${name} must be the same as in the path` };
+        for (const value of [newId('edghts'), '', 7, {}])
+          await refuse(operation, { ...furnished.example(operation), [name]: value }, expected);
+      }
+    });
+  });
+}
+
+describe('every write operation', () => {
+  test('is tried with a body that is accepted, else nothing above would prove anything', async () => {
+    for (const operation of bodyOperations) {
+      const answer = await send(operation, furnished.example(operation));
+      assert.equal(answer.status, operation.success.status, `${nameOf(operation)}: ${answer.text}`);
+      if (operation.method !== 'POST' || answer.body?.uri === undefined) continue;
+      const deleted = await world.api('DELETE', answer.body.uri);
+      assert.equal(deleted.status, 204, deleted.text);
+    }
+  });
+
+  test('takes path parameters that the body repeats as they are', async () => {
+    for (const operation of bodyOperations.filter(({ method, path }) => method !== 'POST' && path.includes('{'))) {
+      const answer = await send(operation, { ...furnished.example(operation), ...furnished.params(operation.path) });
+      assert.equal(answer.status, operation.success.status, `${nameOf(operation)}: ${answer.text}`);
+    }
+  });
+
+  test('ids that are unknown, of another resource, or malformed are not found', async () => {
+    for (const operation of writeOperations) {
+      const params = furnished.params(operation.path);
+      for (const name of Object.keys(params)) {
+        for (const id of name === 'type' ? ['no_such_type.v0', 'a/b', '\u0000'] : badIds(operation, name)) {
+          const path = furnished.path(operation, { [name]: id });
+          const body = operation.body === undefined ? undefined : furnished.example(operation);
+          await assertRefused(world, () => world.api(operation.method, path, body), {
+            status: 404,
+          });
+        }
+      }
+    }
+  });
+
+  test('query parameters that are not known are refused', async () => {
+    for (const operation of operations) {
+      const path = `${furnished.path(operation)}?limt=1`;
+      const body = operation.body === undefined ? undefined : furnished.example(operation);
+      const answer = await assertRefused(world, () => world.api(operation.method, path, body), {
+        status: 400,
+        code: 'ERR_POSTERN_INVALID_QUERY',
+        says: '"limt" is not a query parameter here.',
+      });
+      assert.equal(answer.body.details.parameter, 'limt');
+      if (operation.verb === 'list' && operation.query !== undefined)
+        assert.match(answer.body.msg, /Did you mean "limit"/);
+    }
+  });
+
+  test('no key, a malformed header and an unknown key are 401; the body is not even looked at', async () => {
+    const wrong = ['Basic dXNlcjpwYXNz', 'Bearer', 'Bearer  ', 'Token abc', `Bearer ${'x'.repeat(40)}`, 'Bearer a b'];
+    for (const [index, operation] of writeOperations.entries()) {
+      // Failed logins are slowed down; this is not what is tried here.
+      clockOffsetMs += 60_000;
+      const authorization = wrong[index % wrong.length] as string;
+      for (const options of [{ key: null }, { key: null, headers: { authorization } }]) {
+        const answer = await assertRefused(world, () => send(operation, undefined, { ...options, rawBody: '{' }), {
+          status: 401,
+          code: 'ERR_POSTERN_UNAUTHENTICATED',
+          says: 'send "Authorization: Bearer <API key>"',
+        });
+        assert.equal(answer.headers.get('www-authenticate'), 'Bearer');
+      }
+    }
+  });
+
+  test('a key without the scope is 403 and told which one', async () => {
+    const reader = await world.api('POST', '/api_keys', { scopes: ['secrets:read'] });
+    for (const operation of writeOperations) {
+      const scope = `${operation.path.split('/')[1]}:write`;
+      const answer = await assertRefused(world, () => send(operation, {}, { key: reader.body.token }), {
+        status: 403,
+        code: 'ERR_POSTERN_FORBIDDEN',
+        says: `"${scope}"`,
+      });
+      assert.equal(answer.body.details.scope, scope);
+    }
+  });
+
+  test('an If-Match that has been overtaken is 412, one that is no ETag 400', async () => {
+    const conditional = writeOperations.filter(
+      ({ isConditional, method }) => isConditional === true && method !== 'POST',
+    );
+    assert.ok(conditional.length > 30);
+    for (const operation of conditional) {
+      const body = operation.body === undefined ? undefined : furnished.example(operation);
+      if (operation.method === 'DELETE' && operation.resource.includes('.')) {
+        const replace = bodyOperations.find(
+          ({ path, method }) => path === operation.path && method === 'PUT',
+        ) as BodyOperation;
+        assert.equal((await send(replace, furnished.example(replace))).status, 200);
+      }
+      for (const tag of ['"1"', 'W/"99"', '"word"', '"1", "2"']) {
+        await assertRefused(world, () => send(operation, body, { headers: { 'if-match': tag } }), {
+          status: 412,
+          code: 'ERR_POSTERN_PRECONDITION_FAILED',
+          says: 'read it again',
+        });
+      }
+      for (const tag of ['7', '"7', 'word', '"a" "b"']) {
+        await assertRefused(world, () => send(operation, body, { headers: { 'if-match': tag } }), {
+          status: 400,
+          code: 'ERR_POSTERN_INVALID_HEADER',
+          says: 'If-Match',
+        });
+      }
+    }
+  });
+
+  test('actions take any body at all', async () => {
+    const actions = writeOperations.filter(({ body }) => body?.parsing === 'ignored');
+    assert.ok(actions.length >= 7);
+    for (const operation of actions) {
+      for (const [type, rawBody] of [
+        ['text/plain', furnished.params(operation.path)['id'] as string],
+        ['application/json', '{"id":'],
+        ['nonsense', 'x'],
+        ['application/json', ''],
+      ] as const) {
+        const answer = await send(operation, undefined, { rawBody, headers: { 'content-type': type } });
+        // Nothing in this world delivers events.
+        if (operation.verb === 'test') assertApiError(answer, { status: 503, code: 'ERR_POSTERN_NO_EVENT_DELIVERY' });
+        else assert.equal(answer.status, operation.success.status, `${nameOf(operation)} ${type}: ${answer.text}`);
+      }
+    }
+  });
+});
+
+function schemaOf(operation: BodyOperation): FieldSchema {
+  return fieldSchema(operation.body.schema);
+}
+
+function badIds(operation: Operation, name: string): readonly string[] {
+  const prefix = name === 'id' ? prefixAt(operation.path) : name === 'edge_id' ? 'edghts' : 'esb';
+  const foreign = prefix === 'ca' ? furnished.id('ipp') : furnished.id('ca');
+  const own = furnished.params(operation.path)[name] as string;
+  return [
+    newId(prefix),
+    foreign,
+    own.toLowerCase(),
+    own.slice(0, -1),
+    `${own}x`,
+    own.replace('_', '-'),
+    'word',
+    '0',
+    ' ',
+    '\u0000',
+    'ä',
+    'a/b',
+    '..%2f',
+    'x'.repeat(300),
+  ];
+}
+
+interface FieldIn {
+  readonly path: readonly string[];
+  readonly schema: FieldSchema;
+  /** The whole body, with this value for the field. */
+  readonly inside: (value: JsonValue) => Body;
+}
+
+function* fieldsIn(schema: FieldSchema, body: Body, at: readonly string[] = []): Generator<FieldIn> {
+  for (const [name, field] of Object.entries(schema.properties ?? {})) {
+    const path = [...at, name];
+    yield { path, schema: field, inside: (value) => ({ ...body, [name]: value }) };
+    if (field.properties === undefined) continue;
+    const inner = (body[name] ?? leastValue(field)) as Body;
+    for (const deeper of fieldsIn(field, inner, path))
+      yield { ...deeper, inside: (value) => ({ ...body, [name]: deeper.inside(value) }) };
+  }
+}

@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { createCatalog } from '../../src/documents/catalog.ts';
+import type { Documents } from '../../src/documents/documents.ts';
+import { operationsOf } from '../../src/documents/operations.ts';
+import type { JsonValue } from '../../src/lib/json.ts';
+import { modules } from '../../src/modules/registry.ts';
+import type { Operation } from '../../src/resources/operation.ts';
+import { resources } from '../../src/resources/registry.ts';
+import type { TestWorld } from '../support/test-world.ts';
+import { type KeyAndCertificate, makeCertificate } from './certificates.ts';
+import { newId } from './interface-parents.ts';
+
+export const catalog = createCatalog(resources, modules);
+/** Every operation there is, as the API serves it. Nothing here runs one, so it needs no documents. */
+export const operations: readonly Operation[] = operationsOf(catalog, {} as Documents);
+export const writeOperations: readonly Operation[] = operations.filter(({ method }) => method !== 'GET');
+/** Those whose body counts. */
+export const bodyOperations = writeOperations.filter(
+  (operation): operation is Operation & { body: NonNullable<Operation['body']> } =>
+    operation.body !== undefined && operation.body.parsing !== 'ignored',
+);
+
+export function nameOf({ resource, verb }: Operation): string {
+  return `${resource}.${verb}`;
+}
+
+const YEAR_MS = 365 * 86_400_000;
+
+/** A world with one of everything, and with a subscription that asks for every event: a write that happens shows. */
+export class FurnishedWorld {
+  readonly world: TestWorld;
+  readonly authority: KeyAndCertificate;
+  readonly server: KeyAndCertificate;
+  /** Ids by their prefix, those that examples may name first. */
+  readonly #ids = new Map<string, string[]>();
+
+  private constructor(world: TestWorld, authority: KeyAndCertificate, server: KeyAndCertificate) {
+    this.world = world;
+    this.authority = authority;
+    this.server = server;
+  }
+
+  static async furnish(world: TestWorld): Promise<FurnishedWorld> {
+    const furnished = new FurnishedWorld(
+      world,
+      await makeCertificate({ commonName: 'authority', isCa: true }),
+      await makeCertificate({ commonName: 'furnished.localhost', dnsNames: ['furnished.localhost'] }),
+    );
+    await furnished.#createConfiguration();
+    await furnished.#feedLiveState();
+    return furnished;
+  }
+
+  id(prefix: string, index = 0): string {
+    return this.#ids.get(prefix)?.[index] ?? assert.fail(`nothing with the prefix ${prefix} is furnished`);
+  }
+
+  async create(path: string, body: unknown): Promise<string> {
+    const answer = await this.world.api('POST', path, body);
+    assert.equal(answer.status, 201, `${path}: ${answer.text}`);
+    this.#add(answer.body.id);
+    return answer.body.id;
+  }
+
+  /** The operation's path, with the furnished ids in it. */
+  path({ path }: Operation, params: Readonly<Record<string, string>> = {}): string {
+    const all = { ...this.params(path), ...params };
+    return path.replaceAll(/\{([^}]+)\}/g, (_, name: string) => encodeURIComponent(all[name] ?? assert.fail(name)));
+  }
+
+  params(path: string): Record<string, string> {
+    const params: Record<string, string> = {};
+    if (path.includes('{edge_id}')) params['edge_id'] = this.id('edghts');
+    if (path.includes('{subscription_id}')) params['subscription_id'] = this.id('esb');
+    if (path.includes('{type}')) params['type'] = 'ip_policy_created.v0';
+    if (path.includes('{id}')) params['id'] = this.id(prefixAt(path));
+    return params;
+  }
+
+  /** The documented example with real ids and certificates in it: a body that is accepted. */
+  example(operation: Operation): Record<string, JsonValue> {
+    const named = new Map<string, string>();
+    const real = (value: JsonValue, field: string): JsonValue => {
+      if (typeof value === 'string') return this.#realText(value, field, named);
+      if (Array.isArray(value)) return value.map((item: JsonValue) => real(item, field));
+      if (typeof value !== 'object' || value === null) return value;
+      return Object.fromEntries(
+        Object.entries(value).map(([name, inner]) => [this.#realText(name, '', named), real(inner as JsonValue, name)]),
+      );
+    };
+    const example = real(operation.body?.example ?? {}, '') as Record<string, JsonValue>;
+    // The furnished subscription already has every type but this one.
+    return nameOf(operation) === 'event_sources.create' ? { type: 'tcp_connection_closed.v0' } : example;
+  }
+
+  #realText(text: string, field: string, named: Map<string, string>): string {
+    const prefix = /^([a-z]+)_2zXAMPLE/.exec(text)?.[1];
+    if (prefix !== undefined) {
+      const index = [...named.keys()].filter((name) => name.startsWith(`${prefix}_`)).length;
+      if (!named.has(text)) named.set(text, this.id(prefix, index));
+      return named.get(text) as string;
+    }
+    if (!text.startsWith('-----BEGIN')) return text;
+    if (field === 'ca_pem') return this.authority.certificatePem;
+    return field === 'private_key_pem' ? this.server.keyPem : this.server.certificatePem;
+  }
+
+  async #createConfiguration(): Promise<void> {
+    const types = catalog.eventTypes.map(({ type }) => ({ type }));
+    await this.create('/event_subscriptions', {
+      sources: types.filter(({ type }) => type !== 'tcp_connection_closed.v0'),
+    });
+    const edge = await this.create('/edges/https', { hostports: ['furnished.localhost:443'] });
+    await this.create(`/edges/https/${edge}/routes`, { match_type: 'exact_path', match: '/furnished' });
+    const fixed = await this.create('/backends/static', { address: '10.0.0.5:3000' });
+    await this.create('/backends/static', { address: '10.0.0.6:3000' });
+    await this.create('/backends/tunnel_group', { labels: { app: 'furnished' } });
+    await this.create('/backends/http_response', { body: 'furnished' });
+    await this.create('/backends/weighted', { backends: { [fixed]: 1 } });
+    await this.create('/backends/failover', { backends: [fixed] });
+    await this.create('/certificate_authorities', { ca_pem: this.authority.certificatePem });
+    await this.create('/tls_certificates', {
+      certificate_pem: this.server.certificatePem,
+      private_key_pem: this.server.keyPem,
+    });
+    await this.create('/reserved_domains', { domain: 'furnished.localhost' });
+    const policy = await this.create('/ip_policies', { description: 'furnished' });
+    await this.create('/ip_policy_rules', { cidr: '192.0.2.0/24', ip_policy_id: policy });
+    await this.create('/credentials', { description: 'furnished' });
+    await this.create('/api_keys', { description: 'furnished' });
+    await this.create('/event_destinations', { target: { webhook: { url: 'https://hooks.example.com/furnished' } } });
+  }
+
+  async #feedLiveState(): Promise<void> {
+    const { store } = this.world;
+    const nowMs = Date.now();
+    const add = (prefix: string): string => this.#add(newId(prefix));
+    const [session, tunnel, endpoint, user, login, delivery] = [
+      add('ts'),
+      add('tn'),
+      add('ep'),
+      add('au'),
+      add('as'),
+      add('evd'),
+    ];
+    const held = { credentialId: null, bootId: 'boot', expiresAtMs: nowMs + YEAR_MS, doc: {} };
+    await store.presence.put([
+      { ...held, kind: 'tunnel_session', id: session, parent: null },
+      { ...held, kind: 'tunnel', id: tunnel, parent: session },
+      { ...held, kind: 'endpoint', id: endpoint, parent: tunnel },
+    ]);
+    await store.logins.putUser({ id: user, doc: {} });
+    await store.logins.putSession({
+      id: login,
+      userId: user,
+      keyHash: 'hash',
+      lastActiveMs: nowMs,
+      expiresAtMs: 0,
+      doc: {},
+      secrets: null,
+    });
+    await store.deliveries.put([
+      {
+        id: delivery,
+        subscriptionId: this.id('esb'),
+        destinationId: this.id('ed'),
+        event: { id: newId('ev'), type: 'ip_policy_created.v0', createdAtMs: nowMs, payload: {} },
+        state: 'dead',
+        attempts: [],
+        createdAtMs: nowMs,
+        nextAttemptAtMs: null,
+      },
+    ]);
+  }
+
+  #add(id: string): string {
+    const prefix = id.split('_')[0] as string;
+    this.#ids.set(prefix, [...(this.#ids.get(prefix) ?? []), id]);
+    return id;
+  }
+}
+
+/** The prefix of the ids at `{id}`: that of the resource whose path comes before it. */
+export function prefixAt(path: string): string {
+  const collection = path.slice(0, path.indexOf('/{id}'));
+  const resource = resources.find((each) => each.path === collection);
+  return resource?.idPrefix ?? assert.fail(`no resource has the path ${collection}`);
+}
