@@ -1,5 +1,6 @@
 import type { FastifyError } from 'fastify';
 import { PosternError } from '../lib/errors.ts';
+import { resourceErrors } from '../resources/errors.ts';
 import { apiErrors } from './errors.ts';
 
 const FRAMEWORK_ERRORS: ReadonlyMap<string, () => PosternError> = new Map([
@@ -21,6 +22,11 @@ const FRAMEWORK_ERRORS: ReadonlyMap<string, () => PosternError> = new Map([
         'ERR_POSTERN_UNKNOWN_PATH',
         'the path is not a well-formed URL path: check its percent-encoding',
       ),
+  ],
+  [
+    'FST_ERR_MAX_PARAM_LENGTH',
+    () =>
+      resourceErrors.create('ERR_POSTERN_NOT_FOUND', 'a segment of the path is longer than any id: check the address'),
   ],
 ]);
 
