@@ -117,10 +117,10 @@ function idempotency(
   request: FastifyRequest,
   admission: Admission,
 ): OperationRequest['idempotency'] {
-  if (operation.isIdempotentByKey !== true) return null;
-  const header = request.headers['idempotency-key'];
+  const header = request.headers['idempotency-key'] as string | undefined;
+  if (operation.isIdempotentByKey !== true || header === undefined) return null;
   const path = request.url.split('?')[0] ?? '';
-  return idempotencyOf(header as string | undefined, admission, {
+  return idempotencyOf(header, admission, {
     method: request.method,
     path,
     rawBody: JSON.stringify(request.body ?? null),

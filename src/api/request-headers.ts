@@ -22,11 +22,10 @@ export function parseIfMatch(header: string | undefined): OperationRequest['ifMa
  * searched for a weak secret that the body held.
  */
 export function idempotencyOf(
-  header: string | undefined,
+  header: string,
   caller: { readonly principal: Principal; readonly token: string },
   request: { readonly method: string; readonly path: string; readonly rawBody: string },
-): OperationRequest['idempotency'] {
-  if (header === undefined) return null;
+): NonNullable<OperationRequest['idempotency']> {
   if (!/^[\x21-\x7e]{1,255}$/.test(header)) {
     throw apiErrors.create(
       'ERR_POSTERN_INVALID_HEADER',
