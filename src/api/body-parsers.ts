@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify';
 import type { Operation } from '../resources/operation.ts';
 import { contentTypeError } from './error-response.ts';
 import { decodeText, invalidJson, takesBody } from './request-body.ts';
@@ -33,6 +33,12 @@ export function addBodyParsers(app: FastifyInstance): void {
     done(isRefused ? contentTypeError() : null, undefined);
   });
 }
+
+/** Where no body counts, no content type does: Fastify would refuse a malformed one before any parser is asked. */
+export const ignoreContentType: onRequestHookHandler = (request, _reply, next) => {
+  delete request.raw.headers['content-type'];
+  next();
+};
 
 function isBodyWanted(request: FastifyRequest): boolean {
   const { operation } = request.routeOptions.config as { operation?: Operation };

@@ -7,13 +7,14 @@ import type { Operation, OperationPorts } from '../resources/operation.ts';
 import type { ApiMetrics } from './api-metrics.ts';
 import type { FindPrincipal } from './authentication.ts';
 import { authenticate } from './authentication.ts';
-import { addBodyParsers } from './body-parsers.ts';
+import { addBodyParsers, ignoreContentType } from './body-parsers.ts';
 import { errorBody, shownError } from './error-response.ts';
 import { FailedLoginBrake } from './failed-login-brake.ts';
 import { operationGate, operationHandler } from './operation-route.ts';
 import { pathTable } from './path-table.ts';
-import { addPublicRoutes, type PublicPages } from './public-routes.ts';
+import { addPublicRoutes, type PublicPages, publicRoutes } from './public-routes.ts';
 import { RateLimit } from './rate-limit.ts';
+import { takesBody } from './request-body.ts';
 import type { RequestState } from './request-state.ts';
 
 const MAX_BODY_BYTES = 1_048_576;
@@ -87,14 +88,14 @@ function addOperations(app: FastifyInstance, deps: ApiDependencies, brake: Faile
       method: operation.method,
       url: operation.path.replaceAll(/\{([^}]+)\}/g, ':$1'),
       config: { operation },
-      onRequest: operationGate(operation, gate),
+      onRequest: [operationGate(operation, gate), ...(takesBody(operation) ? [] : [ignoreContentType])],
       handler: operationHandler(operation, deps.ports),
     });
   }
 }
 
 function addNotFound(app: FastifyInstance, deps: ApiDependencies, brake: FailedLoginBrake): void {
-  const table = pathTable(deps.operations);
+  const table = pathTable([...deps.operations, ...publicRoutes]);
   app.setNotFoundHandler(async (request) => {
     // Who may not enter learns nothing about what there is.
     try {

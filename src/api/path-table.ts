@@ -1,14 +1,18 @@
-import type { Operation } from '../resources/operation.ts';
 import { apiErrors } from './errors.ts';
 
+export interface ServedPath {
+  readonly method: string;
+  readonly path: string;
+}
+
 /** Tells a path that does not exist from one that does not take the method. */
-export function pathTable(operations: readonly Operation[]): { refusal(method: string, url: string): Error } {
+export function pathTable(served: readonly ServedPath[]): { refusal(method: string, url: string): Error } {
   const methods = new Map<string, Set<string>>();
-  for (const operation of operations) {
-    const known = methods.get(operation.path) ?? new Set<string>();
-    known.add(operation.method);
-    if (operation.method === 'GET') known.add('HEAD');
-    methods.set(operation.path, known);
+  for (const { method, path } of served) {
+    const known = methods.get(path) ?? new Set<string>();
+    known.add(method);
+    if (method === 'GET') known.add('HEAD');
+    methods.set(path, known);
   }
   const rows = Array.from(methods, ([path, known]) => ({
     pattern: new RegExp(`^${path.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`),

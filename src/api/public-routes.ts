@@ -11,6 +11,11 @@ export interface PublicPages {
   readonly areMetricsOpen: boolean;
 }
 
+export const publicRoutes = ['/', '/healthz', '/openapi.json', '/docs', '/metrics'].map((path) => ({
+  method: 'GET',
+  path,
+}));
+
 export function addPublicRoutes(app: FastifyInstance, pages: PublicPages, findPrincipal: FindPrincipal): void {
   app.get('/healthz', (_request, reply) => {
     const { isReady, state } = pages.health();
