@@ -35,14 +35,14 @@ export interface CompiledResource extends CompiledConfig {
 }
 
 export function compileResource(resource: ConfigurationResource, modules: readonly Module[]): CompiledResource {
+  const inline = modules.filter((module) => module.level === resource.modules);
+  const inlineNames = inline.map((module) => module.name);
   return {
-    ...compileConfig(resource.config),
+    ...compileConfig(resource.config, inlineNames),
     resource,
     kind: resource.kind,
-    patch: patchDecoder(resource.config, resource.immutable ?? []),
-    modules: modules
-      .filter((module) => module.level === resource.modules)
-      .map((module) => compileModule(module, `${resource.kind}.${module.name}`)),
+    patch: patchDecoder(resource.config, resource.immutable ?? [], inlineNames),
+    modules: inline.map((module) => compileModule(module, `${resource.kind}.${module.name}`)),
     inlineChildren: [],
     isInlinedInParent: false,
   };
@@ -50,7 +50,7 @@ export function compileResource(resource: ConfigurationResource, modules: readon
 
 function compileModule(module: Module, kind: string): CompiledModule {
   const keyOn = (ownerId: string): RecordKey => ({ kind, id: `${ownerId}.${module.name}` });
-  return { ...compileConfig(module.config), module, kind, keyOn };
+  return { ...compileConfig(module.config, []), module, kind, keyOn };
 }
 
 /** Whom a record belongs to, for people: a module's is named by its edge or route. */
@@ -58,10 +58,10 @@ export function ownerIdOf(recordId: string): string {
   return recordId.split('.')[0] ?? recordId;
 }
 
-function compileConfig(config: TObject): CompiledConfig {
+function compileConfig(config: TObject, inlineNames: readonly string[]): CompiledConfig {
   return {
     config,
-    create: createDecoder(config),
+    create: createDecoder(config, inlineNames),
     secretFields: secretFieldsOf(config),
     referenceFields: referenceFieldsOf(config),
   };

@@ -15,18 +15,26 @@ export interface BodyDecoder {
   decode(body: JsonObject): Decoded;
 }
 
-/** Decodes what POST and PUT take into the stored form: every field present, defaults filled in. */
-export function createDecoder(stored: TObject): BodyDecoder {
+/**
+ * Decodes what POST and PUT take into the stored form: every field present, defaults filled in. `decodedApart` names what
+ * the body may also hold and others decode: messages about unknown fields list it.
+ */
+export function createDecoder(stored: TObject, decodedApart: readonly string[] = []): BodyDecoder {
   const form = createForm(stored);
   return decoder(
     form,
     (body) => leaveOutUnset(stored, body, 'drop'),
     (value) => withDefaults(stored, value),
+    decodedApart,
   );
 }
 
 /** Decodes what PATCH takes: only the fields that it names; `""` sets a field back where that is its unset value. */
-export function patchDecoder(stored: TObject, immutable: readonly string[]): BodyDecoder {
+export function patchDecoder(
+  stored: TObject,
+  immutable: readonly string[],
+  decodedApart: readonly string[] = [],
+): BodyDecoder {
   const form = patchForm(stored, immutable);
   const resets = (body: JsonObject): string[] =>
     Object.keys(form.properties).filter((name) => body[name] === '' && isUnsetText(stored.properties[name]));
@@ -34,6 +42,7 @@ export function patchDecoder(stored: TObject, immutable: readonly string[]): Bod
     form,
     (body) => omit(leaveOutUnset(stored, body, 'keep'), resets(body)),
     (value) => value,
+    decodedApart,
   );
   return {
     form,
@@ -54,6 +63,7 @@ function decoder(
   form: TObject,
   prepare: (body: JsonObject) => JsonObject,
   finish: (value: JsonObject) => JsonObject,
+  decodedApart: readonly string[],
 ): BodyDecoder {
   const compiled = Compile(form);
   return {
@@ -61,7 +71,7 @@ function decoder(
     decode: (body) => {
       const prepared = prepare(body);
       if (compiled.Check(prepared)) return { ok: true, value: finish(prepared) };
-      return { ok: false, problems: describeProblems(form, compiled.Errors(prepared)) };
+      return { ok: false, problems: describeProblems(form, compiled.Errors(prepared), decodedApart) };
     },
   };
 }

@@ -11,13 +11,18 @@ export interface SchemaError {
 }
 
 /** Turns a validator's findings into sentences that name the field and say what it takes. */
-export function describeProblems(form: TObject, errors: readonly SchemaError[]): FieldProblem[] {
+export function describeProblems(
+  form: TObject,
+  errors: readonly SchemaError[],
+  decodedApart: readonly string[],
+): FieldProblem[] {
   const problems: FieldProblem[] = [];
   for (const error of errors) {
     const at = schemaAt(form, error.instancePath);
     const params = error.params as Record<string, unknown>;
     if (error.keyword === 'additionalProperties') {
-      const known = at !== undefined && isObjectSchema(at) ? Object.keys(at.properties) : [];
+      const own = at !== undefined && isObjectSchema(at) ? Object.keys(at.properties) : [];
+      const known = at === form ? [...own, ...decodedApart] : own;
       for (const name of params['additionalProperties'] as string[]) {
         problems.push({ path: pointerTo(error.instancePath, name), message: unknownField(name, known) });
       }
@@ -54,7 +59,8 @@ function schemaAt(root: TSchema, path: string): TSchema | undefined {
 }
 
 function child(schema: TSchema, name: string): TSchema | undefined {
-  if (isObjectSchema(schema)) return schema.properties[name];
-  // Items of a list and values of a map: the list's own description says more than the item's type.
-  return undefined;
+  if (isObjectSchema(schema)) return Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
+  const { items } = schema as { items?: TSchema };
+  // Items of a list that have no fields, and values of a map: the list's own description says more than the item's type.
+  return items !== undefined && isObjectSchema(items) ? items : undefined;
 }
