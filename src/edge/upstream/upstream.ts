@@ -49,6 +49,8 @@ export interface ResponseHead {
   readonly headers: HeaderList;
   /** Bytes of the body, 0 when there is none by definition (HEAD, 204, 304), null when only its end will tell. */
   readonly bodyBytes: number | null;
+  /** What Content-Length said, also where no body follows it: HEAD and 304 repeat it to the client. Null when it was absent. */
+  readonly declaredBytes?: number | null;
 }
 
 export interface UpstreamFailure {

@@ -1,0 +1,81 @@
+/** What a carrier has to know about a header before it hands it on. */
+export type HeaderKind =
+  | 'end-to-end'
+  | 'content-length'
+  | 'transfer-encoding'
+  | 'connection'
+  | 'keep-alive'
+  | 'upgrade'
+  /** Means something to this connection only (RFC 9110 §7.6.1): never handed on. */
+  | 'hop-by-hop'
+  | 'www-authenticate';
+
+export interface HeaderName {
+  /** In lower case. */
+  readonly name: string;
+  readonly kind: HeaderKind;
+}
+
+const SPECIAL = {
+  'content-length': 'content-length',
+  'transfer-encoding': 'transfer-encoding',
+  connection: 'connection',
+  'keep-alive': 'keep-alive',
+  upgrade: 'upgrade',
+  'proxy-connection': 'hop-by-hop',
+  te: 'hop-by-hop',
+  trailer: 'hop-by-hop',
+  'www-authenticate': 'www-authenticate',
+} as const satisfies Readonly<Record<string, HeaderKind>>;
+
+const COMMON = `accept-ranges access-control-allow-credentials access-control-allow-headers access-control-allow-methods
+access-control-allow-origin access-control-expose-headers access-control-max-age age allow alt-svc cache-control
+content-disposition content-encoding content-language content-location content-range content-security-policy content-type
+cross-origin-opener-policy cross-origin-resource-policy date etag expires last-modified link location pragma
+referrer-policy retry-after server set-cookie strict-transport-security vary via x-content-type-options x-frame-options
+x-powered-by x-request-id x-xss-protection`.split(/\s+/);
+
+/** Spellings that need neither a check nor a new string: lower case and Capital-Case, and `ETag`. */
+const KNOWN: ReadonlyMap<string, HeaderName> = new Map(
+  [...Object.keys(SPECIAL), ...COMMON].flatMap((name) => {
+    const known: HeaderName = { name, kind: kindOf(name) };
+    const capital = name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase());
+    const spellings = name === 'etag' ? [name, capital, 'ETag'] : [name, capital];
+    return spellings.map((spelling) => [spelling, known] as const);
+  }),
+);
+
+/** RFC 9110 §5.6.2. No underscore rule here: what an upstream calls its headers is its own business. */
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+
+export function isToken(text: string): boolean {
+  return TOKEN.test(text);
+}
+
+/** Null when it is no token: a space before the colon, a folded line, an empty name. */
+export function headerName(raw: string): HeaderName | null {
+  const known = KNOWN.get(raw);
+  if (known !== undefined) return known;
+  if (!isToken(raw)) return null;
+  const name = raw.toLowerCase();
+  return KNOWN.get(name) ?? { name, kind: 'end-to-end' };
+}
+
+function kindOf(name: string): HeaderKind {
+  return Object.hasOwn(SPECIAL, name) ? SPECIAL[name as keyof typeof SPECIAL] : 'end-to-end';
+}
+
+/**
+ * Dropped from trailers: framing, routing, authentication, and what decides how content is understood or cached
+ * (RFC 9110 §6.5.1). A trailer that is merged into the headers by a later reader must not be able to change any of these.
+ */
+const FORBIDDEN_IN_TRAILERS: ReadonlySet<string> = new Set(
+  `content-length transfer-encoding connection keep-alive proxy-connection te trailer upgrade host forwarded x-forwarded-for
+x-forwarded-host x-forwarded-proto authorization proxy-authorization www-authenticate proxy-authenticate cookie set-cookie
+content-encoding content-type content-range cache-control expires vary age location range expect max-forwards
+if-match if-none-match if-modified-since if-unmodified-since if-range`.split(/\s+/),
+);
+
+export function isAllowedInTrailers(name: string): boolean {
+  return !FORBIDDEN_IN_TRAILERS.has(name) && !name.startsWith(':');
+}

@@ -1,0 +1,21 @@
+/** Longest line that gives a chunk's size: sixteen digits would not fit a safe integer, extensions get what is left. */
+export const MAX_CHUNK_LINE_BYTES = 512;
+
+const SIZE_DIGITS = /^[0-9A-Fa-f]{1,13}/;
+/**
+ * RFC 9112 §7.1.1 without its optional white space, which has been read in two ways often enough to smuggle by. Extensions are
+ * checked, counted and ignored.
+ */
+const EXTENSIONS =
+  /^(?:;[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:=(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+|"(?:[\t !#-[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"))?)+$/;
+
+/** The size that a line (with its CRLF) announces, or -1 when it is malformed. */
+export function chunkSize(line: string): number {
+  const end = line.length - 2;
+  // The line ends at its first LF: without this check a bare LF would end it too.
+  if (end < 1 || line[end] !== '\r') return -1;
+  const digits = SIZE_DIGITS.exec(line)?.[0];
+  if (digits === undefined) return -1;
+  if (digits.length < end && !EXTENSIONS.test(line.slice(digits.length, end))) return -1;
+  return Number.parseInt(digits, 16);
+}

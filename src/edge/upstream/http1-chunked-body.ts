@@ -1,0 +1,132 @@
+import { CarriedBytes } from './carried-bytes.ts';
+import { isAllowedInTrailers } from './header-names.ts';
+import { chunkSize, MAX_CHUNK_LINE_BYTES } from './http1-chunk-line.ts';
+import { Http1HeaderBlock } from './http1-header-block.ts';
+import type { ParserProblem } from './http1-response-parser.ts';
+import { unfinishedLinesProblem } from './http1-status-line.ts';
+import type { HeaderList } from './upstream.ts';
+
+export interface ChunkedBodyLimits {
+  readonly maxHeaderBytes: number;
+  readonly maxHeaderCount: number;
+}
+
+const BLOCK_END = Buffer.from('\r\n\r\n');
+const LINE_BREAK = Buffer.from('\r\n');
+const LF = Buffer.from('\n');
+const NO_TRAILERS: HeaderList = [];
+
+/**
+ * The chunked coding (RFC 9112 §7.1), one step per call. `line`: a chunk's size is next. `data`: `available` bytes of it are.
+ * `data-end`: the CRLF after them. `trailers`: after the last chunk. `done`, or `problem`.
+ */
+export class Http1ChunkedBody {
+  state: 'line' | 'data' | 'data-end' | 'trailers' | 'done' = 'line';
+  /** Bytes of the chunk under way that have not been taken yet. */
+  remaining = 0;
+  trailers: HeaderList = NO_TRAILERS;
+  problem: ParserProblem | null = null;
+  readonly #limits: ChunkedBodyLimits;
+  readonly #carried = new CarriedBytes();
+  #extensionBytes = 0;
+
+  constructor(limits: ChunkedBodyLimits) {
+    this.#limits = limits;
+  }
+
+  begin(): void {
+    this.state = 'line';
+    this.trailers = NO_TRAILERS;
+    this.#extensionBytes = 0;
+  }
+
+  /** Answers how many bytes of data lie at `at`; the caller hands them up. */
+  takeData(available: number): number {
+    const count = Math.min(available, this.remaining);
+    this.remaining -= count;
+    if (this.remaining === 0) this.state = 'data-end';
+    return count;
+  }
+
+  /** Reads what is not data. Answers where reading goes on. */
+  readFraming(bytes: Buffer, at: number): number {
+    if (this.state === 'line') return this.#readLine(bytes, at);
+    return this.state === 'data-end' ? this.#readDataEnd(bytes, at) : this.#readTrailers(bytes, at);
+  }
+
+  #readLine(bytes: Buffer, at: number): number {
+    const carried = this.#carried;
+    const line = carried.take(bytes, at, LF, MAX_CHUNK_LINE_BYTES);
+    if (line === null) {
+      if (carried.length === MAX_CHUNK_LINE_BYTES) this.#fail('a chunk line too long');
+      return carried.next;
+    }
+    const size = chunkSize(line);
+    // More than any size and its CRLF take up.
+    if (line.length > 15) this.#extensionBytes += line.length;
+    if (size === -1) this.#fail('a malformed chunk size');
+    // CVE-2023-39326 (Go): tiny chunks with long extensions cost far more than they hand on.
+    else if (this.#extensionBytes > this.#limits.maxHeaderBytes) this.#fail('too many bytes of chunk extensions');
+    else this.state = size === 0 ? 'trailers' : 'data';
+    this.remaining = size;
+    return carried.next;
+  }
+
+  #readDataEnd(bytes: Buffer, at: number): number {
+    const carried = this.#carried;
+    if (carried.take(bytes, at, LINE_BREAK, LINE_BREAK.length) !== null) this.state = 'line';
+    else if (carried.length === LINE_BREAK.length || carried.peek(0) !== '\r') {
+      this.#fail('a chunk that is not followed by CRLF');
+    }
+    return carried.next;
+  }
+
+  #readTrailers(bytes: Buffer, at: number): number {
+    const carried = this.#carried;
+    const { maxHeaderBytes, maxHeaderCount } = this.#limits;
+    if (carried.length === 0) {
+      if (bytes[at] === 13 && bytes[at + 1] === 10) {
+        this.state = 'done';
+        return at + 2;
+      }
+      // The CRLF of the last chunk's line opens the block: then "no trailers", in pieces, is a block like any other.
+      carried.take(LINE_BREAK, 0, BLOCK_END, LINE_BREAK.length);
+    }
+    const before = carried.length;
+    const text = carried.take(bytes, at, BLOCK_END, maxHeaderBytes);
+    if (text === null) {
+      const problem = unfinishedLinesProblem(carried, before);
+      if (problem !== null) this.#fail(problem);
+      else if (carried.length === maxHeaderBytes) this.#failTooLarge(`more than ${maxHeaderBytes} bytes of trailers`);
+      return carried.next;
+    }
+    if (text.length > BLOCK_END.length) this.#parseTrailers(text, maxHeaderCount);
+    this.state = 'done';
+    return carried.next;
+  }
+
+  #parseTrailers(text: string, maxHeaderCount: number): void {
+    const block = new Http1HeaderBlock();
+    const problem = block.parse(text, LINE_BREAK.length, text.length - LINE_BREAK.length, maxHeaderCount);
+    if (problem === 'too many headers') this.#failTooLarge(`more than ${maxHeaderCount} trailers`);
+    else if (problem !== null) this.#fail(problem);
+    else this.trailers = allowedTrailers(block.headers);
+  }
+
+  #fail(message: string): void {
+    this.problem = { reason: 'malformed', message };
+  }
+
+  #failTooLarge(message: string): void {
+    this.problem = { reason: 'headers_too_large', message };
+  }
+}
+
+function allowedTrailers(headers: HeaderList): HeaderList {
+  const kept: string[] = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] ?? '';
+    if (isAllowedInTrailers(name)) kept.push(name, headers[i + 1] ?? '');
+  }
+  return kept;
+}

@@ -1,0 +1,146 @@
+import { headerName } from './header-names.ts';
+
+/** Bytes of a field value: VCHAR, obs-text, space and tab (RFC 9110 §5.5). No DEL, no other control character. */
+const IS_VALUE_BYTE = Uint8Array.from({ length: 256 }, (_, code) =>
+  code === 9 || (code >= 32 && code !== 127) ? 1 : 0,
+);
+const CR = 13;
+const LF = 10;
+const SPACE = 32;
+const TAB = 9;
+/** No leading zero, sign or list (RFC 9112 §6.3 lets a recipient repair lists; two readers that repair differently are a smuggling gap). */
+const CONTENT_LENGTH = /^(?:0|[1-9][0-9]{0,15})$/;
+/** A challenge that authenticates the connection, not the request (RFC 4559 §6; MS-NTHT). */
+const CONNECTION_AUTH = /(?:^|[\s,])(?:ntlm|negotiate)(?:[\s,]|$)/i;
+
+/**
+ * The fields of one head or trailer section. One per connection, filled anew for each block: `headers` is the only thing
+ * that is made anew, because it is handed up.
+ */
+export class Http1HeaderBlock {
+  /** What may be handed up: flat, names in lower case, hop-by-hop and framing taken out. */
+  headers: string[] = [];
+  /** -1 when absent. */
+  contentLength = -1;
+  isChunked = false;
+  hasClose = false;
+  hasKeepAlive = false;
+  /** From `Keep-Alive: timeout=5`; -1 when absent. */
+  keepAliveSeconds = -1;
+  upgrade = '';
+  hasConnectionAuth = false;
+  #namedByConnection: string[] = [];
+
+  /** Reads the lines of `text` between `at` and `end`, each with its CRLF. Answers what is wrong, or null. */
+  parse(text: string, at: number, end: number, maxHeaderCount: number): string | null {
+    this.#reset();
+    let position = at;
+    let count = 0;
+    while (position < end) {
+      count += 1;
+      if (count > maxHeaderCount) return 'too many headers';
+      const colon = text.indexOf(':', position);
+      if (colon === -1) return 'a header line without a colon';
+      const found = headerName(text.substring(position, colon));
+      if (found === null) return 'a malformed header name';
+      let last = colon + 1;
+      while (last < end && IS_VALUE_BYTE[text.charCodeAt(last)] === 1) last += 1;
+      if (text.charCodeAt(last) !== CR || text.charCodeAt(last + 1) !== LF) return 'a forbidden byte in a header value';
+      position = last + 2;
+      const value = trimmed(text, colon + 1, last);
+      const problem = found.kind === 'end-to-end' ? this.#keep(found.name, value) : this.#note(found, value);
+      if (problem !== null) return problem;
+    }
+    if (this.contentLength !== -1 && this.isChunked) return 'both Content-Length and Transfer-Encoding';
+    if (this.#namedByConnection.length > 0) this.#dropNamed();
+    return null;
+  }
+
+  #reset(): void {
+    this.headers = [];
+    this.contentLength = -1;
+    this.isChunked = false;
+    this.hasClose = false;
+    this.hasKeepAlive = false;
+    this.keepAliveSeconds = -1;
+    this.upgrade = '';
+    this.hasConnectionAuth = false;
+    if (this.#namedByConnection.length > 0) this.#namedByConnection = [];
+  }
+
+  #keep(name: string, value: string): null {
+    this.headers.push(name, value);
+    return null;
+  }
+
+  #note(found: { readonly name: string; readonly kind: string }, value: string): string | null {
+    switch (found.kind) {
+      case 'content-length':
+        if (this.contentLength !== -1) return 'more than one Content-Length';
+        if (!CONTENT_LENGTH.test(value)) return 'a malformed Content-Length';
+        this.contentLength = Number(value);
+        return Number.isSafeInteger(this.contentLength) ? null : 'a Content-Length too large';
+      case 'transfer-encoding':
+        // Any list, other coding, odd case or second line is refused: nobody may read the framing differently from us.
+        if (this.isChunked || value !== 'chunked') return 'a Transfer-Encoding other than "chunked"';
+        this.isChunked = true;
+        return null;
+      case 'connection':
+        this.#noteConnection(value);
+        return null;
+      case 'keep-alive':
+        this.keepAliveSeconds = keepAliveSeconds(value);
+        return null;
+      case 'upgrade':
+        this.upgrade = this.upgrade === '' ? value : `${this.upgrade}, ${value}`;
+        return null;
+      case 'www-authenticate':
+        if (CONNECTION_AUTH.test(value)) this.hasConnectionAuth = true;
+        return this.#keep(found.name, value);
+      default:
+        return null;
+    }
+  }
+
+  #noteConnection(value: string): void {
+    if (value === 'keep-alive') {
+      this.hasKeepAlive = true;
+      return;
+    }
+    for (const option of value.toLowerCase().split(',')) {
+      const name = option.trim();
+      if (name === 'close') this.hasClose = true;
+      else if (name === 'keep-alive') this.hasKeepAlive = true;
+      else if (name !== '') this.#namedByConnection.push(name);
+    }
+  }
+
+  /** RFC 9110 §7.6.1: what Connection names is meant for us alone. */
+  #dropNamed(): void {
+    const { headers } = this;
+    const kept: string[] = [];
+    for (let i = 0; i < headers.length; i += 2) {
+      const name = headers[i] ?? '';
+      if (!this.#namedByConnection.includes(name)) kept.push(name, headers[i + 1] ?? '');
+    }
+    this.headers = kept;
+  }
+}
+
+/** Optional white space around a value is no part of it (RFC 9110 §5.5). */
+function trimmed(text: string, from: number, to: number): string {
+  let start = from;
+  let end = to;
+  while (start < end && isBlank(text.charCodeAt(start))) start += 1;
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end -= 1;
+  return text.substring(start, end);
+}
+
+function isBlank(code: number): boolean {
+  return code === SPACE || code === TAB;
+}
+
+function keepAliveSeconds(value: string): number {
+  const found = /(?:^|[\s,])timeout=([0-9]{1,6})(?:[\s,]|$)/i.exec(value);
+  return found === null ? -1 : Number(found[1]);
+}

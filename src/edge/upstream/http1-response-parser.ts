@@ -1,0 +1,224 @@
+import { CarriedBytes } from './carried-bytes.ts';
+import { Http1ChunkedBody } from './http1-chunked-body.ts';
+import { Http1HeaderBlock } from './http1-header-block.ts';
+import { statusLineEnd, statusOf, unfinishedHeadProblem } from './http1-status-line.ts';
+import type { HeaderList, ResponseHead } from './upstream.ts';
+
+export interface ResponseSink {
+  onInformational(status: number, headers: HeaderList): void;
+  /** The final head; 101 only when a switch was asked for. */
+  onHead(head: ResponseHead): void;
+  onData(chunk: Buffer): void;
+}
+
+export interface Http1ResponseParserOptions {
+  readonly maxHeaderBytes: number;
+  readonly maxHeaderCount: number;
+  /** Body bytes are copied out of the buffer that `execute` was given, because its owner reads into it again. */
+  readonly copiesData: boolean;
+}
+
+export interface ParserProblem {
+  readonly reason: 'malformed' | 'headers_too_large';
+  readonly message: string;
+}
+
+/**
+ * `idle`: nothing was asked, a byte is one too many. `head`: the next head, after any number of informational ones. `length`,
+ * `chunked`, `until-close`: the body, by its framing. From all of these a whole answer leads to `done`, 101 to `switched`, and
+ * anything wrong to `failed`; `begin` leads from `idle` and `done` to `head`.
+ */
+export type ParserState = 'idle' | 'head' | 'length' | 'chunked' | 'until-close' | 'done' | 'switched' | 'failed';
+
+const BLOCK_END = Buffer.from('\r\n\r\n');
+/** Go's client stops at 5; an honest upstream sends a 100, some 103s and a few 102s. */
+const MAX_INFORMATIONAL = 20;
+
+/** HTTP/1.1 answers (RFC 9112) on one connection, in pieces of any size. Strict: what could be read in two ways is refused. */
+export class Http1ResponseParser {
+  state: ParserState = 'idle';
+  problem: ParserProblem | null = null;
+  /** Whether a byte of an answer has come since `begin`. */
+  hasBytes = false;
+  /** Whether, as far as the answer goes, another one may follow on the connection. */
+  isReusable = false;
+  /** Said by the upstream, -1 when it said nothing. */
+  keepAliveSeconds = -1;
+  /** The answer asks to authenticate the connection itself. */
+  hasConnectionAuth = false;
+  readonly #sink: ResponseSink;
+  readonly #options: Http1ResponseParserOptions;
+  readonly #carried = new CarriedBytes();
+  readonly #block = new Http1HeaderBlock();
+  readonly #chunked: Http1ChunkedBody;
+  #isHead = false;
+  #switchTo: string | null = null;
+  #remaining = 0;
+  #informational = 0;
+
+  constructor(sink: ResponseSink, options: Http1ResponseParserOptions) {
+    this.#sink = sink;
+    this.#options = options;
+    this.#chunked = new Http1ChunkedBody(options);
+  }
+
+  get trailers(): HeaderList {
+    return this.#chunked.trailers;
+  }
+
+  /** A request is about to be sent. `switchTo` in lower case. */
+  begin(isHead: boolean, switchTo: string | null): void {
+    this.state = 'head';
+    this.hasBytes = false;
+    this.isReusable = false;
+    this.hasConnectionAuth = false;
+    this.#chunked.begin();
+    this.#isHead = isHead;
+    this.#switchTo = switchTo;
+    this.#informational = 0;
+  }
+
+  /** Nobody listens any more: nothing is handed up from here on, not even the rest of the bytes under way. */
+  stop(): void {
+    this.state = 'failed';
+  }
+
+  /** Answers how many bytes belonged to the answer. Look at `state` afterwards. */
+  execute(bytes: Buffer): number {
+    const end = bytes.length;
+    let at = 0;
+    if (end > 0) this.hasBytes = true;
+    while (at < end) {
+      switch (this.state) {
+        case 'head':
+          at = this.#readHead(bytes, at);
+          break;
+        case 'length':
+          at = this.#readLength(bytes, at);
+          break;
+        case 'chunked':
+          at = this.#readChunked(bytes, at);
+          break;
+        case 'until-close':
+          this.#handUp(bytes, at, end);
+          at = end;
+          break;
+        case 'idle':
+        case 'done':
+        case 'switched':
+        case 'failed':
+          return at;
+      }
+    }
+    return at;
+  }
+
+  /** The upstream closed its side. Only a body without framing ends so; elsewhere the state stays, and the answer is cut off. */
+  finish(): void {
+    if (this.state === 'until-close') this.state = 'done';
+  }
+
+  #readHead(bytes: Buffer, at: number): number {
+    const carried = this.#carried;
+    const before = carried.length;
+    const { maxHeaderBytes, maxHeaderCount } = this.#options;
+    const text = carried.take(bytes, at, BLOCK_END, maxHeaderBytes);
+    const { next } = carried;
+    if (text === null) {
+      // Seen at once, not after the response timeout: a head with bare LFs would never end.
+      const problem = unfinishedHeadProblem(carried, before);
+      if (problem !== null) this.#fail(problem);
+      else if (carried.length === maxHeaderBytes) this.#failTooLarge(`more than ${maxHeaderBytes} bytes of headers`);
+      return next;
+    }
+    const linesAt = statusLineEnd(text);
+    const problem =
+      linesAt === -1 ? 'a malformed status line' : this.#block.parse(text, linesAt, text.length - 2, maxHeaderCount);
+    if (problem === null) this.#accept(statusOf(text), text.charCodeAt(7) === 49);
+    else if (problem === 'too many headers') this.#failTooLarge(`more than ${maxHeaderCount} headers`);
+    else this.#fail(problem);
+    return next;
+  }
+
+  #accept(status: number, isHttp11: boolean): void {
+    const { isChunked, contentLength } = this.#block;
+    // RFC 9112 §6.1: framing that a sender of HTTP/1.0 cannot have meant.
+    if (isChunked && !isHttp11) this.#fail('Transfer-Encoding in an HTTP/1.0 answer');
+    else if (status >= 200) this.#acceptFinal(status, isHttp11);
+    else if (isChunked || contentLength > 0) this.#fail('an informational answer that announces a body');
+    else if (status === 101) this.#acceptSwitch();
+    else if (this.#informational === MAX_INFORMATIONAL) this.#fail('too many informational answers');
+    else {
+      this.#informational += 1;
+      this.#sink.onInformational(status, this.#block.headers);
+    }
+  }
+
+  #acceptSwitch(): void {
+    const { headers, upgrade } = this.#block;
+    if (this.#switchTo === null || upgrade.toLowerCase() !== this.#switchTo) {
+      this.#fail('101 Switching Protocols that was not asked for');
+      return;
+    }
+    this.state = 'switched';
+    this.#sink.onHead({ status: 101, headers, bodyBytes: null, declaredBytes: null });
+  }
+
+  #acceptFinal(status: number, isHttp11: boolean): void {
+    const { headers, contentLength, isChunked, hasClose, hasKeepAlive } = this.#block;
+    const isBodiless = this.#isHead || status === 204 || status === 304;
+    const hasLength = contentLength !== -1;
+    // A 204 that announces a body (RFC 9110 §8.6 forbids it) may well send one.
+    const isSuspect = status === 204 && (isChunked || contentLength > 0);
+    const isKept = !hasClose && (isHttp11 || hasKeepAlive);
+    this.isReusable = isKept && !isSuspect && (isBodiless || isChunked || hasLength);
+    this.keepAliveSeconds = this.#block.keepAliveSeconds;
+    this.hasConnectionAuth = this.#block.hasConnectionAuth;
+    this.#remaining = contentLength;
+    if (isBodiless || contentLength === 0) this.state = 'done';
+    else if (isChunked) this.state = 'chunked';
+    else this.state = hasLength ? 'length' : 'until-close';
+    const bodyBytes = isBodiless ? 0 : hasLength ? contentLength : null;
+    this.#sink.onHead({ status, headers, bodyBytes, declaredBytes: hasLength ? contentLength : null });
+  }
+
+  #readLength(bytes: Buffer, at: number): number {
+    const count = Math.min(bytes.length - at, this.#remaining);
+    this.#remaining -= count;
+    if (this.#remaining === 0) this.state = 'done';
+    this.#handUp(bytes, at, at + count);
+    return at + count;
+  }
+
+  #readChunked(bytes: Buffer, at: number): number {
+    const body = this.#chunked;
+    if (body.state === 'data') {
+      const count = body.takeData(bytes.length - at);
+      this.#handUp(bytes, at, at + count);
+      return at + count;
+    }
+    const next = body.readFraming(bytes, at);
+    if (body.problem !== null) {
+      this.state = 'failed';
+      this.problem = body.problem;
+    } else if (body.state === 'done') {
+      this.state = 'done';
+    }
+    return next;
+  }
+
+  #handUp(bytes: Buffer, from: number, to: number): void {
+    const chunk = from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to);
+    this.#sink.onData(this.#options.copiesData ? Buffer.from(chunk) : chunk);
+  }
+
+  #fail(message: string): void {
+    this.state = 'failed';
+    this.problem = { reason: 'malformed', message };
+  }
+
+  #failTooLarge(message: string): void {
+    this.state = 'failed';
+    this.problem = { reason: 'headers_too_large', message };
+  }
+}
