@@ -1,7 +1,9 @@
-import type { Change, RecordKey, StoredRecord, WriteSet } from '../store/store.ts';
+import { pointerTo } from '../lib/schema/field-problem.ts';
+import type { Change, RecordKey, StoredRecord } from '../store/store.ts';
 import type { DocumentsContext } from './documents-context.ts';
 import { documentErrors } from './errors.ts';
 import { IdempotencyUsed } from './idempotent-creates.ts';
+import type { PlacedWriteSet } from './record-puts.ts';
 import { unknownReference } from './reference-fields.ts';
 import { refusalError } from './refusal-error.ts';
 
@@ -10,7 +12,7 @@ const MAX_ATTEMPTS = 25;
 
 export interface CommitAttempts {
   /** Makes the write-set from what the replica shows; called again after a conflict. */
-  attempt(): WriteSet;
+  attempt(): PlacedWriteSet;
   /** Where the parent comes from the body, its absence is this field's fault. */
   readonly parentField?: string | null;
 }
@@ -34,7 +36,8 @@ export function writtenIn({ changes }: Committed, { kind, id }: RecordKey): Stor
 /** Commits what `attempt` makes of the replica's state, and again after a refresh when that state was overtaken. */
 export async function commitWithRetries(context: DocumentsContext, attempts: CommitAttempts): Promise<Committed> {
   for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
-    const result = await context.store.commit(attempts.attempt());
+    const writeSet = attempts.attempt();
+    const result = await context.store.commit(writeSet);
     if (result.ok) return { revision: result.revision, changes: result.changes };
     switch (result.reason) {
       case 'conflict':
@@ -44,17 +47,17 @@ export async function commitWithRetries(context: DocumentsContext, attempts: Com
         throw new IdempotencyUsed(result.existing);
       case 'parent_missing':
         if (typeof attempts.parentField === 'string') {
-          throw unknownReference(attempts.parentField, result.parent, [
+          throw unknownReference(pointerTo('', attempts.parentField), result.parent, [
             context.catalog.kindOfId(result.parent) ?? 'resource',
           ]);
         }
-        throw refusalError(result, context.catalog);
+        throw refusalError(result, writeSet, context.catalog);
       case 'cycle':
       case 'last_one':
       case 'reference_missing':
       case 'still_referenced':
       case 'unique_key_taken':
-        throw refusalError(result, context.catalog);
+        throw refusalError(result, writeSet, context.catalog);
     }
   }
   throw documentErrors.create(

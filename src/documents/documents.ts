@@ -1,5 +1,6 @@
 import { rfc3339 } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
+import { pointerTo } from '../lib/schema/field-problem.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
 import type {
   DocumentsPort,
@@ -8,7 +9,7 @@ import type {
   Principal,
   RecordChange,
 } from '../resources/operation.ts';
-import type { Expectation, OutboxEvent, RecordKey, RecordPut, StoredRecord, WriteSet } from '../store/store.ts';
+import type { Expectation, OutboxEvent, RecordKey, StoredRecord, WriteSet } from '../store/store.ts';
 import { type ChangeVerb, changeEvent, isChangeWanted } from './change-events.ts';
 import { commitWithRetries, writtenIn } from './commit-with-retries.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
@@ -18,7 +19,15 @@ import { documentErrors, invalidBody } from './errors.ts';
 import { IdempotentCreates } from './idempotent-creates.ts';
 import { ModuleDocuments } from './module-documents.ts';
 import { expectMatch } from './preconditions.ts';
-import { configOf, extraOf, isUnchanged, modulePut, resourcePut } from './record-puts.ts';
+import {
+  configOf,
+  extraOf,
+  isUnchanged,
+  modulePut,
+  type PlacedPut,
+  type PlacedWriteSet,
+  resourcePut,
+} from './record-puts.ts';
 import { highestRevision, type View } from './renderer.ts';
 import { requireRecord, requireUnder } from './require-record.ts';
 import { canReadSecrets, viewOf } from './scopes.ts';
@@ -112,8 +121,11 @@ export class Documents implements DocumentsPort {
     const id = this.#context.newId(resource.idPrefix);
     const parent = parentId ?? parentFromField(compiled, config);
     const own = resourcePut(compiled, { id, parent, config, extra }, catalog);
-    const puts = [own, ...[...decoded.modules].map(([module, value]) => modulePut(module, id, value, catalog))];
-    const writeSet: WriteSet = {
+    const inline = [...decoded.modules].map(([module, value]) =>
+      modulePut(module, { ownerId: id, config: value, at: pointerTo('', module.module.name) }, catalog),
+    );
+    const puts = [own, ...inline];
+    const writeSet: PlacedWriteSet = {
       puts,
       touches: touchedParent(compiled, parent),
       events: this.#event(compiled, 'created', { ...own, revision: 0 }, { puts }, principal),
@@ -181,7 +193,7 @@ export class Documents implements DocumentsPort {
     modules: InlineModules,
   ): Promise<Written> {
     const { catalog } = this.#context;
-    const attempt = (): WriteSet => {
+    const attempt = (): PlacedWriteSet => {
       const record = requireUnder(this.#context, compiled, id, parentId);
       const matched = expectMatch(request.ifMatch, compiled, record, this.reader);
       const previous = configOf(compiled, record);
@@ -190,9 +202,12 @@ export class Documents implements DocumentsPort {
       const extra = { ...extraOf(compiled, record.doc), ...change.derived };
       const isSame = isUnchanged(config, previous) && isUnchanged(extra, record.doc);
       const own = isSame ? [] : [resourcePut(compiled, { id, parent: record.parent, config, extra }, catalog)];
-      const inline = [...modules].map(([module, value]) => this.modules.change(module, id, value, request.principal));
+      const inline = [...modules].map(([module, value]) => {
+        const parts = { ownerId: id, config: value, at: pointerTo('', module.module.name) };
+        return this.modules.change(module, parts, request.principal);
+      });
       const expect = [...matched, asSeen(record), ...inline.flatMap((change) => change.expect)];
-      const puts: RecordPut[] = [...own, ...inline.flatMap((change) => change.puts)];
+      const puts: PlacedPut[] = [...own, ...inline.flatMap((change) => change.puts)];
       if (puts.length === 0) return { expect };
       const events = this.#event(
         compiled,
@@ -232,7 +247,7 @@ export class Documents implements DocumentsPort {
   async delete({ compiled, id, parentId }: ResourceAddress, request: OperationRequest): Promise<OperationResult> {
     const { resource } = compiled;
     let deleted: StoredRecord | null = null;
-    const attempt = (): WriteSet => {
+    const attempt = (): PlacedWriteSet => {
       const record = requireUnder(this.#context, compiled, id, parentId);
       deleted = record;
       this.#authorize(compiled, request.principal, null, configOf(compiled, record));

@@ -1,14 +1,14 @@
 import type { JsonObject } from '../lib/json.ts';
 import { resourceErrors } from '../resources/errors.ts';
 import type { OperationRequest, OperationResult, Principal } from '../resources/operation.ts';
-import type { Expectation, RecordPut, StoredRecord, WriteSet } from '../store/store.ts';
+import type { Expectation, StoredRecord, WriteSet } from '../store/store.ts';
 import { changeEvent, isChangeWanted } from './change-events.ts';
 import { commitWithRetries, writtenIn } from './commit-with-retries.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { decodeModule } from './decode-write.ts';
 import type { DocumentsContext } from './documents-context.ts';
 import { expectModuleMatch } from './preconditions.ts';
-import { isUnchanged, modulePut } from './record-puts.ts';
+import { isUnchanged, type ModuleParts, modulePut, type PlacedPut, type PlacedWriteSet } from './record-puts.ts';
 import { RenderedCache } from './rendered-cache.ts';
 import { moduleRecord, type View } from './renderer.ts';
 import { requireUnder } from './require-record.ts';
@@ -25,7 +25,7 @@ export interface ModuleAddress {
 }
 
 export interface ModuleChange {
-  readonly puts: readonly RecordPut[];
+  readonly puts: readonly PlacedPut[];
   readonly expect: readonly Expectation[];
 }
 
@@ -41,11 +41,11 @@ export class ModuleDocuments {
   put(address: ModuleAddress, request: OperationRequest): Promise<OperationResult> {
     const { compiled, module, id, parentId } = address;
     const config = decodeModule(module, request.body, this.#context.settings);
-    const attempt = (): WriteSet => {
+    const attempt = (): PlacedWriteSet => {
       const owner = requireUnder(this.#context, compiled, id, parentId);
       const current = moduleRecord(module, id, this.#context.replica);
       const matched = expectModuleMatch(request.ifMatch, module, current);
-      const { puts, expect } = this.change(module, id, config, request.principal);
+      const { puts, expect } = this.change(module, { ownerId: id, config, at: '' }, request.principal);
       const events = puts.length === 0 ? [] : this.#updated(compiled, owner, { puts }, request);
       return { expect: [...matched, ...expect], puts, events };
     };
@@ -73,7 +73,7 @@ export class ModuleDocuments {
   }
 
   delete({ compiled, module, id, parentId }: ModuleAddress, request: OperationRequest): Promise<OperationResult> {
-    const attempt = (): WriteSet => {
+    const attempt = (): PlacedWriteSet => {
       const owner = requireUnder(this.#context, compiled, id, parentId);
       const current = moduleRecord(module, id, this.#context.replica);
       const expect = expectModuleMatch(request.ifMatch, module, current);
@@ -90,15 +90,16 @@ export class ModuleDocuments {
   }
 
   /** What it takes to make the module so: nothing when it already is. Names what must not have changed meanwhile. */
-  change(module: CompiledModule, id: string, config: JsonObject, principal: Principal): ModuleChange {
-    const current = moduleRecord(module, id, this.#context.replica);
+  change(module: CompiledModule, parts: ModuleParts, principal: Principal): ModuleChange {
+    const current = moduleRecord(module, parts.ownerId, this.#context.replica);
     const previous = current === undefined ? null : joinSecrets(current.doc, current.secrets, module.secretFields);
     const isBlind = module.secretFields.length > 0 && !canReadSecrets(principal);
-    const next = keepUnseenSecrets(config, previous, module.secretFields, !isBlind);
-    const asSeen: Expectation = { ...module.keyOn(id), revision: current?.revision ?? 'absent' };
+    const next = keepUnseenSecrets(parts.config, previous, module.secretFields, !isBlind);
+    const asSeen: Expectation = { ...module.keyOn(parts.ownerId), revision: current?.revision ?? 'absent' };
     if (previous !== null && isUnchanged(next, previous)) return { puts: [], expect: [asSeen] };
     // A secret that the caller could not see was taken over from what is stored: it must still be that.
-    return { puts: [modulePut(module, id, next, this.#context.catalog)], expect: isBlind ? [asSeen] : [] };
+    const put = modulePut(module, { ...parts, config: next }, this.#context.catalog);
+    return { puts: [put], expect: isBlind ? [asSeen] : [] };
   }
 
   #answer(module: CompiledModule, record: StoredRecord, principal: Principal): OperationResult {

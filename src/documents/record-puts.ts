@@ -1,8 +1,9 @@
 import type { JsonObject } from '../lib/json.ts';
-import type { RecordPut, StoredRecord } from '../store/store.ts';
+import type { ClaimedKey } from '../resources/resource.ts';
+import type { RecordPut, StoredRecord, WriteSet } from '../store/store.ts';
 import type { Catalog } from './catalog.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
-import { referencesIn } from './reference-fields.ts';
+import { type PlacedReference, referencesIn } from './reference-fields.ts';
 import { joinSecrets, splitSecrets } from './secret-fields.ts';
 
 export interface ResourceParts {
@@ -13,7 +14,17 @@ export interface ResourceParts {
   readonly extra: JsonObject;
 }
 
-export function resourcePut(compiled: CompiledResource, parts: ResourceParts, catalog: Catalog): RecordPut {
+/** A record to be written, and where in the body its claims and references stand, for the words of a refusal. */
+export interface PlacedPut extends RecordPut {
+  readonly uniqueKeys: readonly ClaimedKey[];
+  readonly references: readonly PlacedReference[];
+}
+
+export interface PlacedWriteSet extends WriteSet {
+  readonly puts?: readonly PlacedPut[];
+}
+
+export function resourcePut(compiled: CompiledResource, parts: ResourceParts, catalog: Catalog): PlacedPut {
   const { doc, secrets } = splitSecrets(parts.config, compiled.secretFields);
   return {
     kind: compiled.kind,
@@ -22,14 +33,21 @@ export function resourcePut(compiled: CompiledResource, parts: ResourceParts, ca
     doc: { ...doc, ...parts.extra },
     secrets,
     uniqueKeys: compiled.resource.uniqueKeys?.(parts.config as never, parts, parts.extra) ?? [],
-    references: referencesIn(parts.config, compiled.referenceFields, catalog.kindOfId),
+    references: referencesIn(parts.config, compiled.referenceFields, catalog.kindOfId, ''),
     ...(compiled.resource.isAcyclic === true && { isAcyclic: true }),
   };
 }
 
-export function modulePut(module: CompiledModule, ownerId: string, config: JsonObject, catalog: Catalog): RecordPut {
+export interface ModuleParts {
+  readonly ownerId: string;
+  readonly config: JsonObject;
+  /** JSON pointer of the module in the body: `""` when it is the body. */
+  readonly at: string;
+}
+
+export function modulePut(module: CompiledModule, { ownerId, config, at }: ModuleParts, catalog: Catalog): PlacedPut {
   const { doc, secrets } = splitSecrets(config, module.secretFields);
-  const references = referencesIn(config, module.referenceFields, catalog.kindOfId);
+  const references = referencesIn(config, module.referenceFields, catalog.kindOfId, at);
   return { ...module.keyOn(ownerId), parent: ownerId, doc, secrets, uniqueKeys: [], references };
 }
 

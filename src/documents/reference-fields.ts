@@ -1,6 +1,7 @@
 import type { TObject, TSchema } from 'typebox';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { type ReferenceAnnotation, referenceAnnotation } from '../lib/schema/annotations.ts';
+import { fieldName, pointerTo } from '../lib/schema/field-problem.ts';
 import type { Reference } from '../store/store.ts';
 import { documentErrors } from './errors.ts';
 
@@ -18,23 +19,37 @@ export function referenceFieldsOf(config: TObject): readonly ReferenceField[] {
 /** Knows which kind an id belongs to, by its prefix; null when it is no id of ours. */
 export type KindOfId = (id: string) => string | null;
 
-/** The references that a configuration holds. An id of a kind that the field does not take is refused by name. */
-export function referencesIn(config: JsonObject, fields: readonly ReferenceField[], kindOfId: KindOfId): Reference[] {
-  return fields.flatMap((field) =>
-    idsIn(config[field.name], field).map((id): Reference => {
-      const kind = kindOfId(id);
-      if (kind === null || !field.kinds.includes(kind)) throw unknownReference(field.name, id, field.kinds);
-      return { field: field.name, to: { kind, id } };
-    }),
-  );
+/** A reference, and where in the body it stands: a module may be the whole body or stand inline. */
+export interface PlacedReference extends Reference {
+  readonly path: string;
 }
 
-export function unknownReference(field: string, id: string, kinds: readonly string[]): Error {
+/**
+ * The references that a configuration holds, which stands at `at` in the body. An id of a kind that the field does not take
+ * is refused by name.
+ */
+export function referencesIn(
+  config: JsonObject,
+  fields: readonly ReferenceField[],
+  kindOfId: KindOfId,
+  at: string,
+): readonly PlacedReference[] {
+  return fields.flatMap((field) => {
+    const path = pointerTo(at, field.name);
+    return idsIn(config[field.name], field).map((id): PlacedReference => {
+      const kind = kindOfId(id);
+      if (kind === null || !field.kinds.includes(kind)) throw unknownReference(path, id, field.kinds);
+      return { field: field.name, to: { kind, id }, path };
+    });
+  });
+}
+
+export function unknownReference(path: string, id: string, kinds: readonly string[]): Error {
   const wanted = kinds.map((kind) => kind.replaceAll('_', ' ')).join(', ');
   return documentErrors.create(
     'ERR_POSTERN_UNKNOWN_REFERENCE',
-    `${field} names "${id.slice(0, 64)}", and there is no ${wanted} with that id: create it first, or send the id of one that exists`,
-    { details: { field: `/${field}`, id: id.slice(0, 64) } },
+    `${fieldName(path)} names "${id.slice(0, 64)}", and there is no ${wanted} with that id: create it first, or send the id of one that exists`,
+    { details: { field: path, id: id.slice(0, 64) } },
   );
 }
 

@@ -1,26 +1,35 @@
+import { fieldName, pointerTo } from '../lib/schema/field-problem.ts';
 import { resourceErrors } from '../resources/errors.ts';
-import type { CommitRefusal, RecordKey } from '../store/store.ts';
+import type { CommitRefusal, RecordKey, Reference } from '../store/store.ts';
 import type { Catalog } from './catalog.ts';
 import { ownerIdOf } from './compiled.ts';
 import { documentErrors } from './errors.ts';
+import type { PlacedPut, PlacedWriteSet } from './record-puts.ts';
 import { unknownReference } from './reference-fields.ts';
 
 /** What the store refused, as the error that the client gets. Conflicts are the caller's business: it may try again. */
 export function refusalError(
   refusal: Exclude<CommitRefusal, { reason: 'conflict' | 'idempotency_used' }>,
+  { puts = [] }: PlacedWriteSet,
   catalog: Catalog,
 ): Error {
   switch (refusal.reason) {
     case 'parent_missing':
       return notFound(catalog, catalog.kindOfId(refusal.parent) ?? 'resource', refusal.parent);
     case 'reference_missing':
-      return unknownReference(refusal.reference.field, refusal.reference.to.id, [refusal.reference.to.kind]);
-    case 'unique_key_taken':
+      return unknownReference(pathOfReference(refusal.reference, puts), refusal.reference.to.id, [
+        refusal.reference.to.kind,
+      ]);
+    case 'unique_key_taken': {
+      const { scope, key } = refusal.uniqueKey;
+      const claims = puts.flatMap((put) => put.uniqueKeys);
+      const field = claims.find((claim) => claim.scope === scope && claim.key === key)?.field ?? '';
       return documentErrors.create(
         'ERR_POSTERN_ALREADY_EXISTS',
-        `${refusal.uniqueKey.scope.replaceAll('_', ' ')} "${shownKey(refusal.uniqueKey.key)}" is already taken by ${nameOf(refusal.by)}: choose another, or change that one first`,
-        { details: { held_by: refusal.by.id, value: shownKey(refusal.uniqueKey.key) } },
+        `${field} names "${shownKey(key)}", which is already taken by ${nameOf(refusal.by)}: choose another, or change that one first`,
+        { details: { field: pointerTo('', field), held_by: refusal.by.id, value: shownKey(key) } },
       );
+    }
     case 'still_referenced': {
       const referrers = refusal.by.map((by) => `${nameOf(by)} (${by.field})`).join(', ');
       return documentErrors.create(
@@ -29,14 +38,15 @@ export function refusalError(
         { details: { referred_by: refusal.by.map((by) => ownerIdOf(by.id)).join(',') } },
       );
     }
-    case 'cycle':
+    case 'cycle': {
+      const { id, kind } = refusal.key;
+      const path = puts.find((put) => put.id === id && put.kind === kind)?.references[0]?.path ?? '';
       return documentErrors.create(
         'ERR_POSTERN_REFERENCE_CYCLE',
-        `${refusal.key.id} would lead back to itself: take the backend out that refers to it`,
-        {
-          details: { id: refusal.key.id },
-        },
+        `${fieldName(path)} would lead ${id} back to itself: take the backend out that refers to it`,
+        { details: { field: path, id } },
       );
+    }
     case 'last_one':
       return documentErrors.create(
         'ERR_POSTERN_LAST_API_KEY',
@@ -55,6 +65,11 @@ export function notFound(catalog: Catalog, kind: string, id: string): Error {
       details: { id: id.slice(0, 64) },
     },
   );
+}
+
+function pathOfReference({ field, to }: Reference, puts: readonly PlacedPut[]): string {
+  const references = puts.flatMap((put) => put.references);
+  return references.find((each) => each.field === field && each.to.id === to.id)?.path ?? pointerTo('', field);
 }
 
 /** A module's record is named by what it belongs to. */

@@ -69,7 +69,7 @@ export interface ConfigurationResource<Config extends TObject = TObject> extends
     config: Static<Config>,
     owner: { readonly id: string; readonly parent: string | null },
     extra: JsonObject,
-  ): readonly UniqueKey[];
+  ): readonly ClaimedKey[];
   /** Refuses what the caller's key may not do with this configuration; `previous` is null on create. */
   authorize?(principal: Principal, config: Static<Config> | null, previous: Static<Config> | null): string | null;
   /** Schema of the fields whose form `render` changes. */
@@ -78,6 +78,12 @@ export interface ConfigurationResource<Config extends TObject = TObject> extends
   render?(body: JsonObject): JsonObject;
   /** What else ends with it. Runs after the deletion is durable. */
   afterDelete?(record: StoredRecord, ports: OperationPorts): Promise<void>;
+}
+
+/** A value that only one record may have. */
+export interface ClaimedKey extends UniqueKey {
+  /** The field that holds it; absent when the client did not choose it. */
+  readonly field?: string;
 }
 
 export type ParentLink =

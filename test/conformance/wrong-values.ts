@@ -88,7 +88,7 @@ export function leastValue(schema: FieldSchema): JsonValue {
 
 /** Two letters in the middle change places, as fingers do. */
 export function misspelt(name: string): string {
-  const letters = [...name];
+  const letters = name.split('');
   for (let at = Math.floor(name.length / 2); at < name.length; at += 1) {
     const [one, other] = [letters[at - 1] as string, letters[at] as string];
     if (one === other) continue;

@@ -32,6 +32,6 @@ export const httpsEdgeRoutes = defineResource({
     return problem === null ? [] : [bodyProblem('match', problem)];
   },
   uniqueKeys: (config, owner) => [
-    { scope: 'route_match', key: `${owner.parent}\n${config.match_type} ${config.match}` },
+    { scope: 'route_match', key: `${owner.parent}\n${config.match_type} ${config.match}`, field: 'match' },
   ],
 });

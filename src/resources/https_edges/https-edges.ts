@@ -34,5 +34,6 @@ export const httpsEdges = defineResource({
     const repeated = config.hostports.find((hostport, index) => config.hostports.indexOf(hostport) !== index);
     return repeated === undefined ? [] : [bodyProblem('hostports', `names "${repeated}" twice: name each once`)];
   },
-  uniqueKeys: (config) => [...new Set(config.hostports.map(hostOf))].map((key) => ({ scope: 'edge_host', key })),
+  uniqueKeys: (config) =>
+    [...new Set(config.hostports.map(hostOf))].map((key) => ({ scope: 'edge_host', key, field: 'hostports' })),
 });

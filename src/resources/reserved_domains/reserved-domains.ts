@@ -80,5 +80,5 @@ export const reservedDomains = defineResource({
       cname_target: settings.domain === 'localhost' ? null : settings.domain,
     },
   }),
-  uniqueKeys: (config) => [{ scope: 'reserved_domain', key: config.domain }],
+  uniqueKeys: (config) => [{ scope: 'reserved_domain', key: config.domain, field: 'domain' }],
 });
