@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import Schema from 'typebox/schema';
+import type { OpenApiDocument, ResponseObject } from '../../src/api/openapi/document.ts';
+import { registeredOperations } from '../../src/api/openapi/registered-operations.ts';
+import { openApiDocument } from '../../src/api/openapi.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/lib/json.ts';
+import { allErrorRows } from '../../src/main/error-tables.ts';
+import { modules } from '../../src/modules/registry.ts';
+import { resources } from '../../src/resources/registry.ts';
+
+export const { catalog, operations } = registeredOperations(resources, modules);
+
+export function makeDocument(serverUrl = 'http://127.0.0.1:7080'): OpenApiDocument {
+  return openApiDocument(operations, { catalog, errorRows: allErrorRows(), version: '0.0.0', serverUrl });
+}
+
+export interface DocumentedOperation {
+  readonly id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly requestSchema: JsonObject | undefined;
+  readonly requestExample: JsonObject | undefined;
+  readonly responses: ReadonlyMap<number, ResponseObject>;
+}
+
+export function documentedOperations(document: OpenApiDocument): readonly DocumentedOperation[] {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => {
+      const media = operation.requestBody?.content['application/json'];
+      const responses = Object.entries(operation.responses).map(
+        ([status, response]) => [Number(status), resolve<ResponseObject>(document, response)] as const,
+      );
+      return {
+        id: operation.operationId,
+        method: method.toUpperCase(),
+        path,
+        requestSchema: media?.schema,
+        requestExample: media?.example as JsonObject | undefined,
+        responses: new Map(responses),
+      };
+    }),
+  );
+}
+
+export function resolve<Thing>(document: OpenApiDocument, thing: object): Thing {
+  if (!('$ref' in thing)) return thing as Thing;
+  const steps = (thing.$ref as string).replace(/^#\//, '').split('/');
+  const found = steps.reduce<unknown>((at, step) => (at as Record<string, unknown> | undefined)?.[step], document);
+  assert.notEqual(found, undefined, `${thing.$ref as string} leads nowhere`);
+  return found as Thing;
+}
+
+/** Says what is wrong with a value, by the document alone. */
+export class DocumentChecker {
+  readonly #components: JsonObject;
+  readonly #compiled = new Map<string, ReturnType<typeof Schema.Compile>>();
+
+  /** `closed`: a field that the schema does not name is wrong too. */
+  constructor(document: OpenApiDocument, fields: 'open' | 'closed') {
+    const plain = JSON.parse(JSON.stringify(document.components)) as JsonObject;
+    this.#components = fields === 'closed' ? (closed(plain) as JsonObject) : plain;
+  }
+
+  problems(schema: JsonObject, value: unknown): readonly string[] {
+    const key = JSON.stringify(schema);
+    let compiled = this.#compiled.get(key);
+    if (compiled === undefined) {
+      compiled = Schema.Compile({ ...schema, components: this.#components });
+      this.#compiled.set(key, compiled);
+    }
+    if (compiled.Check(value)) return [];
+    const [, errors] = compiled.Errors(value);
+    return errors.map((error) => `${error.instancePath} ${error.message}`);
+  }
+}
+
+function closed(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return (value as readonly JsonValue[]).map(closed);
+  if (!isJsonObject(value)) return value;
+  const result = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, closed(inner)]));
+  const isOpenObject = value['type'] === 'object' && value['properties'] !== undefined;
+  return isOpenObject && value['additionalProperties'] === undefined
+    ? { ...result, additionalProperties: false }
+    : result;
+}

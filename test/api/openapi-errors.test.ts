@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { allErrorRows, errorTables } from '../../src/main/error-tables.ts';
+import { filesIn, productFiles, projectRoot } from '../architecture/source-files.ts';
+import { makeDocument, operations } from './openapi-document.ts';
+
+const CODE = /\bERR_POSTERN_[A-Z0-9_]+\b/g;
+const rows = allErrorRows();
+
+test('every error code that the product names is in a table', () => {
+  const unknown = productFiles().flatMap(({ path, text }) =>
+    (text.match(CODE) ?? []).filter((code) => !(code in rows)).map((code) => `${path}: ${code}`),
+  );
+  assert.deepEqual(unknown, []);
+});
+
+test('every error table of the product is in the list', async () => {
+  const listed = new Set(errorTables.map((table) => table.rows));
+  for (const { path, text } of productFiles()) {
+    for (const match of text.matchAll(/export const (\w+) = errorTable\(/g)) {
+      const module = (await import(`../../${path}`)) as Record<string, { rows: object } | undefined>;
+      const table = module[match[1] as string] ?? assert.fail(`${path} does not export ${match[1]}`);
+      assert.ok(listed.has(table.rows as never), `${path}: ${match[1]} is not in src/main/error-tables.ts`);
+    }
+  }
+});
+
+test('no code stands in two tables', () => {
+  const codes = errorTables.flatMap((table) => Object.keys(table.rows));
+  assert.deepEqual(codes, [...new Set(codes)]);
+});
+
+test('every code of a table is raised somewhere', () => {
+  const text = productFiles()
+    .filter(({ path }) => !path.endsWith('/errors.ts'))
+    .map((file) => file.text)
+    .join('\n');
+  const raised = new Set(text.match(CODE) ?? []);
+  assert.deepEqual(
+    Object.keys(rows).filter((code) => !raised.has(code)),
+    [],
+  );
+});
+
+test('every code is on the page of errors, with its status and a sentence', () => {
+  const page = readFileSync(`${projectRoot}/docs/reference/errors.md`, 'utf8');
+  for (const [code, { status, explanation }] of Object.entries(rows)) {
+    assert.ok(page.includes(`| \`${code}\` | ${status} | ${explanation.replaceAll('|', '\\|')} |`), code);
+    assert.match(explanation, /^[A-Z`].*\.$/s, code);
+    assert.ok(status >= 400 && status <= 599, code);
+  }
+});
+
+test('every error that an operation names is in the document', () => {
+  const { examples } = makeDocument().components;
+  for (const operation of operations) {
+    for (const code of operation.errors)
+      assert.ok(code in examples, `${operation.resource}.${operation.verb}: ${code}`);
+  }
+});
+
+test('no documentation names an error code that does not exist', () => {
+  const wrong = filesIn('docs/**/*.md', '*.md').flatMap((path) =>
+    (readFileSync(`${projectRoot}/${path}`, 'utf8').match(CODE) ?? [])
+      .filter((code) => !(code in rows))
+      .map((code) => `${path}: ${code}`),
+  );
+  assert.deepEqual(wrong, []);
+});

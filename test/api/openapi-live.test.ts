@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { JsonObject } from '../../src/lib/json.ts';
+import { type ApiAnswer, TestWorld } from '../support/test-world.ts';
+import { DocumentChecker, type DocumentedOperation, documentedOperations, makeDocument } from './openapi-document.ts';
+import { Scenario } from './openapi-scenario.ts';
+
+/** In an order in which each finds what its example refers to. */
+const CREATES = [
+  'static.create',
+  'http_response.create',
+  'tunnel_group.create',
+  'weighted.create',
+  'failover.create',
+  'certificate_authorities.create',
+  'tls_certificates.create',
+  'reserved_domains.create',
+  'ip_policies.create',
+  'ip_policy_rules.create',
+  'credentials.create',
+  'api_keys.create',
+  'https_edges.create',
+  'https_edge_routes.create',
+  'event_destinations.create',
+  'event_subscriptions.create',
+];
+/** What cannot succeed yet, with the status that it answers instead. */
+const CANNOT_SUCCEED = new Map([['event_destinations.test', 503]]);
+const SECOND_BACKEND = 'bkdsc_2zXAMPLEbackendOfTheDocsAAB';
+
+const document = makeDocument();
+const checker = new DocumentChecker(document, 'closed');
+const documented = documentedOperations(document).filter(
+  ({ path }) => !['/docs', '/healthz', '/metrics', '/openapi.json'].includes(path),
+);
+const answered = new Set<string>();
+const world = await TestWorld.open({ after });
+const scenario = await Scenario.open(world);
+
+test('creates answer as documented, from the documented example', async () => {
+  const second = await world.api('POST', '/backends/static', { address: '10.0.0.6:3000' });
+  scenario.learn(second.body.id, SECOND_BACKEND);
+  for (const id of CREATES) {
+    const answer = await callWithExample(operation(id));
+    scenario.learn(answer.body.id);
+  }
+  const [credential] = (await world.api('GET', '/credentials?limit=1')).body.credentials;
+  await scenario.feedLiveState(credential.id);
+});
+
+test('modules, changes and actions answer as documented, from the documented example', async () => {
+  for (const each of documented.filter(({ method }) => method === 'PUT' || method === 'PATCH'))
+    await callWithExample(each);
+  for (const each of documented.filter(({ method, id }) => method === 'POST' && !CREATES.includes(id))) {
+    // The subscription of the example already has the type of the example.
+    if (each.id === 'event_sources.create') await call(each, { type: 'ip_policy_updated.v0' });
+    else await callWithExample(each);
+  }
+});
+
+test('reads answer as documented', async () => {
+  for (const each of documented.filter(({ method }) => method === 'GET')) {
+    const answer = await callWithExample(each);
+    if (!each.id.endsWith('.list')) continue;
+    const items = Object.values(answer.body).find(Array.isArray) ?? [];
+    assert.ok(items.length > 0, `${each.id} shows nothing`);
+  }
+});
+
+test('each operation refuses as documented', async () => {
+  for (const each of documented) {
+    const path = scenario.path(each);
+    const send = (options: Parameters<TestWorld['api']>[3], url = path): Promise<ApiAnswer> =>
+      world.api(each.method, url, undefined, options);
+    check(each, await send({ version: null }), 400);
+    check(each, await send({ version: '7' }), 400);
+    check(each, await send({}, `${path}?misspelt=1`), 400);
+    const example = JSON.stringify(scenario.body(each.requestExample ?? {}));
+    if (each.path.includes('{')) {
+      const elsewhere = path.replace(/_[0-9A-Za-z]{27}/, `_${'0'.repeat(27)}`);
+      check(each, await send(each.method === 'GET' ? {} : { rawBody: example }, elsewhere), 404);
+    }
+    if (each.requestSchema !== undefined) {
+      check(each, await send({ rawBody: '{' }), 400);
+      check(each, await send({ rawBody: '{"misspelt":1}' }), 400);
+      check(each, await send({ rawBody: '{}', headers: { 'content-type': 'text/plain' } }), 415);
+      check(each, await send({ rawBody: `{"a":"${'x'.repeat(1_100_000)}"}` }), 413);
+    }
+    if (hasHeader(each, 'If-Match')) {
+      check(each, await send({ rawBody: '{}', headers: { 'if-match': 'unquoted' } }), 400);
+      check(each, await send({ rawBody: example, headers: { 'if-match': '"1"' } }), 412);
+    }
+  }
+});
+
+test('an unknown key and a key without the scope are refused as documented', async () => {
+  const limited = await world.api('POST', '/api_keys', { scopes: ['event_types:write'] });
+  for (const each of documented) {
+    check(each, await world.api(each.method, scenario.path(each), undefined, { key: limited.body.token }), 403);
+  }
+  // One is enough: failures from one address are slowed down more and more.
+  check(
+    operation('https_edges.get'),
+    await world.api('GET', scenario.path(operation('https_edges.get')), undefined, { key: null }),
+    401,
+  );
+});
+
+test('conflicts answer as documented', async () => {
+  const edge = operation('https_edges.create');
+  check(edge, await world.api('POST', edge.path, scenario.body(edge.requestExample ?? {})), 409);
+  check(operation('static.delete'), await world.api('DELETE', scenario.path(operation('static.delete'))), 409);
+  const keys = operation('api_keys.list');
+  for (const { id } of (await world.api('GET', keys.path)).body.keys) {
+    const answer = await world.api('DELETE', `/api_keys/${id}`);
+    check(operation('api_keys.delete'), answer, answer.status);
+    if (answer.status === 409) return;
+  }
+  assert.fail('the last key with all scopes went');
+});
+
+test('deletes answer as documented, and every operation has answered', async () => {
+  const deletes = documented.filter(({ method }) => method === 'DELETE');
+  const order = ['event_sources.delete', ...[...CREATES].reverse().map((id) => id.replace('.create', '.delete'))];
+  const rank = (id: string): number => (order.includes(id) ? order.indexOf(id) : -1);
+  for (const each of deletes.sort((a, b) => rank(a.id) - rank(b.id))) {
+    if (each.id === 'api_keys.delete') {
+      const made = await world.api('POST', '/api_keys', {});
+      scenario.learn(made.body.id);
+    }
+    await callWithExample(each);
+  }
+  assert.deepEqual(
+    documented.map(({ id }) => id).filter((id) => !answered.has(id)),
+    [],
+  );
+});
+
+async function callWithExample(each: DocumentedOperation): Promise<ApiAnswer> {
+  return call(each, each.requestExample === undefined ? undefined : scenario.body(each.requestExample));
+}
+
+async function call(each: DocumentedOperation, body: unknown): Promise<ApiAnswer> {
+  const answer = await world.api(each.method, scenario.path(each), body);
+  const success = [...each.responses.keys()].find((status) => status < 300) ?? assert.fail(each.id);
+  check(each, answer, CANNOT_SUCCEED.get(each.id) ?? success);
+  answered.add(each.id);
+  return answer;
+}
+
+/** The status is documented, and so are all headers of ours and all fields. */
+function check(each: DocumentedOperation, answer: ApiAnswer, status: number): void {
+  assert.equal(answer.status, status, `${each.id}: ${answer.text}`);
+  const response = each.responses.get(status) ?? assert.fail(`${each.id} does not document ${status}: ${answer.text}`);
+  const media = response.content?.['application/json'];
+  if (media === undefined) assert.equal(answer.text, '', each.id);
+  else assert.deepEqual(checker.problems(media.schema as JsonObject, answer.body), [], `${each.id} ${answer.text}`);
+  const known = ['etag', 'postern-operation-id', 'postern-revision', 'retry-after', 'www-authenticate', 'allow'];
+  const sent = known.filter((header) => answer.headers.has(header));
+  const promised = Object.keys(response.headers ?? {}).map((header) => header.toLowerCase());
+  assert.deepEqual(sent.sort(), promised.sort(), `${each.id} ${status}`);
+}
+
+function hasHeader(each: DocumentedOperation, name: string): boolean {
+  const item = document.paths[each.path]?.[each.method.toLowerCase() as 'get'];
+  return (item?.parameters ?? []).some(
+    (parameter) => '$ref' in parameter && parameter.$ref.endsWith(`/${name.replace('-', '')}`),
+  );
+}
+
+function operation(id: string): DocumentedOperation {
+  return documented.find((each) => each.id === id) ?? assert.fail(id);
+}

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { execFile, spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { curlCommand } from '../../src/api/docs/curl-command.ts';
+import { DocumentReader } from '../../src/api/docs/document-reader.ts';
+import { docsPage } from '../../src/api/docs-page.ts';
+import type { OpenApiDocument } from '../../src/api/openapi/document.ts';
+import { TEST_API_KEY, TestWorld } from '../support/test-world.ts';
+import { documentedOperations, makeDocument } from './openapi-document.ts';
+
+const run = promisify(execFile);
+const document = makeDocument();
+const page = docsPage(document);
+
+test('every operation, object and error code has a place on the page', () => {
+  const ids = idsIn(page);
+  const expected = [
+    ...documentedOperations(document).map(({ id }) => id),
+    ...document.tags.map(({ name }) => name),
+    ...Object.keys(document.components.examples),
+    ...Object.keys(document.components.schemas).map((name) => `schema-${name}`),
+  ];
+  assert.deepEqual(
+    expected.filter((id) => !ids.includes(id)),
+    [],
+  );
+});
+
+test('every link leads somewhere, and no place has two meanings', () => {
+  const ids = idsIn(page);
+  assert.deepEqual(ids, [...new Set(ids)]);
+  const links = Array.from(page.matchAll(/href="([^"]+)"/g), (match) => match[1] ?? '');
+  const broken = links.filter((link) =>
+    link.startsWith('#') ? !ids.includes(link.slice(1)) : link !== '/openapi.json',
+  );
+  assert.deepEqual(broken, []);
+});
+
+test('the page has no script, no handler and nothing from elsewhere', () => {
+  assert.doesNotMatch(page, /<script|<link|<img|<iframe|@import|url\(|\son\w+=|javascript:/i);
+});
+
+test('whatever a description says, it stays text', () => {
+  const nasty = `"'><script>alert(1)</script>&amp;\`<b>\``;
+  const hostile = JSON.parse(
+    JSON.stringify(document, (key, value: unknown) =>
+      ['description', 'summary', 'x-displayName', 'title'].includes(key) && typeof value === 'string' ? nasty : value,
+    ),
+  ) as OpenApiDocument;
+  const rendered = docsPage(hostile);
+  assert.doesNotMatch(rendered, /<script|<b>/);
+  assert.ok(rendered.includes('&quot;&#39;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;amp;<code>&lt;b&gt;</code>'));
+});
+
+test('the commands of the page are what a shell understands', () => {
+  for (const command of commandsOf(document).values()) {
+    const { status, stderr } = spawnSync('sh', ['-n'], { input: command, encoding: 'utf8' });
+    assert.equal(status, 0, `${command}\n${stderr}`);
+  }
+});
+
+test('a command that needs no id of yours works when it is pasted', async (context) => {
+  if (spawnSync('curl', ['--version']).error !== undefined) {
+    context.skip('curl is not installed');
+    return;
+  }
+  const world = await TestWorld.open(context);
+  const commands = [...commandsOf(makeDocument(world.baseUrl))].filter(
+    ([, command]) => !/_2zXAMPLE|jq -n/.test(command),
+  );
+  assert.ok(commands.length > 30);
+  for (const [id, command] of commands) {
+    const env = { ...process.env, POSTERN_API_KEY: TEST_API_KEY };
+    const { stdout } = await run('sh', ['-c', `${command} --silent --output /dev/null --write-out '%{http_code}'`], {
+      env,
+    });
+    assert.match(stdout, /^20[012]$/, `${id}: ${command}`);
+  }
+});
+
+test('a quote in a body cannot end the command', (context) => {
+  if (spawnSync('curl', ['--version']).error !== undefined) {
+    context.skip('curl is not installed');
+    return;
+  }
+  const text = JSON.stringify(document).replaceAll('the shop', "the shop's $(id) `id`");
+  const command = commandsOf(JSON.parse(text) as OpenApiDocument).get('https_edges.create') ?? assert.fail();
+  // The shell shows the words that it would call curl with.
+  const { stdout } = spawnSync('sh', ['-c', `curl() { printf '%s\\n' "$@"; }\n${command}`], { encoding: 'utf8' });
+  assert.ok(stdout.includes(`"description": "the shop's $(id) \`id\`"`), stdout);
+});
+
+function commandsOf(of: OpenApiDocument): ReadonlyMap<string, string> {
+  const reader = new DocumentReader(of);
+  const entries = of.tags.flatMap((tag) => reader.operationsOf(tag.name));
+  return new Map(entries.map((entry) => [entry.operation.operationId, curlCommand(entry, reader)]));
+}
+
+function idsIn(text: string): readonly string[] {
+  return Array.from(text.matchAll(/\sid="([^"]+)"/g), (match) => match[1] ?? '');
+}

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, test } from 'node:test';
+import { projectRoot } from '../architecture/source-files.ts';
+import { TestWorld } from '../support/test-world.ts';
+
+const world = await TestWorld.open({ after });
+const open = { key: null, version: null } as const;
+
+test('the served document is the one that is checked in, but for the address of the server', async () => {
+  const served = await world.api('GET', '/openapi.json', undefined, open);
+  assert.equal(served.status, 200);
+  assert.equal(served.headers.get('content-type'), 'application/json; charset=utf-8');
+  const checkedIn = readFileSync(`${projectRoot}/openapi.json`, 'utf8');
+  assert.equal(served.text.replaceAll(world.baseUrl, 'http://127.0.0.1:7080'), checkedIn, 'run "npm run generate"');
+  assert.ok(served.text.includes(world.baseUrl));
+});
+
+test('the page needs no key, and its policy lets it load nothing', async () => {
+  const page = await world.api('GET', '/docs', undefined, open);
+  assert.equal(page.status, 200);
+  assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8');
+  const policy = page.headers.get('content-security-policy') ?? '';
+  assert.match(policy, /default-src 'none'/);
+  assert.doesNotMatch(policy, /script-src/);
+  assert.equal(page.headers.get('x-content-type-options'), 'nosniff');
+});
+
+test('/ leads to the page', async () => {
+  const root = await world.api('GET', '/', undefined, open);
+  assert.equal(root.status, 302);
+  assert.equal(root.headers.get('location'), '/docs');
+});

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import type { TObject } from 'typebox';
+import { takesBody } from '../../src/api/request-body.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/lib/json.ts';
+import { createDecoder } from '../../src/lib/schema/decode-body.ts';
+import {
+  catalog,
+  DocumentChecker,
+  documentedOperations,
+  makeDocument,
+  operations,
+  resolve,
+} from './openapi-document.ts';
+
+const document = makeDocument();
+const plain = JSON.parse(JSON.stringify(document)) as JsonObject;
+const documented = documentedOperations(document);
+const checker = new DocumentChecker(document, 'closed');
+
+test('the document is valid OpenAPI 3.1', async () => {
+  const validator = new Validator();
+  const result = await validator.validate(structuredClone(plain));
+  assert.deepEqual(result, { valid: true });
+  assert.equal(validator.version, '3.1');
+});
+
+test('every registered operation is in the document, and nothing else but the public pages', () => {
+  const pages = [
+    'GET /docs docs.get',
+    'GET /healthz health.get',
+    'GET /metrics metrics.get',
+    'GET /openapi.json openapi.get',
+  ];
+  const registered = operations.map(({ method, path, resource, verb }) => `${method} ${path} ${resource}.${verb}`);
+  const found = documented.map(({ method, path, id }) => `${method} ${path} ${id}`);
+  assert.deepEqual(found.sort(), [...registered, ...pages].sort());
+});
+
+test('every reference in the document leads somewhere', () => {
+  let count = 0;
+  walk(plain, (value) => {
+    if (typeof value['$ref'] !== 'string') return;
+    resolve(document, value);
+    count += 1;
+  });
+  assert.ok(count > 100);
+});
+
+test('every field, parameter and header has a description', () => {
+  const missing: string[] = [];
+  walk(plain, (value, path) => {
+    const isProperty = path.at(-2) === 'properties' && !path.includes('responses') && !path.includes('example');
+    const isNamed = ['parameters', 'headers'].includes(path.at(-2) ?? '') && !path.includes('schemas');
+    if (!isProperty && !isNamed) return;
+    const described = resolve<JsonObject>(document, value);
+    if ((value['description'] ?? described['description'] ?? '') === '') missing.push(path.join('.'));
+  });
+  assert.deepEqual(missing, []);
+});
+
+test('every tag is described and used', () => {
+  const used = new Set(
+    Object.values(document.paths).flatMap((item) => Object.values(item).flatMap(({ tags }) => tags)),
+  );
+  assert.deepEqual(new Set(document.tags.map((tag) => tag.name)), used);
+  assert.ok(document.tags.every((tag) => tag.description !== '' && tag['x-displayName'] !== ''));
+});
+
+test('every example body fits its documented schema, and is accepted by the decoder', () => {
+  for (const operation of operations) {
+    const id = `${operation.resource}.${operation.verb}`;
+    const described = documented.find((each) => each.id === id);
+    if (!takesBody(operation)) {
+      assert.equal(described?.requestSchema, undefined, id);
+      continue;
+    }
+    const { body } = operation;
+    assert.deepEqual(checker.problems(described?.requestSchema as JsonObject, body.example), [], id);
+    // Where the operation decodes by itself, the live walk sends the example.
+    if (body.isDecodedByOperation === true) continue;
+    const decoded = createDecoder(body.schema as TObject).decode(body.example);
+    assert.ok(decoded.ok, `${id}: ${JSON.stringify(decoded)}`);
+  }
+});
+
+test('every success example fits its schema and leaves no field out that it could show', () => {
+  for (const { id, responses } of documented) {
+    const [status, response] = [...responses].find(([each]) => each < 300) ?? assert.fail(id);
+    const media = response.content?.['application/json'];
+    if (media === undefined || id === 'openapi.get') continue;
+    assert.notEqual(media.example, undefined, id);
+    assert.deepEqual(checker.problems(media.schema, media.example), [], `${id} ${status}`);
+  }
+});
+
+test('every error example fits the response that it belongs to', () => {
+  for (const { id, responses } of documented) {
+    for (const [status, response] of responses) {
+      const media = response.content?.['application/json'];
+      for (const reference of Object.values(media?.examples ?? {})) {
+        const { value } = resolve<{ value: JsonObject }>(document, reference);
+        assert.deepEqual(checker.problems(media?.schema as JsonObject, value), [], `${id} ${status}`);
+        assert.equal(value['status_code'], status);
+      }
+    }
+  }
+});
+
+test('every id in an example is well-formed and of a known kind', () => {
+  const ids = JSON.stringify(plain).match(/\b[a-z]+_2zXAMPLE\w*/g) ?? [];
+  assert.ok(ids.length > 100);
+  // Operations, events and accounts are no resources.
+  const others = new Set(['op', 'ev', 'ac']);
+  const wrong = ids.filter(
+    (id) => !/_\w{27}$/.test(id) || (catalog.kindOfId(id) === null && !others.has(id.split('_')[0] ?? '')),
+  );
+  assert.deepEqual([...new Set(wrong)], []);
+});
+
+test('every operation names the errors that all of them share', () => {
+  for (const { id, method, responses } of documented.filter(
+    (each) => !['docs', 'health', 'metrics', 'openapi'].includes(each.id.split('.')[0] ?? ''),
+  )) {
+    const expected = [400, 401, 403, 429, 500, 503, ...(method === 'GET' ? [] : [507])];
+    assert.deepEqual(
+      expected.filter((status) => !responses.has(status)),
+      [],
+      id,
+    );
+  }
+});
+
+function walk(
+  value: JsonValue,
+  visit: (value: JsonObject, path: readonly string[]) => void,
+  path: readonly string[] = [],
+): void {
+  if (Array.isArray(value)) {
+    for (const [index, item] of (value as readonly JsonValue[]).entries()) walk(item, visit, [...path, String(index)]);
+    return;
+  }
+  if (!isJsonObject(value)) return;
+  visit(value, path);
+  for (const [key, inner] of Object.entries(value)) walk(inner, visit, [...path, key]);
+}

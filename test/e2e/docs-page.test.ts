@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { after, test } from 'node:test';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { TestWorld } from '../support/test-world.ts';
+
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+const PHONE = { width: 390, height: 844 };
+const DESKTOP = { width: 1440, height: 900 };
+
+const executablePath = chromiumPath();
+const skip = executablePath === null && 'chromium is not on the PATH: the page of the API is NOT tested in a browser';
+if (skip !== false) console.error(`\n!! ${skip}\n`);
+const world = await TestWorld.open({ after });
+const browser: Browser | null = executablePath === null ? null : await chromium.launch({ executablePath, args: FLAGS });
+after(async () => browser?.close());
+
+test('the page loads nothing but itself, and breaks no rule of its policy', { skip }, async () => {
+  const { page, complaints, requests } = await openPage(DESKTOP);
+  assert.equal(await page.title(), 'Postern management API');
+  assert.deepEqual(complaints, []);
+  assert.deepEqual(requests, [`${world.baseUrl}/docs`]);
+  await page.close();
+});
+
+test('the contents lead to an operation, which is then in view', { skip }, async () => {
+  const { page, complaints } = await openPage(DESKTOP);
+  await page.locator('nav summary', { hasText: 'OIDC module' }).click();
+  await page.locator('nav a[href="#https_edge_routes.oidc.replace"]').click();
+  assert.equal(new URL(page.url()).hash, '#https_edge_routes.oidc.replace');
+  const heading = page.locator('article:target h3');
+  assert.match((await heading.textContent()) ?? '', /^Replace the OIDC module/);
+  assert.ok(await isInView(page, 'article:target h3'));
+  assert.deepEqual(complaints, []);
+  await page.close();
+});
+
+test('a link to an object opens what is folded around it', { skip }, async () => {
+  const { page } = await openPage(DESKTOP);
+  const fields = page.locator('#schema-OidcModule');
+  assert.equal(await fields.isVisible(), false);
+  await page.locator('article[id="https_edge_routes.oidc.get"] a[href="#schema-OidcModule"]').click();
+  await fields.waitFor({ state: 'visible' });
+  await page.close();
+});
+
+test('on a phone the page is as wide as the screen, and the contents are one tap away', { skip }, async () => {
+  const { page, complaints } = await openPage(PHONE);
+  const width = await page.evaluate('document.documentElement.scrollWidth');
+  assert.equal(width, PHONE.width);
+  await page.locator('a.to-contents').tap();
+  assert.ok(await isInView(page, '#contents .brand'));
+  await page.locator('nav summary', { hasText: 'IP policy rule' }).tap();
+  await page.locator('nav a[href="#ip_policy_rules.create"]').tap();
+  assert.ok(await isInView(page, 'article:target h3'));
+  assert.deepEqual(complaints, []);
+  await page.close();
+});
+
+test('dark readers get a dark page', { skip }, async () => {
+  const light = await openPage(DESKTOP, 'light');
+  const dark = await openPage(DESKTOP, 'dark');
+  const ground = 'getComputedStyle(document.body).backgroundColor';
+  assert.equal(await light.page.evaluate(ground), 'rgb(255, 255, 255)');
+  assert.equal(await dark.page.evaluate(ground), 'rgb(18, 22, 29)');
+  await light.page.close();
+  await dark.page.close();
+});
+
+interface OpenedPage {
+  readonly page: Page;
+  readonly complaints: readonly string[];
+  readonly requests: readonly string[];
+}
+
+async function openPage(viewport: typeof PHONE, colorScheme: 'light' | 'dark' = 'light'): Promise<OpenedPage> {
+  const page = await (browser ?? assert.fail()).newPage({ viewport, colorScheme, hasTouch: viewport === PHONE });
+  const complaints: string[] = [];
+  const requests: string[] = [];
+  page.on('console', (message) => complaints.push(message.text()));
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('request', (request) => requests.push(request.url()));
+  await page.goto(`${world.baseUrl}/docs`, { waitUntil: 'load' });
+  return { page, complaints, requests };
+}
+
+async function isInView(page: Page, selector: string): Promise<boolean> {
+  const box = await page.locator(selector).boundingBox();
+  const height = page.viewportSize()?.height ?? 0;
+  return box !== null && box.y >= 0 && box.y < height;
+}
+
+function chromiumPath(): string | null {
+  const folders = (process.env['PATH'] ?? '').split(delimiter);
+  const found = folders.flatMap((folder) =>
+    ['chromium', 'chromium-browser', 'google-chrome'].map((name) => join(folder, name)),
+  );
+  return found.find((path) => isExecutable(path)) ?? null;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
