@@ -4,6 +4,7 @@ import { type FieldProblem, pointerTo } from '../lib/schema/field-problem.ts';
 import { MAX_METADATA_BYTES, type ResourceSettings } from '../resources/resource.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { invalidBody } from './errors.ts';
+import { withoutMasks } from './secret-fields.ts';
 
 export interface DecodedWrite {
   /** The fields that the body set; with defaults on create, only the named ones on patch. */
@@ -20,7 +21,7 @@ export function decodeWrite(
 ): DecodedWrite {
   const problems: FieldProblem[] = [];
   const modules = new Map<CompiledModule, JsonObject>();
-  const own: Record<string, JsonValue> = { ...body };
+  const own: Record<string, JsonValue> = { ...withoutMasks(body, compiled.secretFields) };
   for (const compiledModule of compiled.modules) {
     const { name } = compiledModule.module;
     const value = own[name];
@@ -81,7 +82,12 @@ function moduleConfig(
   settings: ResourceSettings,
   problems: FieldProblem[],
 ): JsonObject {
-  const config = decodeWith(module.create, withoutConstants(module, body), problems, []);
+  const config = decodeWith(
+    module.create,
+    withoutConstants(module, withoutMasks(body, module.secretFields)),
+    problems,
+    [],
+  );
   if (problems.length === 0) problems.push(...(module.module.check?.(config as never, settings) ?? []));
   return config;
 }

@@ -72,6 +72,12 @@ export function keepUnseenSecrets(
   return result;
 }
 
+/** A mask that is sent back says nothing about the secret, and would not even pass for one: it counts as left out. */
+export function withoutMasks(body: JsonObject, fields: readonly SecretField[]): JsonObject {
+  const shown = fields.filter(({ path, visibility }) => visibility === 'masked' && valueAt(body, path) === SECRET_MASK);
+  return shown.reduce((rest, { path }) => withValue(rest, path, undefined), body);
+}
+
 export function masked(value: JsonValue | undefined): JsonValue {
   if (isJsonObject(value)) return Object.fromEntries(Object.keys(value).map((name) => [name, SECRET_MASK]));
   return value === '' || value === undefined ? '' : SECRET_MASK;
