@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { cp, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { findOldNode } from '../support/old-node.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { TEST_API_KEY, TestWorld } from '../support/test-world.ts';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const TIMEOUT_MS = 240_000;
+
+const PROGRAM = `
+import { PosternApiError, PosternClient, responseOf } from 'postern/client';
+
+const client = new PosternClient({ baseUrl: process.argv[2], apiKey: process.argv[3] });
+const edge = await client.httpsEdges.create({ hostports: [process.argv[4]] });
+for await (const listed of client.httpsEdges.list()) if (listed.id === edge.id) console.log('listed', responseOf(edge).etag);
+await client.httpsEdges.create({ hostports: ['nonsense'] }).catch((error) => console.log(error instanceof PosternApiError));
+`;
+
+const CONSUMER = `
+import { type HttpsEdge, PosternClient } from 'postern/client';
+
+export async function first(client: PosternClient): Promise<HttpsEdge | undefined> {
+  // @ts-expect-error: the types are those of the schemas
+  await client.httpsEdges.create({ hostport: [] });
+  return (await client.httpsEdges.page({ limit: 1 })).https_edges[0];
+}
+`;
+
+test('the packed client works where it is installed, on its own', { timeout: TIMEOUT_MS }, async (t) => {
+  const folder = await tempDir(t);
+  const project = join(folder, 'project');
+  const home = join(project, 'node_modules', 'postern');
+  await mkdir(home, { recursive: true });
+  await run('tar', ['-xzf', await pack(folder), '-C', home, '--strip-components=1']);
+  await writeFile(join(project, 'program.mjs'), PROGRAM);
+
+  const world = await TestWorld.open(t);
+  const runtimes = [process.execPath, findOldNode()].filter((node) => node !== null);
+  for (const [index, node] of runtimes.entries()) {
+    const args = ['program.mjs', world.baseUrl, TEST_API_KEY, `packed-${index}.localhost:7443`];
+    const { stdout } = await run(node, args, { cwd: project });
+    assert.match(stdout, /^listed "\d+"\ntrue\n$/, node);
+  }
+
+  await writeFile(join(project, 'consumer.ts'), CONSUMER);
+  // Neither Node's types nor ours are there: a browser's project has the DOM.
+  const strict = [
+    '--strict',
+    '--noEmit',
+    '--target',
+    'es2022',
+    '--module',
+    'nodenext',
+    '--lib',
+    'es2022,dom',
+    '--types',
+    '',
+  ];
+  await run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), ...strict, 'consumer.ts'], {
+    cwd: project,
+  });
+});
+
+/** From a copy of the checkout: another test may be building in this one. */
+async function pack(folder: string): Promise<string> {
+  const copy = join(folder, 'checkout');
+  await mkdir(join(copy, 'node_modules'), { recursive: true });
+  for (const path of ['package.json', 'tsconfig.json', 'bin', 'src', 'tools']) {
+    await cp(join(root, path), join(copy, path), {
+      recursive: true,
+      filter: (source) => !source.includes('node_modules'),
+    });
+  }
+  for (const name of await readdir(join(root, 'node_modules'))) {
+    if (!name.startsWith('.postern')) await symlink(join(root, 'node_modules', name), join(copy, 'node_modules', name));
+  }
+  await run(process.execPath, ['tools/build.ts'], { cwd: copy });
+  const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], {
+    cwd: copy,
+  });
+  const [packed] = JSON.parse(stdout.slice(stdout.indexOf('['))) as [{ filename: string }];
+  return join(folder, packed.filename);
+}
