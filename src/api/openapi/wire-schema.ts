@@ -1,8 +1,6 @@
 import type { TSchema } from 'typebox';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-
-/** TypeBox's spelling of "any name". */
-const ANY_NAME = '^.*$';
+import { ANY_NAME } from '../../lib/schema/map-of.ts';
 
 /**
  * A validating schema as plain JSON, in the spelling that OpenAPI tools know best. It accepts the same values: only maps

@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
 import { type Ref, reference, refSchema } from '../../lib/schema/annotations.ts';
+import { mapOf } from '../../lib/schema/map-of.ts';
 import type { Lease } from '../../store/store.ts';
 import { hasLabels } from '../backends/tunnel_group/tunnel-group.ts';
 import { notOnline } from '../errors.ts';
@@ -27,7 +28,7 @@ const tunnelSchema = Type.Object({
   ),
   endpoint: Type.Optional({ ...refSchema, description: 'The ephemeral endpoint, for an agent-initiated tunnel.' }),
   labels: Type.Optional(
-    Type.Record(Type.String(), Type.String(), {
+    mapOf(Type.String(), {
       description: 'Labels of a backend tunnel.',
       examples: [{ app: 'shop' }],
     }),

@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { secret } from '../../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../../lib/schema/field-problem.ts';
+import { mapOf } from '../../../lib/schema/map-of.ts';
 import { defineDestinationKind } from '../destination-kind.ts';
 
 /** Standard Webhooks secrets: `whsec_` and 24 to 64 bytes in base64. */
@@ -38,7 +39,7 @@ const webhookConfig = Type.Object({
   ),
   headers: secret(
     'masked',
-    Type.Record(Type.String(), Type.String(), {
+    mapOf(Type.String(), {
       default: {},
       maxProperties: 20,
       description:

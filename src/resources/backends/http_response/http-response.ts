@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { bodyProblem } from '../../../lib/schema/decode-body.ts';
+import { mapOf } from '../../../lib/schema/map-of.ts';
 import { describedFields } from '../../resource.ts';
 import { defineBackend } from '../define-backend.ts';
 import { responseHeadersProblem } from './response-headers-problem.ts';
@@ -13,7 +14,7 @@ export const httpResponse = defineBackend({
   config: Type.Object({
     ...describedFields,
     body: Type.String({ default: '', maxLength: 524_288, description: 'Body of the response, at most 512 KiB.' }),
-    headers: Type.Record(Type.String(), Type.String(), {
+    headers: mapOf(Type.String(), {
       default: {},
       maxProperties: 100,
       description: 'Headers of the response, such as {"content-type": "text/html"}.',

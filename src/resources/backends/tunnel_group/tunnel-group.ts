@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from '../../../lib/json.ts';
 import { labelsProblem } from '../../../lib/labels.ts';
 import { reference, refSchema } from '../../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../../lib/schema/decode-body.ts';
+import { mapOf } from '../../../lib/schema/map-of.ts';
 import { describedFields } from '../../resource.ts';
 import { defineBackend } from '../define-backend.ts';
 
@@ -17,7 +18,7 @@ export const tunnelGroup = defineBackend({
   description: 'Balances over the tunnels that have all of its labels.',
   config: Type.Object({
     ...describedFields,
-    labels: Type.Record(Type.String(), Type.String(), {
+    labels: mapOf(Type.String(), {
       minProperties: 1,
       maxProperties: MAX_LABELS,
       description: 'Labels, 1 to 50, that a tunnel must all have to be a member, such as {"app": "shop"}.',

@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { reference } from '../../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../../lib/schema/decode-body.ts';
+import { mapOf } from '../../../lib/schema/map-of.ts';
 import { describedFields } from '../../resource.ts';
 import { backendKinds, defineBackend } from '../define-backend.ts';
 
@@ -15,7 +16,7 @@ export const weighted = defineBackend({
     ...describedFields,
     backends: reference(
       { kinds: backendKinds, inKeys: true },
-      Type.Record(Type.String(), Type.Integer({ minimum: 0, maximum: 10_000 }), {
+      mapOf(Type.Integer({ minimum: 0, maximum: 10_000 }), {
         minProperties: 1,
         maxProperties: 100,
         description:
