@@ -14,3 +14,8 @@ export function hostNameProblem(host: string, wildcard: 'allowed' | 'refused'): 
     return `"${host}" is an IP address, and a host name is needed here`;
   return null;
 }
+
+/** ASCII letters only: `toLowerCase` turns the Kelvin sign into a "k", and a name that nobody has checked into another. */
+export function lowerCaseHost(host: string): string {
+  return host.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+}

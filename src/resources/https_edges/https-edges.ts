@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { lowerCaseHost } from '../../lib/host-name.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import { defineResource, describedFields } from '../resource.ts';
 import { hostOf, hostportProblem } from './hostports.ts';
@@ -25,7 +26,7 @@ export const httpsEdges = defineResource({
     }),
   }),
   example: { description: 'the shop', hostports: ['shop.example.com:443'] },
-  normalize: (config) => ({ ...config, hostports: config.hostports.map((hostport) => hostport.toLowerCase()) }),
+  normalize: (config) => ({ ...config, hostports: config.hostports.map(lowerCaseHost) }),
   check: (config, settings) => {
     const wrong = config.hostports
       .map((hostport) => hostportProblem(hostport, settings.edgePort))

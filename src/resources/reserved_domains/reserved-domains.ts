@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { hostNameProblem } from '../../lib/host-name.ts';
+import { hostNameProblem, lowerCaseHost } from '../../lib/host-name.ts';
 import { reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import { defineResource, describedFields, timestamp } from '../resource.ts';
@@ -64,7 +64,7 @@ export const reservedDomains = defineResource({
     }),
   },
   example: { domain: 'app.example.com' },
-  normalize: (config) => ({ ...config, domain: config.domain.toLowerCase() }),
+  normalize: (config) => ({ ...config, domain: lowerCaseHost(config.domain) }),
   check: (config) => {
     const problem = hostNameProblem(config.domain, 'allowed');
     if (problem !== null) return [bodyProblem('domain', problem)];
