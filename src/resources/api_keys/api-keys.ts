@@ -35,7 +35,6 @@ export const apiKeys = defineResource({
     }),
   },
   example: { description: 'deploy job', scopes: ['edges:read', 'edges:write', 'backends:write'] },
-  normalize: (config) => ({ ...config, scopes: config.scopes.includes(ALL) ? [ALL] : config.scopes }),
   check: (config, settings) => {
     if (config.scopes.length === 0)
       return [
