@@ -1,0 +1,55 @@
+import { isIPv6 } from 'node:net';
+
+/** Counts what clients hold at the moment, in total and per address. A limit of 0 is none. */
+export class AddressCounter {
+  readonly #maxTotal: number;
+  readonly #maxPerAddress: number;
+  readonly #counts = new Map<string, number>();
+  #total = 0;
+
+  constructor(limits: { readonly maxTotal: number; readonly maxPerAddress: number }) {
+    this.#maxTotal = limits.maxTotal;
+    this.#maxPerAddress = limits.maxPerAddress;
+  }
+
+  get total(): number {
+    return this.#total;
+  }
+
+  get addressCount(): number {
+    return this.#counts.size;
+  }
+
+  /** Counts one more, or says which limit forbids it. Each `null` must be followed by one `leave`. */
+  enter(address: string): 'total' | 'address' | null {
+    if (this.#maxTotal > 0 && this.#total >= this.#maxTotal) return 'total';
+    const key = ownerOf(address);
+    const count = this.#counts.get(key) ?? 0;
+    if (this.#maxPerAddress > 0 && count >= this.#maxPerAddress) return 'address';
+    this.#counts.set(key, count + 1);
+    this.#total += 1;
+    return null;
+  }
+
+  leave(address: string): void {
+    const key = ownerOf(address);
+    const count = this.#counts.get(key) ?? 0;
+    if (count <= 1) this.#counts.delete(key);
+    else this.#counts.set(key, count - 1);
+    this.#total -= 1;
+  }
+}
+
+/** Whoever has one IPv6 address has the 2^64 of its network: these count as one. */
+export function ownerOf(address: string): string {
+  if (!isIPv6(address)) return address;
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
+  if (mapped?.[1] !== undefined) return mapped[1];
+  const [head = '', tail] = (address.split('%')[0] ?? '').split('::');
+  const groups = head === '' ? [] : head.split(':');
+  if (tail !== undefined) {
+    const after = tail === '' ? [] : tail.split(':');
+    while (groups.length < 8 - after.length) groups.push('0');
+  }
+  return `${groups.slice(0, 4).join(':')}::/64`;
+}

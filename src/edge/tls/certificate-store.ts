@@ -1,0 +1,48 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { InternalCa } from '../../pki/internal-ca.ts';
+import type { CertificateRecords } from './certificate-records.ts';
+import { MintedLeaves } from './minted-leaves.ts';
+import type { ServedCertificate } from './served-certificate.ts';
+import { CERTIFICATE_KIND, DOMAIN_KIND, UploadedCertificates } from './uploaded-certificates.ts';
+
+export interface CertificateStoreOptions {
+  readonly records: CertificateRecords;
+  readonly ca: Pick<InternalCa, 'mintLeaf'>;
+  readonly clock: Clock;
+  /** A leaf of the internal CA could not be renewed or made ahead. */
+  readonly onProblem: (host: string, error: unknown) => void;
+}
+
+export interface CertificateStore {
+  /** For configured hosts only: whoever asks has looked that up. A promise only while the internal CA makes one. */
+  certificateFor(host: string): ServedCertificate | Promise<ServedCertificate>;
+  /** Makes ahead what these hosts will show, so that their first visitor does not wait. Wildcards are passed over. */
+  warm(hosts: readonly string[]): Promise<void>;
+  close(): void;
+}
+
+/** Which certificate a host shows: the best uploaded one, else one of the internal CA. Follows the configuration at once. */
+export function createCertificateStore({ records, ca, clock, onProblem }: CertificateStoreOptions): CertificateStore {
+  const uploaded = new UploadedCertificates();
+  const minted = new MintedLeaves({ ca, clock, onProblem });
+  for (const kind of [CERTIFICATE_KIND, DOMAIN_KIND]) {
+    for (const record of records.all(kind)) uploaded.apply({ op: 'put', record });
+  }
+  const unsubscribe = records.onChange((changes) => {
+    for (const change of changes) uploaded.apply(change);
+  });
+  const certificateFor = (host: string) => uploaded.find(host, clock.nowMs()) ?? minted.get(host);
+  return {
+    certificateFor,
+    warm: async (hosts) => {
+      for (const host of hosts.filter((name) => !name.startsWith('*.'))) {
+        try {
+          await certificateFor(host);
+        } catch (error) {
+          onProblem(host, error);
+        }
+      }
+    },
+    close: unsubscribe,
+  };
+}

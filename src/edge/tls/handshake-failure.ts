@@ -1,0 +1,66 @@
+import type { PeekFailure } from './peek.ts';
+
+/** Stable words for metrics and log. */
+export type HandshakeFailure =
+  | Exclude<PeekFailure, 'timeout'>
+  /** No ClientHello in time; no end of the handshake in time. */
+  | 'hello_timeout'
+  | 'handshake_timeout'
+  | 'no_name'
+  | 'unknown_name'
+  /** Too many connections, or handshakes under way, of one address or of all. */
+  | 'address_limit'
+  | 'total_limit'
+  | 'pending_address_limit'
+  | 'pending_total_limit'
+  | 'draining'
+  /** The host has no certificate that can be used. */
+  | 'server_certificate'
+  | 'protocol_version'
+  | 'no_shared_cipher'
+  | 'no_shared_protocol'
+  | 'client_certificate_missing'
+  | 'client_certificate_expired'
+  | 'client_certificate_not_yet_valid'
+  | 'client_certificate_unknown_issuer'
+  | 'client_certificate_wrong_usage'
+  | 'client_certificate_invalid'
+  /** The client ended the handshake, mostly because it does not trust our certificate. */
+  | 'refused_by_client'
+  | 'tls_error';
+
+/** By the runtime's name of what is wrong with a client's certificate. */
+const CERTIFICATE_FAILURES: Readonly<Record<string, HandshakeFailure>> = {
+  CERT_HAS_EXPIRED: 'client_certificate_expired',
+  CERT_NOT_YET_VALID: 'client_certificate_not_yet_valid',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'client_certificate_unknown_issuer',
+  SELF_SIGNED_CERT_IN_CHAIN: 'client_certificate_unknown_issuer',
+  UNABLE_TO_GET_ISSUER_CERT: 'client_certificate_unknown_issuer',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'client_certificate_unknown_issuer',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'client_certificate_unknown_issuer',
+  INVALID_PURPOSE: 'client_certificate_wrong_usage',
+};
+
+const ERROR_FAILURES: Readonly<Record<string, HandshakeFailure>> = {
+  ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE: 'client_certificate_missing',
+  ERR_SSL_UNSUPPORTED_PROTOCOL: 'protocol_version',
+  ERR_SSL_NO_PROTOCOLS_AVAILABLE: 'protocol_version',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'protocol_version',
+  ERR_SSL_NO_SHARED_CIPHER: 'no_shared_cipher',
+  ERR_SSL_NO_SUITABLE_SIGNATURE_ALGORITHM: 'no_shared_cipher',
+  ERR_SSL_NO_SUITABLE_GROUPS: 'no_shared_cipher',
+  ERR_SSL_NO_APPLICATION_PROTOCOL: 'no_shared_protocol',
+  ERR_TLS_HANDSHAKE_TIMEOUT: 'handshake_timeout',
+  ECONNRESET: 'closed',
+  EPIPE: 'closed',
+};
+
+/** `certificateProblem` is what the runtime found wrong with the client's certificate, if anything. */
+export function handshakeFailure(error: Error, certificateProblem: unknown): HandshakeFailure {
+  // The runtime then reports a mere reset, which comes of its own closing.
+  if (certificateProblem !== null && certificateProblem !== undefined) {
+    return CERTIFICATE_FAILURES[String(certificateProblem)] ?? 'client_certificate_invalid';
+  }
+  const code = 'code' in error ? String(error.code) : '';
+  return ERROR_FAILURES[code] ?? (/_ALERT_/.test(code) ? 'refused_by_client' : 'tls_error');
+}

@@ -1,0 +1,78 @@
+import type { Clock } from '../../lib/clock.ts';
+import { LruMap } from '../../lib/lru-map.ts';
+import type { InternalCa } from '../../pki/internal-ca.ts';
+import type { ServedCertificate } from './served-certificate.ts';
+
+const LEAF_DAYS = 90;
+const RENEW_BEFORE_MS = 30 * 24 * 60 * 60 * 1000;
+const RETRY_AFTER_MS = 60_000;
+/** About 3 KB each. Below a wildcard there are more hosts than memory. */
+const MAX_LEAVES = 10_000;
+/** Minting is as dear as a handshake: whoever asks for ever new names below a wildcard waits for these, not everyone else. */
+const MAX_MINTING = 64;
+
+interface Entry {
+  readonly certificate: ServedCertificate;
+  renewAtMs: number;
+}
+
+export interface MintedLeavesOptions {
+  readonly ca: Pick<InternalCa, 'mintLeaf'>;
+  readonly clock: Clock;
+  /** A leaf could not be renewed; the old one is still shown. */
+  readonly onProblem: (host: string, error: unknown) => void;
+}
+
+/**
+ * Leaves of the internal CA, one per host: a certificate for `*.localhost` is refused by curl and Chromium. Made when a host is
+ * first asked for, shared by those who ask meanwhile. Renewal runs beside the handshakes, which go on showing the old leaf.
+ */
+export class MintedLeaves {
+  readonly #options: MintedLeavesOptions;
+  readonly #entries = new LruMap<string, Entry>(MAX_LEAVES);
+  readonly #minting = new Map<string, Promise<ServedCertificate>>();
+  #serial = 0;
+
+  constructor(options: MintedLeavesOptions) {
+    this.#options = options;
+  }
+
+  get(host: string): ServedCertificate | Promise<ServedCertificate> {
+    const nowMs = this.#options.clock.nowMs();
+    const entry = this.#entries.get(host);
+    if (entry === undefined || entry.certificate.notAfterMs <= nowMs) return this.#mintOnce(host);
+    if (entry.renewAtMs <= nowMs) this.#renew(host, entry, nowMs);
+    return entry.certificate;
+  }
+
+  #renew(host: string, entry: Entry, nowMs: number): void {
+    // Also while it is under way, so that no second one starts.
+    entry.renewAtMs = nowMs + RETRY_AFTER_MS;
+    this.#mintOnce(host).catch((error: unknown) => this.#options.onProblem(host, error));
+  }
+
+  #mintOnce(host: string): Promise<ServedCertificate> {
+    const underWay = this.#minting.get(host);
+    if (underWay !== undefined) return underWay;
+    if (this.#minting.size >= MAX_MINTING) {
+      return Promise.reject(new Error(`${MAX_MINTING} certificates are being made already`));
+    }
+    const minting = this.#mint(host).finally(() => this.#minting.delete(host));
+    this.#minting.set(host, minting);
+    return minting;
+  }
+
+  async #mint(host: string): Promise<ServedCertificate> {
+    const leaf = await this.#options.ca.mintLeaf({ hosts: [host], ips: [], days: LEAF_DAYS });
+    this.#serial += 1;
+    const certificate: ServedCertificate = {
+      identity: `internal ${host} ${this.#serial}`,
+      source: 'internal',
+      certificatePem: leaf.certificatePem,
+      privateKeyPem: leaf.privateKeyPem,
+      notAfterMs: leaf.notAfterMs,
+    };
+    this.#entries.set(host, { certificate, renewAtMs: leaf.notAfterMs - RENEW_BEFORE_MS });
+    return certificate;
+  }
+}

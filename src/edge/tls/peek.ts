@@ -1,0 +1,45 @@
+import type { Socket } from 'node:net';
+import type { ClientHello, HelloProblem } from './client-hello.ts';
+import { HelloReader, MAX_HELLO_BYTES } from './hello-reader.ts';
+
+export interface PeekLimits {
+  readonly timeoutMs: number;
+  readonly maxBytes?: number;
+}
+
+/** `timeout`: silent or slow. `closed`: the client went away first. */
+export type PeekFailure = HelloProblem | 'too_large' | 'timeout' | 'closed';
+
+export type PeekResult =
+  | { readonly ok: true; readonly hello: ClientHello }
+  | { readonly ok: false; readonly reason: PeekFailure; readonly why: string; readonly bytes: Buffer };
+
+/**
+ * Reads the ClientHello off a socket and puts its bytes back, so that a TLS server which takes the socket over finds it untouched.
+ * The deadline is for the whole of it: a byte now and then does not move it. Calls `done` once, and leaves an open socket open.
+ */
+export function peekClientHello(socket: Socket, limits: PeekLimits, done: (result: PeekResult) => void): void {
+  const reader = new HelloReader(limits.maxBytes ?? MAX_HELLO_BYTES);
+  const timer = setTimeout(() => fail('timeout', 'the ClientHello did not come in time'), limits.timeoutMs);
+  const finish = (result: PeekResult) => {
+    clearTimeout(timer);
+    socket.off('readable', onReadable);
+    socket.off('end', onClosed);
+    socket.off('close', onClosed);
+    done(result);
+  };
+  const fail = (reason: PeekFailure, why: string) => finish({ ok: false, reason, why, bytes: reader.bytes });
+  const onClosed = () => fail('closed', 'the client went away before its ClientHello was whole');
+  const onReadable = () => {
+    for (let chunk = socket.read() as Buffer | null; chunk !== null; chunk = socket.read() as Buffer | null) {
+      const reading = reader.push(chunk);
+      if (reading.state === 'more') continue;
+      if (reading.state === 'refused') return fail(reading.problem, reading.why);
+      socket.unshift(reader.bytes);
+      return finish({ ok: true, hello: reading.hello });
+    }
+  };
+  socket.on('readable', onReadable);
+  socket.on('end', onClosed);
+  socket.on('close', onClosed);
+}

@@ -1,0 +1,125 @@
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
+import { AddressCounter } from './address-counter.ts';
+import type { HandshakeFailure } from './handshake-failure.ts';
+import type { TlsLimits } from './tls-limits.ts';
+import type { TlsLog, TlsMetrics } from './tls-ports.ts';
+
+/** peeking → choosing (the certificate) → shaking hands → over, by success or failure; a failure can come from each. */
+export interface Handshake {
+  readonly socket: Socket;
+  /** An IPv4 address is written as one, also when the listener is IPv6. */
+  readonly address: string;
+  readonly startedAtMs: number;
+  serverName: string | null;
+  edge: EdgeSnapshot | null;
+  timer: NodeJS.Timeout | null;
+  isOver: boolean;
+}
+
+/** Who is let in, what is under way, and how it ended: each handshake is counted once, whatever else its end sets off. */
+export class PendingHandshakes {
+  readonly #connections: AddressCounter;
+  readonly #pending: AddressCounter;
+  readonly #handshakes = new Map<Socket, Handshake>();
+  readonly #log: TlsLog;
+  readonly #metrics: TlsMetrics;
+  #isClosed = false;
+
+  constructor(limits: TlsLimits, log: TlsLog, metrics: TlsMetrics) {
+    this.#connections = new AddressCounter({
+      maxTotal: limits.maxConnections,
+      maxPerAddress: limits.maxConnectionsPerAddress,
+    });
+    this.#pending = new AddressCounter({ maxTotal: limits.maxPending, maxPerAddress: limits.maxPendingPerAddress });
+    this.#log = log;
+    this.#metrics = metrics;
+  }
+
+  /** Open connections, until they are closed. */
+  get connectionCount(): number {
+    return this.#connections.total;
+  }
+
+  get pendingCount(): number {
+    return this.#pending.total;
+  }
+
+  /** Null when the connection was refused, and closed. */
+  start(socket: Socket): Handshake | null {
+    // A reset can come at any time from here on; what it ends is seen by the close that follows.
+    socket.on('error', () => {});
+    const address = socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, '');
+    const refusal = address === undefined ? 'closed' : this.#admit(address);
+    if (address === undefined || refusal !== null) {
+      this.#metrics.handshakeFailed(refusal ?? 'closed');
+      this.#log.debug({ address, reason: refusal }, 'connection refused');
+      socket.destroy();
+      return null;
+    }
+    const startedAtMs = performance.now();
+    const handshake: Handshake = {
+      socket,
+      address,
+      startedAtMs,
+      serverName: null,
+      edge: null,
+      timer: null,
+      isOver: false,
+    };
+    this.#handshakes.set(socket, handshake);
+    socket.once('close', () => {
+      this.#connections.leave(address);
+      this.fail(handshake, 'closed', 'the connection was closed');
+    });
+    return handshake;
+  }
+
+  /**
+   * The runtime gives the socket that it made, not the one it was given. No documented way leads from one to the other; if this
+   * one goes away, no connection is let through.
+   */
+  of(socket: TLSSocket): Handshake | undefined {
+    const { _parent: accepted } = socket as TLSSocket & { readonly _parent?: Socket };
+    return accepted === undefined ? undefined : this.#handshakes.get(accepted);
+  }
+
+  succeed(handshake: Handshake): void {
+    this.#finish(handshake);
+  }
+
+  fail(handshake: Handshake, reason: HandshakeFailure, why: string): void {
+    if (!this.#finish(handshake)) return;
+    this.#metrics.handshakeFailed(reason);
+    const { address, serverName } = handshake;
+    this.#log.debug({ address, server_name: serverName, reason, why }, 'TLS handshake failed');
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const handshake of [...this.#handshakes.values()]) {
+      this.fail(handshake, 'draining', 'the server is shutting down');
+      handshake.socket.destroy();
+    }
+  }
+
+  #admit(address: string): HandshakeFailure | null {
+    if (this.#isClosed) return 'draining';
+    const tooMany = this.#connections.enter(address);
+    if (tooMany !== null) return `${tooMany}_limit`;
+    const tooManyPending = this.#pending.enter(address);
+    if (tooManyPending === null) return null;
+    this.#connections.leave(address);
+    return `pending_${tooManyPending}_limit`;
+  }
+
+  #finish(handshake: Handshake): boolean {
+    if (handshake.isOver) return false;
+    handshake.isOver = true;
+    if (handshake.timer !== null) clearTimeout(handshake.timer);
+    this.#handshakes.delete(handshake.socket);
+    this.#pending.leave(handshake.address);
+    return true;
+  }
+}

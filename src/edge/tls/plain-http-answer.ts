@@ -1,0 +1,15 @@
+const METHOD = /^[A-Z]{3,10} /;
+const TEXT = 'This port speaks HTTPS: write https:// in front of the address.\n';
+
+/** Who sends plain HTTP to the TLS port has mistyped an address; others get nothing. */
+export function plainHttpAnswer(firstBytes: Buffer): string {
+  if (!METHOD.test(firstBytes.toString('latin1', 0, 11))) return '';
+  return [
+    'HTTP/1.0 400 Bad Request',
+    'Content-Type: text/plain; charset=utf-8',
+    `Content-Length: ${TEXT.length}`,
+    'Connection: close',
+    '',
+    TEXT,
+  ].join('\r\n');
+}

@@ -1,0 +1,10 @@
+/** A certificate that a host can show, with its key. */
+export interface ServedCertificate {
+  /** Equal only for the same certificate and key. */
+  readonly identity: string;
+  readonly source: 'uploaded' | 'internal';
+  /** The chain, the host's own certificate first. */
+  readonly certificatePem: string;
+  readonly privateKeyPem: string;
+  readonly notAfterMs: number;
+}

@@ -1,0 +1,161 @@
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { verifiedCertificateOf } from './client-certificate.ts';
+import { handshakeFailure } from './handshake-failure.ts';
+import { HostServers } from './host-servers.ts';
+import { type PeekResult, peekClientHello } from './peek.ts';
+import { type Handshake, PendingHandshakes } from './pending-handshakes.ts';
+import { plainHttpAnswer } from './plain-http-answer.ts';
+import type { ServedCertificate } from './served-certificate.ts';
+import { endWith, endWithAlert } from './tls-alert.ts';
+import { DEFAULT_TLS_LIMITS } from './tls-limits.ts';
+import type { TlsFrontOptions } from './tls-ports.ts';
+
+export interface TlsFront {
+  /** Takes over an accepted connection. */
+  accept(socket: Socket): void;
+  /** Open connections, those in their handshake included. */
+  readonly connectionCount: number;
+  readonly pendingCount: number;
+  /** Ends what is still in its handshake and takes no more. Established connections are their owner's. */
+  close(): void;
+}
+
+/** From an accepted connection to one that is encrypted, belongs to an edge, and has proved what that edge demands. */
+export function createTlsFront(options: TlsFrontOptions): TlsFront {
+  const { snapshots, certificates, clock, log, metrics } = options;
+  const limits = { ...DEFAULT_TLS_LIMITS, ...options.limits };
+  const handshakes = new PendingHandshakes(limits, log, metrics);
+  const servers = new HostServers({
+    capacity: limits.maxHostServers,
+    handshakeTimeoutMs: limits.handshakeTimeoutMs,
+    clock,
+    onSecure,
+    onFailure,
+  });
+
+  function accept(socket: Socket): void {
+    const handshake = handshakes.start(socket);
+    if (handshake === null) return;
+    peekClientHello(socket, { timeoutMs: limits.helloTimeoutMs }, (result) => {
+      if (handshake.isOver) return;
+      if (result.ok) choose(handshake, result.hello.serverName);
+      else refuseHello(handshake, result);
+    });
+  }
+
+  function refuseHello(handshake: Handshake, { reason, why, bytes }: Extract<PeekResult, { ok: false }>): void {
+    handshakes.fail(handshake, reason === 'timeout' ? 'hello_timeout' : reason, why);
+    if (reason === 'bad_name') endWithAlert(handshake.socket, 'unrecognized_name');
+    else if (reason === 'malformed' || reason === 'too_large') endWithAlert(handshake.socket, 'decode_error');
+    else if (reason === 'not_tls') endWith(handshake.socket, plainHttpAnswer(bytes));
+    else handshake.socket.destroy();
+  }
+
+  /** A name that no edge has is never shown another's certificate. */
+  function choose(handshake: Handshake, name: string | null): void {
+    handshake.serverName = name;
+    if (name === null || snapshots.find(name) === undefined) {
+      refuseName(handshake);
+      return;
+    }
+    const certificate = certificates.certificateFor(name);
+    if (!(certificate instanceof Promise)) {
+      begin(handshake, name, certificate);
+      return;
+    }
+    certificate.then(
+      (made) => begin(handshake, name, made),
+      (error: unknown) => failCertificate(handshake, error),
+    );
+  }
+
+  function begin(handshake: Handshake, name: string, certificate: ServedCertificate): void {
+    if (handshake.isOver) return;
+    // Looked up again: the edge may have changed or gone while its certificate was made.
+    handshake.edge = snapshots.find(name) ?? null;
+    if (handshake.edge === null) {
+      refuseName(handshake);
+      return;
+    }
+    try {
+      const server = servers.serverFor(certificate, handshake.edge.tls);
+      // The runtime's own timeout begins anew with every byte.
+      handshake.timer = setTimeout(() => {
+        handshakes.fail(handshake, 'handshake_timeout', 'the handshake did not end in time');
+        handshake.socket.destroy();
+      }, limits.handshakeTimeoutMs);
+      server.emit('connection', handshake.socket);
+    } catch (error) {
+      failCertificate(handshake, error);
+    }
+  }
+
+  function onSecure(socket: TLSSocket): void {
+    const handshake = handshakes.of(socket);
+    const { edge, serverName } = handshake ?? {};
+    if (handshake === undefined || !edge || !serverName) {
+      // Over, or unknown to us: nothing says which edge it may reach.
+      socket.destroy();
+      return;
+    }
+    const isDemanded = edge.tls.clientAuthorities !== undefined;
+    const clientCertificate = isDemanded ? verifiedCertificateOf(socket) : null;
+    if (isDemanded && clientCertificate === null) {
+      // The runtime has refused it already; this is the second lock.
+      handshakes.fail(handshake, 'client_certificate_invalid', 'no certificate was verified in this handshake');
+      socket.destroy();
+      return;
+    }
+    handshakes.succeed(handshake);
+    const protocol = socket.alpnProtocol === 'h2' ? 'h2' : 'http/1.1';
+    metrics.handshakeSucceeded({
+      version: socket.getProtocol() ?? 'unknown',
+      protocol,
+      isResumed: socket.isSessionReused(),
+      seconds: (performance.now() - handshake.startedAtMs) / 1000,
+    });
+    options.onConnection({
+      socket,
+      protocol,
+      servername: serverName,
+      edge,
+      tlsGeneration: edge.tlsGeneration,
+      remoteAddress: handshake.address,
+      clientCertificate,
+    });
+  }
+
+  function onFailure(error: Error, socket: TLSSocket): void {
+    const handshake = handshakes.of(socket);
+    if (handshake === undefined) return;
+    handshakes.fail(handshake, handshakeFailure(error, socket.authorizationError), error.message);
+  }
+
+  function refuseName(handshake: Handshake): void {
+    const reason = handshake.serverName === null ? 'no_name' : 'unknown_name';
+    handshakes.fail(handshake, reason, 'no edge has this name');
+    endWithAlert(handshake.socket, 'unrecognized_name');
+  }
+
+  function failCertificate(handshake: Handshake, error: unknown): void {
+    if (handshake.isOver) return;
+    log.error({ err: error, server_name: handshake.serverName }, 'the host has no certificate that can be used');
+    handshakes.fail(handshake, 'server_certificate', 'the host has no certificate that can be used');
+    endWithAlert(handshake.socket, 'internal_error');
+  }
+
+  return {
+    accept,
+    get connectionCount() {
+      return handshakes.connectionCount;
+    },
+    get pendingCount() {
+      return handshakes.pendingCount;
+    },
+    close: () => {
+      handshakes.close();
+      servers.clear();
+    },
+  };
+}

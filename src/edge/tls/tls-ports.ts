@@ -1,0 +1,34 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
+import type { CertificateStore } from './certificate-store.ts';
+import type { EdgeConnection } from './edge-connection.ts';
+import type { HandshakeFailure } from './handshake-failure.ts';
+import type { TlsLimits } from './tls-limits.ts';
+
+export interface TlsFrontOptions {
+  readonly snapshots: { find(host: string): EdgeSnapshot | undefined };
+  readonly certificates: Pick<CertificateStore, 'certificateFor'>;
+  readonly limits?: Partial<TlsLimits>;
+  readonly clock: Clock;
+  readonly log: TlsLog;
+  readonly metrics: TlsMetrics;
+  onConnection(connection: EdgeConnection): void;
+}
+
+export interface TlsLog {
+  debug(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export interface TlsMetrics {
+  handshakeSucceeded(handshake: HandshakeSummary): void;
+  handshakeFailed(reason: HandshakeFailure): void;
+}
+
+export interface HandshakeSummary {
+  readonly version: string;
+  readonly protocol: EdgeConnection['protocol'];
+  readonly isResumed: boolean;
+  /** From the accepted connection on. */
+  readonly seconds: number;
+}

@@ -1,0 +1,127 @@
+import { HostTable } from '../../snapshot/host-table.ts';
+import type { CertificateRecord, CertificateRecordChange } from './certificate-records.ts';
+import type { ServedCertificate } from './served-certificate.ts';
+
+export const CERTIFICATE_KIND = 'tls_certificate';
+export const DOMAIN_KIND = 'reserved_domain';
+const KEY_POINTER = '/private_key_pem';
+
+interface Uploaded {
+  readonly record: CertificateRecord;
+  readonly notBeforeMs: number;
+  readonly notAfterMs: number;
+  /** Names and wildcards, lower case. Empty for one that is not for servers: then only a reserved domain can choose it. */
+  readonly names: readonly string[];
+}
+
+interface ReservedDomain {
+  readonly domain: string;
+  readonly certificateId: string;
+  readonly isManaged: boolean;
+}
+
+/** Uploaded certificates by the names that they are for. A change costs what it changes, however many there are. */
+export class UploadedCertificates {
+  readonly #certificates = new Map<string, Uploaded>();
+  /** By name or wildcard; the one that is valid longest first. */
+  readonly #byName = new Map<string, readonly Uploaded[]>();
+  readonly #domains = new Map<string, ReservedDomain>();
+  readonly #byHost = new HostTable<ReservedDomain>();
+
+  apply(change: CertificateRecordChange): void {
+    const { kind, id } = change.op === 'put' ? change.record : change.key;
+    if (kind === CERTIFICATE_KIND) {
+      this.#removeCertificate(id);
+      if (change.op === 'put') this.#addCertificate(change.record);
+    } else if (kind === DOMAIN_KIND) {
+      this.#removeDomain(id);
+      if (change.op === 'put') this.#addDomain(change.record);
+    }
+  }
+
+  /** What a reserved domain chose for the host; then by exact name; then by wildcard. Null: the host has none that is valid now. */
+  find(host: string, nowMs: number): ServedCertificate | null {
+    const reserved = this.#byHost.find(host);
+    if (reserved?.isManaged === true) return null;
+    const chosen = reserved === undefined ? undefined : this.#certificates.get(reserved.certificateId);
+    if (chosen !== undefined && isValid(chosen, nowMs)) return served(chosen);
+    const dot = host.indexOf('.');
+    const found = this.#longestValid(host, nowMs) ?? this.#longestValid(`*${host.slice(dot)}`, nowMs);
+    return found === undefined ? null : served(found);
+  }
+
+  #longestValid(name: string, nowMs: number): Uploaded | undefined {
+    return this.#byName.get(name)?.find((uploaded) => isValid(uploaded, nowMs));
+  }
+
+  #addCertificate(record: CertificateRecord): void {
+    const uploaded = readCertificate(record);
+    this.#certificates.set(record.id, uploaded);
+    for (const name of uploaded.names) {
+      const others = this.#byName.get(name) ?? [];
+      this.#byName.set(
+        name,
+        [...others, uploaded].sort((a, b) => b.notAfterMs - a.notAfterMs),
+      );
+    }
+  }
+
+  #removeCertificate(id: string): void {
+    const uploaded = this.#certificates.get(id);
+    this.#certificates.delete(id);
+    for (const name of uploaded?.names ?? []) {
+      const others = (this.#byName.get(name) ?? []).filter((other) => other !== uploaded);
+      if (others.length === 0) this.#byName.delete(name);
+      else this.#byName.set(name, others);
+    }
+  }
+
+  #addDomain({ id, doc }: CertificateRecord): void {
+    const domain: ReservedDomain = {
+      domain: doc['domain'] as string,
+      certificateId: (doc['certificate_id'] as string | null) ?? '',
+      isManaged: (doc['certificate_management_policy'] ?? null) !== null,
+    };
+    this.#domains.set(id, domain);
+    this.#byHost.set(domain.domain, domain);
+  }
+
+  #removeDomain(id: string): void {
+    const reserved = this.#domains.get(id);
+    if (reserved === undefined) return;
+    this.#domains.delete(id);
+    // When everything is read anew, the successor's arrival can be told before this one's end.
+    if (this.#byHost.find(reserved.domain) === reserved) this.#byHost.delete(reserved.domain);
+  }
+}
+
+/** The fields were derived when the certificate was uploaded, and cannot be changed since. */
+function readCertificate(record: CertificateRecord): Uploaded {
+  const { subject_alternative_names: alternatives, extended_key_usages: usages, not_before, not_after } = record.doc;
+  const { dns_names: names = [] } = (alternatives ?? {}) as { readonly dns_names?: readonly string[] };
+  const usageNames = (usages ?? []) as readonly string[];
+  const isForServers =
+    usageNames.length === 0 || usageNames.some((usage) => usage === 'server_auth' || usage === 'any');
+  return {
+    record,
+    notBeforeMs: Date.parse(not_before as string),
+    notAfterMs: Date.parse(not_after as string),
+    names: isForServers ? [...new Set(names.map((name) => name.toLowerCase()))] : [],
+  };
+}
+
+/** A date that cannot be read compares as false, so such a certificate is never shown. */
+function isValid({ notBeforeMs, notAfterMs }: Uploaded, nowMs: number): boolean {
+  return notBeforeMs <= nowMs && nowMs < notAfterMs;
+}
+
+function served({ record, notAfterMs }: Uploaded): ServedCertificate {
+  const keyText = record.secrets?.[KEY_POINTER];
+  return {
+    identity: `${record.id} ${record.revision}`,
+    source: 'uploaded',
+    certificatePem: record.doc['certificate_pem'] as string,
+    privateKeyPem: keyText === undefined ? '' : (JSON.parse(keyText) as string),
+    notAfterMs,
+  };
+}
