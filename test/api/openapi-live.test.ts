@@ -106,6 +106,19 @@ test('an unknown key and a key without the scope are refused as documented', asy
   );
 });
 
+test('an unknown path and a wrong method are refused as documented', async () => {
+  const nowhere = operation('https_edges.list');
+  const { responses } = document.components;
+  const refusals = [
+    { answer: await world.api('GET', '/edges/htps'), code: 'ERR_POSTERN_UNKNOWN_PATH', status: 404 },
+    { answer: await world.api('DELETE', '/edges/https'), code: 'ERR_POSTERN_METHOD_NOT_ALLOWED', status: 405 },
+  ];
+  for (const { answer, code, status } of refusals) {
+    const response = responses[code] ?? assert.fail(code);
+    check({ ...nowhere, responses: new Map([[status, response]]) }, answer, status);
+  }
+});
+
 test('conflicts answer as documented', async () => {
   const edge = operation('https_edges.create');
   check(edge, await world.api('POST', edge.path, scenario.body(edge.requestExample ?? {})), 409);

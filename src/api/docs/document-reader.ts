@@ -1,4 +1,3 @@
-import type { JsonObject } from '../../lib/json.ts';
 import type { Method, OpenApiDocument, OperationObject, Reference } from '../openapi/document.ts';
 
 export interface PathOperation {
@@ -33,11 +32,5 @@ export class DocumentReader {
     const steps = thing.$ref.replace(/^#\//, '').split('/');
     // Our own document: every reference in it leads somewhere, which a test checks.
     return steps.reduce((at, step) => (at as Record<string, object>)[step] as object, this.document as object) as Thing;
-  }
-
-  /** The name of the component that a schema refers to. */
-  nameOf(schema: JsonObject): string | null {
-    const ref = schema['$ref'];
-    return typeof ref === 'string' ? (ref.split('/').at(-1) ?? null) : null;
   }
 }
