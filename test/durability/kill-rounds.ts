@@ -53,8 +53,10 @@ const FAULTS: Readonly<Record<KillRoundsOptions['engine'], readonly Fault[]>> = 
   ],
 };
 
-const LEAST_LOAD_MS = 60;
-const MOST_LOAD_MS = 1_000;
+/** The kill comes a random time after a random number of writes was acknowledged: a server that just started is slow. */
+const MOST_WRITES_BEFORE = 80;
+const LONGEST_WAIT_MS = 4_000;
+const MOST_LOAD_MS = 400;
 
 export interface KillFigures {
   rounds: number;
@@ -166,7 +168,8 @@ class KillRun {
   async #fire(server: ServerUnderFire, fault: Fault): Promise<void> {
     const stop = new AbortController();
     const running = Promise.all(this.#writers.map((writer) => writer.run(server.api, stop.signal)));
-    await sleep(this.#random.between(LEAST_LOAD_MS, MOST_LOAD_MS));
+    await this.#untilAcknowledged(this.#random.below(MOST_WRITES_BEFORE));
+    await sleep(this.#random.between(0, MOST_LOAD_MS));
     if (fault === 'backend') {
       await this.#postgres?.killBackend(new URL((this.#location as { url: string }).url).pathname.slice(1));
       await sleep(this.#random.between(0, 600));
@@ -179,6 +182,11 @@ class KillRun {
     // It may still be recovering, and a server that starts meanwhile says so and ends.
     if (fault === 'backend') await this.#postgres?.untilAnswers();
     if (fault === 'starting') await this.#killWhileStarting();
+  }
+
+  async #untilAcknowledged(count: number): Promise<void> {
+    const deadline = Date.now() + LONGEST_WAIT_MS;
+    while (this.#log.acknowledged.length < count && Date.now() < deadline) await sleep(5);
   }
 
   async #killWhileStarting(): Promise<void> {

@@ -4,8 +4,8 @@ import type { Ledger } from './ledger.ts';
 import { documentsIn, idIn, kindIn } from './rendered-documents.ts';
 import type { KeyedCreate } from './writer.ts';
 
-/** Of those that were answered; the unanswered ones are all repeated. */
 const MOST_ANSWERED = 8;
+const MOST_UNANSWERED = 40;
 
 /**
  * Sends creates with their Idempotency-Key again, after the crash. One that was applied must give the same resource and
@@ -18,7 +18,7 @@ export async function repeatKeyedCreates(
 ): Promise<{ readonly count: number; readonly problems: readonly string[] }> {
   const problems: string[] = [];
   const answered = creates.filter(({ id }) => id !== null).slice(-MOST_ANSWERED);
-  const unanswered = creates.filter(({ id }) => id === null);
+  const unanswered = creates.filter(({ id }) => id === null).slice(0, MOST_UNANSWERED);
   for (const create of [...answered, ...unanswered]) {
     const problem = await repeat(api, create, ledger);
     if (problem !== null) problems.push(`${create.key}: ${problem}`);

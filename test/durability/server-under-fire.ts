@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -13,9 +13,9 @@ export interface ServerUnderFire {
   readonly process: PosternProcess;
   readonly api: ApiConnection;
   /** SIGKILL to the process that was started: the launcher, if that is one of its own, else the server. */
-  kill(): Promise<void>;
+  readonly kill: () => Promise<void>;
   /** SIGKILL to the server itself, whoever started it. */
-  killServer(): Promise<void>;
+  readonly killServer: () => Promise<void>;
 }
 
 export interface StartOptions {
@@ -85,6 +85,9 @@ function killByPidFile(dataDir: string, { child }: PosternProcess): void {
 
 let cache: string | null = null;
 function compileCache(): string {
-  cache ??= mkdtempSync(join(tmpdir(), 'postern-compiled-'));
-  return cache;
+  if (cache !== null) return cache;
+  const made = mkdtempSync(join(tmpdir(), 'postern-compiled-'));
+  process.on('exit', () => rmSync(made, { recursive: true, force: true }));
+  cache = made;
+  return made;
 }

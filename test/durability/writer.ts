@@ -35,10 +35,8 @@ export interface WriterOptions {
   readonly log: WriterLog;
 }
 
-/** The outcome is not known: no answer, or one that says so. */
-const UNKNOWN_OUTCOME = 503;
-/** Says that nothing was applied. */
-const STORE_FULL = 507;
+/** The answer that says that the outcome is not known. */
+const UNKNOWN_OUTCOME = 'ERR_POSTERN_STORE_UNAVAILABLE';
 
 export function newWriterLog(): WriterLog {
   return { acknowledged: [], keyedCreates: [], problems: [], refused: new Map() };
@@ -59,18 +57,18 @@ export class Writer {
     this.#open.clear();
   }
 
-  /** Until told to stop; when the server cannot be reached it only waits for that. */
+  /** Until told to stop; while outcomes are unknown it goes on slowly. */
   async run(api: ApiConnection, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const write = planWrite(this.#workload());
       const key =
         write.marker !== null && this.#options.random.isChosen(0.5) ? `key-${write.marker.replace(' ', '-')}` : null;
-      const isAnswered = await this.send(api, write, key);
-      if (!isAnswered) await new Promise((resolve) => setTimeout(resolve, 25));
+      const isKnown = await this.send(api, write, key);
+      if (!isKnown) await new Promise((resolve) => setTimeout(resolve, 25));
     }
   }
 
-  /** False when no answer came. */
+  /** False when the outcome is not known. */
   async send(api: ApiConnection, write: PlannedWrite, key: string | null): Promise<boolean> {
     const headers = key === null ? {} : { 'idempotency-key': key };
     let answer: Answer;
@@ -80,8 +78,7 @@ export class Writer {
       this.#leaveOpen(write, key);
       return false;
     }
-    this.#enter(write, key, answer);
-    return true;
+    return this.#enter(write, key, answer);
   }
 
   #workload(): Workload {
@@ -98,21 +95,24 @@ export class Writer {
     };
   }
 
-  #enter(write: PlannedWrite, key: string | null, answer: Answer): void {
+  #enter(write: PlannedWrite, key: string | null, answer: Answer): boolean {
     const { log } = this.#options;
     const { status, body } = answer;
     if (status >= 200 && status < 300) {
       const id = this.#acknowledge(write, answer);
       if (key !== null) log.keyedCreates.push({ write, key, id });
-      return;
+      return true;
     }
     const code = String(body?.error_code ?? status);
     log.refused.set(code, (log.refused.get(code) ?? 0) + 1);
-    if (status === UNKNOWN_OUTCOME && body?.error_code === 'ERR_POSTERN_STORE_UNAVAILABLE') this.#leaveOpen(write, key);
-    else if (status === STORE_FULL && body?.error_code === 'ERR_POSTERN_STORE_FULL') return;
-    else if (!write.refusals.includes(body?.error_code)) {
+    if (code === UNKNOWN_OUTCOME) {
+      this.#leaveOpen(write, key);
+      return false;
+    }
+    if (!write.refusals.includes(code)) {
       log.problems.push(`unexpected ${status} to ${titleOf(write)}: ${JSON.stringify(body)}`);
     }
+    return true;
   }
 
   #leaveOpen(write: PlannedWrite, key: string | null): void {

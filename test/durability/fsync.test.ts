@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { answersBeforeSync, type SyncReport } from './answers-before-sync.ts';
+import { type ServerUnderFire, startUnderFire } from './server-under-fire.ts';
+import { traceProcess, tracingProblem } from './traced-server.ts';
+
+const problem = tracingProblem();
+if (problem !== null) console.error(`!! NO TRACE OF FSYNCS WAS TAKEN: ${problem}`);
+const needsTrace = problem === null ? {} : { skip: problem };
+
+const WRITERS = 32;
+const WRITES_EACH = 4;
+
+test('each of a row of writes is synced before it is answered', needsTrace, async (t) => {
+  const server = await startOnSqlite(t);
+  const { report, acknowledged } = await traceWrites(t, server, { writers: 1, writesEach: 5 });
+  assert.deepEqual(report.problems, []);
+  assert.equal(report.proven, acknowledged);
+  assert.equal(report.syncs, acknowledged, 'a writer alone pays one sync for each write');
+});
+
+test('concurrent writers share syncs, and none is answered before its own', needsTrace, async (t) => {
+  const server = await startOnSqlite(t);
+  const { report, acknowledged } = await traceWrites(t, server, { writers: WRITERS, writesEach: WRITES_EACH });
+  t.diagnostic(`${acknowledged} writes of ${WRITERS} writers with ${report.syncs} syncs of the log`);
+  assert.deepEqual(report.problems, []);
+  assert.equal(report.proven, WRITERS * WRITES_EACH);
+  assert.ok(report.syncs > 0 && report.syncs < acknowledged / 2, `${report.syncs} syncs for ${acknowledged} writes`);
+});
+
+test('a store that does not sync is found out', needsTrace, async (t) => {
+  const withoutSync = `--import=${new URL('./without-sync.mjs', import.meta.url).href}`;
+  const server = await startOnSqlite(t, { NODE_OPTIONS: withoutSync });
+  const { report, acknowledged } = await traceWrites(t, server, { writers: 1, writesEach: 3 });
+  assert.equal(acknowledged, 3, 'nobody but the trace notices');
+  assert.equal(report.syncs, 0);
+  assert.equal(report.problems.filter((each) => each.endsWith('the log was not synced after it')).length, 3);
+});
+
+async function startOnSqlite(t: TestContext, env: Readonly<Record<string, string>> = {}): Promise<ServerUnderFire> {
+  const location: StoreLocation = { engine: 'sqlite', dataDir: join(await tempDir(t), 'data') };
+  return startUnderFire(t, location, { env });
+}
+
+async function traceWrites(
+  t: TestContext,
+  { api, process, kill }: ServerUnderFire,
+  { writers, writesEach }: { readonly writers: number; readonly writesEach: number },
+): Promise<{ readonly report: SyncReport; readonly acknowledged: number }> {
+  const trace = await traceProcess(t, process.child.pid ?? 0);
+  const markers: string[] = [];
+  const write = async (writer: number): Promise<void> => {
+    for (let n = 0; n < writesEach; n += 1) {
+      const marker = `marker-${writer}-${n}-`;
+      const { status, body } = await api.send('POST', '/ip_policies', { description: marker });
+      assert.equal(status, 201, JSON.stringify(body));
+      markers.push(marker);
+    }
+  };
+  await Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)));
+  const calls = await trace.stop();
+  await kill();
+  return { report: answersBeforeSync(calls, markers), acknowledged: markers.length };
+}
