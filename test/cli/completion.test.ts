@@ -17,8 +17,8 @@ test('bash completes commands, resources, verbs, flags and values', async (t) =>
   await writeFile(script, (await runCommand(['completion', 'bash'])).stdout);
   await writeFile(join(folder, 'ca.pem'), '');
   const complete = async (...words: string[]): Promise<string[]> => {
-    const quoted = words.map((word) => `'${word}'`).join(' ');
-    const program = `source '${script}'; COMP_WORDS=(postern ${quoted}); COMP_CWORD=${words.length}; _postern; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const line = ['postern', ...words].join(' ');
+    const program = `source '${script}'; COMP_LINE='${line}'; COMP_POINT=${line.length}; _postern; printf '%s\\n' "\${COMPREPLY[@]}"`;
     const { stdout } = await run('bash', ['--norc', '-c', program], { cwd: folder });
     return stdout.split('\n').filter((line) => line !== '');
   };
@@ -33,6 +33,7 @@ test('bash completes commands, resources, verbs, flags and values', async (t) =>
   assert.deepEqual(await complete('api', 'https-edges', 'create', '--h'), ['--hostports']);
   assert.deepEqual(await complete('api', 'oidc', 'replace', '--edge', 'x', '--no-e'), ['--no-enabled']);
   assert.deepEqual(await complete('api', 'routes', 'create', '--match-type', ''), ['exact_path', 'path_prefix']);
+  assert.deepEqual(await complete('api', 'routes', 'create', '--match-type=ex'), ['exact_path']);
   assert.deepEqual(await complete('api', 'oidc', 'get', '--edge', ''), []);
   assert.deepEqual(await complete('api', 'https-edges', 'list', '--root-ca', 'c'), ['ca.pem', 'completion.bash']);
   assert.deepEqual(await complete('api', 'certificate-authorities', 'create', '--ca-pem', '@ca'), ['@ca.pem']);

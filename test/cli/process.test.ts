@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { type TestContext, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startServerProcess } from '../support/server-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -27,15 +27,20 @@ async function shell(command: string, env: Record<string, string>, stdin = ''): 
   return { code: code as number | null, stdout, stderr };
 }
 
-async function startServer(test: TestContext): Promise<{ env: Record<string, string>; folder: string }> {
+async function startServer(
+  test: Pick<TestContext, 'after'>,
+  args: readonly string[] = [],
+): Promise<{ env: Record<string, string>; folder: string }> {
   const folder = await tempDir(test);
   const dataDir = join(folder, 'data');
-  const { base_url } = await startServerProcess(test, dataDir).ready();
+  const { base_url } = await startServerProcess(test, dataDir, { args }).ready();
   return { env: { POSTERN_API_URL: base_url, POSTERN_DATA_DIR: dataDir }, folder };
 }
 
-test('the commands of the documentation work as written, against a server that was just started', async (t) => {
-  const { env, folder } = await startServer(t);
+const plain = startServer({ after });
+
+test('the commands of the documentation work as written, against a server that was just started', async () => {
+  const { env, folder } = await plain;
   const created = await shell('postern api https-edges create --hostports app.localhost:7443 --json', env);
   assert.equal(created.code, 0, created.stderr);
   const edge = (JSON.parse(created.stdout) as { id: string }).id;
@@ -64,8 +69,8 @@ test('the commands of the documentation work as written, against a server that w
   for (const secret of [key, SECRET]) assert.ok(![...seen, stdout, stderr].some((line) => line.includes(secret)));
 });
 
-test('exit codes: 0 done, 1 refused, 2 usage, 3 unreachable; a closed pipe is no failure', async (t) => {
-  const { env } = await startServer(t);
+test('exit codes: 0 done, 1 refused, 2 usage, 3 unreachable; a closed pipe is no failure', async () => {
+  const { env } = await plain;
   const wanted: Readonly<Record<string, number>> = {
     'postern api event-types list --json | head -c 1': 0,
     'postern api https-edges get edghts_000000000000000000000000000': 1,
@@ -74,6 +79,19 @@ test('exit codes: 0 done, 1 refused, 2 usage, 3 unreachable; a closed pipe is no
   };
   const runs = Object.keys(wanted).map(async (command) => [command, (await shell(command, env)).code] as const);
   assert.deepEqual(Object.fromEntries(await Promise.all(runs)), wanted);
+});
+
+test('a server with a certificate of its own CA is trusted when the CA is named', async (t) => {
+  const { env } = await startServer(t, ['--api-tls-cert', 'internal']);
+  assert.match(env['POSTERN_API_URL'] as string, /^https:/);
+  const ca = join(env['POSTERN_DATA_DIR'] as string, 'internal-ca', 'other', 'certificate.pem');
+  const [trusted, untrusted] = await Promise.all([
+    shell(`postern api event-types list --root-ca ${ca}`, env),
+    shell('postern api event-types list', env),
+  ]);
+  assert.equal(trusted.code, 0, trusted.stderr);
+  assert.equal(untrusted.code, 3);
+  assert.match(untrusted.stderr, /hint +the certificate is not trusted: name its CA with --root-ca FILE/);
 });
 
 /** What any user of the machine could read in the list of processes meanwhile. */

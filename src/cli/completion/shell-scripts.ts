@@ -65,18 +65,28 @@ function valueRows(nodes: readonly CompletionNode[]): { path: string; flag: stri
   );
 }
 
+// Words are cut from the line anew: bash has cut its own at "=" and "@" as well.
 const BASH = `_postern() {
-  local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" path="" values word index
-  for ((index = 1; index < COMP_CWORD; index++)); do
-    word="\${COMP_WORDS[index]}"
+  local line="\${COMP_LINE:0:COMP_POINT}" path="" values word index last cur prev
+  local -a words
+  read -ra words <<< "$line"
+  [[ $line == *[[:space:]] ]] && words+=("")
+  last=$((\${#words[@]} - 1))
+  cur="\${words[last]}" prev="\${words[last - 1]}"
+  for ((index = 1; index < last; index++)); do
+    word="\${words[index]}"
     [[ $word == -* ]] && break
     [[ -n $(_postern_next "\${path:+$path }$word") ]] || break
     path="\${path:+$path }$word"
   done
+  [[ $cur == --*=* ]] && prev="\${cur%%=*}" cur="\${cur#*=}"
   values="$(_postern_values "$path $prev")"
-  if [[ $cur == @* ]]; then
+  if [[ -n $values && $cur == @* ]]; then
+    local IFS=$'\\n'
     COMPREPLY=($(compgen -P @ -f -- "\${cur#@}"))
   elif [[ $values == :file ]]; then
+    compopt -o filenames 2> /dev/null
+    local IFS=$'\\n'
     COMPREPLY=($(compgen -f -- "$cur"))
   elif [[ $values == :any ]]; then
     COMPREPLY=()
@@ -86,7 +96,7 @@ const BASH = `_postern() {
     COMPREPLY=($(compgen -W "$(_postern_next "$path")" -- "$cur"))
   fi
 }
-complete -o default -F _postern postern
+complete -F _postern postern
 `;
 
 const ZSH = `_postern() {
