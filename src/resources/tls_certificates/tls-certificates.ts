@@ -91,12 +91,15 @@ function describeTlsCertificate(chainPem: string, keyPem: string): Creation | { 
       'does not belong to the first certificate of certificate_pem: send the key that the certificate was made for',
     );
   }
-  return { derived: derivedFields(describeCertificate(chain.leaf)) };
+  return { derived: derivedFields(chain.description) };
 }
 
-function readChain(
-  pem: string,
-): { leaf: ReturnType<typeof certificatesIn>[number] } | { problems: readonly FieldProblem[] } {
+interface Chain {
+  readonly leaf: ReturnType<typeof certificatesIn>[number];
+  readonly description: CertificateDescription;
+}
+
+function readChain(pem: string): Chain | { problems: readonly FieldProblem[] } {
   try {
     const [leaf, ...intermediates] = certificatesIn(pem);
     if (leaf === undefined) return refuse('certificate_pem', 'holds no certificate');
@@ -110,7 +113,7 @@ function readChain(
       }
       below = above;
     }
-    return { leaf };
+    return { leaf, description: describeCertificate(leaf) };
   } catch {
     return refuse('certificate_pem', 'is not a chain of certificates in PEM');
   }
