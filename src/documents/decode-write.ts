@@ -4,7 +4,7 @@ import { type FieldProblem, pointerTo } from '../lib/schema/field-problem.ts';
 import { MAX_METADATA_BYTES, type ResourceSettings } from '../resources/resource.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { invalidBody } from './errors.ts';
-import { withoutMasks } from './secret-fields.ts';
+import { maskProblems, withoutMasks } from './secret-fields.ts';
 
 export interface DecodedWrite {
   /** The fields that the body set; with defaults on create, only the named ones on patch. */
@@ -51,14 +51,17 @@ export function decodeModule(module: CompiledModule, body: JsonObject, settings:
 
 /** The rules that look at a whole configuration, for a create and for what a patch leads to. */
 export function checkConfig(compiled: CompiledResource, config: JsonObject, settings: ResourceSettings): JsonObject {
-  const normalized = compiled.resource.normalize?.(config as never) ?? config;
-  const problems = [...(compiled.resource.check?.(normalized as never, settings) ?? [])];
+  const normalized = (compiled.resource.normalize?.(config as never) ?? config) as JsonObject;
+  const problems = [
+    ...maskProblems(normalized, compiled.secretFields),
+    ...(compiled.resource.check?.(normalized as never, settings) ?? []),
+  ];
   const metadata = normalized['metadata'];
   if (typeof metadata === 'string' && Buffer.byteLength(metadata) > MAX_METADATA_BYTES) {
     problems.push({ path: '/metadata', message: `must have at most ${MAX_METADATA_BYTES} bytes in UTF-8` });
   }
   if (problems.length > 0) throw invalidBody(problems);
-  return normalized as JsonObject;
+  return normalized;
 }
 
 function decodeInlineModule(

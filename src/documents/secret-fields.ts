@@ -1,7 +1,7 @@
 import type { TObject } from 'typebox';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
-import { type SecretVisibility, secretVisibility } from '../lib/schema/annotations.ts';
-import { pointerTo } from '../lib/schema/field-problem.ts';
+import { SECRET_MASK, type SecretVisibility, secretVisibility } from '../lib/schema/annotations.ts';
+import { type FieldProblem, pointerTo } from '../lib/schema/field-problem.ts';
 import { isObjectSchema } from '../lib/schema/wire-forms.ts';
 import type { Secrets } from '../store/store.ts';
 
@@ -11,8 +11,6 @@ export interface SecretField {
   readonly path: readonly string[];
   readonly visibility: SecretVisibility;
 }
-
-export const SECRET_MASK = '********';
 
 export function secretFieldsOf(schema: TObject, at: readonly string[] = []): readonly SecretField[] {
   return Object.entries(schema.properties).flatMap(([name, field]): readonly SecretField[] => {
@@ -81,6 +79,20 @@ export function withoutMasks(body: JsonObject, fields: readonly SecretField[]): 
 export function masked(value: JsonValue | undefined): JsonValue {
   if (isJsonObject(value)) return Object.fromEntries(Object.keys(value).map((name) => [name, SECRET_MASK]));
   return value === '' || value === undefined ? '' : SECRET_MASK;
+}
+
+/** A mask that nothing stored stands behind: kept, it would be used as the secret itself. */
+export function maskProblems(config: JsonObject, fields: readonly SecretField[]): readonly FieldProblem[] {
+  return fields
+    .filter(({ path, visibility }) => {
+      if (visibility !== 'masked') return false;
+      const value = valueAt(config, path);
+      return value === SECRET_MASK || (isJsonObject(value) && Object.values(value).includes(SECRET_MASK));
+    })
+    .map(({ pointer }) => ({
+      path: pointer,
+      message: `holds "${SECRET_MASK}", which stands for a secret that is stored, and none is: send the secret itself`,
+    }));
 }
 
 function isUnseen(sent: JsonValue | undefined, before: JsonValue): boolean {

@@ -1,7 +1,6 @@
 import type { TObject, TSchema } from 'typebox';
-import { SECRET_MASK } from '../../documents/secret-fields.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { referenceAnnotation, refSchema, secretVisibility } from '../../lib/schema/annotations.ts';
+import { referenceAnnotation, refSchema, SECRET_MASK, secretVisibility } from '../../lib/schema/annotations.ts';
 import { defaultOf, hasDefault, isObjectSchema } from '../../lib/schema/wire-forms.ts';
 import { SAMPLE_TIME } from './sample-ids.ts';
 

@@ -14,6 +14,9 @@ export const REFERENCE_KEYWORD = 'x-reference';
  */
 export type SecretVisibility = 'readable' | 'masked' | 'write_only';
 
+/** What a `masked` secret reads back as. Sent back, it stands for what is stored. */
+export const SECRET_MASK = '********';
+
 export interface ReferenceAnnotation {
   /** Kinds of record that the id may name. */
   readonly kinds: readonly string[];
@@ -53,5 +56,5 @@ export interface Ref {
 }
 
 export function idString(description: string): TString {
-  return Type.String({ description, maxLength: 64 });
+  return Type.String({ description, minLength: 1, maxLength: 64 });
 }

@@ -1,7 +1,7 @@
 import type { TObject, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
-import { referenceAnnotation } from './annotations.ts';
+import { referenceAnnotation, SECRET_MASK, secretVisibility } from './annotations.ts';
 import { describeProblems } from './describe-problems.ts';
 import { type FieldProblem, pointerTo } from './field-problem.ts';
 import { createForm, defaultOf, hasDefault, isObjectSchema, patchForm } from './wire-forms.ts';
@@ -77,8 +77,8 @@ function decoder(
 }
 
 /**
- * `null` counts as left out, so does `""` where it is the unset value, and a Ref may stand where its id is asked for:
- * a client can send back exactly what it was given.
+ * `null` counts as left out, so does `""` where it is the unset value, and so does the mask of a secret; a Ref may stand
+ * where its id is asked for: a client can send back exactly what it was given.
  */
 function leaveOutUnset(stored: TObject, body: JsonObject, emptyText: 'drop' | 'keep'): JsonObject {
   const result: Record<string, JsonValue> = {};
@@ -94,6 +94,7 @@ function leaveOutUnset(stored: TObject, body: JsonObject, emptyText: 'drop' | 'k
       continue;
     }
     if (value === '' && emptyText === 'drop' && isUnsetText(field)) continue;
+    if (value === SECRET_MASK && secretVisibility(field) === 'masked') continue;
     result[name] = isObjectSchema(field) && isJsonObject(value) ? leaveOutUnset(field, value, 'drop') : value;
   }
   return result;
