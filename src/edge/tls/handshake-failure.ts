@@ -58,8 +58,8 @@ const ERROR_FAILURES: Readonly<Record<string, HandshakeFailure>> = {
 /** `certificateProblem` is what the runtime found wrong with the client's certificate, if anything. */
 export function handshakeFailure(error: Error, certificateProblem: unknown): HandshakeFailure {
   // The runtime then reports a mere reset, which comes of its own closing.
-  if (certificateProblem !== null && certificateProblem !== undefined) {
-    return CERTIFICATE_FAILURES[String(certificateProblem)] ?? 'client_certificate_invalid';
+  if (typeof certificateProblem === 'string') {
+    return CERTIFICATE_FAILURES[certificateProblem] ?? 'client_certificate_invalid';
   }
   const code = 'code' in error ? String(error.code) : '';
   return ERROR_FAILURES[code] ?? (/_ALERT_/.test(code) ? 'refused_by_client' : 'tls_error');

@@ -71,7 +71,8 @@ export class PendingHandshakes {
     this.#handshakes.set(socket, handshake);
     socket.once('close', () => {
       this.#connections.leave(address);
-      this.fail(handshake, 'closed', 'the connection was closed');
+      // The TLS socket on top closes right after this one, and its error says why.
+      setImmediate(() => this.fail(handshake, 'closed', 'the connection was closed'));
     });
     return handshake;
   }

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { before, describe, it } from 'node:test';
+import type { ConnectionOptions, SecureVersion } from 'node:tls';
+import { certificateRecord, type Issued, issue } from './test-authority.ts';
+import { exchange, openTlsWorld, type TlsWorld } from './tls-world.ts';
+
+let authority: Issued;
+let otherAuthority: Issued;
+let client: Issued;
+
+before(async () => {
+  authority = await issue({ commonName: 'authority', isCa: true });
+  otherAuthority = await issue({ commonName: 'other authority', isCa: true });
+  client = await issue({ commonName: 'client', usages: ['client'], issuer: authority });
+});
+
+interface Visit {
+  readonly answer: string;
+  readonly isReused: boolean;
+  readonly session: Buffer | null;
+}
+
+async function visit(world: TlsWorld, host: string, options: ConnectionOptions): Promise<Visit> {
+  const socket = world.connect(host, { ...options, checkServerIdentity: () => undefined });
+  let session: Buffer | null = null;
+  // TLS 1.2 gives it with the handshake, TLS 1.3 some time after.
+  socket.on('session', (given: Buffer) => {
+    session = given;
+  });
+  let isReused = false;
+  socket.on('secureConnect', () => {
+    isReused = socket.isSessionReused();
+  });
+  const { answer } = await exchange(socket, host);
+  return { answer, isReused, session };
+}
+
+for (const version of ['TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureVersion[]) {
+  describe(`resumption over ${version}`, () => {
+    const plain: ConnectionOptions = { maxVersion: version };
+    const certified = (): ConnectionOptions => ({ ...plain, cert: client.certificatePem, key: client.keyPem });
+    const locked = () => ({ clientAuthorities: [authority.certificatePem] });
+
+    /** A session that resumes where it was made, so that what follows shows something. */
+    async function sessionOf(world: TlsWorld, host: string): Promise<Buffer> {
+      const { session } = await visit(world, host, plain);
+      assert.ok(session);
+      const again = await visit(world, host, { ...plain, session });
+      assert.equal(again.isReused, true);
+      assert.match(again.answer, /200/);
+      assert.equal(world.handshakes.at(-1)?.isResumed, true);
+      return again.session ?? session;
+    }
+
+    it('works at the same host, whose edge is that of the peeked name', async (test) => {
+      const world = await openTlsWorld(test);
+      world.setEdge('open.localhost');
+      await sessionOf(world, 'open.localhost');
+      assert.deepEqual(
+        world.connections.map((connection) => connection.servername),
+        ['open.localhost', 'open.localhost'],
+      );
+    });
+
+    it('does not carry over to another host', async (test) => {
+      const world = await openTlsWorld(test);
+      world.setEdge('a.localhost');
+      world.setEdge('b.localhost');
+      const session = await sessionOf(world, 'a.localhost');
+      const { answer, isReused } = await visit(world, 'b.localhost', { ...plain, session });
+      assert.equal(isReused, false);
+      assert.match(answer, /200/);
+    });
+
+    it('does not carry over to a host that demands certificates, also under one shared certificate', async (test) => {
+      const world = await openTlsWorld(test);
+      const names = ['open.localhost', 'locked.localhost'];
+      const shared = await issue({ commonName: 'shared', dnsNames: names, issuer: authority });
+      world.setEdge('open.localhost');
+      world.setEdge('locked.localhost', locked());
+      for (const isShared of [false, true]) {
+        if (isShared) world.change({ op: 'put', record: certificateRecord('cert_1', shared, names) });
+        const trust = { ...plain, ca: [world.ca.domainCaPem, authority.certificatePem] };
+        const { session } = await visit(world, 'open.localhost', trust);
+        assert.ok(session);
+        const { answer } = await visit(world, 'locked.localhost', { ...trust, session });
+        assert.equal(answer, '');
+      }
+      assert.deepEqual(await world.failed(2), ['client_certificate_missing', 'client_certificate_missing']);
+    });
+
+    it('ends when certificates are demanded, and does not come back with them', async (test) => {
+      const world = await openTlsWorld(test);
+      world.setEdge('app.localhost');
+      const session = await sessionOf(world, 'app.localhost');
+      world.setEdge('app.localhost', locked());
+      assert.equal((await visit(world, 'app.localhost', { ...plain, session })).answer, '');
+      assert.deepEqual(await world.failed(1), ['client_certificate_missing']);
+      const { answer, isReused } = await visit(world, 'app.localhost', { ...certified(), session });
+      assert.match(answer, /200/);
+      assert.equal(isReused, false);
+    });
+
+    it('is never given where certificates are demanded: each connection proves itself', async (test) => {
+      const world = await openTlsWorld(test);
+      world.setEdge('app.localhost', locked());
+      const { answer, session } = await visit(world, 'app.localhost', certified());
+      assert.match(answer, /200/);
+      const kept = session === null ? {} : { session };
+      const again = await visit(world, 'app.localhost', { ...certified(), ...kept });
+      assert.match(again.answer, /200/);
+      assert.equal(again.isReused, false);
+      assert.equal((await visit(world, 'app.localhost', { ...plain, ...kept })).answer, '');
+      // The authority is replaced by another: the certificate no longer helps, nor what it once earned.
+      world.setEdge('app.localhost', { clientAuthorities: [otherAuthority.certificatePem] });
+      assert.equal((await visit(world, 'app.localhost', { ...certified(), ...kept })).answer, '');
+      assert.deepEqual(await world.failed(2), ['client_certificate_missing', 'client_certificate_unknown_issuer']);
+      // And a host that asks for nothing takes the visitor as anyone.
+      world.setEdge('open.localhost');
+      const open = await visit(world, 'open.localhost', { ...plain, ...kept });
+      assert.match(open.answer, /200/);
+      assert.equal(open.isReused, false);
+    });
+
+    it('ends when the lowest version is raised, and when the certificate changes', async (test) => {
+      const world = await openTlsWorld(test);
+      world.setEdge('app.localhost');
+      const session = await sessionOf(world, 'app.localhost');
+      world.setEdge('app.localhost', { minVersion: 'TLSv1.3' });
+      const raised = await visit(world, 'app.localhost', { ...plain, session });
+      assert.equal(raised.isReused, false);
+      assert.equal(raised.answer === '', version === 'TLSv1.2');
+      world.setEdge('app.localhost');
+      const uploaded = await issue({ commonName: 'new', dnsNames: ['app.localhost'], issuer: authority });
+      world.change({ op: 'put', record: certificateRecord('cert_1', uploaded, ['app.localhost']) });
+      const trust = { ...plain, ca: [authority.certificatePem] };
+      assert.equal((await visit(world, 'app.localhost', { ...trust, session })).isReused, false);
+    });
+
+    it('ends after a day, when the keys of tickets change', async (test) => {
+      const world = await openTlsWorld(test);
+      world.setEdge('app.localhost');
+      const session = await sessionOf(world, 'app.localhost');
+      world.clock.offsetMs = 25 * 60 * 60 * 1000;
+      assert.equal((await visit(world, 'app.localhost', { ...plain, session })).isReused, false);
+    });
+  });
+}
+
+describe('renegotiation', () => {
+  it('is refused', async (test) => {
+    const world = await openTlsWorld(test);
+    world.setEdge('app.localhost');
+    const socket = world.connect('app.localhost', { maxVersion: 'TLSv1.2' });
+    await once(socket, 'secureConnect');
+    const error = await new Promise<Error | null>((resolve) => {
+      socket.renegotiate({}, resolve);
+      socket.once('error', resolve);
+    });
+    assert.match(error?.message ?? '', /no renegotiation/);
+  });
+});

@@ -1,0 +1,91 @@
+import 'reflect-metadata';
+import { randomBytes, webcrypto } from 'node:crypto';
+import {
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  type Extension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  PemConverter,
+  SubjectAlternativeNameExtension,
+  X509Certificate,
+  X509CertificateGenerator,
+} from '@peculiar/x509';
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256' };
+const SIGNING = { name: 'ECDSA', hash: 'SHA-256' };
+export const DAY_MS = 86_400_000;
+
+export interface Issued {
+  readonly certificatePem: string;
+  readonly keyPem: string;
+  readonly keys: webcrypto.CryptoKeyPair;
+}
+
+export interface IssueRequest {
+  readonly commonName: string;
+  /** Absent: signs itself. */
+  readonly issuer?: Issued;
+  readonly isCa?: boolean;
+  readonly usages?: readonly ('client' | 'server')[];
+  readonly dnsNames?: readonly string[];
+  readonly fromDays?: number;
+  readonly toDays?: number;
+}
+
+/** A certificate with what a test says about it, valid from yesterday on for a month unless it says otherwise. */
+export async function issue(request: IssueRequest): Promise<Issued> {
+  const { commonName, issuer, isCa = false, usages = [], dnsNames = [], fromDays = -1, toDays = 30 } = request;
+  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+  const extensions: Extension[] = [new BasicConstraintsExtension(isCa, undefined, true)];
+  extensions.push(new KeyUsagesExtension(isCa ? KeyUsageFlags.keyCertSign : KeyUsageFlags.digitalSignature, true));
+  if (usages.length > 0) {
+    const names = usages.map((usage) =>
+      usage === 'client' ? ExtendedKeyUsage.clientAuth : ExtendedKeyUsage.serverAuth,
+    );
+    extensions.push(new ExtendedKeyUsageExtension(names));
+  }
+  if (dnsNames.length > 0) {
+    extensions.push(new SubjectAlternativeNameExtension(dnsNames.map((value) => ({ type: 'dns' as const, value }))));
+  }
+  const subject = [{ CN: [commonName] }];
+  const certificate = await X509CertificateGenerator.create({
+    serialNumber: `40${randomBytes(8).toString('hex')}`,
+    subject,
+    issuer: issuer === undefined ? subject : new X509Certificate(issuer.certificatePem).subject,
+    notBefore: new Date(Date.now() + fromDays * DAY_MS),
+    notAfter: new Date(Date.now() + toDays * DAY_MS),
+    publicKey: keys.publicKey,
+    signingKey: (issuer?.keys ?? keys).privateKey,
+    signingAlgorithm: SIGNING,
+    extensions,
+  } as Parameters<typeof X509CertificateGenerator.create>[0]);
+  const keyDer = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey);
+  return {
+    certificatePem: `${certificate.toString('pem')}\n`,
+    keyPem: `${PemConverter.encode(keyDer, 'PRIVATE KEY')}\n`,
+    keys,
+  };
+}
+
+/** As POST /tls_certificates stores it. */
+export function certificateRecord(id: string, issued: Issued, dnsNames: readonly string[]) {
+  const certificate = new X509Certificate(issued.certificatePem);
+  const usages = certificate.getExtension(ExtendedKeyUsageExtension)?.usages ?? [];
+  return {
+    kind: 'tls_certificate',
+    id,
+    revision: 1,
+    doc: {
+      certificate_pem: issued.certificatePem,
+      subject_alternative_names: { dns_names: dnsNames, ips: [] },
+      not_before: certificate.notBefore.toISOString(),
+      not_after: certificate.notAfter.toISOString(),
+      extended_key_usages: usages.map((usage) =>
+        usage === ExtendedKeyUsage.clientAuth ? 'client_auth' : 'server_auth',
+      ),
+    },
+    secrets: { '/private_key_pem': JSON.stringify(issued.keyPem) },
+  };
+}
