@@ -2,9 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../../src/lib/json.ts';
 import type { Answer, ApiConnection } from '../support/api-connection.ts';
 import { isAsExpected, type Ledger } from './ledger.ts';
+import type { PlannedWrite, Workload } from './planned-write.ts';
 import type { Random } from './random.ts';
 import { documentsIn, keyOf } from './rendered-documents.ts';
-import { type PlannedWrite, planWrite, type Workload } from './workload.ts';
+import { planWrite } from './workload.ts';
 
 /** A create that can be sent again, and shall then make nothing new. */
 export interface KeyedCreate {
