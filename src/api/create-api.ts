@@ -5,8 +5,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../lib/clock.ts';
 import type { Operation, OperationPorts } from '../resources/operation.ts';
 import type { ApiMetrics } from './api-metrics.ts';
-import type { FindPrincipal } from './authentication.ts';
-import { authenticate } from './authentication.ts';
+import { createLogin, type FindPrincipal, type Login } from './authentication.ts';
 import { addBodyParsers, ignoreContentType } from './body-parsers.ts';
 import { errorBody, shownError } from './error-response.ts';
 import { FailedLoginBrake } from './failed-login-brake.ts';
@@ -70,19 +69,16 @@ export async function createApi(deps: ApiDependencies): Promise<Api> {
 
   const brake = new FailedLoginBrake(deps.clock, deps.sleep ?? ((ms) => sleep(ms, undefined, { ref: false })));
   addBodyParsers(app);
-  addPublicRoutes(app, deps.pages, deps.findPrincipal);
-  addOperations(app, deps, brake);
-  addNotFound(app, deps, brake);
+  const login = createLogin(deps.findPrincipal, brake);
+  addPublicRoutes(app, deps.pages, login);
+  addOperations(app, deps, login);
+  addNotFound(app, deps, login);
   await app.ready();
   return { handle: (request, response) => app.routing(request, response), close: () => app.close() };
 }
 
-function addOperations(app: FastifyInstance, deps: ApiDependencies, brake: FailedLoginBrake): void {
-  const gate = {
-    brake,
-    rateLimit: new RateLimit(deps.rateLimitPerSecond, deps.clock),
-    findPrincipal: deps.findPrincipal,
-  };
+function addOperations(app: FastifyInstance, deps: ApiDependencies, login: Login): void {
+  const gate = { login, rateLimit: new RateLimit(deps.rateLimitPerSecond, deps.clock) };
   for (const operation of deps.operations) {
     app.route({
       method: operation.method,
@@ -94,16 +90,11 @@ function addOperations(app: FastifyInstance, deps: ApiDependencies, brake: Faile
   }
 }
 
-function addNotFound(app: FastifyInstance, deps: ApiDependencies, brake: FailedLoginBrake): void {
+function addNotFound(app: FastifyInstance, deps: ApiDependencies, login: Login): void {
   const table = pathTable([...deps.operations, ...publicRoutes]);
   app.setNotFoundHandler(async (request) => {
     // Who may not enter learns nothing about what there is.
-    try {
-      authenticate(request.headers.authorization, deps.findPrincipal);
-    } catch (error) {
-      await brake.slowDown(request.ip);
-      throw error;
-    }
+    await login(request);
     throw table.refusal(request.method, request.url);
   });
 }

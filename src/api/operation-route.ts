@@ -5,15 +5,8 @@ import { hasScope, scopeOf } from '../documents/scopes.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { createDecoder } from '../lib/schema/decode-body.ts';
 import { resourceErrors } from '../resources/errors.ts';
-import type {
-  Operation,
-  OperationPorts,
-  OperationRequest,
-  OperationResult,
-  Principal,
-} from '../resources/operation.ts';
-import { authenticate, type FindPrincipal } from './authentication.ts';
-import type { FailedLoginBrake } from './failed-login-brake.ts';
+import type { Operation, OperationPorts, OperationRequest, OperationResult } from '../resources/operation.ts';
+import type { Login } from './authentication.ts';
 import { queryDecoder } from './query.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { takesBody, unwrapBody } from './request-body.ts';
@@ -24,8 +17,7 @@ import { requestedVersion } from './version.ts';
 const ID_PATTERN = /^[a-z]+_[0-9A-Za-z]{27}$/;
 
 export interface Gate {
-  readonly findPrincipal: FindPrincipal;
-  readonly brake: FailedLoginBrake;
+  readonly login: Login;
   readonly rateLimit: RateLimit;
 }
 
@@ -33,7 +25,7 @@ export interface Gate {
 export function operationGate(operation: Operation, gate: Gate): onRequestAsyncHookHandler {
   const scope = scopeOf(operation.method, operation.path);
   return async (request) => {
-    const caller = await login(request, gate);
+    const caller = await gate.login(request);
     request.postern.apiKeyId = caller.principal.apiKeyId;
     gate.rateLimit.take(caller.principal.apiKeyId);
     const version = requestedVersion(request.headers, operation);
@@ -46,15 +38,6 @@ export function operationGate(operation: Operation, gate: Gate): onRequestAsyncH
     }
     request.postern.admission = { principal: caller.principal, token: caller.token, version };
   };
-}
-
-async function login(request: FastifyRequest, gate: Gate): Promise<{ principal: Principal; token: string }> {
-  try {
-    return authenticate(request.headers.authorization, gate.findPrincipal);
-  } catch (error) {
-    await gate.brake.slowDown(request.ip);
-    throw error;
-  }
 }
 
 export function operationHandler(operation: Operation, ports: OperationPorts): RouteHandlerMethod {

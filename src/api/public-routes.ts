@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { authenticate, type FindPrincipal } from './authentication.ts';
+import type { Login } from './authentication.ts';
 
 /** What needs no version, and mostly no key. */
 export interface PublicPages {
@@ -16,7 +16,7 @@ export const publicRoutes = ['/', '/healthz', '/openapi.json', '/docs', '/metric
   path,
 }));
 
-export function addPublicRoutes(app: FastifyInstance, pages: PublicPages, findPrincipal: FindPrincipal): void {
+export function addPublicRoutes(app: FastifyInstance, pages: PublicPages, login: Login): void {
   app.get('/healthz', (_request, reply) => {
     const { isReady, state } = pages.health();
     return reply
@@ -40,7 +40,7 @@ export function addPublicRoutes(app: FastifyInstance, pages: PublicPages, findPr
   );
   app.get('/', (_request, reply) => reply.redirect('/docs', 302));
   app.get('/metrics', async (request, reply) => {
-    if (!pages.areMetricsOpen) authenticate(request.headers.authorization, findPrincipal);
+    if (!pages.areMetricsOpen) await login(request);
     const { contentType, text } = await pages.metrics();
     return reply.header('content-type', contentType).send(text);
   });

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, it } from 'node:test';
-import { type ApiAnswer, type Cleanup, TestWorld } from '../support/test-world.ts';
+import { before, describe, it } from 'node:test';
+import type { ApiAnswer, TestWorld } from '../support/test-world.ts';
 import {
+  cleanupAfterSuite,
   countByStatus,
   ENGINES,
   FeedGate,
@@ -12,6 +10,7 @@ import {
   type Made,
   MovedClock,
   made,
+  openRestartableWorld,
   openWorld,
   openWorldsOnOneDatabase,
   usePostgres,
@@ -27,8 +26,14 @@ const idsOf = (answers: readonly ApiAnswer[]) =>
 
 for (const engine of ENGINES) {
   describe(`Idempotency-Key on ${engine}`, () => {
-    it('of 32 equal creates at once one creates; the others replay it or are told that it is under way', async (test) => {
-      const world = await openWorld(test, engine);
+    const cleanup = cleanupAfterSuite();
+    let world: TestWorld;
+
+    before(async () => {
+      world = await openWorld(cleanup, engine);
+    });
+
+    it('of 32 equal creates at once one creates; the others replay it or are told that it is under way', async () => {
       const send = () => world.api('POST', '/ip_policies', { description: 'once' }, withKey('k1'));
       const answers = await Promise.all(Array.from({ length: 32 }, send));
       for (const { status, body, headers } of answers) {
@@ -45,8 +50,8 @@ for (const engine of ENGINES) {
       assert.equal((await world.api('GET', '/ip_policies')).body.ip_policies.length, 1);
     });
 
-    it('another body is 422, also at the same time, and changes nothing', async (test) => {
-      const world = await openWorld(test, engine);
+    it('another body is 422, also at the same time, and changes nothing', async () => {
+      const before = world.server.replica.count('ip_policy');
       const answers = await Promise.all(
         Array.from({ length: 8 }, (_, at) =>
           world.api('POST', '/ip_policies', { description: `${at}` }, withKey('k2')),
@@ -57,11 +62,10 @@ for (const engine of ENGINES) {
       assert.equal(inFlight + mismatched, 7);
       const late = await world.api('POST', '/ip_policies', { description: 'late' }, withKey('k2'));
       assert.equal(late.status, 422);
-      assert.equal((await world.api('GET', '/ip_policies')).body.ip_policies.length, 1);
+      assert.equal(world.server.replica.count('ip_policy'), before + 1);
     });
 
-    it('a key belongs to one API key, one path and one method', async (test) => {
-      const world = await openWorld(test, engine);
+    it('a key belongs to one API key, one path and one method', async () => {
       const other = (await world.api('POST', '/api_keys', {})).body.token as string;
       const first = await world.api('POST', '/ip_policies', {}, withKey('k3'));
       const second = await world.api('POST', '/ip_policies', {}, { ...withKey('k3'), key: other });
@@ -70,8 +74,7 @@ for (const engine of ENGINES) {
       assert.notEqual(first.body.id, second.body.id);
     });
 
-    it('a refused create leaves the key free', async (test) => {
-      const world = await openWorld(test, engine);
+    it('a refused create leaves the key free', async () => {
       assert.equal((await world.api('POST', '/backends/static', { address: 'nowhere' }, withKey('k4'))).status, 400);
       assert.equal(
         (await world.api('POST', '/backends/static', { address: 'a.example.com:80' }, withKey('k4'))).status,
@@ -95,8 +98,7 @@ for (const engine of ENGINES) {
       assert.equal((await send({ description: 'other' })).body.id, later.body.id);
     });
 
-    it('a create that showed a token or secret is not answered again: 409 names what it made', async (test) => {
-      const world = await openWorld(test, engine);
+    it('a create that showed a token or secret is not answered again: 409 names what it made', async () => {
       const creates: readonly (readonly [string, object])[] = [
         ['/api_keys', { scopes: ['edges:read'] }],
         ['/credentials', {}],
@@ -111,8 +113,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    it('a resource that is gone since is not made again under the same key', async (test) => {
-      const world = await openWorld(test, engine);
+    it('a resource that is gone since is not made again under the same key', async () => {
       const policy = made(await world.api('POST', '/ip_policies', {}, withKey('k7')));
       await world.api('DELETE', policy.uri);
       const again = await world.api('POST', '/ip_policies', {}, withKey('k7'));
@@ -120,8 +121,7 @@ for (const engine of ENGINES) {
       assert.equal(again.body.details.id, policy.id);
     });
 
-    it('an event source is added once, and the repeat is answered like the first', async (test) => {
-      const world = await openWorld(test, engine);
+    it('an event source is added once, and the repeat is answered like the first', async () => {
       const subscription = made(await world.api('POST', '/event_subscriptions', {}));
       const send = (type: string) => world.api('POST', `${subscription.uri}/sources`, { type }, withKey('k8'));
       const first = await send('ip_policy_created.v0');
@@ -138,29 +138,24 @@ for (const engine of ENGINES) {
 }
 
 describe('Idempotency-Key across processes', () => {
-  it('holds across a restart', async (test) => {
-    const dataDir = await emptyDir(test);
-    const before = await TestWorld.open(test, { dataDir });
-    const first = made(await before.api('POST', '/ip_policies', {}, withKey('k1')));
-    await before.close();
-    const after = await TestWorld.open(test, { dataDir });
-    const again = await after.api('POST', '/ip_policies', {}, withKey('k1'));
-    assert.equal(again.status, 201);
-    assert.equal(again.body.id, first.id);
-    assert.equal((await after.api('POST', '/ip_policies', { description: 'x' }, withKey('k1'))).status, 422);
-  });
+  for (const engine of ENGINES) {
+    it(`holds across a restart on ${engine}`, async (test) => {
+      const { world, restart } = await openRestartableWorld(test, engine);
+      const first = made(await world.api('POST', '/ip_policies', {}, withKey('k1')));
+      const after = await restart();
+      const again = await after.api('POST', '/ip_policies', {}, withKey('k1'));
+      assert.equal(again.status, 201);
+      assert.equal(again.body.id, first.id);
+      assert.equal((await after.api('POST', '/ip_policies', { description: 'x' }, withKey('k1'))).status, 422);
+    });
+  }
 
   it('of equal creates at once in two processes one creates', async (test) => {
     const worlds = await openWorldsOnOneDatabase(test, 2);
     for (let round = 0; round < 5; round += 1) {
       const answers = await Promise.all(
         Array.from({ length: 8 }, (_, at) =>
-          (worlds[at % 2] as TestWorld).api(
-            'POST',
-            '/ip_policies',
-            { description: 'x' },
-            withKey(`round ${round}`.replace(' ', '-')),
-          ),
+          (worlds[at % 2] as TestWorld).api('POST', '/ip_policies', { description: 'x' }, withKey(`round-${round}`)),
         ),
       );
       assert.equal(idsOf(answers).size, 1);
@@ -184,10 +179,3 @@ describe('Idempotency-Key across processes', () => {
     assert.equal((await b.api('GET', inWorld(b, first.uri))).status, 200);
   });
 });
-
-async function emptyDir(test: Cleanup): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), 'postern-test-'));
-  // The worlds' own hooks come later and run later: they find their files closed and gone, which is fine on rm's side.
-  test.after(() => rm(path, { recursive: true, force: true }));
-  return path;
-}

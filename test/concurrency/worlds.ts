@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before } from 'node:test';
 import type { Clock } from '../../src/lib/clock.ts';
 import { freshDatabase, type PostgresServer, startPostgres } from '../support/postgres.ts';
@@ -17,10 +20,45 @@ export function usePostgres(): void {
   after(() => server?.stop());
 }
 
+function startedServer(): PostgresServer {
+  if (server === null) throw new Error('the test file does not call usePostgres()');
+  return server;
+}
+
 export async function openWorld(test: Cleanup, engine: EngineName, options: WorldOptions = {}): Promise<TestWorld> {
   if (engine === 'sqlite') return TestWorld.open(test, options);
   const [world] = await openWorldsOnOneDatabase(test, 1, options);
   return world as TestWorld;
+}
+
+export interface RestartableWorld {
+  readonly world: TestWorld;
+  /** Closes it and opens another on what it left behind. */
+  restart(): Promise<TestWorld>;
+}
+
+export async function openRestartableWorld(test: Cleanup, engine: EngineName): Promise<RestartableWorld> {
+  const database = engine === 'sqlite' ? null : await freshDatabase(startedServer());
+  const dataDir = await mkdtemp(join(tmpdir(), 'postern-test-'));
+  const closings: (() => Promise<void>)[] = [];
+  test.after(async () => {
+    for (const close of closings) await close();
+    await database?.drop();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+  const open = (): Promise<TestWorld> =>
+    TestWorld.open(
+      { after: (task) => void closings.push(task) },
+      { dataDir, ...(database !== null && { databaseUrl: database.url }) },
+    );
+  const world = await open();
+  return {
+    world,
+    restart: async () => {
+      await world.close();
+      return open();
+    },
+  };
 }
 
 /** As many processes' worth of Postern, all on one PostgreSQL database and under one secret key. */
@@ -29,8 +67,7 @@ export async function openWorldsOnOneDatabase(
   count: number,
   options: WorldOptions = {},
 ): Promise<TestWorld[]> {
-  if (server === null) throw new Error('the test file does not call usePostgres()');
-  const database = await freshDatabase(server);
+  const database = await freshDatabase(startedServer());
   const env = { POSTERN_SECRET_KEY: randomBytes(32).toString('base64'), ...options.env };
   const worlds: TestWorld[] = [];
   for (let made = 0; made < count; made += 1) {
