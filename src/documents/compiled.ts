@@ -1,6 +1,6 @@
 import type { TObject } from 'typebox';
 import { type BodyDecoder, createDecoder, patchDecoder } from '../lib/schema/decode-body.ts';
-import type { Module } from '../modules/module.ts';
+import { type Module, moduleRecordKey } from '../modules/module.ts';
 import type { ConfigurationResource } from '../resources/resource.ts';
 import type { RecordKey } from '../store/store.ts';
 import { type ReferenceField, referenceFieldsOf } from './reference-fields.ts';
@@ -17,10 +17,7 @@ interface CompiledConfig {
 export interface CompiledModule extends CompiledConfig {
   readonly module: Module;
   readonly kind: string;
-  /**
-   * Key of its record on an edge or route. The id is its own, made from the owner's: the store knows parents by id alone,
-   * so a module with the id of its owner would take everything below the owner with it when it goes.
-   */
+  /** Key of its record on an edge or route. */
   keyOn(ownerId: string): RecordKey;
 }
 
@@ -42,15 +39,15 @@ export function compileResource(resource: ConfigurationResource, modules: readon
     resource,
     kind: resource.kind,
     patch: patchDecoder(resource.config, resource.immutable ?? [], inlineNames),
-    modules: inline.map((module) => compileModule(module, `${resource.kind}.${module.name}`)),
+    modules: inline.map((module) => compileModule(module, resource.kind)),
     inlineChildren: [],
     isInlinedInParent: false,
   };
 }
 
-function compileModule(module: Module, kind: string): CompiledModule {
-  const keyOn = (ownerId: string): RecordKey => ({ kind, id: `${ownerId}.${module.name}` });
-  return { ...compileConfig(module.config, []), module, kind, keyOn };
+function compileModule(module: Module, ownerKind: string): CompiledModule {
+  const keyOn = (ownerId: string): RecordKey => moduleRecordKey(ownerKind, ownerId, module.name);
+  return { ...compileConfig(module.config, []), module, kind: keyOn('').kind, keyOn };
 }
 
 /** Whom a record belongs to, for people: a module's is named by its edge or route. */

@@ -1,6 +1,7 @@
 import { apiErrors } from '../api/errors.ts';
 import { configErrors } from '../config/errors.ts';
 import { documentErrors } from '../documents/errors.ts';
+import { edgeErrors } from '../edge/errors.ts';
 import type { ErrorCode, ErrorRow, ErrorRows } from '../lib/errors.ts';
 import { flagErrors } from '../lib/flags.ts';
 import { moduleErrors } from '../modules/errors.ts';
@@ -14,6 +15,7 @@ export const errorTables: readonly { readonly title: string; readonly rows: Erro
   { title: 'Requests', rows: apiErrors.rows },
   { title: 'Configuration of edges, backends and the like', rows: documentErrors.rows },
   { title: 'Resources', rows: resourceErrors.rows },
+  { title: 'Traffic: the edge', rows: edgeErrors.rows },
   { title: 'Traffic: modules', rows: moduleErrors.rows },
   { title: 'The store', rows: storeErrors.rows },
   { title: 'Settings', rows: configErrors.rows },

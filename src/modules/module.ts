@@ -36,6 +36,18 @@ export interface ModuleSettings {
   readonly oidcHttpIssuers: readonly string[];
 }
 
+/**
+ * Key of a module's record on an edge or route. The id is its own, made from the owner's: the store knows parents by id alone,
+ * so a module with the id of its owner would take everything below the owner with it when it goes.
+ */
+export function moduleRecordKey(
+  ownerKind: string,
+  ownerId: string,
+  moduleName: string,
+): { readonly kind: string; readonly id: string } {
+  return { kind: `${ownerKind}.${moduleName}`, id: `${ownerId}.${moduleName}` };
+}
+
 /** Keeps the definition's own types for its hooks, and gives the registry one type to hold. */
 export function defineModule<Config extends TObject>(module: Module<Config>): Module {
   return module as unknown as Module;

@@ -59,6 +59,8 @@ export interface TrafficRequest {
   readonly nowMs: number;
   /** First value of a header of the client's. */
   header(name: string): string | undefined;
+  /** All values of a header that is a list, joined by commas as if they had come in one line (RFC 9110 §5.3). */
+  combinedHeader(name: string): string | undefined;
 }
 
 /** A certificate that was verified in the handshake. */
@@ -94,6 +96,8 @@ export interface TrafficResponseHead {
 export interface ResponseTransform {
   /** The head as it becomes. */
   readonly headers: HeaderList;
-  /** Bytes go in, other bytes come out. */
-  createStream(): Transform;
+  /** Bytes go in, other bytes come out. Null when only the head changes and the body stays as it is. */
+  readonly createStream: (() => Transform) | null;
+  /** The trailers as they become; absent: as they are. */
+  trailers?(trailers: HeaderList): HeaderList;
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { JsonObject } from '../lib/json.ts';
-import type { Module } from '../modules/module.ts';
+import { type Module, moduleRecordKey } from '../modules/module.ts';
 import type { PreparePorts, TlsPolicy } from '../modules/prepared-module.ts';
 import type { StoredRecord } from '../store/store.ts';
 import { compileBackend, type KindOfId } from './compile-backend.ts';
@@ -79,7 +79,8 @@ function prepareAll(
   let problem: ModuleProblem | null = null;
   for (const module of registry) {
     if (module.level !== level) continue;
-    const record = reader.get(`${ownerKind}.${module.name}`, ownerId);
+    const key = moduleRecordKey(ownerKind, ownerId, module.name);
+    const record = reader.get(key.kind, key.id);
     if (record === undefined || record.doc['enabled'] === false) continue;
     const preparation = prepareOne(module, record, ports);
     if ('prepared' in preparation) modules.push(preparation);

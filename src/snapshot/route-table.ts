@@ -11,22 +11,24 @@ export type RouteMatch<Route> =
 
 /** Routes of one edge: an exact path beats a prefix, the longest prefix wins. */
 export class RouteTable<Route extends MatchableRoute> {
+  readonly all: readonly Route[];
   readonly #exact = new Map<string, Route>();
   /** Longest first. */
   readonly #prefixes: readonly { readonly key: string; readonly route: Route }[];
-  readonly #all: Route | null;
+  readonly #anything: Route | null;
 
   constructor(routes: readonly Route[]) {
     const prefixes: { key: string; route: Route }[] = [];
-    let all: Route | null = null;
+    let anything: Route | null = null;
     for (const route of routes) {
       const key = matchKey(route.match);
       if (route.matchType === 'exact_path') this.#exact.set(key, route);
-      else if (key === '/') all = route;
+      else if (key === '/') anything = route;
       else prefixes.push({ key, route });
     }
     this.#prefixes = prefixes.sort((a, b) => b.key.length - a.key.length);
-    this.#all = all;
+    this.#anything = anything;
+    this.all = routes;
   }
 
   /** A path that an upstream could read as another route's is refused rather than guessed. */
@@ -40,6 +42,6 @@ export class RouteTable<Route extends MatchableRoute> {
     const exact = this.#exact.get(key);
     if (exact !== undefined) return exact;
     for (const { key: prefix, route } of this.#prefixes) if (key.startsWith(prefix)) return route;
-    return this.#all;
+    return this.#anything;
   }
 }

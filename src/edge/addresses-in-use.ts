@@ -1,0 +1,43 @@
+import type { BackendSnapshot, EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
+import { upstreamKey } from './upstreams.ts';
+
+/** How many edges lead to each upstream address, so that a pool is drained when the last one goes. */
+export class AddressesInUse {
+  readonly #counts = new Map<string, number>();
+
+  constructor(edges: Iterable<EdgeSnapshot>) {
+    for (const edge of edges) this.#add(edge, 1);
+  }
+
+  /** Answers the addresses that nothing leads to any more. */
+  swap(before: EdgeSnapshot | null, now: EdgeSnapshot | null): readonly string[] {
+    // New ones first: an address that stays must not fall to zero in between.
+    this.#add(now, 1);
+    return this.#add(before, -1);
+  }
+
+  #add(edge: EdgeSnapshot | null, by: 1 | -1): readonly string[] {
+    const released: string[] = [];
+    for (const key of edge === null ? [] : addressesIn(edge)) {
+      const count = (this.#counts.get(key) ?? 0) + by;
+      if (count > 0) this.#counts.set(key, count);
+      else {
+        this.#counts.delete(key);
+        released.push(key);
+      }
+    }
+    return released;
+  }
+}
+
+/** Every upstream that an edge's routes may lead to. */
+function addressesIn(edge: EdgeSnapshot): ReadonlySet<string> {
+  const keys = new Set<string>();
+  const visit = (backend: BackendSnapshot): void => {
+    const { address, tls } = backend.config as { address?: string; tls?: { enabled: boolean } };
+    if (address !== undefined) keys.add(upstreamKey(address, tls?.enabled === true));
+    for (const member of backend.members.values()) visit(member);
+  };
+  for (const route of edge.routes.all) if (route.backend !== null) visit(route.backend);
+  return keys;
+}

@@ -1,0 +1,14 @@
+import type { BackendSnapshot } from '../../snapshot/edge-snapshot.ts';
+import { backendBehaviours } from './registry.ts';
+import type { BackendBehaviour, BackendPorts, Target } from './target.ts';
+
+/** Where a request for a backend can go, by the backend's kind. A kind that is not known is nowhere: the request is refused. */
+export function backendTargets(
+  ports: Omit<BackendPorts, 'targetsOf'>,
+): (backend: BackendSnapshot) => readonly Target[] {
+  const byKind = new Map<string, BackendBehaviour>(backendBehaviours.map((behaviour) => [behaviour.kind, behaviour]));
+  const targetsOf = (backend: BackendSnapshot): readonly Target[] =>
+    byKind.get(backend.kind)?.targets(backend, all) ?? [];
+  const all: BackendPorts = { ...ports, targetsOf };
+  return targetsOf;
+}

@@ -1,0 +1,13 @@
+import { type BackendBehaviour, configOf } from './target.ts';
+
+/** Members in their order; the pipeline goes to the next only when one cannot be reached. */
+export const failoverBehaviour: BackendBehaviour = {
+  kind: 'failover_backend',
+  targets: (backend, ports) => {
+    const { backends } = configOf<{ backends: string[] }>(backend);
+    return backends.flatMap((id) => {
+      const member = backend.members.get(id);
+      return member === undefined ? [] : ports.targetsOf(member);
+    });
+  },
+};

@@ -1,0 +1,31 @@
+import type { JsonObject } from '../../lib/json.ts';
+import type { BackendSnapshot } from '../../snapshot/edge-snapshot.ts';
+import type { ErrorAnswer } from '../error-page.ts';
+import type { HeaderList, Upstream } from '../upstream/upstream.ts';
+
+/** Where one try of a request can go. */
+export type Target =
+  | { readonly kind: 'upstream'; readonly upstream: Upstream; readonly name: string }
+  | { readonly kind: 'response'; readonly status: number; readonly headers: HeaderList; readonly body: Buffer }
+  /** Nothing there to send to; counts as "cannot be reached". */
+  | { readonly kind: 'unreachable'; readonly error: ErrorAnswer; readonly reason: string };
+
+/** How a kind of backend finds its targets: one file per kind and a line in `registry.ts`. */
+export interface BackendBehaviour {
+  /** Kind of the backend's records. */
+  readonly kind: string;
+  /** Targets in the order in which they are tried; the next only when one cannot be reached. */
+  targets(backend: BackendSnapshot, ports: BackendPorts): readonly Target[];
+}
+
+export interface BackendPorts {
+  upstreamFor(address: string, isTls: boolean): Upstream;
+  /** A number from 0 up to but not including 1. */
+  random(): number;
+  /** Targets of a backend that this one names. */
+  targetsOf(backend: BackendSnapshot): readonly Target[];
+}
+
+export function configOf<Config>(backend: BackendSnapshot): Config {
+  return backend.config as JsonObject as Config;
+}

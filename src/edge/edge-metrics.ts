@@ -1,0 +1,132 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
+import type { Exchange } from './exchange.ts';
+
+interface RouteCounters {
+  readonly seconds: { observe(value: number): void };
+  readonly bytesIn: { inc(value: number): void };
+  readonly bytesOut: { inc(value: number): void };
+  readonly requests: Map<number, { inc(): void }>;
+}
+
+const NO_ROUTE = { edgeId: '', id: '' };
+
+/** Traffic by edge and route. Children are kept per version of a route: looking one up by labels costs more than counting. */
+export class EdgeMetrics {
+  readonly #requests: Counter<'edge' | 'route' | 'status'>;
+  readonly #seconds: Histogram<'edge' | 'route'>;
+  readonly #bytesIn: Counter<'edge' | 'route'>;
+  readonly #bytesOut: Counter<'edge' | 'route'>;
+  readonly #refused: Counter<'edge' | 'route' | 'module' | 'reason'>;
+  readonly #failures: Counter<'phase' | 'reason'>;
+  readonly #handshakes: Counter<'reason'>;
+  readonly #counters = new WeakMap<object, RouteCounters>();
+
+  constructor(registry: Registry, live: { requests(): number; connections(): number }) {
+    const registers = [registry];
+    const perRoute = ['edge', 'route'] as const;
+    this.#requests = new Counter({
+      name: 'postern_edge_requests_total',
+      help: 'Requests, by edge, route and status.',
+      labelNames: [...perRoute, 'status'],
+      registers,
+    });
+    this.#seconds = new Histogram({
+      name: 'postern_edge_request_seconds',
+      help: 'Time from the head of a request to the end of its answer.',
+      labelNames: perRoute,
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60],
+      registers,
+    });
+    this.#bytesIn = new Counter({
+      name: 'postern_edge_request_bytes_total',
+      help: 'Bytes of request bodies.',
+      labelNames: perRoute,
+      registers,
+    });
+    this.#bytesOut = new Counter({
+      name: 'postern_edge_response_bytes_total',
+      help: 'Bytes of response bodies.',
+      labelNames: perRoute,
+      registers,
+    });
+    this.#refused = new Counter({
+      name: 'postern_edge_refused_total',
+      help: 'Requests that were refused or cut, by module and reason.',
+      labelNames: [...perRoute, 'module', 'reason'],
+      registers,
+    });
+    this.#failures = new Counter({
+      name: 'postern_edge_upstream_failures_total',
+      help: 'Tries of upstreams that failed.',
+      labelNames: ['phase', 'reason'],
+      registers,
+    });
+    this.#handshakes = new Counter({
+      name: 'postern_edge_handshake_failures_total',
+      help: 'TLS handshakes that failed, by reason.',
+      labelNames: ['reason'],
+      registers,
+    });
+    new Gauge({
+      name: 'postern_edge_requests_in_flight',
+      help: 'Requests and streams under way.',
+      registers,
+      collect() {
+        this.set(live.requests());
+      },
+    });
+    new Gauge({
+      name: 'postern_edge_connections',
+      help: 'Open connections of clients.',
+      registers,
+      collect() {
+        this.set(live.connections());
+      },
+    });
+  }
+
+  finished(exchange: Exchange, seconds: number): void {
+    const counters = this.#of(exchange.route);
+    const known = counters.requests.get(exchange.status);
+    if (known !== undefined) known.inc();
+    else this.#newStatus(counters, exchange);
+    counters.seconds.observe(seconds);
+    if (exchange.bytesIn > 0) counters.bytesIn.inc(exchange.bytesIn);
+    if (exchange.bytesOut > 0) counters.bytesOut.inc(exchange.bytesOut);
+    if (exchange.refusedBy === null) return;
+    const [module = '', reason = ''] = exchange.refusedBy.split(':');
+    const { edgeId, id } = exchange.route ?? NO_ROUTE;
+    this.#refused.labels(edgeId, id, module, reason).inc();
+  }
+
+  upstreamFailed(phase: string, reason: string): void {
+    this.#failures.labels(phase, reason).inc();
+  }
+
+  handshakeFailed(reason: string): void {
+    this.#handshakes.labels(reason).inc();
+  }
+
+  #newStatus(counters: RouteCounters, exchange: Exchange): void {
+    const { edgeId, id } = exchange.route ?? NO_ROUTE;
+    const child = this.#requests.labels(edgeId, id, String(exchange.status));
+    counters.requests.set(exchange.status, child);
+    child.inc();
+  }
+
+  #of(route: RouteSnapshot | null): RouteCounters {
+    const key = route ?? NO_ROUTE;
+    const known = this.#counters.get(key);
+    if (known !== undefined) return known;
+    const { edgeId, id } = key;
+    const made: RouteCounters = {
+      seconds: this.#seconds.labels(edgeId, id),
+      bytesIn: this.#bytesIn.labels(edgeId, id),
+      bytesOut: this.#bytesOut.labels(edgeId, id),
+      requests: new Map(),
+    };
+    this.#counters.set(key, made);
+    return made;
+  }
+}

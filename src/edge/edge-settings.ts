@@ -1,0 +1,14 @@
+import type { ForwardingSettings } from './forwarded-headers.ts';
+import type { HttpLimits } from './http/http-servers.ts';
+import type { TlsLimits } from './tls/tls-limits.ts';
+import type { UpstreamLimits } from './upstream/upstream.ts';
+
+/** Limits and habits of the edge. */
+export interface EdgeSettings {
+  readonly http: HttpLimits;
+  readonly tls: Partial<TlsLimits>;
+  readonly upstream: UpstreamLimits;
+  readonly forwarding: ForwardingSettings;
+  /** CIDR ranges of proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
+}

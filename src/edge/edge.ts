@@ -1,0 +1,130 @@
+import type { Socket } from 'node:net';
+import type { Clock } from '../lib/clock.ts';
+import { createKsuidSource } from '../lib/ksuid.ts';
+import type { BackendSnapshot } from '../snapshot/edge-snapshot.ts';
+import type { Snapshots } from '../snapshot/snapshots.ts';
+import { accessLine } from './access-log.ts';
+import { AddressesInUse } from './addresses-in-use.ts';
+import { backendTargets } from './backends/backend-targets.ts';
+import { ClientAddresses } from './client-address.ts';
+import type { ConnectionFacts } from './edge-connection.ts';
+import type { EdgeMetrics } from './edge-metrics.ts';
+import type { EdgeRuntime } from './edge-runtime.ts';
+import type { EdgeSettings } from './edge-settings.ts';
+import { errorPage } from './error-page.ts';
+import { edgeErrors } from './errors.ts';
+import { Exchange } from './exchange.ts';
+import { HttpServers, type IncomingRequest } from './http/http-servers.ts';
+import { LiveExchanges } from './live-exchanges.ts';
+import type { CertificateStore } from './tls/certificate-store.ts';
+import { createTlsFront } from './tls/tls-front.ts';
+import type { TlsLog } from './tls/tls-ports.ts';
+import { Upstreams } from './upstreams.ts';
+
+export interface EdgeOptions {
+  readonly snapshots: Snapshots;
+  readonly certificates: CertificateStore;
+  readonly settings: EdgeSettings;
+  readonly clock: Clock;
+  readonly log: TlsLog & { warn(fields: object, message: string): void };
+  /** Null: no line per request. */
+  readonly accessLog: ((line: Record<string, unknown>) => void) | null;
+  createMetrics(live: { requests(): number; connections(): number }): EdgeMetrics;
+  /** Addresses that upstreams may have, judged when a connection is made. */
+  isUpstreamAllowed(ip: string): boolean;
+  readonly random?: () => number;
+}
+
+export interface Edge {
+  /** Takes over an accepted connection of the HTTPS listener. */
+  accept(socket: Socket): void;
+  /** Tells clients to go elsewhere, lets requests under way finish for up to `timeoutMs`, then cuts what is left. */
+  drain(timeoutMs: number): Promise<void>;
+  readonly requestsInFlight: number;
+}
+
+/** The data plane: a pure function of snapshots. It knows no store and no API. */
+export function createEdge(options: EdgeOptions): Edge {
+  const { snapshots, settings, clock, log, accessLog } = options;
+  const live = new LiveExchanges();
+  const upstreams = new Upstreams(settings.upstream, (ip) => options.isUpstreamAllowed(ip));
+  const addresses = new ClientAddresses(settings.trustedProxies);
+  const ksuid = createKsuidSource();
+  const targetsOf = backendTargets({
+    upstreamFor: (address, isTls) => upstreams.get(address, isTls),
+    random: options.random ?? Math.random,
+  });
+  const metrics = options.createMetrics({ requests: () => live.count, connections: () => servers.connectionCount });
+
+  const runtime: EdgeRuntime = {
+    clock,
+    forwarding: settings.forwarding,
+    newRequestId: (nowMs) => `rq_${ksuid(nowMs)}`,
+    findEdge: (host) => snapshots.find(host),
+    targetsOf: (backend: BackendSnapshot) => targetsOf(backend),
+    clientAddress: (remoteAddress, head) => addresses.of(remoteAddress, head),
+    trustedChain: (remoteAddress, head) => addresses.chain(remoteAddress, head),
+    begin: (exchange) => live.add(exchange),
+    finish: (exchange) => {
+      live.delete(exchange);
+      const seconds = (performance.now() - exchange.startedAt) / 1000;
+      metrics.finished(exchange, seconds);
+      accessLog?.(accessLine(exchange, seconds));
+    },
+    upstreamFailed: (exchange, failure) => {
+      metrics.upstreamFailed(failure.phase, failure.reason);
+      log.warn({ request_id: exchange.id, upstream: exchange.targetName, ...failure }, 'an upstream failed');
+    },
+    bug: (exchange, error) => log.error({ request_id: exchange.id, err: error }, 'a request could not be served'),
+  };
+
+  const servers = new HttpServers(settings.http, (connection, request) => serve(runtime, connection, request));
+  const front = createTlsFront({
+    snapshots,
+    certificates: options.certificates,
+    limits: settings.tls,
+    clock,
+    log,
+    metrics: { handshakeSucceeded: () => {}, handshakeFailed: (reason) => metrics.handshakeFailed(reason) },
+    onConnection: ({ socket, protocol, edge, tlsGeneration, remoteAddress, clientCertificate }) =>
+      servers.accept(socket, protocol, { edgeId: edge.id, tlsGeneration, remoteAddress, clientCertificate }),
+  });
+
+  const addressesInUse = new AddressesInUse(snapshots.all());
+  snapshots.onSwap((edgeId, now, before) => {
+    upstreams.release(addressesInUse.swap(before, now));
+    live.judgeAgain(edgeId, now);
+    if (now !== null) void options.certificates.warm(now.hosts);
+  });
+
+  return {
+    accept: (socket) => front.accept(socket),
+    get requestsInFlight() {
+      return live.count;
+    },
+    drain: async (timeoutMs) => {
+      servers.startDraining();
+      const deadline = performance.now() + timeoutMs;
+      while (live.count > 0 && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 10));
+      front.close();
+      servers.cutAll();
+      await upstreams.close();
+    },
+  };
+}
+
+function serve(runtime: EdgeRuntime, connection: ConnectionFacts, request: IncomingRequest): void {
+  const { reading, port, source, trailers } = request;
+  if (reading.ok) {
+    new Exchange(runtime, connection, { head: reading.head, port, source, trailers }).start();
+    return;
+  }
+  const { status } = edgeErrors.rows[reading.code];
+  const message = `The request was refused: ${reading.why}.`;
+  const { headers, body } = errorPage(
+    { status, code: reading.code, message },
+    runtime.newRequestId(runtime.clock.nowMs()),
+    request.accept,
+  );
+  port.answer(status, headers, body);
+}

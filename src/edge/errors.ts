@@ -1,0 +1,51 @@
+import { errorTable } from '../lib/errors.ts';
+
+/** What the edge itself answers to traffic. */
+export const edgeErrors = errorTable({
+  ERR_POSTERN_BAD_HTTP: {
+    status: 400,
+    explanation:
+      'The request is not well-formed, or could be read in two ways. It was not forwarded, and the connection is closed.',
+  },
+  ERR_POSTERN_BAD_PATH: {
+    status: 400,
+    explanation:
+      'The path has dot segments, backslashes, empty segments or escapes that different programs read differently. It was not forwarded.',
+  },
+  ERR_POSTERN_MISDIRECTED: {
+    status: 421,
+    explanation: 'The request is for a host that this connection was not opened for. Open another connection.',
+  },
+  ERR_POSTERN_NO_ROUTE: { status: 404, explanation: 'The edge has no route for this path.' },
+  ERR_POSTERN_METHOD_REFUSED: {
+    status: 405,
+    explanation: 'The edge does not forward this method (TRACE, and CONNECT other than for WebSockets).',
+  },
+  ERR_POSTERN_HEADERS_TOO_LARGE: { status: 431, explanation: 'The headers are larger or more than the edge takes.' },
+  ERR_POSTERN_NO_BACKEND: {
+    status: 503,
+    explanation: 'The route has no enabled backend. Set one with PUT …/backend.',
+  },
+  ERR_POSTERN_NO_TUNNEL: {
+    status: 503,
+    explanation:
+      'The route leads to a tunnel group, and no tunnel with its labels is online. Start an agent with those labels.',
+  },
+  ERR_POSTERN_UPSTREAM_UNREACHABLE: {
+    status: 502,
+    explanation:
+      'The upstream could not be reached: it refused, did not resolve, or its TLS certificate was not accepted.',
+  },
+  ERR_POSTERN_UPSTREAM_BROKEN: {
+    status: 502,
+    explanation: 'The upstream closed the connection or answered with something that is not HTTP.',
+  },
+  ERR_POSTERN_UPSTREAM_TIMEOUT: { status: 504, explanation: 'The upstream did not answer in time.' },
+  ERR_POSTERN_EDGE_INTERNAL: {
+    status: 500,
+    explanation:
+      'Something went wrong at the edge that is not your fault. Nothing was forwarded. The log has a line with the request id.',
+  },
+});
+
+export type EdgeErrorCode = Extract<keyof typeof edgeErrors.rows, string>;

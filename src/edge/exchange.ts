@@ -1,0 +1,246 @@
+import { moduleErrors } from '../modules/errors.ts';
+import type { ClientCertificate, Refusal, TrafficRequest, Verdict } from '../modules/prepared-module.ts';
+import type { EdgeSnapshot, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
+import type { ConnectionFacts } from './edge-connection.ts';
+import type { EdgeRuntime } from './edge-runtime.ts';
+import { type ErrorAnswer, errorPage } from './error-page.ts';
+import { type EdgeErrorCode, edgeErrors } from './errors.ts';
+import { type ClientSide, Forwarding } from './forwarding.ts';
+import { combinedValue, firstValue } from './http/header-list.ts';
+import type { HeaderList } from './upstream/upstream.ts';
+
+const NOTHING = Buffer.alloc(0);
+
+/**
+ * One request through the edge. States: *judging* (route found, modules asked one after the other), *forwarding* (on its way
+ * to a backend and back), *done*. Any state goes to *done* when the client goes away, when the configuration changes so that
+ * the request would now be refused, or when something fails.
+ *
+ * Objects with methods instead of closures: this is the hot path.
+ */
+export class Exchange implements TrafficRequest {
+  readonly id: string;
+  readonly nowMs: number;
+  readonly startedAt = performance.now();
+  readonly runtime: EdgeRuntime;
+  readonly connection: ConnectionFacts;
+  readonly clientAddress: string;
+  /** For the log line and the metrics. */
+  route: RouteSnapshot | null = null;
+  status = 0;
+  bytesIn = 0;
+  bytesOut = 0;
+  errorCode: string | null = null;
+  /** Who ended it early and why, such as `ip_restriction:address`. */
+  refusedBy: string | null = null;
+  targetName: string | null = null;
+  readonly #client: ClientSide;
+  #forwarding: Forwarding | null = null;
+  #isDone = false;
+
+  constructor(runtime: EdgeRuntime, connection: ConnectionFacts, client: ClientSide) {
+    this.runtime = runtime;
+    this.connection = connection;
+    this.#client = client;
+    this.nowMs = runtime.clock.nowMs();
+    this.id = runtime.newRequestId(this.nowMs);
+    this.clientAddress = runtime.clientAddress(connection.remoteAddress, client.head);
+    client.port.onGone = () => this.#gone();
+  }
+
+  get method(): string {
+    return this.#client.head.method;
+  }
+
+  get path(): string {
+    return this.#client.head.path.path;
+  }
+
+  get host(): string {
+    return this.#client.head.host;
+  }
+
+  get clientCertificate(): ClientCertificate | null {
+    return this.connection.clientCertificate;
+  }
+
+  header(name: string): string | undefined {
+    return firstValue(this.#client.head.headers, name);
+  }
+
+  combinedHeader(name: string): string | undefined {
+    return combinedValue(this.#client.head.headers, name);
+  }
+
+  start(): void {
+    this.runtime.begin(this);
+    try {
+      const edge = this.runtime.findEdge(this.host);
+      // Connection reuse must not walk around another host's client certificates, or around a changed policy.
+      if (edge === undefined || edge.id !== this.connection.edgeId) {
+        this.#refuse(
+          'ERR_POSTERN_MISDIRECTED',
+          'misdirected',
+          'This connection was opened for another host. Try again on a new one.',
+        );
+      } else if (edge.tlsGeneration !== this.connection.tlsGeneration) {
+        this.connection.retire();
+        this.#refuse(
+          'ERR_POSTERN_MISDIRECTED',
+          'stale_connection',
+          'What this site asks of connections has changed. Connect anew.',
+        );
+      } else this.#enter(edge);
+    } catch (error) {
+      this.bug(error);
+    }
+  }
+
+  #enter(edge: EdgeSnapshot): void {
+    const match = edge.routes.match(this.#client.head.path);
+    if (match.found === null) {
+      if (match.why === 'none') this.#refuse('ERR_POSTERN_NO_ROUTE', 'no_route', 'There is nothing at this address.');
+      else
+        this.#refuse(
+          'ERR_POSTERN_BAD_PATH',
+          'ambiguous_path',
+          'The path can be read in two ways. Write it without escaped slashes and parameters.',
+        );
+      return;
+    }
+    this.route = match.found;
+    const { problem } = match.found;
+    if (problem === null) {
+      this.#judgeFrom(0, match.found);
+      return;
+    }
+    const message = `This site cannot be served: its ${problem.module} module is enabled but cannot be applied. Whoever runs it finds the reason in the log.`;
+    this.refuseWith(
+      { status: moduleErrors.rows.ERR_POSTERN_MODULE_UNAVAILABLE.status, code: problem.code, message },
+      problem.module,
+      'unprepared',
+    );
+  }
+
+  #judgeFrom(position: number, route: RouteSnapshot): void {
+    for (let at = position; at < route.modules.length; at += 1) {
+      const module = route.modules[at];
+      const verdict = module?.prepared.judge?.(this) ?? 'pass';
+      if (verdict === 'pass') continue;
+      const name = module?.name ?? '';
+      if (!(verdict instanceof Promise)) {
+        this.#refusedByModule(verdict, name);
+        return;
+      }
+      verdict.then(
+        (late) => this.#lateVerdict(late, name, at + 1, route),
+        (error: unknown) => this.bug(error),
+      );
+      return;
+    }
+    this.#forward(route);
+  }
+
+  #lateVerdict(verdict: Verdict, module: string, next: number, route: RouteSnapshot): void {
+    if (this.#isDone) return;
+    try {
+      if (verdict === 'pass') this.#judgeFrom(next, route);
+      else this.#refusedByModule(verdict, module);
+    } catch (error) {
+      this.bug(error);
+    }
+  }
+
+  #refusedByModule(refusal: Refusal, module: string): void {
+    if (refusal.status === 421) this.connection.retire();
+    this.refuseWith(refusal, module, refusal.reason);
+  }
+
+  #forward(route: RouteSnapshot): void {
+    const targets = route.backend === null ? [] : this.runtime.targetsOf(route.backend);
+    if (targets.length === 0) {
+      this.#refuse(
+        'ERR_POSTERN_NO_BACKEND',
+        'no_backend',
+        'This site has nothing behind it yet. Whoever runs it has to set a backend.',
+      );
+      return;
+    }
+    this.#forwarding = new Forwarding(this, this.#client, route);
+    this.#forwarding.start(targets);
+  }
+
+  /** The configuration changed: a request that would now be refused ends, others notice nothing. */
+  judgeAgain(edge: EdgeSnapshot | null): void {
+    if (this.#isDone || this.route === null) return;
+    const isStale = edge === null || edge.tlsGeneration !== this.connection.tlsGeneration;
+    const route = isStale ? null : edge.routes.match(this.#client.head.path).found;
+    if (route === null || route.problem !== null) {
+      this.cut('configuration');
+      return;
+    }
+    for (const { name, prepared } of route.modules) {
+      const verdict = prepared.judge?.(this) ?? 'pass';
+      // A module whose answer needs time has its own way of ending what it let in.
+      if (verdict === 'pass' || verdict instanceof Promise) continue;
+      this.cut(name);
+      return;
+    }
+  }
+
+  refuseWith(error: ErrorAnswer, by: string, reason: string): void {
+    this.refusedBy = `${by}:${reason}`;
+    this.errorCode = error.code;
+    const { headers, body } = errorPage(error, this.id, this.header('accept'));
+    this.answer(error.status, headers, body);
+  }
+
+  /** A whole answer that comes from here. A body that nobody wants is let run out, so that the connection can go on. */
+  answer(status: number, headers: HeaderList, body: Buffer): void {
+    this.status = status;
+    this.bytesOut += body.length;
+    this.#client.source?.resume();
+    this.#client.port.answer(status, headers, this.method === 'HEAD' ? NOTHING : body);
+    this.done();
+  }
+
+  /** A bug: nothing goes on, nothing is forwarded. */
+  bug(error: unknown): void {
+    if (this.#isDone) return;
+    this.runtime.bug(this, error);
+    this.#forwarding?.abort();
+    if (this.#client.port.isHeadSent) this.cut('bug');
+    else
+      this.#refuse(
+        'ERR_POSTERN_EDGE_INTERNAL',
+        'bug',
+        'Something went wrong here that is not your fault. Try again later.',
+      );
+  }
+
+  /** Ends it so that the client notices that the answer is not whole. */
+  cut(reason: string): void {
+    if (this.#isDone) return;
+    this.refusedBy = `cut:${reason}`;
+    this.#forwarding?.abort();
+    this.#client.port.cut();
+    this.done();
+  }
+
+  done(): void {
+    if (this.#isDone) return;
+    this.#isDone = true;
+    this.runtime.finish(this);
+  }
+
+  #refuse(code: EdgeErrorCode, reason: string, message: string): void {
+    this.refuseWith({ status: edgeErrors.rows[code].status, code, message }, 'edge', reason);
+  }
+
+  #gone(): void {
+    if (this.#isDone) return;
+    this.refusedBy ??= 'client:gone';
+    this.#forwarding?.abort();
+    this.done();
+  }
+}

@@ -1,0 +1,218 @@
+import type { Duplex, Readable, Transform } from 'node:stream';
+import type { ResponseTransform } from '../modules/prepared-module.ts';
+import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
+import type { Target } from './backends/target.ts';
+import type { ErrorAnswer } from './error-page.ts';
+import type { Exchange } from './exchange.ts';
+import { forwardedHeaders } from './forwarded-headers.ts';
+import type { ClientPort } from './http/client-port.ts';
+import type { RequestHead } from './http/request-head.ts';
+import type {
+  HeaderList,
+  RequestBody,
+  ResponseHead,
+  UpstreamExchange,
+  UpstreamFailure,
+  UpstreamHandler,
+  UpstreamRequest,
+} from './upstream/upstream.ts';
+import { failureAnswer, mayTryNext } from './upstream-failures.ts';
+
+/** What the client sent and where answers go. */
+export interface ClientSide {
+  readonly head: RequestHead;
+  readonly port: ClientPort;
+  /** Null when there is no body. */
+  readonly source: Readable | null;
+  readonly trailers: () => HeaderList;
+}
+
+/**
+ * The way of an admitted request to its backend and of the answer back. Targets are tried in order, the next only when one
+ * cannot be reached; once a byte of an answer has gone out, or may have been earned, there is no other try.
+ */
+export class Forwarding implements UpstreamHandler {
+  readonly #exchange: Exchange;
+  readonly #client: ClientSide;
+  readonly #route: RouteSnapshot;
+  #targets: readonly Target[] = [];
+  #targetAt = 0;
+  #upstream: UpstreamExchange | null = null;
+  #transform: Transform | null = null;
+  #change: ResponseTransform | null = null;
+  #switched: Duplex | null = null;
+  #isOver = false;
+
+  constructor(exchange: Exchange, client: ClientSide, route: RouteSnapshot) {
+    this.#exchange = exchange;
+    this.#client = client;
+    this.#route = route;
+    client.port.onDrain = () => this.#drained();
+  }
+
+  start(targets: readonly Target[]): void {
+    this.#targets = targets;
+    this.#tryNext();
+  }
+
+  /** Frees everything; the exchange ends the client's side. */
+  abort(): void {
+    this.#isOver = true;
+    this.#upstream?.abort();
+    this.#transform?.destroy();
+    this.#switched?.destroy();
+  }
+
+  #tryNext(): void {
+    const target = this.#targets[this.#targetAt] as Target;
+    this.#targetAt += 1;
+    switch (target.kind) {
+      case 'upstream':
+        this.#exchange.targetName = target.name;
+        this.#upstream = target.upstream.send(this.#request(), this);
+        return;
+      case 'response':
+        this.#isOver = true;
+        this.#exchange.targetName = 'http_response';
+        this.#exchange.answer(target.status, target.headers, target.body);
+        return;
+      case 'unreachable':
+        this.#failed(target.error, target.reason, true);
+    }
+  }
+
+  #failed(error: ErrorAnswer, reason: string, mayTryAnother: boolean): void {
+    if (mayTryAnother && this.#targetAt < this.#targets.length) {
+      this.#tryNext();
+      return;
+    }
+    this.#isOver = true;
+    this.#exchange.refuseWith(error, 'backend', reason);
+  }
+
+  #request(): UpstreamRequest {
+    const { head } = this.#client;
+    const headers = [...head.headers];
+    for (const { prepared } of this.#route.modules) {
+      if (prepared.upstreamHeaders !== undefined) headers.push(...prepared.upstreamHeaders(this.#exchange));
+    }
+    forwardedHeaders(headers, head, this.#exchange.connection.remoteAddress, this.#exchange.runtime);
+    headers.push('postern-request-id', this.#exchange.id);
+    const { method, path, authority, switchTo } = head;
+    return { method, target: path.target, authority, headers, body: this.#body(), switchTo };
+  }
+
+  #body(): RequestBody {
+    const { source, trailers } = this.#client;
+    const { contentLength, isChunked, expectsContinue } = this.#client.head;
+    if (source === null || contentLength === 0) return { framing: 'none' };
+    if (contentLength !== null) return { framing: 'length', bytes: contentLength, source, expectsContinue };
+    return isChunked ? { framing: 'chunked', source, expectsContinue, trailers } : { framing: 'none' };
+  }
+
+  onInformational(status: number, headers: HeaderList): void {
+    if (!this.#isOver) this.#client.port.informational(status, headers);
+  }
+
+  onHead(head: ResponseHead): void {
+    if (this.#isOver) return;
+    this.#exchange.status = head.status;
+    let shown = { ...head, headers: withoutOurs(head.headers) };
+    for (const { prepared } of this.#route.modules) {
+      const change = prepared.transform?.(this.#exchange, shown) ?? null;
+      if (change === null) continue;
+      shown = { ...shown, headers: change.headers };
+      if (change.createStream === null) continue;
+      this.#change = change;
+      this.#startTransform(change.createStream());
+      this.#client.port.head(head.status, change.headers, null);
+      return;
+    }
+    this.#client.port.head(head.status, shown.headers, head.bodyBytes);
+  }
+
+  #startTransform(transform: Transform): void {
+    this.#transform = transform;
+    transform.on('data', (chunk: Buffer) => {
+      this.#exchange.bytesOut += chunk.length;
+      if (!this.#client.port.write(chunk)) transform.pause();
+    });
+    transform.on('drain', () => this.#upstream?.resume());
+    transform.on('error', (error) => this.#exchange.bug(error));
+  }
+
+  onSwitch(head: ResponseHead, socket: Duplex): void {
+    if (this.#isOver) {
+      socket.destroy();
+      return;
+    }
+    this.#exchange.status = head.status;
+    this.#upstream = null;
+    const client = this.#client.port.acceptSwitch(head.status, withoutOurs(head.headers));
+    this.#switched = client;
+    const end = (): void => {
+      client.destroy();
+      socket.destroy();
+      this.#isOver = true;
+      this.#exchange.done();
+    };
+    for (const side of [client, socket]) side.once('close', end).on('error', end);
+    client.on('data', (chunk: Buffer) => {
+      this.#exchange.bytesIn += chunk.length;
+    });
+    socket.on('data', (chunk: Buffer) => {
+      this.#exchange.bytesOut += chunk.length;
+    });
+    client.pipe(socket);
+    socket.pipe(client);
+  }
+
+  onData(chunk: Buffer): boolean {
+    if (this.#isOver) return true;
+    if (this.#transform !== null) return this.#transform.write(chunk);
+    this.#exchange.bytesOut += chunk.length;
+    return this.#client.port.write(chunk);
+  }
+
+  onEnd(trailers: HeaderList): void {
+    if (this.#isOver) return;
+    this.#upstream = null;
+    const end = (): void => {
+      if (this.#isOver) return;
+      this.#isOver = true;
+      this.#client.port.end(this.#change?.trailers?.(trailers) ?? trailers);
+      this.#exchange.done();
+    };
+    if (this.#transform === null) end();
+    else this.#transform.once('end', end).end();
+  }
+
+  onFailure(failure: UpstreamFailure): void {
+    if (this.#isOver) return;
+    this.#upstream = null;
+    this.#exchange.runtime.upstreamFailed(this.#exchange, failure);
+    // Part of an answer has gone out: the client must see that it is not whole.
+    if (this.#client.port.isHeadSent) this.#exchange.cut(`upstream_${failure.reason}`);
+    else
+      this.#failed(
+        failureAnswer(failure),
+        failure.reason,
+        mayTryNext(failure) && this.#client.source?.readableDidRead !== true,
+      );
+  }
+
+  #drained(): void {
+    if (this.#transform === null) this.#upstream?.resume();
+    else this.#transform.resume();
+  }
+}
+
+/** What the edge says of itself must be believable: an upstream cannot say it. */
+function withoutOurs(headers: HeaderList): HeaderList {
+  for (let at = 0; at < headers.length; at += 2) {
+    if (headers[at]?.startsWith('postern-')) {
+      return headers.filter((_, index) => !headers[index - (index % 2)]?.startsWith('postern-'));
+    }
+  }
+  return headers;
+}

@@ -1,0 +1,31 @@
+import type { HeaderList } from '../upstream/upstream.ts';
+
+export function pairsOf(list: HeaderList): [string, string][] {
+  const pairs: [string, string][] = [];
+  for (let at = 0; at < list.length; at += 2) pairs.push([list[at] as string, list[at + 1] as string]);
+  return pairs;
+}
+
+/** For the runtime's functions that take objects: values of one name become a list. */
+export function objectOf(list: HeaderList): Record<string, string | string[]> {
+  const result: Record<string, string | string[]> = {};
+  for (const [name, value] of pairsOf(list)) {
+    const known = result[name];
+    result[name] = known === undefined ? value : [...(Array.isArray(known) ? known : [known]), value];
+  }
+  return result;
+}
+
+export function firstValue(list: HeaderList, name: string): string | undefined {
+  for (let at = 0; at < list.length; at += 2) if (list[at] === name) return list[at + 1];
+  return undefined;
+}
+
+/** All values of a list header as if they had come in one line (RFC 9110 §5.3). */
+export function combinedValue(list: HeaderList, name: string): string | undefined {
+  let combined: string | undefined;
+  for (let at = 0; at < list.length; at += 2) {
+    if (list[at] === name) combined = combined === undefined ? list[at + 1] : `${combined}, ${list[at + 1]}`;
+  }
+  return combined;
+}

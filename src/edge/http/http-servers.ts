@@ -1,0 +1,231 @@
+import {
+  createServer as createHttp1Server,
+  type Server as Http1Server,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
+import {
+  createServer as createHttp2Server,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
+import type { ConnectionFacts } from '../edge-connection.ts';
+import type { HeaderList } from '../upstream/upstream.ts';
+import type { ClientPort } from './client-port.ts';
+import { Http1Port } from './http1-port.ts';
+import { Http1SwitchPort } from './http1-switch-port.ts';
+import { Http2Port } from './http2-port.ts';
+import { type HeadReading, type RawHead, readHead } from './request-head.ts';
+
+export interface HttpLimits {
+  readonly maxHeaderBytes: number;
+  readonly maxHeaderCount: number;
+  readonly headersTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+  readonly keepAliveTimeoutMs: number;
+  readonly maxConcurrentStreams: number;
+}
+
+export interface IncomingRequest {
+  readonly reading: HeadReading;
+  readonly port: ClientPort;
+  /** Null when there is no body. */
+  readonly source: IncomingMessage | ServerHttp2Stream | null;
+  readonly trailers: () => HeaderList;
+  /** For an error page when the head could not be read. */
+  readonly accept: string | undefined;
+}
+
+export type RequestHandler = (connection: ConnectionFacts, request: IncomingRequest) => void;
+
+const NO_TRAILERS = (): HeaderList => [];
+
+/** HTTP/1.1 and HTTP/2 on sockets whose handshake is already done. Neither server listens by itself. */
+export class HttpServers {
+  readonly #http1: Http1Server;
+  readonly #http2: Http2Server;
+  readonly #handle: RequestHandler;
+  readonly #facts = new WeakMap<object, ConnectionFacts>();
+  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #sockets = new Set<TLSSocket>();
+  #arriving: Omit<ConnectionFacts, 'retire'> | null = null;
+  #isDraining = false;
+
+  constructor(limits: HttpLimits, handle: RequestHandler) {
+    this.#handle = handle;
+    this.#http1 = createHttp1Server({
+      maxHeaderSize: limits.maxHeaderBytes,
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: limits.requestTimeoutMs,
+      keepAliveTimeout: limits.keepAliveTimeoutMs,
+      // Anything else that asks to upgrade (h2c, say) is served as if it had not.
+      shouldUpgradeCallback: (request: IncomingMessage) =>
+        request.headers.upgrade?.toLowerCase() === 'websocket' && request.method === 'GET',
+    });
+    this.#http1.maxHeadersCount = limits.maxHeaderCount;
+    this.#http1.on('request', (request, response) => this.#onHttp1(request, response));
+    // Answered by the upstream, or by the edge before its body is asked for.
+    this.#http1.on('checkContinue', (request, response) => this.#onHttp1(request, response));
+    this.#http1.on('checkExpectation', (request, response) => this.#onHttp1(request, response));
+    this.#http1.on('upgrade', (request, socket, firstBytes) => this.#onUpgrade(request, socket, firstBytes));
+    this.#http1.on('clientError', (error, socket) => refuseHttp1(error, socket));
+    this.#http2 = createHttp2Server({
+      maxSessionMemory: 64,
+      maxHeaderListPairs: limits.maxHeaderCount,
+      settings: {
+        maxConcurrentStreams: limits.maxConcurrentStreams,
+        maxHeaderListSize: limits.maxHeaderBytes,
+        enableConnectProtocol: true,
+      },
+    });
+    this.#http2.on('session', (session) => this.#onSession(session));
+    this.#http2.on('stream', (stream, headers, _flags, raw: unknown) =>
+      this.#onStream(stream as ServerHttp2Stream, headers, raw as string[]),
+    );
+    this.#http2.on('sessionError', () => {});
+  }
+
+  accept(socket: TLSSocket, protocol: 'h2' | 'http/1.1', facts: Omit<ConnectionFacts, 'retire'>): void {
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+    if (protocol === 'http/1.1') {
+      this.#facts.set(socket, { ...facts, retire: () => {} });
+      this.#http1.emit('connection', socket);
+      return;
+    }
+    // The session's event comes before `emit` returns: this is how a session learns whose it is.
+    this.#arriving = facts;
+    this.#http2.emit('connection', socket);
+    this.#arriving = null;
+  }
+
+  /** GOAWAY to HTTP/2, `Connection: close` to HTTP/1.1; what is under way finishes. */
+  startDraining(): void {
+    this.#isDraining = true;
+    for (const session of this.#sessions) session.close();
+    this.#http1.closeIdleConnections();
+  }
+
+  /** What is left after the deadline. */
+  cutAll(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  get connectionCount(): number {
+    return this.#sockets.size;
+  }
+
+  #onHttp1(request: IncomingMessage, response: ServerResponse): void {
+    const facts = this.#facts.get(request.socket) as ConnectionFacts;
+    const connection: ConnectionFacts = { ...facts, retire: () => response.setHeader('connection', 'close') };
+    if (this.#isDraining) response.setHeader('connection', 'close');
+    const reading = readHead(http1Head(request, false));
+    // Whatever could be read in two ways may be followed by bytes that are read wrongly: the connection ends.
+    if (!reading.ok) response.setHeader('connection', 'close');
+    const hasBody = reading.ok && (reading.head.isChunked || (reading.head.contentLength ?? 0) > 0);
+    this.#handle(connection, {
+      reading,
+      port: new Http1Port(request, response),
+      source: hasBody ? request : null,
+      trailers: () => request.rawTrailers.map((text, at) => (at % 2 === 0 ? text.toLowerCase() : text)),
+      accept: request.headers.accept,
+    });
+  }
+
+  #onUpgrade(request: IncomingMessage, socket: Duplex, firstBytes: Buffer): void {
+    const facts = this.#facts.get(request.socket) as ConnectionFacts;
+    this.#handle(facts, {
+      reading: readHead(http1Head(request, true)),
+      port: new Http1SwitchPort(socket, firstBytes),
+      source: null,
+      trailers: NO_TRAILERS,
+      accept: request.headers.accept,
+    });
+  }
+
+  #onSession(session: ServerHttp2Session): void {
+    if (this.#arriving !== null) this.#facts.set(session, { ...this.#arriving, retire: () => session.close() });
+    this.#sessions.add(session);
+    session.once('close', () => this.#sessions.delete(session));
+    session.on('error', () => {});
+    if (this.#isDraining) session.close();
+  }
+
+  #onStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: readonly string[]): void {
+    const facts = stream.session === undefined ? undefined : this.#facts.get(stream.session);
+    if (facts === undefined) {
+      stream.close();
+      return;
+    }
+    const reading = readHead(http2Head(headers, raw));
+    const trailers: string[] = [];
+    stream.on('trailers', (_fields, _flags, rawTrailers: unknown) => trailers.push(...(rawTrailers as string[])));
+    const hasBody = !stream.endAfterHeaders && headers[':protocol'] === undefined;
+    this.#handle(facts, {
+      reading: withStreamedBody(reading, hasBody),
+      port: new Http2Port(stream, String(headers[':method'])),
+      source: hasBody ? stream : null,
+      trailers: () => trailers,
+      accept: headers.accept,
+    });
+  }
+}
+
+function http1Head(request: IncomingMessage, hasUpgrade: boolean): RawHead {
+  return {
+    method: request.method ?? '',
+    target: request.url ?? '',
+    scheme: 'http/1',
+    rawHeaders: request.rawHeaders,
+    authority: null,
+    protocol: null,
+    hasUpgrade,
+  };
+}
+
+function http2Head(headers: IncomingHttpHeaders, raw: readonly string[]): RawHead {
+  let end = 0;
+  while (end < raw.length && raw[end]?.startsWith(':') === true) end += 2;
+  return {
+    method: headers[':method'] ?? '',
+    target: headers[':path'] ?? '',
+    scheme: 'http/2',
+    rawHeaders: raw.slice(end),
+    authority: headers[':authority'] ?? null,
+    protocol: (headers[':protocol'] as string | undefined) ?? null,
+    hasUpgrade: false,
+  };
+}
+
+/** HTTP/2 needs no length: a body without one is streamed as chunks to an HTTP/1.1 upstream. */
+function withStreamedBody(reading: HeadReading, hasBody: boolean): HeadReading {
+  if (!reading.ok || !hasBody || reading.head.contentLength !== null) return reading;
+  return { ok: true, head: { ...reading.head, isChunked: true } };
+}
+
+function refuseHttp1(error: Error & { code?: string }, socket: Duplex): void {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, text] =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? ['431', 'Request Header Fields Too Large']
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? ['408', 'Request Timeout']
+        : ['400', 'Bad Request'];
+  const code = status === '431' ? 'ERR_POSTERN_HEADERS_TOO_LARGE' : 'ERR_POSTERN_BAD_HTTP';
+  const body = JSON.stringify({
+    error_code: code,
+    status_code: Number(status),
+    msg: 'the request is not well-formed HTTP, and the connection is closed',
+    details: {},
+  });
+  socket.end(
+    `HTTP/1.1 ${status} ${text}\r\ncontent-type: application/json\r\npostern-error-code: ${code}\r\nconnection: close\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}

@@ -1,0 +1,67 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { HeaderList } from '../upstream/upstream.ts';
+import type { ClientPort } from './client-port.ts';
+import { objectOf, pairsOf } from './header-list.ts';
+
+const noop = (): void => {};
+
+/** The client's side over HTTP/1.1. */
+export class Http1Port implements ClientPort {
+  onDrain: () => void = noop;
+  onGone: () => void = noop;
+  readonly #response: ServerResponse;
+  #isEnded = false;
+
+  constructor(_request: IncomingMessage, response: ServerResponse) {
+    this.#response = response;
+    response.on('drain', () => this.onDrain());
+    response.on('close', () => {
+      if (!this.#isEnded) this.onGone();
+    });
+    // A client that resets the connection is seen as 'close'.
+    response.on('error', noop);
+  }
+
+  get isHeadSent(): boolean {
+    return this.#response.headersSent;
+  }
+
+  informational(status: number, headers: HeaderList): void {
+    if (status === 100) this.#response.writeContinue();
+    else if (status === 103) this.#response.writeInformation(status, objectOf(headers));
+  }
+
+  head(status: number, headers: HeaderList, bodyBytes: number | null): void {
+    const framed =
+      bodyBytes === null || status === 204 || status === 304
+        ? [...headers]
+        : [...headers, 'content-length', String(bodyBytes)];
+    this.#response.writeHead(status, framed);
+  }
+
+  write(chunk: Buffer): boolean {
+    return this.#response.write(chunk);
+  }
+
+  end(trailers: HeaderList): void {
+    this.#isEnded = true;
+    if (trailers.length > 0 && this.#response.chunkedEncoding) this.#response.addTrailers(pairsOf(trailers));
+    this.#response.end();
+  }
+
+  answer(status: number, headers: HeaderList, body: Buffer): void {
+    this.#isEnded = true;
+    this.#response.writeHead(status, [...headers, 'content-length', String(body.length)]);
+    this.#response.end(body);
+  }
+
+  acceptSwitch(): Duplex {
+    throw new Error('a request that asked to switch comes through Http1SwitchPort');
+  }
+
+  cut(): void {
+    this.#isEnded = true;
+    this.#response.destroy();
+  }
+}

@@ -1,0 +1,69 @@
+import { STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { HeaderList } from '../upstream/upstream.ts';
+import type { ClientPort } from './client-port.ts';
+
+const noop = (): void => {};
+
+/**
+ * The client's side of an HTTP/1.1 request that asked to switch protocols: the runtime hands over the raw socket, so the head
+ * is written here. If the upstream does not switch, its answer is sent and the connection ends with it.
+ */
+export class Http1SwitchPort implements ClientPort {
+  onDrain: () => void = noop;
+  onGone: () => void = noop;
+  isHeadSent = false;
+  readonly #socket: Duplex;
+  readonly #firstBytes: Buffer;
+  #isEnded = false;
+
+  constructor(socket: Duplex, firstBytes: Buffer) {
+    this.#socket = socket;
+    this.#firstBytes = firstBytes;
+    socket.on('drain', () => this.onDrain());
+    socket.on('close', () => {
+      if (!this.#isEnded) this.onGone();
+    });
+    socket.on('error', noop);
+  }
+
+  informational(): void {}
+
+  head(status: number, headers: HeaderList): void {
+    this.#writeHead(status, [...headers, 'connection', 'close']);
+  }
+
+  write(chunk: Buffer): boolean {
+    return this.#socket.write(chunk);
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    this.#socket.end();
+  }
+
+  answer(status: number, headers: HeaderList, body: Buffer): void {
+    this.#writeHead(status, [...headers, 'connection', 'close', 'content-length', String(body.length)]);
+    this.#isEnded = true;
+    this.#socket.end(body);
+  }
+
+  acceptSwitch(status: number, headers: HeaderList): Duplex {
+    this.#isEnded = true;
+    this.#writeHead(status, [...headers, 'connection', 'upgrade', 'upgrade', 'websocket']);
+    if (this.#firstBytes.length > 0) this.#socket.unshift(this.#firstBytes);
+    return this.#socket;
+  }
+
+  cut(): void {
+    this.#isEnded = true;
+    this.#socket.destroy();
+  }
+
+  #writeHead(status: number, headers: HeaderList): void {
+    this.isHeadSent = true;
+    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
+    for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`;
+    this.#socket.write(`${text}\r\n`, 'latin1');
+  }
+}

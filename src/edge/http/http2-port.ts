@@ -1,0 +1,79 @@
+import { constants, type ServerHttp2Stream } from 'node:http2';
+import type { Duplex } from 'node:stream';
+import type { HeaderList } from '../upstream/upstream.ts';
+import type { ClientPort } from './client-port.ts';
+import { objectOf } from './header-list.ts';
+
+const noop = (): void => {};
+
+/** The client's side over HTTP/2. */
+export class Http2Port implements ClientPort {
+  onDrain: () => void = noop;
+  onGone: () => void = noop;
+  readonly #stream: ServerHttp2Stream;
+  readonly #isHead: boolean;
+  #trailers: HeaderList = [];
+  #isEnded = false;
+
+  constructor(stream: ServerHttp2Stream, method: string) {
+    this.#stream = stream;
+    this.#isHead = method === 'HEAD';
+    stream.on('drain', () => this.onDrain());
+    stream.on('close', () => {
+      if (!this.#isEnded) this.onGone();
+    });
+    stream.on('error', noop);
+  }
+
+  get isHeadSent(): boolean {
+    return this.#stream.headersSent;
+  }
+
+  informational(status: number, headers: HeaderList): void {
+    if (!this.#stream.destroyed && !this.#stream.headersSent)
+      this.#stream.additionalHeaders({ ':status': status, ...objectOf(headers) });
+  }
+
+  head(status: number, headers: HeaderList, bodyBytes: number | null): void {
+    if (this.#stream.destroyed) return;
+    const isEmpty = this.#isHead || bodyBytes === 0 || status === 204 || status === 304;
+    const framed: (string | number)[] = [':status', status, ...headers];
+    if (bodyBytes !== null && status !== 204 && status !== 304) framed.push('content-length', String(bodyBytes));
+    // Trailers can only come where the length was left open: gRPC, and chunked answers of HTTP/1.1 upstreams.
+    const waitForTrailers = bodyBytes === null && !isEmpty;
+    this.#stream.respond(framed as string[], { endStream: isEmpty, waitForTrailers });
+    if (isEmpty) this.#isEnded = true;
+    if (waitForTrailers) this.#stream.once('wantTrailers', () => this.#stream.sendTrailers(objectOf(this.#trailers)));
+  }
+
+  write(chunk: Buffer): boolean {
+    return this.#stream.writable ? this.#stream.write(chunk) : true;
+  }
+
+  end(trailers: HeaderList): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#trailers = trailers;
+    this.#stream.end();
+  }
+
+  answer(status: number, headers: HeaderList, body: Buffer): void {
+    if (this.#stream.destroyed) return;
+    this.#isEnded = true;
+    const endStream = this.#isHead || body.length === 0;
+    this.#stream.respond([':status', String(status), ...headers, 'content-length', String(body.length)], { endStream });
+    if (!endStream) this.#stream.end(body);
+  }
+
+  /** RFC 8441 §5: what is 101 over HTTP/1.1 is 200 here, and the stream carries the bytes. */
+  acceptSwitch(_status: number, headers: HeaderList): Duplex {
+    this.#isEnded = true;
+    this.#stream.respond([':status', '200', ...headers]);
+    return this.#stream;
+  }
+
+  cut(): void {
+    this.#isEnded = true;
+    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  }
+}

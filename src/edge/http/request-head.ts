@@ -1,0 +1,198 @@
+import { type CanonicalPath, readPath } from '../../snapshot/canonical-path.ts';
+import type { EdgeErrorCode } from '../errors.ts';
+import type { HeaderList } from '../upstream/upstream.ts';
+
+/** A request's head after everything that could be read in two ways was refused. */
+export interface RequestHead {
+  readonly method: string;
+  readonly path: CanonicalPath;
+  /** Lower case, without the port. */
+  readonly host: string;
+  /** As the client wrote it, for the upstream's Host. */
+  readonly authority: string;
+  /** End-to-end headers of the client's that may be forwarded. */
+  readonly headers: HeaderList;
+  readonly contentLength: number | null;
+  readonly isChunked: boolean;
+  readonly expectsContinue: boolean;
+  /** Protocol to switch to, such as `websocket`. */
+  readonly switchTo: string | null;
+  /** X-Forwarded-For as it came; believed only from a trusted proxy. */
+  readonly forwardedFor: string | null;
+}
+
+export type HeadReading =
+  | { readonly ok: true; readonly head: RequestHead }
+  | { readonly ok: false; readonly code: EdgeErrorCode; readonly why: string };
+
+export interface RawHead {
+  readonly method: string;
+  readonly target: string;
+  readonly scheme: 'http/1' | 'http/2';
+  /** Flat, as they came, in order. Pseudo headers are not in it. */
+  readonly rawHeaders: HeaderList;
+  /** `:authority` of HTTP/2. */
+  readonly authority: string | null;
+  /** `:protocol` of an extended CONNECT (RFC 8441). */
+  readonly protocol: string | null;
+  readonly hasUpgrade: boolean;
+}
+
+/** Never forwarded as they came: framing and connection are ours to compute, identity is ours to state. */
+const DROPPED = new Set([
+  'host',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'content-length',
+  'expect',
+  'http2-settings',
+  'x-forwarded-for',
+  'x-forwarded-proto',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-server',
+  'x-real-ip',
+  'forwarded',
+]);
+/** Names that upstreams believe because only the edge sets them; taken from every client on every route. */
+const IDENTITY = /^(postern-|client-cert|ngrok-auth-|ngrok-mtls-)/;
+const AUTHORITY = /^([A-Za-z0-9._-]{1,253})(?::(\d{1,5}))?$/;
+
+export function readHead(raw: RawHead): HeadReading {
+  if (raw.method === 'TRACE' || (raw.method === 'CONNECT' && raw.protocol === null)) {
+    return { ok: false, code: 'ERR_POSTERN_METHOD_REFUSED', why: `the method ${raw.method} is not forwarded` };
+  }
+  const facts = new HeaderFacts(raw.scheme);
+  const problem = facts.read(raw.rawHeaders);
+  if (problem !== null) return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', why: problem };
+  const target = originForm(raw, facts);
+  if (typeof target !== 'string') return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', why: target.why };
+  const authority = raw.authority ?? facts.host;
+  const named = authority === null ? null : AUTHORITY.exec(authority);
+  if (
+    named === null ||
+    authority === null ||
+    (raw.authority !== null && facts.host !== null && facts.host !== raw.authority)
+  ) {
+    return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', why: 'the request names no host, or two' };
+  }
+  const reading = readPath(target);
+  if (!reading.ok) return { ok: false, code: 'ERR_POSTERN_BAD_PATH', why: reading.why };
+  return {
+    ok: true,
+    head: {
+      method: raw.protocol === null ? raw.method : 'GET',
+      path: reading.path,
+      host: (named[1] as string).toLowerCase(),
+      authority,
+      headers: facts.forwarded(),
+      contentLength: facts.contentLength,
+      isChunked: facts.isChunked,
+      expectsContinue: facts.expectsContinue,
+      switchTo: raw.protocol ?? (raw.hasUpgrade ? facts.upgrade : null),
+      forwardedFor: facts.forwardedFor,
+    },
+  };
+}
+
+/** Absolute-form must name the host that the Host header names (RFC 9112 §3.2.2); what is forwarded is always origin-form. */
+function originForm(raw: RawHead, facts: HeaderFacts): string | { readonly why: string } {
+  const { target } = raw;
+  if (target.startsWith('/')) return target;
+  if (raw.scheme === 'http/2')
+    return target === '*' ? { why: 'OPTIONS * is not forwarded' } : { why: 'the path does not start with "/"' };
+  const absolute = /^https:\/\/([^/?#\\@]+)(\/[^#]*)?$/i.exec(target);
+  if (absolute === null) return { why: 'the target is neither a path nor an https URL' };
+  if (absolute[1]?.toLowerCase() !== facts.host?.toLowerCase())
+    return { why: 'the target and the Host header name different hosts' };
+  return absolute[2] ?? '/';
+}
+
+/** Walks the headers once. What the runtime's parser lets through although it can be read in two ways is refused here. */
+class HeaderFacts {
+  host: string | null = null;
+  contentLength: number | null = null;
+  isChunked = false;
+  expectsContinue = false;
+  upgrade: string | null = null;
+  forwardedFor: string | null = null;
+  readonly #isHttp1: boolean;
+  readonly #kept: string[] = [];
+  #named: Set<string> | null = null;
+
+  constructor(scheme: RawHead['scheme']) {
+    this.#isHttp1 = scheme === 'http/1';
+  }
+
+  read(raw: HeaderList): string | null {
+    for (let at = 0; at < raw.length; at += 2) {
+      const name = (raw[at] as string).toLowerCase();
+      const value = raw[at + 1] as string;
+      // Underscores are dropped: many upstreams read "x_forwarded_for" as "x-forwarded-for".
+      if (name.includes('_')) continue;
+      if (DROPPED.has(name)) {
+        const problem = this.#special(name, value);
+        if (problem !== null) return problem;
+      } else if (!IDENTITY.test(name)) this.#kept.push(name, value);
+    }
+    return this.isChunked && this.contentLength !== null ? 'both Content-Length and Transfer-Encoding are given' : null;
+  }
+
+  /** What Connection names is the hop's business; but a client cannot name a header that the edge adds later. */
+  forwarded(): HeaderList {
+    const named = this.#named;
+    if (named === null) return this.#kept;
+    return this.#kept.filter((_, at) => !named.has(this.#kept[at - (at % 2)] as string));
+  }
+
+  #special(name: string, value: string): string | null {
+    switch (name) {
+      case 'host':
+        if (this.host !== null) return 'the Host header is given more than once';
+        this.host = value;
+        return null;
+      case 'content-length':
+        if (this.contentLength !== null || !/^(0|[1-9]\d{0,15})$/.test(value))
+          return 'Content-Length is not one plain number';
+        this.contentLength = Number(value);
+        return null;
+      case 'transfer-encoding':
+        if (!this.#isHttp1 || this.isChunked || value !== 'chunked')
+          return 'Transfer-Encoding is something else than "chunked"';
+        this.isChunked = true;
+        return null;
+      case 'connection':
+        for (const token of value.split(',')) {
+          const named = token.trim().toLowerCase();
+          if (named !== '' && named !== 'close' && named !== 'keep-alive' && named !== 'upgrade') {
+            this.#named ??= new Set();
+            this.#named.add(named);
+          }
+        }
+        return this.#isHttp1 ? null : 'HTTP/2 has no Connection header';
+      case 'upgrade':
+        this.upgrade = value.trim().toLowerCase();
+        return null;
+      case 'expect':
+        if (value.toLowerCase() !== '100-continue') return 'Expect is something else than "100-continue"';
+        this.expectsContinue = true;
+        return null;
+      case 'x-forwarded-for':
+        this.forwardedFor = this.forwardedFor === null ? value : `${this.forwardedFor}, ${value}`;
+        return null;
+      case 'te':
+        // RFC 9110 §10.1.4: only "trailers" may pass a hop, and gRPC needs it to.
+        if (/(^|,)\s*trailers\s*(,|$)/i.test(value)) this.#kept.push('te', 'trailers');
+        return null;
+      default:
+        return null;
+    }
+  }
+}
