@@ -37,7 +37,8 @@ async function startServer(
   return { env: { POSTERN_API_URL: base_url, POSTERN_DATA_DIR: dataDir }, folder };
 }
 
-const plain = startServer({ after });
+// One for all tests of the file; the hook's type only differs in an argument that nobody here takes.
+const plain = startServer({ after: after as TestContext['after'] });
 
 test('the commands of the documentation work as written, against a server that was just started', async () => {
   const { env, folder } = await plain;

@@ -123,7 +123,7 @@ describe('no answer', () => {
 
   test('a redirect is not followed: the key would go along', async (t) => {
     const { client, methods } = await upstream(t, [
-      (response) => response.writeHead(302, { location: 'http://127.0.0.1:2/' }).end(),
+      (response) => response.writeHead(302, { location: '/elsewhere' }).end(),
     ]);
     await assert.rejects(client.ipPolicies.create(), PosternConnectionError);
     assert.equal(methods.length, 1);
