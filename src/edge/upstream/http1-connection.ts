@@ -1,0 +1,290 @@
+import type { Socket } from 'node:net';
+import type { BodySink } from './body-sender.ts';
+import { type DeadlineTicker, TICK_MS, type Ticked } from './deadline-ticker.ts';
+import type { Dialled } from './dial.ts';
+import type { Http1Exchange } from './http1-exchange.ts';
+import { lastChunk } from './http1-request-head.ts';
+import { Http1ResponseParser, type ResponseSink } from './http1-response-parser.ts';
+import type { ByteTarget } from './inlet.ts';
+import type { HeaderList, ResponseHead, UpstreamFailure, UpstreamLimits } from './upstream.ts';
+import { failed, messageOf, reasonOf } from './upstream-failure.ts';
+
+export interface ConnectionOwner {
+  readonly limits: UpstreamLimits;
+  readonly ticker: DeadlineTicker;
+  /** The connection may carry another request. Answers false when it is not wanted. */
+  onReusable(connection: Http1Connection): boolean;
+  onClosed(connection: Http1Connection): void;
+  /** The connection died without a byte of an answer. Answers whether the request goes out again on another one. */
+  retries(exchange: Http1Exchange): boolean;
+}
+
+/** How long an upstream may think about `Expect: 100-continue` (RFC 9110 §10.1.1 forbids to wait for ever). */
+const CONTINUE_TIMEOUT_MS = 1000;
+/** An upstream that says when it will close is believed, with time for a request to get there. */
+const KEEP_ALIVE_MARGIN_MS = 1000;
+
+function noop(): void {}
+
+function uncork(socket: Socket): void {
+  socket.uncork();
+}
+
+/**
+ * A socket that carries one exchange after the other. *Idle* (no exchange; a byte or an end closes it) → `start` → *busy* until
+ * the answer is whole: *idle* again, or closed. Or until 101: then the socket is given away. Listeners are set once, not per request.
+ */
+export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Ticked {
+  readonly #socket: Socket;
+  readonly #owner: ConnectionOwner;
+  readonly #parser: Http1ResponseParser;
+  #exchange: Http1Exchange | null = null;
+  #switchHead: ResponseHead | null = null;
+  #error: Error | null = null;
+  #isPaused = false;
+  #requests = 0;
+  /** Busy: when the head must have come, 0 while the request is being sent. Idle: when the connection is closed. */
+  #deadlineMs = 0;
+  #continueByMs = 0;
+  #progressMark = 0;
+  #progressAtMs = 0;
+
+  constructor({ socket, inlet }: Dialled, owner: ConnectionOwner) {
+    const { maxHeaderBytes, maxHeaderCount } = owner.limits;
+    this.#socket = socket;
+    this.#owner = owner;
+    this.#parser = new Http1ResponseParser(this, { maxHeaderBytes, maxHeaderCount, copiesData: inlet !== null });
+    if (inlet === null) socket.on('data', this.#onStreamData);
+    else inlet.target = this;
+    socket.on('drain', this.#onDrain).on('end', this.#onEnd).on('error', this.#onError).on('close', this.#onClose);
+    socket.resume();
+    owner.ticker.add(this);
+  }
+
+  get isUsable(): boolean {
+    return this.#socket.writable && this.#socket.readable;
+  }
+
+  start(exchange: Http1Exchange): void {
+    const socket = this.#socket;
+    const { body, request } = exchange;
+    this.#exchange = exchange;
+    exchange.connection = this;
+    exchange.isOnKeptConnection = this.#requests > 0;
+    this.#requests += 1;
+    this.#progressAtMs = this.#owner.ticker.nowMs;
+    this.#deadlineMs = 0;
+    this.#parser.begin(request.method === 'HEAD', request.switchTo);
+    if (body === null) {
+      socket.write(exchange.head, 'latin1');
+      this.#awaitHead();
+    } else if (exchange.expectsContinue) {
+      socket.write(exchange.head, 'latin1');
+      this.#continueByMs = this.#owner.ticker.nowMs + CONTINUE_TIMEOUT_MS + TICK_MS;
+    } else {
+      // What the source has at hand flows in the next tick: head and small body leave in one packet.
+      socket.cork();
+      socket.write(exchange.head, 'latin1');
+      body.start(this);
+      process.nextTick(uncork, socket);
+    }
+  }
+
+  resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#socket.resume();
+  }
+
+  /** The exchange was aborted. */
+  abandon(): void {
+    this.#exchange = null;
+    this.destroy();
+  }
+
+  destroy(): void {
+    this.#parser.stop();
+    this.#owner.ticker.delete(this);
+    this.#socket.destroy();
+    this.#owner.onClosed(this);
+  }
+
+  onBytes(bytes: Buffer): void {
+    if (this.#exchange === null) {
+      // Nobody asked: whatever this is, it must not become the answer to the next request.
+      this.destroy();
+      return;
+    }
+    const parser = this.#parser;
+    const taken = parser.execute(bytes);
+    if (parser.state === 'done') this.#finish(taken < bytes.length);
+    else if (parser.state === 'switched') this.#giveAway(bytes.subarray(taken));
+    else if (parser.problem !== null) this.#fail(this.#failure(parser.problem.reason, parser.problem.message));
+  }
+
+  onInformational(status: number, headers: HeaderList): void {
+    const exchange = this.#exchange;
+    if (exchange === null) return;
+    if (this.#deadlineMs !== 0) this.#awaitHead();
+    if (status === 100) this.#continue(exchange);
+    else exchange.handler.onInformational(status, headers);
+  }
+
+  onHead(head: ResponseHead): void {
+    const exchange = this.#exchange;
+    if (exchange === null) return;
+    this.#continueByMs = 0;
+    if (head.status === 101) {
+      this.#switchHead = head;
+      return;
+    }
+    exchange.hasHead = true;
+    exchange.handler.onHead(head);
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#exchange?.handler.onData(chunk) !== false || this.#isPaused) return;
+    this.#isPaused = true;
+    this.#socket.pause();
+  }
+
+  writeBody(chunk: Buffer): boolean {
+    const socket = this.#socket;
+    if (this.#exchange?.request.body.framing === 'length') return socket.write(chunk);
+    socket.cork();
+    socket.write(`${chunk.length.toString(16)}\r\n`, 'latin1');
+    socket.write(chunk);
+    const hasRoom = socket.write('\r\n', 'latin1');
+    socket.uncork();
+    return hasRoom;
+  }
+
+  endBody(trailers: HeaderList): void {
+    if (this.#exchange?.request.body.framing === 'chunked') this.#socket.write(lastChunk(trailers), 'latin1');
+    this.#awaitHead();
+  }
+
+  onBodyProblem(message: string): void {
+    this.#fail(failed(this.#exchange?.hasHead === true ? 'body' : 'send', 'request_body', message, true));
+  }
+
+  onTick(nowMs: number): void {
+    const exchange = this.#exchange;
+    const { idleTimeoutMs, responseTimeoutMs } = this.#owner.limits;
+    if (exchange === null) {
+      if (nowMs >= this.#deadlineMs) this.destroy();
+    } else if (this.#continueByMs !== 0) {
+      if (nowMs >= this.#continueByMs) this.#continue(exchange);
+    } else if (!exchange.hasHead && this.#deadlineMs !== 0) {
+      if (nowMs < this.#deadlineMs) return;
+      this.#fail(failed('head', 'timeout', `no answer within ${responseTimeoutMs} ms`, true));
+    } else if (this.#hasStalled(nowMs, idleTimeoutMs)) {
+      const phase = exchange.hasHead ? 'body' : 'send';
+      this.#fail(failed(phase, 'timeout', `no byte either way for ${idleTimeoutMs} ms`, true));
+    }
+  }
+
+  /** Measured by what the socket has counted anyway, so that moving bytes costs nothing extra. */
+  #hasStalled(nowMs: number, limitMs: number): boolean {
+    const { bytesRead, bytesWritten, writableLength } = this.#socket;
+    const mark = bytesRead + bytesWritten - writableLength;
+    if (mark !== this.#progressMark) {
+      this.#progressMark = mark;
+      this.#progressAtMs = nowMs;
+    }
+    return nowMs - this.#progressAtMs >= limitMs;
+  }
+
+  #awaitHead(): void {
+    this.#deadlineMs = this.#owner.ticker.nowMs + this.#owner.limits.responseTimeoutMs + TICK_MS;
+    this.#progressAtMs = this.#owner.ticker.nowMs;
+  }
+
+  /** 100 came, or did not come in time: either way the client may send its body, and hears so once. */
+  #continue(exchange: Http1Exchange): void {
+    this.#continueByMs = 0;
+    const isFirst = !exchange.hasContinued;
+    exchange.hasContinued = true;
+    if (exchange.body !== null && !exchange.body.isStarted && !exchange.hasHead) exchange.body.start(this);
+    if (isFirst) exchange.handler.onInformational(100, []);
+  }
+
+  #finish(hasExtraBytes: boolean): void {
+    const exchange = this.#exchange;
+    if (exchange === null) return;
+    const { trailers, isReusable, hasConnectionAuth, keepAliveSeconds } = this.#parser;
+    const isBodySent = exchange.body === null || exchange.body.isDone;
+    const isPrivate = exchange.isConnectionAuth || hasConnectionAuth;
+    this.#exchange = null;
+    exchange.end();
+    // Bytes after the end of an answer may be meant as the answer to somebody else's request.
+    if (!isReusable || !isBodySent || isPrivate || hasExtraBytes) this.destroy();
+    else this.#rest(keepAliveSeconds);
+    exchange.handler.onEnd(trailers);
+  }
+
+  #rest(keepAliveSeconds: number): void {
+    const { keepAliveMs } = this.#owner.limits;
+    const said = keepAliveSeconds === -1 ? keepAliveMs : keepAliveSeconds * 1000 - KEEP_ALIVE_MARGIN_MS;
+    this.#deadlineMs = this.#owner.ticker.nowMs + Math.min(keepAliveMs, said);
+    this.#continueByMs = 0;
+    this.resume();
+    if (said <= 0 || !this.#owner.onReusable(this)) this.destroy();
+  }
+
+  #giveAway(rest: Buffer): void {
+    const exchange = this.#exchange;
+    const head = this.#switchHead;
+    if (exchange === null || head === null) return;
+    const socket = this.#socket;
+    this.#exchange = null;
+    this.#owner.ticker.delete(this);
+    socket.pause();
+    socket.off('data', this.#onStreamData).off('drain', this.#onDrain).off('end', this.#onEnd);
+    // Whoever gets it may be slower to listen than the peer to reset.
+    socket.off('error', this.#onError).on('error', noop).off('close', this.#onClose);
+    socket.once('close', () => {
+      this.#owner.onClosed(this);
+      if (!exchange.isOver) exchange.end();
+    });
+    if (rest.length > 0) socket.unshift(rest);
+    exchange.handler.onSwitch(head, socket);
+  }
+
+  #failure(reason: string, message: string): UpstreamFailure {
+    const phase = !this.#parser.hasBytes ? 'send' : this.#exchange?.hasHead === true ? 'body' : 'head';
+    return failed(phase, reason, message, true);
+  }
+
+  #fail(failure: UpstreamFailure): void {
+    const exchange = this.#exchange;
+    if (exchange === null) return;
+    this.#exchange = null;
+    exchange.body?.stop();
+    this.destroy();
+    if (failure.phase === 'send' && failure.reason !== 'request_body' && this.#owner.retries(exchange)) return;
+    exchange.end();
+    exchange.handler.onFailure(failure);
+  }
+
+  readonly #onStreamData = (bytes: Buffer): void => this.onBytes(bytes);
+
+  readonly #onDrain = (): void => this.#exchange?.body?.resume();
+
+  readonly #onEnd = (): void => {
+    this.#parser.finish();
+    if (this.#exchange === null) this.destroy();
+    else if (this.#parser.state === 'done') this.#finish(false);
+    else this.#fail(this.#failure('closed', 'the upstream closed the connection'));
+  };
+
+  readonly #onError = (error: Error): void => {
+    this.#error = error;
+  };
+
+  readonly #onClose = (): void => {
+    if (this.#exchange === null) this.destroy();
+    else if (this.#error === null) this.#fail(this.#failure('closed', 'the connection was closed'));
+    else this.#fail(this.#failure(reasonOf(this.#error), messageOf(this.#error)));
+  };
+}

@@ -1,0 +1,70 @@
+import { BodySender } from './body-sender.ts';
+import type { Http1Connection } from './http1-connection.ts';
+import { http1RequestHead } from './http1-request-head.ts';
+import { hasConnectionAuth } from './request-headers.ts';
+import type { UpstreamExchange, UpstreamHandler, UpstreamRequest } from './upstream.ts';
+
+/** Whoever started an exchange learns that it is over. */
+export interface ExchangeOwner {
+  onOver(exchange: Http1Exchange): void;
+}
+
+/**
+ * One request on its way: *dialling* (`cancelDial`), *sent* (`connection`), perhaps *dialling* again once when a kept connection
+ * turned out to be dead, *switched* (`connection` still, as a raw stream), *over*.
+ */
+export class Http1Exchange implements UpstreamExchange {
+  readonly request: UpstreamRequest;
+  readonly handler: UpstreamHandler;
+  readonly head: string;
+  readonly body: BodySender | null;
+  /** Its connection is the client's own from here on (NTLM, Negotiate): never kept. */
+  readonly isConnectionAuth: boolean;
+  connection: Http1Connection | null = null;
+  cancelDial: (() => void) | null = null;
+  /** Whether the connection had carried a request before: then it may have died unnoticed. */
+  isOnKeptConnection = false;
+  hasRetried = false;
+  /** The client was told to send its body. */
+  hasContinued = false;
+  hasHead = false;
+  isOver = false;
+  readonly #owner: ExchangeOwner;
+
+  constructor(owner: ExchangeOwner, request: UpstreamRequest, handler: UpstreamHandler) {
+    const { body } = request;
+    this.#owner = owner;
+    this.request = request;
+    this.handler = handler;
+    this.head = http1RequestHead(request);
+    this.body =
+      body.framing === 'none' || (body.framing === 'length' && body.bytes === 0) ? null : new BodySender(body);
+    this.isConnectionAuth = hasConnectionAuth(request.headers);
+  }
+
+  get expectsContinue(): boolean {
+    const { body } = this.request;
+    return body.framing !== 'none' && body.expectsContinue && this.body !== null;
+  }
+
+  resume(): void {
+    this.connection?.resume();
+  }
+
+  abort(): void {
+    if (this.isOver) return;
+    const { connection, cancelDial } = this;
+    this.end();
+    cancelDial?.();
+    connection?.abandon();
+  }
+
+  /** Everything is let go, before the handler hears of it: it may send the next request at once. */
+  end(): void {
+    this.isOver = true;
+    this.body?.stop();
+    this.connection = null;
+    this.cancelDial = null;
+    this.#owner.onOver(this);
+  }
+}

@@ -1,0 +1,52 @@
+import { isAllowedInTrailers, isToken } from './header-names.ts';
+import { assertSafeName, assertSafeRequest, assertSafeValue, isSafeValue } from './request-headers.ts';
+import type { HeaderList, UpstreamRequest } from './upstream.ts';
+
+/** The head of a request, whole. Throws `UnsafeRequestError` on anything that could end a line or contradict the framing. */
+export function http1RequestHead(request: UpstreamRequest): string {
+  assertSafeRequest(request);
+  const { headers } = request;
+  let head = `${request.method} ${request.target} HTTP/1.1\r\nhost: ${request.authority}\r\n`;
+  let cookies = '';
+  let wantsTrailers = false;
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as string;
+    const value = headers[i + 1] as string;
+    assertSafeName(name);
+    assertSafeValue(name, value);
+    // RFC 9113 §8.2.3: HTTP/2 clients send crumbs; over HTTP/1.1 they must be one header.
+    if (name === 'cookie') cookies = cookies === '' ? value : `${cookies}; ${value}`;
+    else if (name === 'te') wantsTrailers ||= value === 'trailers';
+    else head += `${name}: ${value}\r\n`;
+  }
+  if (cookies !== '') head += `cookie: ${cookies}\r\n`;
+  return `${head}${connectionLines(request.switchTo, wantsTrailers)}${framingLines(request)}\r\n`;
+}
+
+function connectionLines(switchTo: string | null, wantsTrailers: boolean): string {
+  if (switchTo !== null) {
+    assertSafeValue('upgrade', switchTo);
+    return `connection: upgrade\r\nupgrade: ${switchTo}\r\n`;
+  }
+  return wantsTrailers ? 'connection: te\r\nte: trailers\r\n' : '';
+}
+
+function framingLines({ method, body }: UpstreamRequest): string {
+  if (body.framing === 'none') {
+    // RFC 9110 §8.6: where a body has a meaning, its absence is said.
+    return method === 'POST' || method === 'PUT' || method === 'PATCH' ? 'content-length: 0\r\n' : '';
+  }
+  const framing = body.framing === 'length' ? `content-length: ${body.bytes}\r\n` : 'transfer-encoding: chunked\r\n';
+  return body.expectsContinue ? `${framing}expect: 100-continue\r\n` : framing;
+}
+
+/** The end of a chunked body. Trailers come from the client while its body is under way: what is unfit is left out. */
+export function lastChunk(trailers: HeaderList): string {
+  let lines = '0\r\n';
+  for (let i = 0; i < trailers.length; i += 2) {
+    const name = trailers[i] as string;
+    const value = trailers[i + 1] as string;
+    if (isToken(name) && isAllowedInTrailers(name) && isSafeValue(value)) lines += `${name}: ${value}\r\n`;
+  }
+  return `${lines}\r\n`;
+}

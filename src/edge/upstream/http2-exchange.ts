@@ -1,0 +1,227 @@
+import { type ClientHttp2Stream, constants } from 'node:http2';
+import { BodySender, type BodySink } from './body-sender.ts';
+import { type DeadlineTicker, TICK_MS, type Ticked } from './deadline-ticker.ts';
+import { http2RequestHeaders, http2ResponseHead, http2ResponseHeaders, http2Trailers } from './http2-headers.ts';
+import type { Http2Link } from './http2-link.ts';
+import type {
+  HeaderList,
+  UpstreamExchange,
+  UpstreamFailure,
+  UpstreamHandler,
+  UpstreamLimits,
+  UpstreamRequest,
+} from './upstream.ts';
+import { failed, messageOf, reasonOf } from './upstream-failure.ts';
+
+export interface Http2ExchangeOwner {
+  readonly limits: UpstreamLimits;
+  readonly ticker: DeadlineTicker;
+  resend(request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange;
+  onOver(): void;
+}
+
+export interface Http2ExchangeParts {
+  readonly request: UpstreamRequest;
+  readonly handler: UpstreamHandler;
+  readonly isRetry: boolean;
+}
+
+const CONTINUE_TIMEOUT_MS = 1000;
+const RESET_REASONS: Readonly<Record<number, string>> = {
+  [constants.NGHTTP2_REFUSED_STREAM]: 'refused_stream',
+  [constants.NGHTTP2_CANCEL]: 'cancelled',
+  [constants.NGHTTP2_PROTOCOL_ERROR]: 'malformed',
+  [constants.NGHTTP2_ENHANCE_YOUR_CALM]: 'enhance_your_calm',
+  [constants.NGHTTP2_HTTP_1_1_REQUIRED]: 'http1_required',
+};
+
+/** One request as one stream. Ends with the answer's end, a reset, or `abort`; a stream that was refused unseen goes out once more. */
+export class Http2Exchange implements UpstreamExchange, BodySink, Ticked {
+  readonly #owner: Http2ExchangeOwner;
+  readonly #parts: Http2ExchangeParts;
+  readonly #headers: readonly string[];
+  readonly #body: BodySender | null;
+  #link: Http2Link | null = null;
+  #stream: ClientHttp2Stream | null = null;
+  /** Stands for this one after it was sent again. */
+  #successor: UpstreamExchange | null = null;
+  #requestTrailers: HeaderList = [];
+  #trailers: HeaderList = [];
+  #error: Error | null = null;
+  #hasBytes = false;
+  #hasHead = false;
+  #hasContinued = false;
+  #continueByMs = 0;
+  #headByMs = 0;
+  #progressAtMs = 0;
+
+  constructor(owner: Http2ExchangeOwner, parts: Http2ExchangeParts) {
+    const { body } = parts.request;
+    this.#owner = owner;
+    this.#parts = parts;
+    this.#headers = http2RequestHeaders(parts.request);
+    this.#body =
+      body.framing === 'none' || (body.framing === 'length' && body.bytes === 0) ? null : new BodySender(body);
+  }
+
+  start(link: Http2Link): void {
+    const { request } = this.#parts;
+    const { nowMs } = this.#owner.ticker;
+    const { framing } = request.body;
+    const stream = link.request(this.#headers, {
+      endStream: this.#body === null,
+      waitForTrailers: framing === 'chunked',
+    });
+    this.#link = link;
+    this.#stream = stream;
+    this.#progressAtMs = nowMs;
+    this.#listen(stream);
+    this.#owner.ticker.add(this);
+    if (this.#body === null) this.#awaitHead();
+    else if (framing !== 'none' && request.body.expectsContinue)
+      this.#continueByMs = nowMs + CONTINUE_TIMEOUT_MS + TICK_MS;
+    else this.#body.start(this);
+  }
+
+  resume(): void {
+    if (this.#successor !== null) this.#successor.resume();
+    else this.#stream?.resume();
+  }
+
+  abort(): void {
+    if (this.#successor !== null) this.#successor.abort();
+    else this.#letGo(constants.NGHTTP2_CANCEL);
+  }
+
+  writeBody(chunk: Buffer): boolean {
+    this.#progressAtMs = this.#owner.ticker.nowMs;
+    return this.#stream?.write(chunk) ?? true;
+  }
+
+  endBody(trailers: HeaderList): void {
+    this.#requestTrailers = trailers;
+    this.#stream?.end();
+    this.#awaitHead();
+  }
+
+  onBodyProblem(message: string): void {
+    this.#fail(failed(this.#hasHead ? 'body' : 'send', 'request_body', message, true), constants.NGHTTP2_CANCEL);
+  }
+
+  onTick(nowMs: number): void {
+    const { idleTimeoutMs, responseTimeoutMs } = this.#owner.limits;
+    if (this.#continueByMs !== 0) {
+      if (nowMs >= this.#continueByMs) this.#continue();
+    } else if (!this.#hasHead && this.#headByMs !== 0) {
+      if (nowMs < this.#headByMs) return;
+      this.#fail(failed('head', 'timeout', `no answer within ${responseTimeoutMs} ms`, true), constants.NGHTTP2_CANCEL);
+    } else if (nowMs - this.#progressAtMs >= idleTimeoutMs) {
+      const message = `no byte either way for ${idleTimeoutMs} ms`;
+      this.#fail(failed(this.#hasHead ? 'body' : 'send', 'timeout', message, true), constants.NGHTTP2_CANCEL);
+    }
+  }
+
+  #listen(stream: ClientHttp2Stream): void {
+    const { handler, request } = this.#parts;
+    stream.on('headers', (headers, _flags, raw) => {
+      if (this.#stream === null) return;
+      this.#hasBytes = true;
+      if (this.#headByMs !== 0) this.#awaitHead();
+      const status = Number(headers[':status']);
+      if (status === 100) this.#continue();
+      else handler.onInformational(status, http2ResponseHeaders(raw).headers);
+    });
+    stream.on('response', (headers, flags, raw) => {
+      if (this.#stream === null) return;
+      this.#hasBytes = true;
+      this.#hasHead = true;
+      this.#continueByMs = 0;
+      this.#progressAtMs = this.#owner.ticker.nowMs;
+      const isEnded = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
+      const { head, hasConnectionAuth } = http2ResponseHead(
+        Number(headers[':status']),
+        raw,
+        request.method === 'HEAD' || isEnded,
+      );
+      // The session would be authenticated for everybody on it.
+      if (hasConnectionAuth) this.#link?.retire();
+      handler.onHead(head);
+    });
+    stream.on('data', (chunk: Buffer) => {
+      this.#progressAtMs = this.#owner.ticker.nowMs;
+      if (this.#stream !== null && !handler.onData(chunk)) stream.pause();
+    });
+    stream.on('drain', () => {
+      this.#progressAtMs = this.#owner.ticker.nowMs;
+      this.#body?.resume();
+    });
+    stream.on('wantTrailers', () => stream.sendTrailers(http2Trailers(this.#requestTrailers)));
+    stream.on('trailers', (_headers, _flags, raw) => {
+      this.#trailers = http2ResponseHeaders(raw, true).headers;
+    });
+    stream.on('end', () => this.#onEnd(stream));
+    stream.on('error', (error) => {
+      this.#error = error;
+    });
+    stream.on('close', () => this.#onClose(stream.rstCode));
+  }
+
+  #awaitHead(): void {
+    const { ticker, limits } = this.#owner;
+    this.#headByMs = ticker.nowMs + limits.responseTimeoutMs + TICK_MS;
+    this.#progressAtMs = ticker.nowMs;
+  }
+
+  #continue(): void {
+    this.#continueByMs = 0;
+    const isFirst = !this.#hasContinued;
+    this.#hasContinued = true;
+    if (this.#body !== null && !this.#body.isStarted && !this.#hasHead) this.#body.start(this);
+    if (isFirst) this.#parts.handler.onInformational(100, []);
+  }
+
+  #onEnd(stream: ClientHttp2Stream): void {
+    // A stream that was cut off ends as well; 'close' tells.
+    if (this.#stream === null || !this.#hasHead || stream.rstCode !== 0 || stream.aborted) return;
+    const isBodySent = this.#body === null || this.#body.isDone;
+    this.#letGo(isBodySent ? null : constants.NGHTTP2_NO_ERROR);
+    this.#parts.handler.onEnd(this.#trailers);
+  }
+
+  #onClose(resetCode: number): void {
+    if (this.#stream === null) return;
+    const { request, handler, isRetry } = this.#parts;
+    const isUnseen = resetCode === constants.NGHTTP2_REFUSED_STREAM && !this.#hasBytes;
+    const reason = RESET_REASONS[resetCode] ?? (this.#error === null ? 'closed' : resetReason(this.#error));
+    const phase = this.#hasHead ? 'body' : this.#hasBytes ? 'head' : 'send';
+    const message = this.#error === null ? `the stream was closed with code ${resetCode}` : messageOf(this.#error);
+    if (isUnseen && !isRetry && this.#body?.isConsumed !== true) {
+      this.#letGo(null);
+      this.#successor = this.#owner.resend(request, handler);
+    } else this.#fail(failed(phase, reason, message, !isUnseen), null);
+  }
+
+  #fail(failure: UpstreamFailure, resetCode: number | null): void {
+    if (this.#stream === null) return;
+    this.#letGo(resetCode);
+    this.#parts.handler.onFailure(failure);
+  }
+
+  #letGo(resetCode: number | null): void {
+    const stream = this.#stream;
+    if (stream === null) return;
+    this.#stream = null;
+    this.#owner.ticker.delete(this);
+    this.#body?.stop();
+    if (resetCode !== null) stream.close(resetCode);
+    // What is still in its buffers would keep it, and its share of the session's window.
+    stream.resume();
+    this.#link?.release();
+    this.#owner.onOver();
+  }
+}
+
+function resetReason(error: Error): string {
+  const reason = reasonOf(error);
+  return reason === 'failed' ? 'reset' : reason;
+}

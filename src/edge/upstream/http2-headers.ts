@@ -1,0 +1,80 @@
+import { headerName, isAllowedInTrailers, isToken } from './header-names.ts';
+import { assertSafeName, assertSafeRequest, assertSafeValue, isSafeValue } from './request-headers.ts';
+import type { HeaderList, ResponseHead, UpstreamRequest } from './upstream.ts';
+
+/** Throws `UnsafeRequestError`: the runtime drops some bad values silently, and the upstream may speak HTTP/1.1 further on. */
+export function http2RequestHeaders(request: UpstreamRequest): string[] {
+  assertSafeRequest(request);
+  const { headers, body } = request;
+  const list = [
+    ':method',
+    request.method,
+    ':scheme',
+    'https',
+    ':authority',
+    request.authority,
+    ':path',
+    request.target,
+  ];
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as string;
+    const value = headers[i + 1] as string;
+    assertSafeName(name);
+    assertSafeValue(name, value);
+    // RFC 9113 §8.2.2: the only thing that TE may say here.
+    if (name !== 'te' || value === 'trailers') list.push(name, value);
+  }
+  if (body.framing === 'length') list.push('content-length', String(body.bytes));
+  if (body.framing !== 'none' && body.expectsContinue) list.push('expect', '100-continue');
+  return list;
+}
+
+const CONTENT_LENGTH = /^(?:0|[1-9][0-9]{0,14})$/;
+const CONNECTION_AUTH = /(?:^|[\s,])(?:ntlm|negotiate)(?:[\s,]|$)/i;
+
+export interface Http2ResponseHeaders {
+  readonly headers: HeaderList;
+  readonly contentLength: number | null;
+  readonly hasConnectionAuth: boolean;
+}
+
+/** The runtime has checked names, values and that Content-Length holds; what is left is to take out what is not for the client. */
+export function http2ResponseHeaders(raw: readonly string[], isTrailers = false): Http2ResponseHeaders {
+  const headers: string[] = [];
+  let contentLength: number | null = null;
+  let hasConnectionAuth = false;
+  for (let i = 0; i < raw.length; i += 2) {
+    const given = raw[i] ?? '';
+    const value = raw[i + 1] ?? '';
+    if (given.startsWith(':')) continue;
+    const found = headerName(given);
+    if (found === null || !isSafeValue(value)) continue;
+    if (found.kind === 'content-length' && CONTENT_LENGTH.test(value)) contentLength = Number(value);
+    if (found.kind === 'www-authenticate') hasConnectionAuth ||= CONNECTION_AUTH.test(value);
+    else if (found.kind !== 'end-to-end') continue;
+    if (!isTrailers || isAllowedInTrailers(found.name)) headers.push(found.name, value);
+  }
+  return { headers, contentLength, hasConnectionAuth };
+}
+
+export function http2ResponseHead(
+  status: number,
+  raw: readonly string[],
+  isBodiless: boolean,
+): { readonly head: ResponseHead; readonly hasConnectionAuth: boolean } {
+  const { headers, contentLength, hasConnectionAuth } = http2ResponseHeaders(raw);
+  const bodyBytes = isBodiless || status === 204 || status === 304 ? 0 : contentLength;
+  return { head: { status, headers, bodyBytes, declaredBytes: contentLength }, hasConnectionAuth };
+}
+
+/** For `sendTrailers`, which takes an object. What is unfit is left out, as over HTTP/1.1. */
+export function http2Trailers(list: HeaderList): Record<string, string[]> {
+  const trailers: Record<string, string[]> = {};
+  for (let i = 0; i < list.length; i += 2) {
+    const name = list[i] as string;
+    const value = list[i + 1] as string;
+    if (!isToken(name) || !isAllowedInTrailers(name) || !isSafeValue(value)) continue;
+    trailers[name] = [...(trailers[name] ?? []), value];
+  }
+  return trailers;
+}

@@ -1,0 +1,114 @@
+import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
+import type { Socket } from 'node:net';
+import type { DeadlineTicker, Ticked } from './deadline-ticker.ts';
+import type { UpstreamLimits } from './upstream.ts';
+
+export interface Http2LinkOptions {
+  readonly authority: string;
+  readonly limits: UpstreamLimits;
+  readonly ticker: DeadlineTicker;
+  onClosed(link: Http2Link): void;
+}
+
+/** More requests at a time go to another session: one lost packet then holds up a part of them only. */
+const MAX_STREAMS = 100;
+const STREAM_WINDOW_BYTES = 512 * 1024;
+/** Room for every stream's whole window: clients that read slowly must not hold up those that do not. */
+const SESSION_WINDOW_BYTES = (MAX_STREAMS + 28) * STREAM_WINDOW_BYTES;
+const MAX_SESSION_MEMORY_MB = 128;
+/**
+ * After so long without a byte while streams are open, the peer is asked whether it is still there. Not more often: gRPC servers
+ * end connections whose pings come closer than five minutes ("too_many_pings"). In between, TCP's own probes notice dead hosts.
+ */
+const PING_AFTER_MS = 305_000;
+const PING_TIMEOUT_MS = 10_000;
+const TCP_PROBE_AFTER_MS = 30_000;
+
+/** One session: *open*, then *retired* (GOAWAY either way; streams under way finish), then *closed*. */
+export class Http2Link implements Ticked {
+  active = 0;
+  readonly #socket: Socket;
+  readonly #session: ClientHttp2Session;
+  readonly #options: Http2LinkOptions;
+  #isRetired = false;
+  #maxStreams = MAX_STREAMS;
+  #bytesRead = 0;
+  #heardAtMs: number;
+  #pingedAtMs = 0;
+  #idleSinceMs: number;
+
+  constructor(socket: Socket, options: Http2LinkOptions) {
+    const { limits, ticker, authority } = options;
+    this.#socket = socket;
+    this.#options = options;
+    ticker.add(this);
+    this.#heardAtMs = ticker.nowMs;
+    this.#idleSinceMs = ticker.nowMs;
+    socket.setKeepAlive(true, TCP_PROBE_AFTER_MS);
+    const session = connect(authority, {
+      createConnection: () => socket,
+      maxSessionMemory: MAX_SESSION_MEMORY_MB,
+      maxHeaderListPairs: limits.maxHeaderCount,
+      settings: {
+        enablePush: false,
+        initialWindowSize: STREAM_WINDOW_BYTES,
+        maxHeaderListSize: limits.maxHeaderBytes,
+      },
+    });
+    this.#session = session;
+    session.once('connect', () => session.setLocalWindowSize(SESSION_WINDOW_BYTES));
+    session.on('remoteSettings', ({ maxConcurrentStreams }) => {
+      this.#maxStreams = Math.min(MAX_STREAMS, maxConcurrentStreams ?? MAX_STREAMS);
+    });
+    session.on('goaway', () => this.retire());
+    // Each stream hears of it on its own.
+    session.on('error', noop);
+    session.once('close', () => {
+      this.#isRetired = true;
+      ticker.delete(this);
+      options.onClosed(this);
+    });
+  }
+
+  get hasRoom(): boolean {
+    return !this.#isRetired && this.active < this.#maxStreams && !this.#session.closed && !this.#session.destroyed;
+  }
+
+  request(headers: readonly string[], options: { endStream: boolean; waitForTrailers: boolean }): ClientHttp2Stream {
+    this.active += 1;
+    return this.#session.request(headers, options);
+  }
+
+  /** A stream of this session is over. */
+  release(): void {
+    this.active -= 1;
+    this.#idleSinceMs = this.#options.ticker.nowMs;
+  }
+
+  /** No new streams; those under way finish, then it closes. */
+  retire(): void {
+    this.#isRetired = true;
+    if (!this.#session.closed && !this.#session.destroyed) this.#session.close();
+  }
+
+  onTick(nowMs: number): void {
+    const { keepAliveMs } = this.#options.limits;
+    const { bytesRead } = this.#socket;
+    if (bytesRead !== this.#bytesRead) {
+      this.#bytesRead = bytesRead;
+      this.#heardAtMs = nowMs;
+      this.#pingedAtMs = 0;
+    }
+    if (this.active === 0) {
+      if (nowMs - this.#idleSinceMs >= keepAliveMs) this.retire();
+    } else if (this.#pingedAtMs !== 0) {
+      if (nowMs - this.#pingedAtMs >= PING_TIMEOUT_MS)
+        this.#session.destroy(new Error('the upstream does not answer pings'));
+    } else if (nowMs - this.#heardAtMs >= PING_AFTER_MS && !this.#session.destroyed) {
+      this.#pingedAtMs = nowMs;
+      this.#session.ping(noop);
+    }
+  }
+}
+
+function noop(): void {}

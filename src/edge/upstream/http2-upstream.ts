@@ -1,0 +1,73 @@
+import type { DeadlineTicker } from './deadline-ticker.ts';
+import type { Dialled } from './dial.ts';
+import { Http2Exchange, type Http2ExchangeOwner } from './http2-exchange.ts';
+import { Http2Link } from './http2-link.ts';
+import type { UpstreamExchange, UpstreamHandler, UpstreamLimits, UpstreamRequest } from './upstream.ts';
+
+export interface Http2UpstreamOptions {
+  readonly limits: UpstreamLimits;
+  readonly ticker: DeadlineTicker;
+  readonly authority: string;
+  /** Sends a request again that a session refused unseen (RFC 9113 §8.7). */
+  resend(request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange;
+}
+
+/** Requests as streams on shared sessions. It makes no connections: those are given to it. */
+export class Http2Upstream implements Http2ExchangeOwner {
+  readonly limits: UpstreamLimits;
+  readonly ticker: DeadlineTicker;
+  readonly #options: Http2UpstreamOptions;
+  readonly #links: Http2Link[] = [];
+  #active = 0;
+  #drained: PromiseWithResolvers<void> | null = null;
+
+  constructor(options: Http2UpstreamOptions) {
+    this.limits = options.limits;
+    this.ticker = options.ticker;
+    this.#options = options;
+  }
+
+  adopt({ socket }: Dialled): void {
+    const { authority, limits, ticker } = this.#options;
+    const link = new Http2Link(socket, { authority, limits, ticker, onClosed: (closed) => this.#remove(closed) });
+    this.#links.push(link);
+    if (this.#drained !== null) link.retire();
+  }
+
+  /** Null when there is no session, or none with room. */
+  sendOnOpen(request: UpstreamRequest, handler: UpstreamHandler, isRetry: boolean): UpstreamExchange | null {
+    const link = this.#links.find((candidate) => candidate.hasRoom);
+    if (link === undefined) return null;
+    const exchange = new Http2Exchange(this, { request, handler, isRetry });
+    this.#active += 1;
+    exchange.start(link);
+    return exchange;
+  }
+
+  resend(request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange {
+    return this.sendOnOpen(request, handler, true) ?? this.#options.resend(request, handler);
+  }
+
+  onOver(): void {
+    this.#active -= 1;
+    if (this.#active === 0) this.#drained?.resolve();
+  }
+
+  drain(): Promise<void> {
+    if (this.#drained === null) {
+      this.#drained = Promise.withResolvers();
+      for (const link of [...this.#links]) link.retire();
+      if (this.#active === 0) this.#drained.resolve();
+    }
+    return this.#drained.promise;
+  }
+
+  stats(): { readonly idle: number; readonly active: number } {
+    return { idle: this.#links.filter((link) => link.hasRoom && link.active === 0).length, active: this.#active };
+  }
+
+  #remove(link: Http2Link): void {
+    const at = this.#links.indexOf(link);
+    if (at !== -1) this.#links.splice(at, 1);
+  }
+}

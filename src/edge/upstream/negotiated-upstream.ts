@@ -1,0 +1,148 @@
+import type { DeadlineTicker } from './deadline-ticker.ts';
+import type { Dial, Dialled } from './dial.ts';
+import { Http1Upstream } from './http1-upstream.ts';
+import { Http2Upstream } from './http2-upstream.ts';
+import { PendingExchange } from './pending-exchange.ts';
+import { assertSafeHeaders, assertSafeRequest, hasConnectionAuth } from './request-headers.ts';
+import type {
+  Upstream,
+  UpstreamExchange,
+  UpstreamFailure,
+  UpstreamHandler,
+  UpstreamLimits,
+  UpstreamRequest,
+} from './upstream.ts';
+import { failed } from './upstream-failure.ts';
+
+const EITHER = { alpn: ['h2', 'http/1.1'], isStream: false } as const;
+
+export interface NegotiatedUpstreamOptions {
+  readonly limits: UpstreamLimits;
+  readonly ticker: DeadlineTicker;
+  readonly dial: Dial;
+  /** For the HTTP/2 client: where sessions lead. */
+  readonly authority: string;
+}
+
+/**
+ * An upstream behind TLS, where each connection settles by ALPN whether it speaks HTTP/2 or HTTP/1.1. As long as the last one
+ * spoke HTTP/2, or none has been made, requests wait for the connection under way instead of making one each.
+ */
+export class NegotiatedUpstream implements Upstream {
+  readonly #http1: Http1Upstream;
+  readonly #http2: Http2Upstream;
+  readonly #dial: Dial;
+  readonly #waiting: PendingExchange[] = [];
+  #pending = 0;
+  #isDialling = false;
+  #lastProtocol: 'h2' | 'http/1.1' = 'h2';
+  #drained: PromiseWithResolvers<void> | null = null;
+
+  constructor(options: NegotiatedUpstreamOptions) {
+    this.#dial = options.dial;
+    this.#http1 = new Http1Upstream(options);
+    this.#http2 = new Http2Upstream({
+      ...options,
+      resend: (request, handler) => this.#connectFor(new PendingExchange(request, handler, true)),
+    });
+  }
+
+  send(request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange {
+    if (this.#drained === null) {
+      // Protocols are switched over HTTP/1.1, which every upstream that can do it speaks; and a session is shared by many
+      // clients, so nobody may authenticate it as a whole.
+      if (request.switchTo !== null || hasConnectionAuth(request.headers)) return this.#http1.send(request, handler);
+      const atOnce = this.#http2.sendOnOpen(request, handler, false) ?? this.#http1.sendOnIdle(request, handler);
+      if (atOnce !== null) return atOnce;
+    }
+    // Here, where whoever made the request can be told, and not when the connection is there.
+    assertSafeRequest(request);
+    assertSafeHeaders(request.headers);
+    return this.#connectFor(new PendingExchange(request, handler, false));
+  }
+
+  async drain(): Promise<void> {
+    if (this.#drained === null) {
+      this.#drained = Promise.withResolvers();
+      if (this.#pending === 0) this.#drained.resolve();
+    }
+    // A request that still waits for its connection goes out first.
+    await this.#drained.promise;
+    await Promise.all([this.#http1.drain(), this.#http2.drain()]);
+  }
+
+  stats(): { readonly idle: number; readonly active: number } {
+    const one = this.#http1.stats();
+    const two = this.#http2.stats();
+    return { idle: one.idle + two.idle, active: one.active + two.active + this.#pending };
+  }
+
+  #connectFor(pending: PendingExchange): PendingExchange {
+    this.#pending += 1;
+    pending.onSettled = () => this.#settled(pending);
+    if (this.#drained !== null) {
+      const draining = failed('connect', 'draining', 'this upstream takes no more requests', false);
+      const refusal = setImmediate(() => pending.fail(draining));
+      pending.cancelDial = () => clearImmediate(refusal);
+    } else this.#dialFor(pending);
+    return pending;
+  }
+
+  #dialFor(pending: PendingExchange): void {
+    if (this.#lastProtocol === 'h2') {
+      this.#waiting.push(pending);
+      this.#dialForAll();
+      return;
+    }
+    pending.cancelDial = this.#dial(EITHER, (dialled, failure) => {
+      pending.cancelDial = null;
+      if (dialled === null) pending.fail(failure ?? unreached());
+      else this.#connected(dialled, pending);
+    });
+  }
+
+  #dialForAll(): void {
+    if (this.#isDialling) return;
+    this.#isDialling = true;
+    this.#dial(EITHER, (dialled, failure) => {
+      this.#isDialling = false;
+      const [first, ...others] = this.#waiting.splice(0);
+      if (dialled === null) {
+        first?.fail(failure ?? unreached());
+        for (const pending of others) pending.fail(failure ?? unreached());
+        return;
+      }
+      this.#connected(dialled, first ?? null);
+      for (const pending of others) this.#place(pending);
+    });
+  }
+
+  #connected(dialled: Dialled, pending: PendingExchange | null): void {
+    this.#lastProtocol = dialled.protocol;
+    if (dialled.protocol === 'h2') {
+      this.#http2.adopt(dialled);
+      if (pending !== null) this.#place(pending);
+    } else if (pending === null) dialled.socket.on('error', noop).destroy();
+    else pending.sendThrough(({ request, handler }) => this.#http1.sendOn(dialled, request, handler));
+  }
+
+  #place(pending: PendingExchange): void {
+    const isPlaced = pending.sendThrough(({ request, handler, isRetry }) =>
+      this.#http2.sendOnOpen(request, handler, isRetry),
+    );
+    if (!isPlaced) this.#dialFor(pending);
+  }
+
+  #settled(pending: PendingExchange): void {
+    const at = this.#waiting.indexOf(pending);
+    if (at !== -1) this.#waiting.splice(at, 1);
+    this.#pending -= 1;
+    if (this.#pending === 0) this.#drained?.resolve();
+  }
+}
+
+function unreached(): UpstreamFailure {
+  return failed('connect', 'failed', 'no connection', false);
+}
+
+function noop(): void {}

@@ -1,0 +1,56 @@
+import type { UpstreamExchange, UpstreamFailure, UpstreamHandler, UpstreamRequest } from './upstream.ts';
+
+/** A request that waits for a connection, and then stands for the exchange on it. */
+export class PendingExchange implements UpstreamExchange {
+  readonly request: UpstreamRequest;
+  readonly handler: UpstreamHandler;
+  /** It was refused unseen on one connection already; a second refusal is final. */
+  readonly isRetry: boolean;
+  /** Called once, when it has stopped waiting for whatever reason. */
+  onSettled: (() => void) | null = null;
+  cancelDial: (() => void) | null = null;
+  #actual: UpstreamExchange | null = null;
+  #isOver = false;
+
+  constructor(request: UpstreamRequest, handler: UpstreamHandler, isRetry: boolean) {
+    this.request = request;
+    this.handler = handler;
+    this.isRetry = isRetry;
+    // Others may listen to the source already: nothing may get lost until somebody sends it.
+    if (request.body.framing !== 'none') request.body.source.pause();
+  }
+
+  /** Answers false when it has to go on waiting. */
+  sendThrough(send: (pending: this) => UpstreamExchange | null): boolean {
+    if (this.#isOver) return true;
+    this.#actual = send(this);
+    if (this.#actual === null) return false;
+    this.#settle();
+    return true;
+  }
+
+  fail(failure: UpstreamFailure): void {
+    if (this.#isOver) return;
+    this.#settle();
+    this.handler.onFailure(failure);
+  }
+
+  resume(): void {
+    this.#actual?.resume();
+  }
+
+  abort(): void {
+    if (this.#actual !== null) this.#actual.abort();
+    else if (!this.#isOver) {
+      this.cancelDial?.();
+      this.#settle();
+    }
+  }
+
+  #settle(): void {
+    this.#isOver = true;
+    this.cancelDial = null;
+    this.onSettled?.();
+    this.onSettled = null;
+  }
+}

@@ -1,0 +1,87 @@
+import { isToken } from './header-names.ts';
+import type { HeaderList, UpstreamRequest } from './upstream.ts';
+
+/**
+ * Thrown when a request that cannot be put on the wire safely reaches a carrier: whoever made it failed to check it. Answering
+ * quietly would hide a gap through which requests can be smuggled.
+ */
+export class UnsafeRequestError extends Error {
+  constructor(what: string) {
+    super(`request refused by the upstream carrier: ${what}`);
+    this.name = 'UnsafeRequestError';
+  }
+}
+
+/** The carrier computes these; from the outside they would contradict it. */
+const RESERVED: ReadonlySet<string> = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'expect',
+  'keep-alive',
+  'proxy-connection',
+  'trailer',
+  'upgrade',
+]);
+
+const COMMON: ReadonlySet<string> = new Set(
+  `accept accept-encoding accept-language authorization cache-control client-cert content-encoding content-language content-type
+cookie date dnt forwarded from if-match if-modified-since if-none-match if-range if-unmodified-since max-forwards origin
+postern-request-id pragma priority range referer sec-ch-ua sec-ch-ua-mobile sec-ch-ua-platform sec-fetch-dest sec-fetch-mode
+sec-fetch-site sec-fetch-user sec-websocket-extensions sec-websocket-key sec-websocket-protocol sec-websocket-version
+traceparent tracestate upgrade-insecure-requests user-agent via x-forwarded-for x-forwarded-host x-forwarded-port
+x-forwarded-proto x-real-ip x-request-id x-requested-with`.split(/\s+/),
+);
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+/** Everything else would be cut to one byte by the latin1 encoding, U+010A to a line feed, or is a control character. */
+const BAD_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
+const BAD_TARGET = /[^\x21-\x7e\x80-\xff]/;
+/** Schemes that authenticate a connection (RFC 4559 §6; MS-NTHT). */
+const CONNECTION_AUTH = /^(?:ntlm|negotiate)(?: |$)/i;
+
+/** Pieces of the request line. */
+export function assertSafeRequest({ method, target, authority }: UpstreamRequest): void {
+  if (!METHODS.has(method)) {
+    if (!isToken(method)) throw new UnsafeRequestError('the method is no token');
+    // Its answer has no body and no end: nothing here is made for it.
+    if (method === 'CONNECT') throw new UnsafeRequestError('CONNECT');
+  }
+  if (target === '' || BAD_TARGET.test(target)) throw new UnsafeRequestError('a forbidden character in the target');
+  if (BAD_TARGET.test(authority)) throw new UnsafeRequestError('a forbidden character in the authority');
+}
+
+export function assertSafeName(name: string): void {
+  if (COMMON.has(name)) return;
+  if (!isToken(name)) throw new UnsafeRequestError('a header name that is no token');
+  if (RESERVED.has(name.toLowerCase())) throw new UnsafeRequestError(`${name} among the headers`);
+}
+
+export function isSafeValue(value: string): boolean {
+  return !BAD_VALUE.test(value);
+}
+
+export function assertSafeValue(name: string, value: string): void {
+  if (!isSafeValue(value)) throw new UnsafeRequestError(`a forbidden character in ${name}`);
+}
+
+export function assertSafeHeaders(headers: HeaderList): void {
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as string;
+    assertSafeName(name);
+    assertSafeValue(name, headers[i + 1] as string);
+  }
+}
+
+/** The connection carries the identity of whoever sent this, so nobody else may use it afterwards. */
+export function hasConnectionAuth(headers: HeaderList): boolean {
+  for (let i = 0; i < headers.length; i += 2) {
+    if (headers[i] === 'authorization' && CONNECTION_AUTH.test(headers[i + 1] as string)) return true;
+  }
+  return false;
+}
+
+/** Methods that may be sent twice (RFC 9110 §9.2.2). */
+export function isIdempotent(method: string): boolean {
+  return method !== 'POST' && method !== 'PATCH' && (METHODS.has(method) || method === 'TRACE');
+}

@@ -1,0 +1,49 @@
+import type { UpstreamFailure } from './upstream.ts';
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'refused',
+  ECONNRESET: 'reset',
+  EPIPE: 'closed',
+  ETIMEDOUT: 'timeout',
+  ENOTFOUND: 'dns',
+  ENODATA: 'dns',
+  EHOSTUNREACH: 'unreachable',
+  ENETUNREACH: 'unreachable',
+  EADDRNOTAVAIL: 'unreachable',
+  EMFILE: 'too_many_files',
+  ENFILE: 'too_many_files',
+  ERR_FORBIDDEN_ADDRESS: 'forbidden_address',
+};
+
+/** OpenSSL's verification codes have no common beginning. */
+const TLS_CODE = /^(?:ERR_TLS|ERR_SSL|ERR_OSSL|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|INVALID_|CRL_|HOSTNAME_|EPROTO)/;
+
+export function failed(
+  phase: UpstreamFailure['phase'],
+  reason: string,
+  message: string,
+  mayHaveBeenSent: boolean,
+): UpstreamFailure {
+  return { phase, reason, message, mayHaveBeenSent };
+}
+
+/** The stable word for what the system or OpenSSL called an error. */
+export function reasonOf(error: unknown): string {
+  const code = codeOf(error);
+  const known = REASONS[code];
+  if (known !== undefined) return known;
+  if (code.startsWith('EAI_')) return 'dns';
+  return TLS_CODE.test(code) ? 'tls' : 'failed';
+}
+
+/** When every address of a host failed, the first one's error stands for all. */
+export function codeOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
+  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : '';
+}
+
+export function messageOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,404 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Answer, answering, ask, rawServer, upstreamTo } from './ask.ts';
+
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+
+test('a kept connection carries one request after the other', async () => {
+  await using server = await answering(OK);
+  await using given = upstreamTo(server.port);
+  for (let i = 0; i < 5; i += 1) {
+    const answer = await ask(given.upstream);
+    assert.deepEqual([answer.head?.status, answer.body, answer.trailers], [200, 'ok', []]);
+    assert.deepEqual(given.upstream.stats(), { idle: 1, active: 0 });
+  }
+  assert.equal(server.accepted(), 1);
+});
+
+test('at most maxIdleConnections are kept, the last used is taken first, and they expire', async () => {
+  await using server = await answering(OK);
+  await using given = upstreamTo(server.port, { limits: { maxIdleConnections: 2, keepAliveMs: 300 } });
+  await Promise.all(Array.from({ length: 5 }, () => ask(given.upstream)));
+  assert.equal(given.upstream.stats().idle, 2);
+  await ask(given.upstream);
+  assert.equal(server.accepted(), 5);
+  await sleep(700);
+  assert.equal(given.upstream.stats().idle, 0);
+  assert.equal(server.sockets.size, 0);
+});
+
+test('an upstream that announces when it closes is believed', async () => {
+  await using server = await answering(`HTTP/1.1 200 OK\r\nKeep-Alive: timeout=1\r\nContent-Length: 0\r\n\r\n`);
+  await using given = upstreamTo(server.port);
+  await ask(given.upstream);
+  assert.equal(given.upstream.stats().idle, 0, 'less than the margin is left');
+});
+
+test('the request is written as one head, in one piece with a body at hand', async () => {
+  const seen: string[] = [];
+  await using server = await rawServer((socket) => {
+    socket.on('data', (bytes) => {
+      seen.push(bytes.toString('latin1'));
+      socket.write(OK);
+    });
+  });
+  await using given = upstreamTo(server.port);
+  await ask(given.upstream, {
+    method: 'DELETE',
+    target: '/a?b',
+    headers: ['x-a', 'b', 'cookie', 'a=1', 'cookie', 'b=2'],
+  });
+  await ask(given.upstream, { method: 'POST', headers: ['te', 'trailers'] });
+  assert.equal(seen[0], 'DELETE /a?b HTTP/1.1\r\nhost: app.test\r\nx-a: b\r\ncookie: a=1; b=2\r\n\r\n');
+  assert.equal(
+    seen[1],
+    'POST / HTTP/1.1\r\nhost: app.test\r\nconnection: te\r\nte: trailers\r\ncontent-length: 0\r\n\r\n',
+  );
+});
+
+test('what could split a request is thrown back at whoever made it', async () => {
+  await using server = await answering(OK);
+  await using given = upstreamTo(server.port);
+  const bad = [
+    { target: '/ HTTP/1.1\r\nX: y' },
+    { target: '/a b' },
+    { target: '' },
+    { target: '/\u010a' },
+    { method: 'GET /x' },
+    { method: 'CONNECT' },
+    { authority: 'a\r\nb: c' },
+    { headers: ['x', 'a\r\nb: c'] },
+    { headers: ['x', 'a\nb'] },
+    { headers: ['x', 'a\0'] },
+    { headers: ['x', '\u010a'] },
+    { headers: ['x\r\ny', 'a'] },
+    { headers: ['x y', 'a'] },
+    { headers: ['content-length', '5'] },
+    { headers: ['Transfer-Encoding', 'chunked'] },
+    { headers: ['connection', 'close'] },
+    { headers: ['host', 'other'] },
+    { switchTo: 'a\r\nb: c' },
+  ];
+  for (const parts of bad) assert.throws(() => void ask(given.upstream, parts), { name: 'UnsafeRequestError' });
+  assert.deepEqual(given.upstream.stats(), { idle: 0, active: 0 });
+});
+
+const misbehaviour: Readonly<Record<string, { bytes: string; phase: string; reason: string }>> = {
+  garbage: { bytes: 'SSH-2.0-OpenSSH\r\n', phase: 'head', reason: 'malformed' },
+  'bare LF': { bytes: 'HTTP/1.1 200 OK\n\n', phase: 'head', reason: 'malformed' },
+  'both lengths': {
+    bytes: 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    phase: 'head',
+    reason: 'malformed',
+  },
+  'giant headers': {
+    bytes: `HTTP/1.1 200 OK\r\nA: ${'x'.repeat(1 << 20)}\r\n\r\n`,
+    phase: 'head',
+    reason: 'headers_too_large',
+  },
+  'a flood of 1xx': { bytes: 'HTTP/1.1 102 X\r\n\r\n'.repeat(10_000), phase: 'head', reason: 'malformed' },
+  'a bad chunk': {
+    bytes: 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\nzz\r\n',
+    phase: 'body',
+    reason: 'malformed',
+  },
+  '101 unasked': { bytes: 'HTTP/1.1 101 X\r\nUpgrade: websocket\r\n\r\n', phase: 'head', reason: 'malformed' },
+};
+for (const [name, { bytes, phase, reason }] of Object.entries(misbehaviour)) {
+  test(`${name}: a failure, and the connection is closed`, async () => {
+    await using server = await answering(bytes);
+    await using given = upstreamTo(server.port);
+    const { failure } = await ask(given.upstream);
+    assert.deepEqual([failure?.phase, failure?.reason, failure?.mayHaveBeenSent], [phase, reason, true]);
+    assert.equal(given.upstream.stats().idle, 0);
+  });
+}
+
+test('closed before, within and after the head, and within the body', async () => {
+  const cases = [
+    ['', 'send'],
+    ['HTTP/1.1 200 OK\r\nContent', 'head'],
+    ['HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n', 'body'],
+    ['HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc', 'body'],
+    ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n', 'body'],
+    ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n', 'body'],
+    ['HTTP/1.1 100 Continue\r\n\r\n', 'head'],
+  ] as const;
+  for (const [bytes, phase] of cases) {
+    for (const then of ['end', 'destroy'] as const) {
+      await using server = await answering(bytes, then);
+      await using given = upstreamTo(server.port);
+      const { failure } = await ask(given.upstream, { method: 'POST' });
+      assert.deepEqual([failure?.phase, failure?.mayHaveBeenSent], [phase, true], `${bytes} ${then}`);
+    }
+  }
+});
+
+test('a body without framing ends with a proper close; a reset is a failure', async () => {
+  await using server = await answering('HTTP/1.1 200 OK\r\n\r\nall of it', 'end');
+  await using given = upstreamTo(server.port);
+  const whole = await ask(given.upstream);
+  assert.deepEqual([whole.body, whole.failure, whole.head?.bodyBytes], ['all of it', null, null]);
+  await using cutting = await rawServer((socket) => {
+    socket.on('data', () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\npart');
+      setTimeout(() => socket.resetAndDestroy(), 50);
+    });
+  });
+  await using other = upstreamTo(cutting.port);
+  assert.deepEqual((await ask(other.upstream)).failure?.reason, 'reset');
+});
+
+test('bytes after the end of an answer poison the connection', async () => {
+  await using server = await answering(`${OK}HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil`);
+  await using given = upstreamTo(server.port);
+  for (let i = 1; i <= 3; i += 1) {
+    assert.equal((await ask(given.upstream)).body, 'ok');
+    assert.equal(given.upstream.stats().idle, 0);
+    assert.equal(server.accepted(), i);
+  }
+});
+
+test('also when they come later, or come alone', async () => {
+  await using server = await rawServer((socket) => {
+    socket.on('data', () => {
+      socket.write(OK);
+      setTimeout(() => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil'), 30);
+    });
+  });
+  await using given = upstreamTo(server.port);
+  await ask(given.upstream);
+  assert.equal(given.upstream.stats().idle, 1);
+  await sleep(100);
+  assert.equal(given.upstream.stats().idle, 0);
+  assert.equal((await ask(given.upstream)).body, 'ok');
+});
+
+test('NTLM and Negotiate: such a connection is never kept, whoever began it', async () => {
+  await using server = await answering('HTTP/1.1 401 X\r\nWWW-Authenticate: NTLM\r\nContent-Length: 0\r\n\r\n');
+  await using given = upstreamTo(server.port);
+  await ask(given.upstream);
+  assert.equal(given.upstream.stats().idle, 0);
+  await using plain = await answering(OK);
+  await using other = upstreamTo(plain.port);
+  for (const value of ['NTLM TlRM', 'Negotiate YII', 'negotiate']) {
+    await ask(other.upstream, { headers: ['authorization', value] });
+    assert.equal(other.upstream.stats().idle, 0, value);
+  }
+  await ask(other.upstream, { headers: ['authorization', 'Basic abc'] });
+  assert.equal(other.upstream.stats().idle, 1);
+});
+
+test('every answer survives any split, dripping byte by byte', async () => {
+  const text =
+    'HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-A: b\r\n\r\n5;x=y\r\nhello\r\n3\r\nabc\r\n0\r\nX-T: 1\r\n\r\n';
+  await using server = await rawServer((socket) => {
+    socket.on('data', async () => {
+      for (const byte of text.split('')) {
+        socket.write(byte);
+        await sleep(1);
+      }
+    });
+  });
+  await using given = upstreamTo(server.port);
+  const answer = await ask(given.upstream);
+  assert.deepEqual(
+    [answer.body, answer.trailers, answer.informational],
+    ['helloabc', ['x-t', '1'], [[103, ['link', 'a']]]],
+  );
+  assert.equal(given.upstream.stats().idle, 1);
+});
+
+test('a kept connection that died is noticed: what may be sent twice goes out once more, the rest fails', async () => {
+  let isDying = false;
+  await using server = await rawServer((socket) => {
+    socket.on('data', () => {
+      if (isDying) socket.resetAndDestroy();
+      else socket.write(OK);
+    });
+  });
+  await using given = upstreamTo(server.port);
+  await ask(given.upstream);
+  isDying = true;
+  const post = await ask(given.upstream, { method: 'POST' });
+  assert.deepEqual([post.failure?.phase, post.failure?.reason, post.failure?.mayHaveBeenSent], ['send', 'reset', true]);
+  assert.equal(server.accepted(), 1);
+  isDying = false;
+  await ask(given.upstream);
+  isDying = true;
+  const twice = ask(given.upstream, { method: 'PUT' });
+  assert.equal((await twice).failure?.phase, 'send', 'dead twice');
+  assert.equal(server.accepted(), 3);
+  isDying = false;
+  await ask(given.upstream);
+  const before = server.accepted();
+  for (const socket of server.sockets) {
+    socket.removeAllListeners('data');
+    socket.on('data', () => socket.destroy());
+  }
+  assert.equal((await ask(given.upstream, { method: 'DELETE' })).body, 'ok');
+  assert.equal(server.accepted(), before + 1);
+});
+
+test('timeouts: no answer, a head that drips for ever, a body that stops', async () => {
+  const short = { responseTimeoutMs: 300, idleTimeoutMs: 300 };
+  await using silent = await rawServer((socket) => socket.resume());
+  await using one = upstreamTo(silent.port, { limits: short });
+  const none = await ask(one.upstream);
+  assert.deepEqual(
+    [none.failure?.phase, none.failure?.reason, none.failure?.mayHaveBeenSent],
+    ['head', 'timeout', true],
+  );
+  await using dripping = await rawServer((socket) => {
+    socket.write('HTTP/1.1 200 OK\r\nX: ');
+    const timer = setInterval(() => socket.write('x'), 20);
+    socket.on('close', () => clearInterval(timer)).resume();
+  });
+  await using two = upstreamTo(dripping.port, { limits: short });
+  assert.equal((await ask(two.upstream)).failure?.reason, 'timeout');
+  await using stopping = await answering('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab');
+  await using three = upstreamTo(stopping.port, { limits: short });
+  const cut = await ask(three.upstream);
+  assert.deepEqual([cut.failure?.phase, cut.failure?.reason, cut.body], ['body', 'timeout', 'ab']);
+});
+
+test('a slow body is not an idle one', async () => {
+  await using server = await rawServer((socket) => {
+    socket.on('data', async () => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n');
+      for (let i = 0; i < 8; i += 1) {
+        await sleep(100);
+        socket.write('x');
+      }
+    });
+  });
+  await using given = upstreamTo(server.port, { limits: { responseTimeoutMs: 300, idleTimeoutMs: 350 } });
+  assert.equal((await ask(given.upstream)).body, 'xxxxxxxx');
+});
+
+test('101 hands over the socket with the bytes already read; drain waits for it', async () => {
+  await using server = await rawServer((socket) => {
+    socket.once('data', (bytes) => {
+      assert.match(bytes.toString(), /connection: upgrade\r\nupgrade: websocket\r\n/);
+      socket.write(
+        'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nX-A: b\r\n\r\nfirst ',
+      );
+      socket.on('data', (more) => socket.write(more));
+    });
+    socket.on('end', () => socket.end());
+  });
+  await using given = upstreamTo(server.port);
+  const { head, switched } = await ask(given.upstream, { switchTo: 'websocket' });
+  assert.deepEqual([head?.status, head?.headers], [101, ['x-a', 'b']]);
+  assert.ok(switched);
+  switched.write('second');
+  let got = '';
+  for await (const chunk of switched) {
+    got += chunk;
+    if (got === 'first second') break;
+  }
+  assert.equal(got, 'first second');
+  assert.equal(given.upstream.stats().active, 1);
+  switched.destroy();
+});
+
+test('a refused switch is an ordinary answer', async () => {
+  await using server = await answering('HTTP/1.1 403 No\r\nContent-Length: 2\r\n\r\nno');
+  await using given = upstreamTo(server.port);
+  const answer = await ask(given.upstream, { switchTo: 'websocket' });
+  assert.deepEqual([answer.head?.status, answer.body], [403, 'no']);
+  assert.equal((await ask(given.upstream)).body, 'no');
+  assert.equal(server.accepted(), 1);
+});
+
+test('abort at every stage frees everything and says nothing more', async () => {
+  await using server = await rawServer((socket) => {
+    socket.on('data', async () => {
+      await sleep(20);
+      socket.write('HTTP/1.1 103 X\r\n\r\n');
+      await sleep(20);
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
+      for (let i = 0; i < 5; i += 1) {
+        await sleep(20);
+        socket.write('1\r\nx\r\n1\r\ny\r\n');
+      }
+      socket.write('0\r\n\r\n');
+    });
+  });
+  for (const stage of ['at once', 'next turn', 'informational', 'head', 'data', 'end']) {
+    await using given = upstreamTo(server.port);
+    const answer = new Answer();
+    answer.onCall = (call) => {
+      if (call === stage) answer.exchange?.abort();
+    };
+    void ask(given.upstream, {}, answer);
+    if (stage === 'next turn') await sleep(5);
+    if (stage === 'at once' || stage === 'next turn') answer.exchange?.abort();
+    await sleep(250);
+    const last = answer.calls.at(-1);
+    assert.equal(last, stage === 'at once' || stage === 'next turn' ? undefined : stage);
+    assert.equal(given.upstream.stats().active, 0);
+    answer.exchange?.abort();
+    answer.exchange?.resume();
+  }
+});
+
+test('drain: requests under way finish, new ones are refused unsent', async () => {
+  await using server = await rawServer((socket) => {
+    socket.on('data', () => setTimeout(() => socket.write(OK), 100));
+  });
+  await using given = upstreamTo(server.port);
+  const under = ask(given.upstream);
+  await sleep(30);
+  let isDrained = false;
+  const drained = given.upstream.drain().then(() => {
+    isDrained = true;
+  });
+  const late = await ask(given.upstream);
+  assert.deepEqual([late.failure?.reason, late.failure?.mayHaveBeenSent], ['draining', false]);
+  assert.equal(isDrained, false);
+  assert.equal((await under).body, 'ok');
+  await drained;
+});
+
+test('where nobody listens, or the address or the name is no good, nothing was sent', async () => {
+  const gone = await rawServer(() => {});
+  const { port } = gone;
+  await gone[Symbol.asyncDispose]();
+  const cases = [
+    [{}, 'refused'],
+    [{ isAddressAllowed: () => false }, 'forbidden_address'],
+    [{ host: 'localhost', isAddressAllowed: (ip: string) => ip !== '127.0.0.1' && ip !== '::1' }, 'forbidden_address'],
+    [{ host: 'no-such-host.invalid' }, 'dns'],
+    [{ host: 'slow.test', lookup: () => {}, limits: { connectTimeoutMs: 100 } }, 'timeout'],
+  ] as const;
+  for (const [options, reason] of cases) {
+    await using given = upstreamTo(port, options);
+    const { failure } = await ask(given.upstream);
+    assert.deepEqual([failure?.phase, failure?.reason, failure?.mayHaveBeenSent], ['connect', reason, false]);
+  }
+});
+
+test('a name is resolved for each new connection, and only allowed addresses are dialled', async () => {
+  await using server = await answering('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok');
+  let lookups = 0;
+  const judged: string[] = [];
+  await using given = upstreamTo(server.port, {
+    host: 'backend.test',
+    lookup: (_name, _options, callback) => {
+      lookups += 1;
+      const addresses = ['169.254.169.254', '127.0.0.1'].map((address) => ({ address, family: 4 }));
+      process.nextTick(() => callback(null, lookups < 3 ? addresses : addresses.slice(0, 1)));
+    },
+    isAddressAllowed: (ip) => {
+      judged.push(ip);
+      return ip !== '169.254.169.254';
+    },
+  });
+  assert.equal((await ask(given.upstream)).body, 'ok');
+  assert.equal((await ask(given.upstream)).body, 'ok');
+  assert.equal((await ask(given.upstream)).failure?.reason, 'forbidden_address');
+  assert.equal(lookups, 3);
+  assert.ok(judged.includes('169.254.169.254'));
+});
