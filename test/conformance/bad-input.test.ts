@@ -89,7 +89,7 @@ for (const operation of bodyOperations) {
     test('fields that there are not, misspelt ones with a hint', async () => {
       const body = furnished.example(operation);
       const names = Object.keys(schemaOf(operation).properties ?? {});
-      for (const name of ['surely_not_a_field', 'toString', 'constructor', 'a/b~c', 'x'.repeat(5000)]) {
+      for (const name of ['surely_not_a_field', 'toString', 'constructor', 'a/b~c', ' ', '', 'x'.repeat(5000)]) {
         const field = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
         const answer = await refuse(
           operation,
@@ -105,6 +105,16 @@ for (const operation of bodyOperations) {
           { ...body, [wrong]: body[name] ?? true },
           { status: 400, field: `/${wrong}`, says: `Did you mean "${name}"` },
         );
+      }
+    });
+
+    test('more fields that there are not than a validator cares to report', async () => {
+      const many = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`nothing${index}`, 1]));
+      const expected = { status: 400, code: 'ERR_POSTERN_INVALID_BODY', says: 'nothing' };
+      await refuse(operation, { ...furnished.example(operation), ...many }, { ...expected, field: '/nothing0' });
+      for (const { path, schema, inside } of fieldsIn(schemaOf(operation), furnished.example(operation))) {
+        if (schema.properties !== undefined)
+          await refuse(operation, inside(many), { status: 400, says: path.join('.') });
       }
     });
 

@@ -1,6 +1,6 @@
 import type { TObject, TSchema } from 'typebox';
 import { didYouMean } from '../near-match.ts';
-import { type FieldProblem, pointerTo } from './field-problem.ts';
+import { type FieldProblem, lastName, pointerTo } from './field-problem.ts';
 import { isObjectSchema } from './wire-forms.ts';
 
 export interface SchemaError {
@@ -10,7 +10,10 @@ export interface SchemaError {
   readonly message: string;
 }
 
-/** Turns a validator's findings into sentences that name the field and say what it takes. */
+/**
+ * Turns a validator's findings into sentences that name the field and say what it takes. There is always at least one: the
+ * validator stops after a few findings, and a refusal without a problem would pass for none.
+ */
 export function describeProblems(
   form: TObject,
   errors: readonly SchemaError[],
@@ -20,12 +23,11 @@ export function describeProblems(
   for (const error of errors) {
     const at = schemaAt(form, error.instancePath);
     const params = error.params as Record<string, unknown>;
-    if (error.keyword === 'additionalProperties') {
+    if (error.keyword === 'boolean') {
+      // One for each field that nothing allows; their sum, under "additionalProperties", comes last and may be cut off.
       const own = at !== undefined && isObjectSchema(at) ? Object.keys(at.properties) : [];
       const known = at === form ? [...own, ...decodedApart] : own;
-      for (const name of params['additionalProperties'] as string[]) {
-        problems.push({ path: pointerTo(error.instancePath, name), message: unknownField(name, known) });
-      }
+      problems.push({ path: error.instancePath, message: unknownField(lastName(error.instancePath), known) });
     } else if (error.keyword === 'required') {
       for (const name of params['requiredProperties'] as string[]) {
         problems.push({
@@ -33,11 +35,11 @@ export function describeProblems(
           message: `is required. ${describe(at === undefined ? at : child(at, name))}`.trim(),
         });
       }
-    } else if (error.keyword !== 'boolean') {
+    } else if (error.keyword !== 'additionalProperties') {
       problems.push({ path: error.instancePath, message: `${error.message}. ${describe(at)}`.trim() });
     }
   }
-  return problems;
+  return problems.length > 0 ? problems : [{ path: '', message: 'is not what is taken here' }];
 }
 
 function unknownField(name: string, known: readonly string[]): string {

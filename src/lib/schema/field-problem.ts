@@ -6,7 +6,16 @@ export interface FieldProblem {
 }
 
 export function fieldName(path: string): string {
-  return path.split('/').slice(1).map(unescapePointer).join('.');
+  return path.split('/').slice(1).map(unescapePointer).map(shownName).join('.');
+}
+
+export function lastName(path: string): string {
+  return unescapePointer(path.slice(path.lastIndexOf('/') + 1));
+}
+
+/** A client's own invention is quoted, and cut: it may be empty, blank or as long as the body. */
+function shownName(name: string): string {
+  return /^[\w-]{1,64}$/.test(name) ? name : JSON.stringify(name.slice(0, 64));
 }
 
 export function pointerTo(parent: string, name: string): string {
