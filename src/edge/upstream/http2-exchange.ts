@@ -48,6 +48,8 @@ export class Http2Exchange implements UpstreamExchange, BodySink, Ticked {
   #requestTrailers: HeaderList = [];
   #trailers: HeaderList = [];
   #error: Error | null = null;
+  /** What Content-Length announced and has not come yet. */
+  #missingBytes = 0;
   #hasBytes = false;
   #hasHead = false;
   #hasContinued = false;
@@ -145,10 +147,12 @@ export class Http2Exchange implements UpstreamExchange, BodySink, Ticked {
       );
       // The session would be authenticated for everybody on it.
       if (hasConnectionAuth) this.#link?.retire();
+      this.#missingBytes = head.bodyBytes ?? 0;
       handler.onHead(head);
     });
     stream.on('data', (chunk: Buffer) => {
       this.#progressAtMs = this.#owner.ticker.nowMs;
+      this.#missingBytes -= chunk.length;
       if (this.#stream !== null && !handler.onData(chunk)) stream.pause();
     });
     stream.on('drain', () => {
@@ -183,6 +187,14 @@ export class Http2Exchange implements UpstreamExchange, BodySink, Ticked {
   #onEnd(stream: ClientHttp2Stream): void {
     // A stream that was cut off ends as well; 'close' tells.
     if (this.#stream === null || !this.#hasHead || stream.rstCode !== 0 || stream.aborted) return;
+    if (this.#missingBytes > 0) {
+      // RST_STREAM with NO_ERROR looks like an end; the runtime compares lengths only at a real one.
+      this.#fail(
+        failed('body', 'closed', 'the stream ended before its Content-Length', true),
+        constants.NGHTTP2_CANCEL,
+      );
+      return;
+    }
     const isBodySent = this.#body === null || this.#body.isDone;
     this.#letGo(isBodySent ? null : constants.NGHTTP2_NO_ERROR);
     this.#parts.handler.onEnd(this.#trailers);

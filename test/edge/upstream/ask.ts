@@ -190,3 +190,17 @@ export function answering(bytes: string, then: 'keep' | 'end' | 'destroy' = 'kee
     socket.on('end', () => socket.end());
   });
 }
+
+/** Writes pieces with pauses (in ms) between them. */
+export function play(socket: Socket, steps: readonly (string | number)[]): void {
+  const next = (at: number): void => {
+    const step = steps[at];
+    if (step === undefined || socket.destroyed) return;
+    if (typeof step === 'number') setTimeout(next, step, at + 1);
+    else {
+      socket.write(step, 'latin1');
+      next(at + 1);
+    }
+  };
+  next(0);
+}

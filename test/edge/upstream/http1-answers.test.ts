@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Answer, answering, ask, rawServer, upstreamTo } from './ask.ts';
+import { Answer, answering, ask, play, rawServer, upstreamTo } from './ask.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
@@ -194,12 +194,8 @@ test('every answer survives any split, dripping byte by byte', async () => {
   const text =
     'HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-A: b\r\n\r\n5;x=y\r\nhello\r\n3\r\nabc\r\n0\r\nX-T: 1\r\n\r\n';
   await using server = await rawServer((socket) => {
-    socket.on('data', async () => {
-      for (const byte of text.split('')) {
-        socket.write(byte);
-        await sleep(1);
-      }
-    });
+    const steps = text.split('').flatMap((byte) => [byte, 1]);
+    socket.on('data', () => play(socket, steps));
   });
   await using given = upstreamTo(server.port);
   const answer = await ask(given.upstream);
@@ -265,13 +261,8 @@ test('timeouts: no answer, a head that drips for ever, a body that stops', async
 
 test('a slow body is not an idle one', async () => {
   await using server = await rawServer((socket) => {
-    socket.on('data', async () => {
-      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n');
-      for (let i = 0; i < 8; i += 1) {
-        await sleep(100);
-        socket.write('x');
-      }
-    });
+    const drops = Array.from({ length: 8 }, () => [100, 'x']).flat();
+    socket.on('data', () => play(socket, ['HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n', ...drops]));
   });
   await using given = upstreamTo(server.port, { limits: { responseTimeoutMs: 300, idleTimeoutMs: 350 } });
   assert.equal((await ask(given.upstream)).body, 'xxxxxxxx');
@@ -314,17 +305,9 @@ test('a refused switch is an ordinary answer', async () => {
 
 test('abort at every stage frees everything and says nothing more', async () => {
   await using server = await rawServer((socket) => {
-    socket.on('data', async () => {
-      await sleep(20);
-      socket.write('HTTP/1.1 103 X\r\n\r\n');
-      await sleep(20);
-      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
-      for (let i = 0; i < 5; i += 1) {
-        await sleep(20);
-        socket.write('1\r\nx\r\n1\r\ny\r\n');
-      }
-      socket.write('0\r\n\r\n');
-    });
+    const head = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
+    const chunks = Array.from({ length: 5 }, () => [20, '1\r\nx\r\n1\r\ny\r\n']).flat();
+    socket.on('data', () => play(socket, [20, 'HTTP/1.1 103 X\r\n\r\n', 20, head, ...chunks, '0\r\n\r\n']));
   });
   for (const stage of ['at once', 'next turn', 'informational', 'head', 'data', 'end']) {
     await using given = upstreamTo(server.port);

@@ -33,15 +33,15 @@ async function nodeServer(handle: (request: IncomingMessage, response: ServerRes
 
 /** Answers with what it got. */
 function echo() {
-  return nodeServer(async (request, response) => {
+  return nodeServer((request, response) => {
     const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    response.setHeader(
-      'x-framing',
-      request.headers['content-length'] ?? request.headers['transfer-encoding'] ?? 'none',
-    );
-    response.setHeader('x-trailers', JSON.stringify(request.rawTrailers));
-    response.end(Buffer.concat(chunks));
+    const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      response.setHeader('x-framing', length ?? coding ?? 'none');
+      response.setHeader('x-trailers', JSON.stringify(request.rawTrailers));
+      response.end(Buffer.concat(chunks));
+    });
   });
 }
 

@@ -1,0 +1,307 @@
+import assert from 'node:assert/strict';
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { PassThrough, Readable } from 'node:stream';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RequestBody } from '../../../src/edge/upstream/upstream.ts';
+import { Answer, ask, type TestUpstreamOptions, upstreamTo } from './ask.ts';
+import { backendCertificate, http2Server } from './tls-servers.ts';
+
+async function trusting(limits: NonNullable<TestUpstreamOptions['limits']> = {}): Promise<TestUpstreamOptions> {
+  const { certificatePem } = await backendCertificate();
+  return { tls: { servername: 'backend.test', ca: certificatePem }, limits };
+}
+
+function onStream(
+  { server }: Awaited<ReturnType<typeof http2Server>>,
+  handle: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void,
+): void {
+  server.on('stream', (stream, headers) => handle(stream as ServerHttp2Stream, headers));
+}
+
+function withLength(text: string, bytes = text.length, expectsContinue = false): RequestBody {
+  return { framing: 'length', bytes, source: Readable.from([Buffer.from(text)]), expectsContinue };
+}
+
+test('many requests at a time on one session', async () => {
+  await using server = await http2Server();
+  onStream(server, (stream, headers) => {
+    stream.respond({ ':status': 200, 'x-path': headers[':path'], 'content-length': 2 });
+    stream.end('ok');
+  });
+  await using given = upstreamTo(server.port, await trusting());
+  const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => ask(given.upstream, { target: `/${i}` })));
+  answers.forEach((answer, i) => {
+    assert.deepEqual(answer.head, {
+      status: 200,
+      headers: ['x-path', `/${i}`, 'date', answer.head?.headers[3]],
+      bodyBytes: 2,
+      declaredBytes: 2,
+    });
+    assert.equal(answer.body, 'ok');
+  });
+  assert.equal(server.accepted(), 1);
+  assert.deepEqual(given.upstream.stats(), { idle: 1, active: 0 });
+});
+
+test('bodies, trailers both ways, TE, cookies and what the upstream sees', async () => {
+  await using server = await http2Server();
+  onStream(server, (stream, headers) => {
+    const sums: unknown[] = [];
+    stream.on('trailers', (trailers) => sums.push(trailers['x-sum']));
+    stream.respond(
+      {
+        ':status': 200,
+        'x-seen': JSON.stringify([headers.te, headers['content-length'], headers.cookie, headers[':authority']]),
+      },
+      { waitForTrailers: true },
+    );
+    stream.on('wantTrailers', () =>
+      stream.sendTrailers({ 'grpc-status': '0', 'x-sums': JSON.stringify(sums), 'content-type': 'no' }),
+    );
+    stream.pipe(stream);
+  });
+  await using given = upstreamTo(server.port, await trusting());
+  const body: RequestBody = {
+    framing: 'chunked',
+    source: Readable.from([Buffer.from('hel'), Buffer.from('lo')]),
+    expectsContinue: false,
+    trailers: () => ['x-sum', '7', 'content-length', '9'],
+  };
+  const answer = await ask(given.upstream, {
+    method: 'POST',
+    body,
+    headers: ['te', 'trailers', 'cookie', 'a=1', 'cookie', 'b=2'],
+  });
+  assert.deepEqual([answer.body, answer.trailers], ['hello', ['grpc-status', '0', 'x-sums', '["7"]']]);
+  assert.equal(answer.head?.headers[1], '["trailers",null,"a=1; b=2","app.test"]');
+  const fixed = await ask(given.upstream, { method: 'POST', body: withLength('hello') });
+  assert.deepEqual([fixed.body, fixed.head?.headers[1]], ['hello', '[null,"5",null,"app.test"]']);
+  const short = await ask(given.upstream, { method: 'POST', body: withLength('hello', 6) });
+  assert.equal(short.failure?.reason, 'request_body');
+  assert.throws(() => void ask(given.upstream, { headers: ['x', 'a\r\nb: c'] }), { name: 'UnsafeRequestError' });
+  assert.equal(server.accepted(), 1);
+});
+
+test('informational answers, HEAD, 304, empty answers', async () => {
+  await using server = await http2Server();
+  onStream(server, (stream, headers) => {
+    stream.additionalHeaders({ ':status': 103, link: '</a>' });
+    const status = headers[':path'] === '/304' ? 304 : 200;
+    stream.respond(
+      { ':status': status, 'content-length': 5 },
+      { endStream: headers[':method'] === 'HEAD' || status === 304 },
+    );
+    if (!stream.writableEnded) stream.end('hello');
+  });
+  await using given = upstreamTo(server.port, await trusting());
+  const head = await ask(given.upstream, { method: 'HEAD' });
+  assert.deepEqual(
+    [head.informational, head.head?.bodyBytes, head.head?.declaredBytes],
+    [[[103, ['link', '</a>']]], 0, 5],
+  );
+  const unchanged = await ask(given.upstream, { target: '/304' });
+  assert.deepEqual([unchanged.head?.status, unchanged.head?.bodyBytes, unchanged.body], [304, 0, '']);
+});
+
+test('100-continue: waited for, and given up waiting for', async () => {
+  await using server = await http2Server();
+  onStream(server, (stream, headers) => {
+    assert.equal(headers['expect'], '100-continue');
+    if (headers[':path'] !== '/silent') stream.additionalHeaders({ ':status': 100 });
+    stream.once('data', (chunk: Buffer) => {
+      stream.respond({ ':status': 200 });
+      stream.end(chunk);
+    });
+  });
+  await using given = upstreamTo(server.port, await trusting());
+  for (const target of ['/', '/silent']) {
+    const got = await ask(given.upstream, { method: 'POST', target, body: withLength('hello', 5, true) });
+    assert.deepEqual([got.informational, got.body], [[[100, []]], 'hello']);
+  }
+});
+
+test('resets are failures; one that was refused unseen is sent again once', async () => {
+  await using server = await http2Server();
+  let refusals = 1;
+  let seen = 0;
+  onStream(server, (stream, headers) => {
+    seen += 1;
+    stream.on('error', () => {});
+    if (headers[':path'] === '/refuse') {
+      refusals -= 1;
+      if (refusals >= 0) {
+        stream.close(constants.NGHTTP2_REFUSED_STREAM);
+        return;
+      }
+    }
+    if (headers[':path'] === '/reset') {
+      stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+      return;
+    }
+    stream.respond({ ':status': 200 });
+    if (headers[':path'] === '/cut') {
+      stream.write('part');
+      // `close` would end the stream properly first.
+      setTimeout(() => stream.destroy(new Error('broken')), 30);
+    } else stream.end('ok');
+  });
+  await using given = upstreamTo(server.port, await trusting());
+  assert.equal((await ask(given.upstream, { target: '/refuse', method: 'POST' })).body, 'ok');
+  assert.equal(seen, 2);
+  refusals = 5;
+  const refused = await ask(given.upstream, { target: '/refuse', method: 'POST' });
+  assert.deepEqual([refused.failure?.reason, refused.failure?.mayHaveBeenSent, seen], ['refused_stream', false, 4]);
+  const reset = await ask(given.upstream, { target: '/reset' });
+  assert.deepEqual(
+    [reset.failure?.phase, reset.failure?.reason, reset.failure?.mayHaveBeenSent],
+    ['send', 'reset', true],
+  );
+  const cut = await ask(given.upstream, { target: '/cut' });
+  assert.deepEqual([cut.failure?.phase, cut.body], ['body', 'part']);
+  assert.equal(server.accepted(), 1, 'none of this costs the session');
+});
+
+test('GOAWAY: what is under way finishes, what comes then goes to a new session', async () => {
+  await using server = await http2Server();
+  onStream(server, (stream, headers) => {
+    stream.respond({ ':status': 200 });
+    setTimeout(() => stream.end('ok'), headers[':path'] === '/slow' ? 200 : 0);
+  });
+  await using given = upstreamTo(server.port, await trusting());
+  await ask(given.upstream);
+  const slow = ask(given.upstream, { target: '/slow' });
+  await sleep(30);
+  server.sessions[0]?.close();
+  await sleep(30);
+  assert.equal((await ask(given.upstream)).body, 'ok');
+  assert.equal(server.accepted(), 2);
+  assert.equal((await slow).body, 'ok');
+});
+
+test('a session that is lost fails what was on it, and the next request makes another', async () => {
+  await using server = await http2Server();
+  onStream(server, (stream, headers) => {
+    stream.on('error', () => {});
+    if (headers[':path'] === '/') stream.respond({ ':status': 200 }, { endStream: true });
+  });
+  await using given = upstreamTo(server.port, await trusting());
+  await ask(given.upstream);
+  const lost = Promise.all([
+    ask(given.upstream, { target: '/hang' }),
+    ask(given.upstream, { target: '/hang', method: 'POST' }),
+  ]);
+  await sleep(30);
+  server.sessions[0]?.destroy();
+  for (const answer of await lost)
+    assert.deepEqual([answer.failure?.phase, answer.failure?.mayHaveBeenSent], ['send', true]);
+  assert.equal((await ask(given.upstream)).head?.status, 200);
+});
+
+test('no more streams at a time than the upstream allows: others get another session', async () => {
+  await using server = await http2Server({ settings: { maxConcurrentStreams: 2 } });
+  let most = 0;
+  server.server.on('session', (session) => {
+    let open = 0;
+    session.on('stream', (stream: ServerHttp2Stream) => {
+      open += 1;
+      most = Math.max(most, open);
+      stream.respond({ ':status': 200 });
+      setTimeout(() => {
+        open -= 1;
+        stream.end('ok');
+      }, 50);
+    });
+  });
+  await using given = upstreamTo(server.port, await trusting());
+  await ask(given.upstream);
+  const answers = await Promise.all(Array.from({ length: 6 }, () => ask(given.upstream)));
+  for (const answer of answers) assert.equal(answer.body, 'ok');
+  assert.ok(most <= 2, `${most} at a time`);
+});
+
+test('timeouts, abort, and ten thousand resets by honest clients', async () => {
+  await using server = await http2Server({ streamResetBurst: 100_000, streamResetRate: 100_000 });
+  onStream(server, (stream, headers) => {
+    stream.on('error', () => {});
+    if (headers[':path'] === '/silent') return;
+    stream.respond({ ':status': 200 });
+    stream.write('x');
+    if (headers[':path'] === '/') stream.end();
+  });
+  await using given = upstreamTo(server.port, await trusting({ responseTimeoutMs: 300, idleTimeoutMs: 300 }));
+  await ask(given.upstream);
+  const silent = await ask(given.upstream, { target: '/silent' });
+  assert.deepEqual([silent.failure?.phase, silent.failure?.reason], ['head', 'timeout']);
+  const stopped = await ask(given.upstream, { target: '/stop' });
+  assert.deepEqual([stopped.failure?.phase, stopped.failure?.reason], ['body', 'timeout']);
+  for (let round = 0; round < 200; round += 1) {
+    const answers = Array.from({ length: 50 }, () => new Answer());
+    for (const answer of answers) void ask(given.upstream, { target: '/stop' }, answer);
+    if (round % 2 === 0) await sleep(1);
+    for (const answer of answers) answer.exchange?.abort();
+    if (round % 20 === 0) assert.equal((await ask(given.upstream)).body, 'x');
+  }
+  assert.equal((await ask(given.upstream)).body, 'x');
+  assert.equal(server.accepted(), 1);
+  assert.equal(given.upstream.stats().active, 0);
+});
+
+test('a slow reader holds up its own stream, not its neighbours', async () => {
+  const MB = 1 << 20;
+  await using server = await http2Server();
+  const piece = Buffer.alloc(64 * 1024);
+  let sent = 0;
+  onStream(server, (stream, headers) => {
+    stream.respond({ ':status': 200 });
+    if (headers[':path'] !== '/large') {
+      stream.end('ok');
+      return;
+    }
+    const source = new PassThrough();
+    const push = (): void => {
+      while (sent < 20 * MB) {
+        sent += piece.length;
+        if (!source.write(piece)) return;
+      }
+      source.end();
+    };
+    source.on('drain', push).pipe(stream);
+    push();
+  });
+  await using given = upstreamTo(server.port, await trusting());
+  await ask(given.upstream);
+  const answer = new Answer();
+  let isHeld = true;
+  answer.takes = () => !isHeld;
+  const large = ask(given.upstream, { target: '/large' }, answer);
+  await sleep(300);
+  assert.ok(sent < 4 * MB, `${sent} bytes sent to a reader that reads nothing`);
+  assert.equal((await ask(given.upstream)).body, 'ok');
+  isHeld = false;
+  answer.exchange?.resume();
+  assert.equal((await large).bytes, 20 * MB);
+  assert.equal(server.accepted(), 1);
+});
+
+test('an unused session is closed after a while', async () => {
+  await using server = await http2Server();
+  onStream(server, (stream) => stream.respond({ ':status': 204 }, { endStream: true }));
+  await using given = upstreamTo(server.port, await trusting({ keepAliveMs: 300 }));
+  await ask(given.upstream);
+  assert.equal(given.upstream.stats().idle, 1);
+  await sleep(700);
+  assert.equal(given.upstream.stats().idle, 0);
+});
+
+test('a challenge that would authenticate the whole session retires it', async () => {
+  await using server = await http2Server();
+  onStream(server, (stream) =>
+    stream.respond({ ':status': 401, 'www-authenticate': 'Negotiate' }, { endStream: true }),
+  );
+  await using given = upstreamTo(server.port, await trusting());
+  for (let i = 1; i <= 2; i += 1) {
+    assert.equal((await ask(given.upstream)).head?.status, 401);
+    assert.equal(server.accepted(), i);
+  }
+});
