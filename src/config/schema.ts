@@ -18,7 +18,7 @@ import {
 } from './setting-kinds.ts';
 
 /** The parts of the program that this version can start. */
-export const ROLES = ['api'] as const;
+export const ROLES = ['api', 'edge'] as const;
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 
 /** `api_tls_cert` with this value asks for a certificate of the internal CA. */
@@ -72,10 +72,35 @@ export const settings = {
     description:
       'Base domain of ephemeral endpoints, and the only domain that the internal CA which users are asked to trust may vouch for.',
   }),
-  edge_listen: required(listenAddress, { description: 'Address of the HTTPS edge.', usedFrom: 'the edge role on' }),
+  edge_listen: required(listenAddress, { description: 'Address of the HTTPS edge.' }),
   edge_http_listen: required(listenAddress, {
-    description: 'Address of the plain HTTP edge: redirects to HTTPS and serves http tunnels.',
-    usedFrom: 'the edge role on',
+    description: 'Address of the plain HTTP edge: redirects the hosts of edges to HTTPS and knows no others.',
+  }),
+  access_log: required(boolean, { description: 'Whether the edge logs a line per request, without headers and query.' }),
+  trusted_proxies: required(cidrList, {
+    description: 'Address ranges of proxies in front of the edge whose X-Forwarded-For is believed. Empty: nobody is.',
+  }),
+  forwarded_header: required(boolean, { description: 'Whether upstreams also get the Forwarded header of RFC 7239.' }),
+  edge_header_bytes: required(integer(1024, 1_048_576), { description: 'Bytes that the head of a request may have.' }),
+  edge_header_count: required(integer(10, 2000), { description: 'Header lines that a request may have.' }),
+  edge_header_timeout: required(integer(1, 600), { description: 'Seconds that a client gets to send the head of a request.' }),
+  edge_idle_timeout: required(integer(1, 3600), { description: 'Seconds that an unused connection of a client is kept open.' }),
+  edge_request_timeout: required(integer(0, 86_400), {
+    description: 'Seconds that a client gets to send a whole request, its body included. 0: no limit, for large uploads.',
+  }),
+  edge_streams: required(integer(1, 10_000), { description: 'Requests at once on one HTTP/2 connection of a client.' }),
+  edge_connections_per_address: required(integer(0, 1_000_000), {
+    description: 'Connections that one client address may have open. 0: no limit.',
+  }),
+  upstream_connect_timeout: required(integer(1, 600), { description: 'Seconds to reach an upstream.' }),
+  upstream_response_timeout: required(integer(1, 86_400), {
+    description: 'Seconds from the end of a request until the upstream begins to answer.',
+  }),
+  upstream_idle_timeout: required(integer(1, 86_400), {
+    description: 'Seconds without a byte in either direction while a body is under way.',
+  }),
+  upstream_allow_cidrs: required(cidrList, {
+    description: 'Link-local and metadata address ranges that upstreams may have all the same.',
   }),
   tunnel_listen: required(listenAddress, {
     description: 'Address that agents dial, over TLS.',

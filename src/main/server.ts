@@ -94,7 +94,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const bootstrapped = await bootstrap({ config, port: api.bootstrapPort, logger, isTerminal });
 
   health.becomeReady();
-  logger.info(
+  // Whoever waits for it waits at any log level.
+  logger.child({}, { level: 'info' }).info(
     {
       addresses: { api: formatListenAddress(listener.address) },
       base_url: baseUrl,

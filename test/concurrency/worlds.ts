@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
 import type { Clock } from '../../src/lib/clock.ts';
+import type { Cleanup } from '../support/cleanup.ts';
 import { freshDatabase, type PostgresServer, startPostgres } from '../support/postgres.ts';
-import { type Cleanup, TestWorld, type WorldOptions } from '../support/test-world.ts';
+import { TestWorld, type WorldOptions } from '../support/test-world.ts';
 
 export type EngineName = 'sqlite' | 'postgres';
 export const ENGINES: readonly EngineName[] = ['sqlite', 'postgres'];

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { committed, everything, put } from '../../src/store/conformance/store-under-test.ts';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import { createPool } from '../../src/store/postgres/client-config.ts';
 import type { Change, Store } from '../../src/store/store.ts';
 import { emptyLocation, openAt, querySql, usePostgres } from './engines.ts';
 import { mountSmallDisk } from './small-disk.ts';
@@ -19,6 +20,19 @@ test('processes that start together on an empty database make one store', async 
   const location = await emptyLocation(t, 'postgres');
   const stores = await Promise.all(Array.from({ length: 4 }, () => openAt(location)));
   assert.equal(new Set(stores.map(({ accountId }) => accountId)).size, 1);
+});
+
+test('a database that answers before it has written lost an acknowledged write', async (t) => {
+  const location = await emptyLocation(t, 'postgres');
+  const [{ name }] = (await querySql(location, 'SELECT current_database() AS name')) as [{ name: string }];
+  await querySql(location, `ALTER DATABASE "${name}" SET synchronous_commit = off`);
+  const store = await openAt(location);
+  await committed(store, { puts: [put('edge', 'e1')] });
+  const url = location.engine === 'postgres' ? location.url : '';
+  const pool = createPool(url, 1);
+  const seen = await pool.query<{ setting: string }>("SELECT current_setting('synchronous_commit') AS setting");
+  await pool.end();
+  assert.equal(seen.rows[0]?.setting, 'on');
 });
 
 test('two stores hear of each other by NOTIFY', async (t) => {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import type { Cleanup } from './cleanup.ts';
 
 const LAUNCHER = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url));
 const READY_TIMEOUT_MS = 20_000;
@@ -40,7 +40,7 @@ export interface ReadyLine {
   readonly [field: string]: unknown;
 }
 
-export function startPostern(test: Pick<TestContext, 'after'>, options: ProcessOptions): PosternProcess {
+export function startPostern(test: Cleanup, options: ProcessOptions): PosternProcess {
   const child = spawn(options.node ?? process.execPath, [options.launcher ?? LAUNCHER, ...(options.args ?? [])], {
     // Settings of the machine that runs the tests must not leak into what is tested.
     env: { ...withoutPostern(process.env), ...options.env },
@@ -72,7 +72,7 @@ export function startPostern(test: Pick<TestContext, 'after'>, options: ProcessO
 }
 
 export function startServerProcess(
-  test: Pick<TestContext, 'after'>,
+  test: Cleanup,
   dataDir: string,
   { args = [], ...options }: ProcessOptions = {},
 ): PosternProcess {

@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
+import type { Cleanup } from './cleanup.ts';
 
 /** A directory of the test's own that goes away with it. */
-export async function tempDir(test: Pick<TestContext, 'after'>): Promise<string> {
+export async function tempDir(test: Cleanup): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'postern-test-'));
   test.after(() => rm(path, { recursive: true, force: true }));
   return path;

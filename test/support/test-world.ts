@@ -6,13 +6,9 @@ import { loadConfig } from '../../src/config/load.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { type RunningServer, startServer } from '../../src/main/server.ts';
 import type { SessionCommand } from '../../src/resources/operation.ts';
+import type { Cleanup } from './cleanup.ts';
 
 export const TEST_API_KEY = 'test-api-key-0123456789abcdefghij';
-
-/** A test's context, or node:test itself for a whole file. */
-export interface Cleanup {
-  after(task: () => Promise<void>): void;
-}
 
 export interface WorldOptions {
   /** PostgreSQL instead of the embedded store. */

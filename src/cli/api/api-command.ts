@@ -15,7 +15,7 @@ import type { OperationDescription } from './operation-list.ts';
 import { type ParsedArguments, parseArguments } from './parse-arguments.ts';
 import { listItems } from './resource-names.ts';
 import { sendForAll, sendOnce } from './send-request.ts';
-import { showAnswer } from './show-answer.ts';
+import { checkOnly, showAnswer, showOnly } from './show-answer.ts';
 import { createTextSource, type TextSource } from './text-source.ts';
 
 const EXIT_REFUSED = 1;
@@ -71,6 +71,8 @@ async function runOperation(
   const parsed = parseArguments(args, flags);
   const request = await buildRequest(operation, flags, parsed, source);
   const options = requestOptions(parsed);
+  const [only] = parsed.values.get('only') ?? [];
+  if (only !== undefined) checkOnly(operation, only);
   const url = apiUrl(parsed, context);
   if (isOn(parsed, 'dry-run')) {
     for (const line of dryRun(url, request, headersOf(options), operation.body?.schema)) context.print(line);
@@ -92,7 +94,8 @@ async function runOperation(
         : await sendOnce(transport, request, options);
     const { status, operationId, etag, revision } = raw.info;
     note(`< ${status} ${operationId ?? ''} etag ${etag ?? '-'} revision ${revision ?? '-'}`);
-    if (!isOn(parsed, 'json')) showAnswer(operation, raw, body, context);
+    if (only !== undefined && body !== null) showOnly(operation, body, only, context);
+    else if (!isOn(parsed, 'json')) showAnswer(operation, raw, body, context);
     else if (raw.text !== '') context.print(raw.text);
     return 0;
   } catch (error) {

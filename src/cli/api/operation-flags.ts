@@ -108,6 +108,12 @@ const IDEMPOTENCY_FLAG = commandFlag({
 export const CONNECTION_FLAGS: readonly Flag[] = [
   commandFlag({ name: 'json', kind: 'switch', hint: '', description: 'Print what the API answered, as it is.' }),
   commandFlag({
+    name: 'only',
+    kind: 'text',
+    hint: 'FIELD',
+    description: 'Print nothing but this field, a line for each thing: --only id, --only target.webhook.secret.',
+  }),
+  commandFlag({
     name: 'api-url',
     kind: 'text',
     hint: 'URL',

@@ -1,5 +1,8 @@
 import type { RawAnswer } from '../../client/transport.ts';
-import { isJsonObject, type JsonObject } from '../../lib/json.ts';
+import { usage } from '../../lib/flags.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { didYouMean } from '../../lib/near-match.ts';
+import { isObjectSchema } from '../../lib/schema/wire-forms.ts';
 import type { CommandContext } from '../command.ts';
 import { cellText } from './cell-text.ts';
 import type { OperationDescription } from './operation-list.ts';
@@ -37,6 +40,32 @@ export function showAnswer(
   }
   if (typeof body['next_page_uri'] === 'string') {
     context.warn(`there are more: --all shows every one, --before-id ${cellText(items.at(-1)?.['id'])} the next page`);
+  }
+}
+
+/** A misspelt field is found before the request is sent: nothing must be created by a command that then fails. */
+export function checkOnly(operation: OperationDescription, field: string): void {
+  const shown = listItems(operation)?.item ?? operation.success.schema;
+  const known = shown !== null && isObjectSchema(shown) ? Object.keys(shown.properties) : [];
+  const [name = ''] = field.split('.');
+  if (!known.includes(name))
+    throw usage(`--only ${field}: the answer has no such field.${didYouMean(name, known)} It has ${known.join(', ')}`);
+}
+
+/** For scripts: one field, a line for each thing; an empty one where it is not there. */
+export function showOnly(
+  operation: OperationDescription,
+  body: JsonObject,
+  field: string,
+  context: CommandContext,
+): void {
+  const list = listItems(operation);
+  const items = list === null ? [body] : ((body[list.key] ?? []) as readonly JsonObject[]);
+  for (const item of items) {
+    const value = field
+      .split('.')
+      .reduce<JsonValue>((at, name) => (isJsonObject(at) ? (at[name] ?? null) : null), item);
+    context.print(typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value));
   }
 }
 

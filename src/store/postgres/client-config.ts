@@ -11,6 +11,13 @@ const KEEP_ALIVE_DELAY_MS = 10_000;
 
 const INT8 = 20;
 
+/**
+ * A database with `synchronous_commit = off` answers before it has written: what we acknowledge could be lost. Stricter
+ * settings than `on` (`remote_apply`) are the operator's and stay.
+ */
+const WAIT_FOR_DISK =
+  "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'";
+
 /** No lock and no connection is held longer than these allow, by whichever side forgets the other. */
 export function clientConfig(url: string): pg.ClientConfig {
   return {
@@ -32,7 +39,13 @@ export function clientConfig(url: string): pg.ClientConfig {
 }
 
 export function createPool(url: string, max: number): pg.Pool {
-  const pool = new pg.Pool({ ...clientConfig(url), max });
+  const pool = new pg.Pool({
+    ...clientConfig(url),
+    max,
+    verify: (client, done) => {
+      client.query(WAIT_FOR_DISK).then(() => done(), done);
+    },
+  });
   // A lost connection is found by its next query, or replaced when idle. Unheard, the events would end the process: the
   // pool's for idle clients, the client's own for those in use.
   pool.on('error', () => {});

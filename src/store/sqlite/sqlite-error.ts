@@ -49,7 +49,7 @@ export function isBusy(error: unknown): boolean {
 function storeFull(cause: unknown) {
   return storeErrors.create(
     'ERR_POSTERN_STORE_FULL',
-    'the disk that holds the store is full: nothing was applied. Free space and send the request again',
+    'the disk that holds the store is full, and nothing was applied: free space there and try again',
     { cause },
   );
 }

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Cleanup } from '../support/cleanup.ts';
+import { type PosternProcess, startPostern } from '../support/server-process.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const run = promisify(execFile);
+
+/** Shell blocks of the README, in their order. */
+async function shellBlocks(): Promise<readonly string[]> {
+  const text = await readFile(join(root, 'README.md'), 'utf8');
+  return Array.from(text.matchAll(/^```sh\n([\s\S]*?)^```$/gm), (match) => match[1] ?? '');
+}
+
+/** Hooks made inside a hook would belong to the test that runs next. */
+const tasks: (() => Promise<void>)[] = [];
+const cleanup: Cleanup = { after: (task) => tasks.push(task) };
+let folder: string;
+let server: PosternProcess;
+let env: Record<string, string>;
+
+before(async () => {
+  // The checkout as a newcomer has it, but for the work tree: what is written must land in a folder of the test's own.
+  folder = await mkdtemp(join(tmpdir(), 'postern-test-readme-'));
+  for (const name of ['bin', 'src', 'package.json', 'package-lock.json'])
+    await cp(join(root, name), join(folder, name), { recursive: true });
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
+  server = startPostern(cleanup, {
+    args: ['server', '--api-listen', '127.0.0.1:0', '--edge-listen', '127.0.0.1:7443'],
+    cwd: folder,
+    launcher: join(folder, 'bin', 'postern.mjs'),
+  });
+  const ready = await server.ready();
+  const apiKey = (await readFile(join(folder, 'postern-data', 'first-api-key'), 'utf8')).trim();
+  env = { PATH: process.env['PATH'] ?? '', HOME: folder, POSTERN_API_URL: ready.base_url, POSTERN_API_KEY: apiKey };
+});
+
+after(async () => {
+  for (const task of tasks) await task();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function shell(script: string, extra: Readonly<Record<string, string>> = {}): Promise<string> {
+  const { stdout } = await run('bash', ['--norc', '-euo', 'pipefail', '-c', script], {
+    cwd: folder,
+    env: { ...env, ...extra },
+  });
+  return stdout;
+}
+
+test('the README starts with the two commands, and ends with those that CI runs', async () => {
+  const blocks = await shellBlocks();
+  assert.equal(blocks[0], 'npm ci\nnpm start\n');
+  assert.equal(blocks.at(-1), 'npm run check\nnpm test\n');
+  const ci = await readFile(join(root, '.ci', 'run'), 'utf8');
+  for (const command of ['npm ci', 'npm run check', 'npm test']) assert.match(ci, new RegExp(`^${command}$`, 'm'));
+});
+
+test('the first edge of the README can be made as written', async () => {
+  const block = (await shellBlocks()).find((text) => text.includes('https-edges create'));
+  const output = await shell(block ?? 'false');
+  assert.match(output, /app\.localhost:7443/);
+  assert.match(output, /accounts\.example\.com/);
+  const { https_edges: edges } = JSON.parse(output.slice(output.lastIndexOf('{"https_edges"'))) as {
+    https_edges: { routes: { oidc: object; backend: object }[] }[];
+  };
+  assert.equal(edges.length, 1);
+  assert.ok(edges[0]?.routes[0]?.oidc);
+  assert.ok(edges[0]?.routes[0]?.backend);
+});
+
+test('the commands find the first key by themselves on the machine of the server', async () => {
+  const output = await shell('node bin/postern.mjs api api-keys list --json', { POSTERN_API_KEY: '' });
+  assert.equal((JSON.parse(output) as { keys: unknown[] }).keys.length, 1);
+});
+
+test('the curl command of the README works', async () => {
+  const block = (await shellBlocks()).find((text) => text.startsWith('curl'));
+  assert.match(await shell(block ?? 'false'), /"https_edges":\[/);
+});
+
+test('a key with scopes can be made as written', async () => {
+  const command = /`(postern api api-keys create [^`]+)`/.exec(await readFile(join(root, 'README.md'), 'utf8'))?.[1];
+  const output = await shell(`postern() { node bin/postern.mjs "$@"; }\n${command ?? 'false'}`);
+  assert.match(output, /edges:read/);
+});
+
+test('backup and restore work as written', async () => {
+  const block = (await shellBlocks()).find((text) => text.includes('store backup'));
+  await shell(block ?? 'false');
+  const copy = startPostern(cleanup, {
+    args: ['server', '--api-listen', '127.0.0.1:0', '--data-dir', 'restored'],
+    cwd: folder,
+    launcher: join(folder, 'bin', 'postern.mjs'),
+  });
+  const { base_url: url } = await copy.ready();
+  const output = await shell('node bin/postern.mjs api https-edges list --only hostports', { POSTERN_API_URL: url });
+  assert.equal(output.trim(), '["app.localhost:7443"]');
+});

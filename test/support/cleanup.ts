@@ -1,0 +1,4 @@
+/** A test's context, or whatever else runs tasks when a test is over. */
+export interface Cleanup {
+  after(task: () => Promise<void>): void;
+}
