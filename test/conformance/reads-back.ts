@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import type { TSchema } from 'typebox';
+import { referenceAnnotation, secretVisibility } from '../../src/lib/schema/annotations.ts';
+import type { FieldSchema } from './wrong-values.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** Fields whose case may change: host names. */
+const HOSTS = new Set(['hostports', 'domain']);
+
+/** Every value that was accepted reads back as it was sent; what was left out, or counts as that, as its default. */
+export function assertReadsBack(schema: FieldSchema, sent: Body, read: Body, form: 'whole' | 'patch', at = ''): void {
+  for (const [name, field] of Object.entries(schema.properties ?? {})) {
+    const path = `${at}/${name}`;
+    const value = sent[name];
+    const isUnset = value === undefined || value === null || (value === '' && field.default === '');
+    const reference = referenceAnnotation(field as TSchema);
+    const visibility = secretVisibility(field as TSchema);
+    if (visibility === 'write_only') assert.ok(!(name in read), `${path} is never shown`);
+    if (visibility === 'write_only' || visibility === 'masked') continue;
+    // The server fills its own region in.
+    if (isUnset && name === 'region') continue;
+    if (isUnset && (form === 'patch' || field.default === undefined)) {
+      if (value === '') assert.equal(read[name], '', path);
+      continue;
+    }
+    const expected = isUnset ? field.default : value;
+    if (reference?.readAs !== undefined) assert.deepEqual(idsIn(read[reference.readAs]), idsIn(expected), path);
+    else if (field.properties !== undefined && typeof expected === 'object' && expected !== null)
+      assertReadsBack(field, expected as Body, read[name] as Body, 'whole', path);
+    else assert.deepEqual(plain(read[name], name), plain(expected, name), path);
+  }
+}
+
+function plain(value: unknown, name: string): unknown {
+  if (name === 'sources') return (value as { type: string }[]).map(({ type }) => ({ type }));
+  const text = JSON.stringify(value ?? null);
+  return JSON.parse(HOSTS.has(name) ? text.toLowerCase() : text);
+}
+
+function idsIn(value: unknown): unknown {
+  if (value === null || value === '') return null;
+  if (Array.isArray(value)) return value.map(idsIn);
+  return typeof value === 'object' ? (value as { id: string }).id : value;
+}
