@@ -21,7 +21,7 @@ export function usePostgres(): void {
   after(() => server?.stop());
 }
 
-function startedServer(): PostgresServer {
+export function startedServer(): PostgresServer {
   if (server === null) throw new Error('the test file does not call usePostgres()');
   return server;
 }
