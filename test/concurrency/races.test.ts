@@ -258,28 +258,28 @@ for (const engine of ENGINES) {
     it('the ETag of an edge covers its routes and their modules: what comes, changes or goes fails If-Match', async () => {
       const edge = await makeEdge(world);
       const route = await makeRoute(world, edge);
-      const changes: readonly (() => Promise<ApiAnswer>)[] = [
-        () => api('PUT', `${route.uri}/compression`, { enabled: true }),
-        () => api('PUT', `${route.uri}/compression`, { enabled: false }),
-        () => api('DELETE', `${route.uri}/compression`),
-        () => api('PUT', `${edge.uri}/tls_termination`, {}),
-        () => api('DELETE', `${edge.uri}/tls_termination`),
-        () => api('PATCH', route.uri, { description: 'other' }),
-        () => api('POST', `${edge.uri}/routes`, { match_type: 'exact_path', match: '/more' }),
-        () => api('DELETE', route.uri),
+      const changes: readonly (readonly [string, () => Promise<ApiAnswer>])[] = [
+        ['a module comes', () => api('PUT', `${route.uri}/compression`, { enabled: true })],
+        ['a module changes', () => api('PUT', `${route.uri}/compression`, { enabled: false })],
+        ['a module goes', () => api('DELETE', `${route.uri}/compression`)],
+        ['a module of the edge comes', () => api('PUT', `${edge.uri}/tls_termination`, {})],
+        ['a module of the edge goes', () => api('DELETE', `${edge.uri}/tls_termination`)],
+        ['a route changes', () => api('PATCH', route.uri, { description: 'other' })],
+        ['a route comes', () => api('POST', `${edge.uri}/routes`, { match_type: 'exact_path', match: '/more' })],
+        ['a route goes', () => api('DELETE', route.uri)],
       ];
-      for (const change of changes) {
+      for (const [what, change] of changes) {
         const seen = (await api('GET', edge.uri)).headers.get('etag') as string;
         const answer = await change();
-        assert.ok(answer.status < 300, `${change}: ${answer.text}`);
+        assert.ok(answer.status < 300, `${what}: ${answer.text}`);
         const now = (await api('GET', edge.uri)).headers.get('etag') as string;
-        assert.ok(Number(now.slice(1, -1)) > Number(seen.slice(1, -1)), `${change}`);
+        assert.ok(Number(now.slice(1, -1)) > Number(seen.slice(1, -1)), what);
         for (const [method, body] of [
           ['PATCH', { metadata: 'late' }],
           ['DELETE', undefined],
         ] as const) {
           const late = await api(method, edge.uri, body, { headers: { 'if-match': seen } });
-          assert.equal(late.status, 412, `${method} after ${change}`);
+          assert.equal(late.status, 412, `${method} after ${what}`);
         }
       }
       const { headers } = await api('GET', edge.uri);

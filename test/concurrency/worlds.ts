@@ -35,7 +35,7 @@ export async function openWorld(test: Cleanup, engine: EngineName, options: Worl
 export interface RestartableWorld {
   readonly world: TestWorld;
   /** Closes it and opens another on what it left behind. */
-  restart(): Promise<TestWorld>;
+  readonly restart: () => Promise<TestWorld>;
 }
 
 export async function openRestartableWorld(test: Cleanup, engine: EngineName): Promise<RestartableWorld> {

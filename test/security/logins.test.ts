@@ -9,7 +9,6 @@ import {
   openWorld,
   usePostgres,
 } from '../concurrency/worlds.ts';
-import type { tempDir } from '../support/temp-dir.ts';
 import { TEST_API_KEY, TestWorld } from '../support/test-world.ts';
 import { makeKey } from './keys.ts';
 
