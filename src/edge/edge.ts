@@ -31,7 +31,7 @@ export interface EdgeOptions {
   readonly accessLog: ((line: Record<string, unknown>) => void) | null;
   createMetrics(live: { requests(): number; connections(): number }): EdgeMetrics;
   /** Addresses that upstreams may have, judged when a connection is made. */
-  isUpstreamAllowed(ip: string): boolean;
+  isUpstreamAllowed(ip: string, port: number): boolean;
   readonly random?: () => number;
 }
 
@@ -47,7 +47,7 @@ export interface Edge {
 export function createEdge(options: EdgeOptions): Edge {
   const { snapshots, settings, clock, log, accessLog } = options;
   const live = new LiveExchanges();
-  const upstreams = new Upstreams(settings.upstream, (ip) => options.isUpstreamAllowed(ip));
+  const upstreams = new Upstreams(settings.upstream, (ip, port) => options.isUpstreamAllowed(ip, port));
   const addresses = new ClientAddresses(settings.trustedProxies);
   const ksuid = createKsuidSource();
   const targetsOf = backendTargets({

@@ -8,9 +8,9 @@ import type { Upstream, UpstreamLimits } from './upstream/upstream.ts';
 export class Upstreams {
   readonly #open = new Map<string, Upstream>();
   readonly #limits: UpstreamLimits;
-  readonly #isAddressAllowed: (ip: string) => boolean;
+  readonly #isAddressAllowed: (ip: string, port: number) => boolean;
 
-  constructor(limits: UpstreamLimits, isAddressAllowed: (ip: string) => boolean) {
+  constructor(limits: UpstreamLimits, isAddressAllowed: (ip: string, port: number) => boolean) {
     this.#limits = limits;
     this.#isAddressAllowed = isAddressAllowed;
   }
@@ -25,7 +25,7 @@ export class Upstreams {
       port,
       tls: isTls ? { servername: host } : null,
       limits: this.#limits,
-      isAddressAllowed: this.#isAddressAllowed,
+      isAddressAllowed: (ip) => this.#isAddressAllowed(ip, port),
     });
     this.#open.set(key, upstream);
     return upstream;

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import type { Logger } from 'pino';
-import { Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { ApiMetrics } from '../api/api-metrics.ts';
 import { createApi } from '../api/create-api.ts';
 import { Documentation } from '../api/docs/documentation.ts';
 import type { Config } from '../config/schema.ts';
-import { type Catalog, createCatalog } from '../documents/catalog.ts';
+import type { Catalog } from '../documents/catalog.ts';
 import { Documents } from '../documents/documents.ts';
 import { operationsOf } from '../documents/operations.ts';
 import { Renderer } from '../documents/renderer.ts';
@@ -14,11 +14,9 @@ import { WantedTypes } from '../events/wanted-types.ts';
 import type { Clock } from '../lib/clock.ts';
 import { KeyedMutex } from '../lib/keyed-mutex.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
-import { modules } from '../modules/registry.ts';
 import type { Replica } from '../replica/replica.ts';
 import { KeyDirectory } from '../resources/api_keys/key-directory.ts';
 import type { OperationPorts, SessionCommands } from '../resources/operation.ts';
-import { resources } from '../resources/registry.ts';
 import type { ResourceSettings } from '../resources/resource.ts';
 import type { Store } from '../store/store.ts';
 import type { BootstrapPort } from './bootstrap.ts';
@@ -32,6 +30,8 @@ export interface ApiDependencies {
   readonly config: Config;
   readonly store: Store;
   readonly replica: Replica;
+  readonly catalog: Catalog;
+  readonly registry: Registry;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly requestLogger: Logger;
@@ -50,13 +50,11 @@ export interface OpenedApi {
 
 /** The management API, put together. */
 export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
-  const { config, store, replica, clock, baseUrl } = deps;
-  const catalog = createCatalog(resources, modules);
+  const { config, store, replica, catalog, registry, clock, baseUrl } = deps;
   const ksuid = createKsuidSource();
   const newId = (prefix: string): string => `${prefix}_${ksuid(clock.nowMs())}`;
   const renderer = new Renderer(catalog, () => baseUrl);
   const wanted = new WantedTypes(replica);
-  const registry = new Registry();
 
   const context = {
     catalog,

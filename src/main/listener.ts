@@ -1,6 +1,6 @@
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer, type Server as HttpsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 import { type Config, variableOf } from '../config/schema.ts';
 import { type DrainingServer, drainingServer } from '../lib/draining-server.ts';
 import { formatListenAddress, type ListenAddress } from '../lib/listen-address.ts';
@@ -48,19 +48,25 @@ export async function openListener({ setting, address, handler, tls }: ListenerO
   server.on('request', handler);
   tls?.onChange((pair) => (server as HttpsServer).setSecureContext({ ...pair, minVersion: 'TLSv1.2' }));
 
+  const opened = await listenOn(server, setting, address);
+  return {
+    address: opened,
+    get connectionCount() {
+      return draining.connectionCount;
+    },
+    drain: (timeoutMs) => draining.drain(timeoutMs),
+  };
+}
+
+/** Opens the address, or says which setting to change. Answers with the real port. */
+export async function listenOn(server: Server, setting: ListenSetting, address: ListenAddress): Promise<ListenAddress> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) => reject(listenError(setting, address, cause)));
     server.listen({ host: address.host, port: address.port }, resolve);
   });
   server.removeAllListeners('error');
   const { port } = server.address() as AddressInfo;
-  return {
-    address: { host: address.host, port },
-    get connectionCount() {
-      return draining.connectionCount;
-    },
-    drain: (timeoutMs) => draining.drain(timeoutMs),
-  };
+  return { host: address.host, port };
 }
 
 function listenError(setting: ListenSetting, address: ListenAddress, cause: Error): Error {

@@ -1,13 +1,18 @@
 import type { RequestListener } from 'node:http';
 import type { DestinationStream } from 'pino';
+import { Registry } from 'prom-client';
 import type { Config } from '../config/schema.ts';
+import { createCatalog } from '../documents/catalog.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { formatListenAddress, isWildcardHost, type ListenAddress } from '../lib/listen-address.ts';
+import { modules } from '../modules/registry.ts';
 import { Replica } from '../replica/replica.ts';
 import type { SessionCommands } from '../resources/operation.ts';
+import { resources } from '../resources/registry.ts';
 import type { Store } from '../store/store.ts';
 import { openApi } from './api.ts';
 import { type Bootstrapped, bootstrap } from './bootstrap.ts';
+import { openEdge } from './edge.ts';
 import { Health } from './health.ts';
 import { openListener } from './listener.ts';
 import { createLog, type ServerLog } from './logger.ts';
@@ -26,7 +31,7 @@ export interface ServerOptions {
 }
 
 export interface RunningServer {
-  readonly addresses: { readonly api: ListenAddress };
+  readonly addresses: { readonly api: ListenAddress; readonly edge?: ListenAddress };
   /** The prefix of every `uri`, without a slash at its end. */
   readonly baseUrl: string;
   /** What was made on this first start, if a person is to be shown it. */
@@ -55,6 +60,9 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const replica = await Replica.open(store);
   opened.defer(() => replica.close());
 
+  const catalog = createCatalog(resources, modules);
+  const registry = new Registry();
+
   const tls = await openApiTls({
     config,
     clock,
@@ -80,6 +88,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     config,
     store,
     replica,
+    catalog,
+    registry,
     clock,
     logger,
     requestLogger,
@@ -90,6 +100,22 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   opened.defer(() => api.close());
   handle = api.handle;
 
+  const ownAddresses: ListenAddress[] = [listener.address];
+  const edge = config.roles.includes('edge')
+    ? await openEdge({
+        config,
+        replica,
+        catalog,
+        clock,
+        logger,
+        requestLogger,
+        registry,
+        ownAddresses: () => ownAddresses,
+      })
+    : null;
+  opened.defer(() => edge?.drain(0));
+  if (edge !== null) ownAddresses.push(edge.https);
+
   const isTerminal = options.isTerminal ?? false;
   const bootstrapped = await bootstrap({ config, port: api.bootstrapPort, logger, isTerminal });
 
@@ -97,7 +123,10 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   // Whoever waits for it waits at any log level.
   logger.child({}, { level: 'info' }).info(
     {
-      addresses: { api: formatListenAddress(listener.address) },
+      addresses: {
+        api: formatListenAddress(listener.address),
+        ...(edge && { edge: formatListenAddress(edge.https) }),
+      },
       base_url: baseUrl,
       version: programVersion(),
       data_dir: config.data_dir,
@@ -112,11 +141,12 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   running.defer(async () => {
     health.startDraining();
     logger.info('draining');
-    await listener.drain(config.shutdown_timeout * 1000);
+    const timeoutMs = config.shutdown_timeout * 1000;
+    await Promise.all([edge?.drain(timeoutMs), listener.drain(timeoutMs)]);
     logger.info('drained');
   });
   return {
-    addresses: { api: listener.address },
+    addresses: { api: listener.address, ...(edge && { edge: edge.https }) },
     baseUrl,
     bootstrapped,
     log,

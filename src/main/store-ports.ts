@@ -1,8 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import { Registry } from 'prom-client';
 import type { StorePorts } from '../cli/store/store-ports.ts';
 import type { Config } from '../config/schema.ts';
+import { createCatalog } from '../documents/catalog.ts';
 import { systemClock } from '../lib/clock.ts';
+import { modules } from '../modules/registry.ts';
 import { Replica } from '../replica/replica.ts';
+import { resources } from '../resources/registry.ts';
 import { backupStore } from '../store/backup/backup-store.ts';
 import { restoreStore } from '../store/backup/restore-store.ts';
 import type { StoreLocation } from '../store/offline/store-location.ts';
@@ -40,6 +44,8 @@ async function createKey(
   opened.defer(() => replica.close());
   const { logger, requestLogger } = createLog('error', { write: (line) => process.stderr.write(line) });
   const api = await openApi({
+    catalog: createCatalog(resources, modules),
+    registry: new Registry(),
     config,
     store,
     replica,

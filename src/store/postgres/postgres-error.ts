@@ -15,7 +15,7 @@ export function fromPostgresError(error: unknown): unknown {
   if (state === DISK_FULL) {
     return storeErrors.create(
       'ERR_POSTERN_STORE_FULL',
-      'the database server has no space left: nothing was applied. Free space and send the request again',
+      'the database server has no space left, and nothing was applied: free space there and try again',
       { cause: error },
     );
   }

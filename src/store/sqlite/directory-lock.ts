@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { makeDataDirectory, makePrivateFile } from '../data-directory.ts';
 import { storeErrors } from '../errors.ts';
-import { isBusy } from './sqlite-error.ts';
+import { fromSqliteError, isBusy } from './sqlite-error.ts';
 
 export interface DirectoryLock {
   release(): void;
@@ -25,7 +25,7 @@ export function lockDirectory(dataDir: string): DirectoryLock {
   } catch (error) {
     lock.close();
     if (isBusy(error)) throw inUse(dataDir, readPid(pidPath), error);
-    throw error;
+    throw fromSqliteError(error);
   }
   try {
     writeFileSync(pidPath, `${process.pid}\n`, { mode: 0o600 });

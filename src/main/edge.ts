@@ -1,0 +1,104 @@
+import { createServer } from 'node:net';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { Config } from '../config/schema.ts';
+import type { Catalog } from '../documents/catalog.ts';
+import { createEdge } from '../edge/edge.ts';
+import { EdgeMetrics } from '../edge/edge-metrics.ts';
+import type { EdgeSettings } from '../edge/edge-settings.ts';
+import { createCertificateStore } from '../edge/tls/certificate-store.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { ListenAddress } from '../lib/listen-address.ts';
+import { openInternalCa } from '../pki/internal-ca.ts';
+import type { Replica } from '../replica/replica.ts';
+import { Snapshots } from '../snapshot/snapshots.ts';
+import { listenOn } from './listener.ts';
+import { upstreamGuard } from './upstream-guard.ts';
+
+export interface EdgeDependencies {
+  readonly config: Config;
+  readonly replica: Replica;
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly requestLogger: Logger;
+  readonly registry: Registry;
+  /** Addresses of our own that an upstream may not be: a request must not come back in. */
+  readonly ownAddresses: () => readonly ListenAddress[];
+}
+
+export interface OpenedEdge {
+  readonly https: ListenAddress;
+  readonly snapshots: Snapshots;
+  drain(timeoutMs: number): Promise<void>;
+}
+
+const SECOND = 1000;
+const UPSTREAM_KEEP_ALIVE_MS = 60_000;
+
+/** The data plane, put together from the replica. */
+export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
+  const { config, replica, catalog, clock, logger, requestLogger } = deps;
+  const snapshots = new Snapshots(replica, { modules: catalog.modules, kindOfId: catalog.kindOfId });
+  const ca = await openInternalCa({ dataDir: config.data_dir, domain: config.domain, clock });
+  const certificates = createCertificateStore({
+    records: replica,
+    ca,
+    clock,
+    onProblem: (host, err) => logger.error({ host, err }, 'a certificate could not be made'),
+  });
+  const edge = createEdge({
+    snapshots,
+    certificates,
+    settings: edgeSettings(config),
+    clock,
+    log: logger,
+    accessLog: config.access_log ? (line) => requestLogger.info(line, 'traffic') : null,
+    createMetrics: (live) => new EdgeMetrics(deps.registry, live),
+    isUpstreamAllowed: upstreamGuard(config.upstream_allow_cidrs, deps.ownAddresses),
+  });
+  snapshots.onSwap((edgeId, now) => {
+    if (now?.problem) logger.warn({ edge: edgeId, ...now.problem }, 'an edge refuses traffic');
+    for (const route of now?.routes.all ?? []) {
+      if (route.problem !== null)
+        logger.warn({ edge: edgeId, route: route.id, ...route.problem }, 'a route refuses traffic');
+    }
+  });
+  const server = createServer((socket) => edge.accept(socket));
+  const https = await listenOn(server, 'edge_listen', config.edge_listen);
+  return {
+    https,
+    snapshots,
+    drain: async (timeoutMs) => {
+      server.close();
+      await edge.drain(timeoutMs);
+      snapshots.close();
+      certificates.close();
+    },
+  };
+}
+
+function edgeSettings(config: Config): EdgeSettings {
+  return {
+    http: {
+      maxHeaderBytes: config.edge_header_bytes,
+      maxHeaderCount: config.edge_header_count,
+      headersTimeoutMs: config.edge_header_timeout * SECOND,
+      requestTimeoutMs: config.edge_request_timeout * SECOND,
+      keepAliveTimeoutMs: config.edge_idle_timeout * SECOND,
+      maxConcurrentStreams: config.edge_streams,
+    },
+    tls: { maxConnectionsPerAddress: config.edge_connections_per_address },
+    upstream: {
+      connectTimeoutMs: config.upstream_connect_timeout * SECOND,
+      responseTimeoutMs: config.upstream_response_timeout * SECOND,
+      idleTimeoutMs: config.upstream_idle_timeout * SECOND,
+      keepAliveMs: UPSTREAM_KEEP_ALIVE_MS,
+      maxIdleConnections: 256,
+      maxHeaderBytes: 131_072,
+      maxHeaderCount: 500,
+    },
+    forwarding: { addsForwarded: config.forwarded_header },
+    trustedProxies: config.trusted_proxies,
+  };
+}
