@@ -76,17 +76,24 @@ export const settings = {
   edge_http_listen: required(listenAddress, {
     description: 'Address of the plain HTTP edge: redirects the hosts of edges to HTTPS and knows no others.',
   }),
-  access_log: required(boolean, { description: 'Whether the edge logs a line per request, without headers and query.' }),
+  access_log: required(boolean, {
+    description: 'Whether the edge logs a line per request, without headers and query.',
+  }),
   trusted_proxies: required(cidrList, {
     description: 'Address ranges of proxies in front of the edge whose X-Forwarded-For is believed. Empty: nobody is.',
   }),
   forwarded_header: required(boolean, { description: 'Whether upstreams also get the Forwarded header of RFC 7239.' }),
   edge_header_bytes: required(integer(1024, 1_048_576), { description: 'Bytes that the head of a request may have.' }),
   edge_header_count: required(integer(10, 2000), { description: 'Header lines that a request may have.' }),
-  edge_header_timeout: required(integer(1, 600), { description: 'Seconds that a client gets to send the head of a request.' }),
-  edge_idle_timeout: required(integer(1, 3600), { description: 'Seconds that an unused connection of a client is kept open.' }),
+  edge_header_timeout: required(integer(1, 600), {
+    description: 'Seconds that a client gets to send the head of a request.',
+  }),
+  edge_idle_timeout: required(integer(1, 3600), {
+    description: 'Seconds that an unused connection of a client is kept open.',
+  }),
   edge_request_timeout: required(integer(0, 86_400), {
-    description: 'Seconds that a client gets to send a whole request, its body included. 0: no limit, for large uploads.',
+    description:
+      'Seconds that a client gets to send a whole request, its body included. 0: no limit, for large uploads.',
   }),
   edge_streams: required(integer(1, 10_000), { description: 'Requests at once on one HTTP/2 connection of a client.' }),
   edge_connections_per_address: required(integer(0, 1_000_000), {

@@ -43,7 +43,7 @@ export function createPool(url: string, max: number): pg.Pool {
     ...clientConfig(url),
     max,
     verify: (client, done) => {
-      client.query(WAIT_FOR_DISK).then(() => done(), done);
+      client.query(WAIT_FOR_DISK, (error: Error | null) => done(error ?? undefined));
     },
   });
   // A lost connection is found by its next query, or replaced when idle. Unheard, the events would end the process: the
