@@ -63,7 +63,8 @@ export class BodySender {
     if (this.#sink === null) return;
     this.#sink = null;
     const source = this.#source;
-    source.pause();
+    // One that was read to its last byte still has its end to tell.
+    if (!this.isDone) source.pause();
     source.off('data', this.#onData);
     source.off('end', this.#onEnd);
     source.off('error', this.#onCut);

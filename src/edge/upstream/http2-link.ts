@@ -83,12 +83,18 @@ export class Http2Link implements Ticked {
   release(): void {
     this.active -= 1;
     this.#idleSinceMs = this.#options.ticker.nowMs;
+    if (this.#isRetired) this.#closeIfUnused();
   }
 
   /** No new streams; those under way finish, then it closes. */
   retire(): void {
     this.#isRetired = true;
-    if (!this.#session.closed && !this.#session.destroyed) this.#session.close();
+    this.#closeIfUnused();
+  }
+
+  /** The runtime's own `close` with streams open loses those that were asked for before its session was ready. */
+  #closeIfUnused(): void {
+    if (this.active === 0 && !this.#session.closed && !this.#session.destroyed) this.#session.close();
   }
 
   onTick(nowMs: number): void {

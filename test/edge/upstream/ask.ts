@@ -191,6 +191,15 @@ export function answering(bytes: string, then: 'keep' | 'end' | 'destroy' = 'kee
   });
 }
 
+/** For the end of a test file: no socket and no timer may be left that would keep a process alive. */
+export async function assertNothingLeft(): Promise<void> {
+  const left = (): string[] =>
+    process.getActiveResourcesInfo().filter((name) => /TCP|TLS|Timeout|GetAddrInfo/.test(name));
+  for (let tries = 0; left().length > 0 && tries < 100; tries += 1)
+    await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(left(), []);
+}
+
 /** Writes pieces with pauses (in ms) between them. */
 export function play(socket: Socket, steps: readonly (string | number)[]): void {
   const next = (at: number): void => {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
-import { test } from 'node:test';
-import { Answer, ask, rawServer, upstreamTo } from './ask.ts';
+import { after, test } from 'node:test';
+import { Answer, ask, assertNothingLeft, rawServer, upstreamTo } from './ask.ts';
+
+after(assertNothingLeft);
 
 const MB = 1 << 20;
 const TOTAL = 100 * MB;

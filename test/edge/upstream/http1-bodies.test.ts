@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { PassThrough, Readable } from 'node:stream';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HeaderList, RequestBody } from '../../../src/edge/upstream/upstream.ts';
-import { Answer, ask, rawServer, upstreamTo } from './ask.ts';
+import { Answer, ask, assertNothingLeft, rawServer, upstreamTo } from './ask.ts';
+
+after(assertNothingLeft);
 
 function withLength(source: Readable, bytes: number, expectsContinue = false): RequestBody {
   return { framing: 'length', bytes, source, expectsContinue };

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { PassThrough, Readable } from 'node:stream';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RequestBody } from '../../../src/edge/upstream/upstream.ts';
-import { Answer, ask, type TestUpstreamOptions, upstreamTo } from './ask.ts';
+import { Answer, ask, assertNothingLeft, type TestUpstreamOptions, upstreamTo } from './ask.ts';
 import { backendCertificate, http2Server } from './tls-servers.ts';
+
+after(assertNothingLeft);
 
 async function trusting(limits: NonNullable<TestUpstreamOptions['limits']> = {}): Promise<TestUpstreamOptions> {
   const { certificatePem } = await backendCertificate();
@@ -304,4 +306,19 @@ test('a challenge that would authenticate the whole session retires it', async (
     assert.equal((await ask(given.upstream)).head?.status, 401);
     assert.equal(server.accepted(), i);
   }
+});
+
+test('drain: streams under way and those waiting for the first session finish, new ones are refused unsent', async () => {
+  await using server = await http2Server();
+  onStream(server, (stream) => {
+    stream.respond({ ':status': 200 });
+    setTimeout(() => stream.end('ok'), 100);
+  });
+  await using given = upstreamTo(server.port, await trusting());
+  const waiting = ask(given.upstream);
+  const drained = given.upstream.drain();
+  const late = await ask(given.upstream);
+  assert.deepEqual([late.failure?.reason, late.failure?.mayHaveBeenSent], ['draining', false]);
+  assert.equal((await waiting).body, 'ok');
+  await drained;
 });

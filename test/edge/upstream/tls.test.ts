@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { makeCertificate } from '../../conformance/certificates.ts';
-import { Answer, ask, type TestUpstreamOptions, upstreamTo } from './ask.ts';
+import { Answer, ask, assertNothingLeft, type TestUpstreamOptions, upstreamTo } from './ask.ts';
 import { backendCertificate, http2Server, httpsServer } from './tls-servers.ts';
+
+after(assertNothingLeft);
 
 async function trusting(servername = 'backend.test'): Promise<TestUpstreamOptions> {
   const { certificatePem } = await backendCertificate();
