@@ -26,6 +26,7 @@ export class PendingHandshakes {
   readonly #log: TlsLog;
   readonly #metrics: TlsMetrics;
   #isClosed = false;
+  #onIdle: () => void = () => {};
 
   constructor(limits: TlsLimits, log: TlsLog, metrics: TlsMetrics) {
     this.#connections = new AddressCounter({
@@ -97,9 +98,24 @@ export class PendingHandshakes {
     this.#log.debug({ address, server_name: serverName, reason, why }, 'TLS handshake failed');
   }
 
+  async drain(timeoutMs: number): Promise<void> {
+    this.#isClosed = true;
+    this.#end((handshake) => handshake.serverName === null);
+    if (this.#handshakes.size === 0) return;
+    const timer = setTimeout(() => this.close(), timeoutMs);
+    await new Promise<void>((resolve) => {
+      this.#onIdle = resolve;
+    });
+    clearTimeout(timer);
+  }
+
   close(): void {
     this.#isClosed = true;
-    for (const handshake of [...this.#handshakes.values()]) {
+    this.#end(() => true);
+  }
+
+  #end(isMeant: (handshake: Handshake) => boolean): void {
+    for (const handshake of [...this.#handshakes.values()].filter(isMeant)) {
       this.fail(handshake, 'draining', 'the server is shutting down');
       handshake.socket.destroy();
     }
@@ -121,6 +137,7 @@ export class PendingHandshakes {
     if (handshake.timer !== null) clearTimeout(handshake.timer);
     this.#handshakes.delete(handshake.socket);
     this.#pending.leave(handshake.address);
+    if (this.#handshakes.size === 0) this.#onIdle();
     return true;
   }
 }

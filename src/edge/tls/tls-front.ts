@@ -17,7 +17,12 @@ export interface TlsFront {
   /** Open connections, those in their handshake included. */
   readonly connectionCount: number;
   readonly pendingCount: number;
-  /** Ends what is still in its handshake and takes no more. Established connections are their owner's. */
+  /**
+   * Takes no more, and ends at once what has not sent its ClientHello. Handshakes under way may finish: over TLS 1.3 the client
+   * takes them for done, and has sent its request. Established connections are their owner's.
+   */
+  drain(timeoutMs: number): Promise<void>;
+  /** Ends what is still in its handshake, and takes no more. */
   close(): void;
 }
 
@@ -59,15 +64,17 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
       refuseName(handshake);
       return;
     }
-    const certificate = certificates.certificateFor(name);
-    if (!(certificate instanceof Promise)) {
-      begin(handshake, name, certificate);
-      return;
+    try {
+      const certificate = certificates.certificateFor(name);
+      if (certificate instanceof Promise) {
+        certificate.then(
+          (made) => begin(handshake, name, made),
+          (error: unknown) => failCertificate(handshake, error),
+        );
+      } else begin(handshake, name, certificate);
+    } catch (error) {
+      failCertificate(handshake, error);
     }
-    certificate.then(
-      (made) => begin(handshake, name, made),
-      (error: unknown) => failCertificate(handshake, error),
-    );
   }
 
   function begin(handshake: Handshake, name: string, certificate: ServedCertificate): void {
@@ -153,6 +160,7 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
     get pendingCount() {
       return handshakes.pendingCount;
     },
+    drain: (timeoutMs) => handshakes.drain(timeoutMs),
     close: () => {
       handshakes.close();
       servers.clear();

@@ -39,7 +39,10 @@ export class UploadedCertificates {
     }
   }
 
-  /** What a reserved domain chose for the host; then by exact name; then by wildcard. Null: the host has none that is valid now. */
+  /**
+   * What a reserved domain chose for the host; then by exact name; then by wildcard. Null: the host has none that is valid now.
+   * Throws when the one found has no key.
+   */
   find(host: string, nowMs: number): ServedCertificate | null {
     const reserved = this.#byHost.find(host);
     if (reserved?.isManaged === true) return null;
@@ -117,11 +120,12 @@ function isValid({ notBeforeMs, notAfterMs }: Uploaded, nowMs: number): boolean 
 
 function served({ record, notAfterMs }: Uploaded): ServedCertificate {
   const keyText = record.secrets?.[KEY_POINTER];
+  if (keyText === undefined) throw new Error(`${record.id} has no private key`);
   return {
     identity: `${record.id} ${record.revision}`,
     source: 'uploaded',
     certificatePem: record.doc['certificate_pem'] as string,
-    privateKeyPem: keyText === undefined ? '' : (JSON.parse(keyText) as string),
+    privateKeyPem: JSON.parse(keyText) as string,
     notAfterMs,
   };
 }

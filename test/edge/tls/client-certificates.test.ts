@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { before, describe, it, type TestContext } from 'node:test';
 import type { SecureVersion } from 'node:tls';
 import { type Issued, issue } from './test-authority.ts';
-import { exchange, openTlsWorld } from './tls-world.ts';
+import { exchange, openTlsWorld, until } from './tls-world.ts';
 
 const VERSIONS: readonly SecureVersion[] = ['TLSv1.2', 'TLSv1.3'];
 const HOST = 'locked.localhost';
@@ -142,7 +142,7 @@ for (const version of VERSIONS) {
         assert.equal(answer, '');
         assert.match((await world.failed(1)).join(), new RegExp(`^${failure.replace('*', '\\w+')}$`));
         assert.equal(world.connections.length, 0);
-        while (world.front.connectionCount > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+        await until(() => world.front.connectionCount === 0);
       });
     }
 
@@ -174,7 +174,7 @@ describe('client certificates', () => {
     const world = await openLocked(test);
     const client = world.connect(HOST, leaf('good'));
     await once(client, 'secureConnect');
-    while (world.connections.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => world.connections.length !== 0);
     const certificate = world.connections[0]?.clientCertificate;
     const real = new X509Certificate(leaf('good').cert);
     assert.deepEqual(certificate, {

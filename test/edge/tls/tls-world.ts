@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer as createHttp } from 'node:http';
 import { createServer as createHttp2, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
@@ -129,8 +130,7 @@ export async function openTlsWorld(test: TestContext, limits: Partial<TlsLimits>
       return client;
     },
     failed: async (count) => {
-      const end = Date.now() + 10_000;
-      while (failures.length < count && Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 5));
+      await until(() => failures.length >= count);
       return failures;
     },
   };
@@ -154,6 +154,14 @@ function recordsPort() {
       for (const listener of listeners) listener(changes);
     },
   };
+}
+
+export async function until(isSo: () => boolean): Promise<void> {
+  const end = Date.now() + 10_000;
+  while (!isSo()) {
+    assert.ok(Date.now() < end, `not in time: ${isSo.toString()}`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
 }
 
 /** What the client saw: the bytes of the answer to one request, or none, and how it ended. */

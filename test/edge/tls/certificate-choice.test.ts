@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { before, describe, it, type TestContext } from 'node:test';
+import { connect as connectTls } from 'node:tls';
+import type { JsonObject } from '../../../src/lib/json.ts';
+import { certificateRecord, DAY_MS, type Issued, type IssueRequest, issue } from './test-authority.ts';
+import { openTlsWorld, type TlsWorld, until } from './tls-world.ts';
+
+const HOST = 'app.apps.test';
+let authority: Issued;
+before(async () => {
+  authority = await issue({ commonName: 'authority', isCa: true });
+});
+
+async function open(test: TestContext) {
+  const world = await openTlsWorld(test);
+  world.setEdge(HOST);
+  return world;
+}
+
+/** Uploads a certificate whose common name is its id. */
+async function upload(world: TlsWorld, id: string, names: readonly string[], more: Partial<IssueRequest> = {}) {
+  const issued = await issue({ commonName: id, dnsNames: names, issuer: authority, usages: ['server'], ...more });
+  world.change({ op: 'put', record: certificateRecord(id, issued, names) });
+}
+
+function reserve(world: TlsWorld, id: string, doc: JsonObject): void {
+  world.change({ op: 'put', record: { kind: 'reserved_domain', id, revision: 1, doc, secrets: null } });
+}
+
+function remove(world: TlsWorld, kind: string, id: string): void {
+  world.change({ op: 'delete', key: { kind, id } });
+}
+
+/** The common name of what the host shows, or "internal". */
+async function shown(world: TlsWorld, host = HOST): Promise<string> {
+  const client = connectTls({ host: '127.0.0.1', port: world.port, servername: host, rejectUnauthorized: false });
+  await once(client, 'secureConnect');
+  const certificate = client.getPeerCertificate();
+  client.destroy();
+  return String(certificate.issuer.CN).startsWith('Postern internal CA') ? 'internal' : String(certificate.subject.CN);
+}
+
+describe('the certificate of a host', () => {
+  it('is minted, then the wildcard, then the exact one, each from the moment of its upload, and back', async (test) => {
+    const world = await open(test);
+    assert.equal(await shown(world), 'internal');
+    await upload(world, 'wild', ['*.apps.test']);
+    assert.equal(await shown(world), 'wild');
+    await upload(world, 'exact', ['other.test', HOST]);
+    assert.equal(await shown(world), 'exact');
+    remove(world, 'tls_certificate', 'exact');
+    assert.equal(await shown(world), 'wild');
+    remove(world, 'tls_certificate', 'wild');
+    assert.equal(await shown(world), 'internal');
+  });
+
+  it('is the one that is valid longest, whatever the order of uploads', async (test) => {
+    for (const order of [
+      [10, 30, 20],
+      [30, 20, 10],
+      [20, 10, 30],
+    ]) {
+      const world = await open(test);
+      for (const days of order) await upload(world, `${days} days`, [HOST], { toDays: days });
+      assert.equal(await shown(world), '30 days');
+      remove(world, 'tls_certificate', '30 days');
+      assert.equal(await shown(world), '20 days');
+    }
+  });
+
+  it('is never one that has expired, is not yet valid, or is not for servers', async (test) => {
+    const world = await open(test);
+    await upload(world, 'expired', [HOST], { fromDays: -9, toDays: -1 });
+    await upload(world, 'early', [HOST], { fromDays: 1, toDays: 99 });
+    await upload(world, 'for clients', [HOST], { usages: ['client'] });
+    assert.equal(await shown(world), 'internal');
+    await upload(world, 'ends soon', [HOST], { toDays: 0.5 });
+    assert.equal(await shown(world), 'ends soon');
+    world.clock.offsetMs = 0.6 * DAY_MS;
+    assert.equal(await shown(world), 'internal');
+    world.clock.offsetMs = 2 * DAY_MS;
+    assert.equal(await shown(world), 'early');
+  });
+
+  it('matches a wildcard for one label only, and in any case of letters', async (test) => {
+    const world = await open(test);
+    world.setEdge('a.b.apps.test');
+    world.setEdge('apps.test');
+    await upload(world, 'wild', ['*.APPS.test']);
+    assert.equal(await shown(world), 'wild');
+    assert.equal(await shown(world, 'a.b.apps.test'), 'internal');
+    assert.equal(await shown(world, 'apps.test'), 'internal');
+  });
+
+  it('is the one that its reserved domain names, while that is valid', async (test) => {
+    const world = await open(test);
+    await upload(world, 'exact', [HOST]);
+    await upload(world, 'chosen', ['elsewhere.test'], { toDays: 5 });
+    reserve(world, 'rd_1', { domain: HOST, certificate_id: 'chosen', certificate_management_policy: null });
+    assert.equal(await shown(world), 'chosen');
+    world.clock.offsetMs = 6 * DAY_MS;
+    assert.equal(await shown(world), 'exact');
+    world.clock.offsetMs = 0;
+    remove(world, 'reserved_domain', 'rd_1');
+    assert.equal(await shown(world), 'exact');
+    reserve(world, 'rd_2', { domain: '*.apps.test', certificate_id: 'chosen', certificate_management_policy: null });
+    assert.equal(await shown(world), 'chosen');
+    reserve(world, 'rd_3', {
+      domain: HOST,
+      certificate_id: '',
+      certificate_management_policy: { authority: 'internal' },
+    });
+    assert.equal(await shown(world), 'internal');
+  });
+
+  it('follows a reserved domain whose successor is told before its end', async (test) => {
+    const world = await open(test);
+    await upload(world, 'chosen', ['elsewhere.test']);
+    const doc = { domain: HOST, certificate_id: '', certificate_management_policy: null };
+    reserve(world, 'rd_1', doc);
+    reserve(world, 'rd_2', { ...doc, certificate_id: 'chosen' });
+    remove(world, 'reserved_domain', 'rd_1');
+    assert.equal(await shown(world), 'chosen');
+  });
+
+  it('that cannot be used ends in an alert, and others go on', async (test) => {
+    const world = await open(test);
+    world.setEdge('fine.apps.test');
+    const issued = await issue({ commonName: 'broken', dnsNames: [HOST] });
+    const record = certificateRecord('broken', issued, [HOST]);
+    world.change({ op: 'put', record: { ...record, secrets: null } });
+    await assert.rejects(shown(world), /alert internal error/);
+    assert.deepEqual(await world.failed(1), ['server_certificate']);
+    assert.equal(await shown(world, 'fine.apps.test'), 'internal');
+  });
+});
+
+describe('minted certificates', () => {
+  it('are made once for all who wait, and ahead on request', async (test) => {
+    const world = await open(test);
+    const minted: string[] = [];
+    world.beforeMint = (host) => {
+      minted.push(host);
+    };
+    await Promise.all(Array.from({ length: 20 }, () => shown(world)));
+    assert.deepEqual(minted, [HOST]);
+    world.setEdge('*.warm.test');
+    await world.certificates.warm(['warm.test', '*.warm.test', HOST]);
+    assert.deepEqual(minted, [HOST, 'warm.test']);
+  });
+
+  it('are renewed a month before their end, beside the handshakes', async (test) => {
+    const world = await open(test);
+    const before = await world.certificates.certificateFor(HOST);
+    world.clock.offsetMs = 59 * DAY_MS;
+    assert.equal(world.certificates.certificateFor(HOST), before);
+    world.clock.offsetMs = 61 * DAY_MS;
+    // Nobody waits: the old one is given at once, and the new one soon after.
+    assert.equal(world.certificates.certificateFor(HOST), before);
+    await until(() => world.certificates.certificateFor(HOST) !== before);
+    const after = await world.certificates.certificateFor(HOST);
+    assert.ok(after.notAfterMs > before.notAfterMs + 50 * DAY_MS);
+  });
+
+  it('that cannot be renewed go on being shown, with a pause between tries; after their end they are not', async (test) => {
+    const world = await open(test);
+    const before = await world.certificates.certificateFor(HOST);
+    let tries = 0;
+    world.beforeMint = () => {
+      tries += 1;
+      throw new Error('disk on fire');
+    };
+    world.clock.offsetMs = 61 * DAY_MS;
+    for (let round = 0; round < 5; round += 1) {
+      assert.equal(world.certificates.certificateFor(HOST), before);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    assert.equal(tries, 1);
+    world.clock.offsetMs += 61_000;
+    assert.equal(world.certificates.certificateFor(HOST), before);
+    assert.equal(tries, 2);
+    world.clock.offsetMs = 91 * DAY_MS;
+    await assert.rejects(async () => world.certificates.certificateFor(HOST), /disk on fire/);
+  });
+
+  it('are made a few at a time: a flood of names below a wildcard is refused', async (test) => {
+    const world = await open(test);
+    world.beforeMint = () => new Promise((resolve) => setTimeout(resolve, 50));
+    const answers = await Promise.allSettled(
+      Array.from({ length: 100 }, async (_, index) => world.certificates.certificateFor(`h${index}.apps.test`)),
+    );
+    assert.equal(answers.filter(({ status }) => status === 'rejected').length, 36);
+  });
+});
