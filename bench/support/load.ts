@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { type ConnectionOptions, connect as tlsConnect } from 'node:tls';
 
 /**
  * A lean HTTP/1.1 load generator: keep-alive connections, one request at a time each, as little work per answer as can be,
@@ -7,6 +8,8 @@ import { connect, type Socket } from 'node:net';
 export interface LoadOptions {
   readonly port: number;
   readonly connections: number;
+  /** Absent: plain. */
+  readonly tls?: ConnectionOptions;
   /** The whole request as bytes; called once per request. */
   request(index: number): Buffer;
   readonly until: { readonly ms: number } | { readonly count: number };
@@ -58,7 +61,9 @@ export function httpRequest(
 
 function drive(options: LoadOptions, next: () => Buffer | null, latencies: number[]): Promise<void> {
   return new Promise((resolve, reject) => {
-    const socket: Socket = connect(options.port, '127.0.0.1');
+    const { port, tls } = options;
+    const socket: Socket =
+      tls === undefined ? connect(port, '127.0.0.1') : tlsConnect({ port, host: '127.0.0.1', ...tls });
     socket.setNoDelay(true);
     let pending: Buffer = Buffer.alloc(0);
     let sentAt = 0;
@@ -72,7 +77,7 @@ function drive(options: LoadOptions, next: () => Buffer | null, latencies: numbe
       sentAt = performance.now();
       socket.write(request);
     };
-    socket.once('connect', send);
+    socket.once(tls === undefined ? 'connect' : 'secureConnect', send);
     socket.on('error', reject);
     socket.on('data', (chunk: Buffer) => {
       pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);

@@ -4,6 +4,8 @@ import { fileURLToPath } from 'node:url';
 export interface Program {
   readonly pid: number;
   readonly port: number;
+  /** Of the HTTPS edge, where there is one. */
+  readonly edgePort?: number;
   /** From the spawn to the ready line. */
   readonly readyAfterMs: number;
   stop(): Promise<void>;
@@ -40,9 +42,11 @@ export async function startProgram(args: readonly string[], env: Readonly<Record
     void exited.then(() => reject(new Error(`the program ended: ${output}`)));
   });
   const readyAfterMs = performance.now() - startedAt;
+  const edgeAddress = /"edge":"([^"]+)".*"msg":"ready"/.exec(output)?.[1];
   return {
     pid: child.pid as number,
     port: Number(address.split(':').at(-1)),
+    ...(edgeAddress !== undefined && { edgePort: Number(edgeAddress.split(':').at(-1)) }),
     readyAfterMs,
     stop: async () => {
       child.kill('SIGTERM');

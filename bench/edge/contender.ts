@@ -1,0 +1,18 @@
+import type { BenchCertificates } from './certificates.ts';
+
+export interface ContenderOptions {
+  /** Its own, for files. */
+  readonly directory: string;
+  readonly upstreamPort: number;
+  readonly certificates: BenchCertificates;
+}
+
+/** A proxy that is running and serves HOST, and MUTUAL_HOST with client certificates demanded. `/json` is compressed. */
+export interface Contender {
+  readonly name: string;
+  readonly version: string;
+  readonly pid: number;
+  readonly port: number;
+  readonly mutualPort: number;
+  stop(): Promise<void>;
+}

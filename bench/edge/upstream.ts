@@ -1,0 +1,39 @@
+import { createServer } from 'node:net';
+
+/**
+ * The upstream of the benchmark: answers GETs over HTTP/1.1 with whole answers made beforehand, as cheaply as Node can, so that
+ * it is never what is measured. `/json` is 10 KB of JSON, everything else 1 KB of text.
+ */
+const TEXT = answer('text/plain', 'x'.repeat(1024));
+const ROWS = Array.from({ length: 160 }, (_, id) => ({
+  id,
+  name: `user ${id * 7919}`,
+  email: `u${id * 31}@example.com`,
+  active: id % 3 === 0,
+}));
+const JSON_10_KB = answer('application/json', JSON.stringify(ROWS).slice(0, 10_240));
+
+const server = createServer({ noDelay: true }, (socket) => {
+  let rest = '';
+  socket.on('error', () => {});
+  socket.on('data', (bytes) => {
+    const text = rest + bytes.toString('latin1');
+    let at = 0;
+    for (let end = text.indexOf('\r\n\r\n'); end !== -1; end = text.indexOf('\r\n\r\n', at)) {
+      socket.write(text.startsWith('GET /json', at) ? JSON_10_KB : TEXT);
+      at = end + 4;
+    }
+    rest = at === text.length ? '' : text.slice(at);
+  });
+});
+
+server.listen(0, '127.0.0.1', () => {
+  const { port } = server.address() as { port: number };
+  process.stdout.write(`${JSON.stringify({ addresses: { api: `127.0.0.1:${port}` }, msg: 'ready' })}\n`);
+});
+process.once('SIGTERM', () => process.exit());
+
+function answer(type: string, body: string): Buffer {
+  const head = `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nServer: upstream\r\nDate: Sun, 15 Nov 2026 00:00:00 GMT\r\n\r\n`;
+  return Buffer.from(head + body);
+}
