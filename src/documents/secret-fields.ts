@@ -1,22 +1,27 @@
 import type { TObject } from 'typebox';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
-import { SECRET_MASK, type SecretVisibility, secretVisibility } from '../lib/schema/annotations.ts';
+import { SECRET_MASK, type SecretVisibility, secretSentTo, secretVisibility } from '../lib/schema/annotations.ts';
 import { type FieldProblem, pointerTo } from '../lib/schema/field-problem.ts';
 import { isObjectSchema } from '../lib/schema/wire-forms.ts';
 import type { Secrets } from '../store/store.ts';
+import { invalidBody } from './errors.ts';
 
 /** Secret fields leave the document before it is stored: the store seals them, by their JSON pointer, beside it. */
 export interface SecretField {
   readonly pointer: string;
   readonly path: readonly string[];
   readonly visibility: SecretVisibility;
+  /** Where the secret goes, if a field beside it says so. */
+  readonly destination: readonly string[] | null;
 }
 
 export function secretFieldsOf(schema: TObject, at: readonly string[] = []): readonly SecretField[] {
   return Object.entries(schema.properties).flatMap(([name, field]): readonly SecretField[] => {
     const path = [...at, name];
     const visibility = secretVisibility(field);
-    if (visibility !== undefined) return [{ pointer: path.reduce(pointerTo, ''), path, visibility }];
+    const sentTo = secretSentTo(field);
+    const destination = sentTo === undefined ? null : [...at, sentTo];
+    if (visibility !== undefined) return [{ pointer: path.reduce(pointerTo, ''), path, visibility, destination }];
     return isObjectSchema(field) ? secretFieldsOf(field, path) : [];
   });
 }
@@ -48,7 +53,8 @@ export function joinSecrets(doc: JsonObject, secrets: Secrets | null, fields: re
 
 /**
  * A secret that its reader could not see comes back as it was shown: as the mask, as `""` or not at all. Then the stored
- * one stays, so that sending back what was read changes nothing.
+ * one stays, so that sending back what was read changes nothing. But it does not follow to another destination: else a key
+ * that may not read a secret could have it sent to a server of its own.
  */
 export function keepUnseenSecrets(
   next: JsonObject,
@@ -58,13 +64,21 @@ export function keepUnseenSecrets(
 ): JsonObject {
   if (previous === null) return next;
   let result = next;
-  for (const { path, visibility } of fields) {
+  for (const { path, pointer, visibility, destination } of fields) {
     const before = valueAt(previous, path);
     const sent = valueAt(next, path);
     if (before === undefined || !isParentPresent(next, path)) continue;
     if (visibility === 'readable' && (canReadSecrets || (sent !== undefined && sent !== ''))) continue;
     if (visibility === 'masked' && !isUnseen(sent, before)) continue;
     if (visibility === 'write_only' && sent !== undefined) continue;
+    if (destination !== null && !isEmpty(before) && valueAt(next, destination) !== valueAt(previous, destination)) {
+      throw invalidBody([
+        {
+          path: pointer,
+          message: `must be sent again, because ${destination.join('.')} changes and the secret would go there`,
+        },
+      ]);
+    }
     result = withValue(result, path, visibility === 'masked' ? unmask(sent, before) : before);
   }
   return result;
@@ -93,6 +107,10 @@ export function maskProblems(config: JsonObject, fields: readonly SecretField[])
       path: pointer,
       message: `holds "${SECRET_MASK}", which stands for a secret that is stored, and none is: send the secret itself`,
     }));
+}
+
+function isEmpty(value: JsonValue): boolean {
+  return value === '' || (isJsonObject(value) && Object.keys(value).length === 0);
 }
 
 function isUnseen(sent: JsonValue | undefined, before: JsonValue): boolean {

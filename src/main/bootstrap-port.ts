@@ -1,6 +1,7 @@
 import type { CompiledResource } from '../documents/compiled.ts';
 import { Documents } from '../documents/documents.ts';
 import type { DocumentsContext } from '../documents/documents-context.ts';
+import { PosternError } from '../lib/errors.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { OperationRequest } from '../resources/operation.ts';
 import type { BootstrapPort } from './bootstrap.ts';
@@ -13,7 +14,12 @@ export function bootstrapPort(context: DocumentsContext, replica: Replica): Boot
       const documents = new Documents({ ...context, newToken: () => token });
       const compiled = context.catalog.compiled.get(kind) as CompiledResource;
       const body = { description, ...(scopes !== undefined && { scopes: [...scopes] }) };
-      await documents.create(compiled, { ...OPERATOR_REQUEST, body }, null);
+      try {
+        await documents.create(compiled, { ...OPERATOR_REQUEST, body }, null);
+      } catch (error) {
+        // Another process started at the same moment with the same preset: the key is there, whoever made it.
+        if (!(error instanceof PosternError && error.code === 'ERR_POSTERN_ALREADY_EXISTS')) throw error;
+      }
     },
   };
 }

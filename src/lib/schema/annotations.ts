@@ -6,6 +6,7 @@ import Type, { type TSchema, type TString } from 'typebox';
  */
 export const SECRET_KEYWORD = 'x-secret';
 export const REFERENCE_KEYWORD = 'x-reference';
+const SENT_TO_KEYWORD = 'x-sent-to';
 
 /**
  * `readable`: returned to those who may read secrets, `""` to others.
@@ -26,8 +27,13 @@ export interface ReferenceAnnotation {
   readonly inKeys?: true;
 }
 
-export function secret<Schema extends TSchema>(visibility: SecretVisibility, schema: Schema): Schema {
-  return { ...schema, [SECRET_KEYWORD]: visibility };
+/** `sentTo`: the field beside it that says where the secret goes. Whoever changes that must know the secret. */
+export function secret<Schema extends TSchema>(visibility: SecretVisibility, schema: Schema, sentTo?: string): Schema {
+  return { ...schema, [SECRET_KEYWORD]: visibility, ...(sentTo !== undefined && { [SENT_TO_KEYWORD]: sentTo }) };
+}
+
+export function secretSentTo(schema: TSchema): string | undefined {
+  return (schema as Record<string, unknown>)[SENT_TO_KEYWORD] as string | undefined;
 }
 
 export function secretVisibility(schema: TSchema): SecretVisibility | undefined {

@@ -52,6 +52,7 @@ export const oidcConfig = Type.Object({
       description:
         'Client secret of the app at the provider. Sealed at rest; reading it back needs the scope secrets:read.',
     }),
+    'issuer',
   ),
   scopes: Type.Array(Type.String({ minLength: 1, maxLength: 256, pattern: '^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$' }), {
     default: [],

@@ -45,6 +45,7 @@ const webhookConfig = Type.Object({
       description:
         'Headers to add, such as {"x-api-key": "…"}. Their values are secret. Not Host, Content-* or webhook-*.',
     }),
+    'url',
   ),
 });
 
