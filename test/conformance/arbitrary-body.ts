@@ -48,7 +48,7 @@ const oddText = fc.oneof(
 
 const oddValue = fc.oneof(
   oddText,
-  fc.double(),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
   fc.constantFrom(0, -0, -1, 1.5, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 53, 1e308, 5e-324, null, true, false, [], {}),
   fc.array(oddText, { maxLength: 3 }),
   fc.dictionary(oddText, oddText, { maxKeys: 3 }),

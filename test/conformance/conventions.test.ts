@@ -350,6 +350,26 @@ test('null and "" count as left out: on POST and PUT as the default, on PATCH as
   await world.api('DELETE', `${route}/oidc`);
 });
 
+test('numbers are taken however JSON writes them', async () => {
+  for (const [text, value] of [
+    ['-0', 0],
+    ['60.0', 60],
+    ['6e1', 60],
+    ['4294967295', 4_294_967_295],
+  ] as const) {
+    const rawBody = `{"inactivity_timeout":${text}}`;
+    const put = await world.api('PUT', `${route}/oidc`, undefined, { rawBody });
+    assert.deepEqual([put.status, put.body.inactivity_timeout], [200, value], text);
+    const same = await assertUnmoved(world, () => world.api('PUT', `${route}/oidc`, undefined, { rawBody }));
+    assert.deepEqual(same.body, put.body);
+  }
+  await assertRefused(
+    world,
+    () => world.api('PUT', `${route}/oidc`, undefined, { rawBody: '{"inactivity_timeout":1e999}' }),
+    { status: 400, field: '/inactivity_timeout' },
+  );
+});
+
 test('a module named in PATCH of a route is replaced whole; others stay', async () => {
   await world.api('PUT', `${route}/oidc`, { client_id: 'x', enabled: false });
   await world.api('PUT', `${route}/compression`, { enabled: false });

@@ -10,7 +10,7 @@ import { assertApiError, assertRefused, assertUnmoved } from './api-error.ts';
 import { onBothEngines } from './engine-worlds.ts';
 import { type InterfaceCase, interfaceCases, usualParams } from './interface-cases.ts';
 import { type OperationRow, operationRow, operationRows } from './interface-document.ts';
-import { createParents, type Parents } from './interface-parents.ts';
+import { createParents, newId, type Parents } from './interface-parents.ts';
 import { assertShape, refsIn, type ShapeName, unseenFields } from './interface-shapes.ts';
 
 const MODULE_ROWS = operationRows.filter((row) => row.section === '4.1' || row.section === '4.2');
@@ -104,16 +104,31 @@ onBothEngines('the interface', (world) => {
     );
   });
 
-  test('4.1 and 4.2: a module on an edge or route that is not there is not found', async () => {
-    for (const row of MODULE_ROWS) {
-      const absent = {
-        edge_id: parents.otherEdge.id,
-        id: parents.route.id.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a')),
-      };
-      const path =
-        row.section === '4.1' ? fillPath(row.path, absent) : row.path.replace('{id}', parents.subscription.id);
-      const body = row.method === 'PUT' ? validBody(row, parents) : undefined;
-      await assertRefused(world(), () => world().api(row.method, path, body), { status: 404 });
+  test('4.1: a module on a route that is not there, or under the wrong edge, is not found', async () => {
+    const { edge, otherEdge, route } = parents;
+    const absent = [
+      { edge_id: otherEdge.id, id: route.id },
+      { edge_id: newId('edghts'), id: route.id },
+      { edge_id: edge.id, id: newId('edghtsrt') },
+      { edge_id: route.id, id: edge.id },
+    ];
+    for (const row of MODULE_ROWS.filter(({ section }) => section === '4.1')) {
+      // It is there, under the right address.
+      const set = await world().api('PUT', fillPath(row.path, usualParams(row.path, parents)), validBody(row, parents));
+      assert.equal(set.status, 200, set.text);
+      for (const params of absent) {
+        const body = row.method === 'PUT' ? validBody(row, parents) : undefined;
+        await assertRefused(world(), () => world().api(row.method, fillPath(row.path, params), body), { status: 404 });
+      }
+    }
+  });
+
+  test('4.2: a module on an edge that is not there is not found', async () => {
+    for (const row of MODULE_ROWS.filter(({ section }) => section === '4.2')) {
+      for (const id of [newId('edghts'), parents.subscription.id, 'word']) {
+        const body = row.method === 'PUT' ? validBody(row, parents) : undefined;
+        await assertRefused(world(), () => world().api(row.method, fillPath(row.path, { id }), body), { status: 404 });
+      }
     }
   });
 
