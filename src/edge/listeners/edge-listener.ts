@@ -1,0 +1,52 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import type { ListenAddress } from '../../lib/listen-address.ts';
+
+/** Opens a server at the address that a setting names, and answers with the real port. */
+export type OpenServer = (server: Server) => Promise<ListenAddress>;
+
+export interface EdgeListenerOptions {
+  readonly open: OpenServer;
+  readonly onSocket: (socket: Socket) => void;
+  /** A connection could not be accepted, mostly for want of file descriptors. The listener goes on. */
+  readonly onProblem: (error: Error) => void;
+}
+
+export interface EdgeListener {
+  readonly address: ListenAddress;
+  readonly connectionCount: number;
+  /** Takes no more at once; resolves when the last connection is closed, those that are left after `timeoutMs` by force. */
+  drain(timeoutMs: number): Promise<void>;
+}
+
+/** The TCP side of the HTTPS edge. */
+export async function openEdgeListener({ open, onSocket, onProblem }: EdgeListenerOptions): Promise<EdgeListener> {
+  const sockets = new Set<Socket>();
+  // Whole answers are written at once: waiting to fill a packet only costs time.
+  const server = createServer({ noDelay: true, keepAlive: true }, (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    onSocket(socket);
+  });
+  const address = await open(server);
+  // Only now: until it is open, an error is the opener's.
+  server.on('error', (error) => onProblem(error));
+  let drained: Promise<void> | null = null;
+  return {
+    address,
+    get connectionCount() {
+      return sockets.size;
+    },
+    drain: (timeoutMs) => {
+      drained ??= new Promise((resolve) => {
+        const timer = setTimeout(() => {
+          for (const socket of sockets) socket.destroy();
+        }, timeoutMs);
+        server.close(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+      });
+      return drained;
+    },
+  };
+}

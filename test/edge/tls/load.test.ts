@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { describe, it } from 'node:test';
+import { exchange, openTlsWorld, until } from './tls-world.ts';
+
+describe('many handshakes', () => {
+  it('200 at a time, at twenty hosts, each gets its own certificate', async (test) => {
+    const world = await openTlsWorld(test);
+    const hosts = Array.from({ length: 20 }, (_, index) => `h${index}.localhost`);
+    for (const host of hosts) world.setEdge(host);
+    const clients = Array.from({ length: 200 }, async (_, index) => {
+      const host = hosts[index % hosts.length] ?? '';
+      const client = world.connect(host);
+      await once(client, 'secureConnect');
+      assert.equal(client.getPeerCertificate().subjectaltname, `DNS:${host}`);
+      return exchange(client, host);
+    });
+    for (const { answer } of await Promise.all(clients)) assert.match(answer, /^HTTP\/1\.1 200/);
+    assert.deepEqual(world.failures, []);
+    assert.equal(world.handshakes.length, 200);
+    await until(() => world.front.connectionCount === 0);
+  });
+
+  it('do not grow the number of servers kept beyond its bound', async (test) => {
+    const world = await openTlsWorld(test, { maxHostServers: 3 });
+    world.setEdge('*.localhost');
+    for (let round = 0; round < 2; round += 1) {
+      for (let index = 0; index < 6; index += 1) {
+        const host = `h${index}.localhost`;
+        assert.match((await exchange(world.connect(host), host)).answer, /200/);
+      }
+    }
+  });
+});
