@@ -30,6 +30,17 @@ const COMMANDS: readonly CommandRow[] = [
     },
   },
   {
+    name: 'ca',
+    summary: 'print the internal CA, and how to trust it',
+    load: async () => {
+      const [{ createCaCommand }, { caPorts }] = await Promise.all([
+        import('../cli/ca/ca-command.ts'),
+        import('./ca-ports.ts'),
+      ]);
+      return createCaCommand(caPorts);
+    },
+  },
+  {
     name: 'api',
     summary: 'call the management API',
     load: async () => {

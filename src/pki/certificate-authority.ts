@@ -17,9 +17,9 @@ import {
 } from '@peculiar/x509';
 import { createDirectoryDurably } from '../lib/durable-file.ts';
 import { pkiErrors } from './errors.ts';
+import { CERTIFICATE_FILE } from './internal-ca-places.ts';
 import { onlyDomain } from './name-constraints.ts';
 
-const CERTIFICATE_FILE = 'certificate.pem';
 const KEY_FILE = 'key.pem';
 const VALID_YEARS = 10;
 /** A client's clock may be behind ours. */

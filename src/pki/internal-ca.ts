@@ -2,7 +2,6 @@
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
-import { join } from 'node:path';
 import {
   AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
@@ -23,6 +22,7 @@ import {
   openCertificateAuthority,
   SIGNATURE_ALGORITHM,
 } from './certificate-authority.ts';
+import { internalCaPlaces } from './internal-ca-places.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -57,17 +57,16 @@ export interface InternalCaOptions {
 
 /** Two CAs in the data directory: trusting the one for the domain must not let Postern's host speak for the rest of the web. */
 export async function openInternalCa({ dataDir, domain, clock }: InternalCaOptions): Promise<InternalCa> {
-  const directory = join(dataDir, 'internal-ca');
+  const places = internalCaPlaces(dataDir, domain);
   const nowMs = clock.nowMs();
   const domainCa = await openCertificateAuthority({
-    // One per domain: a CA's constraint cannot change, the setting can.
-    directory: join(directory, `domain-${domain}`),
+    directory: places.domain.directory,
     commonName: `Postern internal CA for ${domain}`.slice(0, 64),
     domain,
     nowMs,
   });
   const otherCa = await openCertificateAuthority({
-    directory: join(directory, 'other'),
+    directory: places.other.directory,
     commonName: 'Postern internal CA for other hosts',
     domain: null,
     nowMs,

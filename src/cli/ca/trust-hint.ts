@@ -1,0 +1,43 @@
+import { X509Certificate } from 'node:crypto';
+import type { CaCertificate } from './ca-ports.ts';
+
+/** How to trust the CA, in lines that can be copied. */
+export function trustHint({ file, pem }: CaCertificate, domain: string): string {
+  const { fingerprint256 } = new X509Certificate(pem);
+  const path = shellQuoted(file);
+  const name = `postern-${domain}`;
+  return `
+The internal CA of this server is
+  ${file}
+  SHA-256 ${fingerprint256}
+It can vouch for ${domain} and names below it, for nothing else. Copy the file, never the key beside it.
+
+curl, for one call
+  curl --cacert ${path} https://app.${domain}
+
+Node.js
+  NODE_EXTRA_CA_CERTS=${path} node app.js
+
+Debian, Ubuntu
+  sudo cp ${path} /usr/local/share/ca-certificates/${name}.crt && sudo update-ca-certificates
+
+Fedora, RHEL
+  sudo trust anchor ${path}
+
+macOS
+  sudo security add-trusted-cert -d -r trustRoot -k /Library/Keychains/System.keychain ${path}
+
+Windows, in a terminal of an administrator, with a copy of the file
+  certutil -addstore -f ROOT certificate.pem
+
+Chrome and Chromium on Linux (package libnss3-tools)
+  certutil -d sql:"$HOME/.pki/nssdb" -A -t C,, -n ${name} -i ${path}
+
+Firefox
+  Settings, Privacy & Security, View Certificates, Authorities, Import: choose the file, tick "identify websites"
+`.trim();
+}
+
+function shellQuoted(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

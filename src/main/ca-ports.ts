@@ -1,0 +1,18 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { CaPorts } from '../cli/ca/ca-ports.ts';
+import { pkiErrors } from '../pki/errors.ts';
+import { internalCaPlaces } from '../pki/internal-ca-places.ts';
+
+/** Reads only: with a mistyped data directory, a CA that no server uses must not be made and trusted. */
+export const caPorts: CaPorts = {
+  read: async ({ data_dir: dataDir, domain }, which) => {
+    const file = resolve(internalCaPlaces(dataDir, domain)[which].certificateFile);
+    try {
+      return { file, pem: await readFile(file, 'utf8') };
+    } catch (cause) {
+      const message = `the internal CA ${file} cannot be read. It is made when the server first starts with this data directory and domain: check --data-dir and --domain, and run this as the server's user`;
+      throw pkiErrors.create('ERR_POSTERN_INTERNAL_CA', message, { cause });
+    }
+  },
+};

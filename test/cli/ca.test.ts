@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { systemClock } from '../../src/lib/clock.ts';
+import { runCli } from '../../src/main/cli.ts';
+import { openInternalCa } from '../../src/pki/internal-ca.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+async function run(...args: string[]) {
+  const out: string[] = [];
+  const err: string[] = [];
+  const context = {
+    env: {},
+    isTerminal: false,
+    print: (line: string) => out.push(line),
+    warn: (line: string) => err.push(line),
+  };
+  const code = await runCli(args, context);
+  return { code, out: out.join('\n'), err: err.join('\n') };
+}
+
+describe('postern ca', () => {
+  it('prints the CA of the domain, and the other one', async (test) => {
+    const dataDir = await tempDir(test);
+    const ca = await openInternalCa({ dataDir, domain: 'apps.test', clock: systemClock });
+    const settings = ['--data-dir', dataDir, '--domain', 'apps.test'];
+    assert.deepEqual(await run('ca', 'print', ...settings), { code: 0, out: ca.domainCaPem.trimEnd(), err: '' });
+    assert.equal((await run('ca', 'print', '--other', ...settings)).out, ca.otherCaPem.trimEnd());
+  });
+
+  it('says how to trust it, with its real path, and no line that a shell would read otherwise', async (test) => {
+    const dataDir = join(await tempDir(test), "it's here");
+    const ca = await openInternalCa({ dataDir, domain: 'apps.test', clock: systemClock });
+    const { code, out } = await run('ca', 'trust-hint', '--data-dir', dataDir, '--domain', 'apps.test');
+    assert.equal(code, 0);
+    assert.match(out, new RegExp(`SHA-256 ${new X509Certificate(ca.domainCaPem).fingerprint256}`));
+    for (const word of [
+      'curl --cacert',
+      'NODE_EXTRA_CA_CERTS',
+      'update-ca-certificates',
+      'macOS',
+      'Windows',
+      'Firefox',
+    ]) {
+      assert.ok(out.includes(word), word);
+    }
+    const quoted = /curl --cacert (.*) https/.exec(out)?.[1] ?? '';
+    const { stdout } = await promisify(execFile)('sh', ['-c', `cat ${quoted}`]);
+    assert.equal(stdout, ca.domainCaPem);
+  });
+
+  it('makes no CA where there is none, and says what to check', async (test) => {
+    const dataDir = await tempDir(test);
+    const { code, err } = await run('ca', 'print', '--data-dir', dataDir);
+    assert.equal(code, 1);
+    assert.match(err, /made when the server first starts[\s\S]*--data-dir/);
+    assert.deepEqual(await readdir(dataDir), []);
+  });
+
+  it('refuses what it does not know', async () => {
+    assert.match((await run('ca', 'prnt')).err, /unknown subcommand "prnt".*print/);
+    assert.match((await run('ca', 'trust-hint', '--other')).err, /unknown flag --other/);
+    assert.match((await run('ca', 'print', 'extra')).err, /takes no arguments/);
+    assert.equal((await run('ca')).code, 2);
+  });
+});
