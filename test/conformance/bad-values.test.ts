@@ -459,7 +459,7 @@ const badValues: readonly BadValue[] = [
     request: 'POST /backends/tunnel_group',
     body: () => ({ labels: { [`a${separator}b`]: 7 } }),
     status: 400,
-    says: 'labels.a',
+    says: 'labels."a',
   })),
   {
     title: 'a header of the framing',
