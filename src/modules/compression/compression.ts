@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { defineModule, enabledField } from '../module.ts';
+import { compressResponse } from './compress-response.ts';
 
 export const compressionConfig = Type.Object({ enabled: enabledField });
 
@@ -11,8 +12,5 @@ export const compression = defineModule({
   description: 'Compresses responses for clients that accept it.',
   config: compressionConfig,
   example: { enabled: true },
-  prepare: () => ({
-    ok: false,
-    problem: { code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message: 'compression is not applied by this version' },
-  }),
+  prepare: () => ({ ok: true, prepared: { transform: compressResponse } }),
 });

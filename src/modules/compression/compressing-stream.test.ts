@@ -1,0 +1,286 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { describe, it } from 'node:test';
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import {
+  brotliDecompressSync,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createZstdDecompress,
+  gunzipSync,
+  inflateSync,
+  zstdDecompressSync,
+} from 'node:zlib';
+import fc from 'fast-check';
+import { CODINGS, type Coding } from './accept-encoding.ts';
+import { type Codec, type Compressor, codecs } from './codecs.ts';
+import { CompressingStream } from './compressing-stream.ts';
+
+const decode: Readonly<Record<Coding, (body: Buffer) => Buffer>> = {
+  zstd: zstdDecompressSync,
+  br: brotliDecompressSync,
+  gzip: gunzipSync,
+  deflate: inflateSync,
+};
+const decoder = { zstd: createZstdDecompress, br: createBrotliDecompress, gzip: createGunzip, deflate: createInflate };
+
+interface Kind {
+  readonly coding: Coding;
+  readonly isEventStream?: boolean;
+  readonly bodyBytes?: number | null;
+}
+
+function open({ coding, isEventStream = false, bodyBytes = null }: Kind): CompressingStream {
+  return new CompressingStream({ codec: codecs[coding], isEventStream, bodyBytes });
+}
+
+/** As the edge does: writes until told to wait, goes on at 'drain'. */
+async function compressed(stream: CompressingStream, chunks: readonly Buffer[]): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  stream.on('data', (part: Buffer) => parts.push(part));
+  for (const chunk of chunks) if (!stream.write(chunk)) await once(stream, 'drain');
+  stream.end();
+  await once(stream, 'end');
+  return Buffer.concat(parts);
+}
+
+function jsonLines(bytes: number): Buffer {
+  let text = '';
+  for (let at = 0; text.length < bytes; at += 1) text += `{"at":${at},"name":"user ${(at * 7919) % 1009}"}\n`;
+  return Buffer.from(text.slice(0, bytes));
+}
+
+interface Reader {
+  readonly text: () => string;
+  readonly until: (wanted: string) => Promise<void>;
+}
+
+/** Decodes what comes out as it comes, as a client does; `until` resolves when so much text has arrived. */
+function reader(stream: CompressingStream, coding: Coding): Reader {
+  let text = '';
+  const decoding = decoder[coding]();
+  decoding.on('data', (part: Buffer) => {
+    text += part.toString();
+  });
+  stream.pipe(decoding);
+  const until = async (wanted: string): Promise<void> => {
+    const deadline = performance.now() + 5000;
+    while (text !== wanted) {
+      assert(performance.now() < deadline, `only ${JSON.stringify(text)} came`);
+      await sleep(1);
+    }
+  };
+  return { text: () => text, until };
+}
+
+for (const coding of CODINGS) {
+  describe(`a body in ${coding}`, () => {
+    const chunk = fc.oneof(
+      fc.uint8Array({ maxLength: 300 }),
+      fc.integer({ min: 0, max: 40_000 }).map((bytes) => new Uint8Array(jsonLines(bytes))),
+    );
+
+    it('comes back as it was, whatever it is and however it was cut', async () => {
+      const property = fc.asyncProperty(
+        fc.array(chunk, { maxLength: 8 }),
+        fc.boolean(),
+        fc.boolean(),
+        async (parts, isEventStream, isLengthKnown) => {
+          const chunks = parts.map((part) => Buffer.from(part));
+          const body = Buffer.concat(chunks);
+          const stream = open({ coding, isEventStream, bodyBytes: isLengthKnown ? body.length : null });
+          assert.deepEqual(decode[coding](await compressed(stream, chunks)), body);
+        },
+      );
+      await fc.assert(property, { numRuns: 60 });
+    });
+
+    it('comes back as it was with pauses in it', async () => {
+      const chunks = [0, 10, 20_000, 3, 70_000].map(jsonLines);
+      const stream = open({ coding });
+      const parts: Buffer[] = [];
+      stream.on('data', (part: Buffer) => parts.push(part));
+      for (const part of chunks) {
+        stream.write(part);
+        await sleep(12);
+      }
+      stream.end();
+      await once(stream, 'end');
+      assert.deepEqual(decode[coding](Buffer.concat(parts)), Buffer.concat(chunks));
+    });
+
+    it('is a valid body of the coding when it is empty', async () => {
+      assert.equal(decode[coding](await compressed(open({ coding }), [])).length, 0);
+      assert.equal(decode[coding](await compressed(open({ coding, isEventStream: true }), [])).length, 0);
+    });
+
+    it('gets much smaller', async () => {
+      const body = jsonLines(300_000);
+      const coded = await compressed(open({ coding, bodyBytes: body.length }), [body]);
+      assert(coded.length < body.length / 4, `${coded.length} bytes`);
+    });
+
+    it('gives out every event at once', async () => {
+      const stream = open({ coding, isEventStream: true });
+      const { until } = reader(stream, coding);
+      let sent = '';
+      for (let at = 0; at < 20; at += 1) {
+        stream.write(Buffer.from(`data: ${at}\n\n`));
+        sent += `data: ${at}\n\n`;
+        await until(sent);
+      }
+      stream.destroy();
+    });
+
+    it('gives out what it has when the upstream pauses, first and later', async () => {
+      const stream = open({ coding });
+      const { until } = reader(stream, coding);
+      let sent = '';
+      for (const line of ['{"a":1}\n', '{"b":2}\n', jsonLines(20_000).toString(), '{"c":3}\n']) {
+        stream.write(Buffer.from(line));
+        sent += line;
+        await until(sent);
+      }
+      stream.destroy();
+    });
+
+    it('does not hold back small pieces that keep coming without a pause', async (t) => {
+      // A busy machine makes pauses of its own: here none is ever long enough.
+      t.mock.timers.enable({ apis: ['setTimeout'] });
+      const stream = open({ coding });
+      const { text } = reader(stream, coding);
+      const start = performance.now();
+      while (text() === '' && performance.now() - start < 2000) {
+        if (!stream.write(Buffer.from('tick\n'))) await once(stream, 'drain');
+        await turn();
+      }
+      assert.match(text(), /^tick\n/);
+      stream.destroy();
+    });
+
+    it('makes the upstream wait for a client that does not read', async () => {
+      const stream = open({ coding, bodyBytes: 1e9 });
+      let taken = 0;
+      // Nothing reads: 'drain' stops coming.
+      for (let isWaiting = false; !isWaiting && taken < 100; taken += 1) {
+        const hasRoom = stream.write(randomBytes(65_536));
+        if (!hasRoom) isWaiting = (await Promise.race([once(stream, 'drain'), sleep(200, 'waits')])) === 'waits';
+      }
+      assert(taken < 20, `${taken} × 64 KiB were taken`);
+      stream.on('data', () => {});
+      await once(stream, 'drain');
+      stream.end();
+      await once(stream, 'end');
+    });
+  });
+}
+
+/** A codec whose compressors the test can look at. */
+function watched(): { codec: Codec; made: Compressor[]; flushes: () => number } {
+  const made: Compressor[] = [];
+  let flushes = 0;
+  const stream = (): Compressor => {
+    const compressor = codecs.gzip.stream();
+    const flush = compressor.flush.bind(compressor);
+    compressor.flush = (kind) => {
+      flushes += 1;
+      flush(kind);
+    };
+    made.push(compressor);
+    return compressor;
+  };
+  return { codec: { ...codecs.gzip, stream }, made, flushes: () => flushes };
+}
+
+it('flushes a fast download seldom', async () => {
+  const body = jsonLines(4_000_000);
+  const chunks = Array.from({ length: Math.ceil(body.length / 16_384) }, (_, at) =>
+    body.subarray(at * 16_384, (at + 1) * 16_384),
+  );
+  const { codec, flushes } = watched();
+  await compressed(new CompressingStream({ codec, isEventStream: false, bodyBytes: null }), chunks);
+  assert(flushes() < chunks.length / 3, `${flushes()} flushes in ${chunks.length} chunks`);
+});
+
+it('goes on compressing with what came before a flush', async () => {
+  const stream = open({ coding: 'gzip', isEventStream: true });
+  const event = Buffer.from(`data: ${Array.from({ length: 40 }, (_, at) => (at * 7919) % 1009).join(' ')}\n\n`);
+  const coded = await compressed(
+    stream,
+    Array.from({ length: 50 }, () => event),
+  );
+  assert(coded.length < event.length * 6, `50 equal events of ${event.length} bytes took ${coded.length}`);
+});
+
+describe('a client that goes away', () => {
+  it('leaves nothing behind, a thousand times in every state', async () => {
+    const abandon = async (count: number): Promise<void> => {
+      for (let at = 0; at < count; at += 1) {
+        const coding = CODINGS[at % CODINGS.length] as Coding;
+        const stream = open({ coding, isEventStream: at % 3 === 0, bodyBytes: at % 3 === 1 ? 1e6 : null });
+        stream.on('data', () => {});
+        stream.write(jsonLines(at % 2 === 0 ? 5000 : 30_000));
+        // In the middle of a write on the thread pool, after it, while gathering, while waiting for a pause to end.
+        if (at % 4 === 1) await turn();
+        if (at % 5 === 2) await sleep(1);
+        if (at % 50 === 3) await sleep(8);
+        stream.destroy();
+      }
+      await sleep(50);
+    };
+    const resources = (): readonly string[] =>
+      process.getActiveResourcesInfo().filter((kind) => !/Pipe|TTY|Wrap/.test(kind) || /Zlib|Brotli|Zstd/i.test(kind));
+    await abandon(500);
+    const before = { resources: resources(), rss: process.memoryUsage.rss() };
+    await abandon(1000);
+    assert.deepEqual(resources(), before.resources);
+    const grownMb = (process.memoryUsage.rss() - before.rss) / 1e6;
+    // Kept, they would be 400 MB or more.
+    assert(grownMb < 120, `${grownMb} MB more`);
+  });
+
+  it('gives back compressor and timer at once', async () => {
+    const { codec, made } = watched();
+    const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+    const before = timers();
+    for (let at = 0; at < 200; at += 1) {
+      const stream = new CompressingStream({ codec, isEventStream: false, bodyBytes: null });
+      stream.write(jsonLines(at % 2 === 0 ? 100 : 30_000));
+      for (let turns = at % 5; turns > 0; turns -= 1) await turn();
+      stream.destroy();
+      await once(stream, 'close');
+    }
+    // Writes that were under way on the thread pool come back.
+    const deadline = performance.now() + 5000;
+    while (made.some((compressor) => !compressor.closed) && performance.now() < deadline) await turn();
+    for (let turns = 0; turns < 20; turns += 1) await turn();
+    assert(made.length >= 100);
+    assert.equal(made.filter((compressor) => !compressor.closed).length, 0);
+    assert.equal(timers(), before);
+  });
+
+  it('does not start a compressor after a pause that it does not see the end of', async () => {
+    const { codec, made } = watched();
+    const stream = new CompressingStream({ codec, isEventStream: false, bodyBytes: null });
+    stream.write(jsonLines(100));
+    stream.destroy();
+    await sleep(30);
+    assert.equal(made.length, 0);
+  });
+
+  it('is no error, and later writes are none either', async () => {
+    const stream = open({ coding: 'gzip', bodyBytes: 1e6 });
+    let hasFailed = false;
+    stream.on('error', () => {
+      hasFailed = true;
+    });
+    stream.write(jsonLines(200_000));
+    stream.write(jsonLines(200_000));
+    stream.destroy();
+    await once(stream, 'close');
+    await sleep(20);
+    assert.equal(hasFailed, false);
+  });
+});

@@ -1,0 +1,119 @@
+import { Transform, type TransformCallback } from 'node:stream';
+import type { Codec, Compressor } from './codecs.ts';
+
+/**
+ * Bodies up to this size are compressed in one call on this thread, if their end comes without a pause: at most a quarter of
+ * a millisecond, and half the time that a stream takes for 10 KB, whose set-up and ways to the thread pool and back cost as
+ * much as the work.
+ */
+const MAX_WHOLE_BYTES = 16 * 1024;
+/** Without a byte for so long the upstream pauses: what it has said so far goes out. */
+const PAUSE_MS = 5;
+/** No byte is held back for longer, also when small pieces keep coming. A fast download is not flushed often enough to notice. */
+const MAX_HOLD_MS = 50;
+
+export interface CompressingOptions {
+  readonly codec: Codec;
+  readonly isEventStream: boolean;
+  /** Null when only the end will tell. */
+  readonly bodyBytes: number | null;
+}
+
+/**
+ * A response's body on its way through a compressor. States:
+ * - *gathering*: small so far, kept as it came. Left to *done* by the end (compressed as a whole), to *streaming* by a pause or
+ *   by more bytes than MAX_WHOLE_BYTES. Skipped by event streams and by bodies known to be larger.
+ * - *streaming*: each part goes to a compressor of the runtime's, which is flushed when the upstream pauses; for event streams
+ *   it flushes every write by itself.
+ * - *done*: ended, or destroyed because the client or the upstream went away; compressor and timer are given back.
+ *
+ * Back-pressure: a write is answered when all that the compressor makes of it is in our buffer and, by what Transform does,
+ * when that has room; so what waits for a slow reader is the buffer and what became of one more chunk.
+ */
+export class CompressingStream extends Transform {
+  readonly #codec: Codec;
+  readonly #isEventStream: boolean;
+  #gathered: Buffer[] | null = [];
+  #gatheredBytes = 0;
+  #compressor: Compressor | null = null;
+  #pauseTimer: NodeJS.Timeout | null = null;
+  /** When the oldest byte came that may not have gone out, 0 when all have. */
+  #holdsSince = 0;
+
+  constructor({ codec, isEventStream, bodyBytes }: CompressingOptions) {
+    super();
+    this.#codec = codec;
+    this.#isEventStream = isEventStream;
+    if (isEventStream || (bodyBytes !== null && bodyBytes > MAX_WHOLE_BYTES)) this.#gathered = null;
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, callback: TransformCallback): void {
+    if (this.#gathered !== null && this.#gatheredBytes + chunk.length <= MAX_WHOLE_BYTES) {
+      this.#gathered.push(chunk);
+      this.#gatheredBytes += chunk.length;
+      this.#flushSoon();
+      callback();
+      return;
+    }
+    this.#streaming().write(chunk, (error) => {
+      // Also called, without an error, when a write was under way as the stream was destroyed.
+      if (this.destroyed) return;
+      if (!error && !this.#isEventStream) this.#flushSoon();
+      callback(error);
+    });
+  }
+
+  override _flush(callback: TransformCallback): void {
+    this.#stopTimer();
+    if (this.#compressor === null) {
+      try {
+        callback(null, this.#codec.whole(Buffer.concat(this.#gathered ?? [])));
+      } catch (error) {
+        callback(error as Error);
+      }
+      return;
+    }
+    this.#compressor.once('end', () => callback()).end();
+  }
+
+  override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
+    this.#stopTimer();
+    this.#compressor?.destroy();
+    this.#gathered = null;
+    callback(error);
+  }
+
+  #streaming(): Compressor {
+    if (this.#compressor !== null) return this.#compressor;
+    const compressor = this.#isEventStream ? this.#codec.eventStream() : this.#codec.stream();
+    compressor.on('data', (chunk: Buffer) => this.push(chunk));
+    compressor.on('error', (error) => this.destroy(error));
+    for (const chunk of this.#gathered ?? []) compressor.write(chunk);
+    this.#gathered = null;
+    this.#compressor = compressor;
+    return compressor;
+  }
+
+  #flushSoon(): void {
+    const now = performance.now();
+    if (this.#holdsSince === 0) this.#holdsSince = now;
+    else if (now - this.#holdsSince >= MAX_HOLD_MS) {
+      this.#flushNow();
+      return;
+    }
+    if (this.#pauseTimer === null) this.#pauseTimer = setTimeout(() => this.#flushNow(), PAUSE_MS);
+    else this.#pauseTimer.refresh();
+  }
+
+  #flushNow(): void {
+    // Its end gives out everything anyway.
+    if (this.writableEnded || this.#holdsSince === 0) return;
+    this.#holdsSince = 0;
+    this.#streaming().flush(this.#codec.flushKind);
+  }
+
+  #stopTimer(): void {
+    if (this.#pauseTimer !== null) clearTimeout(this.#pauseTimer);
+    this.#pauseTimer = null;
+  }
+}

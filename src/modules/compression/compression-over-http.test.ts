@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import {
+  createServer,
+  get,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Transform } from 'node:stream';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import type { TrafficRequest } from '../prepared-module.ts';
+import { CODINGS, type Coding } from './accept-encoding.ts';
+import { compression } from './compression.ts';
+
+/** The module around real connections: an upstream, a proxy of a few lines that applies what `prepare` gives, and clients. */
+const decoder = { zstd: createZstdDecompress, br: createBrotliDecompress, gzip: createGunzip, deflate: createInflate };
+const ROWS = Buffer.from(JSON.stringify(Array.from({ length: 3000 }, (_, id) => ({ id, name: `user ${id % 97}` }))));
+let upstream: Server;
+let proxy: Server;
+const live = new Set<Transform>();
+/** Sends one more event to the stream that is open. */
+let emit: (text: string) => void = () => {};
+
+const serve: RequestListener = (request, response) => {
+  switch (request.url ?? '/') {
+    case '/events':
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+      emit = (text) => response.write(text);
+      return;
+    case '/lines':
+      response.writeHead(200, { 'content-type': 'application/x-ndjson' }).flushHeaders();
+      emit = (text) => response.write(text);
+      return;
+    case '/endless': {
+      response.writeHead(200, { 'content-type': 'text/plain' });
+      const pump = (): void => {
+        while (!response.destroyed && response.write(ROWS));
+      };
+      response.on('drain', pump);
+      pump();
+      return;
+    }
+    default:
+      response
+        .writeHead(200, {
+          'content-type': 'application/json',
+          'content-length': ROWS.length,
+          etag: '"v1"',
+          vary: 'Origin',
+        })
+        .end(ROWS);
+  }
+};
+
+function traffic(incoming: IncomingMessage): TrafficRequest {
+  const value = (name: string): string | undefined => incoming.headers[name]?.toString();
+  return {
+    id: 'req_1',
+    method: incoming.method ?? 'GET',
+    path: incoming.url ?? '/',
+    host: 'app.example',
+    clientAddress: '192.0.2.1',
+    clientCertificate: null,
+    nowMs: 0,
+    header: value,
+    combinedHeader: value,
+  };
+}
+
+const forward: RequestListener = (incoming, outgoing) => {
+  const preparation = compression.prepare({ enabled: true }, { record: () => undefined, children: () => [] });
+  assert(preparation.ok);
+  const sent = httpRequest({ port: portOf(upstream), path: incoming.url, method: incoming.method }, (answer) => {
+    const status = answer.statusCode ?? 0;
+    const headers = Object.entries(answer.headers)
+      .filter(([name]) => !/^(content-length|transfer-encoding|connection|keep-alive)$/.test(name))
+      .flatMap(([name, value]) => [name, String(value)]);
+    const bodyBytes = answer.headers['content-length'] === undefined ? null : Number(answer.headers['content-length']);
+    const change = preparation.prepared.transform?.(traffic(incoming), { status, headers, bodyBytes }) ?? null;
+    outgoing.writeHead(status, [...(change?.headers ?? headers)]);
+    outgoing.flushHeaders();
+    const stream = change?.createStream?.() ?? null;
+    answer.on('error', () => {});
+    if (stream === null) answer.pipe(outgoing);
+    else {
+      live.add(stream.once('close', () => live.delete(stream)));
+      answer.pipe(stream).pipe(outgoing);
+    }
+    outgoing.on('close', () => {
+      stream?.destroy();
+      answer.destroy();
+    });
+  });
+  sent.on('error', () => {});
+  sent.end();
+};
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
+async function ask(path: string, acceptEncoding?: string): Promise<IncomingMessage> {
+  const headers = acceptEncoding === undefined ? {} : { 'accept-encoding': acceptEncoding };
+  const [answer] = (await once(get({ port: portOf(proxy), path, headers, agent: false }), 'response')) as [
+    IncomingMessage,
+  ];
+  return answer;
+}
+
+async function waitFor(what: string, isTrue: () => boolean): Promise<void> {
+  for (const deadline = performance.now() + 5000; !isTrue(); await sleep(1)) {
+    assert(performance.now() < deadline, `${what}: not within 5 s`);
+  }
+}
+
+before(async () => {
+  upstream = createServer(serve).listen(0);
+  proxy = createServer(forward).listen(0);
+  await Promise.all([once(upstream, 'listening'), once(proxy, 'listening')]);
+});
+
+after(() => {
+  for (const server of [proxy, upstream]) {
+    server.close();
+    server.closeAllConnections();
+  }
+});
+
+for (const coding of CODINGS) {
+  describe(`over HTTP, ${coding}`, () => {
+    it('a response of known length arrives whole', async () => {
+      const answer = await ask('/', coding);
+      assert.equal(answer.headers['content-encoding'], coding);
+      assert.equal(answer.headers['content-length'], undefined);
+      assert.equal(answer.headers['etag'], 'W/"v1"');
+      assert.equal(answer.headers['vary'], 'Origin, Accept-Encoding');
+      const parts = await answer.pipe(decoder[coding]()).toArray();
+      assert.deepEqual(Buffer.concat(parts), ROWS);
+    });
+
+    for (const path of ['/events', '/lines']) {
+      it(`each piece of ${path} arrives before the next is sent`, async () => {
+        const slowestMs = await eachArrives(path, coding);
+        assert(slowestMs < 1000, `${slowestMs} ms`);
+      });
+    }
+  });
+}
+
+async function eachArrives(path: string, coding: Coding): Promise<number> {
+  const answer = await ask(path, coding);
+  assert.equal(answer.headers['content-encoding'], coding);
+  let text = '';
+  answer.on('error', () => {});
+  answer.pipe(decoder[coding]()).on('data', (part: Buffer) => {
+    text += part.toString();
+  });
+  let slowestMs = 0;
+  for (let at = 0; at < 15; at += 1) {
+    const start = performance.now();
+    emit(`data: ${at}\n\n`);
+    await waitFor(`piece ${at}`, () => text.endsWith(`data: ${at}\n\n`));
+    slowestMs = Math.max(slowestMs, performance.now() - start);
+  }
+  answer.destroy();
+  return slowestMs;
+}
+
+describe('over HTTP', () => {
+  it('a client that asks for nothing gets the bytes of the upstream, and caches are told', async () => {
+    const answer = await ask('/');
+    assert.equal(answer.headers['content-encoding'], undefined);
+    assert.equal(answer.headers['etag'], '"v1"');
+    assert.equal(answer.headers['vary'], 'Origin, Accept-Encoding');
+    assert.deepEqual(Buffer.concat(await answer.toArray()), ROWS);
+  });
+
+  it('clients that go away in the middle end their streams', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const answers = await Promise.all(CODINGS.map((coding) => ask('/endless', coding)));
+      await Promise.all(answers.map((answer) => once(answer, 'data')));
+      for (const answer of answers) {
+        answer.on('error', () => {});
+        answer.destroy();
+      }
+    }
+    await waitFor('all streams ended', () => live.size === 0);
+  });
+});

@@ -1,0 +1,27 @@
+import type { HeaderList } from '../prepared-module.ts';
+
+/** RFC 9110 §8.8.3. */
+const STRONG = /^"[\x21\x23-\x7e\x80-\xff]*"$/;
+const WEAK = /^W\/"[\x21\x23-\x7e\x80-\xff]*"$/;
+
+/**
+ * The tag for a coded body: a strong one promises the same bytes (RFC 9110 §8.8.1), and ours differ by coding, and by
+ * version of the compressor. Null for what is no tag: it cannot be weakened, and must not be taken for a strong one.
+ */
+export function weakened(tag: string): string | null {
+  if (STRONG.test(tag)) return `W/${tag}`;
+  return WEAK.test(tag) ? tag : null;
+}
+
+/**
+ * Headers of a 304: the client asked with the weak tag that it got from us, the upstream answers with its strong one. A
+ * cache that holds the weak one must not freshen it by another's strong tag (RFC 9111 §4.3.4): it gets back what it asked with.
+ */
+export function tagAsAsked(headers: HeaderList, ifNoneMatch: string | undefined): HeaderList {
+  if (ifNoneMatch === undefined) return headers;
+  const at = headers.findIndex((name, index) => index % 2 === 0 && name === 'etag');
+  const tag = headers[at + 1];
+  if (at < 0 || tag === undefined || !STRONG.test(tag)) return headers;
+  const asked: readonly string[] = ifNoneMatch.match(/(?:W\/)?"[^"]*"/g) ?? [];
+  return asked.includes(`W/${tag}`) && !asked.includes(tag) ? headers.with(at + 1, `W/${tag}`) : headers;
+}
