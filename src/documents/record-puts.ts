@@ -1,4 +1,4 @@
-import type { JsonObject } from '../lib/json.ts';
+import { canonicalJson, type JsonObject } from '../lib/json.ts';
 import type { ClaimedKey } from '../resources/resource.ts';
 import type { RecordPut, StoredRecord, WriteSet } from '../store/store.ts';
 import type { Catalog } from './catalog.ts';
@@ -60,9 +60,9 @@ export function extraOf(compiled: CompiledResource, doc: JsonObject): JsonObject
   return Object.fromEntries(Object.entries(doc).filter(([name]) => !(name in compiled.config.properties)));
 }
 
-/** Whether every field of `next` already is as it should become. */
+/** Whether every field of `next` already is as it should become. The order of a map's entries says nothing. */
 export function isUnchanged(next: JsonObject, previous: JsonObject): boolean {
-  return Object.keys(next).every(
-    (name) => next[name] === previous[name] || JSON.stringify(next[name]) === JSON.stringify(previous[name]),
+  return Object.entries(next).every(
+    ([name, value]) => value === previous[name] || canonicalJson(value) === canonicalJson(previous[name] ?? null),
   );
 }

@@ -28,6 +28,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'resources',
     'documents',
     'events',
+    'snapshot',
+    'edge',
     'api',
     'cli',
     'client',

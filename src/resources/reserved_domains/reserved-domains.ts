@@ -24,6 +24,7 @@ export const reservedDomains = defineResource({
     region: Type.String({
       default: '',
       maxLength: 64,
+      pattern: '^[a-z0-9-]+$',
       description: 'Region of the domain; left out, the region of this server.',
     }),
     certificate_id: reference(
