@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
-import { createKsuidSource } from '../lib/ksuid.ts';
 import type { BackendSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
 import { accessLine } from './access-log.ts';
@@ -16,6 +15,7 @@ import { edgeErrors } from './errors.ts';
 import { Exchange } from './exchange.ts';
 import { HttpServers, type IncomingRequest } from './http/http-servers.ts';
 import { LiveExchanges } from './live-exchanges.ts';
+import { createRequestIds } from './request-ids.ts';
 import type { CertificateStore } from './tls/certificate-store.ts';
 import { createTlsFront } from './tls/tls-front.ts';
 import type { TlsLog } from './tls/tls-ports.ts';
@@ -49,7 +49,6 @@ export function createEdge(options: EdgeOptions): Edge {
   const live = new LiveExchanges();
   const upstreams = new Upstreams(settings.upstream, (ip, port) => options.isUpstreamAllowed(ip, port));
   const addresses = new ClientAddresses(settings.trustedProxies);
-  const ksuid = createKsuidSource();
   const targetsOf = backendTargets({
     upstreamFor: (address, isTls) => upstreams.get(address, isTls),
     random: options.random ?? Math.random,
@@ -59,7 +58,7 @@ export function createEdge(options: EdgeOptions): Edge {
   const runtime: EdgeRuntime = {
     clock,
     forwarding: settings.forwarding,
-    newRequestId: (nowMs) => `rq_${ksuid(nowMs)}`,
+    newRequestId: createRequestIds(),
     findEdge: (host) => snapshots.find(host),
     targetsOf: (backend: BackendSnapshot) => targetsOf(backend),
     clientAddress: (remoteAddress, head) => addresses.of(remoteAddress, head),

@@ -34,6 +34,8 @@ export class Exchange implements TrafficRequest {
   /** Who ended it early and why, such as `ip_restriction:address`. */
   refusedBy: string | null = null;
   targetName: string | null = null;
+  /** Where LiveExchanges keeps it, -1 when it does not. */
+  livePosition = -1;
   readonly #client: ClientSide;
   #forwarding: Forwarding | null = null;
   #isDone = false;

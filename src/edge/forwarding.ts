@@ -92,7 +92,7 @@ export class Forwarding implements UpstreamHandler {
 
   #request(): UpstreamRequest {
     const { head } = this.#client;
-    const headers = [...head.headers];
+    const headers = head.headers.slice();
     for (const { prepared } of this.#route.modules) {
       if (prepared.upstreamHeaders !== undefined) headers.push(...prepared.upstreamHeaders(this.#exchange));
     }
@@ -117,18 +117,19 @@ export class Forwarding implements UpstreamHandler {
   onHead(head: ResponseHead): void {
     if (this.#isOver) return;
     this.#exchange.status = head.status;
-    let shown = { ...head, headers: withoutOurs(head.headers) };
+    const { status, bodyBytes } = head;
+    let headers = withoutOurs(head.headers);
     for (const { prepared } of this.#route.modules) {
-      const change = prepared.transform?.(this.#exchange, shown) ?? null;
+      const change = prepared.transform?.(this.#exchange, { status, headers, bodyBytes }) ?? null;
       if (change === null) continue;
-      shown = { ...shown, headers: change.headers };
+      headers = change.headers;
       if (change.createStream === null) continue;
       this.#change = change;
       this.#startTransform(change.createStream());
-      this.#client.port.head(head.status, change.headers, null);
+      this.#client.port.head(status, headers, null);
       return;
     }
-    this.#client.port.head(head.status, shown.headers, head.bodyBytes);
+    this.#client.port.head(status, headers, bodyBytes);
   }
 
   #startTransform(transform: Transform): void {

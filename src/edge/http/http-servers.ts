@@ -42,13 +42,40 @@ export interface IncomingRequest {
 
 export type RequestHandler = (connection: ConnectionFacts, request: IncomingRequest) => void;
 
+/** How often slow heads are looked for; the runtime's default of 30 s would be the timeout that counts. */
+const CHECK_INTERVAL_MS = 1000;
 const NO_TRAILERS = (): HeaderList => [];
+
+/** A connection's facts as one request on it has them: to retire it is to say so in that request's answer. */
+class Http1Facts implements ConnectionFacts {
+  readonly edgeId: string;
+  readonly tlsGeneration: string;
+  readonly remoteAddress: string;
+  readonly clientCertificate: ConnectionFacts['clientCertificate'];
+  readonly #response: ServerResponse;
+
+  constructor(facts: ConnectionFacts, response: ServerResponse) {
+    this.edgeId = facts.edgeId;
+    this.tlsGeneration = facts.tlsGeneration;
+    this.remoteAddress = facts.remoteAddress;
+    this.clientCertificate = facts.clientCertificate;
+    this.#response = response;
+  }
+
+  retire(): void {
+    this.#response.setHeader('connection', 'close');
+  }
+}
 
 /** HTTP/1.1 and HTTP/2 on sockets whose handshake is already done. Neither server listens by itself. */
 export class HttpServers {
   readonly #http1: Http1Server;
   readonly #http2: Http2Server;
   readonly #handle: RequestHandler;
+  readonly #maxHeaderCount: number;
+  /** Requests to switch to something that the edge does not know. */
+  readonly #declined = new WeakSet<IncomingMessage>();
+  /** Taken out when no more may come on a connection. */
   readonly #facts = new WeakMap<object, ConnectionFacts>();
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #sockets = new Set<TLSSocket>();
@@ -62,17 +89,26 @@ export class HttpServers {
       headersTimeout: limits.headersTimeoutMs,
       requestTimeout: limits.requestTimeoutMs,
       keepAliveTimeout: limits.keepAliveTimeoutMs,
-      // Anything else that asks to upgrade (h2c, say) is served as if it had not.
-      shouldUpgradeCallback: (request: IncomingMessage) =>
-        request.headers.upgrade?.toLowerCase() === 'websocket' && request.method === 'GET',
+      connectionsCheckingInterval: CHECK_INTERVAL_MS,
+      // Refused by us, like every other request that names no host.
+      requireHostHeader: false,
+      shouldUpgradeCallback: (request: IncomingMessage) => this.#switches(request),
     });
-    this.#http1.maxHeadersCount = limits.maxHeaderCount;
+    // The runtime drops what is beyond its count without a word: one more than allowed shows that there were too many.
+    this.#http1.maxHeadersCount = limits.maxHeaderCount + 1;
+    this.#maxHeaderCount = limits.maxHeaderCount;
+    // Timeouts of slow heads and the list of idle connections begin with this event, and this server never listens.
+    this.#http1.emit('listening');
     this.#http1.on('request', (request, response) => this.#onHttp1(request, response));
     // Answered by the upstream, or by the edge before its body is asked for.
     this.#http1.on('checkContinue', (request, response) => this.#onHttp1(request, response));
     this.#http1.on('checkExpectation', (request, response) => this.#onHttp1(request, response));
     this.#http1.on('upgrade', (request, socket, firstBytes) => this.#onUpgrade(request, socket, firstBytes));
-    this.#http1.on('clientError', (error, socket) => refuseHttp1(error, socket));
+    this.#http1.on('connect', (request, socket, firstBytes) => this.#onUpgrade(request, socket, firstBytes));
+    this.#http1.on('clientError', (error, socket) => {
+      // One whose request was refused has its answer, and ends with it.
+      if (this.#facts.has(socket)) refuseHttp1(error, socket);
+    });
     this.#http2 = createHttp2Server({
       maxSessionMemory: 64,
       maxHeaderListPairs: limits.maxHeaderCount,
@@ -113,38 +149,63 @@ export class HttpServers {
   /** What is left after the deadline. */
   cutAll(): void {
     for (const socket of this.#sockets) socket.destroy();
+    this.#http1.close();
   }
 
   get connectionCount(): number {
     return this.#sockets.size;
   }
 
+  /** Anything else that asks to upgrade (h2c, say) is served as if it had not. */
+  #switches(request: IncomingMessage): boolean {
+    const isWebSocket = request.headers.upgrade?.toLowerCase() === 'websocket' && request.method === 'GET';
+    if (!isWebSocket) this.#declined.add(request);
+    return isWebSocket;
+  }
+
   #onHttp1(request: IncomingMessage, response: ServerResponse): void {
-    const facts = this.#facts.get(request.socket) as ConnectionFacts;
-    const connection: ConnectionFacts = { ...facts, retire: () => response.setHeader('connection', 'close') };
+    const facts = this.#facts.get(request.socket);
+    // Came together with one that was refused: it may be a part of that, and nobody is to see it.
+    if (facts === undefined) return;
+    const connection = new Http1Facts(facts, response);
     if (this.#isDraining) response.setHeader('connection', 'close');
-    const reading = readHead(http1Head(request, false));
-    // Whatever could be read in two ways may be followed by bytes that are read wrongly: the connection ends.
-    if (!reading.ok) response.setHeader('connection', 'close');
+    const reading = this.#read(request, false);
+    // Whatever could be read in two ways may be followed by bytes that are read wrongly: the connection ends. So it does when
+    // an upgrade was declined: the runtime's parser stops there.
+    if (!reading.ok || this.#declined.has(request)) {
+      response.setHeader('connection', 'close');
+      this.#facts.delete(request.socket);
+    }
     const hasBody = reading.ok && (reading.head.isChunked || (reading.head.contentLength ?? 0) > 0);
     this.#handle(connection, {
       reading,
       port: new Http1Port(request, response),
       source: hasBody ? request : null,
-      trailers: () => request.rawTrailers.map((text, at) => (at % 2 === 0 ? text.toLowerCase() : text)),
+      trailers: hasBody
+        ? () => request.rawTrailers.map((text, at) => (at % 2 === 0 ? text.toLowerCase() : text))
+        : NO_TRAILERS,
       accept: request.headers.accept,
     });
   }
 
   #onUpgrade(request: IncomingMessage, socket: Duplex, firstBytes: Buffer): void {
-    const facts = this.#facts.get(request.socket) as ConnectionFacts;
+    const facts = this.#facts.get(request.socket);
+    if (facts === undefined) return;
     this.#handle(facts, {
-      reading: readHead(http1Head(request, true)),
+      reading: this.#read(request, true),
       port: new Http1SwitchPort(socket, firstBytes),
       source: null,
       trailers: NO_TRAILERS,
       accept: request.headers.accept,
     });
+  }
+
+  #read(request: IncomingMessage, hasUpgrade: boolean): HeadReading {
+    if (request.rawHeaders.length > 2 * this.#maxHeaderCount) {
+      return { ok: false, code: 'ERR_POSTERN_HEADERS_TOO_LARGE', why: 'it has too many headers' };
+    }
+    const why = versionProblem(request);
+    return why === null ? readHead(http1Head(request, hasUpgrade)) : { ok: false, code: 'ERR_POSTERN_BAD_HTTP', why };
   }
 
   #onSession(session: ServerHttp2Session): void {
@@ -162,17 +223,31 @@ export class HttpServers {
       return;
     }
     const reading = readHead(http2Head(headers, raw));
-    const trailers: string[] = [];
-    stream.on('trailers', (_fields, _flags, rawTrailers: unknown) => trailers.push(...(rawTrailers as string[])));
     const hasBody = !stream.endAfterHeaders && headers[':protocol'] === undefined;
     this.#handle(facts, {
       reading: withStreamedBody(reading, hasBody),
       port: new Http2Port(stream, String(headers[':method'])),
       source: hasBody ? stream : null,
-      trailers: () => trailers,
+      trailers: hasBody ? trailersOf(stream) : NO_TRAILERS,
       accept: headers.accept,
     });
   }
+}
+
+function trailersOf(stream: ServerHttp2Stream): () => HeaderList {
+  let trailers: HeaderList = [];
+  stream.on('trailers', (_fields, _flags, rawTrailers: unknown) => {
+    trailers = rawTrailers as string[];
+  });
+  return () => trailers;
+}
+
+/** The runtime's parser takes any version that has a dot. */
+function versionProblem({ httpVersion, headers }: IncomingMessage): string | null {
+  if (httpVersion === '1.1') return null;
+  if (httpVersion !== '1.0') return 'its version is neither HTTP/1.1 nor HTTP/1.0';
+  // RFC 9112 §6.1: whoever wrote it cannot have meant what it says.
+  return headers['transfer-encoding'] === undefined ? null : 'HTTP/1.0 has no Transfer-Encoding';
 }
 
 function http1Head(request: IncomingMessage, hasUpgrade: boolean): RawHead {

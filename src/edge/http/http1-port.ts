@@ -12,10 +12,10 @@ export class Http1Port implements ClientPort {
   onGone: () => void = noop;
   readonly #response: ServerResponse;
   #isEnded = false;
+  #awaitsDrain = false;
 
   constructor(_request: IncomingMessage, response: ServerResponse) {
     this.#response = response;
-    response.on('drain', () => this.onDrain());
     response.on('close', () => {
       if (!this.#isEnded) this.onGone();
     });
@@ -33,25 +33,32 @@ export class Http1Port implements ClientPort {
   }
 
   head(status: number, headers: HeaderList, bodyBytes: number | null): void {
-    const framed =
-      bodyBytes === null || status === 204 || status === 304
-        ? [...headers]
-        : [...headers, 'content-length', String(bodyBytes)];
+    const framed = headers.slice();
+    if (bodyBytes !== null && status !== 204 && status !== 304) framed.push('content-length', String(bodyBytes));
     this.#response.writeHead(status, framed);
   }
 
   write(chunk: Buffer): boolean {
-    return this.#response.write(chunk);
+    const hasRoom = this.#response.write(chunk);
+    // Few answers fill the buffer: most never need the listener.
+    if (!hasRoom && !this.#awaitsDrain) {
+      this.#awaitsDrain = true;
+      this.#response.once('drain', () => {
+        this.#awaitsDrain = false;
+        this.onDrain();
+      });
+    }
+    return hasRoom;
   }
 
   end(trailers: HeaderList): void {
-    this.#isEnded = true;
+    this.#finish();
     if (trailers.length > 0 && this.#response.chunkedEncoding) this.#response.addTrailers(pairsOf(trailers));
     this.#response.end();
   }
 
   answer(status: number, headers: HeaderList, body: Buffer): void {
-    this.#isEnded = true;
+    this.#finish();
     this.#response.writeHead(status, [...headers, 'content-length', String(body.length)]);
     this.#response.end(body);
   }
@@ -61,7 +68,14 @@ export class Http1Port implements ClientPort {
   }
 
   cut(): void {
-    this.#isEnded = true;
+    this.#finish();
     this.#response.destroy();
+  }
+
+  /** The runtime keeps its objects for longer than the exchange lives: they must not keep the exchange, too. */
+  #finish(): void {
+    this.#isEnded = true;
+    this.onDrain = noop;
+    this.onGone = noop;
   }
 }

@@ -14,11 +14,11 @@ export class Http2Port implements ClientPort {
   readonly #isHead: boolean;
   #trailers: HeaderList = [];
   #isEnded = false;
+  #awaitsDrain = false;
 
   constructor(stream: ServerHttp2Stream, method: string) {
     this.#stream = stream;
     this.#isHead = method === 'HEAD';
-    stream.on('drain', () => this.onDrain());
     stream.on('close', () => {
       if (!this.#isEnded) this.onGone();
     });
@@ -42,24 +42,34 @@ export class Http2Port implements ClientPort {
     // Trailers can only come where the length was left open: gRPC, and chunked answers of HTTP/1.1 upstreams.
     const waitForTrailers = bodyBytes === null && !isEmpty;
     this.#stream.respond(framed as string[], { endStream: isEmpty, waitForTrailers });
-    if (isEmpty) this.#isEnded = true;
+    if (isEmpty) this.#finish();
     if (waitForTrailers) this.#stream.once('wantTrailers', () => this.#stream.sendTrailers(objectOf(this.#trailers)));
   }
 
   write(chunk: Buffer): boolean {
-    return this.#stream.writable ? this.#stream.write(chunk) : true;
+    if (!this.#stream.writable) return true;
+    const hasRoom = this.#stream.write(chunk);
+    // Few answers fill the buffer: most never need the listener.
+    if (!hasRoom && !this.#awaitsDrain) {
+      this.#awaitsDrain = true;
+      this.#stream.once('drain', () => {
+        this.#awaitsDrain = false;
+        this.onDrain();
+      });
+    }
+    return hasRoom;
   }
 
   end(trailers: HeaderList): void {
     if (this.#isEnded) return;
-    this.#isEnded = true;
+    this.#finish();
     this.#trailers = trailers;
     this.#stream.end();
   }
 
   answer(status: number, headers: HeaderList, body: Buffer): void {
     if (this.#stream.destroyed) return;
-    this.#isEnded = true;
+    this.#finish();
     const endStream = this.#isHead || body.length === 0;
     this.#stream.respond([':status', String(status), ...headers, 'content-length', String(body.length)], { endStream });
     if (!endStream) this.#stream.end(body);
@@ -67,13 +77,23 @@ export class Http2Port implements ClientPort {
 
   /** RFC 8441 §5: what is 101 over HTTP/1.1 is 200 here, and the stream carries the bytes. */
   acceptSwitch(_status: number, headers: HeaderList): Duplex {
-    this.#isEnded = true;
+    this.#finish();
     this.#stream.respond([':status', '200', ...headers]);
     return this.#stream;
   }
 
   cut(): void {
-    this.#isEnded = true;
+    this.#finish();
     this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  }
+
+  /**
+   * The runtime's map of a session's streams leaves tables behind that keep finished streams alive until the next full garbage
+   * collection (see LiveExchanges): those must not keep the exchange, too.
+   */
+  #finish(): void {
+    this.#isEnded = true;
+    this.onDrain = noop;
+    this.onGone = noop;
   }
 }

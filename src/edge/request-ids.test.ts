@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { KSUID_PATTERN } from '../lib/ksuid.ts';
+import { createRequestIds } from './request-ids.ts';
+
+describe('ids of requests', () => {
+  it('are KSUIDs, never the same twice, and sort in the order in which they were made', () => {
+    const next = createRequestIds();
+    const ids: string[] = [];
+    for (let ms = 0; ms < 50; ms += 1) for (let i = 0; i < 5000; i += 1) ids.push(next(1_800_000_000_000 + ms));
+    // A clock that is set back starts another millisecond, not the same ids again.
+    for (let i = 0; i < 100; i += 1) ids.push(next(1_800_000_000_000 + (i % 2)));
+    assert.equal(new Set(ids).size, ids.length);
+    assert(ids.every((id) => new RegExp(`^rq_${KSUID_PATTERN}$`).test(id)));
+    assert.deepEqual(ids, ids.toSorted());
+  });
+});
