@@ -60,7 +60,6 @@ export class Http2Link implements Ticked {
     session.on('remoteSettings', ({ maxConcurrentStreams }) => {
       this.#maxStreams = Math.min(MAX_STREAMS, maxConcurrentStreams ?? MAX_STREAMS);
     });
-    session.on('goaway', () => this.retire());
     // Each stream hears of it on its own.
     session.on('error', noop);
     session.once('close', () => {
@@ -71,6 +70,7 @@ export class Http2Link implements Ticked {
   }
 
   get hasRoom(): boolean {
+    // A GOAWAY of the upstream closes the session, which lets the streams under way finish.
     return !this.#isRetired && this.active < this.#maxStreams && !this.#session.closed && !this.#session.destroyed;
   }
 

@@ -220,6 +220,7 @@ test('no more streams at a time than the upstream allows: others get another ses
   const answers = await Promise.all(Array.from({ length: 6 }, () => ask(given.upstream)));
   for (const answer of answers) assert.equal(answer.body, 'ok');
   assert.ok(most <= 2, `${most} at a time`);
+  assert.ok(server.accepted() > 1, 'the others waited');
 });
 
 test('timeouts, abort, and ten thousand resets by honest clients', async () => {
