@@ -42,6 +42,8 @@ describe('server names', () => {
       assert.equal(client.authorized, true);
       assert.equal((await exchange(client, name)).answer.includes('h1 '), true);
       assert.equal(world.connections[0]?.servername, canonical);
+      const pattern = canonical === 'app.localhost' ? canonical : '*.wild.localhost';
+      assert.deepEqual(world.connections[0]?.edge.hosts, [pattern]);
     });
   }
 
