@@ -111,7 +111,7 @@ export class Forwarding implements UpstreamHandler {
   }
 
   onInformational(status: number, headers: HeaderList): void {
-    if (!this.#isOver) this.#client.port.informational(status, headers);
+    if (!this.#isOver) this.#client.port.informational(status, withoutOurs(headers));
   }
 
   onHead(head: ResponseHead): void {
@@ -175,8 +175,9 @@ export class Forwarding implements UpstreamHandler {
     return this.#client.port.write(chunk);
   }
 
-  onEnd(trailers: HeaderList): void {
+  onEnd(upstreamTrailers: HeaderList): void {
     if (this.#isOver) return;
+    const trailers = withoutOurs(upstreamTrailers);
     this.#upstream = null;
     const end = (): void => {
       if (this.#isOver) return;

@@ -43,13 +43,15 @@ function problemOf(target: string, path: string): string | null {
   if (target.includes('#')) return 'the path has a fragment';
   if (target.includes('\\') || /%5c/i.test(path)) return 'the path has a backslash';
   if (/%(?![0-9a-f]{2})/i.test(path)) return 'the path has a "%" that starts no escape';
-  if (/%00/.test(path)) return 'the path has a NUL';
+  // NUL ends a name for some upstreams, and others drop tabs and line ends: "..%09" is ".." to them.
+  if (/%(?:[01][0-9a-f]|7f)/i.test(path)) return 'the path has control characters';
   if (path.includes('//')) return 'the path has an empty segment';
   const decoded = path.replaceAll(/%2f/gi, '/').replaceAll(/%2e/gi, '.').replaceAll(/%3b/gi, ';');
   if (decoded.includes('//')) return 'the path has an empty segment';
   // Some upstreams drop ";…" from a segment: "..;" is ".." to them.
   const hasDots = decoded.split('/').some((segment) => /^\.{1,2}(;.*)?$/.test(segment));
-  return hasDots ? 'the path has "." or ".." segments' : null;
+  if (hasDots) return 'the path has "." or ".." segments';
+  return decoded.includes('/;') ? 'the path has a segment of parameters alone' : null;
 }
 
 function otherReadings(key: string): readonly string[] {

@@ -19,7 +19,7 @@ import type { ClientPort } from './client-port.ts';
 import { Http1Port } from './http1-port.ts';
 import { Http1SwitchPort } from './http1-switch-port.ts';
 import { Http2Port } from './http2-port.ts';
-import { type HeadReading, type RawHead, readHead } from './request-head.ts';
+import { forwardableTrailers, type HeadReading, type RawHead, readHead } from './request-head.ts';
 
 export interface HttpLimits {
   readonly maxHeaderBytes: number;
@@ -181,9 +181,7 @@ export class HttpServers {
       reading,
       port: new Http1Port(request, response),
       source: hasBody ? request : null,
-      trailers: hasBody
-        ? () => request.rawTrailers.map((text, at) => (at % 2 === 0 ? text.toLowerCase() : text))
-        : NO_TRAILERS,
+      trailers: hasBody ? () => forwardableTrailers(request.rawTrailers) : NO_TRAILERS,
       accept: request.headers.accept,
     });
   }
@@ -237,7 +235,7 @@ export class HttpServers {
 function trailersOf(stream: ServerHttp2Stream): () => HeaderList {
   let trailers: HeaderList = [];
   stream.on('trailers', (_fields, _flags, rawTrailers: unknown) => {
-    trailers = rawTrailers as string[];
+    trailers = forwardableTrailers(rawTrailers as string[]);
   });
   return () => trailers;
 }

@@ -65,6 +65,16 @@ const DROPPED = new Set([
 const IDENTITY = /^(postern-|client-cert|ngrok-auth-|ngrok-mtls-)/;
 const AUTHORITY = /^([A-Za-z0-9._-]{1,253})(?::(\d{1,5}))?$/;
 
+/** Trailers of the client's that may be forwarded: some upstreams put them among the headers. */
+export function forwardableTrailers(raw: HeaderList): HeaderList {
+  const kept: string[] = [];
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = (raw[at] as string).toLowerCase();
+    if (!name.includes('_') && !DROPPED.has(name) && !IDENTITY.test(name)) kept.push(name, raw[at + 1] as string);
+  }
+  return kept;
+}
+
 export function readHead(raw: RawHead): HeadReading {
   if (raw.method === 'TRACE' || (raw.method === 'CONNECT' && raw.protocol === null)) {
     return { ok: false, code: 'ERR_POSTERN_METHOD_REFUSED', why: `the method ${raw.method} is not forwarded` };
@@ -171,7 +181,8 @@ class HeaderFacts {
       case 'connection':
         for (const token of value.split(',')) {
           const named = token.trim().toLowerCase();
-          if (named !== '' && named !== 'close' && named !== 'keep-alive' && named !== 'upgrade') {
+          // TE must be named (RFC 9110 §10.1.4), and what is kept of it is our own.
+          if (named !== '' && named !== 'close' && named !== 'keep-alive' && named !== 'upgrade' && named !== 'te') {
             this.#named ??= new Set();
             this.#named.add(named);
           }
