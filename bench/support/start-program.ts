@@ -18,6 +18,8 @@ export function startPosternServer(dataDir: string, env: Readonly<Record<string,
   return startProgram([LAUNCHER, 'server'], {
     POSTERN_DATA_DIR: dataDir,
     POSTERN_API_LISTEN: '127.0.0.1:0',
+    POSTERN_EDGE_LISTEN: '127.0.0.1:0',
+    POSTERN_EDGE_HTTP_LISTEN: '127.0.0.1:0',
     POSTERN_API_KEY: API_KEY,
     ...env,
   });

@@ -104,8 +104,10 @@ export function createEdge(options: EdgeOptions): Edge {
     drain: async (timeoutMs) => {
       servers.startDraining();
       const deadline = performance.now() + timeoutMs;
-      while (live.count > 0 && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 10));
-      front.close();
+      const left = (): number => Math.max(0, deadline - performance.now());
+      // Whoever is in its handshake has perhaps already sent a request.
+      await front.drain(left());
+      while (live.count > 0 && left() > 0) await new Promise((resolve) => setTimeout(resolve, 10));
       servers.cutAll();
       await upstreams.close();
     },

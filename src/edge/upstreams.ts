@@ -1,3 +1,4 @@
+import { DeadlineTicker } from './upstream/deadline-ticker.ts';
 import { openUpstream } from './upstream/open-upstream.ts';
 import type { Upstream, UpstreamLimits } from './upstream/upstream.ts';
 
@@ -8,6 +9,8 @@ import type { Upstream, UpstreamLimits } from './upstream/upstream.ts';
 export class Upstreams {
   readonly #open = new Map<string, Upstream>();
   readonly #limits: UpstreamLimits;
+  /** One timer for the deadlines of all. */
+  readonly #ticker = new DeadlineTicker();
   readonly #isAddressAllowed: (ip: string, port: number) => boolean;
 
   constructor(limits: UpstreamLimits, isAddressAllowed: (ip: string, port: number) => boolean) {
@@ -25,6 +28,7 @@ export class Upstreams {
       port,
       tls: isTls ? { servername: host } : null,
       limits: this.#limits,
+      ticker: this.#ticker,
       isAddressAllowed: (ip) => this.#isAddressAllowed(ip, port),
     });
     this.#open.set(key, upstream);

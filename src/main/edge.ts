@@ -1,4 +1,3 @@
-import { createServer } from 'node:net';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Config } from '../config/schema.ts';
@@ -6,8 +5,12 @@ import type { Catalog } from '../documents/catalog.ts';
 import { createEdge } from '../edge/edge.ts';
 import { EdgeMetrics } from '../edge/edge-metrics.ts';
 import type { EdgeSettings } from '../edge/edge-settings.ts';
+import { openEdgeListener } from '../edge/listeners/edge-listener.ts';
+import { openPlainListener } from '../edge/listeners/plain-listener.ts';
+import { createRedirectHandler } from '../edge/listeners/redirect-handler.ts';
 import { createCertificateStore } from '../edge/tls/certificate-store.ts';
 import type { Clock } from '../lib/clock.ts';
+import { createKsuidSource } from '../lib/ksuid.ts';
 import type { ListenAddress } from '../lib/listen-address.ts';
 import { openInternalCa } from '../pki/internal-ca.ts';
 import type { Replica } from '../replica/replica.ts';
@@ -29,6 +32,7 @@ export interface EdgeDependencies {
 
 export interface OpenedEdge {
   readonly https: ListenAddress;
+  readonly http: ListenAddress;
   readonly snapshots: Snapshots;
   drain(timeoutMs: number): Promise<void>;
 }
@@ -64,14 +68,35 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
         logger.warn({ edge: edgeId, route: route.id, ...route.problem }, 'a route refuses traffic');
     }
   });
-  const server = createServer((socket) => edge.accept(socket));
-  const https = await listenOn(server, 'edge_listen', config.edge_listen);
+  const onProblem = (err: Error): void => logger.error({ err }, 'a connection could not be accepted');
+  const https = await openEdgeListener({
+    open: (server) => listenOn(server, 'edge_listen', config.edge_listen),
+    onSocket: (socket) => edge.accept(socket),
+    onProblem,
+  });
+  const ksuid = createKsuidSource();
+  const http = await openPlainListener({
+    open: (server) => listenOn(server, 'edge_http_listen', config.edge_http_listen),
+    handle: createRedirectHandler({
+      hosts: snapshots,
+      httpsPort: () => https.address.port,
+      newRequestId: () => `rq_${ksuid(clock.nowMs())}`,
+    }),
+    maxConnectionsPerAddress: config.edge_connections_per_address,
+    onProblem,
+  }).catch(async (error: unknown) => {
+    await https.drain(0);
+    throw error;
+  });
   return {
-    https,
+    https: https.address,
+    http: http.address,
     snapshots,
     drain: async (timeoutMs) => {
-      server.close();
+      // Listening ends first, then the edge lets go of its connections, and the listener sees the last of them close.
+      const closed = [https.drain(timeoutMs + SECOND), http.drain(timeoutMs)];
       await edge.drain(timeoutMs);
+      await Promise.all(closed);
       snapshots.close();
       certificates.close();
     },

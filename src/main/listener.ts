@@ -65,6 +65,8 @@ export async function listenOn(server: Server, setting: ListenSetting, address: 
     server.listen({ host: address.host, port: address.port }, resolve);
   });
   server.removeAllListeners('error');
+  // A connection that could not be accepted, for want of file descriptors say, is no reason to stop: the next one may be.
+  server.on('error', () => {});
   const { port } = server.address() as AddressInfo;
   return { host: address.host, port };
 }

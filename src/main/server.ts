@@ -114,7 +114,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       })
     : null;
   opened.defer(() => edge?.drain(0));
-  if (edge !== null) ownAddresses.push(edge.https);
+  if (edge !== null) ownAddresses.push(edge.https, edge.http);
 
   const isTerminal = options.isTerminal ?? false;
   const bootstrapped = await bootstrap({ config, port: api.bootstrapPort, logger, isTerminal });
@@ -125,7 +125,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     {
       addresses: {
         api: formatListenAddress(listener.address),
-        ...(edge && { edge: formatListenAddress(edge.https) }),
+        ...(edge && { edge: formatListenAddress(edge.https), edge_http: formatListenAddress(edge.http) }),
       },
       base_url: baseUrl,
       version: programVersion(),

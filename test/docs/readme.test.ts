@@ -32,7 +32,15 @@ before(async () => {
     await cp(join(root, name), join(folder, name), { recursive: true });
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
   server = startPostern(cleanup, {
-    args: ['server', '--api-listen', '127.0.0.1:0', '--edge-listen', '127.0.0.1:7443'],
+    args: [
+      'server',
+      '--api-listen',
+      '127.0.0.1:0',
+      '--edge-listen',
+      '127.0.0.1:0',
+      '--edge-http-listen',
+      '127.0.0.1:0',
+    ],
     cwd: folder,
     launcher: join(folder, 'bin', 'postern.mjs'),
   });
@@ -95,7 +103,17 @@ test('backup and restore work as written', async () => {
   const block = (await shellBlocks()).find((text) => text.includes('store backup'));
   await shell(block ?? 'false');
   const copy = startPostern(cleanup, {
-    args: ['server', '--api-listen', '127.0.0.1:0', '--data-dir', 'restored'],
+    args: [
+      'server',
+      '--api-listen',
+      '127.0.0.1:0',
+      '--edge-listen',
+      '127.0.0.1:0',
+      '--edge-http-listen',
+      '127.0.0.1:0',
+      '--data-dir',
+      'restored',
+    ],
     cwd: folder,
     launcher: join(folder, 'bin', 'postern.mjs'),
   });

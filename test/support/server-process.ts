@@ -76,7 +76,9 @@ export function startServerProcess(
   dataDir: string,
   { args = [], ...options }: ProcessOptions = {},
 ): PosternProcess {
-  const defaults = ['--data-dir', dataDir, ...(args.includes('--api-listen') ? [] : ['--api-listen', '127.0.0.1:0'])];
+  const given = (flag: string): boolean => args.includes(flag);
+  const listeners = ['--api-listen', '--edge-listen', '--edge-http-listen'].filter((flag) => !given(flag));
+  const defaults = ['--data-dir', dataDir, ...listeners.flatMap((flag) => [flag, '127.0.0.1:0'])];
   return startPostern(test, { ...options, args: ['server', ...defaults, ...args] });
 }
 

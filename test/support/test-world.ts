@@ -65,6 +65,8 @@ export class TestWorld {
     const env = {
       POSTERN_DATA_DIR: dataDir,
       POSTERN_API_LISTEN: '127.0.0.1:0',
+      POSTERN_EDGE_LISTEN: '127.0.0.1:0',
+      POSTERN_EDGE_HTTP_LISTEN: '127.0.0.1:0',
       POSTERN_API_KEY: TEST_API_KEY,
       ...(options.databaseUrl !== undefined && { POSTERN_DATABASE_URL: options.databaseUrl }),
       ...options.env,

@@ -35,7 +35,17 @@ describe('the published package', { timeout: TIMEOUT_MS }, () => {
     const launcher = join(home, 'bin', 'postern.mjs');
     const server = startPostern(test, {
       launcher,
-      args: ['server', '--data-dir', join(folder, 'data'), '--api-listen', '127.0.0.1:0'],
+      args: [
+        'server',
+        '--data-dir',
+        join(folder, 'data'),
+        '--api-listen',
+        '127.0.0.1:0',
+        '--edge-listen',
+        '127.0.0.1:0',
+        '--edge-http-listen',
+        '127.0.0.1:0',
+      ],
     });
     const { base_url } = await server.ready();
     assert.equal((await fetch(`${base_url}/healthz`)).status, 200);
