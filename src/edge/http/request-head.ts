@@ -76,7 +76,8 @@ export function forwardableTrailers(raw: HeaderList): HeaderList {
 }
 
 export function readHead(raw: RawHead): HeadReading {
-  if (raw.method === 'TRACE' || (raw.method === 'CONNECT' && raw.protocol === null)) {
+  // As an Upgrade, another protocol (h2c, say) would open a way past every module.
+  if (raw.method === 'TRACE' || (raw.method === 'CONNECT' && raw.protocol !== 'websocket')) {
     return { ok: false, code: 'ERR_POSTERN_METHOD_REFUSED', why: `the method ${raw.method} is not forwarded` };
   }
   const facts = new HeaderFacts(raw.scheme);
