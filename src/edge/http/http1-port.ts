@@ -13,11 +13,15 @@ export class Http1Port implements ClientPort {
   readonly #response: ServerResponse;
   #isEnded = false;
   #awaitsDrain = false;
+  /** What was announced, until a part of it has gone out; -1 when nothing was. */
+  #announcedBytes = -1;
+  /** The runtime has it all. */
+  #isWhole = false;
 
   constructor(_request: IncomingMessage, response: ServerResponse) {
     this.#response = response;
     response.on('close', () => {
-      if (!this.#isEnded) this.onGone();
+      if (!this.#isEnded && !this.#isWhole) this.onGone();
     });
     // A client that resets the connection is seen as 'close'.
     response.on('error', noop);
@@ -34,11 +38,21 @@ export class Http1Port implements ClientPort {
 
   head(status: number, headers: HeaderList, bodyBytes: number | null): void {
     const framed = headers.slice();
-    if (bodyBytes !== null && status !== 204 && status !== 304) framed.push('content-length', String(bodyBytes));
+    if (bodyBytes !== null && status !== 204 && status !== 304) {
+      framed.push('content-length', String(bodyBytes));
+      this.#announcedBytes = bodyBytes;
+    }
     this.#response.writeHead(status, framed);
   }
 
   write(chunk: Buffer): boolean {
+    if (chunk.length === this.#announcedBytes) {
+      // The whole body at once, as nearly always: head, body and end leave the process as one write, now and not a tick later.
+      this.#isWhole = true;
+      this.#response.end(chunk);
+      return true;
+    }
+    this.#announcedBytes = -1;
     const hasRoom = this.#response.write(chunk);
     // Few answers fill the buffer: most never need the listener.
     if (!hasRoom && !this.#awaitsDrain) {
@@ -53,6 +67,7 @@ export class Http1Port implements ClientPort {
 
   end(trailers: HeaderList): void {
     this.#finish();
+    if (this.#isWhole) return;
     if (trailers.length > 0 && this.#response.chunkedEncoding) this.#response.addTrailers(pairsOf(trailers));
     this.#response.end();
   }
