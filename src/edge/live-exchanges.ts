@@ -1,5 +1,12 @@
 import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
-import type { Exchange } from './exchange.ts';
+
+/** What an exchange is to this list. */
+export interface LiveExchange {
+  readonly connection: { readonly edgeId: string };
+  /** Kept by the list; -1 when it is not in it. */
+  livePosition: number;
+  judgeAgain(edge: EdgeSnapshot | null): void;
+}
 
 /**
  * Requests under way, by edge, so that a change reaches those that it would now refuse.
@@ -9,14 +16,14 @@ import type { Exchange } from './exchange.ts';
  * finished requests, alive until the next full garbage collection (measured: a quarter of all that is allocated).
  */
 export class LiveExchanges {
-  readonly #byEdge = new Map<string, Exchange[]>();
+  readonly #byEdge = new Map<string, LiveExchange[]>();
   #count = 0;
 
   get count(): number {
     return this.#count;
   }
 
-  add(exchange: Exchange): void {
+  add(exchange: LiveExchange): void {
     const { edgeId } = exchange.connection;
     let list = this.#byEdge.get(edgeId);
     if (list === undefined) {
@@ -28,7 +35,7 @@ export class LiveExchanges {
     this.#count += 1;
   }
 
-  delete(exchange: Exchange): void {
+  delete(exchange: LiveExchange): void {
     const { livePosition, connection } = exchange;
     if (livePosition === -1) return;
     exchange.livePosition = -1;

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type LiveExchange, LiveExchanges } from './live-exchanges.ts';
+
+/** Leaves the list when it is judged, as one does that is cut. */
+class Judged implements LiveExchange {
+  livePosition = -1;
+  judgements = 0;
+  readonly connection: { readonly edgeId: string };
+  readonly #live: LiveExchanges;
+  readonly #isCut: boolean;
+
+  constructor(live: LiveExchanges, edgeId: string, isCut = false) {
+    this.connection = { edgeId };
+    this.#live = live;
+    this.#isCut = isCut;
+    live.add(this);
+  }
+
+  judgeAgain(): void {
+    this.judgements += 1;
+    if (this.#isCut) this.#live.delete(this);
+  }
+}
+
+describe('live exchanges', () => {
+  it('a change judges each of its edge once, also when some are cut meanwhile, and no others', () => {
+    const live = new LiveExchanges();
+    const mine = Array.from({ length: 20 }, (_, at) => new Judged(live, 'one', at % 3 === 0));
+    const other = new Judged(live, 'two');
+    live.judgeAgain('one', null);
+    assert(mine.every(({ judgements }) => judgements === 1));
+    assert.equal(other.judgements, 0);
+    assert.equal(live.count, 14);
+  });
+
+  it('whatever order they leave in, those that stay are still found, and leaving twice counts once', () => {
+    const live = new LiveExchanges();
+    const all = Array.from({ length: 50 }, () => new Judged(live, 'one'));
+    const leaving = all.filter((_, at) => (at * 7) % 5 < 3).toReversed();
+    for (const exchange of [...leaving, ...leaving]) live.delete(exchange);
+    live.judgeAgain('one', null);
+    assert.equal(live.count, all.length - leaving.length);
+    for (const exchange of all) assert.equal(exchange.judgements, leaving.includes(exchange) ? 0 : 1);
+  });
+});
