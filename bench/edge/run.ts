@@ -26,7 +26,7 @@ const REQUESTS = isQuick ? 2000 : 10_000;
 const CONNECTIONS = 32;
 const STREAMS = 16;
 const HTTP2_CONNECTIONS = 4;
-const WARM_UP_REQUESTS = isQuick ? 2000 : 20_000;
+const WARM_UP_REQUESTS = isQuick ? 2000 : 15_000;
 const UPSTREAM = fileURLToPath(new URL('./upstream.ts', import.meta.url));
 
 interface Row {
