@@ -69,8 +69,10 @@ describe('bootstrap', { timeout: TIMEOUT_MS }, () => {
       (await readdir(dataDir)).filter((name) => name.startsWith('first-')),
       [],
     );
-    for (const file of await readdir(dataDir)) {
-      assert(!(await readFile(join(dataDir, file))).includes('preset-'), `a preset secret in ${file}`);
+    for (const entry of await readdir(dataDir, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile()) continue;
+      const file = join(entry.parentPath, entry.name);
+      assert(!(await readFile(file)).includes('preset-'), `a preset secret in ${file}`);
     }
     const second = startServerProcess(test, dataDir, { env });
     await second.ready();
