@@ -9,8 +9,6 @@ import { type ClientSide, Forwarding } from './forwarding.ts';
 import { combinedValue, firstValue } from './http/header-list.ts';
 import type { HeaderList } from './upstream/upstream.ts';
 
-const NOTHING = Buffer.alloc(0);
-
 /**
  * One request through the edge. States: *judging* (route found, modules asked one after the other), *forwarding* (on its way
  * to a backend and back), *done*. Any state goes to *done* when the client goes away, when the configuration changes so that
@@ -202,7 +200,7 @@ export class Exchange implements TrafficRequest {
     this.status = status;
     this.bytesOut += body.length;
     this.#client.source?.resume();
-    this.#client.port.answer(status, headers, this.method === 'HEAD' ? NOTHING : body);
+    this.#client.port.answer(status, headers, body);
     this.done();
   }
 

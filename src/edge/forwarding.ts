@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Duplex, Readable, Transform } from 'node:stream';
 import type { ResponseTransform } from '../modules/prepared-module.ts';
 import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
@@ -99,6 +100,10 @@ export class Forwarding implements UpstreamHandler {
     forwardedHeaders(headers, head, this.#exchange.connection.remoteAddress, this.#exchange.runtime);
     headers.push('postern-request-id', this.#exchange.id);
     const { method, path, authority, switchTo } = head;
+    // RFC 8441 §5.1: over HTTP/2 there is no key; an upstream of HTTP/1.1 wants one.
+    if (switchTo !== null && !headers.includes('sec-websocket-key')) {
+      headers.push('sec-websocket-key', randomBytes(16).toString('base64'));
+    }
     return { method, target: path.target, authority, headers, body: this.#body(), switchTo };
   }
 
@@ -129,7 +134,9 @@ export class Forwarding implements UpstreamHandler {
       this.#client.port.head(status, headers, null);
       return;
     }
-    this.#client.port.head(status, headers, bodyBytes);
+    // RFC 9110 §8.6: to HEAD, the length is that of the body which GET would have got.
+    const announced = this.#exchange.method === 'HEAD' ? (head.declaredBytes ?? null) : bodyBytes;
+    this.#client.port.head(status, headers, announced);
   }
 
   #startTransform(transform: Transform): void {

@@ -74,7 +74,9 @@ export class Http1Port implements ClientPort {
 
   answer(status: number, headers: HeaderList, body: Buffer): void {
     this.#finish();
-    this.#response.writeHead(status, [...headers, 'content-length', String(body.length)]);
+    // RFC 9110 §8.6: never with 204. To HEAD the runtime sends the head alone.
+    const framing = status === 204 || status === 304 ? [] : ['content-length', String(body.length)];
+    this.#response.writeHead(status, [...headers, ...framing]);
     this.#response.end(body);
   }
 

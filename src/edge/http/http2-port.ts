@@ -2,7 +2,7 @@ import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import type { HeaderList } from '../upstream/upstream.ts';
 import type { ClientPort } from './client-port.ts';
-import { objectOf } from './header-list.ts';
+import { objectOf, pairsOf } from './header-list.ts';
 
 const noop = (): void => {};
 
@@ -78,7 +78,9 @@ export class Http2Port implements ClientPort {
   /** RFC 8441 §5: what is 101 over HTTP/1.1 is 200 here, and the stream carries the bytes. */
   acceptSwitch(_status: number, headers: HeaderList): Duplex {
     this.#finish();
-    this.#stream.respond([':status', '200', ...headers]);
+    // §5.1 there: it answers a key, and there was none.
+    const shown = pairsOf(headers).filter(([name]) => name !== 'sec-websocket-accept');
+    this.#stream.respond([':status', '200', ...shown.flat()]);
     return this.#stream;
   }
 
