@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -45,6 +45,11 @@ before(async () => {
     launcher: join(folder, 'bin', 'postern.mjs'),
   });
   const ready = await server.ready();
+  // The README's edge listens on 7443; the test's on a free port.
+  const edgePort = String((ready.addresses as { edge?: string }).edge)
+    .split(':')
+    .at(-1);
+  await writeFile(join(folder, '.curlrc'), `connect-to = "app.localhost:7443:127.0.0.1:${edgePort}"\n`);
   const apiKey = (await readFile(join(folder, 'postern-data', 'first-api-key'), 'utf8')).trim();
   env = { PATH: process.env['PATH'] ?? '', HOME: folder, POSTERN_API_URL: ready.base_url, POSTERN_API_KEY: apiKey };
 });
@@ -74,12 +79,11 @@ test('the first edge of the README can be made as written', async () => {
   const block = (await shellBlocks()).find((text) => text.includes('https-edges create'));
   const output = await shell(block ?? 'false');
   assert.match(output, /app\.localhost:7443/);
-  assert.match(output, /accounts\.example\.com/);
   const { https_edges: edges } = JSON.parse(output.slice(output.lastIndexOf('{"https_edges"'))) as {
-    https_edges: { routes: { oidc: object; backend: object }[] }[];
+    https_edges: { routes: { compression: object; backend: object }[] }[];
   };
   assert.equal(edges.length, 1);
-  assert.ok(edges[0]?.routes[0]?.oidc);
+  assert.ok(edges[0]?.routes[0]?.compression);
   assert.ok(edges[0]?.routes[0]?.backend);
 });
 
@@ -88,8 +92,14 @@ test('the commands find the first key by themselves on the machine of the server
   assert.equal((JSON.parse(output) as { keys: unknown[] }).keys.length, 1);
 });
 
+test('the edge of the README is reached over verified TLS', async () => {
+  const block = (await shellBlocks()).find((text) => text.includes('ca print'));
+  // Nothing need listen on port 3000 here: that the edge says so shows that the request went its whole way.
+  assert.match(await shell(block ?? 'false'), /ERR_POSTERN_UPSTREAM_UNREACHABLE|</);
+});
+
 test('the curl command of the README works', async () => {
-  const block = (await shellBlocks()).find((text) => text.startsWith('curl'));
+  const block = (await shellBlocks()).find((text) => text.startsWith('curl -sS'));
   assert.match(await shell(block ?? 'false'), /"https_edges":\[/);
 });
 
