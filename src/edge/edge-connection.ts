@@ -6,6 +6,10 @@ export interface ConnectionFacts {
   readonly edgeId: string;
   /** What the handshake had to prove then; see EdgeSnapshot. */
   readonly tlsGeneration: string;
+  /** As the runtime names it, such as `TLSv1.3`. */
+  readonly tlsVersion: string;
+  /** PEM of the authorities, one of which has vouched for the client's certificate; none when none was demanded. */
+  readonly clientAuthorities: readonly string[];
   /** Of the peer that is connected, a proxy's or the client's own. */
   readonly remoteAddress: string;
   readonly clientCertificate: ClientCertificate | null;

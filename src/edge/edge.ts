@@ -86,7 +86,14 @@ export function createEdge(options: EdgeOptions): Edge {
     log,
     metrics: { handshakeSucceeded: () => {}, handshakeFailed: (reason) => metrics.handshakeFailed(reason) },
     onConnection: ({ socket, protocol, edge, tlsGeneration, remoteAddress, clientCertificate }) =>
-      servers.accept(socket, protocol, { edgeId: edge.id, tlsGeneration, remoteAddress, clientCertificate }),
+      servers.accept(socket, protocol, {
+        edgeId: edge.id,
+        tlsGeneration,
+        tlsVersion: socket.getProtocol() ?? '',
+        clientAuthorities: edge.tls.clientAuthorities ?? [],
+        remoteAddress,
+        clientCertificate,
+      }),
   });
 
   const addressesInUse = new AddressesInUse(snapshots.all());

@@ -6,6 +6,7 @@ import type { EdgeRuntime } from './edge-runtime.ts';
 import { type ErrorAnswer, errorPage } from './error-page.ts';
 import { type EdgeErrorCode, edgeErrors } from './errors.ts';
 import { type ClientSide, Forwarding } from './forwarding.ts';
+import { handshakeSuffices } from './handshake-suffices.ts';
 import { combinedValue, firstValue } from './http/header-list.ts';
 import type { HeaderList } from './upstream/upstream.ts';
 
@@ -83,7 +84,7 @@ export class Exchange implements TrafficRequest {
           'misdirected',
           'This connection was opened for another host. Try again on a new one.',
         );
-      } else if (edge.tlsGeneration !== this.connection.tlsGeneration) {
+      } else if (!handshakeSuffices(this.connection, edge)) {
         this.connection.retire();
         this.#refuse(
           'ERR_POSTERN_MISDIRECTED',
@@ -173,7 +174,9 @@ export class Exchange implements TrafficRequest {
   /** The configuration changed: a request that would now be refused ends, others notice nothing. */
   judgeAgain(edge: EdgeSnapshot | null): void {
     if (this.#isDone || this.route === null) return;
-    const isStale = edge === null || edge.tlsGeneration !== this.connection.tlsGeneration;
+    // The host may have gone to another edge.
+    const isElsewhere = this.runtime.findEdge(this.host)?.id !== this.connection.edgeId;
+    const isStale = edge === null || isElsewhere || !handshakeSuffices(this.connection, edge);
     const route = isStale ? null : edge.routes.match(this.#client.head.path).found;
     if (route === null || route.problem !== null) {
       this.cut('configuration');

@@ -50,6 +50,8 @@ const NO_TRAILERS = (): HeaderList => [];
 class Http1Facts implements ConnectionFacts {
   readonly edgeId: string;
   readonly tlsGeneration: string;
+  readonly tlsVersion: string;
+  readonly clientAuthorities: readonly string[];
   readonly remoteAddress: string;
   readonly clientCertificate: ConnectionFacts['clientCertificate'];
   readonly #response: ServerResponse;
@@ -57,6 +59,8 @@ class Http1Facts implements ConnectionFacts {
   constructor(facts: ConnectionFacts, response: ServerResponse) {
     this.edgeId = facts.edgeId;
     this.tlsGeneration = facts.tlsGeneration;
+    this.tlsVersion = facts.tlsVersion;
+    this.clientAuthorities = facts.clientAuthorities;
     this.remoteAddress = facts.remoteAddress;
     this.clientCertificate = facts.clientCertificate;
     this.#response = response;
