@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { type ClientHttp2Stream, constants } from 'node:http2';
+import { request as requestHttps } from 'node:https';
+import { Readable } from 'node:stream';
+import { after, suite, test } from 'node:test';
+import { EdgeWorld } from '../../support/edge-world.ts';
+import { recordingUpstream } from './recording-upstream.ts';
+
+const MIB = 1024 * 1024;
+const TOTAL = (process.env['POSTERN_TEST_LONG'] === undefined ? 200 : 2048) * MIB;
+/** Client, edge and upstream live in this process; what none of them may do is hold a body. */
+const MAX_GROWTH = 96 * MIB;
+
+const upstream = await recordingUpstream({ after });
+const world = await EdgeWorld.open({ after });
+const { host } = await world.site(await world.staticBackend(upstream.address));
+const block = Buffer.alloc(64 * 1024, 'postern');
+
+function blocks(): Readable {
+  let left = TOTAL / block.length;
+  return new Readable({
+    read() {
+      left -= 1;
+      this.push(left < 0 ? null : block);
+    },
+  });
+}
+
+const expectedHash = (() => {
+  const hash = createHash('sha1');
+  for (let left = TOTAL / block.length; left > 0; left -= 1) hash.update(block);
+  return hash.digest('hex');
+})();
+
+async function hashOf(stream: AsyncIterable<Buffer>): Promise<string> {
+  const hash = createHash('sha1');
+  for await (const chunk of stream) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+async function growthDuring(work: () => Promise<void>): Promise<number> {
+  const before = process.memoryUsage().rss;
+  let most = before;
+  const timer = setInterval(() => {
+    most = Math.max(most, process.memoryUsage().rss);
+  }, 20);
+  await work();
+  clearInterval(timer);
+  return most - before;
+}
+
+suite(`bodies of ${TOTAL / MIB} MiB`, () => {
+  upstream.answer = (request, response) => {
+    if (request.method === 'GET') blocks().pipe(response);
+    else void hashOf(request).then((hash) => response.end(hash));
+  };
+
+  test('an upload arrives whole, in flat memory', async () => {
+    const growth = await growthDuring(async () => {
+      const answer = await new Promise<string>((resolve, reject) => {
+        const sent = requestHttps(
+          { ...world.tlsOptions(host), agent: false, method: 'POST', headers: { host } },
+          (response) => response.setEncoding('utf8').once('data', resolve),
+        );
+        sent.on('error', reject);
+        blocks().pipe(sent);
+      });
+      assert.equal(answer, expectedHash);
+    });
+    assert.ok(growth < MAX_GROWTH, `grew by ${growth / MIB} MiB`);
+  });
+
+  test('a download arrives whole over HTTP/2, in flat memory', async () => {
+    const session = await world.http2(host);
+    const growth = await growthDuring(async () => {
+      assert.equal(
+        await hashOf(session.request({ ':path': '/' }) as ClientHttp2Stream & AsyncIterable<Buffer>),
+        expectedHash,
+      );
+    });
+    session.destroy();
+    assert.ok(growth < MAX_GROWTH, `grew by ${growth / MIB} MiB`);
+  });
+
+  test('a client that does not read stops the upstream', async () => {
+    let sent = 0;
+    upstream.answer = (_request, response) => {
+      const source = blocks();
+      source.on('data', (chunk: Buffer) => {
+        sent += chunk.length;
+      });
+      source.pipe(response);
+    };
+    const session = await world.http2(host);
+    const stream = session.request({ ':path': '/' });
+    stream.on('error', () => {});
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    const before = sent;
+    assert.ok(before < 32 * MIB, `${before / MIB} MiB went out to somebody who does not read`);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    assert.equal(sent, before);
+    stream.close(constants.NGHTTP2_CANCEL);
+    session.destroy();
+  });
+});
