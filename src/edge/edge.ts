@@ -115,7 +115,7 @@ export function createEdge(options: EdgeOptions): Edge {
       // Whoever is in its handshake has perhaps already sent a request.
       await front.drain(left());
       while (live.count > 0 && left() > 0) await new Promise((resolve) => setTimeout(resolve, 10));
-      servers.cutAll();
+      await servers.close(left());
       await upstreams.close();
     },
   };

@@ -77,17 +77,19 @@ export class HttpServers {
   readonly #http2: Http2Server;
   readonly #handle: RequestHandler;
   readonly #maxHeaderCount: number;
+  readonly #idleTimeoutMs: number;
   /** Requests to switch to something that the edge does not know. */
   readonly #declined = new WeakSet<IncomingMessage>();
   /** Taken out when no more may come on a connection. */
   readonly #facts = new WeakMap<object, ConnectionFacts>();
   readonly #sessions = new Set<ServerHttp2Session>();
-  readonly #sockets = new Set<TLSSocket>();
+  readonly #sockets = new Map<TLSSocket, 'h2' | 'http/1.1'>();
   #arriving: Omit<ConnectionFacts, 'retire'> | null = null;
-  #isDraining = false;
+  readonly #drain = { isDraining: false };
 
   constructor(limits: HttpLimits, handle: RequestHandler) {
     this.#handle = handle;
+    this.#idleTimeoutMs = limits.keepAliveTimeoutMs;
     this.#http1 = createHttp1Server({
       maxHeaderSize: limits.maxHeaderBytes,
       headersTimeout: limits.headersTimeoutMs,
@@ -130,7 +132,7 @@ export class HttpServers {
   }
 
   accept(socket: TLSSocket, protocol: 'h2' | 'http/1.1', facts: Omit<ConnectionFacts, 'retire'>): void {
-    this.#sockets.add(socket);
+    this.#sockets.set(socket, protocol);
     socket.once('close', () => this.#sockets.delete(socket));
     if (protocol === 'http/1.1') {
       this.#facts.set(socket, { ...facts, retire: () => {} });
@@ -145,14 +147,20 @@ export class HttpServers {
 
   /** GOAWAY to HTTP/2, `Connection: close` to HTTP/1.1; what is under way finishes. */
   startDraining(): void {
-    this.#isDraining = true;
+    this.#drain.isDraining = true;
     for (const session of this.#sessions) session.close();
     this.#http1.closeIdleConnections();
   }
 
-  /** What is left after the deadline. */
-  cutAll(): void {
-    for (const socket of this.#sockets) socket.destroy();
+  /** Ends each connection when its last bytes are out; what is left at the deadline is cut. All requests must be over by now. */
+  async close(timeoutMs: number): Promise<void> {
+    const deadline = performance.now() + timeoutMs;
+    // An HTTP/2 session ends by itself when its last stream has.
+    for (const [socket, protocol] of this.#sockets) if (protocol === 'http/1.1') socket.destroySoon();
+    while (this.#sockets.size > 0 && performance.now() < deadline) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    for (const socket of this.#sockets.keys()) socket.destroy();
     this.#http1.close();
   }
 
@@ -172,7 +180,6 @@ export class HttpServers {
     // Came together with one that was refused: it may be a part of that, and nobody is to see it.
     if (facts === undefined) return;
     const connection = new Http1Facts(facts, response);
-    if (this.#isDraining) response.setHeader('connection', 'close');
     const reading = this.#read(request, false);
     // Whatever could be read in two ways may be followed by bytes that are read wrongly: the connection ends. So it does when
     // an upgrade was declined: the runtime's parser stops there.
@@ -183,7 +190,7 @@ export class HttpServers {
     const hasBody = reading.ok && (reading.head.isChunked || (reading.head.contentLength ?? 0) > 0);
     this.#handle(connection, {
       reading,
-      port: new Http1Port(request, response),
+      port: new Http1Port(response, this.#drain),
       source: hasBody ? request : null,
       trailers: hasBody ? () => forwardableTrailers(request.rawTrailers) : NO_TRAILERS,
       accept: request.headers.accept,
@@ -215,7 +222,9 @@ export class HttpServers {
     this.#sessions.add(session);
     session.once('close', () => this.#sessions.delete(session));
     session.on('error', () => {});
-    if (this.#isDraining) session.close();
+    // GOAWAY to one that rests; a stream that is only quiet goes on.
+    session.setTimeout(this.#idleTimeoutMs, () => session.close());
+    if (this.#drain.isDraining) session.close();
   }
 
   #onStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: readonly string[]): void {

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { HeaderList } from '../upstream/upstream.ts';
 import type { ClientPort } from './client-port.ts';
@@ -11,6 +11,7 @@ export class Http1Port implements ClientPort {
   onDrain: () => void = noop;
   onGone: () => void = noop;
   readonly #response: ServerResponse;
+  readonly #drain: { readonly isDraining: boolean };
   #isEnded = false;
   #awaitsDrain = false;
   /** What was announced, until a part of it has gone out; -1 when nothing was. */
@@ -18,8 +19,10 @@ export class Http1Port implements ClientPort {
   /** The runtime has it all. */
   #isWhole = false;
 
-  constructor(_request: IncomingMessage, response: ServerResponse) {
+  /** `drain`: shared by all, for answers that begin after their request did. */
+  constructor(response: ServerResponse, drain: { readonly isDraining: boolean }) {
     this.#response = response;
+    this.#drain = drain;
     response.on('close', () => {
       if (!this.#isEnded && !this.#isWhole) this.onGone();
     });
@@ -42,6 +45,7 @@ export class Http1Port implements ClientPort {
       framed.push('content-length', String(bodyBytes));
       this.#announcedBytes = bodyBytes;
     }
+    if (this.#drain.isDraining) this.#response.shouldKeepAlive = false;
     this.#response.writeHead(status, framed);
   }
 
@@ -76,6 +80,7 @@ export class Http1Port implements ClientPort {
     this.#finish();
     // RFC 9110 §8.6: never with 204. To HEAD the runtime sends the head alone.
     const framing = status === 204 || status === 304 ? [] : ['content-length', String(body.length)];
+    if (this.#drain.isDraining) this.#response.shouldKeepAlive = false;
     this.#response.writeHead(status, [...headers, ...framing]);
     this.#response.end(body);
   }

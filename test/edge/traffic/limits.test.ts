@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { after, suite, test } from 'node:test';
+import { EdgeWorld } from '../../support/edge-world.ts';
+import { rawExchange } from './raw-exchange.ts';
+import { recordingUpstream } from './recording-upstream.ts';
+import { echoingWebSockets, openWebSocketOverHttp2 } from './web-socket.ts';
+
+const upstream = await recordingUpstream({ after });
+echoingWebSockets(upstream);
+const world = await EdgeWorld.open(
+  { after },
+  {
+    POSTERN_EDGE_HEADER_TIMEOUT: '1',
+    POSTERN_EDGE_IDLE_TIMEOUT: '1',
+    POSTERN_UPSTREAM_RESPONSE_TIMEOUT: '1',
+    POSTERN_UPSTREAM_ALLOW_CIDRS: '127.0.0.0/8',
+  },
+);
+const { host } = await world.site(await world.staticBackend(upstream.address));
+
+suite('those who take their time', { concurrency: true }, () => {
+  test('a head that comes byte by byte is cut off', async () => {
+    const socket = await world.connect(host);
+    const timer = setInterval(() => socket.write('x'), 100);
+    const answer = await rawExchange(socket, `GET / HTTP/1.1\r\nHost: ${host}\r\nX-Slow: `, { timeoutMs: 5000 });
+    clearInterval(timer);
+    assert.ok(answer.isClosed, 'still open after 5 s');
+    assert.deepEqual(answer.statuses, [408]);
+  });
+
+  test('a connection on which nothing was ever asked is cut off', async () => {
+    const socket = await world.connect(host);
+    assert.ok((await rawExchange(socket, '', { timeoutMs: 5000 })).isClosed);
+  });
+
+  test('a connection that was used and rests is closed', async () => {
+    const socket = await world.connect(host);
+    const answer = await rawExchange(socket, `GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`, { timeoutMs: 6000 });
+    assert.deepEqual([answer.statuses, answer.isClosed], [[200], true]);
+  });
+
+  test('an HTTP/2 connection that rests is closed, one with a quiet WebSocket is not', async () => {
+    const busy = await world.http2(host);
+    const client = await openWebSocketOverHttp2(busy, host);
+    const resting = await world.http2(host);
+    const late = new Promise((resolve) => setTimeout(resolve, 5000, 'still open'));
+    const ended = new Promise((resolve) => resting.once('close', () => resolve('closed')));
+    assert.equal(await Promise.race([ended, late]), 'closed');
+    assert.ok(await client.echoes('still here'));
+    busy.destroy();
+  });
+
+  test('an upstream that does not answer costs 504', async () => {
+    const slow = await recordingUpstream({ after });
+    slow.answer = () => {};
+    const site = await world.site(await world.staticBackend(slow.address));
+    const answer = await world.ask(site.host);
+    assert.deepEqual([answer.status, answer.headers['postern-error-code']], [504, 'ERR_POSTERN_UPSTREAM_TIMEOUT']);
+  });
+
+  test('a backend cannot be the edge or the API itself', async () => {
+    const { port } = world.world.server.addresses.api;
+    for (const address of [`127.0.0.1:${world.port}`, `127.0.0.1:${port}`]) {
+      const site = await world.site(await world.staticBackend(address));
+      assert.equal(await world.status(site.host), 502);
+    }
+  });
+});
