@@ -5,7 +5,11 @@ export class HostTable<Value> {
 
   find(host: string): Value | undefined {
     const exact = this.#exact.get(host);
-    if (exact !== undefined) return exact;
+    return exact === undefined ? this.findWildcard(host) : exact;
+  }
+
+  /** Whatever serves the host when its exact name does not. */
+  findWildcard(host: string): Value | undefined {
     if (this.#wildcards.size === 0) return undefined;
     const dot = host.indexOf('.');
     return dot <= 0 ? undefined : this.#wildcards.get(host.slice(dot + 1));

@@ -67,9 +67,22 @@ export class Snapshots {
     // Hosts can move from one edge to another in one batch: all old names go before new ones come.
     const swaps = [...affected].map((edgeId) => ({ edgeId, before: this.#forget(edgeId) }));
     for (const { edgeId } of swaps) this.#compile(edgeId);
+    // A new exact name takes its host from a wildcard's edge, which looks at its requests again.
+    for (const edge of this.#shadowedBy(swaps)) swaps.push({ edgeId: edge.id, before: edge });
     for (const { edgeId, before } of swaps) {
       for (const listener of this.#listeners) listener(edgeId, this.#edges.get(edgeId) ?? null, before);
     }
+  }
+
+  #shadowedBy(swaps: readonly { edgeId: string; before: EdgeSnapshot | null }[]): ReadonlySet<EdgeSnapshot> {
+    const shadowed = new Set<EdgeSnapshot>();
+    for (const { edgeId, before } of swaps) {
+      for (const host of this.#edges.get(edgeId)?.hosts ?? []) {
+        const wildcard = before?.hosts.includes(host) === true ? undefined : this.#hosts.findWildcard(host);
+        if (wildcard !== undefined && swaps.every((swap) => swap.edgeId !== wildcard.id)) shadowed.add(wildcard);
+      }
+    }
+    return shadowed;
   }
 
   #forget(edgeId: string): EdgeSnapshot | null {

@@ -85,6 +85,15 @@ suite('open WebSockets', () => {
     }
   });
 
+  test('an exact host that takes over from a wildcard ends those of that host alone', async () => {
+    const wild = await world.site(backend, '*.taken.localhost');
+    const taken = await socketsOn({ ...wild, host: 'a.taken.localhost' });
+    const kept = await socketsOn({ ...wild, host: 'b.taken.localhost' });
+    await world.site(backend, 'a.taken.localhost');
+    await assertClosed(taken);
+    await assertOpen(kept);
+  });
+
   test('client certificates turned on, and a CA removed', async () => {
     const site = await world.site(backend);
     const ends = await socketsOn(site);
