@@ -35,6 +35,8 @@ export class Http1Port implements ClientPort {
   }
 
   informational(status: number, headers: HeaderList): void {
+    // RFC 9110 §15.2: HTTP/1.0 has none, and its clients would take one for the answer.
+    if (this.#response.req.httpVersionMinor === 0) return;
     if (status === 100) this.#response.writeContinue();
     else if (status === 103) this.#response.writeInformation(status, objectOf(headers));
   }

@@ -125,6 +125,8 @@ suite('HTTP done right', () => {
     const socket = await world.connect(host);
     const answer = await rawExchange(socket, `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
     assert.deepEqual(answer.statuses, [103, 200]);
+    const old = await rawExchange(await world.connect(host), `GET / HTTP/1.0\r\nHost: ${host}\r\n\r\n`);
+    assert.deepEqual(old.statuses, [200]);
     const session = await world.http2(host);
     const stream = session.request({ ':path': '/' });
     const hints = new Promise<IncomingHttpHeaders>((resolve) => stream.once('headers', resolve));
