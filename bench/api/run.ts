@@ -20,7 +20,7 @@ const WRITERS = 64;
 const headers = { authorization: `Bearer ${API_KEY}`, 'service-version': '2' };
 const BARE_SERVER = fileURLToPath(new URL('./bare-server.ts', import.meta.url));
 
-say(`${cpus()[0]?.model}, ${cpus().length} cores, Node ${process.version}, log level info to a pipe`);
+say(`${cpus()[0]?.model}, ${cpus().length} cores, Node ${process.version}, log level info to a file`);
 const dataDir = await mkdtemp(join(tmpdir(), 'postern-bench-'));
 try {
   await readsAgainstFloor();

@@ -1,4 +1,7 @@
 import { spawn } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export interface Program {
@@ -25,26 +28,33 @@ export function startPosternServer(dataDir: string, env: Readonly<Record<string,
   });
 }
 
-/** A program that prints a JSON line with `"msg":"ready"` and an address; run by the Node that runs this. */
+/**
+ * A program that prints a JSON line with `"msg":"ready"` and an address; run by the Node that runs this. Its output goes to a
+ * file, as to a journal: were it a pipe to this process, the load generator would pay for reading the log.
+ */
 export async function startProgram(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Program> {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-bench-log-'));
+  const log = join(folder, 'log');
+  const output = openSync(log, 'w');
   const startedAt = performance.now();
   const child = spawn(process.execPath, args, {
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', output, 'inherit'],
   });
-  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  let output = '';
-  const address = await new Promise<string>((resolve, reject) => {
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      if (output.length > 100_000) return;
-      output += text;
-      const found = /"api":"([^"]+)".*"msg":"ready"/.exec(output)?.[1];
-      if (found !== undefined) resolve(found);
-    });
-    void exited.then(() => reject(new Error(`the program ended: ${output}`)));
+  let hasEnded = false;
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve())).then(() => {
+    hasEnded = true;
+    closeSync(output);
+    rmSync(folder, { recursive: true, force: true });
   });
+  let address: string | undefined;
+  while (address === undefined) {
+    if (hasEnded) throw new Error('the program ended before it was ready');
+    address = /"api":"([^"]+)".*"msg":"ready"/.exec(readFileSync(log, 'utf8'))?.[1];
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
   const readyAfterMs = performance.now() - startedAt;
-  const edgeAddress = /"edge":"([^"]+)".*"msg":"ready"/.exec(output)?.[1];
+  const edgeAddress = /"edge":"([^"]+)".*"msg":"ready"/.exec(readFileSync(log, 'utf8'))?.[1];
   return {
     pid: child.pid as number,
     port: Number(address.split(':').at(-1)),

@@ -10,25 +10,30 @@ export interface Caller {
   readonly token: string;
 }
 
-export type Login = (request: FastifyRequest) => Promise<Caller>;
+/** At once when the key is good; a failure takes its time. */
+export type Login = (request: FastifyRequest) => Caller | Promise<never>;
 
 /** The only way in, for whatever needs a key: a failure waits before it is answered, wherever it was tried. */
 export function createLogin(find: FindPrincipal, brake: FailedLoginBrake): Login {
-  return async (request) => {
+  return (request) => {
     try {
       return authenticate(request.headers.authorization, find);
     } catch (error) {
-      await brake.slowDown(request.ip);
-      throw error;
+      return brake.slowDown(request.ip).then(() => Promise.reject(error as Error));
     }
   };
+}
+
+/** The token of an Authorization header, or null when it is malformed. */
+export function tokenIn(header: string): string | null {
+  return /^Bearer +([\x21-\x7e]+) *$/i.exec(header)?.[1] ?? null;
 }
 
 /** The key's owner, or a 401. The token is neither logged nor part of any message. */
 function authenticate(header: string | undefined, find: FindPrincipal): Caller {
   if (header === undefined) throw unauthenticated('the request carries no API key');
-  const token = /^Bearer +([\x21-\x7e]+) *$/i.exec(header)?.[1];
-  if (token === undefined) throw unauthenticated('the Authorization header is malformed');
+  const token = tokenIn(header);
+  if (token === null) throw unauthenticated('the Authorization header is malformed');
   const principal = find(token);
   if (principal === null) throw unauthenticated('the API key is not known: it may have been deleted');
   return { principal, token };

@@ -36,7 +36,7 @@ export function addBodyParsers(app: FastifyInstance): void {
 
 /** Where no body counts, no content type does: Fastify would refuse a malformed one before any parser is asked. */
 export const ignoreContentType: onRequestHookHandler = (request, _reply, next) => {
-  delete request.raw.headers['content-type'];
+  if (request.raw.headers['content-type'] !== undefined) delete request.raw.headers['content-type'];
   next();
 };
 

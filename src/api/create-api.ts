@@ -3,10 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Clock } from '../lib/clock.ts';
+import { createDenseIds } from '../lib/dense-ids.ts';
 import type { Operation, OperationPorts } from '../resources/operation.ts';
 import type { ApiMetrics } from './api-metrics.ts';
 import { createLogin, type FindPrincipal, type Login } from './authentication.ts';
 import { addBodyParsers, ignoreContentType } from './body-parsers.ts';
+import { DirectReads } from './direct-reads.ts';
 import { errorBody, shownError } from './error-response.ts';
 import { FailedLoginBrake } from './failed-login-brake.ts';
 import { operationGate, operationHandler } from './operation-route.ts';
@@ -25,7 +27,7 @@ export interface ApiDependencies {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Gets one line per request. */
-  readonly requestLogger: Logger;
+  readonly requestLogger: { info(fields: object, message: string): void };
   readonly metrics: ApiMetrics;
   readonly pages: PublicPages;
   /** Requests per second and API key; 0 = no limit. */
@@ -41,6 +43,8 @@ export interface Api {
 
 /** The HTTP face of the management API. It is made from the list of operations and knows none of them by name. */
 export async function createApi(deps: ApiDependencies): Promise<Api> {
+  const denseIds = createDenseIds('op');
+  const newOperationId = (): string => denseIds(deps.clock.nowMs());
   const app = fastify({
     logger: false,
     bodyLimit: MAX_BODY_BYTES,
@@ -49,21 +53,21 @@ export async function createApi(deps: ApiDependencies): Promise<Api> {
     forceCloseConnections: false,
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
-      begin(request, deps);
+      begin(request, newOperationId);
       sendError(error, request, reply, deps);
     },
   });
   app.decorateRequest('postern', null as unknown as RequestState);
-  app.addHook('onRequest', (request, reply, next) => {
-    begin(request, deps);
-    reply.header('postern-operation-id', request.postern.operationId);
-    // Responses hold configuration and secrets: no cache between us and the client may keep them.
-    reply.header('cache-control', 'no-store');
+  app.addHook('onRequest', (request, _reply, next) => {
+    begin(request, newOperationId);
     next();
   });
-  app.addHook('onResponse', (request, reply, next) => {
-    finish(request, reply, deps);
-    next();
+  // Answers of operations are written by their route itself; these are errors and the public pages.
+  app.addHook('onSend', (request, reply, payload, next) => {
+    reply.header('postern-operation-id', request.postern.operationId);
+    reply.header('cache-control', 'no-store');
+    finish(request, reply.statusCode, deps);
+    next(null, payload);
   });
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply, deps));
 
@@ -74,7 +78,19 @@ export async function createApi(deps: ApiDependencies): Promise<Api> {
   addOperations(app, deps, login);
   addNotFound(app, deps, login);
   await app.ready();
-  return { handle: (request, response) => app.routing(request, response), close: () => app.close() };
+  const direct = new DirectReads({
+    operations: deps.operations,
+    ports: deps.ports,
+    findPrincipal: deps.findPrincipal,
+    newOperationId,
+    onAnswered: ({ operation, operationId, path, status, apiKeyId, startedAt }) =>
+      report({ operation, operationId, method: 'GET', path, status, apiKeyId, startedAt }, deps),
+  });
+  // A configured rate limit counts every request once: then all go the full way.
+  const handle: RequestListener = (request, response) => {
+    if (deps.rateLimitPerSecond > 0 || !direct.answers(request, response)) app.routing(request, response);
+  };
+  return { handle, close: () => app.close() };
 }
 
 function addOperations(app: FastifyInstance, deps: ApiDependencies, login: Login): void {
@@ -85,7 +101,7 @@ function addOperations(app: FastifyInstance, deps: ApiDependencies, login: Login
       url: operation.path.replaceAll(/\{([^}]+)\}/g, ':$1'),
       config: { operation },
       onRequest: [operationGate(operation, gate), ...(takesBody(operation) ? [] : [ignoreContentType])],
-      handler: operationHandler(operation, deps.ports),
+      handler: operationHandler(operation, deps.ports, (request, status) => finish(request, status, deps)),
     });
   }
 }
@@ -99,32 +115,47 @@ function addNotFound(app: FastifyInstance, deps: ApiDependencies, login: Login):
   });
 }
 
-function begin(request: FastifyRequest, deps: ApiDependencies): void {
+function begin(request: FastifyRequest, newOperationId: () => string): void {
   request.postern = {
-    operationId: deps.ports.newId('op'),
+    operationId: newOperationId(),
     startedAt: performance.now(),
     apiKeyId: null,
     admission: null,
   };
 }
 
-function finish(request: FastifyRequest, reply: FastifyReply, deps: ApiDependencies): void {
-  const operation = (request.routeOptions.config as { operation?: Operation }).operation;
+interface Answered {
+  readonly operation: Operation | undefined;
+  readonly operationId: string;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly apiKeyId: string | null;
+  readonly startedAt: number;
+}
+
+/** Counts and logs a request when its answer is written. */
+function report(
+  { operation, operationId, method, path, status, apiKeyId, startedAt }: Answered,
+  deps: ApiDependencies,
+): void {
   const name = operation === undefined ? 'none' : `${operation.resource}.${operation.verb}`;
-  const seconds = (performance.now() - request.postern.startedAt) / 1000;
-  deps.metrics.observe(name, reply.statusCode, seconds);
-  if (operation === undefined && reply.statusCode < 400) return;
+  const seconds = (performance.now() - startedAt) / 1000;
+  deps.metrics.observe(name, status, seconds);
+  if (operation === undefined && status < 400) return;
+  const ms = Math.round(seconds * 1e5) / 100;
   deps.requestLogger.info(
-    {
-      operation_id: request.postern.operationId,
-      operation: name,
-      method: request.method,
-      path: pathOf(request.url),
-      status: reply.statusCode,
-      key_id: request.postern.apiKeyId,
-      ms: Math.round(seconds * 1e5) / 100,
-    },
+    { operation_id: operationId, operation: name, method, path, status, key_id: apiKeyId, ms },
     'request',
+  );
+}
+
+function finish(request: FastifyRequest, status: number, deps: ApiDependencies): void {
+  const { operation } = request.routeOptions.config as { operation?: Operation };
+  const { operationId, apiKeyId, startedAt } = request.postern;
+  report(
+    { operation, operationId, method: request.method, path: pathOf(request.url), status, apiKeyId, startedAt },
+    deps,
   );
 }
 
@@ -135,7 +166,7 @@ function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply
     deps.logger.error({ operation_id: operationId, err: thrown, code: error.code }, 'request failed');
   void reply
     .code(error.status)
-    .headers({ ...error.headers, 'postern-operation-id': operationId, 'cache-control': 'no-store' })
+    .headers(error.headers)
     .type('application/json; charset=utf-8')
     .send(errorBody(error, operationId));
 }

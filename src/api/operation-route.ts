@@ -1,4 +1,5 @@
-import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler, RouteHandlerMethod } from 'fastify';
+import type { ServerResponse } from 'node:http';
+import type { FastifyReply, FastifyRequest, onRequestHookHandler, RouteHandlerMethod } from 'fastify';
 import type { TObject } from 'typebox';
 import { documentErrors, invalidBody } from '../documents/errors.ts';
 import { hasScope, scopeOf } from '../documents/scopes.ts';
@@ -6,7 +7,7 @@ import type { JsonObject } from '../lib/json.ts';
 import { createDecoder } from '../lib/schema/decode-body.ts';
 import { resourceErrors } from '../resources/errors.ts';
 import type { Operation, OperationPorts, OperationRequest, OperationResult } from '../resources/operation.ts';
-import type { Login } from './authentication.ts';
+import type { Caller, Login } from './authentication.ts';
 import { queryDecoder } from './query.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { takesBody, unwrapBody } from './request-body.ts';
@@ -22,10 +23,9 @@ export interface Gate {
 }
 
 /** Who, how often, which version, with what right: judged before a byte of the body is read. */
-export function operationGate(operation: Operation, gate: Gate): onRequestAsyncHookHandler {
+export function operationGate(operation: Operation, gate: Gate): onRequestHookHandler {
   const scope = scopeOf(operation.method, operation.path);
-  return async (request) => {
-    const caller = await gate.login(request);
+  const admit = (request: FastifyRequest, caller: Caller): void => {
     request.postern.apiKeyId = caller.principal.apiKeyId;
     gate.rateLimit.take(caller.principal.apiKeyId);
     const version = requestedVersion(request.headers, operation);
@@ -38,23 +38,50 @@ export function operationGate(operation: Operation, gate: Gate): onRequestAsyncH
     }
     request.postern.admission = { principal: caller.principal, token: caller.token, version };
   };
+  return (request, _reply, proceed) => {
+    const caller = gate.login(request);
+    // Only a failed login takes time.
+    if (caller instanceof Promise) {
+      caller.catch((error: Error) => proceed(error));
+      return;
+    }
+    try {
+      admit(request, caller);
+    } catch (error) {
+      proceed(error as Error);
+      return;
+    }
+    proceed();
+  };
 }
 
-export function operationHandler(operation: Operation, ports: OperationPorts): RouteHandlerMethod {
+export type OnAnswered = (request: FastifyRequest, status: number) => void;
+
+/** An operation whose result is at hand is answered in the same turn: most reads are. */
+export function operationHandler(
+  operation: Operation,
+  ports: OperationPorts,
+  onAnswered: OnAnswered,
+): RouteHandlerMethod {
   const decodeQuery = queryDecoder(operation.query);
   const decodeBody = bodyDecoder(operation);
-  return async (request, reply) => {
+  const answer = (request: FastifyRequest, reply: FastifyReply, result: OperationResult): void => {
+    const status = result.status ?? operation.success.status;
+    reply.hijack();
+    writeResult(reply.raw, request.postern.operationId, status, result);
+    onAnswered(request, status);
+  };
+  return (request, reply) => {
     // The gate has set it, or the request did not get here.
     const admission = request.postern.admission as Admission;
     const params = request.params as Record<string, string>;
     checkIds(params);
-    const query = decodeQuery(request.query as Record<string, unknown>);
-    const result = await operation.run(
+    const result = operation.run(
       {
         operationId: request.postern.operationId,
         principal: admission.principal,
         params,
-        query,
+        query: decodeQuery(request.query as Record<string, unknown>),
         body: decodeBody(request, params),
         ifMatch: operation.isConditional === true ? parseIfMatch(request.headers['if-match']) : null,
         idempotency: idempotency(operation, request, admission),
@@ -63,8 +90,14 @@ export function operationHandler(operation: Operation, ports: OperationPorts): R
       } satisfies OperationRequest,
       ports,
     );
-    return send(reply, operation, result);
+    if (result instanceof Promise) return result.then((late) => answer(request, reply, late));
+    answer(request, reply, result);
+    return undefined;
   };
+}
+
+export function isWellFormedId(text: string): boolean {
+  return ID_PATTERN.test(text);
 }
 
 /** A malformed id, or one of another resource's prefix, names nothing: 404, without asking a database about odd bytes. */
@@ -72,7 +105,7 @@ function checkIds(params: Readonly<Record<string, string>>): void {
   for (const name in params) {
     if (name === 'type') continue;
     const value = params[name] as string;
-    if (!ID_PATTERN.test(value)) {
+    if (!isWellFormedId(value)) {
       throw resourceErrors.create(
         'ERR_POSTERN_NOT_FOUND',
         `"${value.slice(0, 64)}" is not an id: an id is a prefix, "_" and 27 letters and digits`,
@@ -110,13 +143,23 @@ function idempotency(
   });
 }
 
-function send(reply: FastifyReply, operation: Operation, result: OperationResult): FastifyReply | string {
-  reply.code(result.status ?? operation.success.status);
-  if (result.etag !== undefined) reply.header('etag', `"${result.etag}"`);
-  if (result.revision !== undefined) reply.header('postern-revision', String(result.revision));
-  if (result.headers !== undefined) reply.headers(result.headers);
-  if (result.body === null) return reply.send();
-  return reply
-    .header('content-type', 'application/json; charset=utf-8')
-    .send(result.text ?? JSON.stringify(result.body));
+/** Straight to the socket: Fastify's own way out serialises, hooks and looks up more than there is to do. */
+export function writeResult(
+  response: ServerResponse,
+  operationId: string,
+  status: number,
+  result: OperationResult,
+): void {
+  const headers = ['postern-operation-id', operationId, 'cache-control', 'no-store'];
+  if (result.etag !== undefined) headers.push('etag', `"${result.etag}"`);
+  if (result.revision !== undefined) headers.push('postern-revision', String(result.revision));
+  if (result.headers !== undefined)
+    for (const [name, value] of Object.entries(result.headers)) headers.push(name, value);
+  if (result.body === null) {
+    response.writeHead(status, headers).end();
+    return;
+  }
+  const text = result.text ?? JSON.stringify(result.body);
+  headers.push('content-type', 'application/json; charset=utf-8', 'content-length', String(Buffer.byteLength(text)));
+  response.writeHead(status, headers).end(text);
 }

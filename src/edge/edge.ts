@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
+import { createDenseIds } from '../lib/dense-ids.ts';
 import type { BackendSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
 import { accessLine } from './access-log.ts';
@@ -15,7 +16,6 @@ import { edgeErrors } from './errors.ts';
 import { Exchange } from './exchange.ts';
 import { HttpServers, type IncomingRequest } from './http/http-servers.ts';
 import { LiveExchanges } from './live-exchanges.ts';
-import { createRequestIds } from './request-ids.ts';
 import type { CertificateStore } from './tls/certificate-store.ts';
 import { createTlsFront } from './tls/tls-front.ts';
 import type { TlsLog } from './tls/tls-ports.ts';
@@ -58,7 +58,7 @@ export function createEdge(options: EdgeOptions): Edge {
   const runtime: EdgeRuntime = {
     clock,
     forwarding: settings.forwarding,
-    newRequestId: createRequestIds(),
+    newRequestId: createDenseIds('rq'),
     findEdge: (host) => snapshots.find(host),
     targetsOf: (backend: BackendSnapshot) => targetsOf(backend),
     clientAddress: (remoteAddress, head) => addresses.of(remoteAddress, head),

@@ -23,6 +23,7 @@ import type { BootstrapPort } from './bootstrap.ts';
 import { bootstrapPort } from './bootstrap-port.ts';
 import { allErrorRows } from './error-tables.ts';
 import type { Health } from './health.ts';
+import type { RequestLogger } from './request-lines.ts';
 import { addStoreMetrics } from './store-metrics.ts';
 import { programVersion } from './version.ts';
 
@@ -34,7 +35,7 @@ export interface ApiDependencies {
   readonly registry: Registry;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly requestLogger: Logger;
+  readonly requestLogger: RequestLogger;
   readonly health: Health;
   readonly baseUrl: string;
   /** Reaches agents; absent while no part of this process holds any. */

@@ -16,6 +16,8 @@ import { openInternalCa } from '../pki/internal-ca.ts';
 import type { Replica } from '../replica/replica.ts';
 import { Snapshots } from '../snapshot/snapshots.ts';
 import { listenOn } from './listener.ts';
+import { newProblems } from './new-problems.ts';
+import type { RequestLogger } from './request-lines.ts';
 import { upstreamGuard } from './upstream-guard.ts';
 
 export interface EdgeDependencies {
@@ -24,7 +26,7 @@ export interface EdgeDependencies {
   readonly catalog: Catalog;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly requestLogger: Logger;
+  readonly requestLogger: RequestLogger;
   readonly registry: Registry;
   /** Addresses of our own that an upstream may not be: a request must not come back in. */
   readonly ownAddresses: () => readonly ListenAddress[];
@@ -61,12 +63,9 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
     createMetrics: (live) => new EdgeMetrics(deps.registry, live),
     isUpstreamAllowed: upstreamGuard(config.upstream_allow_cidrs, deps.ownAddresses),
   });
-  snapshots.onSwap((edgeId, now) => {
-    if (now?.problem) logger.warn({ edge: edgeId, ...now.problem }, 'an edge refuses traffic');
-    for (const route of now?.routes.all ?? []) {
-      if (route.problem !== null)
-        logger.warn({ edge: edgeId, route: route.id, ...route.problem }, 'a route refuses traffic');
-    }
+  snapshots.onSwap((edgeId, now, before) => {
+    for (const problem of newProblems(now, before))
+      logger.warn({ edge: edgeId, ...problem }, 'a route refuses traffic');
   });
   const onProblem = (err: Error): void => logger.error({ err }, 'a connection could not be accepted');
   const https = await openEdgeListener({

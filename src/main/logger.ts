@@ -1,5 +1,6 @@
 import { type DestinationStream, destination, type Logger, pino, stdTimeFunctions } from 'pino';
 import type { Config } from '../config/schema.ts';
+import { RequestLines, type RequestLogger } from './request-lines.ts';
 import { terminalLines } from './terminal-lines.ts';
 
 /** Names that never carry anything but a secret, wherever a log line has them. The first defence is not to log them. */
@@ -25,7 +26,7 @@ export interface ServerLog {
    * For the one line per request, whose fields are named one by one where it is written. It does without redaction, which
    * costs more than answering the request.
    */
-  readonly requestLogger: Logger;
+  readonly requestLogger: RequestLogger;
   /** Writes out what a slow reader has left in memory, without giving way: the process may be about to end. */
   flush(): void;
 }
@@ -40,8 +41,20 @@ export function createLog(level: Config['log_level'], given?: DestinationStream)
     formatters: { level: (label: string) => ({ level: label }) },
   };
   const paths = SECRET_FIELDS.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]);
-  const logger = pino({ ...form, redact: { paths, censor: '[secret]' } }, output);
-  return { logger, requestLogger: pino(form, output), flush: () => flushNow(output) };
+  const requests = new RequestLines(output);
+  // What is logged otherwise stands behind the requests that were answered before it.
+  const ordered: DestinationStream = {
+    write: (line) => {
+      requests.flush();
+      output.write(line);
+    },
+  };
+  const logger = pino({ ...form, redact: { paths, censor: '[secret]' } }, ordered);
+  const flush = (): void => {
+    requests.flush();
+    flushNow(output);
+  };
+  return { logger, requestLogger: logger.isLevelEnabled('info') ? requests : { info: () => {} }, flush };
 }
 
 /**

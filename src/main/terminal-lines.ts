@@ -5,8 +5,9 @@ const HIDDEN_FIELDS = new Set(['level', 'time', 'msg', 'err']);
 /** Turns structured lines into ones that a person reads: time, level, message, then the fields. */
 export function terminalLines(output: { write(text: string): unknown }): DestinationStream {
   return {
-    write: (line) => {
-      output.write(readableLine(line));
+    // Lines of requests come several at once.
+    write: (text) => {
+      for (const line of text.trimEnd().split('\n')) output.write(readableLine(line));
     },
   };
 }

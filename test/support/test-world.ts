@@ -74,7 +74,7 @@ export class TestWorld {
     const { config } = loadConfig({ flags: new Map(), env });
     const logDestination = new Writable({
       write(chunk: Buffer, _encoding, done) {
-        logLines.push(chunk.toString());
+        logLines.push(...chunk.toString().trimEnd().split('\n'));
         done();
       },
     });

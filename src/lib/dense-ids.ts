@@ -1,27 +1,27 @@
-import { createKsuidSource } from '../lib/ksuid.ts';
+import { createKsuidSource } from './ksuid.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const PAIRS = Array.from(ALPHABET, (first) => Array.from(ALPHABET, (second) => first + second)).flat();
 const SUFFIX_LENGTH = 4;
 
 /**
- * Ids of requests, in the order in which they came. One KSUID serves all requests of a millisecond, its last four characters
+ * Ids for what comes by the thousand, such as requests, in the order in which they came. One KSUID serves all requests of a millisecond, its last four characters
  * count them: a KSUID for each cost 3 % of a request. About 90 random bits are left.
  */
-export function createRequestIds(): (nowMs: number) => string {
+export function createDenseIds(prefix: string): (nowMs: number) => string {
   const ksuid = createKsuidSource();
-  let prefix = '';
-  let prefixMs = -1;
+  let shared = '';
+  let sharedMs = -1;
   let count = 0;
   return (nowMs) => {
-    if (nowMs !== prefixMs || count === PAIRS.length ** 2) {
-      prefix = `rq_${ksuid(nowMs).slice(0, -SUFFIX_LENGTH)}`;
-      prefixMs = nowMs;
+    if (nowMs !== sharedMs || count === PAIRS.length ** 2) {
+      shared = `${prefix}_${ksuid(nowMs).slice(0, -SUFFIX_LENGTH)}`;
+      sharedMs = nowMs;
       count = 0;
     }
     const high = PAIRS[Math.floor(count / PAIRS.length)] as string;
     const low = PAIRS[count % PAIRS.length] as string;
     count += 1;
-    return prefix + high + low;
+    return shared + high + low;
   };
 }

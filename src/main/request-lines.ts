@@ -1,0 +1,49 @@
+import type { DestinationStream } from 'pino';
+
+export interface RequestLogger {
+  info(fields: object, message: string): void;
+}
+
+const MAX_WAIT_MS = 50;
+const MAX_BYTES = 65_536;
+
+/**
+ * Lines of requests, in the form of all others, gathered for a moment: a line and a write of its own per request cost more than
+ * answering it. Whatever else is logged, and the end of the process, writes them out first.
+ */
+export class RequestLines implements RequestLogger {
+  readonly #output: DestinationStream;
+  #gathered = '';
+  #timer: NodeJS.Timeout | null = null;
+  #second = 0;
+  #secondText = '';
+
+  constructor(output: DestinationStream) {
+    this.#output = output;
+  }
+
+  info(fields: object, message: string): void {
+    this.#gathered += `{"level":"info","time":"${this.#now()}",${JSON.stringify(fields).slice(1, -1)},"msg":"${message}"}\n`;
+    if (this.#gathered.length >= MAX_BYTES) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), MAX_WAIT_MS).unref();
+  }
+
+  flush(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    const text = this.#gathered;
+    this.#gathered = '';
+    if (text !== '') this.#output.write(text);
+  }
+
+  /** RFC 3339; all but the milliseconds are the same for a second. */
+  #now(): string {
+    const nowMs = Date.now();
+    const second = Math.floor(nowMs / 1000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#secondText = new Date(second * 1000).toISOString().slice(0, 20);
+    }
+    return `${this.#secondText}${String(nowMs % 1000).padStart(3, '0')}Z`;
+  }
+}
