@@ -52,9 +52,11 @@ export async function createApi(deps: ApiDependencies): Promise<Api> {
     // The listener is opened and drained by the composition root; Fastify only routes.
     forceCloseConnections: false,
     return503OnClosing: false,
+    // A path that cannot even be decoded: no hook runs for it.
     frameworkErrors: (error, request, reply) => {
       begin(request, newOperationId);
       sendError(error, request, reply, deps);
+      finish(request, reply.statusCode, deps);
     },
   });
   app.decorateRequest('postern', null as unknown as RequestState);
@@ -88,7 +90,8 @@ export async function createApi(deps: ApiDependencies): Promise<Api> {
   });
   // A configured rate limit counts every request once: then all go the full way.
   const handle: RequestListener = (request, response) => {
-    if (deps.rateLimitPerSecond > 0 || !direct.answers(request, response)) app.routing(request, response);
+    const goTheFullWay = (): void => app.routing(request, response);
+    if (deps.rateLimitPerSecond > 0 || !direct.answers(request, response, goTheFullWay)) goTheFullWay();
   };
   return { handle, close: () => app.close() };
 }
@@ -166,7 +169,7 @@ function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply
     deps.logger.error({ operation_id: operationId, err: thrown, code: error.code }, 'request failed');
   void reply
     .code(error.status)
-    .headers(error.headers)
+    .headers({ ...error.headers, 'postern-operation-id': operationId, 'cache-control': 'no-store' })
     .type('application/json; charset=utf-8')
     .send(errorBody(error, operationId));
 }

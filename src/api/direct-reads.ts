@@ -40,35 +40,30 @@ export class DirectReads {
     );
   }
 
-  /** False: not answered, and nothing has happened. */
-  answers(request: IncomingMessage, response: ServerResponse): boolean {
+  /** False: not answered, and nothing has happened. `goTheFullWay` is called when that turns out only later. */
+  answers(request: IncomingMessage, response: ServerResponse, goTheFullWay: () => void): boolean {
     const path = request.url ?? '';
     if (request.method !== 'GET' || path.includes('?') || path.includes('%')) return false;
     const startedAt = performance.now();
     const match = this.#routes.find(path);
     if (match === null) return false;
-    const read = this.#admit(request, match.operation, match.params);
+    const { operation } = match;
+    const read = this.#admit(request, operation, match.params);
     if (read === null) return false;
-    let result: OperationResult | Promise<OperationResult>;
+    const answer = (result: OperationResult): void => {
+      const status = result.status ?? operation.success.status;
+      writeResult(response, read.operationId, status, result);
+      const { operationId, principal } = read;
+      this.#options.onAnswered({ operation, operationId, path, status, apiKeyId: principal.apiKeyId, startedAt });
+    };
     try {
-      result = match.operation.run(read, this.#options.ports);
+      const result = operation.run(read, this.#options.ports);
+      if (result instanceof Promise) result.then(answer, goTheFullWay);
+      else answer(result);
+      return true;
     } catch {
       return false;
     }
-    // One that takes time may still fail, and only the full way can say so.
-    if (result instanceof Promise) return false;
-    const status = result.status ?? match.operation.success.status;
-    writeResult(response, read.operationId, status, result);
-    const { apiKeyId } = read.principal;
-    this.#options.onAnswered({
-      operation: match.operation,
-      operationId: read.operationId,
-      path,
-      status,
-      apiKeyId,
-      startedAt,
-    });
-    return true;
   }
 
   #admit(

@@ -60,7 +60,6 @@ test('a direct read is counted and logged like any other', async () => {
   );
   assert.match(metrics.text, /postern_api_request_seconds_count\{operation="https_edge_routes\.oidc\.get"\} [1-9]/);
   const id = answer.headers.get('postern-operation-id') ?? '';
-  world.server.log.flush();
   const line = world.logLines.find((text) => text.includes(id));
   assert.deepEqual(Object.keys(JSON.parse(line ?? '{}')), [
     'level',

@@ -42,7 +42,7 @@ export interface RequestOptions {
 export class TestWorld {
   readonly server: RunningServer;
   readonly dataDir: string;
-  readonly logLines: string[];
+  readonly #logLines: string[];
   readonly sessionCommands: { id: string; command: SessionCommand }[];
 
   private constructor(
@@ -53,7 +53,7 @@ export class TestWorld {
   ) {
     this.server = server;
     this.dataDir = dataDir;
-    this.logLines = logLines;
+    this.#logLines = logLines;
     this.sessionCommands = sessionCommands;
   }
 
@@ -65,8 +65,8 @@ export class TestWorld {
     const env = {
       POSTERN_DATA_DIR: dataDir,
       POSTERN_API_LISTEN: '127.0.0.1:0',
-      POSTERN_EDGE_LISTEN: '127.0.0.1:0',
-      POSTERN_EDGE_HTTP_LISTEN: '127.0.0.1:0',
+      // The API alone: tests of traffic ask for the edge, which is to hosts the port of its setting all the same.
+      POSTERN_ROLES: 'api',
       POSTERN_API_KEY: TEST_API_KEY,
       ...(options.databaseUrl !== undefined && { POSTERN_DATABASE_URL: options.databaseUrl }),
       ...options.env,
@@ -95,6 +95,12 @@ export class TestWorld {
       if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true });
     });
     return world;
+  }
+
+  /** All lines so far, those that are still being gathered included. */
+  get logLines(): readonly string[] {
+    this.server.log.flush();
+    return this.#logLines;
   }
 
   get baseUrl(): string {
