@@ -3,6 +3,7 @@ import { cpus, tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { installTestPackages } from './install-test-packages.ts';
 
@@ -34,7 +35,7 @@ const postgres = await startPostgresOnce();
 const temporary = makeTemporaryDirectory();
 try {
   const code = await runFiles(files);
-  process.exitCode = leftBehind(temporary) ? 1 : code;
+  process.exitCode = (await leftBehind(temporary)) ? 1 : code;
 } finally {
   rmSync(temporary, { recursive: true, force: true });
   await postgres?.stop();
@@ -73,14 +74,17 @@ async function startPostgresOnce(): Promise<{ url: string; stop(): Promise<void>
 /** All tests of this run make their temporary directories in here, so that what they leave behind can be told from the rest. */
 function makeTemporaryDirectory(): string {
   const path = mkdtempSync(join(tmpdir(), 'postern-run-'));
-  // Databases run as another user, who must be able to pass through.
-  chmodSync(path, 0o711);
+  // Databases run as another user, who must be able to pass through and to take its own directory away: as /tmp itself.
+  chmodSync(path, 0o1777);
   process.env['TMPDIR'] = path;
   return path;
 }
 
-function leftBehind(path: string): boolean {
-  const left = readdirSync(path).filter((name) => name.startsWith('postern-'));
+async function leftBehind(path: string): Promise<boolean> {
+  const remaining = () => readdirSync(path).filter((name) => name.startsWith('postern-'));
+  // A database of a test's own ends, and takes its files along, a moment after the test.
+  for (let tries = 0; tries < 100 && remaining().length > 0; tries += 1) await sleep(200);
+  const left = remaining();
   if (left.length > 0) console.error(`\ntests left temporary directories behind: ${left.join(', ')}`);
   return left.length > 0;
 }
