@@ -5,7 +5,9 @@ import {
   chownSync,
   cpSync,
   existsSync,
+  lchownSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -170,6 +172,10 @@ function prepareBinaries(home: string, isUnprivileged: boolean): string {
   if (!isUnprivileged || isOpenToAll(native)) return native;
   const copy = join(home, 'native');
   cpSync(native, copy, { recursive: true, verbatimSymlinks: true });
+  // Its own, so that it can take the copy away again when it ends.
+  for (const entry of ['.', ...(readdirSync(copy, { recursive: true }) as string[])]) {
+    lchownSync(join(copy, entry), UNPRIVILEGED_ID, UNPRIVILEGED_ID);
+  }
   return copy;
 }
 
