@@ -3,7 +3,13 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /** What tests call that npm cannot bring, by the program's name. */
-const PACKAGES: Readonly<Record<string, string>> = { openssl: 'openssl', strace: 'strace', chromium: 'chromium' };
+const PACKAGES: Readonly<Record<string, string>> = {
+  curl: 'curl',
+  jq: 'jq',
+  openssl: 'openssl',
+  strace: 'strace',
+  chromium: 'chromium',
+};
 
 /** Installs what is missing, if this is Debian and we are root; else says loudly what to install. Tests fail for what stays missing. */
 export function installTestPackages(): void {

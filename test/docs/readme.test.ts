@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Cleanup } from '../support/cleanup.ts';
-import { type PosternProcess, startPostern } from '../support/server-process.ts';
+import { type PosternProcess, startServerProcess } from '../support/server-process.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
@@ -31,19 +31,7 @@ before(async () => {
   for (const name of ['bin', 'src', 'package.json', 'package-lock.json'])
     await cp(join(root, name), join(folder, name), { recursive: true });
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
-  server = startPostern(cleanup, {
-    args: [
-      'server',
-      '--api-listen',
-      '127.0.0.1:0',
-      '--edge-listen',
-      '127.0.0.1:0',
-      '--edge-http-listen',
-      '127.0.0.1:0',
-    ],
-    cwd: folder,
-    launcher: join(folder, 'bin', 'postern.mjs'),
-  });
+  server = startServerProcess(cleanup, 'postern-data', { cwd: folder, launcher: join(folder, 'bin', 'postern.mjs') });
   const ready = await server.ready();
   // The README's edge listens on 7443; the test's on a free port.
   const edgePort = String((ready.addresses as { edge?: string }).edge)
@@ -112,21 +100,7 @@ test('a key with scopes can be made as written', async () => {
 test('backup and restore work as written', async () => {
   const block = (await shellBlocks()).find((text) => text.includes('store backup'));
   await shell(block ?? 'false');
-  const copy = startPostern(cleanup, {
-    args: [
-      'server',
-      '--api-listen',
-      '127.0.0.1:0',
-      '--edge-listen',
-      '127.0.0.1:0',
-      '--edge-http-listen',
-      '127.0.0.1:0',
-      '--data-dir',
-      'restored',
-    ],
-    cwd: folder,
-    launcher: join(folder, 'bin', 'postern.mjs'),
-  });
+  const copy = startServerProcess(cleanup, 'restored', { cwd: folder, launcher: join(folder, 'bin', 'postern.mjs') });
   const { base_url: url } = await copy.ready();
   const output = await shell('node bin/postern.mjs api https-edges list --only hostports', { POSTERN_API_URL: url });
   assert.equal(output.trim(), '["app.localhost:7443"]');
