@@ -1,6 +1,9 @@
 import { type AddressMatcher, cidrMatcher, parseAddress } from '../lib/cidr.ts';
 import type { RequestHead } from './http/request-head.ts';
 
+/** Stands for a client whose trusted proxy did not write an address; no rule of addresses lets it through. */
+const UNKNOWN = 'unknown';
+
 /** Believes X-Forwarded-For from trusted proxies only; the list is empty unless set. */
 export class ClientAddresses {
   readonly #trusted: readonly AddressMatcher[];
@@ -11,17 +14,25 @@ export class ClientAddresses {
 
   /** The last address in the chain that is not itself a trusted proxy: what stands before it, anybody may have written. */
   of(remoteAddress: string, head: RequestHead): string {
-    if (this.chain(remoteAddress, head) === null) return remoteAddress;
-    const hops = (head.forwardedFor ?? '').split(',').map((hop) => hop.trim());
-    for (const hop of hops.reverse()) if (!this.#isTrusted(hop)) return hop;
-    return hops.at(-1) ?? remoteAddress;
+    return this.#believed(remoteAddress, head)?.[0] ?? remoteAddress;
   }
 
-  /** The chain as it came, if the peer is a trusted proxy and every hop is an address. */
+  /** The part of the chain that is believed, the client first, if the peer is a trusted proxy. */
   chain(remoteAddress: string, head: RequestHead): string | null {
+    return this.#believed(remoteAddress, head)?.join(', ') ?? null;
+  }
+
+  /**
+   * Read from the right, and no further than the client: were the rest looked at, somebody could write nonsense there, have the
+   * whole chain thrown away, and pass for the proxy.
+   */
+  #believed(remoteAddress: string, head: RequestHead): readonly string[] | null {
     if (this.#trusted.length === 0 || head.forwardedFor === null || !this.#isTrusted(remoteAddress)) return null;
-    const isWellFormed = head.forwardedFor.split(',').every((hop) => parseAddress(hop.trim()) !== null);
-    return isWellFormed ? head.forwardedFor : null;
+    const hops = head.forwardedFor.split(',').map((hop) => hop.trim());
+    let at = hops.length - 1;
+    while (at > 0 && this.#isTrusted(hops[at] as string)) at -= 1;
+    const client = hops[at] as string;
+    return [parseAddress(client) === null ? UNKNOWN : client, ...hops.slice(at + 1)];
   }
 
   #isTrusted(text: string): boolean {

@@ -15,7 +15,7 @@ export interface EdgeRuntime {
   targetsOf(backend: BackendSnapshot): readonly Target[];
   /** The client's address: the peer's, or what trusted proxies say of it. */
   clientAddress(remoteAddress: string, head: RequestHead): string;
-  /** X-Forwarded-For as a trusted proxy sent it; null from anybody else. */
+  /** What is believed of the X-Forwarded-For of a trusted proxy, the client first; null from anybody else. */
   trustedChain(remoteAddress: string, head: RequestHead): string | null;
   begin(exchange: Exchange): void;
   /** Log line and metrics. */

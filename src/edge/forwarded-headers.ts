@@ -19,6 +19,11 @@ export function forwardedHeaders(
   into.push('x-forwarded-for', chain === null ? remoteAddress : `${chain}, ${remoteAddress}`);
   into.push('x-forwarded-proto', 'https', 'x-forwarded-host', head.authority);
   if (!runtime.forwarding.addsForwarded) return;
-  const node = remoteAddress.includes(':') ? `"[${remoteAddress}]"` : remoteAddress;
-  into.push('forwarded', `for=${node};host="${head.authority}";proto=https`);
+  const before = chain === null ? '' : `${chain.split(', ').map(forwardedFor).join(', ')}, `;
+  into.push('forwarded', `${before}${forwardedFor(remoteAddress)};host="${head.authority}";proto=https`);
+}
+
+/** RFC 7239 §6: an IPv6 address stands in brackets, and what has brackets and colons is quoted. */
+function forwardedFor(address: string): string {
+  return `for=${address.includes(':') ? `"[${address}]"` : address}`;
 }
