@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { Duplex, Readable, Transform } from 'node:stream';
-import type { ResponseTransform } from '../modules/prepared-module.ts';
+import type { ResponseTransform, TrafficResponseHead } from '../modules/prepared-module.ts';
 import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { Target } from './backends/target.ts';
 import type { ErrorAnswer } from './error-page.ts';
 import type { Exchange } from './exchange.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
+import { GatheredBody } from './gathered-body.ts';
 import type { ClientPort } from './http/client-port.ts';
 import type { RequestHead } from './http/request-head.ts';
 import type {
@@ -41,6 +42,7 @@ export class Forwarding implements UpstreamHandler {
   #upstream: UpstreamExchange | null = null;
   #transform: Transform | null = null;
   #change: ResponseTransform | null = null;
+  #gathered: GatheredBody | null = null;
   #switched: Duplex | null = null;
   #isOver = false;
 
@@ -60,6 +62,7 @@ export class Forwarding implements UpstreamHandler {
   abort(): void {
     this.#isOver = true;
     this.#upstream?.abort();
+    this.#gathered?.drop();
     this.#transform?.destroy();
     this.#switched?.destroy();
   }
@@ -75,7 +78,7 @@ export class Forwarding implements UpstreamHandler {
       case 'response':
         this.#isOver = true;
         this.#exchange.targetName = 'http_response';
-        this.#exchange.answer(target.status, target.headers, target.body);
+        this.#answerFixed(target.status, target.headers, target.body);
         return;
       case 'unreachable':
         this.#failed(target.error, target.reason, true);
@@ -111,8 +114,11 @@ export class Forwarding implements UpstreamHandler {
     const { source, trailers } = this.#client;
     const { contentLength, isChunked, expectsContinue } = this.#client.head;
     if (source === null || contentLength === 0) return { framing: 'none' };
-    if (contentLength !== null) return { framing: 'length', bytes: contentLength, source, expectsContinue };
-    return isChunked ? { framing: 'chunked', source, expectsContinue, trailers } : { framing: 'none' };
+    const onBytes = (count: number): void => {
+      this.#exchange.bytesIn += count;
+    };
+    if (contentLength !== null) return { framing: 'length', bytes: contentLength, source, expectsContinue, onBytes };
+    return isChunked ? { framing: 'chunked', source, expectsContinue, onBytes, trailers } : { framing: 'none' };
   }
 
   onInformational(status: number, headers: HeaderList): void {
@@ -123,23 +129,45 @@ export class Forwarding implements UpstreamHandler {
     if (this.#isOver) return;
     this.#exchange.status = head.status;
     const { status, bodyBytes } = head;
-    let headers = withoutOurs(head.headers);
+    const headers = this.#changedHeaders({ status, headers: withoutOurs(head.headers), bodyBytes });
+    if (this.#change === null) {
+      // RFC 9110 §8.6: to HEAD, the length is that of the body which GET would have got.
+      const announced = this.#exchange.method === 'HEAD' ? (head.declaredBytes ?? null) : bodyBytes;
+      this.#client.port.head(status, headers, announced);
+    } else if (this.#change.whole !== undefined && bodyBytes !== null) {
+      this.#gathered = new GatheredBody(headers, (late) => this.#streamGathered(late));
+    } else this.#startTransform(this.#change, headers);
+  }
+
+  /** What the modules make of a head. The first that changes the body, too, is remembered. */
+  #changedHeaders(head: TrafficResponseHead): HeaderList {
+    let { headers } = head;
     for (const { prepared } of this.#route.modules) {
-      const change = prepared.transform?.(this.#exchange, { status, headers, bodyBytes }) ?? null;
-      if (change === null) continue;
+      const change = prepared.transform?.(this.#exchange, headers === head.headers ? head : { ...head, headers });
+      if (change === undefined || change === null) continue;
       headers = change.headers;
       if (change.createStream === null) continue;
       this.#change = change;
-      this.#startTransform(change.createStream());
-      this.#client.port.head(status, headers, null);
-      return;
+      break;
     }
-    // RFC 9110 §8.6: to HEAD, the length is that of the body which GET would have got.
-    const announced = this.#exchange.method === 'HEAD' ? (head.declaredBytes ?? null) : bodyBytes;
-    this.#client.port.head(status, headers, announced);
+    return headers;
   }
 
-  #startTransform(transform: Transform): void {
+  #answerFixed(status: number, ownHeaders: HeaderList, body: Buffer): void {
+    const headers = this.#changedHeaders({ status, headers: ownHeaders, bodyBytes: body.length, fixedBody: body });
+    this.#exchange.answer(status, headers, this.#change?.whole?.(body) ?? body);
+  }
+
+  /** It takes longer to come than it may be held back. */
+  #streamGathered(late: GatheredBody): void {
+    if (this.#isOver || this.#change === null) return;
+    this.#gathered = null;
+    const transform = this.#startTransform(this.#change, late.headers);
+    for (const chunk of late.chunks) transform.write(chunk);
+  }
+
+  #startTransform({ createStream }: ResponseTransform, headers: HeaderList): Transform {
+    const transform = (createStream as () => Transform)();
     this.#transform = transform;
     transform.on('data', (chunk: Buffer) => {
       this.#exchange.bytesOut += chunk.length;
@@ -147,6 +175,8 @@ export class Forwarding implements UpstreamHandler {
     });
     transform.on('drain', () => this.#upstream?.resume());
     transform.on('error', (error) => this.#exchange.bug(error));
+    this.#client.port.head(this.#exchange.status, headers, null);
+    return transform;
   }
 
   onSwitch(head: ResponseHead, socket: Duplex): void {
@@ -178,6 +208,10 @@ export class Forwarding implements UpstreamHandler {
   onData(chunk: Buffer): boolean {
     if (this.#isOver) return true;
     if (this.#transform !== null) return this.#transform.write(chunk);
+    if (this.#gathered !== null) {
+      this.#gathered.add(chunk);
+      return true;
+    }
     this.#exchange.bytesOut += chunk.length;
     return this.#client.port.write(chunk);
   }
@@ -186,6 +220,10 @@ export class Forwarding implements UpstreamHandler {
     if (this.#isOver) return;
     const trailers = withoutOurs(upstreamTrailers);
     this.#upstream = null;
+    if (this.#gathered !== null) {
+      this.#answerGathered(this.#gathered, trailers);
+      return;
+    }
     const end = (): void => {
       if (this.#isOver) return;
       this.#isOver = true;
@@ -196,9 +234,33 @@ export class Forwarding implements UpstreamHandler {
     else this.#transform.once('end', end).end();
   }
 
+  #answerGathered({ headers, chunks }: GatheredBody, upstreamTrailers: HeaderList): void {
+    this.abort();
+    const { port } = this.#client;
+    const { status } = this.#exchange;
+    try {
+      const whole = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+      const body = this.#change?.whole?.(whole) ?? whole;
+      const trailers = this.#change?.trailers?.(upstreamTrailers) ?? upstreamTrailers;
+      this.#exchange.bytesOut += body.length;
+      if (trailers.length === 0) port.answer(status, headers, body);
+      else {
+        // Over HTTP/1.1 there are none after a Content-Length.
+        port.head(status, headers, null);
+        port.write(body);
+        port.end(trailers);
+      }
+      this.#exchange.done();
+    } catch (error) {
+      this.#exchange.bug(error);
+    }
+  }
+
   onFailure(failure: UpstreamFailure): void {
     if (this.#isOver) return;
     this.#upstream = null;
+    this.#gathered?.drop();
+    this.#gathered = null;
     this.#exchange.runtime.upstreamFailed(this.#exchange, failure);
     // Part of an answer has gone out: the client must see that it is not whole.
     if (this.#client.port.isHeadSent) this.#exchange.cut(`upstream_${failure.reason}`);

@@ -82,6 +82,7 @@ export class BodySender {
       this.#fail(`the body is longer than the ${body.bytes} bytes that were announced`);
       return;
     }
+    body.onBytes?.(chunk.length);
     if (!sink.writeBody(chunk)) this.#source.pause();
     if (body.framing === 'length' && this.#sentBytes === body.bytes && !this.isDone) {
       this.isDone = true;

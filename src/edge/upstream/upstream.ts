@@ -21,12 +21,20 @@ export interface UpstreamRequest {
 
 export type RequestBody =
   | { readonly framing: 'none' }
-  | { readonly framing: 'length'; readonly bytes: number; readonly source: Readable; readonly expectsContinue: boolean }
+  | {
+      readonly framing: 'length';
+      readonly bytes: number;
+      readonly source: Readable;
+      readonly expectsContinue: boolean;
+      /** Told of all bytes that go on, as they do. */
+      readonly onBytes?: (count: number) => void;
+    }
   /** Length unknown. `trailers` is called once the source has ended. */
   | {
       readonly framing: 'chunked';
       readonly source: Readable;
       readonly expectsContinue: boolean;
+      readonly onBytes?: (count: number) => void;
       trailers(): HeaderList;
     };
 

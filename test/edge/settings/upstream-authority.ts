@@ -1,0 +1,31 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Cleanup } from '../../support/cleanup.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { type Issued, type IssueRequest, issue } from '../tls/test-authority.ts';
+
+/** An authority that this process trusts upstreams by, as an operator would have it: in the system's list. */
+export class UpstreamAuthority {
+  readonly issued: Issued;
+
+  private constructor(issued: Issued) {
+    this.issued = issued;
+  }
+
+  /** To be called before the process makes its first TLS connection to an upstream: the system's list is read once. */
+  static async trusted(test: Cleanup): Promise<UpstreamAuthority> {
+    const issued = await issue({ commonName: 'CA of upstreams', isCa: true });
+    const folder = await tempDir(test);
+    const path = join(folder, 'roots.pem');
+    await writeFile(path, issued.certificatePem);
+    process.env['SSL_CERT_FILE'] = path;
+    process.env['SSL_CERT_DIR'] = folder;
+    return new UpstreamAuthority(issued);
+  }
+
+  /** A certificate of `localhost`, unless something else is said. */
+  issue(request: Partial<IssueRequest> = {}): Promise<Issued> {
+    const usual = { commonName: 'upstream', issuer: this.issued, usages: ['server'], dnsNames: ['localhost'] } as const;
+    return issue({ ...usual, ...request });
+  }
+}
