@@ -117,20 +117,3 @@ suite('upstream timeouts', () => {
     end.stream.destroy();
   });
 });
-
-test('bytes of uploads are counted', async () => {
-  const site = await world.site(await world.staticBackend(upstream.address));
-  await world.ask(site.host, '/', { method: 'POST', body: 'x'.repeat(1000), headers: { 'content-length': '1000' } });
-  await world.ask(site.host, '/', {
-    method: 'POST',
-    body: 'x'.repeat(234),
-    headers: { 'transfer-encoding': 'chunked' },
-  });
-  const line = new RegExp(`postern_edge_request_bytes_total\\{edge="${site.edgeId}",route="${site.routeId}"\\} 1234`);
-  assert.match(await world.metrics(), line);
-  const logged = world.world.logLines.filter((text) => text.includes(`"host":"${site.host}"`));
-  assert.deepEqual(
-    logged.map((text) => JSON.parse(text).bytes_in),
-    [1000, 234],
-  );
-});
