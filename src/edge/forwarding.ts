@@ -41,7 +41,7 @@ export class Forwarding implements UpstreamHandler {
   #targetAt = 0;
   #upstream: UpstreamExchange | null = null;
   #transform: Transform | null = null;
-  #change: ResponseTransform | null = null;
+  #change: BodyChange | null = null;
   #gathered: GatheredBody | null = null;
   #switched: Duplex | null = null;
   #isOver = false;
@@ -146,7 +146,7 @@ export class Forwarding implements UpstreamHandler {
       const change = prepared.transform?.(this.#exchange, headers === head.headers ? head : { ...head, headers });
       if (change === undefined || change === null) continue;
       headers = change.headers;
-      if (change.createStream === null) continue;
+      if (!changesBody(change)) continue;
       this.#change = change;
       break;
     }
@@ -166,8 +166,8 @@ export class Forwarding implements UpstreamHandler {
     for (const chunk of late.chunks) transform.write(chunk);
   }
 
-  #startTransform({ createStream }: ResponseTransform, headers: HeaderList): Transform {
-    const transform = (createStream as () => Transform)();
+  #startTransform(change: BodyChange, headers: HeaderList): Transform {
+    const transform = change.createStream();
     this.#transform = transform;
     transform.on('data', (chunk: Buffer) => {
       this.#exchange.bytesOut += chunk.length;
@@ -276,6 +276,12 @@ export class Forwarding implements UpstreamHandler {
     if (this.#transform === null) this.#upstream?.resume();
     else this.#transform.resume();
   }
+}
+
+type BodyChange = ResponseTransform & { readonly createStream: () => Transform };
+
+function changesBody(change: ResponseTransform): change is BodyChange {
+  return change.createStream !== null;
 }
 
 /** What the edge says of itself must be believable: an upstream cannot say it. */

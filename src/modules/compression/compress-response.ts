@@ -1,10 +1,11 @@
 import type { ResponseTransform, TrafficRequest, TrafficResponseHead } from '../prepared-module.ts';
-import { chooseCoding } from './accept-encoding.ts';
-import { codecs } from './codecs.ts';
+import { type Coding, chooseCoding } from './accept-encoding.ts';
+import { codecs, MAX_WHOLE_BYTES } from './codecs.ts';
 import { isEventStream } from './compressible-type.ts';
 import { CompressingStream } from './compressing-stream.ts';
 import { eligibilityOf } from './eligibility.ts';
 import { tagAsAsked } from './entity-tag.ts';
+import { fixedBodyIn } from './fixed-bodies.ts';
 import { readFacts, saysNoTransform } from './response-facts.ts';
 import { compressedHeaders, compressedTrailers, withVary } from './response-headers.ts';
 
@@ -17,19 +18,24 @@ export function compressResponse(request: TrafficRequest, head: TrafficResponseH
   if (eligibility === 'compressible' && !saysNoTransform(request.combinedHeader('cache-control'))) {
     const coding = chooseCoding(request.combinedHeader('accept-encoding'));
     if (coding !== null) {
-      const options = {
-        codec: codecs[coding],
-        isEventStream: isEventStream(facts.contentType),
-        bodyBytes: head.bodyBytes,
-      };
-      return {
-        headers: compressedHeaders(head.headers, coding),
-        createStream: () => new CompressingStream(options),
-        trailers: compressedTrailers,
-      };
+      return compressed(head, coding, isEventStream(facts.contentType));
     }
   }
   const tagged = head.status === 304 ? tagAsAsked(head.headers, request.combinedHeader('if-none-match')) : head.headers;
   const headers = withVary(tagged);
   return headers === head.headers ? null : { headers, createStream: null };
+}
+
+function compressed(head: TrafficResponseHead, coding: Coding, isEventStream: boolean): ResponseTransform {
+  const { bodyBytes, fixedBody } = head;
+  const codec = codecs[coding];
+  const change: ResponseTransform = {
+    headers: compressedHeaders(head.headers, coding),
+    createStream: () => new CompressingStream({ codec, isEventStream, bodyBytes }),
+    trailers: compressedTrailers,
+  };
+  if (fixedBody !== undefined) return { ...change, whole: () => fixedBodyIn(fixedBody, coding) };
+  // Of an event stream nothing is held back, also when its length is known.
+  const isWhole = bodyBytes !== null && bodyBytes <= MAX_WHOLE_BYTES && !isEventStream;
+  return isWhole ? { ...change, whole: codec.whole } : change;
 }

@@ -1,12 +1,6 @@
 import { Transform, type TransformCallback } from 'node:stream';
-import type { Codec, Compressor } from './codecs.ts';
+import { type Codec, type Compressor, MAX_WHOLE_BYTES } from './codecs.ts';
 
-/**
- * Bodies up to this size are compressed in one call on this thread, if their end comes without a pause: at most a quarter of
- * a millisecond, and half the time that a stream takes for 10 KB, whose set-up and ways to the thread pool and back cost as
- * much as the work.
- */
-const MAX_WHOLE_BYTES = 16 * 1024;
 /** Without a byte for so long the upstream pauses: what it has said so far goes out. */
 const PAUSE_MS = 5;
 /** No byte is held back for longer, also when small pieces keep coming. A fast download is not flushed often enough to notice. */
