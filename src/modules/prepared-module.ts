@@ -15,7 +15,12 @@ export interface PreparePorts {
 
 export type Preparation =
   | { readonly ok: true; readonly prepared: PreparedModule }
-  | { readonly ok: false; readonly problem: PreparationProblem };
+  | {
+      readonly ok: false;
+      readonly problem: PreparationProblem;
+      /** What handshakes have to prove all the same, for edge modules. */
+      readonly tls?: TlsPolicy;
+    };
 
 export interface PreparationProblem {
   readonly code: ErrorCode;
@@ -42,7 +47,7 @@ export interface PreparedModule {
 
 export interface TlsPolicy {
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
-  /** PEM of the authorities that a client's certificate must come from; present: a certificate is demanded. */
+  /** PEM of the authorities that a client's certificate must come from; present: a certificate is demanded. Empty: none will do. */
   readonly clientAuthorities?: readonly string[];
 }
 
