@@ -19,7 +19,14 @@ export interface Definitions {
 
 interface PreparedModules {
   readonly modules: readonly NamedModule[];
-  readonly problem: ModuleProblem | null;
+  readonly problems: readonly ModuleProblem[];
+  /** What handshakes have to prove, for modules that cannot be prepared too. */
+  readonly tls: TlsPolicy;
+}
+
+interface UnpreparedModule {
+  readonly problem: ModuleProblem;
+  readonly tls: TlsPolicy;
 }
 
 /** Makes of an edge's records what traffic needs. Null when the edge is gone. */
@@ -31,16 +38,18 @@ export function compileEdge(edgeId: string, reader: TrackingReader, definitions:
   const routes = reader
     .children(ROUTE_KIND, edgeId)
     .map((route) => compileRoute(route, own, reader, definitions, ports));
-  const tls = Object.assign({}, ...own.modules.map((module) => module.prepared.tls ?? {})) as TlsPolicy;
+  const { tls } = own;
+  const problem = own.problems[0] ?? null;
   return {
     id: edgeId,
     hosts: (record.doc['hostports'] as readonly string[]).map((hostport) =>
       hostport.slice(0, hostport.lastIndexOf(':')),
     ),
     tls,
-    tlsGeneration: hash('sha256', JSON.stringify([tls, own.problem])),
+    tlsGeneration: hash('sha256', JSON.stringify([tls, problem])),
     routes: new RouteTable(routes),
-    problem: own.problem,
+    problem,
+    problems: own.problems,
   };
 }
 
@@ -62,7 +71,8 @@ function compileRoute(
     matchType: record.doc['match_type'] as RouteSnapshot['matchType'],
     match: record.doc['match'] as string,
     modules: inOrder,
-    problem: edge.problem ?? own.problem,
+    problem: edge.problems[0] ?? own.problems[0] ?? null,
+    problems: own.problems,
     backend: backendId === undefined ? null : compileBackend(backendId, reader, kindOfId),
   };
 }
@@ -76,28 +86,36 @@ function prepareAll(
   ports: PreparePorts,
 ): PreparedModules {
   const modules: NamedModule[] = [];
-  let problem: ModuleProblem | null = null;
+  const problems: ModuleProblem[] = [];
+  const tls: TlsPolicy = {};
   for (const module of registry) {
     if (module.level !== level) continue;
     const key = moduleRecordKey(ownerKind, ownerId, module.name);
     const record = reader.get(key.kind, key.id);
     if (record === undefined || record.doc['enabled'] === false) continue;
     const preparation = prepareOne(module, record, ports);
-    if ('prepared' in preparation) modules.push(preparation);
-    else problem ??= preparation;
+    if ('prepared' in preparation) {
+      modules.push(preparation);
+      Object.assign(tls, preparation.prepared.tls);
+    } else {
+      problems.push(preparation.problem);
+      Object.assign(tls, preparation.tls);
+    }
   }
-  return { modules, problem };
+  return { modules, problems, tls };
 }
 
 /** A module that throws is broken, and what is broken refuses. */
-function prepareOne(module: Module, record: StoredRecord, ports: PreparePorts): NamedModule | ModuleProblem {
+function prepareOne(module: Module, record: StoredRecord, ports: PreparePorts): NamedModule | UnpreparedModule {
   try {
     const preparation = module.prepare(withSecrets(record) as never, ports);
     if (preparation.ok) return { name: module.name, prepared: preparation.prepared };
-    return { module: module.name, ...preparation.problem };
+    return { problem: { module: module.name, ...preparation.problem }, tls: preparation.tls ?? {} };
   } catch (error) {
     const message = `the ${module.name} module could not be prepared (${error instanceof Error ? error.message : 'unknown'})`;
-    return { module: module.name, code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message };
+    // Nobody knows what a broken module of an edge would have demanded of handshakes: none will do.
+    const tls: TlsPolicy = module.level === 'edge' ? { clientAuthorities: [] } : {};
+    return { problem: { module: module.name, code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message }, tls };
   }
 }
 

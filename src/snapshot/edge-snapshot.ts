@@ -13,6 +13,8 @@ export interface EdgeSnapshot {
   readonly routes: RouteTable<RouteSnapshot>;
   /** Why the edge itself lets nothing through, if so. */
   readonly problem: ModuleProblem | null;
+  /** Every module of its own that cannot be prepared. */
+  readonly problems: readonly ModuleProblem[];
 }
 
 export interface RouteSnapshot extends MatchableRoute {
@@ -20,7 +22,10 @@ export interface RouteSnapshot extends MatchableRoute {
   readonly edgeId: string;
   /** Enabled modules of the edge and the route, in the order of the registry. */
   readonly modules: readonly NamedModule[];
+  /** Why it lets nothing through, if so: for a reason of its own or of its edge's. */
   readonly problem: ModuleProblem | null;
+  /** Every module of its own that cannot be prepared; those of the edge are the edge's. */
+  readonly problems: readonly ModuleProblem[];
   readonly backend: BackendSnapshot | null;
 }
 

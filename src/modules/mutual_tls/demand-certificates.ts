@@ -23,6 +23,8 @@ export function demandCertificates(authorityIds: readonly string[], ports: Prepa
           code: 'ERR_POSTERN_MODULE_UNAVAILABLE',
           message: `the certificate authority ${id} of the mutual_tls module is gone: replace the module`,
         },
+        // Whom the others vouch for is not let in either: nobody knows whether all were meant to be.
+        tls: { clientAuthorities: [] },
       };
     }
     authorities.push(pem);

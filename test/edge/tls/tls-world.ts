@@ -111,7 +111,7 @@ export async function openTlsWorld(test: TestContext, limits: Partial<TlsLimits>
     handshakes,
     setEdge: (host, tls = {}) => {
       generation += 1;
-      const edge = { id: `edge_${host}`, hosts: [host], tls, tlsGeneration: `${generation}`, problem: null };
+      const edge = { id: `edge_${host}`, hosts: [host], tls, tlsGeneration: `${generation}`, problem: null, problems: [] };
       hosts.set(host, { ...edge, routes: new RouteTable([]) });
     },
     removeEdge: (host) => hosts.delete(host),
