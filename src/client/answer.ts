@@ -7,6 +7,8 @@ export interface ResponseInfo {
   readonly etag: string | null;
   /** Revision of the store that a write took or confirmed. */
   readonly revision: number | null;
+  /** Why the edge, route or module that is shown lets no traffic through: a module that cannot be prepared. */
+  readonly problem: string | null;
 }
 
 const INFO: unique symbol = Symbol('postern.response');
@@ -34,5 +36,6 @@ export function responseInfo(response: Response): ResponseInfo {
     operationId: response.headers.get('postern-operation-id'),
     etag: response.headers.get('etag'),
     revision: revision === null ? null : Number(revision),
+    problem: response.headers.get('postern-problem'),
   };
 }

@@ -19,6 +19,7 @@ import { documentErrors, invalidBody } from './errors.ts';
 import { IdempotentCreates } from './idempotent-creates.ts';
 import { ModuleDocuments } from './module-documents.ts';
 import { expectMatch } from './preconditions.ts';
+import { withProblem } from './problem-header.ts';
 import {
   configOf,
   extraOf,
@@ -91,7 +92,7 @@ export class Documents implements DocumentsPort {
       // Another process may have made it, and the replica not have heard of it yet.
       await this.#context.replica.refresh();
       const answer = await replay(id);
-      return answer === null ? null : { ...answer, headers: { 'idempotent-replayed': 'true' } };
+      return answer === null ? null : { ...answer, headers: { ...answer.headers, 'idempotent-replayed': 'true' } };
     });
   }
 
@@ -277,7 +278,8 @@ export class Documents implements DocumentsPort {
   async #answer(compiled: CompiledResource, record: StoredRecord, view: View): Promise<OperationResult> {
     const body = this.#context.renderer.resource(compiled, record, this.reader, view);
     const live = await compiled.resource.live?.read([record], this.#context.ports());
-    return { body: { ...body, ...live?.get(record.id) }, etag: highestRevision(compiled, record, this.reader) };
+    const etag = highestRevision(compiled, record, this.reader);
+    return withProblem({ body: { ...body, ...live?.get(record.id) }, etag }, record.id, this.#context);
   }
 
   #event(

@@ -8,6 +8,7 @@ import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { decodeModule } from './decode-write.ts';
 import type { DocumentsContext } from './documents-context.ts';
 import { expectModuleMatch } from './preconditions.ts';
+import { withProblem } from './problem-header.ts';
 import { isUnchanged, type ModuleParts, modulePut, type PlacedPut, type PlacedWriteSet } from './record-puts.ts';
 import { RenderedCache } from './rendered-cache.ts';
 import { moduleRecord, type View } from './renderer.ts';
@@ -104,7 +105,8 @@ export class ModuleDocuments {
 
   #answer(module: CompiledModule, record: StoredRecord, principal: Principal): OperationResult {
     const render = (view: View): JsonObject => this.#context.renderer.module(module, record, view);
-    return { ...this.#rendered.of(record, viewOf(principal), render), etag: record.revision };
+    const { body, text } = this.#rendered.of(record, viewOf(principal), render);
+    return withProblem({ body, text, etag: record.revision }, record.id, this.#context);
   }
 
   #updated(

@@ -23,6 +23,8 @@ import type { BootstrapPort } from './bootstrap.ts';
 import { bootstrapPort } from './bootstrap-port.ts';
 import { allErrorRows } from './error-tables.ts';
 import type { Health } from './health.ts';
+import type { ProblemIndex } from './problem-index.ts';
+import { addProblemMetrics } from './problem-metrics.ts';
 import type { RequestLogger } from './request-lines.ts';
 import { addStoreMetrics } from './store-metrics.ts';
 import { programVersion } from './version.ts';
@@ -38,6 +40,7 @@ export interface ApiDependencies {
   readonly requestLogger: RequestLogger;
   readonly health: Health;
   readonly baseUrl: string;
+  readonly problems: ProblemIndex;
   /** Reaches agents; absent while no part of this process holds any. */
   readonly sessionCommands?: SessionCommands;
 }
@@ -72,6 +75,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     },
     clock,
     mutex: new KeyedMutex(),
+    problemOf: (recordId: string) => deps.problems.lineOf(recordId),
     newId,
     newToken: (prefix: string) => `${prefix}${randomBytes(32).toString('base64url')}`,
     ports: (): OperationPorts => ports,
@@ -91,6 +95,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
   const operations = operationsOf(catalog, documents);
   const keys = new KeyDirectory(replica);
   addStoreMetrics(registry, store, replica);
+  addProblemMetrics(registry, deps.problems);
 
   const documentation = new Documentation(operations, {
     catalog,

@@ -9,6 +9,7 @@ import { modules } from '../modules/registry.ts';
 import { Replica } from '../replica/replica.ts';
 import type { SessionCommands } from '../resources/operation.ts';
 import { resources } from '../resources/registry.ts';
+import { Snapshots } from '../snapshot/snapshots.ts';
 import type { Store } from '../store/store.ts';
 import { openApi } from './api.ts';
 import { type Bootstrapped, bootstrap } from './bootstrap.ts';
@@ -18,6 +19,7 @@ import { openListener } from './listener.ts';
 import { createLog, type ServerLog } from './logger.ts';
 import { openStore } from './open-store.ts';
 import { prepareDataDir } from './prepare-data-dir.ts';
+import { ProblemIndex } from './problem-index.ts';
 import { openApiTls } from './tls-source.ts';
 import { programVersion } from './version.ts';
 
@@ -84,6 +86,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   opened.defer(() => listener.drain(0));
   const baseUrl = config.api_url ?? derivedBaseUrl(listener.address, tls !== null);
 
+  const problems = new ProblemIndex();
   const api = await openApi({
     config,
     store,
@@ -95,6 +98,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     requestLogger,
     health,
     baseUrl,
+    problems,
     ...(options.sessionCommands && { sessionCommands: options.sessionCommands }),
   });
   opened.defer(() => api.close());
@@ -115,6 +119,11 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     : null;
   opened.defer(() => edge?.drain(0));
   if (edge !== null) ownAddresses.push(edge.https, edge.http);
+
+  // A process without an edge compiles the same snapshots, so that its API says what the edges elsewhere make of a write.
+  const served = edge?.snapshots ?? new Snapshots(replica, { modules: catalog.modules, kindOfId: catalog.kindOfId });
+  opened.defer(() => served.close());
+  problems.follow(served);
 
   const isTerminal = options.isTerminal ?? false;
   const bootstrapped = await bootstrap({ config, port: api.bootstrapPort, logger, isTerminal });

@@ -15,6 +15,7 @@ import { openApi } from './api.ts';
 import { Health } from './health.ts';
 import { createLog } from './logger.ts';
 import { openStore } from './open-store.ts';
+import { ProblemIndex } from './problem-index.ts';
 
 /** The `store` commands on the store that the settings name. */
 export const storePorts: StorePorts = {
@@ -55,6 +56,7 @@ async function createKey(
     health: new Health(),
     // Nothing is served, but the event that reports the new key names its address.
     baseUrl: config.api_url ?? 'http://localhost',
+    problems: new ProblemIndex(),
   });
   opened.defer(() => api.close());
   const token = `postern_ak_${randomBytes(32).toString('base64url')}`;

@@ -24,7 +24,15 @@ const paths = [
   `${sources}/ip_policy_created.v0`,
   `${sources}/no.v0`,
 ];
-const FACTS = ['etag', 'content-type', 'cache-control', 'content-length', 'allow', 'www-authenticate'];
+const FACTS = [
+  'etag',
+  'postern-problem',
+  'content-type',
+  'cache-control',
+  'content-length',
+  'allow',
+  'www-authenticate',
+];
 
 /** Naming the version twice, alike, is allowed, and sends a request the full way. */
 const THE_FULL_WAY = { 'ngrok-version': '2' };

@@ -168,3 +168,18 @@ describe('the key', () => {
     assert.match(stderr, /warning: .* is not encrypted/);
   });
 });
+
+test('what lets no traffic through is said on standard error, whatever the form of the answer', async () => {
+  const edge = await created('/edges/https', { hostports: ['why.localhost:443'] });
+  const route = await created(`/edges/https/${edge}/routes`, { match_type: 'path_prefix', match: '/' });
+  const address = ['--edge', edge, '--route', route];
+  for (const form of [[], ['--json'], ['--only', 'enabled']]) {
+    const off = await api(['oidc', 'replace', ...address, '--no-enabled', ...form]);
+    assert.deepEqual([off.code, off.stderr], [0, '']);
+    const on = await api(['oidc', 'replace', ...address, ...form]);
+    assert.equal(on.code, 0);
+    assert.match(on.stderr, /^postern: warning: it lets no traffic through: oidc: .+\n$/);
+    assert.equal((await api(['oidc', 'get', ...address, ...form])).stderr, on.stderr);
+  }
+  assert.match((await api(['https-edges', 'get', edge])).stderr, new RegExp(`oidc: .* \\(${route}\\)`));
+});

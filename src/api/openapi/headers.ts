@@ -20,6 +20,12 @@ export const responseHeaders: Readonly<Record<string, HeaderObject>> = {
     schema: { type: 'string', pattern: '^[0-9]+$' },
     example: '12',
   },
+  'Postern-Problem': {
+    description:
+      'Present when what is shown lets no traffic through, because a module is enabled but cannot be prepared: the module, a colon and why; several are separated by "; ", and an edge names the route of each in parentheses.',
+    schema: { type: 'string' },
+    example: 'oidc: the issuer is missing: set "issuer"',
+  },
   Allow: { description: 'Methods that the path takes.', schema: { type: 'string' }, example: 'GET, HEAD, PATCH' },
   'Retry-After': { description: 'Seconds to wait.', schema: { type: 'string', pattern: '^[0-9]+$' }, example: '1' },
   'WWW-Authenticate': { description: 'Always Bearer.', schema: { type: 'string' }, example: 'Bearer' },
@@ -71,11 +77,19 @@ export function responseHeadersOf(
     ...headerRef('Postern-Operation-Id'),
     ...(isTagged && operation.success.schema !== null && headerRef('ETag')),
     ...(isConfigurationWrite(operation, subject) && headerRef('Postern-Revision')),
+    ...(showsProblems(operation, subject) && headerRef('Postern-Problem')),
   };
 }
 
 export function headerRef(name: string): Readonly<Record<string, Reference>> {
   return { [name]: { $ref: `#/components/headers/${name}` } };
+}
+
+/** Edges, routes and their modules, one at a time. */
+function showsProblems({ verb, success }: Operation, { resource }: Subject): boolean {
+  return (
+    resource.type === 'configuration' && resource.modules !== undefined && verb !== 'list' && success.schema !== null
+  );
 }
 
 function isConfigurationWrite(operation: Operation, { resource }: Subject): boolean {

@@ -6,6 +6,7 @@ import { usage } from '../../lib/flags.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { type ApiResource, apiResources, findOperation, findResource } from './api-resources.ts';
 import { buildRequest } from './build-request.ts';
+import { printable } from './cell-text.ts';
 import { apiUrl, findApiKey, isLoopback, trustRootCa } from './connection.ts';
 import { dryRun } from './dry-run.ts';
 import { errorReport } from './error-report.ts';
@@ -92,11 +93,12 @@ async function runOperation(
       list !== null && isOn(parsed, 'all')
         ? await sendForAll(transport, request, list.key)
         : await sendOnce(transport, request, options);
-    const { status, operationId, etag, revision } = raw.info;
+    const { status, operationId, etag, revision, problem } = raw.info;
     note(`< ${status} ${operationId ?? ''} etag ${etag ?? '-'} revision ${revision ?? '-'}`);
     if (only !== undefined && body !== null) showOnly(operation, body, only, context);
     else if (!isOn(parsed, 'json')) showAnswer(operation, raw, body, context);
     else if (raw.text !== '') context.print(raw.text);
+    if (problem !== null) context.warn(`postern: warning: it lets no traffic through: ${printable(problem)}`);
     return 0;
   } catch (error) {
     if (!(error instanceof PosternApiError) && !(error instanceof PosternConnectionError)) throw error;

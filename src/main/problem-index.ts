@@ -1,0 +1,73 @@
+import type { EdgeSnapshot, ModuleProblem } from '../snapshot/edge-snapshot.ts';
+import type { SnapshotListener } from '../snapshot/snapshots.ts';
+import { type NamedProblem, problemLine } from './problem-line.ts';
+
+/** A module that is enabled and cannot be prepared: its route, or all of its edge, lets nothing through. */
+export interface UnpreparedModule extends ModuleProblem {
+  readonly edge: string;
+  /** Null: a module of the edge itself. */
+  readonly route: string | null;
+}
+
+/** What is served, as `Snapshots` has it. */
+export interface ServedSnapshots {
+  all(): Iterable<EdgeSnapshot>;
+  onSwap(listener: SnapshotListener): () => void;
+}
+
+interface EdgeProblems {
+  readonly modules: readonly UnpreparedModule[];
+  readonly recordIds: readonly string[];
+}
+
+/**
+ * Why edges, routes and modules refuse traffic, by the id of the record that a reader asks for. It holds those with problems
+ * only, which are few: a read of any other costs one look into a small map. It follows the snapshots inside the write that
+ * changed them, so the answer to a write already says what became of it.
+ */
+export class ProblemIndex {
+  readonly #lines = new Map<string, string>();
+  readonly #edges = new Map<string, EdgeProblems>();
+
+  follow(snapshots: ServedSnapshots): void {
+    for (const edge of snapshots.all()) this.#add(edge);
+    snapshots.onSwap((edgeId, now) => {
+      this.#remove(edgeId);
+      if (now !== null) this.#add(now);
+    });
+  }
+
+  /** One line of ASCII for the record of an edge, a route or a module; undefined: nothing is wrong with it. */
+  lineOf(recordId: string): string | undefined {
+    return this.#lines.get(recordId);
+  }
+
+  all(): readonly UnpreparedModule[] {
+    return [...this.#edges.values()].flatMap((edge) => edge.modules);
+  }
+
+  #remove(edgeId: string): void {
+    for (const recordId of this.#edges.get(edgeId)?.recordIds ?? []) this.#lines.delete(recordId);
+    this.#edges.delete(edgeId);
+  }
+
+  #add(edge: EdgeSnapshot): void {
+    const modules: UnpreparedModule[] = edge.problems.map((problem) => ({ ...problem, edge: edge.id, route: null }));
+    for (const route of edge.routes.all) {
+      for (const problem of route.problems) modules.push({ ...problem, edge: edge.id, route: route.id });
+    }
+    if (modules.length === 0) return;
+    const lines = new Map<string, string>([[edge.id, problemLine(modules.map(namedForEdge))]]);
+    for (const module of modules) lines.set(`${module.route ?? edge.id}.${module.module}`, problemLine([module]));
+    for (const route of edge.routes.all) {
+      const problems = [...edge.problems, ...route.problems];
+      if (problems.length > 0) lines.set(route.id, problemLine(problems));
+    }
+    for (const [recordId, line] of lines) this.#lines.set(recordId, line);
+    this.#edges.set(edge.id, { modules, recordIds: [...lines.keys()] });
+  }
+}
+
+function namedForEdge({ module, message, route }: UnpreparedModule): NamedProblem {
+  return route === null ? { module, message } : { module, message, place: route };
+}

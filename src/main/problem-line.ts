@@ -1,0 +1,32 @@
+export interface NamedProblem {
+  readonly module: string;
+  readonly message: string;
+  /** Where, when it is not what was asked for itself. */
+  readonly place?: string;
+}
+
+/** Many clients and proxies take headers of 8 KB in all: this one leaves room for the others. */
+const MAX_LINE_LENGTH = 1000;
+const MAX_MESSAGE_LENGTH = 300;
+
+/** `oidc: what is wrong; backend: what else`, on one line of visible ASCII and bounded, so that it can be a header. */
+export function problemLine(problems: readonly NamedProblem[]): string {
+  const parts: string[] = [];
+  let length = 0;
+  for (const { module, message, place } of problems) {
+    const part = `${module}: ${headerText(message)}${place === undefined ? '' : ` (${place})`}`;
+    length += part.length + 2;
+    if (parts.length > 0 && length > MAX_LINE_LENGTH)
+      return `${parts.join('; ')}; and ${problems.length - parts.length} more`;
+    parts.push(part);
+  }
+  return parts.join('; ');
+}
+
+function headerText(message: string): string {
+  const line = message
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+    .replaceAll(/[^\x20-\x7e]/g, '?');
+  return line.length > MAX_MESSAGE_LENGTH ? `${line.slice(0, MAX_MESSAGE_LENGTH - 3)}...` : line;
+}
