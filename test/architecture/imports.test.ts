@@ -13,7 +13,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   snapshot: ['lib', 'modules', 'replica', 'store'],
   edge: ['lib', 'snapshot', 'modules', 'pki'],
   events: ['lib', 'store', 'replica'],
-  resources: ['lib', 'modules', 'store', 'replica', 'events'],
+  resources: ['lib', 'modules', 'store', 'replica', 'events', 'snapshot'],
   documents: ['lib', 'modules', 'resources', 'store', 'replica'],
   api: ['lib', 'modules', 'documents', 'resources', 'store'],
   client: [],

@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import { matchKey } from '../../snapshot/canonical-path.ts';
 import { defineResource, describedFields } from '../resource.ts';
 import { matchProblem } from './match-problem.ts';
 
@@ -32,6 +33,7 @@ export const httpsEdgeRoutes = defineResource({
     return problem === null ? [] : [bodyProblem('match', problem)];
   },
   uniqueKeys: (config, owner) => [
-    { scope: 'route_match', key: `${owner.parent}\n${config.match_type} ${config.match}`, field: 'match' },
+    // By what it is found under: two spellings of one path are one route.
+    { scope: 'route_match', key: `${owner.parent}\n${config.match_type} ${matchKey(config.match)}`, field: 'match' },
   ],
 });
