@@ -13,7 +13,8 @@ export function issuerProblem(issuer: string, httpHosts: readonly string[]): str
   return null;
 }
 
-function isLoopback(hostname: string): boolean {
+/** Hosts (as in URL.hostname) that need no network to be reached. */
+export function isLoopback(hostname: string): boolean {
   return (
     hostname === 'localhost' ||
     hostname.endsWith('.localhost') ||
