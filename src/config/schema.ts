@@ -95,6 +95,10 @@ export const settings = {
     description:
       'Seconds that a client gets to send a whole request, its body included. 0: no limit, for large uploads.',
   }),
+  edge_send_timeout: required(integer(1, 86_400), {
+    description:
+      'Seconds that a client may take none of the bytes of an answer that wait for it, and, after an answer over HTTP/2, go on sending its request.',
+  }),
   edge_streams: required(integer(1, 10_000), { description: 'Requests at once on one HTTP/2 connection of a client.' }),
   edge_connections_per_address: required(integer(0, 1_000_000), {
     description: 'Connections that one client address may have open. 0: no limit.',

@@ -1,3 +1,5 @@
+import type { ConnectionFacts } from './edge-connection.ts';
+import type { UnreadRefusal } from './edge-runtime.ts';
 import type { Exchange } from './exchange.ts';
 
 /** One line per request: ids, what was asked and answered, how long it took. No headers, no query, no cookies. */
@@ -18,4 +20,32 @@ export function accessLine(exchange: Exchange, seconds: number): Record<string, 
     ...(exchange.errorCode !== null && { error_code: exchange.errorCode }),
     ...(exchange.refusedBy !== null && { refused_by: exchange.refusedBy }),
   };
+}
+
+/** Of a request that could not be read there is little to say, and nothing that it claims is repeated. */
+export function unreadLine(
+  { edgeId, remoteAddress }: ConnectionFacts,
+  { id, status, code, bytesOut }: UnreadRefusal,
+): Record<string, unknown> {
+  return {
+    request_id: id,
+    method: null,
+    host: null,
+    path: null,
+    status,
+    client: remoteAddress,
+    edge: edgeId,
+    route: null,
+    upstream: null,
+    bytes_in: 0,
+    bytes_out: bytesOut,
+    ms: 0,
+    error_code: code,
+    refused_by: `edge:${unreadReason(code)}`,
+  };
+}
+
+/** `bad_http` of `ERR_POSTERN_BAD_HTTP`. */
+export function unreadReason(code: UnreadRefusal['code']): string {
+  return code.slice('ERR_POSTERN_'.length).toLowerCase();
 }

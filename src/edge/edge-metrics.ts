@@ -1,5 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
+import { unreadReason } from './access-log.ts';
+import type { UnreadRefusal } from './edge-runtime.ts';
 import type { Exchange } from './exchange.ts';
 
 interface RouteCounters {
@@ -20,6 +22,7 @@ export class EdgeMetrics {
   readonly #refused: Counter<'edge' | 'route' | 'module' | 'reason'>;
   readonly #failures: Counter<'phase' | 'reason'>;
   readonly #handshakes: Counter<'reason'>;
+  readonly #sessions: Counter<'reason'>;
   readonly #counters = new WeakMap<object, RouteCounters>();
 
   constructor(registry: Registry, live: { requests(): number; connections(): number }) {
@@ -68,6 +71,12 @@ export class EdgeMetrics {
       labelNames: ['reason'],
       registers,
     });
+    this.#sessions = new Counter({
+      name: 'postern_edge_http2_errors_total',
+      help: "HTTP/2 connections of clients that were ended for what came on them, by the runtime's code.",
+      labelNames: ['reason'],
+      registers,
+    });
     new Gauge({
       name: 'postern_edge_requests_in_flight',
       help: 'Requests and streams under way.',
@@ -106,6 +115,16 @@ export class EdgeMetrics {
 
   handshakeFailed(reason: string): void {
     this.#handshakes.labels(reason).inc();
+  }
+
+  sessionFailed(reason: string): void {
+    this.#sessions.labels(reason).inc();
+  }
+
+  /** Requests that could not be read belong to no route. */
+  unread({ status, code }: UnreadRefusal): void {
+    this.#requests.labels('', '', String(status)).inc();
+    this.#refused.labels('', '', 'edge', unreadReason(code)).inc();
   }
 
   #newStatus(counters: RouteCounters, exchange: Exchange): void {

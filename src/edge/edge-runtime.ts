@@ -1,10 +1,20 @@
 import type { Clock } from '../lib/clock.ts';
 import type { BackendSnapshot, EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { Target } from './backends/target.ts';
+import type { ConnectionFacts } from './edge-connection.ts';
+import type { EdgeErrorCode } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import type { ForwardingSettings } from './forwarded-headers.ts';
 import type { RequestHead } from './http/request-head.ts';
 import type { UpstreamFailure } from './upstream/upstream.ts';
+
+/** The answer to a request that could not be read. */
+export interface UnreadRefusal {
+  readonly id: string;
+  readonly status: number;
+  readonly code: EdgeErrorCode;
+  readonly bytesOut: number;
+}
 
 /** What every exchange shares. */
 export interface EdgeRuntime {
@@ -20,6 +30,8 @@ export interface EdgeRuntime {
   begin(exchange: Exchange): void;
   /** Log line and metrics. */
   finish(exchange: Exchange): void;
+  /** Log line and metrics of what never became an exchange. */
+  unread(connection: ConnectionFacts, refusal: UnreadRefusal): void;
   upstreamFailed(exchange: Exchange, failure: UpstreamFailure): void;
   bug(exchange: Exchange, error: unknown): void;
 }

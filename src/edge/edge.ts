@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import { createDenseIds } from '../lib/dense-ids.ts';
 import type { BackendSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
-import { accessLine } from './access-log.ts';
+import { accessLine, unreadLine } from './access-log.ts';
 import { AddressesInUse } from './addresses-in-use.ts';
 import { backendTargets } from './backends/backend-targets.ts';
 import { ClientAddresses } from './client-address.ts';
@@ -74,10 +74,21 @@ export function createEdge(options: EdgeOptions): Edge {
       metrics.upstreamFailed(failure.phase, failure.reason);
       log.warn({ request_id: exchange.id, upstream: exchange.targetName, ...failure }, 'an upstream failed');
     },
+    unread: (connection, refusal) => {
+      metrics.unread(refusal);
+      accessLog?.(unreadLine(connection, refusal));
+    },
     bug: (exchange, error) => log.error({ request_id: exchange.id, err: error }, 'a request could not be served'),
   };
 
-  const servers = new HttpServers(settings.http, (connection, request) => serve(runtime, connection, request));
+  const servers = new HttpServers({
+    limits: settings.http,
+    handle: (connection, request) => serve(runtime, connection, request),
+    onSessionError: (reason, error) => {
+      metrics.sessionFailed(reason);
+      log.debug({ err: error }, 'an HTTP/2 connection was ended');
+    },
+  });
   const front = createTlsFront({
     snapshots,
     certificates: options.certificates,
@@ -127,12 +138,14 @@ function serve(runtime: EdgeRuntime, connection: ConnectionFacts, request: Incom
     new Exchange(runtime, connection, { head: reading.head, port, source, trailers }).start();
     return;
   }
-  const { status } = edgeErrors.rows[reading.code];
-  const message = `The request was refused: ${reading.why}.`;
+  const { code, why } = reading;
+  const { status } = edgeErrors.rows[code];
+  const id = runtime.newRequestId(runtime.clock.nowMs());
   const { headers, body } = errorPage(
-    { status, code: reading.code, message },
-    runtime.newRequestId(runtime.clock.nowMs()),
+    { status, code, message: `The request was refused: ${why}.` },
+    id,
     request.accept,
   );
   port.answer(status, headers, body);
+  runtime.unread(connection, { id, status, code, bytesOut: body.length });
 }

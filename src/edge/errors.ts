@@ -21,6 +21,11 @@ export const edgeErrors = errorTable({
     status: 405,
     explanation: 'The edge does not forward this method (TRACE, and CONNECT other than for WebSockets).',
   },
+  ERR_POSTERN_REQUEST_TIMEOUT: {
+    status: 408,
+    explanation:
+      'The request, its body included, did not come within the time that the edge gives (`edge_header_timeout`, `edge_request_timeout`). The connection or stream is closed.',
+  },
   ERR_POSTERN_HEADERS_TOO_LARGE: { status: 431, explanation: 'The headers are larger or more than the edge takes.' },
   ERR_POSTERN_NO_BACKEND: {
     status: 503,

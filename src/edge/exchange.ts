@@ -8,6 +8,7 @@ import { type EdgeErrorCode, edgeErrors } from './errors.ts';
 import { type ClientSide, Forwarding } from './forwarding.ts';
 import { handshakeSuffices } from './handshake-suffices.ts';
 import { combinedValue, firstValue } from './http/header-list.ts';
+import type { RequestProblem } from './http/request-problem.ts';
 import type { HeaderList } from './upstream/upstream.ts';
 
 /**
@@ -46,7 +47,7 @@ export class Exchange implements TrafficRequest {
     this.nowMs = runtime.clock.nowMs();
     this.id = runtime.newRequestId(this.nowMs);
     this.clientAddress = runtime.clientAddress(connection.remoteAddress, client.head);
-    client.port.onGone = () => this.#gone();
+    client.port.onGone = (problem) => this.#gone(problem);
   }
 
   get method(): string {
@@ -167,6 +168,10 @@ export class Exchange implements TrafficRequest {
       );
       return;
     }
+    // Paused, so that listening does not set it flowing before somebody sends it.
+    this.#client.source?.pause().on('data', (chunk: Buffer) => {
+      this.bytesIn += chunk.length;
+    });
     this.#forwarding = new Forwarding(this, this.#client, route);
     this.#forwarding.start(targets);
   }
@@ -240,8 +245,17 @@ export class Exchange implements TrafficRequest {
     this.refuseWith({ status: edgeErrors.rows[code].status, code, message }, 'edge', reason);
   }
 
-  #gone(): void {
+  #gone(problem?: RequestProblem): void {
     if (this.#isDone) return;
+    if (problem !== undefined) {
+      if (this.#client.port.isHeadSent) {
+        this.cut(problem.reason);
+        return;
+      }
+      this.#forwarding?.abort();
+      this.#refuse(problem.code, problem.reason, `The request was refused: ${problem.why}.`);
+      return;
+    }
     this.refusedBy ??= 'client:gone';
     this.#forwarding?.abort();
     this.done();

@@ -110,6 +110,7 @@ function edgeSettings(config: Config): EdgeSettings {
       headersTimeoutMs: config.edge_header_timeout * SECOND,
       requestTimeoutMs: config.edge_request_timeout * SECOND,
       keepAliveTimeoutMs: config.edge_idle_timeout * SECOND,
+      sendTimeoutMs: config.edge_send_timeout * SECOND,
       maxConcurrentStreams: config.edge_streams,
     },
     tls: { maxConnectionsPerAddress: config.edge_connections_per_address },

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { HeaderList } from '../upstream/upstream.ts';
+import type { RequestProblem } from './request-problem.ts';
 
 /**
  * The client's side of one exchange, the same for HTTP/1.1 and HTTP/2: what the edge answers goes out here. Header lists are
@@ -21,6 +22,6 @@ export interface ClientPort {
   cut(): void;
   readonly isHeadSent: boolean;
   onDrain: () => void;
-  /** The client went away before the end. */
-  onGone: () => void;
+  /** The client went away before the end, or has to: then with the reason. */
+  onGone: (problem?: RequestProblem) => void;
 }

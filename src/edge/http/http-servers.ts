@@ -16,10 +16,14 @@ import type { TLSSocket } from 'node:tls';
 import type { ConnectionFacts } from '../edge-connection.ts';
 import type { HeaderList } from '../upstream/upstream.ts';
 import type { ClientPort } from './client-port.ts';
-import { Http1Port } from './http1-port.ts';
+import { Http1Client } from './http1-client.ts';
+import { Http1Facts } from './http1-facts.ts';
 import { Http1SwitchPort } from './http1-switch-port.ts';
+import { Http2Client } from './http2-client.ts';
 import { Http2Port } from './http2-port.ts';
 import { forwardableTrailers, type HeadReading, type RawHead, readHead } from './request-head.ts';
+import type { RequestProblem } from './request-problem.ts';
+import { sweep } from './sweep.ts';
 
 export interface HttpLimits {
   readonly maxHeaderBytes: number;
@@ -27,6 +31,8 @@ export interface HttpLimits {
   readonly headersTimeoutMs: number;
   readonly requestTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
+  /** How long a client may take none of the bytes that wait for it. */
+  readonly sendTimeoutMs: number;
   readonly maxConcurrentStreams: number;
 }
 
@@ -40,56 +46,44 @@ export interface IncomingRequest {
   readonly accept: string | undefined;
 }
 
-export type RequestHandler = (connection: ConnectionFacts, request: IncomingRequest) => void;
+export interface HttpServersOptions {
+  readonly limits: HttpLimits;
+  handle(connection: ConnectionFacts, request: IncomingRequest): void;
+  /** An HTTP/2 connection was ended for what came on it. `reason` is the runtime's code. */
+  onSessionError(reason: string, error: Error): void;
+}
 
 /** How often slow heads are looked for; the runtime's default of 30 s would be the timeout that counts. */
 const CHECK_INTERVAL_MS = 1000;
 const NO_TRAILERS = (): HeaderList => [];
-
-/** A connection's facts as one request on it has them: to retire it is to say so in that request's answer. */
-class Http1Facts implements ConnectionFacts {
-  readonly edgeId: string;
-  readonly tlsGeneration: string;
-  readonly tlsVersion: string;
-  readonly clientAuthorities: readonly string[];
-  readonly remoteAddress: string;
-  readonly clientCertificate: ConnectionFacts['clientCertificate'];
-  readonly #response: ServerResponse;
-
-  constructor(facts: ConnectionFacts, response: ServerResponse) {
-    this.edgeId = facts.edgeId;
-    this.tlsGeneration = facts.tlsGeneration;
-    this.tlsVersion = facts.tlsVersion;
-    this.clientAuthorities = facts.clientAuthorities;
-    this.remoteAddress = facts.remoteAddress;
-    this.clientCertificate = facts.clientCertificate;
-    this.#response = response;
-  }
-
-  retire(): void {
-    this.#response.setHeader('connection', 'close');
-  }
-}
+const NOTHING = Buffer.alloc(0);
+/**
+ * Requests that a client may take back at once, and per second for ever; then its connection ends (CVE-2023-44487). The runtime's
+ * defaults, written down because they are chosen: a person who leafs through a gallery resets hundreds of images within
+ * seconds, but each reset request costs the upstream a connection or a reset.
+ */
+const STREAM_RESET_BURST = 1000;
+const STREAM_RESETS_PER_SECOND = 33;
 
 /** HTTP/1.1 and HTTP/2 on sockets whose handshake is already done. Neither server listens by itself. */
 export class HttpServers {
   readonly #http1: Http1Server;
   readonly #http2: Http2Server;
-  readonly #handle: RequestHandler;
+  readonly #handle: HttpServersOptions['handle'];
   readonly #maxHeaderCount: number;
-  readonly #idleTimeoutMs: number;
+  readonly #sweep: NodeJS.Timeout;
   /** Requests to switch to something that the edge does not know. */
   readonly #declined = new WeakSet<IncomingMessage>();
-  /** Taken out when no more may come on a connection. */
-  readonly #facts = new WeakMap<object, ConnectionFacts>();
-  readonly #sessions = new Set<ServerHttp2Session>();
-  readonly #sockets = new Map<TLSSocket, 'h2' | 'http/1.1'>();
-  #arriving: Omit<ConnectionFacts, 'retire'> | null = null;
+  readonly #sockets = new Map<Duplex, Http1Client | Http2Client>();
+  readonly #sessions = new WeakMap<object, Http2Client>();
+  #arriving: ServerHttp2Session | null = null;
   readonly #drain = { isDraining: false };
 
-  constructor(limits: HttpLimits, handle: RequestHandler) {
-    this.#handle = handle;
-    this.#idleTimeoutMs = limits.keepAliveTimeoutMs;
+  constructor(options: HttpServersOptions) {
+    const { limits } = options;
+    this.#handle = (connection, request) => options.handle(connection, request);
+    const { keepAliveTimeoutMs: idleTimeoutMs, sendTimeoutMs, requestTimeoutMs } = limits;
+    this.#sweep = sweep(() => this.#sockets.values(), { idleTimeoutMs, sendTimeoutMs, requestTimeoutMs });
     this.#http1 = createHttp1Server({
       maxHeaderSize: limits.maxHeaderBytes,
       headersTimeout: limits.headersTimeoutMs,
@@ -112,43 +106,52 @@ export class HttpServers {
     this.#http1.on('upgrade', (request, socket, firstBytes) => this.#onUpgrade(request, socket, firstBytes));
     this.#http1.on('connect', (request, socket, firstBytes) => this.#onUpgrade(request, socket, firstBytes));
     this.#http1.on('clientError', (error, socket) => {
-      // One whose request was refused has its answer, and ends with it.
-      if (this.#facts.has(socket)) refuseHttp1(error, socket);
+      const client = this.#sockets.get(socket);
+      if (client instanceof Http1Client)
+        client.onError(error, (problem) => this.#refuseUnread(client, socket, problem));
     });
     this.#http2 = createHttp2Server({
       maxSessionMemory: 64,
       maxHeaderListPairs: limits.maxHeaderCount,
+      streamResetBurst: STREAM_RESET_BURST,
+      streamResetRate: STREAM_RESETS_PER_SECOND,
       settings: {
         maxConcurrentStreams: limits.maxConcurrentStreams,
         maxHeaderListSize: limits.maxHeaderBytes,
         enableConnectProtocol: true,
       },
     });
-    this.#http2.on('session', (session) => this.#onSession(session));
+    this.#http2.on('session', (session) => {
+      this.#arriving = session;
+    });
     this.#http2.on('stream', (stream, headers, _flags, raw: unknown) =>
       this.#onStream(stream as ServerHttp2Stream, headers, raw as string[]),
     );
-    this.#http2.on('sessionError', () => {});
+    this.#http2.on('sessionError', (error: Error & { readonly code?: string }) => {
+      // Others say that the connection broke, which clients may do as they like.
+      if (error.code?.startsWith('ERR_HTTP2_') === true) options.onSessionError(error.code, error);
+    });
   }
 
   accept(socket: TLSSocket, protocol: 'h2' | 'http/1.1', facts: Omit<ConnectionFacts, 'retire'>): void {
-    this.#sockets.set(socket, protocol);
     socket.once('close', () => this.#sockets.delete(socket));
     if (protocol === 'http/1.1') {
-      this.#facts.set(socket, { ...facts, retire: () => {} });
+      this.#sockets.set(socket, new Http1Client(socket, facts));
       this.#http1.emit('connection', socket);
       return;
     }
-    // The session's event comes before `emit` returns: this is how a session learns whose it is.
-    this.#arriving = facts;
+    // The session's event comes before `emit` returns: this is how it is known which one belongs to the socket.
     this.#http2.emit('connection', socket);
+    const session = this.#arriving;
     this.#arriving = null;
+    if (session === null) socket.destroy();
+    else this.#onSession(new Http2Client(session, socket, facts), socket);
   }
 
   /** GOAWAY to HTTP/2, `Connection: close` to HTTP/1.1; what is under way finishes. */
   startDraining(): void {
     this.#drain.isDraining = true;
-    for (const session of this.#sessions) session.close();
+    for (const client of this.#sockets.values()) if (client instanceof Http2Client) client.session.close();
     this.#http1.closeIdleConnections();
   }
 
@@ -156,11 +159,12 @@ export class HttpServers {
   async close(timeoutMs: number): Promise<void> {
     const deadline = performance.now() + timeoutMs;
     // An HTTP/2 session ends by itself when its last stream has.
-    for (const [socket, protocol] of this.#sockets) if (protocol === 'http/1.1') socket.destroySoon();
+    for (const client of this.#sockets.values()) if (client instanceof Http1Client) client.endSoon();
     while (this.#sockets.size > 0 && performance.now() < deadline) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     for (const socket of this.#sockets.keys()) socket.destroy();
+    clearInterval(this.#sweep);
     this.#http1.close();
   }
 
@@ -176,21 +180,20 @@ export class HttpServers {
   }
 
   #onHttp1(request: IncomingMessage, response: ServerResponse): void {
-    const facts = this.#facts.get(request.socket);
+    const client = this.#http1Client(request);
     // Came together with one that was refused: it may be a part of that, and nobody is to see it.
-    if (facts === undefined) return;
-    const connection = new Http1Facts(facts, response);
+    if (client === null) return;
     const reading = this.#read(request, false);
     // Whatever could be read in two ways may be followed by bytes that are read wrongly: the connection ends. So it does when
     // an upgrade was declined: the runtime's parser stops there.
     if (!reading.ok || this.#declined.has(request)) {
       response.setHeader('connection', 'close');
-      this.#facts.delete(request.socket);
+      client.isOver = true;
     }
     const hasBody = reading.ok && (reading.head.isChunked || (reading.head.contentLength ?? 0) > 0);
-    this.#handle(connection, {
+    this.#handle(new Http1Facts(client.facts, response), {
       reading,
-      port: new Http1Port(response, this.#drain),
+      port: client.portFor(response, this.#drain),
       source: hasBody ? request : null,
       trailers: hasBody ? () => forwardableTrailers(request.rawTrailers) : NO_TRAILERS,
       accept: request.headers.accept,
@@ -198,14 +201,30 @@ export class HttpServers {
   }
 
   #onUpgrade(request: IncomingMessage, socket: Duplex, firstBytes: Buffer): void {
-    const facts = this.#facts.get(request.socket);
-    if (facts === undefined) return;
-    this.#handle(facts, {
+    const client = this.#http1Client(request);
+    if (client === null) return;
+    this.#handle(client.facts, {
       reading: this.#read(request, true),
       port: new Http1SwitchPort(socket, firstBytes),
       source: null,
       trailers: NO_TRAILERS,
       accept: request.headers.accept,
+    });
+  }
+
+  #http1Client(request: IncomingMessage): Http1Client | null {
+    const client = this.#sockets.get(request.socket);
+    return client instanceof Http1Client && !client.isOver ? client : null;
+  }
+
+  /** The parser could make nothing of it. */
+  #refuseUnread({ facts }: Http1Client, socket: Duplex, { code, why }: RequestProblem): void {
+    this.#handle(facts, {
+      reading: { ok: false, code, why },
+      port: new Http1SwitchPort(socket, NOTHING),
+      source: null,
+      trailers: NO_TRAILERS,
+      accept: undefined,
     });
   }
 
@@ -217,27 +236,25 @@ export class HttpServers {
     return why === null ? readHead(http1Head(request, hasUpgrade)) : { ok: false, code: 'ERR_POSTERN_BAD_HTTP', why };
   }
 
-  #onSession(session: ServerHttp2Session): void {
-    if (this.#arriving !== null) this.#facts.set(session, { ...this.#arriving, retire: () => session.close() });
-    this.#sessions.add(session);
-    session.once('close', () => this.#sessions.delete(session));
+  #onSession(client: Http2Client, socket: TLSSocket): void {
+    const { session } = client;
+    this.#sockets.set(socket, client);
+    this.#sessions.set(session, client);
     session.on('error', () => {});
-    // GOAWAY to one that rests; a stream that is only quiet goes on.
-    session.setTimeout(this.#idleTimeoutMs, () => session.close());
     if (this.#drain.isDraining) session.close();
   }
 
   #onStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: readonly string[]): void {
-    const facts = stream.session === undefined ? undefined : this.#facts.get(stream.session);
-    if (facts === undefined) {
+    const client = stream.session === undefined ? undefined : this.#sessions.get(stream.session);
+    if (client === undefined) {
       stream.close();
       return;
     }
     const reading = readHead(http2Head(headers, raw));
     const hasBody = !stream.endAfterHeaders && headers[':protocol'] === undefined;
-    this.#handle(facts, {
+    this.#handle(client.facts, {
       reading: withStreamedBody(reading, hasBody),
-      port: new Http2Port(stream, String(headers[':method'])),
+      port: new Http2Port(stream, String(headers[':method']), client),
       source: hasBody ? stream : null,
       trailers: hasBody ? trailersOf(stream) : NO_TRAILERS,
       accept: headers.accept,
@@ -291,27 +308,4 @@ function http2Head(headers: IncomingHttpHeaders, raw: readonly string[]): RawHea
 function withStreamedBody(reading: HeadReading, hasBody: boolean): HeadReading {
   if (!reading.ok || !hasBody || reading.head.contentLength !== null) return reading;
   return { ok: true, head: { ...reading.head, isChunked: true } };
-}
-
-function refuseHttp1(error: Error & { code?: string }, socket: Duplex): void {
-  if (!socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const [status, text] =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? ['431', 'Request Header Fields Too Large']
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? ['408', 'Request Timeout']
-        : ['400', 'Bad Request'];
-  const code = status === '431' ? 'ERR_POSTERN_HEADERS_TOO_LARGE' : 'ERR_POSTERN_BAD_HTTP';
-  const body = JSON.stringify({
-    error_code: code,
-    status_code: Number(status),
-    msg: 'the request is not well-formed HTTP, and the connection is closed',
-    details: {},
-  });
-  socket.end(
-    `HTTP/1.1 ${status} ${text}\r\ncontent-type: application/json\r\npostern-error-code: ${code}\r\nconnection: close\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  );
 }

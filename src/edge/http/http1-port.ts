@@ -3,13 +3,14 @@ import type { Duplex } from 'node:stream';
 import type { HeaderList } from '../upstream/upstream.ts';
 import type { ClientPort } from './client-port.ts';
 import { objectOf, pairsOf } from './header-list.ts';
+import type { RequestProblem } from './request-problem.ts';
 
 const noop = (): void => {};
 
 /** The client's side over HTTP/1.1. */
 export class Http1Port implements ClientPort {
   onDrain: () => void = noop;
-  onGone: () => void = noop;
+  onGone: (problem?: RequestProblem) => void = noop;
   readonly #response: ServerResponse;
   readonly #drain: { readonly isDraining: boolean };
   #isEnded = false;
@@ -32,6 +33,28 @@ export class Http1Port implements ClientPort {
 
   get isHeadSent(): boolean {
     return this.#response.headersSent;
+  }
+
+  /** The answer is not out yet. */
+  get isUnderWay(): boolean {
+    return !this.#response.closed;
+  }
+
+  get isRequestWhole(): boolean {
+    return this.#response.req.complete;
+  }
+
+  afterwards(then: () => void): void {
+    this.#response.once('close', then);
+  }
+
+  /** The request cannot be brought to its end. An answer that is already decided goes out, and the connection ends with it. */
+  fail(problem: RequestProblem): void {
+    const response = this.#response;
+    response.shouldKeepAlive = false;
+    if (response.writableFinished) response.req.socket.destroySoon();
+    else if (this.#isEnded || this.#isWhole) response.once('finish', () => response.req.socket.destroySoon());
+    else this.onGone(problem);
   }
 
   informational(status: number, headers: HeaderList): void {

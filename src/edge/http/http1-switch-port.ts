@@ -2,16 +2,19 @@ import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { HeaderList } from '../upstream/upstream.ts';
 import type { ClientPort } from './client-port.ts';
+import type { RequestProblem } from './request-problem.ts';
 
 const noop = (): void => {};
+/** For the client to read the answer and close; whoever does not is cut off. */
+const LINGER_MS = 1000;
 
 /**
- * The client's side of an HTTP/1.1 request that asked to switch protocols: the runtime hands over the raw socket, so the head
- * is written here. If the upstream does not switch, its answer is sent and the connection ends with it.
+ * The client's side of an HTTP/1.1 request for which the runtime hands over the raw socket, so the head is written here: one
+ * that asked to switch protocols, or that could not be read. Unless there is a switch, the connection ends with the answer.
  */
 export class Http1SwitchPort implements ClientPort {
   onDrain: () => void = noop;
-  onGone: () => void = noop;
+  onGone: (problem?: RequestProblem) => void = noop;
   isHeadSent = false;
   readonly #socket: Duplex;
   readonly #firstBytes: Buffer;
@@ -39,13 +42,13 @@ export class Http1SwitchPort implements ClientPort {
 
   end(): void {
     this.#isEnded = true;
-    this.#socket.end();
+    this.#socket.end(() => this.#linger());
   }
 
   answer(status: number, headers: HeaderList, body: Buffer): void {
     this.#writeHead(status, [...headers, 'connection', 'close', 'content-length', String(body.length)]);
     this.#isEnded = true;
-    this.#socket.end(body);
+    this.#socket.end(body, () => this.#linger());
   }
 
   acceptSwitch(status: number, headers: HeaderList): Duplex {
@@ -58,6 +61,13 @@ export class Http1SwitchPort implements ClientPort {
   cut(): void {
     this.#isEnded = true;
     this.#socket.destroy();
+  }
+
+  /** What still comes is thrown away: closing with unread bytes resets the connection, and the answer may be lost. */
+  #linger(): void {
+    this.#socket.resume();
+    const timer = setTimeout(() => this.#socket.destroy(), LINGER_MS);
+    this.#socket.once('close', () => clearTimeout(timer));
   }
 
   #writeHead(status: number, headers: HeaderList): void {

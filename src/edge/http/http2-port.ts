@@ -3,23 +3,36 @@ import type { Duplex } from 'node:stream';
 import type { HeaderList } from '../upstream/upstream.ts';
 import type { ClientPort } from './client-port.ts';
 import { objectOf, pairsOf } from './header-list.ts';
+import type { Http2Client } from './http2-client.ts';
+import { NOT_TAKEN, type RequestProblem, TOO_SLOW } from './request-problem.ts';
+import { Stall } from './stall.ts';
+import type { SweepLimits } from './sweep.ts';
 
 const noop = (): void => {};
 
 /** The client's side over HTTP/2. */
 export class Http2Port implements ClientPort {
   onDrain: () => void = noop;
-  onGone: () => void = noop;
+  onGone: (problem?: RequestProblem) => void = noop;
+  /** Where its connection keeps it. */
+  position = -1;
   readonly #stream: ServerHttp2Stream;
   readonly #isHead: boolean;
+  readonly #startedAtMs = performance.now();
+  #stall: Stall | null = null;
+  /** Bytes given to the stream; once switched, how often it has taken all that waited. */
+  #given = 0;
+  #isSwitched = false;
   #trailers: HeaderList = [];
   #isEnded = false;
   #awaitsDrain = false;
 
-  constructor(stream: ServerHttp2Stream, method: string) {
+  constructor(stream: ServerHttp2Stream, method: string, client: Http2Client) {
     this.#stream = stream;
     this.#isHead = method === 'HEAD';
+    client.add(this);
     stream.on('close', () => {
+      client.delete(this);
       if (!this.#isEnded) this.onGone();
     });
     stream.on('error', noop);
@@ -48,6 +61,7 @@ export class Http2Port implements ClientPort {
 
   write(chunk: Buffer): boolean {
     if (!this.#stream.writable) return true;
+    this.#given += chunk.length;
     const hasRoom = this.#stream.write(chunk);
     // Few answers fill the buffer: most never need the listener.
     if (!hasRoom && !this.#awaitsDrain) {
@@ -81,7 +95,39 @@ export class Http2Port implements ClientPort {
     // §5.1 there: it answers a key, and there was none.
     const shown = pairsOf(headers).filter(([name]) => name !== 'sec-websocket-accept');
     this.#stream.respond([':status', '200', ...shown.flat()]);
+    this.#isSwitched = true;
+    this.#stream.on('drain', () => {
+      this.#given += 1;
+    });
     return this.#stream;
+  }
+
+  check(nowMs: number, { sendTimeoutMs, requestTimeoutMs }: SweepLimits): void {
+    const stream = this.#stream;
+    if (this.#isSwitched) {
+      if (this.#lasts(stream.writableNeedDrain, this.#given, nowMs) >= sendTimeoutMs) this.cut();
+      return;
+    }
+    const { writableLength } = stream;
+    // With the answer all out, what is left to wait for is the end of the request's body.
+    const isWaiting = writableLength > 0 || this.#isEnded;
+    if (this.#lasts(isWaiting, this.#given - writableLength, nowMs) >= sendTimeoutMs) this.#fail(NOT_TAKEN);
+    else if (requestTimeoutMs > 0 && nowMs - this.#startedAtMs >= requestTimeoutMs && !isRequestWhole(stream))
+      this.#fail(TOO_SLOW);
+  }
+
+  /** Few answers wait long enough to be seen here. */
+  #lasts(isWaiting: boolean, taken: number, nowMs: number): number {
+    if (!isWaiting && this.#stall === null) return 0;
+    this.#stall ??= new Stall();
+    return this.#stall.lasts(isWaiting, taken, nowMs);
+  }
+
+  #fail(problem: RequestProblem): void {
+    this.onGone(problem);
+    // RFC 9113 §8.1: after a whole answer, the rest of the request is asked not to come. Whatever waits unread is let go.
+    const isOut = this.#stream.writableLength === 0 || problem === TOO_SLOW;
+    this.#stream.close(isOut ? constants.NGHTTP2_NO_ERROR : constants.NGHTTP2_CANCEL);
   }
 
   cut(): void {
@@ -98,4 +144,8 @@ export class Http2Port implements ClientPort {
     this.onDrain = noop;
     this.onGone = noop;
   }
+}
+
+function isRequestWhole(stream: ServerHttp2Stream): boolean {
+  return stream.endAfterHeaders || stream.readableEnded;
 }

@@ -1,0 +1,27 @@
+import type { ServerResponse } from 'node:http';
+import type { ConnectionFacts } from '../edge-connection.ts';
+
+/** A connection's facts as one request on it has them: to retire it is to say so in that request's answer. */
+export class Http1Facts implements ConnectionFacts {
+  readonly edgeId: string;
+  readonly tlsGeneration: string;
+  readonly tlsVersion: string;
+  readonly clientAuthorities: readonly string[];
+  readonly remoteAddress: string;
+  readonly clientCertificate: ConnectionFacts['clientCertificate'];
+  readonly #response: ServerResponse;
+
+  constructor(facts: ConnectionFacts, response: ServerResponse) {
+    this.edgeId = facts.edgeId;
+    this.tlsGeneration = facts.tlsGeneration;
+    this.tlsVersion = facts.tlsVersion;
+    this.clientAuthorities = facts.clientAuthorities;
+    this.remoteAddress = facts.remoteAddress;
+    this.clientCertificate = facts.clientCertificate;
+    this.#response = response;
+  }
+
+  retire(): void {
+    this.#response.setHeader('connection', 'close');
+  }
+}

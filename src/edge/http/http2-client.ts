@@ -1,0 +1,54 @@
+import type { ServerHttp2Session } from 'node:http2';
+import type { TLSSocket } from 'node:tls';
+import type { ConnectionFacts } from '../edge-connection.ts';
+import type { Http2Port } from './http2-port.ts';
+import type { SweepLimits } from './sweep.ts';
+
+/** For the client to read the last words and close; whoever does not is cut off. */
+const LINGER_MS = 1000;
+
+/** A client's connection over HTTP/2. *Open* → *closed* (GOAWAY; streams under way finish) → the socket ends. */
+export class Http2Client {
+  readonly facts: ConnectionFacts;
+  readonly session: ServerHttp2Session;
+  readonly #socket: TLSSocket;
+  /** A list in which the last one takes the place of one that leaves: see LiveExchanges. */
+  readonly #ports: Http2Port[] = [];
+  #quietSinceMs = performance.now();
+
+  constructor(session: ServerHttp2Session, socket: TLSSocket, facts: Omit<ConnectionFacts, 'retire'>) {
+    this.session = session;
+    this.#socket = socket;
+    this.facts = { ...facts, retire: () => session.close() };
+  }
+
+  add(port: Http2Port): void {
+    port.position = this.#ports.length;
+    this.#ports.push(port);
+  }
+
+  delete(port: Http2Port): void {
+    const last = this.#ports.pop();
+    if (last !== undefined && last !== port) {
+      this.#ports[port.position] = last;
+      last.position = port.position;
+    }
+    if (this.#ports.length === 0) this.#quietSinceMs = performance.now();
+  }
+
+  /**
+   * What the client sends apart from requests (pings, a head byte by byte) keeps no connection open, and a client that does not
+   * close its side after GOAWAY does not keep the socket.
+   */
+  check(nowMs: number, limits: SweepLimits): void {
+    for (let at = this.#ports.length - 1; at >= 0; at -= 1) this.#ports[at]?.check(nowMs, limits);
+    if (this.#ports.length > 0) return;
+    const quietMs = nowMs - this.#quietSinceMs;
+    if (this.session.closed || this.session.destroyed) {
+      if (quietMs >= LINGER_MS) this.#socket.destroy();
+    } else if (quietMs >= limits.idleTimeoutMs) {
+      this.#quietSinceMs = nowMs;
+      this.session.close();
+    }
+  }
+}

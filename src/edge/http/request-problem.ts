@@ -1,0 +1,42 @@
+import type { EdgeErrorCode } from '../errors.ts';
+
+/** Why a request that has begun cannot be brought to its end, by fault of the client. */
+export interface RequestProblem {
+  readonly code: EdgeErrorCode;
+  /** For log and metrics. */
+  readonly reason: string;
+  /** In words, for the client. */
+  readonly why: string;
+}
+
+export const TOO_SLOW: RequestProblem = {
+  code: 'ERR_POSTERN_REQUEST_TIMEOUT',
+  reason: 'request_timeout',
+  why: 'it did not come in time',
+};
+
+/** Seen in logs alone: the answer has begun. */
+export const NOT_TAKEN: RequestProblem = {
+  code: 'ERR_POSTERN_REQUEST_TIMEOUT',
+  reason: 'answer_not_taken',
+  why: 'its answer was not taken in time',
+};
+
+const BAD_HTTP: RequestProblem = {
+  code: 'ERR_POSTERN_BAD_HTTP',
+  reason: 'bad_http',
+  why: 'it is not well-formed HTTP',
+};
+
+const TOO_LARGE: RequestProblem = {
+  code: 'ERR_POSTERN_HEADERS_TOO_LARGE',
+  reason: 'headers_too_large',
+  why: 'its headers are too large',
+};
+
+/** Null when the connection itself broke. */
+export function problemOf(error: Error & { readonly code?: string }): RequestProblem | null {
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return TOO_SLOW;
+  if (error.code === 'HPE_HEADER_OVERFLOW') return TOO_LARGE;
+  return error.code?.startsWith('HPE_') === true ? BAD_HTTP : null;
+}

@@ -1,0 +1,28 @@
+export interface SweepLimits {
+  /** How long an HTTP/2 connection without a stream is kept. */
+  readonly idleTimeoutMs: number;
+  /** How long a client may take none of the bytes that wait for it. */
+  readonly sendTimeoutMs: number;
+  /** How long a client may take to send a request over HTTP/2, its body included. 0: as long as it likes. */
+  readonly requestTimeoutMs: number;
+}
+
+export interface SweptClient {
+  check(nowMs: number, limits: SweepLimits): void;
+}
+
+const MOST_MS = 5000;
+const LEAST_MS = 100;
+
+/**
+ * Looks at all connections every now and then for what lasts too long. So moving bytes costs nothing extra, where a timer each
+ * would have to be moved with every one of them.
+ */
+export function sweep(clients: () => Iterable<SweptClient>, limits: SweepLimits): NodeJS.Timeout {
+  const shortest = Math.min(...Object.values(limits).filter((limit: number) => limit > 0));
+  const check = (): void => {
+    const nowMs = performance.now();
+    for (const client of clients()) client.check(nowMs, limits);
+  };
+  return setInterval(check, Math.max(LEAST_MS, Math.min(MOST_MS, shortest / 10))).unref();
+}
