@@ -225,7 +225,7 @@ export class Http2Exchange implements UpstreamExchange, BodySink, Ticked {
     this.#stream = null;
     this.#owner.ticker.delete(this);
     this.#body?.stop();
-    if (resetCode !== null) stream.close(resetCode);
+    if (resetCode !== null) this.#link?.reset(stream, resetCode);
     // What is still in its buffers would keep it, and its share of the session's window.
     stream.resume();
     this.#link?.release();

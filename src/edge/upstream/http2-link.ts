@@ -23,6 +23,14 @@ const MAX_SESSION_MEMORY_MB = 128;
 const PING_AFTER_MS = 305_000;
 const PING_TIMEOUT_MS = 10_000;
 const TCP_PROBE_AFTER_MS = 30_000;
+/**
+ * Upstreams take many resets for an attack (CVE-2023-44487) and end the session with all that is on it: Node and nghttp2 after
+ * 1,000 at once and 33 a second, Envoy after 500, Netty after 200 in 30 s. Here a reset is a client that went away, and there
+ * may be many honest ones. So a session that has sent this many is retired, and together with what is still on it (at most
+ * MAX_STREAMS more) stays below all of those. It costs a handshake for every so many resets.
+ */
+const RESET_BURST = 50;
+const RESETS_PER_MS = 2 / 1000;
 
 /** One session: *open*, then *retired* (GOAWAY either way; streams under way finish), then *closed*. */
 export class Http2Link implements Ticked {
@@ -36,6 +44,9 @@ export class Http2Link implements Ticked {
   #heardAtMs: number;
   #pingedAtMs = 0;
   #idleSinceMs: number;
+  /** A bucket that leaks. */
+  #resets = 0;
+  #resetAtMs = 0;
 
   constructor(socket: Socket, options: Http2LinkOptions) {
     const { limits, ticker, authority } = options;
@@ -77,6 +88,15 @@ export class Http2Link implements Ticked {
   request(headers: readonly string[], options: { endStream: boolean; waitForTrailers: boolean }): ClientHttp2Stream {
     this.active += 1;
     return this.#session.request(headers, options);
+  }
+
+  /** Ends a stream of this session early. */
+  reset(stream: ClientHttp2Stream, code: number): void {
+    stream.close(code);
+    const { nowMs } = this.#options.ticker;
+    this.#resets = Math.max(0, this.#resets - (nowMs - this.#resetAtMs) * RESETS_PER_MS) + 1;
+    this.#resetAtMs = nowMs;
+    if (this.#resets >= RESET_BURST) this.retire();
   }
 
   /** A stream of this session is over. */
