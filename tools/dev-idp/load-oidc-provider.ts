@@ -1,0 +1,14 @@
+import type * as OidcProvider from 'oidc-provider';
+
+/** The library warns at its import about every Node that is no LTS release. Nobody who reads our output can act on that. */
+export async function loadOidcProvider(): Promise<typeof OidcProvider> {
+  const { warn } = console;
+  console.warn = (...words: unknown[]) => {
+    if (!String(words[0]).includes('Unsupported runtime')) warn(...words);
+  };
+  try {
+    return await import('oidc-provider');
+  } finally {
+    console.warn = warn;
+  }
+}
