@@ -88,6 +88,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     sessionCommands: deps.sessionCommands ?? { send: () => Promise.resolve('unreachable') },
     destinationTester: null,
     eventTypes: catalog.eventTypes,
+    region: config.region,
     newId,
     uri: (path) => renderer.uri(path),
     ref: (id, parentId) => renderer.ref(id, parentId),

@@ -83,6 +83,8 @@ export interface OperationPorts {
   /** Null while no part of this server delivers events. */
   readonly destinationTester: DestinationTester | null;
   readonly eventTypes: readonly EventType[];
+  /** Of this process, as the setting has it. */
+  readonly region: string;
   readonly newId: (prefix: string) => string;
   /** Absolute URI of a path of this API. */
   readonly uri: (path: string) => string;

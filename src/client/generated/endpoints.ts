@@ -10,9 +10,9 @@ export interface Endpoint {
   readonly id: string;
   /** Region that answers. */
   readonly region: string;
-  /** When it came up. RFC 3339, UTC. */
+  /** When it came up, or its edge was created. RFC 3339, UTC. */
   readonly created_at: string;
-  /** When it last changed. RFC 3339, UTC. */
+  /** When it last changed; of an edge, when that was created. RFC 3339, UTC. */
   readonly updated_at: string;
   /** Where it is reached. */
   readonly public_url: string;

@@ -1,17 +1,17 @@
 import Type from 'typebox';
 import { reference, refSchema } from '../../lib/schema/annotations.ts';
-import type { Lease } from '../../store/store.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
+import { type EdgeEndpoint, findEdgeEndpoint, newestFirst, pageOfEdgeEndpoints } from './edge-endpoints.ts';
 
 const PATH = '/endpoints';
 
 const schema = Type.Object({
   id: Type.String({ description: 'Id, starting with "ep_".' }),
   region: Type.String({ description: 'Region that answers.', examples: ['local'] }),
-  created_at: timestamp('When it came up.'),
-  updated_at: timestamp('When it last changed.'),
+  created_at: timestamp('When it came up, or its edge was created.'),
+  updated_at: timestamp('When it last changed; of an edge, when that was created.'),
   public_url: Type.String({ description: 'Where it is reached.', examples: ['https://shop.example.com'] }),
   proto: Type.Enum(['http', 'https', 'tcp', 'tls'], { description: 'Its protocol.', examples: ['https'] }),
   hostport: Type.String({ description: 'Host and port of public_url.', examples: ['shop.example.com:443'] }),
@@ -26,7 +26,7 @@ const schema = Type.Object({
   ),
 });
 
-/** Public addresses that are answered now. */
+/** Public addresses that are answered now: those of tunnels while they are online, and each hostport of an edge. */
 export const endpoints: LiveResource = {
   type: 'live',
   name: 'endpoints',
@@ -36,19 +36,24 @@ export const endpoints: LiveResource = {
   listKey: 'endpoints',
   title: 'an endpoint',
   description: 'A public address that is answered.',
-  operations: liveReads<Lease>({
+  operations: liveReads<EdgeEndpoint>({
     resource: 'endpoints',
     path: PATH,
     listKey: 'endpoints',
     title: 'an endpoint',
     plural: 'endpoints',
     schema,
-    list: (query, _request, { store, clock }) => store.presence.list('endpoint', { ...query, nowMs: clock.nowMs() }),
-    get: (id, { store, clock }) => store.presence.get('endpoint', id, clock.nowMs()),
-    render: (leases, _request, ports) =>
-      leases.map(({ id, doc }) => ({
+    list: async (query, _request, { store, clock, documents }) => {
+      const ofTunnels = await store.presence.list('endpoint', { ...query, nowMs: clock.nowMs() });
+      const ofEdges = pageOfEdgeEndpoints(documents.reader, query);
+      return [...ofTunnels, ...ofEdges].sort(newestFirst).slice(0, query.limit);
+    },
+    get: async (id, { store, clock, documents }) =>
+      (await store.presence.get('endpoint', id, clock.nowMs())) ?? findEdgeEndpoint(documents.reader, id),
+    render: (items, _request, ports) =>
+      items.map(({ id, doc }) => ({
         id,
-        region: doc['region'] ?? '',
+        region: doc['region'] ?? ports.region,
         created_at: doc['created_at'] ?? '',
         updated_at: doc['updated_at'] ?? doc['created_at'] ?? '',
         public_url: doc['public_url'] ?? '',
