@@ -168,10 +168,6 @@ export class Exchange implements TrafficRequest {
       );
       return;
     }
-    // Paused, so that listening does not set it flowing before somebody sends it.
-    this.#client.source?.pause().on('data', (chunk: Buffer) => {
-      this.bytesIn += chunk.length;
-    });
     this.#forwarding = new Forwarding(this, this.#client, route);
     this.#forwarding.start(targets);
   }
