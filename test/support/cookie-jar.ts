@@ -24,8 +24,10 @@ export class CookieJar {
     for (const line of typeof setCookie === 'string' ? [setCookie] : (setCookie ?? [])) {
       const cookie = parse(line, new URL(url), this.#now());
       if (cookie === null) continue;
-      this.#cookies = this.#cookies.filter((other) => !isSameCookie(other, cookie));
-      if (cookie.expiresAtMs > this.#now()) this.#cookies.push(cookie);
+      // One that is set anew keeps its place.
+      const index = this.#cookies.findIndex((other) => isSameCookie(other, cookie));
+      this.#cookies.splice(index === -1 ? this.#cookies.length : index, 1, cookie);
+      this.#cookies = this.#cookies.filter(({ expiresAtMs }) => expiresAtMs > this.#now());
     }
   }
 
@@ -35,7 +37,7 @@ export class CookieJar {
     return sent.length === 0 ? undefined : sent.join('; ');
   }
 
-  /** Longer paths first, then in the order in which they were set. */
+  /** Longer paths first, then in the order in which they were first set. */
   cookiesFor(url: string | URL): readonly Cookie[] {
     const { hostname, pathname, protocol } = new URL(url);
     return this.#cookies
