@@ -1,19 +1,9 @@
 import assert from 'node:assert/strict';
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { after, test } from 'node:test';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import { CHROMIUM_FLAGS, chromiumPath } from '../support/chromium.ts';
 import { TestWorld } from '../support/test-world.ts';
 
-const FLAGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
 const PHONE = { width: 390, height: 844 };
 const DESKTOP = { width: 1440, height: 900 };
 
@@ -21,7 +11,8 @@ const executablePath = chromiumPath();
 const skip = executablePath === null && 'chromium is not on the PATH: the page of the API is NOT tested in a browser';
 if (skip !== false) console.error(`\n!! ${skip}\n`);
 const world = await TestWorld.open({ after });
-const browser: Browser | null = executablePath === null ? null : await chromium.launch({ executablePath, args: FLAGS });
+const browser: Browser | null =
+  executablePath === null ? null : await chromium.launch({ executablePath, args: CHROMIUM_FLAGS });
 after(async () => browser?.close());
 
 test('the page loads nothing but itself, and breaks no rule of its policy', { skip }, async () => {
@@ -97,21 +88,4 @@ async function isInView(page: Page, selector: string): Promise<boolean> {
   const box = await page.locator(selector).boundingBox();
   const height = page.viewportSize()?.height ?? 0;
   return box !== null && box.y >= 0 && box.y < height;
-}
-
-function chromiumPath(): string | null {
-  const folders = (process.env['PATH'] ?? '').split(delimiter);
-  const found = folders.flatMap((folder) =>
-    ['chromium', 'chromium-browser', 'google-chrome'].map((name) => join(folder, name)),
-  );
-  return found.find((path) => isExecutable(path)) ?? null;
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const root = new URL('../../', import.meta.url);
+const TOOL = fileURLToPath(new URL('tools/dev-idp.ts', root));
+
+function startTool(t: TestContext, ...args: readonly string[]) {
+  const child = spawn(process.execPath, [TOOL, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const output = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output.stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    output.stderr += text;
+  });
+  const exited = once(child, 'close').then(([code]) => code as number | null);
+  t.after(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
+  /** When all of the greeting has come, or the process has ended. */
+  const greeted = async (): Promise<void> => {
+    while (!output.stdout.includes('docs/try-login.md') && child.exitCode === null) {
+      await Promise.race([once(child.stdout, 'data'), exited]);
+    }
+  };
+  return { child, output, exited, greeted };
+}
+
+test('dev-idp says what to type, serves, and ends when told', async (t) => {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    const uris = ['https://a.localhost:1/.postern/callback', 'https://b.localhost:2/.postern/callback'];
+    const { child, output, exited, greeted } = startTool(
+      t,
+      '--port',
+      '0',
+      ...uris.flatMap((uri) => ['--redirect-uri', uri]),
+    );
+    await greeted();
+    for (const uri of uris) assert.ok(output.stdout.includes(uri), output.stdout);
+    const issuer = /issuer +(http:\/\/127\.0\.0\.1:\d+)\n/.exec(output.stdout)?.[1];
+    assert.ok(output.stdout.includes(`postern api oidc replace --edge "$EDGE" --route "$ROUTE" --issuer ${issuer} `));
+    const discovery = await fetch(`${issuer}/.well-known/openid-configuration`);
+    assert.equal(((await discovery.json()) as { issuer: string }).issuer, issuer);
+    child.kill(signal);
+    assert.equal(await exited, 0);
+    assert.equal(output.stderr, '');
+  }
+});
+
+test('dev-idp refuses what it does not understand, and a port that is taken', async (t) => {
+  const first = startTool(t, '--port', '0');
+  await first.greeted();
+  const port = /127\.0\.0\.1:(\d+)/.exec(first.output.stdout)?.[1] ?? '';
+  for (const [args, words] of [
+    [['--port', 'x'], /--port must be/],
+    [['--redirect-uri', 'app.localhost'], /--redirect-uri must be/],
+    [['--prot', '1'], /--prot/],
+    [['--port', port], /is taken/],
+  ] as const) {
+    const { exited, output } = startTool(t, ...args);
+    assert.equal(await exited, 2);
+    assert.match(output.stderr, words);
+  }
+});
+
+test('what the walk-through says of the provider is what it prints', async (t) => {
+  const { output, greeted } = startTool(t, '--port', '0');
+  await greeted();
+  const walkThrough = await readFile(new URL('docs/try-login.md', root), 'utf8');
+  for (const name of ['client id', 'client secret', 'redirect URI']) {
+    const value = new RegExp(`${name} +(\\S+)\n`).exec(output.stdout)?.[1];
+    assert.ok(value !== undefined && walkThrough.includes(value), `${name}: ${value}`);
+  }
+});
