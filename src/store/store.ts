@@ -1,4 +1,7 @@
 import type { JsonObject } from '../lib/json.ts';
+import type { LoginStore } from './login-store.ts';
+
+export type * from './login-store.ts';
 
 /**
  * The store's interface. Two engines implement it (`sqlite/`, `postgres/`); `conformance/` holds both to it.
@@ -40,7 +43,7 @@ export interface Store {
   readonly logins: LoginStore;
   readonly deliveries: DeliveryStore;
 
-  /** Prunes what has aged out: change rows behind the horizon, idempotency records, expired leases. */
+  /** Prunes what has aged out: change rows behind the horizon (of records and of logins), idempotency records, expired leases. */
   prune(nowMs: number): Promise<void>;
   /** Counters for metrics and for the benchmark. */
   stats(): StoreStats;
@@ -196,37 +199,6 @@ export interface PresenceStore {
   /** Online ones only: the lease has not run out at `nowMs`. */
   get(kind: LeaseKind, id: string, nowMs: number): Promise<Lease | null>;
   list(kind: LeaseKind, query: PageQuery & { readonly nowMs: number }): Promise<readonly Lease[]>;
-}
-
-export interface LoginUser {
-  readonly id: string;
-  readonly doc: JsonObject;
-}
-
-export interface LoginSession {
-  readonly id: string;
-  readonly userId: string;
-  /** SHA-256 of the browser's key, hex. The key itself is never stored. */
-  readonly keyHash: string;
-  readonly lastActiveMs: number;
-  /** 0 = not limited. */
-  readonly expiresAtMs: number;
-  readonly doc: JsonObject;
-  readonly secrets: Secrets | null;
-}
-
-export interface LoginStore {
-  putUser(user: LoginUser): Promise<void>;
-  putSession(session: LoginSession): Promise<void>;
-  getUser(id: string): Promise<LoginUser | null>;
-  getSession(id: string): Promise<LoginSession | null>;
-  listUsers(query: PageQuery): Promise<readonly LoginUser[]>;
-  /** Sessions that have not expired at `nowMs`. */
-  listSessions(query: PageQuery & { readonly nowMs: number }): Promise<readonly LoginSession[]>;
-  /** False when there was none. */
-  deleteSession(id: string): Promise<boolean>;
-  /** The user and every session of theirs. False when there was none. */
-  deleteUser(id: string): Promise<boolean>;
 }
 
 export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'cancelled';

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/lib/json.ts';
 import { makeCertificate } from '../conformance/certificates.ts';
 import { newId } from '../conformance/interface-parents.ts';
+import { feedLogin } from '../support/feed-logins.ts';
 import type { TestWorld } from '../support/test-world.ts';
 import type { DocumentedOperation } from './openapi-document.ts';
 
@@ -77,15 +78,13 @@ export class Scenario {
       },
       { ...held, kind: 'endpoint', id: endpoint, parent: tunnel, doc: { ...ENDPOINT, tunnel_id: tunnel } },
     ]);
-    await store.logins.putUser({ id: user, doc: USER });
-    await store.logins.putSession({
-      id: login,
+    await feedLogin(store, login, {
       userId: user,
-      keyHash: 'a'.repeat(64),
+      userDoc: USER,
+      edgeId: this.#real('edghts'),
       lastActiveMs: Date.now(),
       expiresAtMs: Date.now() + HOUR_MS,
-      doc: { ...LOGIN, edge_id: this.#real('edghts'), route_id: this.#real('edghtsrt') },
-      secrets: null,
+      doc: { ...LOGIN, route_id: this.#real('edghtsrt') },
     });
     await store.deliveries.put([
       {

@@ -6,6 +6,7 @@ import type { JsonValue } from '../../src/lib/json.ts';
 import { modules } from '../../src/modules/registry.ts';
 import type { Operation } from '../../src/resources/operation.ts';
 import { resources } from '../../src/resources/registry.ts';
+import { feedLogin } from '../support/feed-logins.ts';
 import type { TestWorld } from '../support/test-world.ts';
 import { type KeyAndCertificate, makeCertificate } from './certificates.ts';
 import { newId } from './interface-parents.ts';
@@ -149,16 +150,7 @@ export class FurnishedWorld {
       { ...held, kind: 'tunnel', id: tunnel, parent: session },
       { ...held, kind: 'endpoint', id: endpoint, parent: tunnel },
     ]);
-    await store.logins.putUser({ id: user, doc: {} });
-    await store.logins.putSession({
-      id: login,
-      userId: user,
-      keyHash: 'hash',
-      lastActiveMs: nowMs,
-      expiresAtMs: 0,
-      doc: {},
-      secrets: null,
-    });
+    await feedLogin(store, login, { userId: user, lastActiveMs: nowMs, doc: {} });
     await store.deliveries.put([
       {
         id: delivery,

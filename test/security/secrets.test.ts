@@ -12,6 +12,7 @@ import type { StoreLocation } from '../../src/store/offline/store-location.ts';
 import { currentSchema } from '../../src/store/sql/migrations.ts';
 import { cleanupAfterSuite, ENGINES, made, startedServer, usePostgres } from '../concurrency/worlds.ts';
 import { querySql } from '../store/engines.ts';
+import { feedLogin } from '../support/feed-logins.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { type ApiAnswer, type RequestOptions, TestWorld } from '../support/test-world.ts';
@@ -268,15 +269,11 @@ for (const engine of ENGINES) {
     });
 
     it('tokens of a login session', async () => {
-      const user = newId('au');
       const now = new Date().toISOString();
-      await world.store.logins.putUser({ id: user, doc: { created_at: now } });
-      await world.store.logins.putSession({
-        id: newId('as'),
-        userId: user,
-        keyHash: 'a'.repeat(64),
+      await feedLogin(world.store, newId('as'), {
+        userId: newId('au'),
+        userDoc: { created_at: now },
         lastActiveMs: Date.now(),
-        expiresAtMs: 0,
         doc: { created_at: now },
         secrets: { refresh_token: planted.plant('refresh token') },
       });

@@ -7,9 +7,11 @@ import { backupStore } from '../../src/store/backup/backup-store.ts';
 import { restoreStore } from '../../src/store/backup/restore-store.ts';
 import { committed, everything, put } from '../../src/store/conformance/store-under-test.ts';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import { feedLogin } from '../support/feed-logins.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { ENGINES, type EngineName, emptyLocation, openAt, querySql, usePostgres } from './engines.ts';
 import { contents, fill } from './filled-store.ts';
+import { makeOldStore } from './old-store.ts';
 
 usePostgres();
 
@@ -50,6 +52,7 @@ describe('backup and restore', { concurrency: 2 }, () => {
         assert.deepEqual(await everything(again), before);
         assert.equal(again.accountId, store.accountId);
         assert.deepEqual(await again.logins.getSession('as_1'), await store.logins.getSession('as_1'));
+        assert.deepEqual(await again.logins.changesSince(0), await store.logins.changesSince(0));
         assert.deepEqual(await again.presence.list('tunnel', { beforeId: null, limit: 9, nowMs: 0 }), []);
         assert.equal((await committed(again, { puts: [put('edge', 'new')] })).revision, before.revision + 1);
       });
@@ -105,6 +108,21 @@ describe('backup and restore', { concurrency: 2 }, () => {
       await assert.rejects(openAt(target), { code: 'ERR_POSTERN_SECRET_KEY' });
       writeFileSync(join(target.dataDir, 'secret.key'), readFileSync(join(source.dataDir, 'secret.key')));
       await openAt(target);
+    });
+
+    test(`${engine}: a backup of a store of version 1 is migrated, and its logins work`, async (t) => {
+      const source = await emptyLocation(t, engine);
+      await makeOldStore(source, 1);
+      await querySql(source, "INSERT INTO records (kind, id, revision, doc) VALUES ('edge', 'e1', 0, '{}')");
+      await querySql(source, "INSERT INTO login_users (id, doc) VALUES ('au_old', '{}')");
+      const file = join(await tempDir(t), 'backup.gz');
+      await backupStore({ source, file, withKey: { passphrase } });
+      const target = await emptyLocation(t, engine);
+      await restoreStore({ target, file, passphrase, replace: false });
+      const store = await openAt(target);
+      assert.equal((await everything(store)).records.length, 1);
+      await feedLogin(store, 'as_1');
+      assert.equal(await store.logins.currentSeq(), 1);
     });
 
     test(`${engine}: a running server keeps its store`, async (t) => {

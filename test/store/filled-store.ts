@@ -3,6 +3,7 @@ import type { StoreLocation } from '../../src/store/offline/store-location.ts';
 import { currentSchema } from '../../src/store/sql/migrations.ts';
 import { backedUpTables } from '../../src/store/sql/table-rows.ts';
 import type { Store } from '../../src/store/store.ts';
+import { feedLogin } from '../support/feed-logins.ts';
 import { querySql } from './engines.ts';
 
 /** Something in every table, more than one batch in the largest, and text that trips over line ends. */
@@ -23,16 +24,7 @@ export async function fill(store: Store): Promise<void> {
     idempotency: { scope: 'h', bodyHash: 'b', kind: 'edge', id: 'e1', createdAtMs: Date.now() },
   });
   await committed(store, { deletes: [{ kind: 'backend', id: 'b0' }] });
-  await store.logins.putUser({ id: 'au_1', doc: { name: 'one' } });
-  await store.logins.putSession({
-    id: 'as_1',
-    userId: 'au_1',
-    keyHash: 'h',
-    lastActiveMs: 1,
-    expiresAtMs: 0,
-    doc: {},
-    secrets: { refresh_token: 'secret-s' },
-  });
+  await feedLogin(store, 'as_1', { userDoc: { name: 'one' }, secrets: { refresh_token: 'secret-s' } });
   await store.deliveries.put([
     {
       id: 'd1',
@@ -56,15 +48,7 @@ export async function fillSecrets(store: Store): Promise<void> {
     put('oidc', `o${at}`, { secrets: { client_secret: `secret-${at}` } }),
   );
   await committed(store, { puts: [...puts, put('edge', 'e1')] });
-  await store.logins.putSession({
-    id: 'as_1',
-    userId: 'au_1',
-    keyHash: 'h',
-    lastActiveMs: 1,
-    expiresAtMs: 0,
-    doc: {},
-    secrets: { refresh_token: 'secret-s' },
-  });
+  await feedLogin(store, 'as_1', { secrets: { refresh_token: 'secret-s' } });
 }
 
 /** Every row of every table that a backup holds, as the database gives it. */

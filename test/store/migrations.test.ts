@@ -5,14 +5,19 @@ import { put } from '../../src/store/conformance/store-under-test.ts';
 import { openOfflineDatabase } from '../../src/store/offline/open-offline-database.ts';
 import { migrate } from '../../src/store/sql/migrate.ts';
 import { currentSchema, migrations } from '../../src/store/sql/migrations.ts';
-import { index, schemaAfter, table, textColumn } from '../../src/store/sql/schema.ts';
+import { dropTable, index, schemaAfter, table, textColumn } from '../../src/store/sql/schema.ts';
+import { feedLogin } from '../support/feed-logins.ts';
 import { ENGINES, emptyLocation, openAt, querySql, usePostgres } from './engines.ts';
 import { introspect, ordered } from './introspect.ts';
+import { makeOldStore } from './old-store.ts';
 
 usePostgres();
 
 /** What stores out there have run. A migration that is published never changes; a new one gets a new line. */
-const PUBLISHED = [{ version: 1, fingerprint: '00844be6832011bc' }];
+const PUBLISHED = [
+  { version: 1, fingerprint: '00844be6832011bc' },
+  { version: 2, fingerprint: '22dffdd27fd4a5ca' },
+];
 
 test('published migrations are as they were published', () => {
   const fingerprints = migrations.map(({ version, steps }) => ({
@@ -20,6 +25,23 @@ test('published migrations are as they were published', () => {
     fingerprint: createHash('sha256').update(JSON.stringify(steps)).digest('hex').slice(0, 16),
   }));
   assert.deepEqual(fingerprints, PUBLISHED);
+});
+
+test('what is dropped is gone from the description, with its indexes', () => {
+  const steps = [table('a', [textColumn('x')], ['x']), index('a', ['x']), table('b', [textColumn('x')], ['x'])];
+  const again = [dropTable('a'), table('a', [textColumn('y')], ['y'])];
+  const { tables, indexes } = schemaAfter([
+    { version: 1, steps },
+    { version: 2, steps: again },
+  ]);
+  assert.deepEqual(
+    tables.map(({ name, primaryKey }) => [name, primaryKey]),
+    [
+      ['b', ['x']],
+      ['a', ['y']],
+    ],
+  );
+  assert.deepEqual(indexes, []);
 });
 
 test('both engines hold exactly what the description says', async (t) => {
@@ -53,6 +75,17 @@ for (const engine of ENGINES) {
         code: 'ERR_POSTERN_STORE_TOO_NEW',
         message: new RegExp(`schema version ${version}.*up to ${currentSchema.version}`),
       });
+    });
+
+    test('a store of version 1 opens, and its logins work', async (t) => {
+      const location = await emptyLocation(t, engine);
+      await makeOldStore(location, 1);
+      await querySql(location, "INSERT INTO login_users (id, doc) VALUES ('au_old', '{}')");
+      const store = await openAt(location);
+      assert.deepEqual(await introspect(location), ordered(currentSchema));
+      assert.equal(await store.logins.getUser('au_old'), null);
+      await feedLogin(store, 'as_1');
+      assert.equal(await store.logins.currentSeq(), 1);
     });
 
     test('a newer store is refused and left as it is', async (t) => {

@@ -136,7 +136,7 @@ function keysOf({ dataDir }: StoreLocation): string[] {
 async function sealingKeyIds(location: StoreLocation): Promise<string[]> {
   const rows = await querySql(
     location,
-    `SELECT secrets FROM records WHERE secrets IS NOT NULL UNION ALL SELECT secrets FROM login_sessions
+    `SELECT secrets FROM records WHERE secrets IS NOT NULL UNION ALL SELECT secrets FROM app_sessions
       WHERE secrets IS NOT NULL UNION ALL SELECT value AS secrets FROM meta WHERE name = 'key_check'`,
   );
   return [...new Set(rows.map(({ secrets }) => sealedKeyId(String(secrets))))];

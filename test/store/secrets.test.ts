@@ -6,6 +6,7 @@ import { describe, test } from 'node:test';
 import { everything, put } from '../../src/store/conformance/store-under-test.ts';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
 import { currentSchema } from '../../src/store/sql/migrations.ts';
+import { feedLogin } from '../support/feed-logins.ts';
 import { ENGINES, emptyLocation, openAt, querySql, usePostgres } from './engines.ts';
 
 usePostgres();
@@ -20,15 +21,8 @@ for (const engine of ENGINES) {
       const store = await openAt(location);
       await store.commit({ puts: [put('oidc', 'm1', { secrets: { client_secret: PLANTED } })] });
       await store.commit({ puts: [put('oidc', 'm1', { secrets: { client_secret: `${PLANTED}-2` } })] });
-      await store.logins.putSession({
-        id: 'as_1',
-        userId: 'au_1',
-        keyHash: 'h',
-        lastActiveMs: 0,
-        expiresAtMs: 0,
-        doc: {},
-        secrets: { refresh_token: PLANTED },
-      });
+      await feedLogin(store, 'as_1', { secrets: { refresh_token: PLANTED } });
+      await store.logins.replaceTokens('as_1', 1, { doc: {}, secrets: { refresh_token: `${PLANTED}-2` } });
       assert.ok(!(await dump(location)).includes(PLANTED));
       for (const file of readdirSync(location.dataDir)) {
         assert.ok(!readFileSync(join(location.dataDir, file)).includes(PLANTED), file);

@@ -93,8 +93,7 @@ function isExpired(session: LoginSession, nowMs: number): boolean {
 }
 
 function render(session: LoginSession, ports: OperationPorts): JsonObject {
-  const { doc } = session;
-  const edgeId = doc['edge_id'] as string | undefined;
+  const { doc, edgeId } = session;
   const routeId = doc['route_id'] as string | undefined;
   return {
     ...ports.ref(session.id),
@@ -104,7 +103,7 @@ function render(session: LoginSession, ports: OperationPorts): JsonObject {
     created_at: doc['created_at'] ?? '',
     last_active: rfc3339(session.lastActiveMs),
     expires_at: session.expiresAtMs === 0 ? null : rfc3339(session.expiresAtMs),
-    edge: edgeId === undefined ? null : { ...ports.ref(edgeId) },
-    route: edgeId === undefined || routeId === undefined ? null : { ...ports.ref(routeId, edgeId) },
+    edge: { ...ports.ref(edgeId) },
+    route: routeId === undefined ? null : { ...ports.ref(routeId, edgeId) },
   };
 }

@@ -8,6 +8,7 @@ import { createPresenceStore } from './presence-store.ts';
 import { openEvent, openRecord, sealWriteSet } from './seal.ts';
 import { type AppliedChange, keyText } from './sealed-write-set.ts';
 import type { SqlEngine } from './sql-engine.ts';
+import { tellListeners } from './tell-listeners.ts';
 
 export interface SqlStoreOptions {
   readonly engine: SqlEngine;
@@ -121,17 +122,4 @@ function openChanges(
     const { kind, id, parent, doc, secrets } = put;
     return { op: 'put', record: { kind, id, parent, revision, doc, secrets } };
   });
-}
-
-/** The change is durable whatever a listener does: its exception is reported as the bug it is, past the commit's promise. */
-function tellListeners(listeners: ReadonlySet<CommitListener>, changes: readonly Change[]): void {
-  for (const listener of listeners) {
-    try {
-      listener(changes);
-    } catch (error) {
-      queueMicrotask(() => {
-        throw error;
-      });
-    }
-  }
 }

@@ -11,17 +11,26 @@ import {
   removeLeasesOfOtherBoots,
   renewLeases,
 } from './lease-rows.ts';
+import { claimLoginRefresh, releaseLoginRefresh, replaceLoginTokens, touchLogins } from './login-activity.ts';
+import { readLoginChangesSince, readLoginSeq } from './login-change-rows.ts';
 import {
   deleteLoginSession,
   deleteLoginUser,
+  endLoginsByKey,
+  endLoginsByProvider,
+  endOrphanedLogins,
+  pruneLogins,
+} from './login-ends.ts';
+import {
+  findLoginsByKey,
   getLoginSession,
   getLoginUser,
+  listLoginEdgeIds,
   listLoginSessions,
   listLoginUsers,
-  putLoginSession,
-  putLoginUser,
 } from './login-rows.ts';
 import { prune } from './prune.ts';
+import { recordLogin } from './record-login.ts';
 import { readRecordPage } from './record-rows.ts';
 import { readChangesSince, readRevision } from './revision-rows.ts';
 import type { Program } from './statement.ts';
@@ -44,14 +53,25 @@ export const programs = {
   removeLeasesOfOtherBoots,
   getLease,
   listLeases,
-  putLoginUser,
-  putLoginSession,
+  recordLogin,
+  findLoginsByKey,
   getLoginUser,
   getLoginSession,
   listLoginUsers,
   listLoginSessions,
+  listLoginEdgeIds,
+  touchLogins,
+  claimLoginRefresh,
+  releaseLoginRefresh,
+  replaceLoginTokens,
   deleteLoginSession,
   deleteLoginUser,
+  endLoginsByKey,
+  endLoginsByProvider,
+  endOrphanedLogins,
+  pruneLogins,
+  readLoginChangesSince,
+  readLoginSeq,
   putDeliveries,
   getDelivery,
   listDeliveries,

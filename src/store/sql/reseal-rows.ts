@@ -34,13 +34,13 @@ function* resealRecords(keyring: Keyring): Program<number> {
 
 function* resealSessions(keyring: Keyring): Program<number> {
   const rows = yield statement(
-    'SELECT id, secrets FROM login_sessions WHERE secrets IS NOT NULL AND secrets NOT LIKE ? LIMIT ?',
+    'SELECT id, secrets FROM app_sessions WHERE secrets IS NOT NULL AND secrets NOT LIKE ? LIMIT ?',
     [`${sealedPrefix(keyring.currentKeyId)}%`, ROWS_PER_BATCH],
   );
   for (const row of rows) {
     const id = text(row, 'id');
     const sealed = text(row, 'secrets');
-    yield statement('UPDATE login_sessions SET secrets = ? WHERE id = ? AND secrets = ?', [
+    yield statement('UPDATE app_sessions SET secrets = ? WHERE id = ? AND secrets = ?', [
       reseal(sealed, sealContext({ kind: LOGIN_SESSION_KIND, id }), keyring),
       id,
       sealed,

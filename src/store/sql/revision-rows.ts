@@ -14,7 +14,7 @@ export function* takeRevision(): Program<number> {
   return integer(row, 'value');
 }
 
-function* readCounter(name: string): Program<number> {
+export function* readCounter(name: string): Program<number> {
   const row = yield* queryOne('SELECT value FROM counter WHERE name = ?', [name]);
   if (row === null) throw new Error(`the store has no counter ${name}`);
   return integer(row, 'value');

@@ -25,7 +25,11 @@ export interface Index {
 
 export type MigrationStep =
   | { readonly do: 'create_table'; readonly table: Table }
-  | { readonly do: 'create_index'; readonly index: Index };
+  | { readonly do: 'create_index'; readonly index: Index }
+  /** With its indexes and its rows. */
+  | { readonly do: 'drop_table'; readonly table: string }
+  /** A row of `counter` that starts at 0. */
+  | { readonly do: 'add_counter'; readonly counter: string };
 
 export interface Migration {
   readonly version: number;
@@ -41,12 +45,16 @@ export interface Schema {
 const DOCUMENT_COLUMNS: ReadonlySet<string> = new Set(['doc', 'payload', 'event']);
 
 export function schemaAfter(migrations: readonly Migration[]): Schema {
-  const steps = migrations.flatMap((migration) => migration.steps);
-  return {
-    version: migrations.at(-1)?.version ?? 0,
-    tables: steps.flatMap((step) => (step.do === 'create_table' ? [step.table] : [])),
-    indexes: steps.flatMap((step) => (step.do === 'create_index' ? [step.index] : [])),
-  };
+  let tables: readonly Table[] = [];
+  let indexes: readonly Index[] = [];
+  for (const step of migrations.flatMap(({ steps }) => steps)) {
+    if (step.do === 'create_table') tables = [...tables, step.table];
+    if (step.do === 'create_index') indexes = [...indexes, step.index];
+    if (step.do !== 'drop_table') continue;
+    tables = tables.filter(({ name }) => name !== step.table);
+    indexes = indexes.filter((each) => each.table !== step.table);
+  }
+  return { version: migrations.at(-1)?.version ?? 0, tables, indexes };
 }
 
 export function stepSql(dialect: Dialect, step: MigrationStep): string {
@@ -55,6 +63,10 @@ export function stepSql(dialect: Dialect, step: MigrationStep): string {
       return createTableSql(dialect, step.table);
     case 'create_index':
       return createIndexSql(step.index);
+    case 'drop_table':
+      return `DROP TABLE ${step.table}`;
+    case 'add_counter':
+      return `INSERT INTO counter (name, value) VALUES ('${step.counter}', 0)`;
   }
 }
 
@@ -91,6 +103,14 @@ export function table(name: string, columns: readonly Column[], primaryKey: read
 export function index(tableName: string, columns: readonly string[], options = { isUnique: false }): MigrationStep {
   const name = `${tableName}_by_${columns.join('_')}`;
   return { do: 'create_index', index: { name, table: tableName, columns, isUnique: options.isUnique } };
+}
+
+export function dropTable(name: string): MigrationStep {
+  return { do: 'drop_table', table: name };
+}
+
+export function counter(name: string): MigrationStep {
+  return { do: 'add_counter', counter: name };
 }
 
 export function textColumn(name: string): Column {

@@ -1,0 +1,126 @@
+import type { JsonObject } from '../lib/json.ts';
+import type { PageQuery, Secrets } from './store.ts';
+
+export interface LoginUser {
+  readonly id: string;
+  readonly doc: JsonObject;
+}
+
+/** One grant: a user logged in with one browser on one host of an edge at one client of a provider. */
+export interface LoginSession {
+  readonly id: string;
+  readonly userId: string;
+  /** SHA-256 of the browser's key, hex; shared by the grants of one browser. The key itself is never stored. */
+  readonly keyHash: string;
+  readonly edgeId: string;
+  readonly issuer: string;
+  readonly clientId: string;
+  /** `sid` that the provider gave, for back-channel logout. */
+  readonly providerSessionId: string | null;
+  readonly lastActiveMs: number;
+  /** 0 = not limited. */
+  readonly expiresAtMs: number;
+  /** Moves with every write of the tokens. */
+  readonly version: number;
+  readonly doc: JsonObject;
+  readonly secrets: Secrets | null;
+}
+
+export interface NewLogin {
+  /** Hash of (issuer, subject): one user per identity. */
+  readonly identity: string;
+  /** Used when the identity is new. */
+  readonly newUserId: string;
+  /** Replaces the user's document; `created_at` of an existing user is kept. */
+  readonly userDoc: JsonObject;
+  readonly session: Omit<LoginSession, 'userId' | 'version'>;
+  /** Other grants of this browser go over to the new key. */
+  readonly previousKeyHash: string | null;
+  /** Grants that the new one replaces: ended with it, if they are under `previousKeyHash`; others are ignored. */
+  readonly replaces: readonly string[];
+}
+
+/**
+ * A grant that went over to another key is a `put` under its new one: whoever knows it under an older key forgets that.
+ * `keyHash` of an `end` is the key that the grant had last.
+ */
+export interface LoginChange {
+  readonly op: 'put' | 'end';
+  readonly sessionId: string;
+  readonly keyHash: string;
+}
+
+export type LoginListener = (changes: readonly LoginChange[]) => void;
+
+export interface LoginActivity {
+  readonly id: string;
+  readonly lastActiveMs: number;
+  readonly expiresAtMs: number;
+}
+
+export interface LoginTokens {
+  readonly secrets: Secrets;
+  readonly doc: JsonObject;
+}
+
+export interface ProviderLogout {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly identity: string | null;
+  readonly providerSessionId: string | null;
+}
+
+export interface LoginClient {
+  readonly issuer: string;
+  readonly clientId: string;
+}
+
+export interface LoginChangesSince {
+  /** False when the log no longer reaches back so far, or never did: all that is known of grants is to be read again. */
+  readonly isComplete: boolean;
+  /** Where the log stands: what to ask from next. */
+  readonly seq: number;
+  readonly changes: readonly LoginChange[];
+}
+
+/** Logins: users, and grants until they end. What has ended is gone, and nothing here brings it back. */
+export interface LoginStore {
+  /** One transaction, durable when it resolves: user, new grant, moved grants, ended ones. Answers all under the new key. */
+  recordLogin(login: NewLogin): Promise<readonly LoginSession[]>;
+  /** All that have not ended, in the order of their ids, expired ones too: limits are the caller's to judge. */
+  findByKey(keyHash: string): Promise<readonly LoginSession[]>;
+  getUser(id: string): Promise<LoginUser | null>;
+  getSession(id: string): Promise<LoginSession | null>;
+  listUsers(query: PageQuery): Promise<readonly LoginUser[]>;
+  /** Grants that have not expired at `nowMs`. */
+  listSessions(query: PageQuery & { readonly nowMs: number }): Promise<readonly LoginSession[]>;
+  /**
+   * Moves `lastActiveMs` and the expiry that goes with it, and the users' `last_active`. What is older than what is
+   * stored changes nothing, and neither does what has ended. No change is announced.
+   */
+  touch(activity: readonly LoginActivity[]): Promise<void>;
+  /** True for one caller until `untilMs`; false while another holds it or the grant is gone. */
+  claimRefresh(id: string, nowMs: number, untilMs: number): Promise<boolean>;
+  /** Only if the version is still `expectedVersion`; releases the claim. Null when it is not, or the grant has ended. */
+  replaceTokens(id: string, expectedVersion: number, tokens: LoginTokens): Promise<LoginSession | null>;
+  releaseRefresh(id: string): Promise<void>;
+  /** False when there was none. */
+  deleteSession(id: string): Promise<boolean>;
+  /** The user and every grant of theirs. False when there was none. */
+  deleteUser(id: string): Promise<boolean>;
+  /** Ends all grants of a browser; answers their ids, as all that end several do. */
+  endByKey(keyHash: string): Promise<readonly string[]>;
+  /** Back-channel logout: grants of this client with this provider session, or of this identity, or with both if both are given. */
+  endByProvider(logout: ProviderLogout): Promise<readonly string[]>;
+  /** Ends grants of the edge whose client is not among `kept`. */
+  endOrphans(edgeId: string, kept: readonly LoginClient[]): Promise<readonly string[]>;
+  /** Edges that have grants. */
+  listEdgeIds(): Promise<readonly string[]>;
+  /** Ends grants not used since `unusedSinceMs`, and those that have expired at `nowMs`. Users stay. */
+  prune(nowMs: number, unusedSinceMs: number): Promise<readonly string[]>;
+  /** In order, after the commit. Called for what this process wrote, before the write's promise resolves. */
+  onChanged(listener: LoginListener): () => void;
+  /** What changed after `seq`, by any process, in order. */
+  changesSince(seq: number): Promise<LoginChangesSince>;
+  currentSeq(): Promise<number>;
+}

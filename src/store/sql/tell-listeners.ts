@@ -1,0 +1,12 @@
+/** The change is durable whatever a listener does: its exception is reported as the bug it is, past the commit's promise. */
+export function tellListeners<Changes>(listeners: ReadonlySet<(changes: Changes) => void>, changes: Changes): void {
+  for (const listener of listeners) {
+    try {
+      listener(changes);
+    } catch (error) {
+      queueMicrotask(() => {
+        throw error;
+      });
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { newLogin } from '../../src/store/conformance/new-login.ts';
+import type { LoginChange, Store } from '../../src/store/store.ts';
+import { emptyLocation, openAt, usePostgres } from './engines.ts';
+
+usePostgres();
+
+const ALL = { beforeId: null, limit: 9_999 };
+
+test('two stores: one follows the log of the other, and hears only its own writes', async (t) => {
+  const { one, other } = await twoStores(t);
+  const heard: LoginChange[] = [];
+  other.logins.onChanged((changes) => heard.push(...changes));
+  await one.logins.recordLogin(newLogin('as_1', { keyHash: 'k1' }));
+  await other.logins.recordLogin(newLogin('as_2', { keyHash: 'k2', previousKeyHash: 'k1' }));
+  await one.logins.deleteSession('as_1');
+  assert.deepEqual(await other.logins.changesSince(0), {
+    isComplete: true,
+    seq: 4,
+    changes: [
+      { op: 'put', sessionId: 'as_1', keyHash: 'k1' },
+      { op: 'put', sessionId: 'as_1', keyHash: 'k2' },
+      { op: 'put', sessionId: 'as_2', keyHash: 'k2' },
+      { op: 'end', sessionId: 'as_1', keyHash: 'k2' },
+    ],
+  });
+  assert.deepEqual(
+    heard.map(({ op, sessionId }) => `${op} ${sessionId}`),
+    ['put as_1', 'put as_2'],
+  );
+});
+
+test('a follower that polls while two stores write misses nothing and sees nothing twice', async (t) => {
+  const { one, other } = await twoStores(t);
+  const seen: string[] = [];
+  let seq = 0;
+  const poll = async () => {
+    const found = await one.logins.changesSince(seq);
+    assert.ok(found.isComplete);
+    assert.equal(found.seq, seq + found.changes.length);
+    seq = found.seq;
+    for (const { op, sessionId } of found.changes) seen.push(`${op} ${sessionId}`);
+  };
+  let isDone = false;
+  const following = (async () => {
+    while (!isDone) await poll();
+  })();
+  const writeAll = async (store: Store, name: string) => {
+    for (let at = 0; at < 60; at += 1) {
+      const id = `as_${name}_${at}`;
+      await Promise.all([store.logins.recordLogin(newLogin(id)), store.logins.deleteSession(id)]);
+    }
+  };
+  await Promise.all([writeAll(one, 'one'), writeAll(other, 'other')]);
+  isDone = true;
+  await following;
+  await poll();
+  assert.equal(seen.length, 240);
+  assert.equal(new Set(seen).size, 240);
+});
+
+test('two stores: of two claims of a refresh one is granted, and the loser reads what the winner wrote', async (t) => {
+  const { one, other } = await twoStores(t);
+  for (let round = 0; round < 10; round += 1) {
+    const id = `as_${round}`;
+    await one.logins.recordLogin(newLogin(id));
+    const claims = await Promise.all([one, other].map((store) => store.logins.claimRefresh(id, 100, 200)));
+    assert.equal(claims.filter(Boolean).length, 1);
+    const [winner, loser] = claims[0] ? [one, other] : [other, one];
+    const tokens = { secrets: { refresh_token: `rotated-${round}` }, doc: {} };
+    assert.notEqual(await winner.logins.replaceTokens(id, 1, tokens), null);
+    assert.equal(await loser.logins.replaceTokens(id, 1, { ...tokens, secrets: {} }), null);
+    const read = await loser.logins.getSession(id);
+    assert.deepEqual([read?.version, read?.secrets], [2, tokens.secrets]);
+  }
+});
+
+test('two stores: one identity that logs in at both at once is one user', async (t) => {
+  const { one, other } = await twoStores(t);
+  for (let round = 0; round < 10; round += 1) {
+    await Promise.all(
+      [one, other].map((store, at) =>
+        store.logins.recordLogin({
+          ...newLogin(`as_${round}_${at}`, { userId: `au_${round}` }),
+          newUserId: `au_${round}_${at}`,
+        }),
+      ),
+    );
+  }
+  assert.equal((await one.logins.listUsers(ALL)).length, 10);
+  assert.equal((await one.logins.listSessions({ ...ALL, nowMs: 0 })).length, 20);
+});
+
+test('two stores: what one ends no write of the other brings back', async (t) => {
+  const { one, other } = await twoStores(t);
+  for (let round = 0; round < 10; round += 1) {
+    const id = `as_${round}`;
+    await one.logins.recordLogin(newLogin(id));
+    await Promise.all([
+      one.logins.deleteSession(id),
+      other.logins.touch([{ id, lastActiveMs: 50, expiresAtMs: 0 }]),
+      other.logins.replaceTokens(id, 1, { secrets: { refresh_token: 'late' }, doc: {} }),
+      other.logins.claimRefresh(id, 0, 100),
+    ]);
+    assert.equal(await other.logins.getSession(id), null);
+  }
+  const { changes } = await one.logins.changesSince(0);
+  const last = new Map(changes.map(({ sessionId, op }) => [sessionId, op]));
+  assert.deepEqual(new Set(last.values()), new Set(['end']));
+});
+
+async function twoStores(t: Parameters<typeof emptyLocation>[0]) {
+  const location = await emptyLocation(t, 'postgres');
+  const [one, other] = [await openAt(location), await openAt(location)];
+  return { one, other };
+}

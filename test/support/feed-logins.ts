@@ -1,0 +1,7 @@
+import { type LoginForTest, newLogin } from '../../src/store/conformance/new-login.ts';
+import type { Store } from '../../src/store/store.ts';
+
+/** Stores a login as if somebody had come back from their provider. */
+export async function feedLogin(store: Store, id: string, login: LoginForTest = {}): Promise<void> {
+  await store.logins.recordLogin(newLogin(id, login));
+}
