@@ -1,0 +1,36 @@
+import { FetchProblem } from '../../../lib/fetch-problem.ts';
+import type { GuardedFetch, GuardedFetchInit } from '../../../lib/guarded-fetch.ts';
+import { isJsonObject, type JsonObject } from '../../../lib/json.ts';
+import { LoginProblem, unansweredProblem } from './login-problem.ts';
+
+/** Asks one of the provider's endpoints; anything but 200 is a problem. */
+export async function askProvider(fetch: GuardedFetch, url: string, init?: GuardedFetchInit): Promise<Response> {
+  const response = await fetch(url, init).catch((error: unknown) => {
+    throw error instanceof FetchProblem ? unansweredProblem(error) : error;
+  });
+  if (response.status !== 200) throw statusProblem(url, response.status);
+  return response;
+}
+
+export async function askForJson(fetch: GuardedFetch, url: string): Promise<JsonObject> {
+  const response = await askProvider(fetch, url, { headers: { accept: 'application/json' } });
+  return jsonOf(response, url);
+}
+
+export async function jsonOf(response: Response, url: string): Promise<JsonObject> {
+  const body: unknown = await response.json().catch(() => null);
+  if (!isJsonObject(body)) {
+    throw new LoginProblem('provider', 'malformed_answer', `${url} answered with something that is no JSON object`);
+  }
+  return body;
+}
+
+export function statusProblem(endpoint: string, status: number): LoginProblem {
+  return status >= 300 && status < 400
+    ? new LoginProblem(
+        'provider',
+        'redirected',
+        `${endpoint} answered with a redirect (${status}), which is not followed`,
+      )
+    : new LoginProblem('provider', 'unexpected_status', `${endpoint} answered with the status ${status}`);
+}

@@ -1,0 +1,44 @@
+import { foreignText, LoginProblem } from './login-problem.ts';
+
+const PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description'] as const;
+
+export interface CallbackExpectations {
+  readonly issuer: string;
+  readonly isIssuerAnnounced: boolean;
+  readonly state: string;
+}
+
+/**
+ * What came back through the browser, before anything is sent to the provider; answers the code. The order matters: an error is
+ * believed only of the right provider (RFC 9207) and for the right login (`state`).
+ */
+export function checkCallback(query: URLSearchParams, expected: CallbackExpectations): string {
+  for (const name of PARAMETERS) {
+    if (query.getAll(name).length > 1) {
+      throw new LoginProblem('provider', 'callback_malformed', `the callback has more than one "${name}"`);
+    }
+  }
+  const issuer = query.get('iss');
+  if (issuer === null ? expected.isIssuerAnnounced : issuer !== expected.issuer) {
+    throw new LoginProblem(
+      'provider',
+      'callback_issuer',
+      `the callback does not come from ${expected.issuer}: its "iss" is ${issuer === null ? 'missing' : 'another'}`,
+    );
+  }
+  if (query.get('state') !== expected.state) {
+    throw new LoginProblem('provider', 'callback_state', 'the callback\'s "state" is not that of this login');
+  }
+  const error = query.get('error');
+  if (error !== null) throw callbackError(error, query.get('error_description'));
+  const code = query.get('code');
+  if (code !== null && code !== '') return code;
+  throw new LoginProblem('provider', 'callback_malformed', 'the callback has neither "code" nor "error"');
+}
+
+function callbackError(error: string, description: string | null): LoginProblem {
+  const words = description === null ? '' : ` (${foreignText(description)})`;
+  return error === 'access_denied'
+    ? new LoginProblem('denied', 'access_denied', `the provider denied access${words}`)
+    : new LoginProblem('provider', 'callback_error', `the provider answered "${foreignText(error)}"${words}`);
+}

@@ -1,0 +1,59 @@
+import { isJsonObject } from '../../../lib/json.ts';
+import type { Provider } from './provider.ts';
+import { isSubject } from './subject.ts';
+import { tokenProblem, verifyToken } from './verify-token.ts';
+
+export interface LogoutToken {
+  readonly sub: string | null;
+  readonly sid: string | null;
+  /** Each is good for one use; remembering it is up to the caller. */
+  readonly jti: string;
+  readonly iatMs: number;
+}
+
+const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout';
+const MAX_AGE_SECONDS = 300;
+/** Whoever finds the address can send one: what no provider would send is not looked into. */
+const MAX_TOKEN_CHARACTERS = 16_384;
+const MAX_ID_CHARACTERS = 255;
+const TYPES: readonly string[] = ['jwt', 'application/jwt', 'logout+jwt', 'application/logout+jwt'];
+
+/** OpenID Connect Back-Channel Logout 1.0 §2.6. */
+export async function verifyLogoutToken(provider: Provider, clientId: string, token: string): Promise<LogoutToken> {
+  if (token.length > MAX_TOKEN_CHARACTERS) throw refused('malformed', 'it is too long');
+  const { payload, protectedHeader } = await verifyToken(provider, 'logout_token', token, {
+    issuer: provider.issuer,
+    audience: clientId,
+    maxTokenAge: MAX_AGE_SECONDS,
+  });
+  const { typ } = protectedHeader;
+  if (typ !== undefined && !TYPES.includes(String(typ).toLowerCase())) {
+    throw refused('type', 'its header says that it is another kind of token ("typ")');
+  }
+  const { events, iat, jti, sub, sid } = payload as Readonly<Record<string, unknown>>;
+  if (!isJsonObject(events) || !Object.hasOwn(events, LOGOUT_EVENT) || !isJsonObject(events[LOGOUT_EVENT])) {
+    throw refused('event', `its "events" has no object at "${LOGOUT_EVENT}"`);
+  }
+  // An ID token must not pass for a logout token.
+  if (Object.hasOwn(payload, 'nonce')) throw refused('nonce', 'it has a "nonce", which only ID tokens have');
+  if (!isId(jti)) throw refused('jti', 'it has no usable "jti"');
+  const isNamed = (sub === undefined || isSubject(sub)) && (sid === undefined || isId(sid));
+  if (!isNamed || (sub === undefined && sid === undefined)) {
+    throw refused('subject', 'it names no user and no session ("sub", "sid")');
+  }
+  return {
+    sub: isSubject(sub) ? sub : null,
+    sid: isId(sid) ? sid : null,
+    jti,
+    // maxTokenAge makes jose require a number.
+    iatMs: Number(iat) * 1000,
+  };
+}
+
+function isId(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= MAX_ID_CHARACTERS;
+}
+
+function refused(fault: Parameters<typeof tokenProblem>[1], words: string): Error {
+  return tokenProblem('logout_token', fault, words);
+}

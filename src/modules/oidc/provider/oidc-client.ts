@@ -1,0 +1,217 @@
+import {
+  allowInsecureRequests,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  buildEndSessionUrl,
+  Configuration,
+  type CustomFetchOptions,
+  calculatePKCECodeChallenge,
+  clockSkew,
+  clockTolerance,
+  customFetch,
+  refreshTokenGrant,
+} from 'openid-client';
+import type { JsonObject } from '../../../lib/json.ts';
+import { checkCallback } from './check-callback.ts';
+import { clientAuthentication } from './client-authentication.ts';
+import type { DiscoveredMetadata } from './discovery.ts';
+import { verifyIdToken } from './id-token.ts';
+import { LoginProblem } from './login-problem.ts';
+import { type LogoutToken, verifyLogoutToken } from './logout-token.ts';
+import type { Provider } from './provider.ts';
+import { tokenEndpointProblem } from './token-endpoint-problem.ts';
+import { fetchUserinfo, lacksClaims } from './userinfo.ts';
+import { CLOCK_TOLERANCE_SECONDS } from './verify-token.ts';
+
+export interface ClientConfig {
+  readonly issuer: string;
+  readonly clientId: string;
+  /** '' is a public client, which PKCE alone protects. */
+  readonly clientSecret: string;
+  readonly scopes: readonly string[];
+}
+
+export interface LoginTokens {
+  readonly subject: string;
+  /** About the user, `sub` included: of the ID token, completed from userinfo. Fields of the protocol are taken out. */
+  readonly claims: JsonObject;
+  readonly sid: string | null;
+  readonly idToken: string;
+  readonly accessToken: string | null;
+  readonly refreshToken: string | null;
+  readonly accessExpiresInSeconds: number | null;
+  readonly grantedScopes: readonly string[];
+}
+
+export interface RefreshedTokens {
+  readonly accessToken: string;
+  /** The one to use next: a new one, or that which was given when the provider does not rotate. */
+  readonly refreshToken: string;
+  readonly accessExpiresInSeconds: number | null;
+  /** Null when the answer had no ID token: then the old one and its claims go on. */
+  readonly idToken: string | null;
+  readonly claims: JsonObject | null;
+  /** Null when the answer did not say: as before. */
+  readonly grantedScopes: readonly string[] | null;
+}
+
+type TokenAnswer = Awaited<ReturnType<typeof authorizationCodeGrant>>;
+
+/** One client at one provider: the authorization code flow with PKCE, refresh and logout. What fails is a LoginProblem. */
+export class OidcClient {
+  readonly #provider: Provider;
+  readonly #config: ClientConfig;
+  readonly #scopes: readonly string[];
+
+  constructor(provider: Provider, config: ClientConfig) {
+    this.#provider = provider;
+    this.#config = config;
+    this.#scopes = [...new Set(['openid', ...config.scopes])];
+  }
+
+  async authorizationUrl(p: {
+    readonly redirectUri: string;
+    readonly state: string;
+    readonly nonce: string;
+    readonly codeVerifier: string;
+  }): Promise<URL> {
+    return buildAuthorizationUrl(this.#configuration(await this.#provider.metadata()), {
+      response_type: 'code',
+      scope: this.#scopes.join(' '),
+      redirect_uri: p.redirectUri,
+      state: p.state,
+      nonce: p.nonce,
+      code_challenge: await calculatePKCECodeChallenge(p.codeVerifier),
+      code_challenge_method: 'S256',
+    });
+  }
+
+  /** `callbackUrl` is the redirect URI with the query that the browser brought; only its query is looked at. */
+  async exchange(p: {
+    readonly callbackUrl: URL;
+    readonly redirectUri: string;
+    readonly state: string;
+    readonly nonce: string;
+    readonly codeVerifier: string;
+  }): Promise<LoginTokens> {
+    const metadata = await this.#provider.metadata();
+    const code = checkCallback(p.callbackUrl.searchParams, {
+      issuer: this.#config.issuer,
+      isIssuerAnnounced: metadata.authorization_response_iss_parameter_supported === true,
+      state: p.state,
+    });
+    // The library derives redirect_uri from this URL, so it is made of the very text that the provider was given before.
+    const callback = new URL(p.redirectUri);
+    callback.search = p.callbackUrl.search;
+    const answer = await this.#tokens(metadata, [code, p.codeVerifier], (configuration) =>
+      authorizationCodeGrant(configuration, callback, {
+        expectedState: p.state,
+        expectedNonce: p.nonce,
+        pkceCodeVerifier: p.codeVerifier,
+        idTokenExpected: true,
+      }),
+    );
+    return this.#login(metadata, answer);
+  }
+
+  async refresh(refreshToken: string, subject: string): Promise<RefreshedTokens> {
+    const metadata = await this.#provider.metadata();
+    const answer = await this.#tokens(metadata, [refreshToken], (configuration) =>
+      refreshTokenGrant(configuration, refreshToken),
+    );
+    const idToken = answer.id_token ?? null;
+    const verified = idToken === null ? null : await verifyIdToken(this.#provider, this.#config.clientId, idToken);
+    // OpenID Connect Core §12.2: a refresh goes on with the same user, never with another.
+    if (verified !== null && verified.subject !== subject) {
+      throw new LoginProblem('token', 'id_token_subject', 'the refreshed ID token is about another user ("sub")');
+    }
+    return {
+      accessToken: answer.access_token,
+      refreshToken: answer.refresh_token ?? refreshToken,
+      accessExpiresInSeconds: answer.expires_in ?? null,
+      idToken,
+      claims: verified?.claims ?? null,
+      grantedScopes: answer.scope === undefined ? null : scopeWords(answer.scope),
+    };
+  }
+
+  /** Where to send the browser so that the provider's own session ends too, or null when it has no such place. */
+  async endSessionUrl(p: {
+    readonly idToken: string | null;
+    readonly postLogoutRedirectUri: string;
+  }): Promise<URL | null> {
+    const metadata = await this.#provider.metadata();
+    if (metadata.end_session_endpoint === undefined) return null;
+    return buildEndSessionUrl(this.#configuration(metadata), {
+      ...(p.idToken === null ? {} : { id_token_hint: p.idToken }),
+      post_logout_redirect_uri: p.postLogoutRedirectUri,
+    });
+  }
+
+  verifyLogoutToken(token: string): Promise<LogoutToken> {
+    return verifyLogoutToken(this.#provider, this.#config.clientId, token);
+  }
+
+  async #tokens(
+    metadata: DiscoveredMetadata,
+    secrets: readonly string[],
+    ask: (configuration: Configuration) => Promise<TokenAnswer>,
+  ): Promise<TokenAnswer> {
+    const configuration = this.#configuration(metadata);
+    return ask(configuration).catch(async (error: unknown) => {
+      throw await tokenEndpointProblem(error, {
+        endpoint: metadata.token_endpoint,
+        secrets: [...secrets, this.#config.clientSecret],
+      });
+    });
+  }
+
+  async #login(metadata: DiscoveredMetadata, answer: TokenAnswer): Promise<LoginTokens> {
+    const { clientId } = this.#config;
+    const idToken = answer.id_token ?? '';
+    const verified = await verifyIdToken(this.#provider, clientId, idToken);
+    const { subject, sid } = verified;
+    const isUserinfoNeeded = metadata.userinfo_endpoint !== undefined && lacksClaims(verified.claims, this.#scopes);
+    const userinfo = isUserinfoNeeded
+      ? await fetchUserinfo(this.#provider, metadata.userinfo_endpoint ?? '', answer.access_token, {
+          subject,
+          clientId,
+        })
+      : {};
+    return {
+      subject,
+      sid,
+      // Where both say something, the signed one counts.
+      claims: { ...userinfo, ...verified.claims },
+      idToken,
+      accessToken: answer.access_token,
+      refreshToken: answer.refresh_token ?? null,
+      accessExpiresInSeconds: answer.expires_in ?? null,
+      grantedScopes: answer.scope === undefined ? this.#scopes : scopeWords(answer.scope),
+    };
+  }
+
+  /** Made for each operation: the library takes the distance between its clock and ours only here. */
+  #configuration(metadata: DiscoveredMetadata): Configuration {
+    const { clientId, clientSecret, issuer } = this.#config;
+    const { clock, fetch } = this.#provider.ports;
+    const skewSeconds = Math.round((clock.nowMs() - Date.now()) / 1000);
+    const configuration = new Configuration(
+      metadata,
+      clientId,
+      { [clockSkew]: skewSeconds, [clockTolerance]: CLOCK_TOLERANCE_SECONDS },
+      clientAuthentication(metadata, clientSecret),
+    );
+    configuration[customFetch] = (url: string, { method, headers, body }: CustomFetchOptions) =>
+      fetch(url, { method, headers, body: body instanceof URLSearchParams ? body : null });
+    // The guarded fetch keeps the time, down to the last byte.
+    configuration.timeout = 0;
+    // Discovery has let no plain http through that settings do not allow.
+    if (issuer.startsWith('http:')) allowInsecureRequests(configuration);
+    return configuration;
+  }
+}
+
+function scopeWords(scope: string): readonly string[] {
+  return scope.split(' ').filter((word) => word !== '');
+}

@@ -1,0 +1,79 @@
+import { errors, type JWTVerifyOptions, type JWTVerifyResult, jwtVerify } from 'jose';
+import { LoginProblem, type TokenFault, type TokenName } from './login-problem.ts';
+import type { Provider } from './provider.ts';
+import { SIGNING_ALGORITHMS } from './signing-algorithms.ts';
+
+export const CLOCK_TOLERANCE_SECONDS = 60;
+
+const TOKEN_WORDS: Readonly<Record<TokenName, string>> = {
+  id_token: 'ID token',
+  logout_token: 'logout token',
+  userinfo: 'signed userinfo',
+};
+
+const CLAIM_FAULTS: ReadonlyMap<string, TokenFault> = new Map([
+  ['alg', 'algorithm'],
+  ['typ', 'type'],
+  ['iss', 'issuer'],
+  ['aud', 'audience'],
+  ['azp', 'authorized_party'],
+  ['sub', 'subject'],
+  ['iat', 'issued_at'],
+  ['exp', 'expired'],
+  ['nbf', 'not_before'],
+  ['nonce', 'nonce'],
+]);
+
+export function tokenProblem(token: TokenName, fault: TokenFault, words: string): LoginProblem {
+  return new LoginProblem('token', `${token}_${fault}`, `the ${TOKEN_WORDS[token]} was refused: ${words}`);
+}
+
+/** The fault that a claim or header field stands for. */
+export function claimFault(claim: string): TokenFault {
+  return CLAIM_FAULTS.get(claim) ?? 'malformed';
+}
+
+/** Verifies the signature with the provider's keys, and the claims that `options` name, against the product's clock. */
+export async function verifyToken(
+  provider: Provider,
+  name: TokenName,
+  token: string,
+  options: JWTVerifyOptions,
+): Promise<JWTVerifyResult> {
+  const { id_token_signing_alg_values_supported: announced } = await provider.metadata();
+  const checks: JWTVerifyOptions = {
+    ...options,
+    algorithms: name === 'userinfo' ? [...SIGNING_ALGORITHMS] : announced,
+    currentDate: new Date(provider.ports.clock.nowMs()),
+    clockTolerance: CLOCK_TOLERANCE_SECONDS,
+  };
+  try {
+    return await provider.withKeys((keys) => jwtVerify(token, keys, checks));
+  } catch (error) {
+    throw error instanceof LoginProblem ? error : refusal(name, error);
+  }
+}
+
+function refusal(name: TokenName, error: unknown): LoginProblem {
+  if (error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired) {
+    return tokenProblem(name, claimFault(error.claim), error.message);
+  }
+  if (error instanceof errors.JOSEAlgNotAllowed) {
+    return tokenProblem(name, 'algorithm', 'its signing algorithm is not one that is accepted');
+  }
+  if (error instanceof errors.JOSENotSupported) return tokenProblem(name, 'algorithm', error.message);
+  if (error instanceof errors.JWSSignatureVerificationFailed) {
+    return tokenProblem(name, 'signature', 'its signature was not made by the provider');
+  }
+  if (error instanceof errors.JWKSNoMatchingKey) {
+    return tokenProblem(name, 'key', 'the provider publishes no key that fits its header');
+  }
+  if (error instanceof errors.JWKSMultipleMatchingKeys) {
+    return tokenProblem(name, 'key', 'its header does not say which of several keys signed it');
+  }
+  if (error instanceof errors.JWSInvalid || error instanceof errors.JWTInvalid) {
+    return tokenProblem(name, 'malformed', error.message);
+  }
+  // What remains are keys that cannot be used, such as RSA of less than 2048 bits.
+  return tokenProblem(name, 'key', 'the key that the provider publishes for it cannot be used');
+}

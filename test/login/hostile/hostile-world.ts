@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import type { Clock } from '../../../src/lib/clock.ts';
+import { createGuardedFetch } from '../../../src/lib/guarded-fetch.ts';
+import { LoginProblem, type LoginProblemKind } from '../../../src/modules/oidc/provider/login-problem.ts';
+import { type ClientConfig, type LoginTokens, OidcClient } from '../../../src/modules/oidc/provider/oidc-client.ts';
+import { Providers } from '../../../src/modules/oidc/provider/providers.ts';
+import type { Cleanup } from '../../support/cleanup.ts';
+import { type Bend, type HostileProvider, startHostileProvider } from './hostile-provider.ts';
+
+export interface HostileWorld {
+  readonly provider: HostileProvider;
+  readonly client: OidcClient;
+  readonly clock: Clock & { offsetMs: number };
+  /** Makes another client; what is known of the provider is shared. */
+  clientWith(config: Partial<ClientConfig>): OidcClient;
+  /** A whole login, as a browser would carry it. */
+  login(client?: OidcClient): Promise<LoginTokens>;
+  /** The first half: what the browser brings back, and what the login was started with. */
+  authorize(client?: OidcClient): Promise<Callback>;
+}
+
+export type Callback = Parameters<OidcClient['exchange']>[0];
+
+/** Short enough for a test of a provider that never ends its answer. */
+const TIMEOUT_MS = 400;
+const MAX_BYTES = 65_536;
+
+/** The protocol client against the hostile provider; no edge is needed. */
+export async function openHostileWorld(test: Cleanup, bend: Bend = {}): Promise<HostileWorld> {
+  const provider = await startHostileProvider(test, bend);
+  const clock = { offsetMs: 0, nowMs: () => Date.now() + clock.offsetMs };
+  const fetch = createGuardedFetch({
+    isAddressAllowed: () => true,
+    isPlainHttpAllowed: (hostname) => hostname === '127.0.0.1',
+    timeoutMs: TIMEOUT_MS,
+    maxBytes: MAX_BYTES,
+  });
+  const providers = new Providers({ fetch, clock, isPlainHttpAllowed: () => false });
+  const clientWith = (config: Partial<ClientConfig>): OidcClient =>
+    new OidcClient(providers.get(config.issuer ?? provider.issuer), {
+      issuer: provider.issuer,
+      clientId: provider.clientId,
+      clientSecret: provider.clientSecret,
+      scopes: ['openid', 'email'],
+      ...config,
+    });
+  const world: HostileWorld = {
+    provider,
+    client: clientWith({}),
+    clock,
+    clientWith,
+    authorize: async (client = world.client) => {
+      const start = {
+        redirectUri: 'https://app.example.com/.postern/callback',
+        state: 'the-state',
+        nonce: 'the-nonce',
+        codeVerifier: 'v'.repeat(43),
+      };
+      const answer = await globalThis.fetch(await client.authorizationUrl(start), { redirect: 'manual' });
+      await answer.arrayBuffer();
+      return { ...start, callbackUrl: new URL(answer.headers.get('location') ?? '') };
+    },
+    login: async (client = world.client) => client.exchange(await world.authorize(client)),
+  };
+  return world;
+}
+
+/** Asserts that it is refused with that reason, and that the words give nothing away. */
+export async function refused(
+  attempt: Promise<unknown>,
+  kind: LoginProblemKind,
+  reason: LoginProblem['reason'],
+  secrets: readonly string[] = [],
+): Promise<LoginProblem> {
+  const problem: unknown = await attempt.then(
+    () => null,
+    (error: unknown) => error,
+  );
+  assert.ok(problem instanceof LoginProblem, `was not refused as a LoginProblem: ${String(problem)}`);
+  assert.deepEqual([problem.kind, problem.reason], [kind, reason], problem.message);
+  assert.equal(problem.cause, undefined);
+  for (const secret of [...secrets, 'the client secret', 'access-', 'refresh-', 'eyJ']) {
+    assert.ok(!problem.message.includes(secret), `the message gives away "${secret}": ${problem.message}`);
+  }
+  return problem;
+}

@@ -1,0 +1,25 @@
+import { exportJWK, generateKeyPair, type JWK } from 'jose';
+
+export interface SigningKey {
+  readonly kid: string;
+  readonly alg: string;
+  readonly privateKey: CryptoKey;
+  readonly publicJwk: JWK;
+}
+
+let made = 0;
+
+export async function makeSigningKey(alg: string): Promise<SigningKey> {
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+  made += 1;
+  const kid = `key-${made}`;
+  return { kid, alg, privateKey, publicJwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } };
+}
+
+let shared: Promise<SigningKey> | undefined;
+
+/** RSA keys take long to make, so providers that start out honest share one per process. */
+export function sharedRsaKey(): Promise<SigningKey> {
+  shared ??= makeSigningKey('RS256');
+  return shared;
+}
