@@ -96,7 +96,8 @@ export function loginActivity(openStore: OpenStore): void {
     });
 
     test('are replaced by whoever knows the version, which releases the claim', async (t) => {
-      const { store, reopen } = await openStore(t);
+      const opened = await openStore(t);
+      const { store } = opened;
       await store.logins.recordLogin(newLogin('as_1', { secrets: { refresh_token: 'first' } }));
       const before = await store.logins.getSession('as_1');
       assert.equal(await store.logins.claimRefresh('as_1', 0, 1_000), true);
@@ -108,7 +109,7 @@ export function loginActivity(openStore: OpenStore): void {
       assert.equal(await store.logins.replaceTokens('as_1', 1, late), null);
       // The refusal is no release: another holds the claim.
       assert.equal(await store.logins.claimRefresh('as_1', 2, 1_000), false);
-      assert.deepEqual(await (await reopen()).logins.getSession('as_1'), after);
+      assert.deepEqual(await (await opened.reopen()).logins.getSession('as_1'), after);
     });
 
     test('written twice at once are written once', async (t) => {

@@ -114,9 +114,10 @@ export function loginChanges(openStore: OpenStore): void {
     });
 
     test('numbers go on where they were after the store was opened again', async (t) => {
-      const { store, reopen } = await openStore(t);
+      const opened = await openStore(t);
+      const { store } = opened;
       await store.logins.recordLogin(newLogin('as_1', { keyHash: 'k' }));
-      const again = await reopen();
+      const again = await opened.reopen();
       await again.logins.deleteSession('as_1');
       assert.deepEqual((await again.logins.changesSince(0)).changes.map(describeChange), ['put as_1 k', 'end as_1 k']);
       assert.equal(await again.logins.currentSeq(), 2);

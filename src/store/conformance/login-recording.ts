@@ -8,7 +8,8 @@ const ALL = { beforeId: null, limit: 999 };
 export function loginRecording(openStore: OpenStore): void {
   describe('recording', { concurrency: true }, () => {
     test('a login makes a user and a grant, and takes no revision', async (t) => {
-      const { store, reopen } = await openStore(t);
+      const opened = await openStore(t);
+      const { store } = opened;
       const login = newLogin('as_1', {
         userDoc: { name: 'one', created_at: 'then' },
         providerSessionId: 'sid-1',
@@ -19,7 +20,7 @@ export function loginRecording(openStore: OpenStore): void {
       const expected = { ...login.session, userId: 'au_1', version: 1 };
       assert.deepEqual(recorded, [expected]);
       assert.equal(await store.currentRevision(), 0);
-      const again = await reopen();
+      const again = await opened.reopen();
       assert.deepEqual(await again.logins.getSession('as_1'), expected);
       assert.deepEqual(await again.logins.findByKey(login.session.keyHash), [expected]);
       assert.deepEqual(await again.logins.getUser('au_1'), { id: 'au_1', doc: login.userDoc });
