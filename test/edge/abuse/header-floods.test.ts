@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { after, suite, test } from 'node:test';
+import { EdgeWorld } from '../../support/edge-world.ts';
+import { recordingUpstream } from '../traffic/recording-upstream.ts';
+import {
+  CONTINUATION,
+  END_HEADERS,
+  END_STREAM,
+  frame,
+  HEADERS,
+  headerBlock,
+  indexedLiteral,
+  literal,
+  NEWEST_ENTRY,
+  NOTHING,
+  RST_STREAM,
+} from './support/frames.ts';
+import { meanwhileServed } from './support/honest-client.ts';
+import { RawHttp2 } from './support/raw-http2.ts';
+
+const FLOOD = 100_000;
+const upstream = await recordingUpstream({ after });
+const world = await EdgeWorld.open({ after });
+const { host } = await world.site(await world.staticBackend(upstream.address));
+const block = headerBlock(host, '/flooded');
+
+function reachedUpstream(): boolean {
+  return upstream.seen.some(({ url }) => url === '/flooded');
+}
+
+suite('heads without an end (CVE-2024-27316)', () => {
+  for (const [name, part] of [
+    ['CONTINUATION frames full of headers', (index: number) => literal(`x-${index}`, 'y'.repeat(1000))],
+    ['CONTINUATION frames with nothing in them', () => NOTHING],
+    ['CONTINUATION frames with one byte each', () => Buffer.from([0x82])],
+  ] as const) {
+    test(`${name} end the connection`, async () => {
+      const client = await RawHttp2.open(world, host);
+      const sent = await meanwhileServed(world, host, async () => {
+        client.send(frame(HEADERS, END_STREAM, 1, block));
+        const count = await client.flood(FLOOD, (index) => frame(CONTINUATION, 0, 1, part(index)));
+        await client.closed;
+        return count;
+      });
+      assert.ok(sent < FLOOD, 'the connection was never ended');
+      assert.ok(!reachedUpstream());
+    });
+  }
+});
+
+suite('heads that are more than they seem', () => {
+  test('one byte of HPACK that stands for 4 KB, thousands of times on thousands of streams', async () => {
+    const client = await RawHttp2.open(world, host);
+    const streams = 500;
+    client.send(
+      frame(
+        HEADERS,
+        END_STREAM | END_HEADERS,
+        1,
+        Buffer.concat([headerBlock(host, '/first'), indexedLiteral('x-big', 'y'.repeat(4000))]),
+      ),
+    );
+    await client.until(() => client.isAnswered(1));
+    const bomb = Buffer.concat([block, Buffer.alloc(8000, NEWEST_ENTRY)]);
+    await meanwhileServed(world, host, async () => {
+      await client.flood(streams, (index) => frame(HEADERS, END_STREAM | END_HEADERS, 2 * index + 3, bomb));
+      await client.until(() => client.of(RST_STREAM).length === streams);
+    });
+    // Each was refused by itself, or the connection as a whole: none was let through.
+    assert.equal(client.of(HEADERS).length, 1);
+    assert.ok(!reachedUpstream());
+    client.destroy();
+  });
+
+  test('more bytes or more lines than the settings allow are refused, the connection goes on', async () => {
+    const client = await RawHttp2.open(world, host);
+    const filler = literal('x-filler', 'y'.repeat(8000));
+    const parts = [filler, filler, filler, filler, filler];
+    client.send(
+      frame(HEADERS, END_STREAM, 1, block),
+      ...parts.map((part, at) => frame(CONTINUATION, at === parts.length - 1 ? END_HEADERS : 0, 1, part)),
+    );
+    await client.until(() => client.isAnswered(1));
+    const lines = Array.from({ length: 101 }, (_, at) => literal(`x-${at}`, 'y'));
+    client.send(frame(HEADERS, END_STREAM | END_HEADERS, 3, Buffer.concat([block, ...lines])));
+    await client.until(() => client.isAnswered(3));
+    assert.deepEqual(
+      client.of(RST_STREAM).map(({ stream, payload }) => [stream, payload.readUInt32BE(0)]),
+      [
+        // ENHANCE_YOUR_CALM
+        [1, 11],
+        [3, 11],
+      ],
+    );
+    assert.ok(!reachedUpstream());
+    client.send(frame(HEADERS, END_STREAM | END_HEADERS, 5, headerBlock(host, '/after')));
+    await client.until(() => client.isAnswered(5));
+    assert.equal(client.of(HEADERS).length, 1);
+    client.destroy();
+  });
+});

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import type { EdgeWorld } from '../../../support/edge-world.ts';
+
+const MB = 1 << 20;
+
+/** What this process, the edge and its attackers together, may hold more than before. Attacks that work take hundreds. */
+const MOST_MORE_BYTES = 96 * MB;
+
+/**
+ * Somebody else, on connections of their own, who asks again and again for as long as `attack` lasts: each answer must be
+ * right, and memory must stay where it was. Over both protocols, since each has a way of its own through the edge.
+ */
+export async function meanwhileServed<Result>(
+  world: EdgeWorld,
+  host: string,
+  attack: () => Promise<Result>,
+): Promise<Result> {
+  const before = process.memoryUsage.rss();
+  const session = await world.http2(host);
+  let isOver = false;
+  let peak = before;
+  const honest = (async (): Promise<void> => {
+    do {
+      assert.equal(await world.status(host, '/honest'), 200);
+      const stream = session.request({ ':path': '/honest' });
+      const [headers] = await new Promise<[Record<string, unknown>]>((resolve, reject) => {
+        stream.once('response', (got) => resolve([got])).once('error', reject);
+      });
+      stream.resume();
+      assert.equal(headers[':status'], 200);
+      peak = Math.max(peak, process.memoryUsage.rss());
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    } while (!isOver);
+  })();
+  try {
+    const [result] = await Promise.all([
+      attack().finally(() => {
+        isOver = true;
+      }),
+      honest,
+    ]);
+    assert.ok(peak - before < MOST_MORE_BYTES, `${Math.round((peak - before) / MB)} MB more`);
+    return result;
+  } finally {
+    session.destroy();
+  }
+}
