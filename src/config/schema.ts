@@ -132,6 +132,9 @@ export const settings = {
   oidc_http_issuers: required(hostList, {
     description: 'Hosts whose OpenID issuer may be plain http. Loopback always may.',
   }),
+  login_retention_days: required(integer(1, 3650), {
+    description: 'Days after which a login that nobody used is forgotten, where its module sets no limit of its own.',
+  }),
   log_level: required(choice(LOG_LEVELS), {
     description: 'The least severe level that is logged. With debug, an error at start shows its stack.',
   }),

@@ -43,6 +43,9 @@ export interface Edge {
   readonly requestsInFlight: number;
 }
 
+/** What ends while a stream runs under it ends the stream within a second. */
+const PERMIT_CHECK_MS = 500;
+
 /** The data plane: a pure function of snapshots. It knows no store and no API. */
 export function createEdge(options: EdgeOptions): Edge {
   const { snapshots, settings, clock, log, accessLog } = options;
@@ -114,6 +117,8 @@ export function createEdge(options: EdgeOptions): Edge {
     if (now !== null) void options.certificates.warm(now.hosts);
   });
 
+  const permitTimer = setInterval(() => live.checkPermits(clock.nowMs()), PERMIT_CHECK_MS).unref();
+
   return {
     accept: (socket) => front.accept(socket),
     get requestsInFlight() {
@@ -128,6 +133,7 @@ export function createEdge(options: EdgeOptions): Edge {
       while (live.count > 0 && left() > 0) await new Promise((resolve) => setTimeout(resolve, 10));
       await servers.close(left());
       await upstreams.close();
+      clearInterval(permitTimer);
     },
   };
 }

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { ErrorCode } from '../lib/errors.ts';
+import type { JsonObject } from '../lib/json.ts';
 import type { HeaderList } from './upstream/upstream.ts';
 
 export interface ErrorAnswer {
@@ -8,6 +9,10 @@ export interface ErrorAnswer {
   /** What is wrong, and what the visitor can do. */
   readonly message: string;
   readonly headers?: HeaderList;
+  /** For programs, beside the message. */
+  readonly details?: JsonObject;
+  /** For people: where to go on, on this host. */
+  readonly action?: { readonly label: string; readonly href: string };
 }
 
 /** An answer of the edge's own: HTML for people, JSON for programs. */
@@ -41,7 +46,7 @@ export function errorPage(
     error_code: error.code,
     status_code: error.status,
     msg: error.message,
-    details: { request_id: requestId },
+    details: { ...error.details, request_id: requestId },
   };
   return { headers, body: Buffer.from(JSON.stringify(body)) };
 }
@@ -53,9 +58,14 @@ function page(error: ErrorAnswer, requestId: string): string {
 <style>
 :root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:18vh auto 0;padding:0 1.5rem}
 h1{font-size:1.4rem;margin:0 0 .75rem}p{margin:.5rem 0}footer{margin-top:2rem;font-size:.85rem;opacity:.7}code{font-family:ui-monospace,monospace}
-</style></head><body><h1>${escaped(title)}</h1><p>${escaped(error.message)}</p>
+a.button{display:inline-block;padding:.5rem 1.1rem;margin-top:.75rem;border:1px solid;border-radius:.4rem;color:inherit;text-decoration:none}a.button:focus-visible{outline:3px solid Highlight;outline-offset:2px}
+</style></head><body><h1>${escaped(title)}</h1><p>${escaped(error.message)}</p>${action(error)}
 <footer><p><code>${escaped(error.code)}</code><br>Request <code>${escaped(requestId)}</code></p></footer></body></html>
 `;
+}
+
+function action({ action: link }: ErrorAnswer): string {
+  return link === undefined ? '' : `<p><a class="button" href="${escaped(link.href)}">${escaped(link.label)}</a></p>`;
 }
 
 function escaped(text: string): string {

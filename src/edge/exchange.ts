@@ -1,5 +1,12 @@
 import { moduleErrors } from '../modules/errors.ts';
-import type { ClientCertificate, Refusal, TrafficRequest, Verdict } from '../modules/prepared-module.ts';
+import type {
+  ClientCertificate,
+  OwnAnswer,
+  OwnPathRequest,
+  Permit,
+  Refusal,
+  Verdict,
+} from '../modules/prepared-module.ts';
 import type { EdgeSnapshot, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { ConnectionFacts } from './edge-connection.ts';
 import type { EdgeRuntime } from './edge-runtime.ts';
@@ -7,8 +14,9 @@ import { type ErrorAnswer, errorPage } from './error-page.ts';
 import { type EdgeErrorCode, edgeErrors } from './errors.ts';
 import { type ClientSide, Forwarding } from './forwarding.ts';
 import { handshakeSuffices } from './handshake-suffices.ts';
-import { combinedValue, firstValue } from './http/header-list.ts';
+import { combinedValue, firstValue, valuesOf } from './http/header-list.ts';
 import type { RequestProblem } from './http/request-problem.ts';
+import { isOwnPath, openSite, readSmallBody } from './own-paths.ts';
 import type { HeaderList } from './upstream/upstream.ts';
 
 /**
@@ -18,7 +26,7 @@ import type { HeaderList } from './upstream/upstream.ts';
  *
  * Objects with methods instead of closures: this is the hot path.
  */
-export class Exchange implements TrafficRequest {
+export class Exchange implements OwnPathRequest {
   readonly id: string;
   readonly nowMs: number;
   readonly startedAt = performance.now();
@@ -36,6 +44,8 @@ export class Exchange implements TrafficRequest {
   targetName: string | null = null;
   /** Where LiveExchanges keeps it, -1 when it does not. */
   livePosition = -1;
+  permit: Permit | null = null;
+  #permitBytes = 0;
   readonly #client: ClientSide;
   #forwarding: Forwarding | null = null;
   #isDone = false;
@@ -62,6 +72,18 @@ export class Exchange implements TrafficRequest {
     return this.#client.head.host;
   }
 
+  get authority(): string {
+    return this.#client.head.authority;
+  }
+
+  get target(): string {
+    return this.#client.head.path.target;
+  }
+
+  get switchTo(): string | null {
+    return this.#client.head.switchTo;
+  }
+
   get clientCertificate(): ClientCertificate | null {
     return this.connection.clientCertificate;
   }
@@ -72,6 +94,14 @@ export class Exchange implements TrafficRequest {
 
   combinedHeader(name: string): string | undefined {
     return combinedValue(this.#client.head.headers, name);
+  }
+
+  headerLines(name: string): readonly string[] {
+    return valuesOf(this.#client.head.headers, name);
+  }
+
+  readBody(maxBytes: number): Promise<Buffer | null> {
+    return readSmallBody(this.#client, maxBytes);
   }
 
   start(): void {
@@ -99,6 +129,10 @@ export class Exchange implements TrafficRequest {
   }
 
   #enter(edge: EdgeSnapshot): void {
+    if (edge.ownPathRoutes.length > 0 && isOwnPath(this.#client.head.path)) {
+      this.#serveOwnPath(edge);
+      return;
+    }
     const match = edge.routes.match(this.#client.head.path);
     if (match.found === null) {
       if (match.why === 'none') this.#refuse('ERR_POSTERN_NO_ROUTE', 'no_route', 'There is nothing at this address.');
@@ -122,6 +156,33 @@ export class Exchange implements TrafficRequest {
       problem.module,
       'unprepared',
     );
+  }
+
+  /** What a module answers itself, such as the way back from a login. */
+  #serveOwnPath(edge: EdgeSnapshot): void {
+    const opened = openSite(edge, this);
+    if ('refusal' in opened) {
+      this.#refusedByModule(opened.refusal, opened.module);
+      return;
+    }
+    const answer = opened.ownPaths.serve(this, opened.site);
+    if (!(answer instanceof Promise)) {
+      this.#ownAnswer(answer, opened.module);
+      return;
+    }
+    answer.then(
+      (late) => this.#ownAnswer(late, opened.module),
+      (error: unknown) => this.bug(error),
+    );
+  }
+
+  #ownAnswer(answer: OwnAnswer, module: string): void {
+    if (this.#isDone) return;
+    if ('refusal' in answer) this.#refusedByModule(answer.refusal, module);
+    else {
+      const headers = [...answer.headers, 'postern-request-id', this.id];
+      this.answer(answer.status, headers, Buffer.from(answer.body));
+    }
   }
 
   #judgeFrom(position: number, route: RouteSnapshot): void {
@@ -159,6 +220,7 @@ export class Exchange implements TrafficRequest {
   }
 
   #forward(route: RouteSnapshot): void {
+    this.permit?.touch(this.nowMs);
     const targets = route.backend === null ? [] : this.runtime.targetsOf(route.backend);
     if (targets.length === 0) {
       this.#refuse(
@@ -183,13 +245,34 @@ export class Exchange implements TrafficRequest {
       this.cut('configuration');
       return;
     }
+    // The module that gave it may be gone; the one that is there gives another.
+    this.permit = null;
     for (const { name, prepared } of route.modules) {
       const verdict = prepared.judge?.(this) ?? 'pass';
-      // A module whose answer needs time has its own way of ending what it let in.
-      if (verdict === 'pass' || verdict instanceof Promise) continue;
-      this.cut(name);
-      return;
+      if (verdict === 'pass') continue;
+      if (!(verdict instanceof Promise)) {
+        this.cut(name);
+        return;
+      }
+      verdict.then(
+        (late) => {
+          if (late !== 'pass') this.cut(name);
+        },
+        (error: unknown) => this.bug(error),
+      );
     }
+  }
+
+  /** Asked twice a second: bytes since the last time are use of the right, and a right that has ended ends what ran under it. */
+  checkPermit(nowMs: number): void {
+    const { permit } = this;
+    if (permit === null || this.#isDone) return;
+    const bytes = this.bytesIn + this.bytesOut;
+    if (bytes !== this.#permitBytes) {
+      this.#permitBytes = bytes;
+      permit.touch(nowMs);
+    }
+    if (!permit.isHeld(nowMs)) this.cut('permit_ended');
   }
 
   refuseWith(error: ErrorAnswer, by: string, reason: string): void {

@@ -9,6 +9,7 @@ import { forwardedHeaders } from './forwarded-headers.ts';
 import { GatheredBody } from './gathered-body.ts';
 import type { ClientPort } from './http/client-port.ts';
 import type { RequestHead } from './http/request-head.ts';
+import { withoutOwnCookies } from './own-cookies.ts';
 import type {
   HeaderList,
   RequestBody,
@@ -96,7 +97,7 @@ export class Forwarding implements UpstreamHandler {
 
   #request(): UpstreamRequest {
     const { head } = this.#client;
-    const headers = head.headers.slice();
+    const headers = withoutOwnCookies(head.headers);
     for (const { prepared } of this.#route.modules) {
       if (prepared.upstreamHeaders !== undefined) headers.push(...prepared.upstreamHeaders(this.#exchange));
     }

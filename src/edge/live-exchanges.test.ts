@@ -17,6 +17,8 @@ class Judged implements LiveExchange {
     live.add(this);
   }
 
+  checkPermit(): void {}
+
   judgeAgain(): void {
     this.judgements += 1;
     if (this.#isCut) this.#live.delete(this);

@@ -6,6 +6,7 @@ export interface LiveExchange {
   /** Kept by the list; -1 when it is not in it. */
   livePosition: number;
   judgeAgain(edge: EdgeSnapshot | null): void;
+  checkPermit(nowMs: number): void;
 }
 
 /**
@@ -45,6 +46,13 @@ export class LiveExchanges {
     if (list === undefined || last === undefined || last === exchange) return;
     list[livePosition] = last;
     last.livePosition = livePosition;
+  }
+
+  checkPermits(nowMs: number): void {
+    for (const list of this.#byEdge.values()) {
+      // Backwards: one that is cut leaves, and the last takes its place.
+      for (let at = list.length - 1; at >= 0; at -= 1) list[at]?.checkPermit(nowMs);
+    }
   }
 
   judgeAgain(edgeId: string, now: EdgeSnapshot | null): void {

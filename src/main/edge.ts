@@ -15,13 +15,16 @@ import type { ListenAddress } from '../lib/listen-address.ts';
 import { openInternalCa } from '../pki/internal-ca.ts';
 import type { Replica } from '../replica/replica.ts';
 import { Snapshots } from '../snapshot/snapshots.ts';
+import type { Store } from '../store/store.ts';
 import { listenOn } from './listener.ts';
+import { openModuleRuntimes } from './module-runtimes.ts';
 import { newProblems } from './new-problems.ts';
 import type { RequestLogger } from './request-lines.ts';
 import { upstreamGuard } from './upstream-guard.ts';
 
 export interface EdgeDependencies {
   readonly config: Config;
+  readonly store: Store;
   readonly replica: Replica;
   readonly catalog: Catalog;
   readonly clock: Clock;
@@ -45,7 +48,10 @@ const UPSTREAM_KEEP_ALIVE_MS = 60_000;
 /** The data plane, put together from the replica. */
 export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
   const { config, replica, catalog, clock, logger, requestLogger } = deps;
-  const snapshots = new Snapshots(replica, { modules: catalog.modules, kindOfId: catalog.kindOfId });
+  const isAddressAllowed = upstreamGuard(config.upstream_allow_cidrs, deps.ownAddresses);
+  const runtimes = await openModuleRuntimes({ ...deps, isAddressAllowed });
+  const { modules, kindOfId } = catalog;
+  const snapshots = new Snapshots(replica, { modules, kindOfId, runtimes: runtimes.byModule });
   const ca = await openInternalCa({ dataDir: config.data_dir, domain: config.domain, clock });
   const certificates = createCertificateStore({
     records: replica,
@@ -61,9 +67,10 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
     log: logger,
     accessLog: config.access_log ? (line) => requestLogger.info(line, 'traffic') : null,
     createMetrics: (live) => new EdgeMetrics(deps.registry, live),
-    isUpstreamAllowed: upstreamGuard(config.upstream_allow_cidrs, deps.ownAddresses),
+    isUpstreamAllowed: isAddressAllowed,
   });
   snapshots.onSwap((edgeId, now, before) => {
+    runtimes.edgeChanged(edgeId);
     for (const problem of newProblems(now, before))
       logger.warn({ edge: edgeId, ...problem }, 'a route refuses traffic');
   });
@@ -85,6 +92,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
     onProblem,
   }).catch(async (error: unknown) => {
     await https.drain(0);
+    await runtimes.close();
     throw error;
   });
   return {
@@ -98,6 +106,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
       await Promise.all(closed);
       snapshots.close();
       certificates.close();
+      await runtimes.close();
     },
   };
 }

@@ -5,6 +5,7 @@ import { edgeErrors } from '../edge/errors.ts';
 import type { ErrorCode, ErrorRow, ErrorRows } from '../lib/errors.ts';
 import { flagErrors } from '../lib/flags.ts';
 import { moduleErrors } from '../modules/errors.ts';
+import { loginErrors } from '../modules/oidc/errors.ts';
 import { pkiErrors } from '../pki/errors.ts';
 import { resourceErrors } from '../resources/errors.ts';
 import { storeErrors } from '../store/errors.ts';
@@ -17,6 +18,7 @@ export const errorTables: readonly { readonly title: string; readonly rows: Erro
   { title: 'Resources', rows: resourceErrors.rows },
   { title: 'Traffic: the edge', rows: edgeErrors.rows },
   { title: 'Traffic: modules', rows: moduleErrors.rows },
+  { title: 'Traffic: login', rows: loginErrors.rows },
   { title: 'The store', rows: storeErrors.rows },
   { title: 'Settings', rows: configErrors.rows },
   { title: 'Certificates of the server', rows: pkiErrors.rows },

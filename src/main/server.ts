@@ -108,6 +108,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const edge = config.roles.includes('edge')
     ? await openEdge({
         config,
+        store,
         replica,
         catalog,
         clock,

@@ -1,6 +1,7 @@
 import Type, { type Static, type TObject, type TProperties } from 'typebox';
 import type { JsonObject } from '../lib/json.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';
+import type { ModuleRuntime, RuntimePorts } from './module-runtime.ts';
 import type { Preparation, PreparePorts } from './prepared-module.ts';
 
 /**
@@ -28,6 +29,8 @@ export interface Module<Config extends TObject = TObject> {
    * outside comes in through `ports`. Called for enabled modules only.
    */
   prepare(config: Static<Config>, ports: PreparePorts): Preparation;
+  /** For a module that keeps something across routes and versions; made once, where traffic is served. */
+  createRuntime?(ports: RuntimePorts): Promise<ModuleRuntime>;
 }
 
 /** The settings of the program that decide what a module may say. */

@@ -1,6 +1,7 @@
 import type { Transform } from 'node:stream';
 import type { ErrorCode } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
+import type { ModuleRuntime } from './module-runtime.ts';
 
 /** Flat: `[name, value, name, value, …]`, names in lower case. */
 export type HeaderList = readonly string[];
@@ -11,6 +12,10 @@ export interface PreparePorts {
   record(kind: string, id: string): JsonObject | undefined;
   /** Documents of a record's children. */
   children(kind: string, parentId: string): readonly JsonObject[];
+  /** Where the module is. */
+  readonly place: { readonly edgeId: string /** Null for a module of an edge. */; readonly routeId: string | null };
+  /** The module's own, when it has one; null where no traffic is served and only problems are looked for. */
+  readonly runtime: ModuleRuntime | null;
 }
 
 export type Preparation =
@@ -43,7 +48,31 @@ export interface PreparedModule {
   transform?(request: TrafficRequest, head: TrafficResponseHead): ResponseTransform | null;
   /** Where requests go, for the module that answers. */
   readonly backendId?: string;
+  /** Paths under `/.postern/` that it serves on every host of its edge. */
+  readonly ownPaths?: OwnPaths;
 }
+
+/** What a module serves itself, such as the way back from a login. */
+export interface OwnPaths {
+  serve(request: OwnPathRequest, site: OwnPathSite): OwnAnswer | Promise<OwnAnswer>;
+}
+
+export interface OwnPathRequest extends TrafficRequest {
+  /** The body, or null when it is longer than `maxBytes`. */
+  readBody(maxBytes: number): Promise<Buffer | null>;
+}
+
+/** The edge around a request for an own path. */
+export interface OwnPathSite {
+  /** Modules that serve own paths, of the routes whose earlier modules let this request pass. */
+  readonly modules: readonly PreparedModule[];
+  /** The module of this kind on the route that a path with query leads to. */
+  moduleFor(target: string): { readonly found: PreparedModule | null } | { readonly refusal: Refusal };
+}
+
+export type OwnAnswer =
+  | { readonly status: number; readonly headers: HeaderList; readonly body: string }
+  | { readonly refusal: Refusal };
 
 export interface TlsPolicy {
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
@@ -58,6 +87,14 @@ export interface TrafficRequest {
   /** As forwarded, without the query. */
   readonly path: string;
   readonly host: string;
+  /** Host and port as the client wrote them. */
+  readonly authority: string;
+  /** Path and query as they came. */
+  readonly target: string;
+  /** Protocol to switch to, such as `websocket`. */
+  readonly switchTo: string | null;
+  /** By what right it goes on, set by the module that gives a right which can end while the request runs. */
+  permit: Permit | null;
   /** Address of the client, behind trusted proxies the one that they name. */
   readonly clientAddress: string;
   readonly clientCertificate: ClientCertificate | null;
@@ -66,6 +103,15 @@ export interface TrafficRequest {
   header(name: string): string | undefined;
   /** All values of a header that is a list, joined by commas as if they had come in one line (RFC 9110 §5.3). */
   combinedHeader(name: string): string | undefined;
+  /** All values of a header, line by line. */
+  headerLines(name: string): readonly string[];
+}
+
+/** A right that can end while a request runs: a stream is cut within a second of its end. */
+export interface Permit {
+  isHeld(nowMs: number): boolean;
+  /** The right was used: a request began, or bytes went either way. */
+  touch(nowMs: number): void;
 }
 
 /** A certificate that was verified in the handshake. */
@@ -90,12 +136,21 @@ export interface Refusal {
   /** Stable word for metrics and log. */
   readonly reason: string;
   readonly headers?: HeaderList;
+  /** For programs, beside the message. */
+  readonly details?: JsonObject;
+  /** For people: where to go on. */
+  readonly action?: { readonly label: string; readonly href: string };
 }
+
+/** Begins the value of every cookie of ours, so that they can be kept from upstreams whatever their names are. */
+export const OWN_COOKIE_MARK = 'pstn1.';
 
 export interface TrafficResponseHead {
   readonly status: number;
   readonly headers: HeaderList;
   readonly bodyBytes: number | null;
+  /** The body itself, where it is the same object for every request until the configuration changes: what is made of it may be kept. */
+  readonly fixedBody?: Buffer;
 }
 
 export interface ResponseTransform {
@@ -103,6 +158,8 @@ export interface ResponseTransform {
   readonly headers: HeaderList;
   /** Bytes go in, other bytes come out. Null when only the head changes and the body stays as it is. */
   readonly createStream: (() => Transform) | null;
+  /** The same in one call, for bodies of known length that it is cheaper for: used when all of the body is there in time. */
+  whole?(body: Buffer): Buffer;
   /** The trailers as they become; absent: as they are. */
   trailers?(trailers: HeaderList): HeaderList;
 }

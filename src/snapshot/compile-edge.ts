@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { JsonObject } from '../lib/json.ts';
 import { type Module, moduleRecordKey } from '../modules/module.ts';
+import type { ModuleRuntime } from '../modules/module-runtime.ts';
 import type { PreparePorts, TlsPolicy } from '../modules/prepared-module.ts';
 import type { StoredRecord } from '../store/store.ts';
 import { compileBackend, type KindOfId } from './compile-backend.ts';
@@ -15,7 +16,12 @@ const ROUTE_KIND = 'https_edge_route';
 export interface Definitions {
   readonly modules: readonly Module[];
   readonly kindOfId: KindOfId;
+  /** By module; empty where nothing is served. */
+  readonly runtimes?: ReadonlyMap<string, ModuleRuntime>;
 }
+
+/** Of a module's ports, those that are the same for all of an edge. */
+type RecordPorts = Pick<PreparePorts, 'record' | 'children'>;
 
 interface PreparedModules {
   readonly modules: readonly NamedModule[];
@@ -33,8 +39,8 @@ interface UnpreparedModule {
 export function compileEdge(edgeId: string, reader: TrackingReader, definitions: Definitions): EdgeSnapshot | null {
   const record = reader.get(EDGE_KIND, edgeId);
   if (record === undefined) return null;
-  const ports = preparePorts(reader);
-  const own = prepareAll(definitions.modules, 'edge', EDGE_KIND, edgeId, reader, ports);
+  const ports = recordPorts(reader);
+  const own = prepareAll(definitions, { edgeId, routeId: null }, reader, ports);
   const routes = reader
     .children(ROUTE_KIND, edgeId)
     .map((route) => compileRoute(route, own, reader, definitions, ports));
@@ -50,6 +56,9 @@ export function compileEdge(edgeId: string, reader: TrackingReader, definitions:
     routes: new RouteTable(routes),
     problem,
     problems: own.problems,
+    ownPathRoutes: routes.filter(
+      (route) => route.problem === null && route.modules.some(({ prepared }) => prepared.ownPaths !== undefined),
+    ),
   };
 }
 
@@ -57,17 +66,19 @@ function compileRoute(
   record: StoredRecord,
   edge: PreparedModules,
   reader: TrackingReader,
-  { modules: registry, kindOfId }: Definitions,
-  ports: PreparePorts,
+  definitions: Definitions,
+  ports: RecordPorts,
 ): RouteSnapshot {
   // A route that is gone by the time its modules are looked at takes its modules with it.
   reader.get(ROUTE_KIND, record.id);
-  const own = prepareAll(registry, 'route', ROUTE_KIND, record.id, reader, ports);
+  const { modules: registry, kindOfId } = definitions;
+  const edgeId = record.parent ?? '';
+  const own = prepareAll(definitions, { edgeId, routeId: record.id }, reader, ports);
   const inOrder = [...edge.modules, ...own.modules].sort((a, b) => positionOf(registry, a) - positionOf(registry, b));
   const backendId = own.modules.find((module) => module.prepared.backendId !== undefined)?.prepared.backendId;
   return {
     id: record.id,
-    edgeId: record.parent ?? '',
+    edgeId,
     matchType: record.doc['match_type'] as RouteSnapshot['matchType'],
     match: record.doc['match'] as string,
     modules: inOrder,
@@ -78,22 +89,24 @@ function compileRoute(
 }
 
 function prepareAll(
-  registry: readonly Module[],
-  level: Module['level'],
-  ownerKind: string,
-  ownerId: string,
+  { modules: registry, runtimes }: Definitions,
+  place: PreparePorts['place'],
   reader: TrackingReader,
-  ports: PreparePorts,
+  ports: RecordPorts,
 ): PreparedModules {
+  const level = place.routeId === null ? 'edge' : 'route';
   const modules: NamedModule[] = [];
   const problems: ModuleProblem[] = [];
   const tls: TlsPolicy = {};
   for (const module of registry) {
     if (module.level !== level) continue;
-    const key = moduleRecordKey(ownerKind, ownerId, module.name);
+    const key =
+      place.routeId === null
+        ? moduleRecordKey(EDGE_KIND, place.edgeId, module.name)
+        : moduleRecordKey(ROUTE_KIND, place.routeId, module.name);
     const record = reader.get(key.kind, key.id);
     if (record === undefined || record.doc['enabled'] === false) continue;
-    const preparation = prepareOne(module, record, ports);
+    const preparation = prepareOne(module, record, { ...ports, place, runtime: runtimes?.get(module.name) ?? null });
     if ('prepared' in preparation) {
       modules.push(preparation);
       Object.assign(tls, preparation.prepared.tls);
@@ -119,7 +132,7 @@ function prepareOne(module: Module, record: StoredRecord, ports: PreparePorts): 
   }
 }
 
-function preparePorts(reader: TrackingReader): PreparePorts {
+function recordPorts(reader: TrackingReader): RecordPorts {
   return {
     record: (kind, id) => {
       const record = reader.get(kind, id);

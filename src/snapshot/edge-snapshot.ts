@@ -11,6 +11,8 @@ export interface EdgeSnapshot {
   /** Equal as long as what a handshake has to prove stays the same: a connection opened under another one no longer suffices. */
   readonly tlsGeneration: string;
   readonly routes: RouteTable<RouteSnapshot>;
+  /** Those with a module that serves paths of its own on every host of the edge. */
+  readonly ownPathRoutes: readonly RouteSnapshot[];
   /** Why the edge itself lets nothing through, if so. */
   readonly problem: ModuleProblem | null;
   /** Every module of its own that cannot be prepared. */

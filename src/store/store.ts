@@ -37,6 +37,10 @@ export interface Store {
   readonly accountId: string;
   /** HMAC-SHA256 under a key derived from the secret key for this purpose, hex: for hashes that must not be searchable. */
   mac(purpose: string, data: string): string;
+  /** Authenticated encryption of what leaves the process, such as a cookie, bound to its purpose. */
+  seal(purpose: string, text: string): string;
+  /** Null for whatever was not sealed for this purpose with a key that is known. */
+  open(purpose: string, sealed: string): string | null;
 
   readonly events: EventStore;
   readonly presence: PresenceStore;

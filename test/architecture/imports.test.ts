@@ -37,7 +37,12 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** What a module may know of the modules' folder beside itself. */
-const CONTRACTS = ['src/modules/module.ts', 'src/modules/prepared-module.ts', 'src/modules/errors.ts'];
+const CONTRACTS = [
+  'src/modules/module.ts',
+  'src/modules/module-runtime.ts',
+  'src/modules/prepared-module.ts',
+  'src/modules/errors.ts',
+];
 
 const files = productFiles();
 

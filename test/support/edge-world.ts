@@ -4,7 +4,7 @@ import { Agent, type RequestOptions, request as requestHttps } from 'node:https'
 import { join } from 'node:path';
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
 import type { Cleanup } from './cleanup.ts';
-import { TestWorld } from './test-world.ts';
+import { TestWorld, type WorldOptions } from './test-world.ts';
 
 /** An answer as node:https saw it. */
 export interface EdgeAnswer {
@@ -44,7 +44,11 @@ export class EdgeWorld {
     this.ca = ca;
   }
 
-  static async open(test: Cleanup, env: Readonly<Record<string, string>> = {}): Promise<EdgeWorld> {
+  static async open(
+    test: Cleanup,
+    env: Readonly<Record<string, string>> = {},
+    options: Omit<WorldOptions, 'env'> = {},
+  ): Promise<EdgeWorld> {
     const holder: { world?: EdgeWorld } = {};
     // Before the server's own hook: it would wait for clients that are still there.
     test.after(() => {
@@ -52,6 +56,7 @@ export class EdgeWorld {
       return Promise.resolve();
     });
     const world = await TestWorld.open(test, {
+      ...options,
       env: {
         POSTERN_ROLES: 'api,edge',
         POSTERN_EDGE_LISTEN: '127.0.0.1:0',

@@ -21,6 +21,19 @@ export function firstValue(list: HeaderList, name: string): string | undefined {
   return undefined;
 }
 
+const NONE: readonly string[] = [];
+
+/** All values of a header, line by line. */
+export function valuesOf(list: HeaderList, name: string): readonly string[] {
+  let values: string[] | null = null;
+  for (let at = 0; at < list.length; at += 2) {
+    if (list[at] !== name) continue;
+    if (values === null) values = [list[at + 1] as string];
+    else values.push(list[at + 1] as string);
+  }
+  return values ?? NONE;
+}
+
 /** All values of a list header as if they had come in one line (RFC 9110 §5.3). */
 export function combinedValue(list: HeaderList, name: string): string | undefined {
   let combined: string | undefined;

@@ -247,7 +247,7 @@ describe('a client that goes away', () => {
     const before = timers();
     for (let at = 0; at < 200; at += 1) {
       const stream = new CompressingStream({ codec, isEventStream: false, bodyBytes: null });
-      stream.write(jsonLines(at % 2 === 0 ? 100 : 30_000));
+      stream.write(jsonLines(at % 2 === 0 ? 100 : 50_000));
       for (let turns = at % 5; turns > 0; turns -= 1) await turn();
       stream.destroy();
       await once(stream, 'close');

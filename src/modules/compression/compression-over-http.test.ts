@@ -64,6 +64,11 @@ function traffic(incoming: IncomingMessage): TrafficRequest {
     method: incoming.method ?? 'GET',
     path: incoming.url ?? '/',
     host: 'app.example',
+    authority: 'app.example',
+    target: '/',
+    switchTo: null,
+    permit: null,
+    headerLines: () => [],
     clientAddress: '192.0.2.1',
     clientCertificate: null,
     nowMs: 0,
@@ -73,7 +78,15 @@ function traffic(incoming: IncomingMessage): TrafficRequest {
 }
 
 const forward: RequestListener = (incoming, outgoing) => {
-  const preparation = compression.prepare({ enabled: true }, { record: () => undefined, children: () => [] });
+  const preparation = compression.prepare(
+    { enabled: true },
+    {
+      record: () => undefined,
+      children: () => [],
+      place: { edgeId: '', routeId: '' },
+      runtime: null,
+    },
+  );
   assert(preparation.ok);
   const sent = httpRequest({ port: portOf(upstream), path: incoming.url, method: incoming.method }, (answer) => {
     const status = answer.statusCode ?? 0;

@@ -3,7 +3,11 @@ import { secret } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { defineModule, enabledField, type ModuleSettings } from '../module.ts';
+import type { Preparation, PreparePorts, Refusal } from '../prepared-module.ts';
 import { issuerProblem } from './issuer-problem.ts';
+import { type LoginConfig, LoginOnRoute } from './login-on-route.ts';
+import { LoginRuntime } from './login-runtime.ts';
+import { OidcClient } from './provider/oidc-client.ts';
 
 const MAX_UINT32 = 4_294_967_295;
 
@@ -76,14 +80,8 @@ export const oidc = defineModule({
     maximum_duration: 86_400,
   },
   check,
-  // Until login is there, a route that asks for it lets nobody through.
-  prepare: () => ({
-    ok: false,
-    problem: {
-      code: 'ERR_POSTERN_MODULE_UNAVAILABLE',
-      message: 'login is not part of this version: delete the oidc module, or set "enabled": false, to open the route',
-    },
-  }),
+  prepare,
+  createRuntime: (ports) => LoginRuntime.open(ports),
 });
 
 /** An enabled module without issuer or client id is stored as it is: the route then refuses traffic and says what is missing. */
@@ -91,3 +89,33 @@ function check(config: Type.Static<typeof oidcConfig>, settings: ModuleSettings)
   const problem = config.issuer === '' ? null : issuerProblem(config.issuer, settings.oidcHttpIssuers);
   return problem === null ? [] : [bodyProblem('issuer', problem)];
 }
+
+function prepare(config: Type.Static<typeof oidcConfig>, { place, runtime }: PreparePorts): Preparation {
+  const missing = (['issuer', 'client_id'] as const).filter((field) => config[field] === '');
+  if (missing.length > 0 || place.routeId === null) {
+    const message = `login has no ${missing.join(' and no ')}: set it with PUT, or delete the module or set "enabled": false to open the route`;
+    return { ok: false, problem: { code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message } };
+  }
+  // Nothing is served here, so nobody is let in.
+  if (!(runtime instanceof LoginRuntime)) return { ok: true, prepared: { judge: () => NOT_SERVED } };
+  const { issuer, client_id: clientId, client_secret: clientSecret, scopes } = config;
+  const login: LoginConfig = {
+    edgeId: place.edgeId,
+    routeId: place.routeId,
+    issuer,
+    clientId,
+    scopes,
+    cookiePrefix: config.cookie_prefix,
+    limits: { inactivitySeconds: config.inactivity_timeout, maximumSeconds: config.maximum_duration },
+    passesOptions: config.options_passthrough,
+  };
+  const client = new OidcClient(runtime.providers.get(issuer), { issuer, clientId, clientSecret, scopes });
+  return { ok: true, prepared: new LoginOnRoute(runtime, login, client) };
+}
+
+const NOT_SERVED: Refusal = {
+  status: 503,
+  code: 'ERR_POSTERN_MODULE_UNAVAILABLE',
+  message: 'Login is not served here.',
+  reason: 'not_served',
+};

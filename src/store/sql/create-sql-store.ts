@@ -53,6 +53,14 @@ export function createSqlStore({
     accountId,
     commit,
     mac: (purpose, data) => keyring.mac(purpose, data),
+    seal: (purpose, text) => keyring.seal(text, `purpose/${purpose}`),
+    open: (purpose, sealed) => {
+      try {
+        return keyring.open(sealed, `purpose/${purpose}`);
+      } catch {
+        return null;
+      }
+    },
     currentRevision: () => engine.read('readRevision'),
     readAll: (onBatch) =>
       engine.withView(async (read) => {

@@ -111,8 +111,15 @@ export async function openTlsWorld(test: TestContext, limits: Partial<TlsLimits>
     handshakes,
     setEdge: (host, tls = {}) => {
       generation += 1;
-      const edge = { id: `edge_${host}`, hosts: [host], tls, tlsGeneration: `${generation}`, problem: null, problems: [] };
-      hosts.set(host, { ...edge, routes: new RouteTable([]) });
+      const edge = {
+        id: `edge_${host}`,
+        hosts: [host],
+        tls,
+        tlsGeneration: `${generation}`,
+        problem: null,
+        problems: [],
+      };
+      hosts.set(host, { ...edge, routes: new RouteTable([]), ownPathRoutes: [] });
     },
     removeEdge: (host) => hosts.delete(host),
     change: (...changes) => records.tell(changes),

@@ -1,0 +1,85 @@
+import { moduleErrors } from '../modules/errors.ts';
+import type { OwnPathSite, OwnPaths, PreparedModule, Refusal, TrafficRequest } from '../modules/prepared-module.ts';
+import { type CanonicalPath, readPath } from '../snapshot/canonical-path.ts';
+import type { EdgeSnapshot, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
+import type { ClientSide } from './forwarding.ts';
+
+const PREFIX = '/.postern/';
+
+/** Whether a path is the edge's own, on hosts where a module serves such paths. */
+export function isOwnPath(path: CanonicalPath): boolean {
+  return path.key.startsWith(PREFIX);
+}
+
+type OpenedSite =
+  | { readonly module: string; readonly ownPaths: OwnPaths; readonly site: OwnPathSite }
+  | { readonly module: string; readonly refusal: Refusal };
+
+/** Own paths lie behind everything that comes before their module: client certificates, address rules. One open route is enough. */
+export function openSite(edge: EdgeSnapshot, request: TrafficRequest): OpenedSite {
+  const modules: PreparedModule[] = [];
+  let refused: { readonly module: string; readonly refusal: Refusal } | null = null;
+  let served: { readonly module: string; readonly ownPaths: OwnPaths } | null = null;
+  for (const route of edge.ownPathRoutes) {
+    const entered = enter(route, request);
+    if ('refusal' in entered) refused ??= entered;
+    else if (entered.prepared?.ownPaths !== undefined) {
+      modules.push(entered.prepared);
+      served ??= { module: entered.module, ownPaths: entered.prepared.ownPaths };
+    }
+  }
+  if (served === null) return refused ?? { module: 'edge', refusal: UNAVAILABLE };
+  return { ...served, site: { modules, moduleFor: (target) => moduleFor(edge, request, target) } };
+}
+
+const UNAVAILABLE: Refusal = {
+  status: moduleErrors.rows.ERR_POSTERN_MODULE_UNAVAILABLE.status,
+  code: 'ERR_POSTERN_MODULE_UNAVAILABLE',
+  message: 'This site cannot be served at the moment. Whoever runs it finds the reason in the log.',
+  reason: 'unprepared',
+};
+
+function moduleFor(edge: EdgeSnapshot, request: TrafficRequest, target: string): ReturnType<OwnPathSite['moduleFor']> {
+  const reading = readPath(target);
+  const route = reading.ok ? edge.routes.match(reading.path).found : null;
+  if (route === null) return { found: null };
+  if (route.problem !== null) return { refusal: UNAVAILABLE };
+  const entered = enter(route, request);
+  return 'refusal' in entered ? entered : { found: entered.prepared };
+}
+
+/** Asks the modules of a route, up to the one that serves own paths. */
+function enter(
+  route: RouteSnapshot,
+  request: TrafficRequest,
+):
+  | { readonly module: string; readonly prepared: PreparedModule | null }
+  | { readonly module: string; readonly refusal: Refusal } {
+  for (const { name, prepared } of route.modules) {
+    if (prepared.ownPaths !== undefined) return { module: name, prepared };
+    const verdict = prepared.judge?.(request) ?? 'pass';
+    // Whatever needs time to decide about a request has not let it pass.
+    if (verdict instanceof Promise) return { module: name, refusal: UNAVAILABLE };
+    if (verdict !== 'pass') return { module: name, refusal: verdict };
+  }
+  return { module: '', prepared: null };
+}
+
+/** A body that must fit into memory; null when it is longer than `maxBytes`, or never came to its end. */
+export function readSmallBody({ source, head, port }: ClientSide, maxBytes: number): Promise<Buffer | null> {
+  if (source === null) return Promise.resolve(Buffer.alloc(0));
+  if ((head.contentLength ?? 0) > maxBytes) return Promise.resolve(null);
+  if (head.expectsContinue) port.informational(100, []);
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    source.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > maxBytes) resolve(null);
+      else chunks.push(chunk);
+    });
+    source.once('end', () => resolve(Buffer.concat(chunks)));
+    source.once('error', () => resolve(null));
+    source.once('close', () => resolve(null));
+  });
+}

@@ -1,0 +1,127 @@
+import type { Clock } from '../lib/clock.ts';
+import type { GuardedFetch } from '../lib/guarded-fetch.ts';
+import type { JsonObject } from '../lib/json.ts';
+
+/** What a module keeps for the whole process, shared by everything that it prepares. */
+export interface ModuleRuntime {
+  /** An edge was configured anew, or is gone. */
+  edgeChanged?(edgeId: string): void;
+  /** Called once, when no request is under way any more. */
+  close(): Promise<void>;
+}
+
+/** What the program offers to a module that has a runtime. */
+export interface RuntimePorts {
+  readonly clock: Clock;
+  readonly log: ModuleLog;
+  /** For somebody else's server: bounded, without redirects, never to metadata addresses or to ourselves. */
+  readonly fetch: GuardedFetch;
+  /** Hosts that may be asked over plain http. */
+  isPlainHttpAllowed(hostname: string): boolean;
+  /** HMAC-SHA256, hex, under a key of its own for each purpose. */
+  mac(purpose: string, data: string): string;
+  /** Authenticated encryption, as text that fits a cookie; what was sealed for one purpose opens for no other. */
+  seal(purpose: string, text: string): string;
+  /** Null for whatever was not sealed here, or was changed since. */
+  open(purpose: string, sealed: string): string | null;
+  newId(prefix: string): string;
+  readonly logins: LoginRecords;
+  readonly signingKeys: SigningKeyRecords;
+  /** Seconds after which a login that nobody used is forgotten. */
+  readonly loginRetentionSeconds: number;
+  /** What an edge's records say of a module now, by route: also of disabled ones. */
+  moduleConfigs(edgeId: string, module: string): readonly JsonObject[];
+  /** Counts what happened, by a stable word, for the metrics. */
+  count(happening: string): void;
+}
+
+export interface ModuleLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** Logins as they are kept: one record for each user on one host at one client of a provider. */
+export interface LoginRecord {
+  readonly id: string;
+  readonly userId: string;
+  /** SHA-256 of the browser's key, hex; shared by the logins of one browser. */
+  readonly keyHash: string;
+  readonly edgeId: string;
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly providerSessionId: string | null;
+  readonly lastActiveMs: number;
+  /** 0 = not limited. */
+  readonly expiresAtMs: number;
+  /** Moves with every write of the tokens. */
+  readonly version: number;
+  readonly doc: JsonObject;
+  readonly secrets: Readonly<Record<string, string>> | null;
+}
+
+export interface LoginRecords {
+  recordLogin(login: {
+    readonly identity: string;
+    readonly newUserId: string;
+    readonly userDoc: JsonObject;
+    readonly session: Omit<LoginRecord, 'userId' | 'version'>;
+    readonly previousKeyHash: string | null;
+    readonly replaces: readonly string[];
+  }): Promise<readonly LoginRecord[]>;
+  findByKey(keyHash: string): Promise<readonly LoginRecord[]>;
+  getSession(id: string): Promise<LoginRecord | null>;
+  touch(
+    activity: readonly { readonly id: string; readonly lastActiveMs: number; readonly expiresAtMs: number }[],
+  ): Promise<void>;
+  claimRefresh(id: string, nowMs: number, untilMs: number): Promise<boolean>;
+  replaceTokens(
+    id: string,
+    expectedVersion: number,
+    tokens: { readonly secrets: Readonly<Record<string, string>>; readonly doc: JsonObject },
+  ): Promise<LoginRecord | null>;
+  releaseRefresh(id: string): Promise<void>;
+  deleteSession(id: string): Promise<boolean>;
+  endByKey(keyHash: string): Promise<readonly string[]>;
+  endByProvider(query: {
+    readonly issuer: string;
+    readonly clientId: string;
+    readonly identity: string | null;
+    readonly providerSessionId: string | null;
+  }): Promise<readonly string[]>;
+  endOrphans(
+    edgeId: string,
+    kept: readonly { readonly issuer: string; readonly clientId: string }[],
+  ): Promise<readonly string[]>;
+  listEdgeIds(): Promise<readonly string[]>;
+  prune(nowMs: number, unusedSinceMs: number): Promise<readonly string[]>;
+  onChanged(listener: (changes: readonly LoginChange[]) => void): () => void;
+  /** Whether other processes write too, so that their changes must be asked for. */
+  readonly isShared: boolean;
+  changesSince(
+    seq: number,
+  ): Promise<{ readonly isComplete: boolean; readonly seq: number; readonly changes: readonly LoginChange[] }>;
+  currentSeq(): Promise<number>;
+}
+
+export interface LoginChange {
+  readonly op: 'put' | 'end';
+  readonly sessionId: string;
+  readonly keyHash: string;
+}
+
+/** Keys that say to upstreams that the edge has spoken. */
+export interface SigningKeyRecord {
+  readonly id: string;
+  readonly createdAtMs: number;
+  /** PKCS #8, PEM. */
+  readonly privateKey: string;
+}
+
+export interface SigningKeyRecords {
+  /** Newest first. */
+  list(): readonly SigningKeyRecord[];
+  /** Only if there is none of this id yet: of two processes that make one at once, both end with the same. */
+  add(key: SigningKeyRecord): Promise<void>;
+  remove(id: string): Promise<void>;
+}

@@ -1,0 +1,48 @@
+/** Enough for a browser with everything of ours and a sibling's planted ones; a longer list is somebody playing. */
+const MAX_CANDIDATES = 50;
+
+/** Values of all cookies of one name, in the order in which they came: there can be several, of parent domains or other paths. */
+export function cookieValues(lines: readonly string[], name: string): readonly string[] {
+  const values: string[] = [];
+  const wanted = `${name}=`;
+  for (const line of lines) {
+    for (let at = line.indexOf(wanted); at !== -1; at = line.indexOf(wanted, at + 1)) {
+      // Only at the start of a pair: the name may also be the end of another one.
+      if (at !== 0 && line[at - 1] !== ' ' && line[at - 1] !== ';') continue;
+      const end = line.indexOf(';', at);
+      values.push(line.slice(at + wanted.length, end === -1 ? undefined : end).trim());
+      if (values.length === MAX_CANDIDATES) return values;
+    }
+  }
+  return values;
+}
+
+export interface Cookie {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Cookies whose value begins with `mark`, whatever their name is. */
+export function markedCookies(lines: readonly string[], mark: string): readonly Cookie[] {
+  const cookies: Cookie[] = [];
+  for (const line of lines) {
+    if (!line.includes(`=${mark}`)) continue;
+    for (const pair of line.split(';')) {
+      const at = pair.indexOf('=');
+      if (at === -1) continue;
+      const value = pair.slice(at + 1).trim();
+      if (value.startsWith(mark)) cookies.push({ name: pair.slice(0, at).trim(), value });
+      if (cookies.length === MAX_CANDIDATES) return cookies;
+    }
+  }
+  return cookies;
+}
+
+/** Host-only, never for scripts, never without TLS. */
+export function setCookie(name: string, value: string, maxAgeSeconds: number): string {
+  return `${name}=${value}; Path=/; Max-Age=${maxAgeSeconds}; Secure; HttpOnly; SameSite=Lax`;
+}
+
+export function clearCookie(name: string): string {
+  return setCookie(name, '', 0);
+}

@@ -1,0 +1,88 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { OWN_COOKIE_MARK } from '../../prepared-module.ts';
+import { type Cookie, clearCookie, cookieValues, markedCookies, setCookie } from './cookie-header.ts';
+
+export const SESSION_MARK = `${OWN_COOKIE_MARK}s.`;
+const COMPANION_MARK = `${OWN_COOKIE_MARK}b.`;
+const SESSION_VALUE = /^pstn1\.s\.([A-Za-z0-9_-]{43})\.([0-9a-f]{32})$/;
+const MAC_LENGTH = 32;
+/** The most that browsers grant. */
+const MAX_AGE_SECONDS = 400 * 86_400;
+
+export interface CookieNames {
+  readonly session: string;
+  readonly companion: string;
+}
+
+/** A browser's key as its cookies carry it. */
+export interface BrowserKey {
+  readonly cookieValue: string;
+  readonly companionValue: string;
+  /** SHA-256 of the key, hex: what the store knows. */
+  readonly keyHash: string;
+}
+
+/**
+ * Two cookies carry a browser's key. The session cookie, named as the module's `cookie_prefix` says, has the key and a MAC, so
+ * that a forged one costs no look-up. A sibling host could plant one for the parent domain (its own user's, say); it cannot plant
+ * a `__Host-` cookie: so a key counts only together with the companion that was set beside it.
+ */
+export class SessionCookies {
+  readonly #mac: (purpose: string, data: string) => string;
+
+  constructor(mac: (purpose: string, data: string) => string) {
+    this.#mac = mac;
+  }
+
+  create(): BrowserKey {
+    return this.#keyOf(randomBytes(32).toString('base64url'));
+  }
+
+  /** The key in a session cookie that has its companion; null for everything else. */
+  verify(cookieValue: string, companions: readonly string[]): BrowserKey | null {
+    const parts = SESSION_VALUE.exec(cookieValue);
+    if (parts === null) return null;
+    const key = this.#keyOf(parts[1] as string);
+    if (!isSame(key.cookieValue, cookieValue)) return null;
+    return companions.some((companion) => isSame(companion, key.companionValue)) ? key : null;
+  }
+
+  /** Every key that the browser can prove, under whichever prefix. */
+  allKeys(lines: readonly string[]): readonly (BrowserKey & { readonly names: CookieNames })[] {
+    return markedCookies(lines, SESSION_MARK).flatMap(({ name, value }: Cookie) => {
+      const names = { session: name, companion: companionName(name) };
+      const key = this.verify(value, cookieValues(lines, names.companion));
+      return key === null ? [] : [{ ...key, names }];
+    });
+  }
+
+  #keyOf(key: string): BrowserKey {
+    return {
+      cookieValue: `${SESSION_MARK}${key}.${this.#mac('login-session', key).slice(0, MAC_LENGTH)}`,
+      companionValue: `${COMPANION_MARK}${this.#mac('login-companion', key).slice(0, MAC_LENGTH)}`,
+      keyHash: hash('sha256', key),
+    };
+  }
+}
+
+export function cookieNames(prefix: string): CookieNames {
+  const session = `${prefix === '' ? 'postern.' : prefix}session`;
+  return { session, companion: companionName(session) };
+}
+
+export function setSessionCookies(names: CookieNames, key: BrowserKey, maximumSeconds: number): readonly string[] {
+  const maxAge = maximumSeconds === 0 ? MAX_AGE_SECONDS : Math.min(maximumSeconds, MAX_AGE_SECONDS);
+  return [setCookie(names.session, key.cookieValue, maxAge), setCookie(names.companion, key.companionValue, maxAge)];
+}
+
+export function clearSessionCookies(names: CookieNames): readonly string[] {
+  return [clearCookie(names.session), clearCookie(names.companion)];
+}
+
+function companionName(session: string): string {
+  return `__Host-${session}`;
+}
+
+function isSame(a: string, b: string): boolean {
+  return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
+}

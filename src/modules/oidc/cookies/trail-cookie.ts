@@ -1,0 +1,25 @@
+import { OWN_COOKIE_MARK } from '../../prepared-module.ts';
+import { cookieValues, setCookie } from './cookie-header.ts';
+
+const NAME = '__Host-postern-trail';
+const VALUE = /^pstn1\.t\.(\d{1,13}(?:\.\d{1,13}){0,9})$/;
+const WINDOW_MS = 60_000;
+const MAX_LOGINS = 4;
+
+/**
+ * When this browser last came back from a login. Whoever does so again and again within a minute is in a loop that no further
+ * login will end. A browser that forges it harms nobody but itself, so it has no MAC.
+ */
+export function recentLogins(lines: readonly string[], nowMs: number): readonly number[] {
+  const parts = VALUE.exec(cookieValues(lines, NAME)[0] ?? '');
+  const times = parts === null ? [] : (parts[1] as string).split('.').map(Number);
+  return times.filter((time) => time <= nowMs && nowMs - time < WINDOW_MS);
+}
+
+export function isLoop(logins: readonly number[]): boolean {
+  return logins.length >= MAX_LOGINS;
+}
+
+export function trailCookie(logins: readonly number[]): string {
+  return setCookie(NAME, `${OWN_COOKIE_MARK}t.${logins.slice(-MAX_LOGINS).join('.')}`, WINDOW_MS / 1000);
+}

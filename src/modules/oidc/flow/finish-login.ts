@@ -1,0 +1,107 @@
+import type { OwnAnswer, OwnPathRequest, OwnPathSite } from '../../prepared-module.ts';
+import { type Flow, isFlowExpired, roundOf } from '../cookies/flow-cookies.ts';
+import { clearSessionCookies, setSessionCookies } from '../cookies/session-cookie.ts';
+import { recentLogins, trailCookie } from '../cookies/trail-cookie.ts';
+import { LoginOnRoute } from '../login-on-route.ts';
+import type { LoginRuntime } from '../login-runtime.ts';
+import { redirect } from '../pages/page.ts';
+import { LoginProblem } from '../provider/login-problem.ts';
+import { recordLogin } from '../sessions/record-login.ts';
+import { failed, failedAtProvider } from './login-failures.ts';
+import { loginUrl, originOf } from './return-target.ts';
+
+/** Tries after which the cause is said instead of trying again. */
+const MAX_ROUNDS = 2;
+
+/** `/.postern/callback`: the browser comes back from the provider. */
+export async function finishLogin(
+  runtime: LoginRuntime,
+  request: OwnPathRequest,
+  site: OwnPathSite,
+  query: URLSearchParams,
+): Promise<OwnAnswer> {
+  const state = query.get('state') ?? '';
+  const flow = runtime.flows.find(request.headerLines('cookie'), state);
+  if (flow === null || flow.host !== request.host) return withoutFlow(runtime, request, site, state);
+  const login = loginOf(flow, site);
+  const cleared = [runtime.flows.clear(state)];
+  const target = withoutFragment(flow.returnTo);
+  // The route has another provider now, or the way there took too long: from the beginning.
+  if (login === null || isFlowExpired(flow, request.nowMs)) {
+    runtime.count('restarted');
+    return restart(request, target, 0, cleared);
+  }
+  try {
+    const tokens = await login.client.exchange({
+      callbackUrl: new URL(`${flow.redirectUri}?${query}`),
+      redirectUri: flow.redirectUri,
+      state: flow.state,
+      nonce: flow.nonce,
+      codeVerifier: flow.codeVerifier,
+    });
+    const key = await recordLogin(runtime, request, login, tokens, flow.scopes);
+    const logins = [...recentLogins(request.headerLines('cookie'), request.nowMs), request.nowMs];
+    runtime.count('succeeded');
+    return redirect(`${originOf(request)}${flow.returnTo}`, [
+      ...setSessionCookies(login.cookieNames, key, login.config.limits.maximumSeconds),
+      ...cleared,
+      trailCookie(logins),
+    ]);
+  } catch (error) {
+    if (!(error instanceof LoginProblem)) throw error;
+    // A second use of the same answer (the back button, a reload) harms nobody who is logged in.
+    if ((await login.loginOf(request)) !== null) return redirect(`${originOf(request)}${flow.returnTo}`, cleared);
+    runtime.loginFailed(request, login, error);
+    const round = roundOf(state);
+    if (error.kind === 'invalid_grant' && round < MAX_ROUNDS) return restart(request, target, round + 1, cleared);
+    return failedAtProvider(error, target, cleared);
+  }
+}
+
+/** The browser did not start this login, or does not say so: it never ends in a session, and never in a dead page. */
+async function withoutFlow(
+  runtime: LoginRuntime,
+  request: OwnPathRequest,
+  site: OwnPathSite,
+  state: string,
+): Promise<OwnAnswer> {
+  for (const login of site.modules) {
+    if (login instanceof LoginOnRoute && (await login.loginOf(request)) !== null)
+      return redirect(`${originOf(request)}/`);
+  }
+  const round = roundOf(state);
+  if (round < MAX_ROUNDS) {
+    runtime.count('restarted');
+    return restart(request, '/', round + 1, []);
+  }
+  runtime.count('cookies_refused');
+  return failed(
+    'ERR_POSTERN_LOGIN_COOKIES',
+    'cookies_refused',
+    'Your browser does not send back the cookie that the login needs. Allow cookies for this site, and do not open the login in a different browser or a private window half-way. Then try again.',
+    { tryAgain: '/', cookies: clearedSessions(site) },
+  );
+}
+
+function clearedSessions(site: OwnPathSite): readonly string[] {
+  return site.modules.flatMap((login) => (login instanceof LoginOnRoute ? clearSessionCookies(login.cookieNames) : []));
+}
+
+function restart(request: OwnPathRequest, target: string, round: number, cookies: readonly string[]): OwnAnswer {
+  return redirect(`${originOf(request)}${loginUrl(target, { go: true, round })}`, cookies);
+}
+
+/** The module that the flow was started for, if it still asks for the same login. */
+function loginOf(flow: Flow, site: OwnPathSite): LoginOnRoute | null {
+  for (const login of site.modules) {
+    if (!(login instanceof LoginOnRoute) || login.config.routeId !== flow.routeId) continue;
+    const { issuer, clientId } = login.config;
+    return issuer === flow.issuer && clientId === flow.clientId ? login : null;
+  }
+  return null;
+}
+
+function withoutFragment(returnTo: string): string {
+  const at = returnTo.indexOf('#');
+  return at === -1 ? returnTo : returnTo.slice(0, at);
+}

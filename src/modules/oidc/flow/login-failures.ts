@@ -1,0 +1,67 @@
+import type { OwnAnswer, Refusal } from '../../prepared-module.ts';
+import { loginErrors } from '../errors.ts';
+import type { LoginProblem } from '../provider/login-problem.ts';
+import { loginUrl } from './return-target.ts';
+
+/** What a wrong clock, here or there, looks like. */
+const CLOCK_REASONS: ReadonlySet<string> = new Set(['id_token_expired', 'id_token_issued_at', 'id_token_not_before']);
+
+type Code = keyof typeof loginErrors.rows;
+
+/** A page that says what happened and what to do. */
+export function failed(
+  code: Code,
+  reason: string,
+  message: string,
+  options: { readonly tryAgain?: string; readonly cookies?: readonly string[] } = {},
+): OwnAnswer {
+  const refusal: Refusal = {
+    status: loginErrors.rows[code].status,
+    code,
+    reason,
+    message,
+    ...(options.tryAgain !== undefined && {
+      action: { label: 'Try again', href: loginUrl(options.tryAgain) },
+      details: { login_url: loginUrl(options.tryAgain) },
+    }),
+    headers: (options.cookies ?? []).flatMap((cookie) => ['set-cookie', cookie]),
+  };
+  return { refusal };
+}
+
+/** What went wrong between us and the provider, in words for the visitor; the operator's are in the log. */
+export function failedAtProvider(problem: LoginProblem, tryAgain: string, cookies: readonly string[] = []): OwnAnswer {
+  const options = { tryAgain, cookies };
+  switch (problem.kind) {
+    case 'unreachable':
+      return failed(
+        'ERR_POSTERN_PROVIDER_UNAVAILABLE',
+        problem.reason,
+        'The login cannot begin: the identity provider cannot be reached. Try again in a minute. If it goes on, tell whoever runs this site.',
+        options,
+      );
+    case 'denied':
+      return failed(
+        'ERR_POSTERN_LOGIN_DENIED',
+        problem.reason,
+        'The login was refused at the identity provider. If you pressed the wrong button or used the wrong account, try again; otherwise ask whoever runs this site for access.',
+        options,
+      );
+    case 'configuration':
+      return failed(
+        'ERR_POSTERN_LOGIN_FAILED',
+        problem.reason,
+        'The login is not set up correctly. Tell whoever runs this site: the log says what is wrong, under the request id below.',
+        options,
+      );
+    default:
+      return failed(
+        'ERR_POSTERN_LOGIN_FAILED',
+        problem.reason,
+        CLOCK_REASONS.has(problem.reason)
+          ? 'The login failed: the clocks of this site and of the identity provider differ by too much. Tell whoever runs this site.'
+          : 'The login failed: the identity provider gave an answer that cannot be trusted. Try again. If it goes on, tell whoever runs this site, with the request id below.',
+        options,
+      );
+  }
+}

@@ -1,0 +1,46 @@
+import type { Refusal, TrafficRequest } from '../../prepared-module.ts';
+import { cookieValues } from '../cookies/cookie-header.ts';
+import { clearSessionCookies } from '../cookies/session-cookie.ts';
+import type { LoginOnRoute } from '../login-on-route.ts';
+import { loginUrl, originOf, targetToKeep } from './return-target.ts';
+
+/** Sends people to the login and tells programs where it is. */
+export function loginRequired(request: TrafficRequest, login: LoginOnRoute, reason: string): Refusal {
+  const canComeBack = request.method === 'GET' || request.method === 'HEAD';
+  const to = loginUrl(canComeBack ? targetToKeep(request.target, request.path) : '/');
+  const common = { code: 'ERR_POSTERN_LOGIN_REQUIRED', reason } as const;
+  if (canComeBack && isNavigation(request)) {
+    return {
+      ...common,
+      status: 302,
+      message: 'Log in first.',
+      headers: ['location', to, ...staleCookies(request, login)],
+    };
+  }
+  const url = `${originOf(request)}${to}`;
+  return {
+    ...common,
+    status: 401,
+    message: canComeBack
+      ? `You are not logged in. Log in at ${url} with a browser, then try again.`
+      : `You are not logged in, so this ${request.method} request was not carried out. Log in, then send it again.`,
+    headers: ['www-authenticate', `Postern-Login realm="${request.host}", login_url="${url}"`],
+    details: { login_url: url },
+    action: { label: 'Log in', href: to },
+  };
+}
+
+/** A person at the address bar, not a script: only a navigation can go to the provider and come back. */
+export function isNavigation(request: TrafficRequest): boolean {
+  if (request.switchTo !== null) return false;
+  const mode = request.header('sec-fetch-mode');
+  if (mode !== undefined) return mode === 'navigate';
+  if (request.header('x-requested-with')?.toLowerCase() === 'xmlhttprequest') return false;
+  return request.header('accept')?.includes('text/html') ?? false;
+}
+
+/** A cookie that proves nothing any more is in the way of the next one. */
+function staleCookies(request: TrafficRequest, { cookieNames }: LoginOnRoute): readonly string[] {
+  const isThere = cookieValues(request.headerLines('cookie'), cookieNames.session).length > 0;
+  return isThere ? clearSessionCookies(cookieNames).flatMap((cookie) => ['set-cookie', cookie]) : [];
+}

@@ -1,0 +1,79 @@
+import type { OwnAnswer, OwnPathRequest, OwnPathSite } from '../../prepared-module.ts';
+import { clearSessionCookies } from '../cookies/session-cookie.ts';
+import { LoginOnRoute } from '../login-on-route.ts';
+import type { LoginRuntime } from '../login-runtime.ts';
+import { confirmLogoutPage, loggedOutPage } from '../pages/logout-pages.ts';
+import { jsonAnswer, redirect } from '../pages/page.ts';
+import { LoginProblem } from '../provider/login-problem.ts';
+import type { Grant } from '../sessions/grant.ts';
+import { isNavigation } from './login-required.ts';
+import { originOf } from './return-target.ts';
+
+export const LOGGED_OUT_PATH = '/.postern/logout/done';
+
+/** Ends every login of this browser on this host, here and, where it has a place for it, at the provider. */
+export async function logOut(runtime: LoginRuntime, request: OwnPathRequest, site: OwnPathSite): Promise<OwnAnswer> {
+  if (!isMeant(request)) return confirmLogoutPage();
+  const keys = runtime.cookies.allKeys(request.headerLines('cookie'));
+  const ended: Grant[] = [];
+  for (const key of keys) {
+    const session = await runtime.sessions.load(key);
+    ended.push(...(session?.grants ?? []));
+    await runtime.records.endByKey(key.keyHash);
+  }
+  const names = [
+    ...keys.map((key) => key.names),
+    ...site.modules.flatMap((login) => (login instanceof LoginOnRoute ? [login.cookieNames] : [])),
+  ];
+  const cookies = [...new Set(names.flatMap((each) => clearSessionCookies(each)))];
+  if (ended.length > 0) runtime.count('logged_out');
+  const providerUrl = await endSessionUrl(request, site, ended);
+  if (request.method === 'POST' && !isNavigation(request)) {
+    const answer = { logged_out: true, ...(providerUrl !== null && { end_session_url: providerUrl }) };
+    return jsonAnswer(
+      200,
+      answer,
+      cookies.flatMap((cookie) => ['set-cookie', cookie]),
+    );
+  }
+  return redirect(providerUrl ?? `${originOf(request)}${LOGGED_OUT_PATH}`, cookies);
+}
+
+export function loggedOut(): OwnAnswer {
+  return loggedOutPage();
+}
+
+/** Another site can make a browser send a request, but not one that says it came from here. */
+function isMeant(request: OwnPathRequest): boolean {
+  const site = request.header('sec-fetch-site');
+  if (request.method === 'GET') return site === 'same-origin';
+  const origin = request.header('origin');
+  if (origin !== undefined && origin !== originOf(request)) return false;
+  return site === undefined || site === 'same-origin' || site === 'none';
+}
+
+/** Where the provider ends its own session, of the login used last that a module here still knows. */
+async function endSessionUrl(
+  request: OwnPathRequest,
+  site: OwnPathSite,
+  ended: readonly Grant[],
+): Promise<string | null> {
+  for (const grant of ended.toSorted((a, b) => b.lastActiveMs - a.lastActiveMs)) {
+    const login = site.modules.find(
+      (each) =>
+        each instanceof LoginOnRoute && each.config.issuer === grant.issuer && each.config.clientId === grant.clientId,
+    );
+    if (!(login instanceof LoginOnRoute)) continue;
+    try {
+      const url = await login.client.endSessionUrl({
+        idToken: grant.secrets['id_token'] ?? null,
+        postLogoutRedirectUri: `${originOf(request)}${LOGGED_OUT_PATH}`,
+      });
+      if (url !== null) return url.href;
+    } catch (error) {
+      // A provider that is away keeps nobody from logging out here.
+      if (!(error instanceof LoginProblem)) throw error;
+    }
+  }
+  return null;
+}

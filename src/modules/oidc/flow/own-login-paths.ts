@@ -1,0 +1,50 @@
+import type { OwnAnswer, OwnPathRequest, OwnPathSite, OwnPaths } from '../../prepared-module.ts';
+import type { LoginRuntime } from '../login-runtime.ts';
+import { jsonAnswer } from '../pages/page.ts';
+import { backChannelLogout } from './back-channel-logout.ts';
+import { finishLogin } from './finish-login.ts';
+import { failed } from './login-failures.ts';
+import { LOGGED_OUT_PATH, loggedOut, logOut } from './logout.ts';
+import { LOGIN_PATH } from './return-target.ts';
+import { CALLBACK_PATH, startLogin } from './start-login.ts';
+
+type Serve = (
+  runtime: LoginRuntime,
+  request: OwnPathRequest,
+  site: OwnPathSite,
+  query: URLSearchParams,
+) => OwnAnswer | Promise<OwnAnswer>;
+
+/** `<method> <path>` → who serves it. HEAD is answered as GET. */
+const SERVED: Readonly<Record<string, Serve>> = {
+  [`GET ${LOGIN_PATH}`]: startLogin,
+  [`GET ${CALLBACK_PATH}`]: finishLogin,
+  'GET /.postern/logout': logOut,
+  'POST /.postern/logout': logOut,
+  [`GET ${LOGGED_OUT_PATH}`]: loggedOut,
+  'POST /.postern/backchannel-logout': backChannelLogout,
+  'GET /.postern/jwks.json': (runtime) =>
+    jsonAnswer(200, runtime.signer.publicKeys(), ['access-control-allow-origin', '*']),
+};
+
+export class OwnLoginPaths implements OwnPaths {
+  readonly #runtime: LoginRuntime;
+
+  constructor(runtime: LoginRuntime) {
+    this.#runtime = runtime;
+  }
+
+  serve(request: OwnPathRequest, site: OwnPathSite): OwnAnswer | Promise<OwnAnswer> {
+    const method = request.method === 'HEAD' ? 'GET' : request.method;
+    const serve = Object.hasOwn(SERVED, `${method} ${request.path}`) ? SERVED[`${method} ${request.path}`] : undefined;
+    if (serve === undefined) {
+      return failed(
+        'ERR_POSTERN_NO_OWN_PATH',
+        'no_own_path',
+        'There is nothing at this address. Paths under /.postern/ belong to the login of this site.',
+      );
+    }
+    const at = request.target.indexOf('?');
+    return serve(this.#runtime, request, site, new URLSearchParams(at === -1 ? '' : request.target.slice(at + 1)));
+  }
+}

@@ -1,0 +1,36 @@
+const MAX_LENGTH = 2048;
+export const LOGIN_PATH = '/.postern/login';
+
+/** Where a request wanted to go, as far as it can be kept: all of it, else its path alone, else the start page. */
+export function targetToKeep(target: string, path: string): string {
+  if (target.length <= MAX_LENGTH) return target;
+  return path.length <= MAX_LENGTH ? path : '/';
+}
+
+export function loginUrl(target: string, options: { readonly go?: boolean; readonly round?: number } = {}): string {
+  const go = options.go === true ? '&go=1' : '';
+  const round = options.round === undefined || options.round === 0 ? '' : `&round=${options.round}`;
+  return `${LOGIN_PATH}?to=${encodeURIComponent(target)}${go}${round}`;
+}
+
+/**
+ * A way back that leads nowhere but to this host. It goes out as a path after our own origin, so it only has to be a path: what
+ * is none becomes the start page. Our own paths are no place to come back to.
+ */
+export function safeTarget(target: string | null): string {
+  if (target === null || target.length > MAX_LENGTH) return '/';
+  if (!target.startsWith('/') || target.startsWith('//') || target.startsWith('/\\')) return '/';
+  if (!/^[\x21-\x7e]*$/.test(target) || target.includes('\\') || target.includes('#')) return '/';
+  return target.startsWith('/.postern/') ? '/' : target;
+}
+
+/** Characters of a fragment (RFC 3986 §3.5) and what browsers leave unescaped there beside them; anything else drops it. */
+export function safeFragment(fragment: string | null, target: string): string {
+  if (fragment === null || fragment === '' || target.length + fragment.length + 1 > MAX_LENGTH) return '';
+  return /^[\x21-\x7e]*$/.test(fragment) ? `#${fragment}` : '';
+}
+
+/** `https://host[:port]`, as the browser shows it. */
+export function originOf(request: { readonly authority: string }): string {
+  return `https://${request.authority.toLowerCase().replace(/:443$/, '')}`;
+}

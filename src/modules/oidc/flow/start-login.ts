@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto';
+import type { OwnAnswer, OwnPathRequest, OwnPathSite } from '../../prepared-module.ts';
+import type { Flow } from '../cookies/flow-cookies.ts';
+import { isLoop, recentLogins } from '../cookies/trail-cookie.ts';
+import { LoginOnRoute } from '../login-on-route.ts';
+import type { LoginRuntime } from '../login-runtime.ts';
+import { loginPage } from '../pages/login-page.ts';
+import { redirect } from '../pages/page.ts';
+import { LoginProblem } from '../provider/login-problem.ts';
+import { failed, failedAtProvider } from './login-failures.ts';
+import { loginUrl, originOf, safeFragment, safeTarget } from './return-target.ts';
+
+export const CALLBACK_PATH = '/.postern/callback';
+
+/** `/.postern/login?to=…`: a page that picks up the fragment, then, with `go`, the way to the provider. */
+export async function startLogin(
+  runtime: LoginRuntime,
+  request: OwnPathRequest,
+  site: OwnPathSite,
+  query: URLSearchParams,
+): Promise<OwnAnswer> {
+  const target = safeTarget(query.get('to'));
+  const round = Math.min(Number.parseInt(query.get('round') ?? '0', 10) || 0, 9);
+  if (query.get('go') !== '1') return loginPage(loginUrl(target, { go: true, round }));
+  const route = site.moduleFor(target);
+  if ('refusal' in route) return route;
+  const login = route.found;
+  const returnTo = `${target}${safeFragment(query.get('fragment'), target)}`;
+  // Nothing to log in for, or done already, in another tab perhaps.
+  if (!(login instanceof LoginOnRoute) || (await login.loginOf(request)) !== null) {
+    return redirect(`${originOf(request)}${returnTo}`);
+  }
+  if (isLoop(recentLogins(request.headerLines('cookie'), request.nowMs))) {
+    runtime.count('loop');
+    return failed(
+      'ERR_POSTERN_LOGIN_LOOP',
+      'loop',
+      'You have logged in several times within a minute, and each time the session was gone at once. Either your browser refuses the session cookie of this site (allow cookies and try again), or sessions here end too soon (maximum_duration, inactivity_timeout), or a clock is wrong. Wait a minute before the next try.',
+      { tryAgain: target },
+    );
+  }
+  return toProvider(runtime, request, login, { target, returnTo, round });
+}
+
+async function toProvider(
+  runtime: LoginRuntime,
+  request: OwnPathRequest,
+  login: LoginOnRoute,
+  { target, returnTo, round }: { readonly target: string; readonly returnTo: string; readonly round: number },
+): Promise<OwnAnswer> {
+  const { config, client } = login;
+  const flow: Flow = {
+    state: runtime.flows.newState(round),
+    nonce: randomBytes(32).toString('base64url'),
+    codeVerifier: randomBytes(32).toString('base64url'),
+    returnTo,
+    routeId: config.routeId,
+    host: request.host,
+    issuer: config.issuer,
+    clientId: config.clientId,
+    redirectUri: `${originOf(request)}${CALLBACK_PATH}`,
+    scopes: config.scopes,
+    startedAtMs: request.nowMs,
+  };
+  try {
+    const url = await client.authorizationUrl(flow);
+    runtime.count('started');
+    return redirect(url.href, runtime.flows.start(request.headerLines('cookie'), flow));
+  } catch (error) {
+    if (!(error instanceof LoginProblem)) throw error;
+    runtime.loginFailed(request, login, error);
+    return failedAtProvider(error, target);
+  }
+}

@@ -1,0 +1,86 @@
+import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
+import type { SigningKeyRecords } from '../../module-runtime.ts';
+import type { Grant } from '../sessions/grant.ts';
+
+const LIFETIME_SECONDS = 300;
+/** An assertion is used again for this long, so that it costs a signature a minute and not one a request. */
+const REUSED_MS = 60_000;
+/** A key is shown for so long before it signs: those who keep the list have it by then. */
+const SHOWN_BEFORE_USE_MS = 3_600_000;
+
+interface SigningKey {
+  readonly id: string;
+  readonly createdAtMs: number;
+  readonly privateKey: KeyObject;
+  readonly jwk: object;
+}
+
+/**
+ * Signs who is logged in (JWT, ES256), so that an upstream need not trust the network between. By hand with `node:crypto` and not
+ * with jose, whose signing is asynchronous: this is on the request's path. Tests verify the outcome with jose.
+ */
+export class AssertionSigner {
+  readonly #records: SigningKeyRecords;
+  readonly #parsed = new Map<string, SigningKey>();
+
+  constructor(records: SigningKeyRecords) {
+    this.#records = records;
+  }
+
+  sign(grant: Grant, nowMs: number): { readonly token: string; readonly renewAtMs: number } {
+    const key = this.#current(nowMs);
+    const iat = Math.floor(nowMs / 1000);
+    const { doc, host, userId } = grant;
+    const claims = {
+      iss: doc.public_url,
+      aud: host,
+      sub: userId,
+      iat,
+      nbf: iat - 5,
+      exp: iat + LIFETIME_SECONDS,
+      sid: grant.id,
+      provider: grant.issuer,
+      provider_sub: doc.subject,
+      ...(doc.email !== '' && { email: doc.email }),
+      ...(doc.name !== '' && { name: doc.name }),
+    };
+    const signed = `${encoded({ alg: 'ES256', typ: 'JWT', kid: key.id })}.${encoded(claims)}`;
+    const signature = sign('sha256', Buffer.from(signed), { key: key.privateKey, dsaEncoding: 'ieee-p1363' });
+    return { token: `${signed}.${signature.toString('base64url')}`, renewAtMs: nowMs + REUSED_MS };
+  }
+
+  /** RFC 7517, for upstreams that verify. */
+  publicKeys(): { readonly keys: readonly object[] } {
+    return { keys: this.#keys().map(({ jwk }) => jwk) };
+  }
+
+  #current(nowMs: number): SigningKey {
+    const keys = this.#keys();
+    const key = keys.find(({ createdAtMs }) => nowMs - createdAtMs >= SHOWN_BEFORE_USE_MS) ?? keys.at(-1);
+    if (key === undefined) throw new Error('there is no key to sign assertions with');
+    return key;
+  }
+
+  /** Newest first. */
+  #keys(): readonly SigningKey[] {
+    return this.#records.list().map((record) => {
+      let parsed = this.#parsed.get(record.id);
+      if (parsed === undefined) {
+        const privateKey = createPrivateKey(record.privateKey);
+        const jwk = {
+          ...createPublicKey(privateKey).export({ format: 'jwk' }),
+          kid: record.id,
+          alg: 'ES256',
+          use: 'sig',
+        };
+        parsed = { id: record.id, createdAtMs: record.createdAtMs, privateKey, jwk };
+        this.#parsed.set(record.id, parsed);
+      }
+      return parsed;
+    });
+  }
+}
+
+function encoded(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}

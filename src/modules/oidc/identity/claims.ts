@@ -1,0 +1,26 @@
+import type { JsonObject } from '../../../lib/json.ts';
+
+const MAX_TEXT = 320;
+/** As JSON: what goes upstream in a header, together with everything else there. */
+const MAX_CLAIMS_BYTES = 3072;
+
+/** A claim that is a text of a sensible length; an e-mail address that was cut off would be somebody else's. */
+export function textClaim(claims: JsonObject, name: string): string {
+  const value = claims[name];
+  return typeof value === 'string' && value.length <= MAX_TEXT ? value : '';
+}
+
+/** As many whole claims as fit, the small ones first: a list of a thousand groups costs itself, not the rest. */
+export function boundedClaims(claims: JsonObject): JsonObject {
+  const sized = Object.entries(claims)
+    .map(([name, value]) => ({ name, value, bytes: Buffer.byteLength(JSON.stringify({ [name]: value })) }))
+    .sort((a, b) => a.bytes - b.bytes);
+  const kept: Record<string, JsonObject[string]> = {};
+  let bytes = 2;
+  for (const claim of sized) {
+    bytes += claim.bytes;
+    if (bytes > MAX_CLAIMS_BYTES) break;
+    kept[claim.name] = claim.value;
+  }
+  return kept;
+}

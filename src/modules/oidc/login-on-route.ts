@@ -1,0 +1,115 @@
+import type { OwnPaths, Permit, PreparedModule, TrafficRequest, Verdict } from '../prepared-module.ts';
+import { type CookieNames, cookieNames } from './cookies/session-cookie.ts';
+import { loginRequired } from './flow/login-required.ts';
+import type { LoginRuntime } from './login-runtime.ts';
+import type { OidcClient } from './provider/oidc-client.ts';
+import { findGrant, type Grant, type Session, type SessionLimits } from './sessions/grant.ts';
+
+export interface LoginConfig {
+  readonly edgeId: string;
+  readonly routeId: string;
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+  readonly cookiePrefix: string;
+  readonly limits: SessionLimits;
+  readonly passesOptions: boolean;
+}
+
+/** The module on one route, in one version of its configuration. */
+export class LoginOnRoute implements PreparedModule {
+  readonly config: LoginConfig;
+  readonly client: OidcClient;
+  readonly cookieNames: CookieNames;
+  readonly ownPaths: OwnPaths;
+  readonly #runtime: LoginRuntime;
+
+  constructor(runtime: LoginRuntime, config: LoginConfig, client: OidcClient) {
+    this.#runtime = runtime;
+    this.config = config;
+    this.client = client;
+    this.cookieNames = cookieNames(config.cookiePrefix);
+    this.ownPaths = runtime.ownPaths;
+  }
+
+  judge(request: TrafficRequest): Verdict | Promise<Verdict> {
+    // No identity goes with it: the permit stays empty.
+    if (request.method === 'OPTIONS' && this.config.passesOptions) return 'pass';
+    const session = this.#runtime.sessions.find(request.headerLines('cookie'), this.cookieNames);
+    return session instanceof Promise
+      ? session.then((late) => this.#judgeSession(request, late))
+      : this.#judgeSession(request, session);
+  }
+
+  upstreamHeaders(request: TrafficRequest): readonly string[] {
+    const { permit } = request;
+    return permit instanceof LoginPermit ? this.#runtime.identity.headersFor(permit.grant, request) : [];
+  }
+
+  /** The login of this browser that counts on this route now, if there is one. */
+  async loginOf(request: TrafficRequest): Promise<Grant | null> {
+    const session = await this.#runtime.sessions.find(request.headerLines('cookie'), this.cookieNames);
+    const grant = findGrant(session, { ...this.config, host: request.host });
+    return grant !== null && this.isInForce(grant, request.nowMs) ? grant : null;
+  }
+
+  isInForce(grant: Grant, nowMs: number): boolean {
+    return !grant.isEnded && grant.isWithin(this.config.limits, nowMs) && grant.covers(this.config.scopes);
+  }
+
+  used(grant: Grant, nowMs: number): void {
+    this.#runtime.activity.used(grant, this.config.limits, nowMs);
+  }
+
+  /** A login that has run out is over for good, also if the limits are raised later. */
+  ended(grant: Grant): void {
+    this.#runtime.end(grant);
+  }
+
+  #judgeSession(request: TrafficRequest, session: Session | null): Verdict | Promise<Verdict> {
+    const { config } = this;
+    const grant = findGrant(session, {
+      edgeId: config.edgeId,
+      host: request.host,
+      issuer: config.issuer,
+      clientId: config.clientId,
+    });
+    if (grant === null) return loginRequired(request, this, 'no_session');
+    if (!this.isInForce(grant, request.nowMs)) {
+      this.ended(grant);
+      return loginRequired(request, this, 'session_over');
+    }
+    if (grant.needsRefresh(request.nowMs)) return this.#refreshed(request, grant);
+    request.permit = new LoginPermit(grant, this);
+    return 'pass';
+  }
+
+  async #refreshed(request: TrafficRequest, grant: Grant): Promise<Verdict> {
+    const isInForce = await this.#runtime.refresh.refresh(grant, this.client);
+    if (!isInForce || grant.isEnded) return loginRequired(request, this, 'session_over');
+    request.permit = new LoginPermit(grant, this);
+    return 'pass';
+  }
+}
+
+/** A login as the right of a request that runs under it. */
+export class LoginPermit implements Permit {
+  readonly grant: Grant;
+  readonly #login: LoginOnRoute;
+
+  constructor(grant: Grant, login: LoginOnRoute) {
+    this.grant = grant;
+    this.#login = login;
+  }
+
+  isHeld(nowMs: number): boolean {
+    this.grant.heldAtMs = nowMs;
+    if (this.#login.isInForce(this.grant, nowMs)) return true;
+    if (!this.grant.isEnded) this.#login.ended(this.grant);
+    return false;
+  }
+
+  touch(nowMs: number): void {
+    this.#login.used(this.grant, nowMs);
+  }
+}

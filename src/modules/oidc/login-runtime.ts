@@ -1,0 +1,162 @@
+import { LruMap } from '../../lib/lru-map.ts';
+import type { LoginRecord, LoginRecords, ModuleLog, ModuleRuntime, RuntimePorts } from '../module-runtime.ts';
+import type { OwnPaths, TrafficRequest } from '../prepared-module.ts';
+import { FlowCookies } from './cookies/flow-cookies.ts';
+import { type BrowserKey, SessionCookies } from './cookies/session-cookie.ts';
+import { OwnLoginPaths } from './flow/own-login-paths.ts';
+import { AssertionSigner } from './identity/assertion-signer.ts';
+import { rotateSigningKeys } from './identity/signing-key-rotation.ts';
+import { UpstreamIdentity } from './identity/upstream-identity.ts';
+import type { LoginOnRoute } from './login-on-route.ts';
+import type { LoginProblem } from './provider/login-problem.ts';
+import { Providers } from './provider/providers.ts';
+import { Activity } from './sessions/activity.ts';
+import type { Grant } from './sessions/grant.ts';
+import { OrphanedLogins } from './sessions/orphaned-logins.ts';
+import { Sessions } from './sessions/sessions.ts';
+import { TokenRefresh } from './sessions/token-refresh.ts';
+
+const MINUTE_MS = 60_000;
+/** Another process's logout reaches streams here within a second. */
+const FOLLOW_MS = 400;
+/** More than a provider sends within the minutes for which a logout token is good. */
+const MAX_LOGOUT_TOKENS = 100_000;
+
+/** Everything about login that outlives a version of a module's configuration. One for the process. */
+export class LoginRuntime implements ModuleRuntime {
+  readonly records: LoginRecords;
+  readonly log: ModuleLog;
+  readonly providers: Providers;
+  readonly cookies: SessionCookies;
+  readonly flows: FlowCookies;
+  readonly sessions: Sessions;
+  readonly activity: Activity;
+  readonly refresh: TokenRefresh;
+  readonly signer: AssertionSigner;
+  readonly identity: UpstreamIdentity;
+  readonly ownPaths: OwnPaths;
+  readonly #ports: RuntimePorts;
+  readonly #orphans: OrphanedLogins;
+  readonly #logoutTokens = new LruMap<string, true>(MAX_LOGOUT_TOKENS);
+  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #unsubscribe: () => void;
+  #seq = 0;
+  #following: Promise<void> | null = null;
+
+  private constructor(ports: RuntimePorts) {
+    const { logins, clock, log } = ports;
+    this.#ports = ports;
+    this.records = logins;
+    this.log = log;
+    this.providers = new Providers(ports);
+    this.cookies = new SessionCookies((purpose, data) => ports.mac(purpose, data));
+    this.flows = new FlowCookies(ports);
+    this.sessions = new Sessions(logins, this.cookies, clock);
+    this.activity = new Activity(logins, (err) => log.error({ err }, 'the activity of logins could not be written'));
+    this.refresh = new TokenRefresh({ records: logins, clock, log, count: (happening) => this.count(happening) });
+    this.signer = new AssertionSigner(ports.signingKeys);
+    this.identity = new UpstreamIdentity(this.signer);
+    this.ownPaths = new OwnLoginPaths(this);
+    this.#orphans = new OrphanedLogins(ports);
+    this.#unsubscribe = logins.onChanged((changes) => this.sessions.changed(changes));
+  }
+
+  static async open(ports: RuntimePorts): Promise<LoginRuntime> {
+    const runtime = new LoginRuntime(ports);
+    await runtime.#begin();
+    return runtime;
+  }
+
+  newId(prefix: string): string {
+    return this.#ports.newId(prefix);
+  }
+
+  count(happening: string): void {
+    this.#ports.count(happening);
+  }
+
+  loggedIn(edgeId: string, key: BrowserKey, records: readonly LoginRecord[], previousKeyHash: string | null): void {
+    this.#orphans.hasLogins(edgeId);
+    this.sessions.loggedIn(key, records, previousKeyHash);
+  }
+
+  /** For the operator: what the visitor's page does not say. */
+  loginFailed(request: TrafficRequest, { config }: LoginOnRoute, problem: LoginProblem): void {
+    this.count(`failed_${problem.kind}`);
+    this.log.warn(
+      {
+        request_id: request.id,
+        route: config.routeId,
+        issuer: config.issuer,
+        reason: problem.reason,
+        problem: problem.message,
+      },
+      'a login failed',
+    );
+  }
+
+  /** Ends a login that has run out; off the request's path. */
+  end(grant: Grant): void {
+    grant.isEnded = true;
+    this.count('expired');
+    this.records
+      .deleteSession(grant.id)
+      .catch((err: unknown) => this.log.error({ err, session: grant.id }, 'a login that ran out could not be deleted'));
+  }
+
+  /** False for one that was used before. */
+  isNewLogoutToken(id: string): boolean {
+    if (this.#logoutTokens.get(id) !== undefined) return false;
+    this.#logoutTokens.set(id, true);
+    return true;
+  }
+
+  edgeChanged(edgeId: string): void {
+    this.#orphans.edgeChanged(edgeId);
+  }
+
+  async close(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#unsubscribe();
+    await this.#following;
+    await this.#orphans.close();
+    await this.activity.close();
+  }
+
+  async #begin(): Promise<void> {
+    await rotateSigningKeys(this.#ports.signingKeys, this.#ports.clock);
+    this.#seq = await this.records.currentSeq();
+    await this.#orphans.open();
+    this.#every(MINUTE_MS, 'logins could not be tidied up', () => this.#tidyUp());
+    if (!this.records.isShared) return;
+    this.#every(FOLLOW_MS, 'changes of logins could not be read', () => {
+      this.#following ??= this.#follow().finally(() => {
+        this.#following = null;
+      });
+      return this.#following;
+    });
+  }
+
+  async #tidyUp(): Promise<void> {
+    const { clock, loginRetentionSeconds, signingKeys } = this.#ports;
+    this.sessions.sweep();
+    const now = clock.nowMs();
+    await this.records.prune(now, now - loginRetentionSeconds * 1000);
+    await rotateSigningKeys(signingKeys, clock);
+  }
+
+  /** What other processes have changed. */
+  async #follow(): Promise<void> {
+    const { isComplete, seq, changes } = await this.records.changesSince(this.#seq);
+    this.#seq = seq;
+    if (!isComplete) await this.sessions.missedChanges();
+    else if (changes.length > 0) this.sessions.changed(changes);
+  }
+
+  #every(ms: number, problem: string, task: () => Promise<void>): void {
+    const timer = setInterval(() => {
+      task().catch((err: unknown) => this.log.error({ err }, problem));
+    }, ms);
+    this.#timers.push(timer.unref());
+  }
+}

@@ -1,0 +1,18 @@
+import type { OwnAnswer } from '../../prepared-module.ts';
+import { htmlPage } from './page.ts';
+
+/** A link from elsewhere must not log anybody out: it has to be meant. */
+export function confirmLogoutPage(): OwnAnswer {
+  return htmlPage({
+    title: 'Log out?',
+    body: '<p>This ends your session on this site.</p><form method="post" action="/.postern/logout"><button>Log out</button></form>',
+    hasForm: true,
+  });
+}
+
+export function loggedOutPage(): OwnAnswer {
+  return htmlPage({
+    title: 'You are logged out',
+    body: '<p>Your session on this site has ended.</p><p><a class="button" href="/">Log in again</a></p>',
+  });
+}

@@ -1,0 +1,55 @@
+import type { LoginRecords } from '../../module-runtime.ts';
+import type { Grant, SessionLimits } from './grant.ts';
+
+/** After a crash, `last_active` in the store is early by at most this. */
+export const ACTIVITY_INTERVAL_MS = 10_000;
+
+/** Writes when logins were last used: together, now and then, and never on a request's path. */
+export class Activity {
+  readonly #records: LoginRecords;
+  readonly #onProblem: (error: unknown) => void;
+  #dirty = new Map<Grant, SessionLimits>();
+  #writing: Promise<void> = Promise.resolve();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(records: LoginRecords, onProblem: (error: unknown) => void) {
+    this.#records = records;
+    this.#onProblem = onProblem;
+    this.#timer = setInterval(() => void this.flush(), ACTIVITY_INTERVAL_MS).unref();
+  }
+
+  used(grant: Grant, limits: SessionLimits, nowMs: number): void {
+    if (nowMs > grant.lastActiveMs) grant.lastActiveMs = nowMs;
+    this.#dirty.set(grant, limits);
+  }
+
+  /** What could not be written is tried again with the next batch. */
+  flush(): Promise<void> {
+    this.#writing = this.#writing.then(() => this.#write());
+    return this.#writing;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.flush();
+  }
+
+  async #write(): Promise<void> {
+    const dirty = this.#dirty;
+    if (dirty.size === 0) return;
+    this.#dirty = new Map();
+    const rows = [...dirty]
+      .filter(([grant]) => !grant.isEnded)
+      .map(([grant, limits]) => ({
+        id: grant.id,
+        lastActiveMs: grant.lastActiveMs,
+        expiresAtMs: grant.expiresAtMs(limits),
+      }));
+    try {
+      if (rows.length > 0) await this.#records.touch(rows);
+    } catch (error) {
+      for (const [grant, limits] of dirty) if (!this.#dirty.has(grant)) this.#dirty.set(grant, limits);
+      this.#onProblem(error);
+    }
+  }
+}

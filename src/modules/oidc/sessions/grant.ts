@@ -1,0 +1,129 @@
+import type { JsonObject } from '../../../lib/json.ts';
+import type { LoginRecord } from '../../module-runtime.ts';
+
+/** How long a login lasts, in seconds; 0 = not limited. The module's current values, whatever they were at login. */
+export interface SessionLimits {
+  readonly inactivitySeconds: number;
+  readonly maximumSeconds: number;
+}
+
+/** What a login record holds beside its columns. */
+export interface GrantDoc {
+  readonly public_url: string;
+  readonly user_agent: string;
+  readonly ip_address: string;
+  readonly created_at: string;
+  readonly route_id: string;
+  readonly host: string;
+  readonly scopes: readonly string[];
+  readonly subject: string;
+  readonly email: string;
+  readonly name: string;
+  readonly claims: JsonObject;
+  /** When the access token ends; null when the provider did not say. */
+  readonly access_expires_at_ms: number | null;
+}
+
+/** One login in memory: kept while it is used, changed in place, so that streams that run under it see its end. */
+export class Grant {
+  readonly id: string;
+  readonly userId: string;
+  readonly edgeId: string;
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly host: string;
+  readonly createdMs: number;
+  keyHash: string;
+  version: number;
+  doc: GrantDoc;
+  secrets: Readonly<Record<string, string>>;
+  lastActiveMs: number;
+  /** When a stream last ran under it. */
+  heldAtMs = 0;
+  isEnded = false;
+  /** After a provider that could not be asked: not again before. */
+  refreshNotBeforeMs = 0;
+  /** What the upstream is told, made once per version; see `identity/`. */
+  identityHeaders: readonly string[] | null = null;
+  assertion: { readonly token: string; readonly renewAtMs: number } | null = null;
+  #coveredScopes: readonly string[] | null = null;
+
+  constructor(record: LoginRecord) {
+    this.id = record.id;
+    this.userId = record.userId;
+    this.edgeId = record.edgeId;
+    this.issuer = record.issuer;
+    this.clientId = record.clientId;
+    this.keyHash = record.keyHash;
+    this.version = record.version;
+    this.doc = record.doc as unknown as GrantDoc;
+    this.secrets = record.secrets ?? {};
+    this.host = this.doc.host;
+    this.createdMs = Date.parse(this.doc.created_at);
+    this.lastActiveMs = record.lastActiveMs;
+  }
+
+  /** Takes over what another process, or a refresh, has written. */
+  update(record: LoginRecord): void {
+    this.keyHash = record.keyHash;
+    this.version = record.version;
+    this.doc = record.doc as unknown as GrantDoc;
+    this.secrets = record.secrets ?? {};
+    this.lastActiveMs = Math.max(this.lastActiveMs, record.lastActiveMs);
+    this.identityHeaders = null;
+    this.assertion = null;
+  }
+
+  isWithin(limits: SessionLimits, nowMs: number): boolean {
+    const { inactivitySeconds, maximumSeconds } = limits;
+    if (maximumSeconds !== 0 && nowMs - this.createdMs > maximumSeconds * 1000) return false;
+    return inactivitySeconds === 0 || nowMs - this.lastActiveMs <= inactivitySeconds * 1000;
+  }
+
+  /** 0 = not limited. */
+  expiresAtMs({ inactivitySeconds, maximumSeconds }: SessionLimits): number {
+    const byAge = maximumSeconds === 0 ? Number.POSITIVE_INFINITY : this.createdMs + maximumSeconds * 1000;
+    const byRest = inactivitySeconds === 0 ? Number.POSITIVE_INFINITY : this.lastActiveMs + inactivitySeconds * 1000;
+    const first = Math.min(byAge, byRest);
+    return Number.isFinite(first) ? first : 0;
+  }
+
+  /** Whether it was asked for with at least these scopes. The list's identity stands for its version. */
+  covers(scopes: readonly string[]): boolean {
+    if (this.#coveredScopes === scopes) return true;
+    if (!scopes.every((scope) => scope === 'openid' || this.doc.scopes.includes(scope))) return false;
+    this.#coveredScopes = scopes;
+    return true;
+  }
+
+  needsRefresh(nowMs: number): boolean {
+    const expiresAtMs = this.doc.access_expires_at_ms;
+    if (expiresAtMs === null || nowMs < expiresAtMs || nowMs < this.refreshNotBeforeMs) return false;
+    return this.secrets['refresh_token'] !== undefined;
+  }
+}
+
+/** The logins of one browser. */
+export interface Session {
+  readonly cookieValue: string;
+  readonly companionValue: string;
+  readonly keyHash: string;
+  grants: readonly Grant[];
+}
+
+export function findGrant(
+  session: Session | null,
+  wanted: { readonly edgeId: string; readonly host: string; readonly issuer: string; readonly clientId: string },
+): Grant | null {
+  for (const grant of session?.grants ?? []) {
+    if (
+      grant.host === wanted.host &&
+      grant.clientId === wanted.clientId &&
+      grant.issuer === wanted.issuer &&
+      grant.edgeId === wanted.edgeId &&
+      !grant.isEnded
+    )
+      return grant;
+  }
+  return null;
+}

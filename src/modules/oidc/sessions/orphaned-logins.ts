@@ -1,0 +1,60 @@
+import type { RuntimePorts } from '../../module-runtime.ts';
+
+/**
+ * Ends logins whose provider or client no route of their edge has any more. The check on a request refuses them anyway; this
+ * makes the API say so too. A disabled module still counts: it may be enabled again.
+ */
+export class OrphanedLogins {
+  readonly #ports: RuntimePorts;
+  readonly #edges = new Set<string>();
+  readonly #waiting = new Set<string>();
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(ports: RuntimePorts) {
+    this.#ports = ports;
+  }
+
+  /** What changed while nobody was looking. */
+  async open(): Promise<void> {
+    for (const edgeId of await this.#ports.logins.listEdgeIds()) {
+      this.#edges.add(edgeId);
+      await this.#end(edgeId);
+    }
+  }
+
+  hasLogins(edgeId: string): void {
+    this.#edges.add(edgeId);
+  }
+
+  edgeChanged(edgeId: string): void {
+    if (!this.#edges.has(edgeId) || this.#waiting.has(edgeId)) return;
+    this.#waiting.add(edgeId);
+    this.#running = this.#running.then(async () => {
+      this.#waiting.delete(edgeId);
+      await this.#end(edgeId);
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#running;
+  }
+
+  async #end(edgeId: string): Promise<void> {
+    const kept = this.#ports.moduleConfigs(edgeId, 'oidc').map((config) => ({
+      issuer: String(config['issuer'] ?? ''),
+      clientId: String(config['client_id'] ?? ''),
+    }));
+    try {
+      const ended = await this.#ports.logins.endOrphans(edgeId, kept);
+      if (ended.length > 0) {
+        this.#ports.log.info(
+          { edge: edgeId, ended: ended.length },
+          'logins ended with the provider or client they were made with',
+        );
+      }
+      if (kept.length === 0) this.#edges.delete(edgeId);
+    } catch (err) {
+      this.#ports.log.error({ err, edge: edgeId }, 'logins of a former provider could not be ended');
+    }
+  }
+}

@@ -1,0 +1,185 @@
+import type { Clock } from '../../../lib/clock.ts';
+import { LruMap } from '../../../lib/lru-map.ts';
+import type { LoginChange, LoginRecord, LoginRecords } from '../../module-runtime.ts';
+import { cookieValues } from '../cookies/cookie-header.ts';
+import type { BrowserKey, CookieNames, SessionCookies } from '../cookies/session-cookie.ts';
+import { Grant, type Session } from './grant.ts';
+
+/** Keys of logins that have ended; browsers go on sending them. */
+const MAX_KNOWN_ABSENT = 10_000;
+/** In memory for as long as this after its last use; then it is read again when it comes back. */
+const KEPT_UNUSED_MS = 15 * 60_000;
+/** A key that a login has just replaced is still that browser's: requests that were under way carry it. */
+const REPLACED_KEY_GRACE_MS = 20_000;
+
+/**
+ * Browsers' logins in memory, so that a logged-in request reads no database. The store tells of every change, so nothing here is
+ * older than the store; what is not here is read from it, once for all who wait for it.
+ */
+export class Sessions {
+  readonly #records: LoginRecords;
+  readonly #cookies: SessionCookies;
+  readonly #clock: Clock;
+  readonly #byCookie = new Map<string, Session>();
+  readonly #byKey = new Map<string, Session>();
+  readonly #grants = new Map<string, Grant>();
+  readonly #absent = new LruMap<string, true>(MAX_KNOWN_ABSENT);
+  readonly #loading = new Map<string, Promise<Session | null>>();
+  readonly #replacedKeys = new Map<string, { readonly by: string; readonly untilMs: number }>();
+  /** Moves with every change: a read that began before one may be older than it. */
+  #generation = 0;
+
+  constructor(records: LoginRecords, cookies: SessionCookies, clock: Clock) {
+    this.#records = records;
+    this.#cookies = cookies;
+    this.#clock = clock;
+  }
+
+  get size(): number {
+    return this.#byKey.size;
+  }
+
+  /** The browser's session. At once when it is in memory, or when the cookies prove nothing. */
+  find(lines: readonly string[], names: CookieNames): Session | null | Promise<Session | null> {
+    if (lines.length === 0) return null;
+    const values = cookieValues(lines, names.session);
+    if (values.length === 0) return null;
+    const companions = cookieValues(lines, names.companion);
+    for (const value of values) {
+      const known = this.#byCookie.get(value);
+      if (known !== undefined && companions.includes(known.companionValue)) return known;
+    }
+    for (const value of values) {
+      const key = this.#cookies.verify(value, companions);
+      if (key !== null) return this.load(key);
+    }
+    return null;
+  }
+
+  /** The session of a proven key. */
+  load(key: BrowserKey): Session | null | Promise<Session | null> {
+    const replaced = this.#replacedKeys.get(key.keyHash);
+    if (replaced !== undefined) {
+      const successor = replaced.untilMs > this.#clock.nowMs() ? this.#byKey.get(replaced.by) : undefined;
+      return successor ?? null;
+    }
+    const known = this.#byKey.get(key.keyHash);
+    if (known !== undefined) return known;
+    if (this.#absent.get(key.keyHash) !== undefined) return null;
+    let loading = this.#loading.get(key.keyHash);
+    if (loading === undefined) {
+      loading = this.#read(key).finally(() => this.#loading.delete(key.keyHash));
+      this.#loading.set(key.keyHash, loading);
+    }
+    return loading;
+  }
+
+  /** Puts into memory what a login has just written, and remembers which key it replaced. */
+  loggedIn(key: BrowserKey, records: readonly LoginRecord[], previousKeyHash: string | null): void {
+    if (previousKeyHash !== null) {
+      this.#replacedKeys.set(previousKeyHash, {
+        by: key.keyHash,
+        untilMs: this.#clock.nowMs() + REPLACED_KEY_GRACE_MS,
+      });
+      this.#forget(previousKeyHash);
+    }
+    this.#keep(key, records);
+  }
+
+  /** What the store says has changed, by whichever process. */
+  changed(changes: readonly LoginChange[]): void {
+    this.#generation += 1;
+    for (const { op, sessionId, keyHash } of changes) {
+      const grant = this.#grants.get(sessionId);
+      if (op === 'end') {
+        if (grant !== undefined) this.#end(grant);
+      } else {
+        this.#absent.delete(keyHash);
+        if (grant !== undefined) void this.#readAgain(grant);
+      }
+    }
+  }
+
+  /** Some changes were missed: everything is read again when it is used; streams under way are judged by what is there. */
+  async missedChanges(): Promise<void> {
+    this.#generation += 1;
+    this.#byCookie.clear();
+    this.#byKey.clear();
+    this.#absent.clear();
+    await Promise.all([...this.#grants.values()].map((grant) => this.#readAgain(grant)));
+  }
+
+  /** Drops what nobody has used for a while. */
+  sweep(): void {
+    const now = this.#clock.nowMs();
+    for (const [keyHash, { untilMs }] of this.#replacedKeys) if (untilMs <= now) this.#replacedKeys.delete(keyHash);
+    for (const session of this.#byKey.values()) {
+      if (session.grants.every((grant) => isUnused(grant, now))) this.#forget(session.keyHash);
+    }
+    for (const [id, grant] of this.#grants) {
+      if (isUnused(grant, now) && !this.#byKey.has(grant.keyHash)) this.#grants.delete(id);
+    }
+  }
+
+  #keep(key: BrowserKey, records: readonly LoginRecord[]): Session {
+    const grants = records.map((record) => this.#grantOf(record));
+    const session: Session = { ...key, grants };
+    this.#byKey.set(key.keyHash, session);
+    this.#byCookie.set(key.cookieValue, session);
+    return session;
+  }
+
+  #grantOf(record: LoginRecord): Grant {
+    const known = this.#grants.get(record.id);
+    if (known !== undefined) {
+      known.update(record);
+      return known;
+    }
+    const grant = new Grant(record);
+    this.#grants.set(record.id, grant);
+    return grant;
+  }
+
+  async #read(key: BrowserKey): Promise<Session | null> {
+    for (;;) {
+      const generation = this.#generation;
+      const records = await this.#records.findByKey(key.keyHash);
+      // Something changed meanwhile, perhaps this: what was read may already have ended.
+      if (generation !== this.#generation) continue;
+      if (records.length > 0) return this.#keep(key, records);
+      this.#absent.set(key.keyHash, true);
+      return null;
+    }
+  }
+
+  async #readAgain(grant: Grant): Promise<void> {
+    const before = grant.keyHash;
+    const record = await this.#records.getSession(grant.id);
+    if (record === null) {
+      this.#end(grant);
+      return;
+    }
+    grant.update(record);
+    // The browser has another key now: whoever comes with the old one must be looked up.
+    if (record.keyHash !== before) this.#forget(before);
+  }
+
+  #end(grant: Grant): void {
+    grant.isEnded = true;
+    this.#grants.delete(grant.id);
+    const session = this.#byKey.get(grant.keyHash);
+    if (session === undefined) return;
+    session.grants = session.grants.filter((other) => other !== grant);
+    if (session.grants.length === 0) this.#forget(grant.keyHash);
+  }
+
+  #forget(keyHash: string): void {
+    const session = this.#byKey.get(keyHash);
+    this.#byKey.delete(keyHash);
+    if (session !== undefined) this.#byCookie.delete(session.cookieValue);
+  }
+}
+
+function isUnused(grant: Grant, nowMs: number): boolean {
+  return nowMs - Math.max(grant.lastActiveMs, grant.heldAtMs) > KEPT_UNUSED_MS;
+}
