@@ -38,7 +38,7 @@ const caddy: Other = {
 https://${HOST}:${port} {
   bind 127.0.0.1
   tls ${c.certificateFile} ${c.keyFile}
-  encode /json* gzip
+  encode /json* zstd gzip
   reverse_proxy 127.0.0.1:${upstreamPort} {
     transport http {
       keepalive_idle_conns_per_host 256

@@ -3,15 +3,11 @@ import { startPosternServer } from '../support/start-program.ts';
 import { HOST, MUTUAL_HOST } from './certificates.ts';
 import type { Contender, ContenderOptions } from './contender.ts';
 
+export const QUIET = { POSTERN_ROLES: 'api,edge', POSTERN_ACCESS_LOG: 'false', POSTERN_LOG_LEVEL: 'warn' };
+
 /** Certificates are minted: ECDSA P-256, like those of the others. No access log, as theirs have none. */
-export async function startPostern(options: ContenderOptions): Promise<Contender> {
-  const server = await startPosternServer(options.directory, {
-    POSTERN_ROLES: 'api,edge',
-    POSTERN_EDGE_LISTEN: '127.0.0.1:0',
-    POSTERN_EDGE_HTTP_LISTEN: '127.0.0.1:0',
-    POSTERN_ACCESS_LOG: 'false',
-    POSTERN_LOG_LEVEL: 'warn',
-  });
+export async function startPostern(name: string, options: ContenderOptions, checkout?: string): Promise<Contender> {
+  const server = await startPosternServer(options.directory, QUIET, checkout);
   const { port } = server;
   const backend = await call(port, 'POST', '/backends/static', { address: `127.0.0.1:${options.upstreamPort}` });
   const authority = await call(port, 'POST', '/certificate_authorities', {
@@ -31,7 +27,7 @@ export async function startPostern(options: ContenderOptions): Promise<Contender
   }
   const edgePort = server.edgePort as number;
   return {
-    name: 'postern',
+    name,
     version: process.version,
     pid: server.pid,
     port: edgePort,

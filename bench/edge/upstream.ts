@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 
 /**
  * The upstream of the benchmark: answers GETs over HTTP/1.1 with whole answers made beforehand, as cheaply as Node can, so that
- * it is never what is measured. `/json` is 10 KB of JSON, everything else 1 KB of text.
+ * it is never what is measured. `/json` is 10 KB of JSON, `/json-1k` just enough of it to be compressed, everything else 1 KB of text.
  */
 const TEXT = answer('text/plain', 'x'.repeat(1024));
 const ROWS = Array.from({ length: 160 }, (_, id) => ({
@@ -12,6 +12,7 @@ const ROWS = Array.from({ length: 160 }, (_, id) => ({
   active: id % 3 === 0,
 }));
 const JSON_10_KB = answer('application/json', JSON.stringify(ROWS).slice(0, 10_240));
+const JSON_1_KB = answer('application/json', JSON.stringify(ROWS).slice(0, 1100));
 
 const server = createServer({ noDelay: true }, (socket) => {
   let rest = '';
@@ -20,7 +21,7 @@ const server = createServer({ noDelay: true }, (socket) => {
     const text = rest + bytes.toString('latin1');
     let at = 0;
     for (let end = text.indexOf('\r\n\r\n'); end !== -1; end = text.indexOf('\r\n\r\n', at)) {
-      socket.write(text.startsWith('GET /json', at) ? JSON_10_KB : TEXT);
+      socket.write(answerTo(text, at));
       at = end + 4;
     }
     rest = at === text.length ? '' : text.slice(at);
@@ -32,6 +33,11 @@ server.listen(0, '127.0.0.1', () => {
   process.stdout.write(`${JSON.stringify({ addresses: { api: `127.0.0.1:${port}` }, msg: 'ready' })}\n`);
 });
 process.once('SIGTERM', () => process.exit());
+
+function answerTo(text: string, at: number): Buffer {
+  if (!text.startsWith('GET /json', at)) return TEXT;
+  return text.startsWith('-1k', at + 'GET /json'.length) ? JSON_1_KB : JSON_10_KB;
+}
 
 function answer(type: string, body: string): Buffer {
   const head = `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nServer: upstream\r\nDate: Sun, 15 Nov 2026 00:00:00 GMT\r\n\r\n`;

@@ -14,11 +14,16 @@ export interface Program {
   stop(): Promise<void>;
 }
 
-const LAUNCHER = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url));
+const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
 export const API_KEY = 'bench-api-key-0123456789abcdefghij';
 
-export function startPosternServer(dataDir: string, env: Readonly<Record<string, string>> = {}): Promise<Program> {
-  return startProgram([LAUNCHER, 'server'], {
+/** `checkout`: of this one's source or of another's, to compare with. */
+export function startPosternServer(
+  dataDir: string,
+  env: Readonly<Record<string, string>> = {},
+  checkout = CHECKOUT,
+): Promise<Program> {
+  return startProgram([join(checkout, 'bin', 'postern.mjs'), 'server'], {
     POSTERN_DATA_DIR: dataDir,
     POSTERN_API_LISTEN: '127.0.0.1:0',
     POSTERN_EDGE_LISTEN: '127.0.0.1:0',
