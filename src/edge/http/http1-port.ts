@@ -15,6 +15,7 @@ export class Http1Port implements ClientPort {
   readonly #drain: { readonly isDraining: boolean };
   #isEnded = false;
   #awaitsDrain = false;
+  #hasBody = false;
   /** What was announced, until a part of it has gone out; -1 when nothing was. */
   #announcedBytes = -1;
   /** The runtime has it all. */
@@ -72,9 +73,16 @@ export class Http1Port implements ClientPort {
     }
     if (this.#drain.isDraining) this.#response.shouldKeepAlive = false;
     this.#response.writeHead(status, framed);
+    process.nextTick(flushHead, this);
+  }
+
+  /** The runtime keeps a head until some of the body goes with it; but the first event of a stream may be minutes away. */
+  flushHead(): void {
+    if (!this.#hasBody && !this.#isEnded) this.#response.flushHeaders();
   }
 
   write(chunk: Buffer): boolean {
+    this.#hasBody = true;
     if (chunk.length === this.#announcedBytes) {
       // The whole body at once, as nearly always: head, body and end leave the process as one write, now and not a tick later.
       this.#isWhole = true;
@@ -125,4 +133,8 @@ export class Http1Port implements ClientPort {
     this.onDrain = noop;
     this.onGone = noop;
   }
+}
+
+function flushHead(port: Http1Port): void {
+  port.flushHead();
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import type { LookupFunction } from 'node:net';
+import { createSecureServer } from 'node:http2';
+import type { AddressInfo, LookupFunction } from 'node:net';
 import { after, suite, test } from 'node:test';
 import { type ClientOptions, WebSocket } from 'ws';
 import { EdgeWorld } from '../../support/edge-world.ts';
@@ -125,4 +126,18 @@ test('where requests go over HTTP/2, WebSockets go over HTTP/1.1 beside them', a
   client.send('still');
   assert.equal(String((await message(client)).data), 'still');
   client.terminate();
+});
+
+test('an upstream that speaks nothing but HTTP/2 and announces no WebSockets (RFC 8441) is 502 to them, not silence', async () => {
+  const { certificatePem, keyPem } = await authority.issue();
+  const server = createSecureServer({ cert: certificatePem, key: keyPem });
+  server.on('request', (_request, response) => response.end('only h2'));
+  server.on('session', (session) => after(() => session.destroy()));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const { host } = await world.site(await world.staticBackend(`localhost:${port}`, true));
+  assert.equal((await world.ask(host)).text, 'only h2');
+  await assert.rejects(open(host), /Unexpected server response: 502/);
+  assert.equal((await world.ask(host)).text, 'only h2');
 });
