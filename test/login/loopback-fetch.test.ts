@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { loopbackFetch } from '../../tools/dev-idp/loopback-fetch.ts';
+import { EdgeWorld } from '../support/edge-world.ts';
+
+const world = await EdgeWorld.open({ after });
+const site = await world.site(await world.httpResponse('reached', { status_code: 201 }));
+const address = `https://${site.host}/.well-known/anything?a=b`;
+const port = (): number => world.port;
+
+test('an edge is reached by its name, over TLS that is checked', async () => {
+  const answer = await loopbackFetch({ ca: world.ca, port })(address, {
+    method: 'POST',
+    body: new URLSearchParams({ logout_token: 'x' }),
+  });
+  assert.deepEqual([answer.status, await answer.text()], [201, 'reached']);
+});
+
+test('with authorities to trust, a certificate of another one is refused', async () => {
+  await assert.rejects(loopbackFetch({ ca: [], port })(address), /certificate/);
+  assert.equal((await loopbackFetch({ port })(address)).status, 201);
+});
+
+test('a request that takes too long is given up', async () => {
+  const signal = AbortSignal.abort(new Error('too long'));
+  await assert.rejects(loopbackFetch({ ca: world.ca, port })(address, { signal }), { name: 'AbortError' });
+});
