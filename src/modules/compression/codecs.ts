@@ -46,9 +46,12 @@ export interface Codec {
  * near, get less: gzip and zstd 0.2 MB, brotli 0.4 (at quality 3: 4 has a table of 0.3 MB more).
  */
 const deflate = { level: 6, windowBits: 15, memLevel: 8 };
-/** A third less time for 1 KB, an eighth for 10 KB: what is set up for a call, and cleared, is as large as window and tables. */
+/**
+ * In one call: level 4 takes a quarter less time than 5 and makes 2 % more bytes, over 10 KB of JSON and of prose; and what is set
+ * up for a call, and cleared, is as large as window and tables, which small bodies do not fill.
+ */
 const deflateWhole = (bytes: number): ZlibOptions =>
-  bytes <= 16 * 1024 ? { level: 5, windowBits: 14, memLevel: 6 } : { level: 5, windowBits: 15, memLevel: 7 };
+  bytes <= 16 * 1024 ? { level: 4, windowBits: 14, memLevel: 6 } : { level: 4, windowBits: 15, memLevel: 8 };
 const deflateEvents = { level: 6, windowBits: 13, memLevel: 6, flush: constants.Z_SYNC_FLUSH };
 const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_LGWIN]: 17 } };
 const brotliEvents = {
