@@ -54,6 +54,17 @@ const COMMANDS: readonly CommandRow[] = [
     },
   },
   {
+    name: 'doctor',
+    summary: 'look at an installation and say what is wrong and what to do',
+    load: async () => {
+      const [{ createDoctorCommand }, { doctorPorts }] = await Promise.all([
+        import('../cli/doctor/doctor-command.ts'),
+        import('./doctor-ports.ts'),
+      ]);
+      return createDoctorCommand(doctorPorts);
+    },
+  },
+  {
     name: 'completion',
     summary: 'print a script that completes commands and flags in bash, zsh or fish',
     load: async () => (await import('../cli/completion/completion-command.ts')).createCompletionCommand(COMMANDS),

@@ -1,0 +1,83 @@
+import { PosternApiError } from '../../../client/postern-api-error.ts';
+import type { Transport } from '../../../client/transport.ts';
+import { isJsonObject } from '../../../lib/json.ts';
+import type { ApiKey } from '../../api/connection.ts';
+import { type Finding, findingsOf } from '../finding.ts';
+
+const TIMEOUT_MS = 5000;
+/** The header tells whole seconds, and answers take time. */
+const MAX_SKEW_MS = 5000;
+
+export interface Reached {
+  readonly findings: readonly Finding[];
+  readonly isAnswering: boolean;
+}
+
+/** Whether a Postern answers there, what it is doing, and whether its clock and ours agree. */
+export async function checkReach(url: string, nowMs: () => number): Promise<Reached> {
+  const found = findingsOf('api');
+  const startedMs = nowMs();
+  const answer = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(TIMEOUT_MS), redirect: 'error' }).catch(
+    (error: unknown) => reasonOf(error),
+  );
+  if (typeof answer === 'string') {
+    const isUntrusted = /certificate|self[- ]signed|issuer/i.test(answer);
+    found.problem(
+      `no server answers at ${url} (${answer})`,
+      isUntrusted
+        ? 'its certificate is not trusted: name its CA with --root-ca FILE'
+        : 'start it with "postern server", or name its address with --api-url or POSTERN_API_URL',
+    );
+    return { findings: found.list, isAnswering: false };
+  }
+  const body: unknown = await answer.json().catch(() => null);
+  const state = isJsonObject(body as never) ? (body as { status?: unknown }).status : undefined;
+  if (typeof state !== 'string' || answer.headers.get('postern-operation-id') === null) {
+    found.problem(
+      `something else than Postern answers at ${url}`,
+      'name its address with --api-url or POSTERN_API_URL',
+    );
+    return { findings: found.list, isAnswering: false };
+  }
+  if (answer.ok) found.ok(`${url} is ${state}`);
+  else found.warning(`${url} is ${state}, not ready`, 'wait a moment and run this again');
+  const skewMs = skewOf(answer.headers.get('date'), startedMs, nowMs());
+  if (skewMs !== null && Math.abs(skewMs) > MAX_SKEW_MS) {
+    const seconds = Math.round(Math.abs(skewMs) / 1000);
+    found.warning(
+      `the server's clock is ${seconds} seconds ${skewMs > 0 ? 'ahead of' : 'behind'} this one: logins and certificates are judged by it`,
+      'let both machines get their time from the network',
+    );
+  }
+  return { findings: found.list, isAnswering: true };
+}
+
+/** Whether the key is taken, and may read what the other checks look at. */
+export async function checkKey(transport: Transport, key: ApiKey): Promise<readonly Finding[]> {
+  const found = findingsOf('api_key');
+  try {
+    await transport.send({ method: 'GET', path: '/edges/https?limit=1' });
+    found.ok(`the key from ${key.source} is good`);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    found.problem(
+      `the key from ${key.source} is refused: ${message}`,
+      error instanceof PosternApiError && error.status === 403
+        ? 'use a key with the scopes edges:read, backends:read, tls_certificates:read and certificate_authorities:read'
+        : 'name another with POSTERN_API_KEY or --api-key-file; "postern store create-key" makes one when all are lost',
+    );
+  }
+  return found.list;
+}
+
+function skewOf(date: string | null, startedMs: number, endedMs: number): number | null {
+  const serverMs = Date.parse(date ?? '');
+  return Number.isNaN(serverMs) ? null : serverMs - (startedMs + endedMs) / 2;
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'the connection failed';
+  if (error.cause !== undefined) return reasonOf(error.cause);
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
+  return error.message === '' ? ((error as { code?: string }).code ?? error.name) : error.message;
+}

@@ -1,0 +1,28 @@
+import type { CertificateAuthority } from '../../../client/generated/certificate-authorities.ts';
+import { type Finding, findingsOf } from '../finding.ts';
+import type { LiveInstallation } from '../installation.ts';
+import { remainingTime } from '../remaining-time.ts';
+
+/** Authorities that clients' certificates are checked against: with one that has ended, nobody gets in. */
+export function checkAuthorities(
+  { edges, nowMs }: LiveInstallation,
+  authorities: readonly CertificateAuthority[],
+): readonly Finding[] {
+  const found = findingsOf('authorities');
+  const used = new Set(
+    edges
+      .filter((edge) => edge.mutual_tls?.enabled === true)
+      .flatMap((edge) => (edge.mutual_tls?.certificate_authorities ?? []).map(({ id }) => id)),
+  );
+  for (const { id, subject_common_name: name, not_after: notAfter } of authorities) {
+    const { state, words } = remainingTime(Date.parse(notAfter), nowMs);
+    const line = `${id} (${name}) ${words}`;
+    const advice =
+      'create its successor and name it in mutual_tls beside the old one, then give clients new certificates';
+    if (state === 'fine') found.ok(line);
+    else if (state === 'soon') found.warning(line, advice);
+    else if (used.has(id)) found.problem(`${line}: its clients are refused`, advice);
+    else found.warning(`${line}, and no edge uses it`, `delete it: postern api certificate-authorities delete ${id}`);
+  }
+  return found.list;
+}

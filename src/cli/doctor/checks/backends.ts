@@ -1,0 +1,37 @@
+import type { StaticBackend } from '../../../client/generated/static-backends.ts';
+import { dialProblem } from '../dial.ts';
+import { type Finding, findingsOf } from '../finding.ts';
+import { inTurns } from '../in-turns.ts';
+import type { Installation } from '../installation.ts';
+
+const MAX_BACKENDS = 500;
+
+/** Whether a connection can be made to each upstream. A service may well be down for the moment. */
+export async function checkBackends(
+  { isLocal }: Installation,
+  backends: readonly StaticBackend[],
+): Promise<readonly Finding[]> {
+  const found = findingsOf('backends');
+  if (!isLocal) {
+    if (backends.length > 0) found.hint('upstreams are tried from the machine of the server only: run this there');
+    return found.list;
+  }
+  await inTurns(backends.slice(0, MAX_BACKENDS), async ({ id, address }) => {
+    const problem = await dialProblem(placeOf(address));
+    if (problem === null) found.ok(`${id} ${address} is open`);
+    else
+      found.warning(
+        `${id} ${address} cannot be reached: ${problem}`,
+        'start what shall listen there, or correct the address',
+      );
+  });
+  if (backends.length > MAX_BACKENDS) found.hint(`${backends.length - MAX_BACKENDS} more were not tried`);
+  return found.list;
+}
+
+/** `host:port`, an IPv6 host in brackets: the API has checked it. */
+function placeOf(address: string): { readonly host: string; readonly port: number } {
+  const separator = address.lastIndexOf(':');
+  const host = address.slice(0, separator).replace(/^\[(.*)\]$/, '$1');
+  return { host, port: Number(address.slice(separator + 1)) };
+}

@@ -1,0 +1,81 @@
+import { constants, type Stats } from 'node:fs';
+import { access, glob, stat } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { type Finding, type Findings, findingsOf } from '../finding.ts';
+import type { Installation } from '../installation.ts';
+
+/** Files that hold secrets: for the server's user alone. */
+const SECRET_FILES = ['secret.key', 'postern.sqlite*', 'first-api-key', 'first-authtoken', 'internal-ca/*/*key*'];
+const FIRST_KEYS = ['first-api-key', 'first-authtoken'];
+const OTHERS = 0o077;
+
+/** The data directory of a server on this machine. */
+export async function checkDataDir(
+  { config, isLocal }: Pick<Installation, 'config' | 'isLocal'>,
+  isAnswering: boolean,
+): Promise<readonly Finding[]> {
+  const found = findingsOf('data_dir');
+  const folder = resolve(config.data_dir);
+  if (!isLocal) {
+    found.hint('it is on the machine of the server: run this there to have it looked at');
+    return found.list;
+  }
+  const stats = await stat(folder).catch(() => null);
+  if (stats === null && isAnswering) {
+    found.warning(
+      `${folder} does not exist: the server that answers has another one`,
+      'name it with --data-dir or POSTERN_DATA_DIR, or run this where the server was started',
+    );
+  } else if (stats === null) found.hint(`${folder} does not exist: it is made when the server first starts`);
+  else if (!stats.isDirectory()) found.problem(`${folder} is not a directory`, 'name another with data_dir');
+  else await checkFolder(folder, stats, config.secret_key !== null, found);
+  return found.list;
+}
+
+async function checkFolder(folder: string, stats: Stats, hasKeySetting: boolean, found: Findings): Promise<void> {
+  const before = found.list.length;
+  if ((stats.mode & OTHERS) !== 0) {
+    found.problem(
+      `${folder} has the mode ${modeText(stats)}: other users of this machine can enter it`,
+      `chmod 700 ${folder}`,
+    );
+  }
+  const mayUse = await access(folder, constants.R_OK | constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+  if (!mayUse) {
+    found.warning(`this user may not use ${folder}`, "run this as the server's user to have it looked at");
+    return;
+  }
+  for await (const file of glob(SECRET_FILES, { cwd: folder })) await checkFile(join(folder, file), found);
+  const hasKey = hasKeySetting || (await exists(join(folder, 'secret.key')));
+  if (!hasKey && (await exists(join(folder, 'postern.sqlite')))) {
+    found.problem(
+      `${join(folder, 'secret.key')} is missing: the secrets of the store cannot be read`,
+      'put it back from where it is kept, or give it with secret_key (POSTERN_SECRET_KEY)',
+    );
+  }
+  if (found.list.length === before) found.ok(`${folder} is the server's own`);
+}
+
+async function checkFile(path: string, found: Findings): Promise<void> {
+  const stats = await stat(path).catch(() => null);
+  if (stats === null) return;
+  if ((stats.mode & OTHERS) !== 0) {
+    found.problem(`${path} has the mode ${modeText(stats)}, and holds what others must not read`, `chmod 600 ${path}`);
+  }
+  if (FIRST_KEYS.includes(basename(path)))
+    found.hint(`${path} is still there`, 'keep what it holds in a safe place and remove it');
+}
+
+function modeText({ mode }: Stats): string {
+  return (mode & 0o777).toString(8).padStart(4, '0');
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

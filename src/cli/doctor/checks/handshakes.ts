@@ -1,0 +1,69 @@
+import type { X509Certificate } from 'node:crypto';
+import type { TlsCertificate } from '../../../client/generated/tls-certificates.ts';
+import { dialled, shakeHands } from '../dial.ts';
+import { type Finding, type Findings, findingsOf } from '../finding.ts';
+import { inTurns } from '../in-turns.ts';
+import type { LiveInstallation } from '../installation.ts';
+import { remainingTime } from '../remaining-time.ts';
+import { hostsOf } from './hosts.ts';
+
+/** Enough to find what is wrong in general, and over in seconds. */
+const MAX_HOSTS = 500;
+
+/** What clients of each host are shown. */
+export async function checkHandshakes(
+  { edges, config, isLocal, nowMs }: LiveInstallation,
+  uploaded: readonly TlsCertificate[],
+): Promise<readonly Finding[]> {
+  const found = findingsOf('handshakes');
+  if (!isLocal || !config.roles.includes('edge') || config.edge_listen.port === 0) return found.list;
+  const hosts = hostsOf(edges);
+  const own = uploaded.map(({ certificate_pem: pem }) => pem.replaceAll(/\s/g, ''));
+  await inTurns(hosts.slice(0, MAX_HOSTS), async (host) => {
+    // Any name below a wildcard will do.
+    const name = host.replace(/^\*\./, 'postern-doctor.');
+    const { certificate, problem } = await shakeHands(dialled(config.edge_listen), name);
+    if (certificate === null)
+      found.problem(
+        `${host}: the handshake failed: ${problem}`,
+        'the log of the server, with log_level debug, says more',
+      );
+    else {
+      const isUploaded = own.some((pem) => pem.includes(certificate.toString().replaceAll(/\s/g, '')));
+      judge({ host, name, certificate, isUploaded, domain: config.domain, nowMs }, found);
+    }
+  });
+  if (hosts.length > MAX_HOSTS) found.hint(`${hosts.length - MAX_HOSTS} more hosts were not tried`);
+  return found.list;
+}
+
+interface Shown {
+  readonly host: string;
+  readonly name: string;
+  readonly certificate: X509Certificate;
+  readonly isUploaded: boolean;
+  readonly domain: string;
+  readonly nowMs: number;
+}
+
+function judge({ host, name, certificate, isUploaded, domain, nowMs }: Shown, found: Findings): void {
+  const { state, words } = remainingTime(certificate.validToDate.getTime(), nowMs);
+  const issuer = /CN=([^\n]*)/.exec(certificate.issuer)?.[1] ?? 'an issuer without a name';
+  const line = `${host} is shown a certificate of ${issuer} that ${words}`;
+  const successor = 'upload its successor: postern api tls-certificates create';
+  if (certificate.checkHost(name) === undefined)
+    found.problem(`${host} is shown a certificate for other hosts, of ${issuer}`, 'upload one that covers it');
+  else if (state === 'ended') found.problem(line, successor);
+  // The server renews those of its own.
+  else if (state === 'soon' && isUploaded) found.warning(line, successor);
+  else if (!isUploaded && !isBelow(host, domain) && !isBelow(host, 'localhost')) {
+    found.hint(
+      `${host} is shown a certificate of the server's own CA, which browsers do not know`,
+      'upload one with: postern api tls-certificates create',
+    );
+  } else found.ok(line);
+}
+
+function isBelow(host: string, domain: string): boolean {
+  return host === domain || host.endsWith(`.${domain}`);
+}

@@ -1,0 +1,42 @@
+import { lookup } from 'node:dns/promises';
+import type { HttpsEdge } from '../../../client/generated/https-edges.ts';
+import { type Finding, findingsOf } from '../finding.ts';
+import { inTurns } from '../in-turns.ts';
+import type { LiveInstallation } from '../installation.ts';
+
+const MAX_HOSTS = 200;
+const TIMEOUT_MS = 3000;
+
+/** Hosts of edges that no name server knows, as far as can be told from here. */
+export async function checkHosts({ edges }: LiveInstallation): Promise<readonly Finding[]> {
+  const found = findingsOf('hosts');
+  // Clients resolve these by themselves, and what a wildcard stands for nobody knows.
+  const hosts = hostsOf(edges).filter((host) => !host.startsWith('*.') && !/(^|\.)localhost$/.test(host));
+  await inTurns(hosts.slice(0, MAX_HOSTS), async (host) => {
+    if (await isKnown(host)) found.ok(`${host} resolves`);
+    else {
+      found.hint(
+        `${host} does not resolve here`,
+        "make a record in its domain's zone that leads to the edge, if clients are to find it",
+      );
+    }
+  });
+  return found.list;
+}
+
+/** Of all edges, each once, without ports. */
+export function hostsOf(edges: readonly HttpsEdge[]): readonly string[] {
+  return [...new Set(edges.flatMap((edge) => edge.hostports.map((each) => each.slice(0, each.lastIndexOf(':')))))];
+}
+
+function isKnown(host: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), TIMEOUT_MS);
+    lookup(host)
+      .then(
+        () => resolve(true),
+        () => resolve(false),
+      )
+      .finally(() => clearTimeout(timer));
+  });
+}

@@ -1,0 +1,73 @@
+import type { HttpsEdge } from '../../../client/generated/https-edges.ts';
+import type { Transport } from '../../../client/transport.ts';
+import { type Finding, type Findings, findingsOf } from '../finding.ts';
+import { inTurns } from '../in-turns.ts';
+import type { LiveInstallation } from '../installation.ts';
+import { publicProvider } from '../public-providers.ts';
+
+/** Edges and routes that let nothing through, lead nowhere, or let in anybody. */
+export async function checkRoutes({ edges, transport }: LiveInstallation): Promise<readonly Finding[]> {
+  const found = findingsOf('routes');
+  await inTurns(edges, (edge) => checkEdge(edge, transport, found));
+  return found.list;
+}
+
+async function checkEdge(edge: HttpsEdge, transport: Transport, found: Findings): Promise<void> {
+  const before = found.list.length;
+  const place = `/edges/https/${edge.id}`;
+  const name = `${edge.id} (${edge.hostports[0] ?? 'no host'})`;
+  // Says whether anything below it is wrong: only then is each module asked.
+  if ((await problemAt(place, transport)) !== null) {
+    await checkModules({ place, name, owner: edge }, transport, found);
+    for (const route of edge.routes)
+      await checkModules(
+        { place: `${place}/routes/${route.id}`, name: nameOf(edge, route), owner: route },
+        transport,
+        found,
+      );
+  }
+  if (edge.hostports.length === 0) found.hint(`${edge.id} has no hosts: no request reaches it`);
+  if (edge.routes.length === 0) found.hint(`${name} has no routes: every request is answered with 404`);
+  for (const route of edge.routes) {
+    if (route.backend?.enabled !== true) {
+      found.warning(
+        `${nameOf(edge, route)} has no backend: its requests are answered with 503`,
+        `set one: postern api backend replace --edge ${edge.id} --route ${route.id} --backend-id ID`,
+      );
+    }
+    const provider = route.oidc?.enabled === true ? publicProvider(route.oidc.issuer) : null;
+    if (provider !== null) {
+      found.warning(
+        `${nameOf(edge, route)} lets anybody in who has an account at ${provider}`,
+        'use a provider, or a tenant of it, that knows your people only, or judge the identity headers upstream',
+      );
+    }
+  }
+  if (found.list.length === before) found.ok(`${name} and its ${edge.routes.length} routes can be served`);
+}
+
+interface Owner {
+  readonly place: string;
+  readonly name: string;
+  readonly owner: object;
+}
+
+async function checkModules({ place, name, owner }: Owner, transport: Transport, found: Findings): Promise<void> {
+  for (const [module, value] of Object.entries(owner) as [string, unknown][]) {
+    const isEnabled = typeof value === 'object' && value !== null && 'enabled' in value && value.enabled === true;
+    const problem = isEnabled ? await problemAt(`${place}/${module}`, transport) : null;
+    if (problem !== null)
+      found.problem(
+        `${name} lets nothing through: ${problem}`,
+        `repair the module, or delete it: DELETE ${place}/${module}`,
+      );
+  }
+}
+
+async function problemAt(path: string, transport: Transport): Promise<string | null> {
+  return (await transport.send({ method: 'GET', path })).info.problem;
+}
+
+function nameOf(edge: HttpsEdge, route: HttpsEdge['routes'][number]): string {
+  return `${route.id} (${edge.hostports[0] ?? 'no host'} ${route.match})`;
+}

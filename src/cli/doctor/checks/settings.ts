@@ -1,0 +1,39 @@
+import { variableOf } from '../../../config/schema.ts';
+import { formatListenAddress, isLoopbackHost } from '../../../lib/listen-address.ts';
+import { type Finding, findingsOf } from '../finding.ts';
+import type { Installation } from '../installation.ts';
+
+/** Settings that work, and let in more than may be meant. */
+export function checkSettings({ config }: Pick<Installation, 'config'>): readonly Finding[] {
+  const found = findingsOf('settings');
+  const isPublic = !isLoopbackHost(config.api_listen.host);
+  if (isPublic) {
+    found.warning(
+      `the API listens on ${formatListenAddress(config.api_listen)}, where other machines can reach it`,
+      'let only those through who manage the server, by a firewall or by api_listen on 127.0.0.1',
+    );
+  }
+  if (isPublic && config.api_metrics_open) {
+    found.warning('whoever reaches the API can read its metrics without a key', 'turn api_metrics_open off');
+  }
+  if (config.trusted_proxies.some((range) => range.endsWith('/0'))) {
+    found.warning(
+      'trusted_proxies trusts every address: any client can say that it is another one, also to ip_restriction',
+      'name the ranges of your proxies only',
+    );
+  }
+  if (config.upstream_allow_cidrs.length > 0) {
+    found.warning(
+      `upstreams may be at ${config.upstream_allow_cidrs.join(', ')}, where clouds keep the credentials of machines`,
+      `leave upstream_allow_cidrs (${variableOf('upstream_allow_cidrs')}) empty unless an upstream needs it`,
+    );
+  }
+  if (config.oidc_http_issuers.length > 0) {
+    found.warning(
+      `logins at ${config.oidc_http_issuers.join(', ')} may go over plain http, where they can be read and forged`,
+      'use https there, and leave oidc_http_issuers empty',
+    );
+  }
+  if (found.list.length === 0) found.ok('they can be loaded, and none is risky');
+  return found.list;
+}

@@ -1,0 +1,83 @@
+import type { X509Certificate } from 'node:crypto';
+import { connect as connectTcp, createServer } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { formatListenAddress, isWildcardHost, type ListenAddress } from '../../lib/listen-address.ts';
+
+const TIMEOUT_MS = 3000;
+
+/** Null when a connection could be made, else why not. */
+export function dialProblem({ host, port }: ListenAddress): Promise<string | null> {
+  return new Promise((resolve) => {
+    const socket = connectTcp({ host, port, timeout: TIMEOUT_MS });
+    const finish = (problem: string | null): void => {
+      socket.destroy();
+      resolve(problem);
+    };
+    socket.once('connect', () => finish(null));
+    socket.once('timeout', () => finish('no answer'));
+    socket.once('error', (error) => finish(reasonOf(error)));
+  });
+}
+
+export type Handshake =
+  | { readonly certificate: X509Certificate; readonly problem: null }
+  | { readonly certificate: null; readonly problem: string };
+
+/** Which certificate a name is shown. Whether it is trusted is not this one's matter. */
+export function shakeHands({ host, port }: ListenAddress, servername: string): Promise<Handshake> {
+  return new Promise((resolve) => {
+    const socket = connectTls({ host, port, servername, rejectUnauthorized: false, timeout: TIMEOUT_MS });
+    const fail = (problem: string): void => {
+      socket.destroy();
+      resolve({ certificate: null, problem });
+    };
+    socket.once('secureConnect', () => {
+      const certificate = socket.getPeerX509Certificate();
+      if (certificate === undefined) return fail('no certificate was shown');
+      // A server that asks for a client certificate ends this one now: that is no failure.
+      socket.on('error', () => {});
+      socket.destroy();
+      resolve({ certificate, problem: null });
+    });
+    socket.once('timeout', () => fail('no answer'));
+    socket.once('error', (error) => fail(reasonOf(error)));
+  });
+}
+
+/** Null when the address could be listened on, else the system's word for why not. */
+export function listenProblem({ host, port }: ListenAddress): Promise<string | null> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', (error) => resolve(codeOf(error)));
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(null)));
+  });
+}
+
+/** Where to dial what listens there: "all addresses" is none. */
+export function dialled({ host, port }: ListenAddress): ListenAddress {
+  if (!isWildcardHost(host)) return { host, port };
+  return { host: host.includes(':') ? '::1' : '127.0.0.1', port };
+}
+
+export function addressText(address: ListenAddress): string {
+  return formatListenAddress(address);
+}
+
+function reasonOf(error: Error): string {
+  const words: Readonly<Record<string, string>> = {
+    ECONNREFUSED: 'the connection was refused',
+    ECONNRESET: 'the connection was closed',
+    EHOSTUNREACH: 'the host is not reachable',
+    ENETUNREACH: 'the network is not reachable',
+    ENOTFOUND: 'the name does not resolve',
+    EAI_AGAIN: 'the name could not be resolved',
+    ERR_SSL_TLSV1_UNRECOGNIZED_NAME: 'the server does not know the name',
+    ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR: 'the server has no certificate that it can use',
+  };
+  return words[codeOf(error)] ?? error.message;
+}
+
+function codeOf(error: Error): string {
+  if (error instanceof AggregateError && error.errors[0] instanceof Error) return codeOf(error.errors[0]);
+  return 'code' in error ? String(error.code) : error.message;
+}

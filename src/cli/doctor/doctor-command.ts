@@ -1,0 +1,96 @@
+import { existsSync } from 'node:fs';
+import { configFlags, type LoadedConfig, loadConfig } from '../../config/load.ts';
+import { PosternError } from '../../lib/errors.ts';
+import { type FlagForm, parseFlags, usage } from '../../lib/flags.ts';
+import { formatListenAddress } from '../../lib/listen-address.ts';
+import { isLoopback, trustRootCa } from '../api/connection.ts';
+import { createTextSource } from '../api/text-source.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { dialled } from './dial.ts';
+import type { DoctorPorts } from './doctor-ports.ts';
+import { examine } from './examine.ts';
+import { type Finding, findingsOf } from './finding.ts';
+import { countByLevel, jsonReport, textReport } from './report.ts';
+
+const OWN_FLAGS: readonly (readonly [string, FlagForm])[] = [
+  ['json', 'switch'],
+  ['api-key-file', 'value'],
+  ['root-ca', 'value'],
+];
+/** Other users of the machine can read flags. */
+const SECRET_FLAGS = ['api-key', 'authtoken', 'secret-key'];
+const FLAGS: ReadonlyMap<string, FlagForm> = new Map([
+  ...[...configFlags].filter(([name]) => !SECRET_FLAGS.includes(name)),
+  ...OWN_FLAGS,
+]);
+
+const HELP = `
+Usage: postern doctor [--json] [--api-url URL] [FLAGS]
+
+Looks at an installation and says what is wrong and what to do: settings, data directory, API and key, listeners, the
+certificates that hosts are shown, uploaded certificates and authorities, routes that let nothing through, lead nowhere or
+let in anybody, and upstreams. It changes nothing. Where no server answers it looks at what there is without one.
+
+Run it on the machine of the server, as the server's user and with the server's settings: it takes the same flags, POSTERN_
+variables and --config FILE. The API key comes from --api-key-file, from POSTERN_API_KEY, or from the file of the first start.
+
+  --json           one JSON object: ok, counts by level, findings with level, check, message and advice
+  --api-url        address of the API, such as http://127.0.0.1:7080; else made from api_listen
+  --api-key-file   file with the API key, - for standard input
+  --root-ca        PEM file with the CA of the API's certificate
+  --data-dir       and every other flag of postern server, but for those with secrets
+
+Exit code: 0 when there is no problem, even if there are warnings and hints; 1 when there is one; 2 for wrong usage.
+`;
+
+export function createDoctorCommand(ports: DoctorPorts): Command {
+  return {
+    help: HELP,
+    run: async (args, context) => {
+      const { flags, positionals } = parseFlags(args, FLAGS);
+      if (positionals.length > 0) throw usage('postern doctor takes no argument, but flags');
+      const findings = await findingsFor(flags, context, ports);
+      if (flags.get('json') === 'true') context.print(jsonReport(findings));
+      else for (const line of textReport(findings)) context.print(line);
+      return countByLevel(findings).problem === 0 ? 0 : 1;
+    },
+  };
+}
+
+async function findingsFor(
+  flags: ReadonlyMap<string, string>,
+  context: CommandContext,
+  ports: DoctorPorts,
+): Promise<readonly Finding[]> {
+  const settings = loaded(flags, context);
+  if (!('config' in settings)) return settings;
+  const { config } = settings;
+  const source = createTextSource();
+  const values = new Map([...flags].map(([name, value]) => [name, [value]] as const));
+  await trustRootCa({ values, positionals: [] }, source);
+  return examine({ config, url: apiUrlOf(settings), values, context, source, ports });
+}
+
+/** A server cannot start with settings that cannot be loaded, and nothing else can be found without them. */
+function loaded(flags: ReadonlyMap<string, string>, { env }: CommandContext): LoadedConfig | readonly Finding[] {
+  try {
+    return loadConfig({ flags, env });
+  } catch (error) {
+    if (!(error instanceof PosternError)) throw error;
+    const found = findingsOf('settings');
+    found.problem(error.message, 'correct it; "postern server --print-config" shows what is in effect');
+    return found.list;
+  }
+}
+
+/**
+ * Null: with the port 0 only the server knows. A server whose clients reach it by another address is dialled directly where its
+ * data directory is: from there, what is on its machine can be looked at.
+ */
+function apiUrlOf({ config, sources }: LoadedConfig): string | null {
+  const { api_url: url, api_listen: listen } = config;
+  const isServersOwn =
+    url !== null && !sources.api_url.startsWith('flag') && !isLoopback(url) && existsSync(config.data_dir);
+  if (listen.port === 0 || (url !== null && !isServersOwn)) return url;
+  return `${config.api_tls_cert === null ? 'http' : 'https'}://${formatListenAddress(dialled(listen))}`;
+}

@@ -1,0 +1,127 @@
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import type { HttpsEdge } from '../../client/generated/https-edges.ts';
+import { Resources } from '../../client/generated/resources.ts';
+import { Transport } from '../../client/transport.ts';
+import type { Config } from '../../config/schema.ts';
+import { type ApiKey, findApiKey, isLoopback } from '../api/connection.ts';
+import type { TextSource } from '../api/text-source.ts';
+import type { CommandContext } from '../command.ts';
+import { checkKey, checkReach } from './checks/api.ts';
+import { checkAuthorities } from './checks/authorities.ts';
+import { checkBackends } from './checks/backends.ts';
+import { checkCertificates } from './checks/certificates.ts';
+import { checkDataDir } from './checks/data-dir.ts';
+import { checkHandshakes } from './checks/handshakes.ts';
+import { checkHosts } from './checks/hosts.ts';
+import { checkListeners, checkPorts } from './checks/listeners.ts';
+import { checkRoutes } from './checks/routes.ts';
+import { checkSettings } from './checks/settings.ts';
+import type { DoctorPorts } from './doctor-ports.ts';
+import { type Finding, findingsOf } from './finding.ts';
+import type { Installation, LiveInstallation } from './installation.ts';
+
+export interface Examination {
+  readonly config: Config;
+  /** Null: it cannot be known. */
+  readonly url: string | null;
+  readonly values: ReadonlyMap<string, readonly string[]>;
+  readonly context: CommandContext;
+  readonly source: TextSource;
+  readonly ports: DoctorPorts;
+}
+
+/** All checks, in the order in which a person would ask: each needs what those before it have found. */
+export async function examine(examination: Examination): Promise<readonly Finding[]> {
+  const { config, url, ports } = examination;
+  const installation: Installation = {
+    config,
+    isLocal: url === null || isLoopback(url),
+    nowMs: ports.nowMs(),
+  };
+  if (url !== null && installation.isLocal) trust(await ports.internalAuthorities(config));
+  const reached = url === null ? unknownUrl() : await checkReach(url, () => ports.nowMs());
+  const findings = [
+    ...checkSettings(installation),
+    ...(await checkDataDir(installation, reached.isAnswering)),
+    ...reached.findings,
+  ];
+  if (url === null || !reached.isAnswering) return [...findings, ...(await checkPorts(installation))];
+  return [
+    ...findings,
+    ...(await checkListeners(installation)),
+    ...(await withKey({ ...examination, url }, installation)),
+  ];
+}
+
+/** The API of a server with port 0 is out of reach, and so is everything behind it. */
+function unknownUrl(): { readonly findings: readonly Finding[]; readonly isAnswering: false } {
+  const found = findingsOf('api');
+  found.problem(
+    'api_listen has the port 0: which one it became, only the line "ready" in the log of the server says',
+    'name its address with --api-url or POSTERN_API_URL',
+  );
+  return { findings: found.list, isAnswering: false };
+}
+
+async function withKey(
+  { url, config, values, context, source }: Examination & { readonly url: string },
+  installation: Installation,
+): Promise<readonly Finding[]> {
+  const env = { ...context.env, POSTERN_DATA_DIR: config.data_dir };
+  const key = await findApiKey(url, { values, positionals: [] }, { ...context, env }, source);
+  if (key === null) return withoutKey();
+  const transport = new Transport({ baseUrl: url, apiKey: key.key });
+  return withGoodKey(transport, key, installation);
+}
+
+function withoutKey(): readonly Finding[] {
+  const found = findingsOf('api_key');
+  found.problem(
+    'there is no API key, so nothing behind the API was looked at',
+    'put one into POSTERN_API_KEY or into a file for --api-key-file',
+  );
+  return found.list;
+}
+
+async function withGoodKey(transport: Transport, key: ApiKey, installation: Installation): Promise<readonly Finding[]> {
+  const judged = await checkKey(transport, key);
+  if (judged.some(({ level }) => level === 'problem')) return judged;
+  const resources = new Resources(transport);
+  let edges: readonly HttpsEdge[] = [];
+  const unread = await orWhyNot('edges', async () => {
+    edges = await Array.fromAsync(resources.httpsEdges.list());
+    return [];
+  });
+  // Nearly everything else is looked at by what edges say.
+  if (unread.length > 0) return [...judged, ...unread];
+  const live: LiveInstallation = { ...installation, transport, edges };
+  const uploaded = () => Array.fromAsync(resources.tlsCertificates.list());
+  const checks: readonly (readonly [string, () => Promise<readonly Finding[]>])[] = [
+    ['handshakes', async () => checkHandshakes(live, await uploaded())],
+    ['certificates', async () => checkCertificates(live, await uploaded())],
+    ['authorities', async () => checkAuthorities(live, await Array.fromAsync(resources.certificateAuthorities.list()))],
+    ['routes', () => checkRoutes(live)],
+    ['hosts', () => checkHosts(live)],
+    ['backends', async () => checkBackends(live, await Array.fromAsync(resources.staticBackends.list()))],
+  ];
+  const findings = [...judged];
+  for (const [name, check] of checks) findings.push(...(await orWhyNot(name, check)));
+  return findings;
+}
+
+/** A key may read some things and not others: what it cannot read is said, and the rest is looked at all the same. */
+async function orWhyNot(name: string, check: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {
+  try {
+    return await check();
+  } catch (error) {
+    const found = findingsOf(name);
+    const message = error instanceof Error ? error.message : String(error);
+    found.warning(`could not be looked at: ${message}`, 'use a key that may read it, and run this again');
+    return found.list;
+  }
+}
+
+/** For this process as a whole, which is one command. */
+function trust(pems: readonly string[]): void {
+  if (pems.length > 0) setDefaultCACertificates([...getCACertificates('default'), ...pems]);
+}

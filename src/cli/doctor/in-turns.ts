@@ -1,0 +1,14 @@
+/** Does something for each item, a few at a time, and answers in the order of the items. */
+export async function inTurns<Item, Result>(
+  items: readonly Item[],
+  task: (item: Item) => Promise<Result>,
+  atOnce = 16,
+): Promise<readonly Result[]> {
+  const results: Result[] = new Array(items.length);
+  let next = 0;
+  const work = async (): Promise<void> => {
+    for (let index = next++; index < items.length; index = next++) results[index] = await task(items[index] as Item);
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, work));
+  return results;
+}

@@ -1,0 +1,18 @@
+const DAY_MS = 86_400_000;
+const WARN_BEFORE_DAYS = 30;
+
+export interface RemainingTime {
+  readonly state: 'ended' | 'soon' | 'fine';
+  /** `ended on 2026-01-31`, `ends on 2026-01-31 (12 days)`. */
+  readonly words: string;
+}
+
+export function remainingTime(notAfterMs: number, nowMs: number): RemainingTime {
+  const date = new Date(notAfterMs).toISOString().slice(0, 10);
+  const days = Math.floor((notAfterMs - nowMs) / DAY_MS);
+  if (notAfterMs <= nowMs) return { state: 'ended', words: `ended on ${date}` };
+  return {
+    state: days < WARN_BEFORE_DAYS ? 'soon' : 'fine',
+    words: `ends on ${date} (${days} day${days === 1 ? '' : 's'})`,
+  };
+}

@@ -1,0 +1,52 @@
+import { printable } from '../api/cell-text.ts';
+import { type Finding, LEVELS, type Level } from './finding.ts';
+
+/** More of them say nothing more: a thousand hosts that are fine are one line. */
+const MAX_FINE_LINES = 10;
+
+export type Counts = Readonly<Record<Level, number>>;
+
+export function countByLevel(findings: readonly Finding[]): Counts {
+  const counts = { ok: 0, hint: 0, warning: 0, problem: 0 };
+  for (const { level } of findings) counts[level] += 1;
+  return counts;
+}
+
+/** For people: a line for each finding, what to do below it, and the sum. */
+export function textReport(findings: readonly Finding[]): readonly string[] {
+  const shown = withoutRepetition(findings);
+  const levelWidth = Math.max(...LEVELS.map((level) => level.length)) + 2;
+  const checkWidth = Math.max(...shown.map(({ check }) => check.length)) + 2;
+  const lines = shown.flatMap(({ level, check, message, advice }) => [
+    `${level.padEnd(levelWidth)}${check.padEnd(checkWidth)}${printable(message)}`,
+    ...(advice === undefined ? [] : [`${' '.repeat(levelWidth + checkWidth)}${printable(advice)}`]),
+  ]);
+  return [...lines, '', summary(countByLevel(findings))];
+}
+
+/** For programs. */
+export function jsonReport(findings: readonly Finding[]): string {
+  const counts = countByLevel(findings);
+  return JSON.stringify({ ok: counts.problem === 0, counts, findings });
+}
+
+function summary({ problem, warning, hint, ok }: Counts): string {
+  return `${counted(problem, 'problem')}, ${counted(warning, 'warning')}, ${counted(hint, 'hint')}, ${ok} fine`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${count === 0 ? 'no' : count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+function withoutRepetition(findings: readonly Finding[]): readonly Finding[] {
+  const fine = new Map<string, number>();
+  for (const { level, check } of findings) if (level === 'ok') fine.set(check, (fine.get(check) ?? 0) + 1);
+  const said = new Set<string>();
+  return findings.flatMap((finding) => {
+    const count = fine.get(finding.check) ?? 0;
+    if (finding.level !== 'ok' || count <= MAX_FINE_LINES) return [finding];
+    if (said.has(finding.check)) return [];
+    said.add(finding.check);
+    return [{ ...finding, message: `${count} are fine` }];
+  });
+}

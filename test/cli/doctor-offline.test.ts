@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { checkSettings } from '../../src/cli/doctor/checks/settings.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { startPostern } from '../support/server-process.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { type Diagnosis, deadAddress, examine, listening, said } from './doctor-world.ts';
+
+/** No server runs: three free ports, and a data directory as a server leaves it. */
+async function installation(t: TestContext) {
+  const dataDir = join(await tempDir(t), 'data');
+  await mkdir(join(dataDir, 'internal-ca', 'other'), { recursive: true, mode: 0o700 });
+  await chmod(dataDir, 0o700);
+  for (const file of ['secret.key', 'postern.sqlite', 'first-api-key', 'internal-ca/other/private-key.pem'])
+    await writeFile(join(dataDir, file), '', { mode: 0o600 });
+  const env: Record<string, string> = { POSTERN_DATA_DIR: dataDir };
+  for (const part of ['API', 'EDGE', 'EDGE_HTTP']) env[`POSTERN_${part}_LISTEN`] = await deadAddress();
+  const look = (args: readonly string[] = []): Promise<Diagnosis> => examine(args, env);
+  return { dataDir, env, look };
+}
+
+test('no server: it says so, and looks at what there is', async (t) => {
+  const { look } = await installation(t);
+  const diagnosis = await look();
+  assert.equal(diagnosis.code, 1);
+  assert.match(said(diagnosis, 'api')[0] ?? '', /^problem: no server answers at http:\/\/127\.0\.0\.1:\d+/);
+  assert.deepEqual(
+    said(diagnosis, 'ports').map((line) => line.replace(/\d+\.[\d.:]+/, 'A')),
+    ['ok: api_listen A is free', 'ok: edge_listen A is free', 'ok: edge_http_listen A is free'],
+  );
+  assert.match(said(diagnosis, 'settings')[0] ?? '', /^ok: /);
+  assert.match(said(diagnosis, 'data_dir')[0] ?? '', /^hint: .*first-api-key is still there/);
+});
+
+test('a port that is in use: by whom', async (t) => {
+  const { look } = await installation(t);
+  const address = await listening(t, createServer());
+  const [line = ''] = said(await look(['--edge-listen', address]), 'ports', address);
+  assert.match(line, new RegExp(`^problem: .+ \\(process ${process.pid}\\) listens on ${address} already`));
+  const strange = await look(['--edge-listen', '192.0.2.1:7443']);
+  assert.match(said(strange, 'ports', '192.0.2.1')[0] ?? '', /^problem: .*not of this machine/);
+});
+
+test('modes of the data directory and of its secrets', async (t) => {
+  const { dataDir, look } = await installation(t);
+  await rm(join(dataDir, 'first-api-key'));
+  assert.match(said(await look(), 'data_dir')[0] ?? '', /^ok: /);
+  await chmod(dataDir, 0o755);
+  assert.match(said(await look(), 'data_dir', '0755')[0] ?? '', /^problem: .*other users/);
+  await chmod(dataDir, 0o700);
+  for (const file of ['secret.key', 'postern.sqlite', 'internal-ca/other/private-key.pem']) {
+    await chmod(join(dataDir, file), 0o640);
+    assert.match(said(await look(), 'data_dir', file)[0] ?? '', /^problem: .* has the mode 0640/);
+    await chmod(join(dataDir, file), 0o600);
+  }
+  await rm(join(dataDir, 'secret.key'));
+  assert.match(said(await look(), 'data_dir', 'secret.key')[0] ?? '', /^problem: .*missing/);
+  await rm(dataDir, { recursive: true });
+  assert.match(said(await look(), 'data_dir')[0] ?? '', /^hint: .*when the server first starts/);
+  await writeFile(dataDir, '');
+  assert.match(said(await look(), 'data_dir')[0] ?? '', /^problem: .*not a directory/);
+});
+
+test('settings that cannot be loaded end it there', async (t) => {
+  const { look } = await installation(t);
+  const diagnosis = await look(['--edge-listen', 'nowhere']);
+  assert.equal(diagnosis.code, 1);
+  assert.deepEqual(
+    diagnosis.findings.map(({ level, check }) => `${level} ${check}`),
+    ['problem settings'],
+  );
+});
+
+test('settings that are risky', async (t) => {
+  const { look } = await installation(t);
+  const risks: readonly (readonly [readonly string[], RegExp])[] = [
+    [['--trusted-proxies', '0.0.0.0/0'], /trusts every address/],
+    [['--upstream-allow-cidrs', '169.254.0.0/16'], /credentials of machines/],
+    [['--oidc-http-issuers', 'idp.example.com'], /plain http/],
+  ];
+  for (const [args, words] of risks) {
+    const lines = said(await look(args), 'settings');
+    assert.ok(
+      lines.some((line) => line.startsWith('warning: ') && words.test(line)),
+      `${args} ${lines}`,
+    );
+  }
+});
+
+test('an API that others can reach, with open metrics', () => {
+  const { config } = loadConfig({
+    flags: new Map(),
+    env: { POSTERN_API_LISTEN: '0.0.0.0:7999', POSTERN_API_TLS_CERT: 'internal', POSTERN_API_METRICS_OPEN: 'true' },
+  });
+  const lines = checkSettings({ config }).map(({ level, message }) => `${level}: ${message}`);
+  assert.match(lines[0] ?? '', /^warning: the API listens on 0\.0\.0\.0:7999, where other machines can reach it/);
+  assert.match(lines[1] ?? '', /^warning: .*metrics without a key/);
+});
+
+test('port 0 of the API cannot be known', async (t) => {
+  const { look } = await installation(t);
+  assert.match(said(await look(['--api-listen', '127.0.0.1:0']), 'api')[0] ?? '', /^problem: .*port 0/);
+});
+
+test('a server that clients reach by a public name is dialled directly where its data directory is', async (t) => {
+  const { env } = await installation(t);
+  const url = { POSTERN_API_URL: 'https://api.example.com' };
+  assert.match(said(await examine([], { ...env, ...url }), 'api')[0] ?? '', /at http:\/\/127\.0\.0\.1:/);
+  const elsewhere = await examine(['--api-url', 'https://api.invalid'], env);
+  assert.match(said(elsewhere, 'api')[0] ?? '', /at https:\/\/api\.invalid/);
+});
+
+test('as a process of its own', async (t) => {
+  const { env } = await installation(t);
+  const run = startPostern(t, { args: ['doctor'], env });
+  assert.equal((await run.exited).code, 1);
+  assert.match(run.stdout(), /^problem {2}api +no server answers/m);
+  assert.equal(run.stderr(), '');
+});

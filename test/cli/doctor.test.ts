@@ -1,0 +1,282 @@
+import assert from 'node:assert/strict';
+import { createServer as createHttp } from 'node:http';
+import { createServer as createTcp } from 'node:net';
+import { after, describe, test } from 'node:test';
+import { createServer as createTls } from 'node:tls';
+import { issue } from '../edge/tls/test-authority.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { DoctorWorld, deadAddress, listening, said } from './doctor-world.ts';
+import { runCommand } from './run-command.ts';
+
+const world = await DoctorWorld.open({ after });
+
+test('a server with nothing wrong: exit code 0, each check fine', async () => {
+  const { edge } = await world.site('fine.localhost', '*.fine.localhost');
+  const { code, findings } = await world.examine();
+  assert.deepEqual(
+    findings.filter(({ level }) => level === 'problem' || level === 'warning'),
+    [],
+  );
+  assert.equal(code, 0);
+  for (const check of ['settings', 'api', 'api_key', 'listeners', 'handshakes', 'routes'])
+    assert.ok(
+      said({ code, findings }, check).every((line) => line.startsWith('ok: ')),
+      check,
+    );
+  assert.equal(said({ code, findings }, 'handshakes', 'fine.localhost').length, 2);
+  assert.equal(said({ code, findings }, 'listeners').length, 2);
+  await world.api('DELETE', edge);
+});
+
+describe('api and key', () => {
+  test('a key that is unknown, or may not read edges, is a problem', async () => {
+    const wrong = await world.examine([], { POSTERN_API_KEY: 'x'.repeat(40) });
+    assert.equal(wrong.code, 1);
+    assert.match(said(wrong, 'api_key')[0] ?? '', /^problem: the key from POSTERN_API_KEY is refused/);
+    const { token } = await world.api('POST', '/api_keys', { scopes: ['endpoints:read'] });
+    assert.match(
+      said(await world.examine([], { POSTERN_API_KEY: token }), 'api_key')[0] ?? '',
+      /^problem: .*edges:read/,
+    );
+  });
+
+  test('what a key may not read is said, and the rest is looked at', async () => {
+    const { token } = await world.api('POST', '/api_keys', { scopes: ['edges:read'] });
+    const diagnosis = await world.examine([], { POSTERN_API_KEY: token });
+    assert.equal(diagnosis.code, 0);
+    for (const check of ['certificates', 'authorities', 'backends'])
+      assert.match(said(diagnosis, check)[0] ?? '', /^warning: could not be looked at: .*scope/, check);
+  });
+
+  test('the first key of the data directory is found; without any the rest is not looked at', async (t) => {
+    assert.match(said(await world.examine([], { POSTERN_API_KEY: '' }), 'api_key')[0] ?? '', /^ok: .*first-api-key/);
+    const none = await world.examine([], { POSTERN_DATA_DIR: await tempDir(t), POSTERN_API_KEY: '' });
+    assert.match(said(none, 'api_key')[0] ?? '', /^problem: there is no API key/);
+    assert.equal(none.code, 1);
+  });
+
+  test('something else that answers, and a clock that is wrong', async (t) => {
+    const headers = { 'postern-operation-id': 'op_x', date: new Date(Date.now() + 3_600_000).toUTCString() };
+    const odd = await listening(
+      t,
+      createHttp((_request, response) => response.end('hello')),
+    );
+    const ahead = await listening(
+      t,
+      createHttp((_request, response) => response.writeHead(200, headers).end('{"status":"ready"}')),
+    );
+    const other = await world.examine([], { POSTERN_API_URL: `http://${odd}` });
+    assert.match(said(other, 'api')[0] ?? '', /^problem: something else than Postern answers/);
+    const late = await world.examine([], { POSTERN_API_URL: `http://${ahead}` });
+    assert.match(said(late, 'api', 'clock')[0] ?? '', /^warning: the server's clock is (3599|3600|3601) seconds ahead/);
+    assert.deepEqual(said(await world.examine(), 'api', 'clock'), []);
+  });
+
+  test('a server that is elsewhere is asked only what can be known from here', async () => {
+    // Loopback by another name, which nothing here can know.
+    const [, port = ''] = /:(\d+)$/.exec(world.env['POSTERN_API_URL'] ?? '') ?? [];
+    const diagnosis = await world.examine(['--api-url', `http://[::ffff:127.0.0.1]:${port}`]);
+    for (const check of ['data_dir', 'listeners']) assert.match(said(diagnosis, check)[0] ?? '', /^hint: /, check);
+    assert.deepEqual(said(diagnosis, 'handshakes'), []);
+    assert.match(said(diagnosis, 'api_key')[0] ?? '', /^ok: /);
+  });
+});
+
+describe('listeners and handshakes', () => {
+  test('a closed listener is a problem, and with port 0 it says that it cannot know', async () => {
+    const address = await deadAddress();
+    const closed = await world.examine(['--edge-http-listen', address]);
+    assert.equal(closed.code, 1);
+    assert.match(said(closed, 'listeners', address)[0] ?? '', /^problem: nothing can be reached .*refused/);
+    const unknown = await world.examine(['--edge-listen', '127.0.0.1:0']);
+    assert.match(said(unknown, 'listeners', 'edge_listen')[0] ?? '', /^hint: .*port 0/);
+    assert.equal(unknown.code, 0);
+  });
+
+  test('which certificate a host is shown: ended, for other hosts, none at all', async (t) => {
+    const { edge } = await world.site('shown.localhost');
+    const shown = async (fields: object) => {
+      const { certificatePem: cert, keyPem: key } = await issue({ commonName: 'fake', usages: ['server'], ...fields });
+      const address = await listening(t, createTls({ cert, key }));
+      const diagnosis = await world.examine(['--edge-listen', address]);
+      return said(diagnosis, 'handshakes', 'shown.localhost')[0] ?? '';
+    };
+    const dnsNames = ['shown.localhost'];
+    assert.match(
+      await shown({ dnsNames, fromDays: -9, toDays: -2 }),
+      /^problem: .* a certificate of fake that ended on/,
+    );
+    assert.match(await shown({ dnsNames: ['other.localhost'] }), /^problem: .* a certificate for other hosts, of fake/);
+    assert.match(await shown({ dnsNames, toDays: 60 }), /^ok: .* ends on \S+ \(59 days\)/);
+    const mute = await listening(
+      t,
+      createTcp((socket) => socket.destroy()),
+    );
+    const diagnosis = await world.examine(['--edge-listen', mute]);
+    assert.match(said(diagnosis, 'handshakes', 'shown')[0] ?? '', /^problem: .*the handshake failed/);
+    await world.api('DELETE', edge);
+  });
+
+  test('a host with mutual TLS is looked at too', async () => {
+    const { edge } = await world.site('locked.localhost');
+    const ca = await issue({ commonName: 'staff', isCa: true, toDays: 400 });
+    const { id } = await world.api('POST', '/certificate_authorities', { ca_pem: ca.certificatePem });
+    await world.api('PUT', `${edge}/mutual_tls`, { certificate_authority_ids: [id] });
+    assert.match(said(await world.examine(), 'handshakes', 'locked')[0] ?? '', /^ok: /);
+    await world.api('DELETE', edge);
+    await world.api('DELETE', `/certificate_authorities/${id}`);
+  });
+
+  test('a host outside of the domain is shown what browsers do not know', async () => {
+    const { edge } = await world.site('shop.example');
+    const diagnosis = await world.examine();
+    assert.match(said(diagnosis, 'handshakes', 'shop.example')[0] ?? '', /^hint: .*own CA/);
+    assert.match(said(diagnosis, 'hosts', 'shop.example')[0] ?? '', /^hint: .*does not resolve/);
+    await world.api('DELETE', edge);
+  });
+});
+
+describe('certificates and authorities', () => {
+  const upload = async (host: string, toDays: number): Promise<string> => {
+    const issued = await issue({ commonName: host, usages: ['server'], dnsNames: [host], fromDays: -60, toDays });
+    const body = { certificate_pem: issued.certificatePem, private_key_pem: issued.keyPem };
+    return (await world.api('POST', '/tls_certificates', body)).id;
+  };
+
+  test('one that ends soon is a warning, one that has ended a problem until another takes over', async () => {
+    const host = 'dated.localhost';
+    const { edge } = await world.site(host);
+    const soon = await upload(host, 12.5);
+    const warned = await world.examine();
+    assert.match(said(warned, 'certificates', soon)[0] ?? '', /^warning: .*\(12 days\)/);
+    assert.match(said(warned, 'handshakes', host)[0] ?? '', /^warning: .*\(12 days\)/);
+    assert.equal(warned.code, 0);
+    await world.api('DELETE', `/tls_certificates/${soon}`);
+
+    const ended = await upload(host, -1);
+    const failed = await world.examine();
+    assert.match(said(failed, 'certificates', ended)[0] ?? '', /^problem: .* ended on /);
+    assert.equal(failed.code, 1);
+    const next = await upload(host, 100);
+    const repaired = await world.examine();
+    assert.match(said(repaired, 'certificates', ended)[0] ?? '', /^hint: .*others have taken over/);
+    assert.match(said(repaired, 'certificates', next)[0] ?? '', /^ok: /);
+    assert.equal(repaired.code, 0);
+    await world.api('DELETE', edge);
+    assert.match(said(await world.examine(), 'certificates', next)[0] ?? '', /^hint: .*no host of any edge/);
+    for (const id of [ended, next]) await world.api('DELETE', `/tls_certificates/${id}`);
+  });
+
+  test('an authority that has ended is a problem where it is used', async () => {
+    const create = async (toDays: number) => {
+      const ca = await issue({ commonName: `ca ${toDays}`, isCa: true, fromDays: -60, toDays });
+      return (await world.api('POST', '/certificate_authorities', { ca_pem: ca.certificatePem })).id as string;
+    };
+    const [ended, soon, fine] = [await create(-1), await create(3.5), await create(100)];
+    const unused = await world.examine();
+    assert.match(said(unused, 'authorities', ended)[0] ?? '', /^warning: .*no edge uses it/);
+    assert.match(said(unused, 'authorities', soon)[0] ?? '', /^warning: .*\(3 days\)/);
+    assert.match(said(unused, 'authorities', fine)[0] ?? '', /^ok: /);
+    assert.equal(unused.code, 0);
+    const { edge } = await world.site('staff.localhost');
+    await world.api('PUT', `${edge}/mutual_tls`, { certificate_authority_ids: [ended] });
+    const used = await world.examine();
+    assert.match(said(used, 'authorities', ended)[0] ?? '', /^problem: .*clients are refused/);
+    assert.equal(used.code, 1);
+    await world.api('DELETE', edge);
+    for (const id of [ended, soon, fine]) await world.api('DELETE', `/certificate_authorities/${id}`);
+  });
+});
+
+describe('routes and upstreams', () => {
+  test('a module that cannot be prepared is named with its route and reason', async () => {
+    const { edge, route, routeId } = await world.site('broken.localhost');
+    await world.api('PUT', `${route}/oidc`, { client_id: 'app' });
+    const broken = await world.examine();
+    assert.equal(broken.code, 1);
+    const [line = '', ...more] = said(broken, 'routes', routeId);
+    assert.match(line, /^problem: edghtsrt_\w+ \(broken\.localhost:443 \/\) lets nothing through: oidc: .+/);
+    assert.deepEqual(more, []);
+    await world.api('PUT', `${route}/oidc`, { enabled: false });
+    assert.match(said(await world.examine(), 'routes', 'broken')[0] ?? '', /^ok: /);
+    await world.api('DELETE', edge);
+  });
+
+  test('a route without a backend, an edge without routes or hosts', async () => {
+    const { edge, route, routeId } = await world.site('empty.localhost');
+    await world.api('DELETE', `${route}/backend`);
+    assert.match(said(await world.examine(), 'routes', routeId)[0] ?? '', /^warning: .*no backend/);
+    await world.api('DELETE', route);
+    await world.api('PATCH', edge, { hostports: [] });
+    const lines = said(await world.examine(), 'routes');
+    assert.equal(lines.filter((line) => /^hint: .*no (routes|hosts): /.test(line)).length, 2);
+    await world.api('DELETE', edge);
+  });
+
+  test('a provider at which anybody has an account', async () => {
+    const { edge, route, routeId } = await world.site('public.localhost');
+    const providers = async (issuer: string, enabled = true) => {
+      await world.api('PUT', `${route}/oidc`, { issuer, client_id: 'app', enabled });
+      return said(await world.examine(), 'routes', routeId).filter((line) => line.includes('anybody'));
+    };
+    assert.match((await providers('https://accounts.google.com'))[0] ?? '', /^warning: .*account at Google/);
+    assert.match((await providers('https://login.microsoftonline.com/common/v2.0'))[0] ?? '', /Microsoft/);
+    assert.deepEqual(await providers('https://accounts.google.com', false), []);
+    assert.deepEqual(
+      await providers('https://login.microsoftonline.com/6babcaad-604b-40ac-a9d7-9fd97c0b779f/v2.0'),
+      [],
+    );
+    assert.deepEqual(await providers('https://accounts.example.com'), []);
+    await world.api('DELETE', edge);
+  });
+
+  test('an upstream that does not answer is a warning', async (t) => {
+    const open = await listening(t);
+    const dead = await deadAddress();
+    const ids = await Promise.all(
+      [open, dead].map(async (address) => (await world.api('POST', '/backends/static', { address })).id as string),
+    );
+    const diagnosis = await world.examine();
+    assert.match(said(diagnosis, 'backends', open)[0] ?? '', /^ok: /);
+    assert.match(said(diagnosis, 'backends', dead)[0] ?? '', /^warning: .*refused/);
+    assert.equal(diagnosis.code, 0);
+    for (const id of ids) await world.api('DELETE', `/backends/static/${id}`);
+  });
+});
+
+describe('what a person reads', () => {
+  test('aligned columns, advice below its finding, the sum at the end; no escape of a name reaches the terminal', async () => {
+    const { edge, route } = await world.site('text.localhost');
+    await world.api('DELETE', `${route}/backend`);
+    const { code, stdout } = await runCommand(['doctor'], { env: world.env, columns: 80 });
+    assert.equal(code, 0);
+    const lines = stdout.trimEnd().split('\n');
+    assert.match(lines.at(-1) ?? '', /^no problems, 1 warning, \d+ hints?, \d+ fine$/);
+    const start = /^ok +settings +/.exec(lines[0] ?? '')?.[0].length ?? 0;
+    assert.ok(start > 10);
+    for (const line of lines.slice(0, -2)) {
+      assert.match(line.slice(0, start), / {2}$/, line);
+      assert.match(line.slice(start), /^\S/, line);
+    }
+    const at = lines.findIndex((line) => line.startsWith('warning  routes'));
+    assert.match(lines[at + 1] ?? '', /^ +set one: postern api backend replace --edge edghts_/);
+    await world.api('DELETE', edge);
+  });
+
+  test('many that are fine are one line', async () => {
+    const hosts = Array.from({ length: 12 }, (_, index) => `many-${index}.localhost`);
+    const { edge } = await world.site(...hosts);
+    const { stdout } = await runCommand(['doctor'], { env: world.env });
+    assert.match(stdout, /^ok +handshakes +12 are fine$/m);
+    await world.api('DELETE', edge);
+  });
+
+  test('--help, wrong usage and completion', async () => {
+    const help = await runCommand(['doctor', '--help']);
+    assert.match(help.stdout, /^Usage: postern doctor/);
+    assert.equal((await runCommand(['doctor', 'now'])).code, 2);
+    assert.match((await runCommand(['doctor', '--api-key', 'x'])).stderr, /unknown flag --api-key/);
+    const { stdout } = await runCommand(['completion', 'bash']);
+    assert.match(stdout, /^ {4}"doctor"\) echo "--json --api-url .*--root-ca/m);
+  });
+});
