@@ -58,7 +58,7 @@ function call(
 ): Promise<Reply> {
   return new Promise((resolve, reject) => {
     let head = new Metadata();
-    let value = Buffer.alloc(0);
+    let value: Buffer = Buffer.alloc(0);
     const started = client[name](request, metadata, options, (error: ServiceError | null, answer: Buffer) => {
       if (error === null) value = answer;
       else reject(error);
