@@ -257,7 +257,7 @@ suite('mutual_tls', () => {
 suite('a module that cannot be prepared', () => {
   test('oidc refuses with words until it is disabled or deleted, and metrics say who', async () => {
     const { host, routePath, routeId } = await world.site(one);
-    const oidc = { issuer: 'https://accounts.example.com', client_id: 'x', client_secret: 'y' };
+    const oidc = { issuer: 'https://accounts.example.com' };
     upstream.forget();
     await world.api('PUT', `${routePath}/oidc`, oidc);
     const refused = await world.ask(host, '/', { headers: { accept: 'text/html' } });
