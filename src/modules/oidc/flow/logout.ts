@@ -48,6 +48,8 @@ function isMeant(request: OwnPathRequest): boolean {
   const site = request.header('sec-fetch-site');
   if (request.method === 'GET') return site === 'same-origin';
   const origin = request.header('origin');
+  // Our own form says "null", because its page sends no referrer; then the browser's word for the site has to do.
+  if (origin === 'null') return site === 'same-origin';
   if (origin !== undefined && origin !== originOf(request)) return false;
   return site === undefined || site === 'same-origin' || site === 'none';
 }
