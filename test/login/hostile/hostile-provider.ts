@@ -53,7 +53,7 @@ interface Grant {
   readonly redirectUri: string;
 }
 
-const PATHS: Readonly<Record<string, Endpoint>> = {
+export const PATHS: Readonly<Record<string, Endpoint>> = {
   '/.well-known/openid-configuration': 'discovery',
   '/authorize': 'authorize',
   '/token': 'token',

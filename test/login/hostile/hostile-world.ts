@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import type { Clock } from '../../../src/lib/clock.ts';
-import { createGuardedFetch } from '../../../src/lib/guarded-fetch.ts';
+import { createGuardedFetch, type GuardedFetch } from '../../../src/lib/guarded-fetch.ts';
 import { LoginProblem, type LoginProblemKind } from '../../../src/modules/oidc/provider/login-problem.ts';
 import { type ClientConfig, type LoginTokens, OidcClient } from '../../../src/modules/oidc/provider/oidc-client.ts';
 import { Providers } from '../../../src/modules/oidc/provider/providers.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
-import { type Bend, type HostileProvider, startHostileProvider } from './hostile-provider.ts';
+import { type Bend, type Endpoint, type HostileProvider, PATHS, startHostileProvider } from './hostile-provider.ts';
 
 export interface HostileWorld {
   readonly provider: HostileProvider;
@@ -21,20 +21,29 @@ export interface HostileWorld {
 
 export type Callback = Parameters<OidcClient['exchange']>[0];
 
-/** Short enough for a test of a provider that never ends its answer. */
-const TIMEOUT_MS = 400;
 const MAX_BYTES = 65_536;
+/** For answers that never end. Others get the ordinary time, so that a slow machine does not fail them. */
+const IMPATIENT_MS = 200;
 
 /** The protocol client against the hostile provider; no edge is needed. */
-export async function openHostileWorld(test: Cleanup, bend: Bend = {}): Promise<HostileWorld> {
+export async function openHostileWorld(
+  test: Cleanup,
+  bend: Bend = {},
+  options: { readonly isImpatientAt?: Endpoint } = {},
+): Promise<HostileWorld> {
   const provider = await startHostileProvider(test, bend);
   const clock = { offsetMs: 0, nowMs: () => Date.now() + clock.offsetMs };
-  const fetch = createGuardedFetch({
+  const limits = {
     isAddressAllowed: () => true,
-    isPlainHttpAllowed: (hostname) => hostname === '127.0.0.1',
-    timeoutMs: TIMEOUT_MS,
+    isPlainHttpAllowed: (hostname: string) => hostname === '127.0.0.1',
     maxBytes: MAX_BYTES,
-  });
+  };
+  const patient = createGuardedFetch(limits);
+  const impatient = createGuardedFetch({ ...limits, timeoutMs: IMPATIENT_MS });
+  const fetch: GuardedFetch = (url, init) => {
+    const endpoint = PATHS[new URL(url).pathname];
+    return (endpoint !== undefined && endpoint === options.isImpatientAt ? impatient : patient)(url, init);
+  };
   const providers = new Providers({ fetch, clock, isPlainHttpAllowed: () => false });
   const clientWith = (config: Partial<ClientConfig>): OidcClient =>
     new OidcClient(providers.get(config.issuer ?? provider.issuer), {

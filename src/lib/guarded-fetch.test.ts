@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import { type AddressInfo, createServer as createTcp, type LookupFunction, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { type TestContext, test } from 'node:test';
+import { FetchProblem, type FetchProblemReason } from './fetch-problem.ts';
+import { createGuardedFetch, type GuardedFetchOptions } from './guarded-fetch.ts';
+
+const LIMITS: GuardedFetchOptions = {
+  isAddressAllowed: () => true,
+  isPlainHttpAllowed: () => true,
+};
+
+test('sends method, headers and body, and gives the answer as fetch would', async (t) => {
+  const origin = await serve(t, (request, response) => {
+    const { 'accept-encoding': encoding, connection, authorization } = request.headers;
+    response.writeHead(201, { 'x-twice': ['a', 'b'], 'content-type': 'application/json' });
+    const { method, url } = request;
+    void text(request).then((body) => {
+      response.end(JSON.stringify({ method, url, body, encoding, connection, authorization }));
+    });
+  });
+  const answer = await createGuardedFetch(LIMITS)(`${origin}/token?a=b`, {
+    method: 'POST',
+    headers: { authorization: 'Basic eA==', 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ code: 'ä b' }),
+  });
+  assert.equal(answer.status, 201);
+  assert.equal(answer.headers.get('x-twice'), 'a, b');
+  assert.deepEqual(await answer.json(), {
+    method: 'POST',
+    url: '/token?a=b',
+    body: 'code=%C3%A4+b',
+    connection: 'close',
+    authorization: 'Basic eA==',
+  });
+});
+
+test('statuses without a body are answers too', async (t) => {
+  const origin = await serve(t, (_request, response) => response.writeHead(204).end());
+  assert.equal((await createGuardedFetch(LIMITS)(origin)).status, 204);
+});
+
+test('a redirect is handed back and never followed', async (t) => {
+  let asked = 0;
+  const origin = await serve(t, (_request, response) => {
+    asked += 1;
+    response.writeHead(302, { location: '/elsewhere' }).end();
+  });
+  const answer = await createGuardedFetch(LIMITS)(origin);
+  assert.deepEqual([answer.status, answer.headers.get('location'), asked], [302, '/elsewhere', 1]);
+});
+
+test('an answer of exactly the limit passes, one byte more does not, announced or not', async (t) => {
+  const origin = await serve(t, (request, response) => {
+    const size = Number(new URL(request.url ?? '', 'http://x').searchParams.get('size'));
+    if (request.url?.startsWith('/announced') === true) response.setHeader('content-length', size);
+    response.end(Buffer.alloc(size));
+  });
+  const fetch = createGuardedFetch({ ...LIMITS, maxBytes: 1_000_000 });
+  for (const kind of ['announced', 'chunked']) {
+    assert.equal((await (await fetch(`${origin}/${kind}?size=1000000`)).arrayBuffer()).byteLength, 1_000_000);
+    await refused(fetch(`${origin}/${kind}?size=1000001`), 'too_large');
+  }
+});
+
+test('an endless answer is cut off, and so is its connection', async (t) => {
+  const closed = Promise.withResolvers<void>();
+  const origin = await serve(t, (_request, response) => {
+    response.on('close', closed.resolve);
+    const more = (): void => {
+      while (!response.destroyed && response.write(Buffer.alloc(65_536)));
+    };
+    response.on('drain', more);
+    more();
+  });
+  await refused(createGuardedFetch(LIMITS)(origin), 'too_large');
+  await closed.promise;
+});
+
+test('a head without end is too large', async (t) => {
+  const origin = await serveRaw(t, (socket) => socket.end(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(100_000)}\r\n\r\n`));
+  await refused(createGuardedFetch(LIMITS)(origin), 'too_large');
+});
+
+for (const [name, drip] of [
+  ['the body', ['HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n', 'x']],
+  ['the head', ['HTTP/1.1 200 OK\r\nx-slow: ', 'y']],
+  ['informational answers', ['', 'HTTP/1.1 103 Early Hints\r\n\r\n']],
+] as const) {
+  test(`the time is for the whole: a server that drips ${name} does not stretch it`, async (t) => {
+    const closed = Promise.withResolvers<void>();
+    const origin = await serveRaw(t, (socket) => {
+      socket.write(drip[0]);
+      const timer = setInterval(() => socket.write(drip[1]), 10);
+      socket.on('close', () => {
+        clearInterval(timer);
+        closed.resolve();
+      });
+    });
+    await refused(createGuardedFetch({ ...LIMITS, timeoutMs: 150 })(origin), 'timeout');
+    await closed.promise;
+  });
+}
+
+test('silence after the connection, and a name that never resolves, end by the same timer', async (t) => {
+  const origin = await serveRaw(t, () => {});
+  await refused(createGuardedFetch({ ...LIMITS, timeoutMs: 100 })(origin), 'timeout');
+  await refused(createGuardedFetch({ ...LIMITS, timeoutMs: 100, lookup: () => {} })('https://idp.example/'), 'timeout');
+});
+
+test('an abort ends it, before and while it waits', async (t) => {
+  const aborter = new AbortController();
+  const origin = await serveRaw(t, () => aborter.abort());
+  const fetch = createGuardedFetch(LIMITS);
+  await refused(fetch(origin, { signal: aborter.signal }), 'timeout');
+  await refused(fetch(origin, { signal: aborter.signal }), 'timeout');
+});
+
+test('plain http only where it is allowed, and no other scheme at all', async (t) => {
+  const origin = await serve(t, (_request, response) => response.end());
+  const fetch = createGuardedFetch({ ...LIMITS, isPlainHttpAllowed: (hostname) => hostname === 'localhost' });
+  await refused(fetch(`${origin}/x?secret=1`), 'plain_http');
+  assert.equal((await fetch(origin.replace('127.0.0.1', 'localhost'))).status, 200);
+  await refused(fetch('file:///etc/passwd'), 'plain_http');
+  await refused(fetch('data:text/plain,x'), 'plain_http');
+});
+
+test('addresses are refused in every spelling', async () => {
+  const fetch = createGuardedFetch({ ...LIMITS, isAddressAllowed: (ip) => ip !== '169.254.169.254' });
+  for (const host of [
+    '169.254.169.254',
+    '2852039166',
+    '0xa9fea9fe',
+    '0251.0376.0251.0376',
+    '169.254.43518',
+    '169。254。169。254',
+    '[::ffff:169.254.169.254]',
+    '[::ffff:a9fe:a9fe]',
+    '[0:0:0:0:0:ffff:a9fe:a9fe]',
+  ]) {
+    await refused(fetch(`https://${host}/latest`), 'address_refused');
+  }
+});
+
+test('the address is judged with its port', async (t) => {
+  const origin = await serve(t, (_request, response) => response.end());
+  const asked: [string, number][] = [];
+  const isAddressAllowed = (ip: string, port: number): boolean => {
+    asked.push([ip, port]);
+    return true;
+  };
+  const port = Number(new URL(origin).port);
+  const fetch = createGuardedFetch({ ...LIMITS, isAddressAllowed, lookup: resolvingTo(() => ['::ffff:127.0.0.1']) });
+  await fetch(origin);
+  await fetch(origin.replace('127.0.0.1', 'idp.example'));
+  assert.deepEqual(asked, [
+    ['127.0.0.1', port],
+    ['127.0.0.1', port],
+  ]);
+  const notThere = createGuardedFetch({ ...LIMITS, isAddressAllowed: (_ip, asked) => asked !== 443 && asked !== 80 });
+  await refused(notThere('https://127.0.0.1'), 'address_refused');
+  await refused(notThere('http://127.0.0.1'), 'address_refused');
+});
+
+test('a name that answers a good address first and a bad one later is refused the second time (DNS rebinding)', async (t) => {
+  const origin = await serve(t, (_request, response) => response.end());
+  const answers = ['127.0.0.1', '::ffff:169.254.169.254'];
+  const fetch = createGuardedFetch({
+    ...LIMITS,
+    isAddressAllowed: (ip) => ip === '127.0.0.1',
+    lookup: resolvingTo(() => [answers.shift() ?? '']),
+  });
+  const url = origin.replace('127.0.0.1', 'idp.example');
+  assert.equal((await fetch(url)).status, 200);
+  await refused(fetch(url), 'address_refused');
+  assert.deepEqual(answers, [], 'each request resolves once, and connects to what was judged');
+});
+
+test('of several addresses only the allowed ones are connected to', async (t) => {
+  const origin = await serve(t, (_request, response) => response.end());
+  const fetch = createGuardedFetch({
+    ...LIMITS,
+    isAddressAllowed: (ip) => ip === '127.0.0.1',
+    lookup: resolvingTo(() => ['169.254.169.254', '127.0.0.1']),
+  });
+  assert.equal((await fetch(origin.replace('127.0.0.1', 'idp.example'))).status, 200);
+});
+
+for (const [name, raw] of [
+  ['is not HTTP', 'SSH-2.0-OpenSSH_9.9\r\n'],
+  ['breaks off', 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc'],
+  ['breaks off between chunks', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n'],
+  ['has a status that does not exist', 'HTTP/1.1 999 What\r\ncontent-length: 0\r\n\r\n'],
+  ['is empty', ''],
+] as const) {
+  test(`an answer that ${name} is unreachable`, async (t) => {
+    const origin = await serveRaw(t, (socket) => socket.end(raw));
+    await refused(createGuardedFetch(LIMITS)(origin), 'unreachable');
+  });
+}
+
+test('nobody listening, and a name that does not exist, are unreachable', async () => {
+  await refused(createGuardedFetch(LIMITS)('http://127.0.0.1:1/'), 'unreachable');
+  const lookup: LookupFunction = (_name, _options, callback) =>
+    callback(Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' }), '', 0);
+  await refused(createGuardedFetch({ ...LIMITS, lookup })('https://idp.example/'), 'unreachable');
+});
+
+function resolvingTo(addresses: () => string[]): LookupFunction {
+  return (_name, _options, callback) =>
+    callback(
+      null,
+      addresses().map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+    );
+}
+
+/** The reason, and words that name the server but neither query nor body. */
+async function refused(attempt: Promise<Response>, reason: FetchProblemReason): Promise<void> {
+  const problem: unknown = await attempt.then(
+    (response) => `status ${response.status}`,
+    (error: unknown) => error,
+  );
+  assert.ok(problem instanceof FetchProblem, String(problem));
+  assert.equal(problem.reason, reason, problem.message);
+  assert.ok(!problem.message.includes('secret') && !problem.message.includes('?'), problem.message);
+  assert.equal(problem.cause, undefined);
+}
+
+async function serve(t: TestContext, listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** A server that reads the request's head and then does as it likes. */
+async function serveRaw(t: TestContext, answer: (socket: Socket) => void): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createTcp((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.once('data', () => answer(socket));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(async () => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    await once(server, 'close');
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
