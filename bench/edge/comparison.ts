@@ -1,7 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { flag, isQuick, listFlag, say } from '../support/flags.ts';
 import { hasH2load } from '../support/h2load.ts';
 import { percentile } from '../support/load.ts';
@@ -12,11 +11,11 @@ import type { Contender, ContenderOptions } from './contender.ts';
 import { others, startOther } from './others.ts';
 import { startPostern } from './postern.ts';
 import { allRows, type Row } from './rows.ts';
+import { UPSTREAM } from './upstream-file.ts';
 
 const ROUNDS = isQuick ? 1 : Number(flag('rounds') ?? 5);
 const REQUESTS = isQuick ? 2000 : 10_000;
 const WARM_UP_REQUESTS = isQuick ? 2000 : 15_000;
-const UPSTREAM = fileURLToPath(new URL('./upstream.ts', import.meta.url));
 
 interface Sample {
   readonly cpuMicros: number;

@@ -3,7 +3,13 @@ import { startPosternServer } from '../support/start-program.ts';
 import { HOST, MUTUAL_HOST } from './certificates.ts';
 import type { Contender, ContenderOptions } from './contender.ts';
 
-export const QUIET = { POSTERN_ROLES: 'api,edge', POSTERN_ACCESS_LOG: 'false', POSTERN_LOG_LEVEL: 'warn' };
+/** Settings of all benches: all connections come from one address. */
+export const QUIET = {
+  POSTERN_ROLES: 'api,edge',
+  POSTERN_ACCESS_LOG: 'false',
+  POSTERN_LOG_LEVEL: 'warn',
+  POSTERN_EDGE_CONNECTIONS_PER_ADDRESS: '0',
+};
 
 /** Certificates are minted: ECDSA P-256, like those of the others. No access log, as theirs have none. */
 export async function startPostern(name: string, options: ContenderOptions, checkout?: string): Promise<Contender> {

@@ -17,6 +17,8 @@ export interface H2loadOptions {
   readonly streams: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly directory: string;
+  /** Of all connections together; absent: as fast as can be. */
+  readonly perSecond?: number;
 }
 
 export interface H2loadResult extends LoadResult {
@@ -38,6 +40,7 @@ export async function h2load(options: H2loadOptions): Promise<H2loadResult> {
   const { stdout } = await run('h2load', [
     ...(options.protocol === 'h1' ? ['--h1', '-m', '1'] : ['-m', String(options.streams)]),
     ...['-n', String(options.requests), '-c', String(options.connections), '-t', '1', `--log-file=${log}`],
+    ...(options.perSecond === undefined ? [] : [`--rps=${options.perSecond / options.connections}`]),
     ...Object.entries(options.headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
     `--connect-to=127.0.0.1:${options.port}`,
     `https://${options.host}:${options.port}${options.path}`,

@@ -1,0 +1,120 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { call } from '../support/call.ts';
+import { isQuick, say } from '../support/flags.ts';
+import { h2load, hasH2load } from '../support/h2load.ts';
+import { percentile } from '../support/load.ts';
+import { cpuSeconds, median } from '../support/process-cost.ts';
+import { type Program, startPosternServer, startProgram } from '../support/start-program.ts';
+import { EchoSockets } from './echo-sockets.ts';
+import { QUIET } from './postern.ts';
+import { type BenchSite, makeBackend, makeSite } from './sites.ts';
+import { UPSTREAM } from './upstream-file.ts';
+
+const HOST = 'steady.localhost';
+const SOCKETS = isQuick ? 100 : 1000;
+const OTHER_HOSTS = 20;
+const CHANGES_PER_SECOND = 50;
+const REQUESTS_PER_SECOND = 400;
+const PHASE_SECONDS = isQuick ? 2 : 5;
+const ROUNDS = isQuick ? 1 : 5;
+const GOAL = 2;
+
+interface Phase {
+  readonly p50: number;
+  readonly p99: number;
+  readonly changes: number;
+  readonly cpuSeconds: number;
+}
+
+/** Changes on other hosts, at a rate that no operator reaches, beside WebSockets and a steady load: who notices? */
+export async function storms(directory: string): Promise<void> {
+  if (!(await hasH2load())) {
+    say('h2load is not installed (Debian: nghttp2-client): nothing was measured');
+    return;
+  }
+  await using stack = new AsyncDisposableStack();
+  const upstream = await startProgram([UPSTREAM], {});
+  stack.defer(() => upstream.stop());
+  const server = await startPosternServer(directory, QUIET);
+  stack.defer(() => server.stop());
+  const backend = await makeBackend(server.port, upstream.port);
+  await makeSite(server.port, HOST, backend);
+  const others: BenchSite[] = [];
+  for (let at = 0; at < OTHER_HOSTS; at += 1) {
+    others.push(await makeSite(server.port, `other-${at}.localhost`, backend));
+  }
+  const sockets = new EchoSockets(server.edgePort as number, HOST);
+  stack.defer(() => sockets.close());
+  await sockets.open(SOCKETS);
+
+  const phase = (changesPerSecond: number) => measurePhase(server, directory, others, changesPerSecond);
+  await phase(CHANGES_PER_SECOND);
+  const quiet: Phase[] = [];
+  const stormy: Phase[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    quiet.push(await phase(0));
+    stormy.push(await phase(CHANGES_PER_SECOND));
+  }
+  const echoed = await sockets.echo();
+  say(
+    `${SOCKETS} WebSockets, ${REQUESTS_PER_SECOND} requests a second over HTTP/1.1; ${ROUNDS} rounds of ${PHASE_SECONDS} s each, medians`,
+  );
+  say('            changes/s      p50 ms      p99 ms   CPU of the server');
+  for (const [name, phases] of [['quiet', quiet] as const, ['storm', stormy] as const]) {
+    const of = (key: keyof Phase): number => median(phases.map((one) => one[key]));
+    const changes = (of('changes') / PHASE_SECONDS).toFixed(1).padStart(9);
+    say(
+      `${name.padEnd(12)}${changes}${of('p50').toFixed(2).padStart(12)}${of('p99').toFixed(2).padStart(12)}${`${((of('cpuSeconds') / PHASE_SECONDS) * 100).toFixed(0)} %`.padStart(20)}`,
+    );
+  }
+  const ratio = median(stormy.map(({ p99 }) => p99)) / median(quiet.map(({ p99 }) => p99));
+  say(`p99 of the storm: ${ratio.toFixed(2)} × quiet (goal at most ${GOAL})`);
+  say(`WebSockets dropped: ${sockets.dropped} (goal 0); echo at the end: ${echoed} of ${SOCKETS}`);
+}
+
+async function measurePhase(
+  server: Program,
+  directory: string,
+  others: readonly BenchSite[],
+  changesPerSecond: number,
+): Promise<Phase> {
+  const before = cpuSeconds(server.pid);
+  const until = performance.now() + PHASE_SECONDS * 1000;
+  const changing = storm(server.port, others, changesPerSecond, until);
+  const { latencies } = await h2load({
+    protocol: 'h1',
+    host: HOST,
+    port: server.edgePort as number,
+    path: '/',
+    requests: REQUESTS_PER_SECOND * PHASE_SECONDS,
+    perSecond: REQUESTS_PER_SECOND,
+    connections: 16,
+    streams: 1,
+    headers: {},
+    directory,
+  });
+  const changes = await changing;
+  return {
+    p50: percentile(latencies, 0.5),
+    p99: percentile(latencies, 0.99),
+    changes,
+    cpuSeconds: cpuSeconds(server.pid) - before,
+  };
+}
+
+/** Changes at a steady rate, whether earlier ones were answered or not. Answers how many were made. */
+async function storm(port: number, others: readonly BenchSite[], perSecond: number, untilMs: number): Promise<number> {
+  if (perSecond === 0) return 0;
+  const made: Promise<unknown>[] = [];
+  const startedAt = performance.now();
+  for (let now = startedAt; now < untilMs; now = performance.now()) {
+    while (made.length < ((now - startedAt) / 1000) * perSecond) {
+      const other = others[made.length % others.length] as BenchSite;
+      const enabled = Math.floor(made.length / others.length) % 2 === 0;
+      made.push(call(port, 'PUT', `${other.routePath}/compression`, { enabled }));
+    }
+    await sleep(5);
+  }
+  await Promise.all(made);
+  return made.length;
+}
