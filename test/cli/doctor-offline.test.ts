@@ -85,7 +85,7 @@ test('settings that are risky', async (t) => {
     const lines = said(await look(args), 'settings');
     assert.ok(
       lines.some((line) => line.startsWith('warning: ') && words.test(line)),
-      `${args} ${lines}`,
+      `${args.join(' ')} ${lines.join(' ')}`,
     );
   }
 });
