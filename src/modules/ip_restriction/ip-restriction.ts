@@ -29,7 +29,7 @@ export const ipRestriction = defineModule({
   config: ipRestrictionConfig,
   example: { ip_policy_ids: ['ipp_2zXAMPLEpolicyOfTheDocsAAAA'] },
   check,
-  prepare: (config, ports) => ({ ok: true, prepared: restrictAddresses(config.ip_policy_ids, ports) }),
+  prepare: (config, ports) => restrictAddresses(config.ip_policy_ids, ports),
 });
 
 function check(config: Type.Static<typeof ipRestrictionConfig>): readonly FieldProblem[] {

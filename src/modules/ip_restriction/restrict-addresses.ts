@@ -1,5 +1,5 @@
 import { type AddressMatcher, cidrMatcher, parseAddress } from '../../lib/cidr.ts';
-import type { PreparedModule, PreparePorts, Refusal } from '../prepared-module.ts';
+import type { Preparation, PreparePorts, Refusal } from '../prepared-module.ts';
 
 const REFUSED: Refusal = {
   status: 403,
@@ -9,18 +9,31 @@ const REFUSED: Refusal = {
 };
 
 /** Allowed if an allow rule matches and no deny rule does; an address that cannot be read is refused. */
-export function restrictAddresses(policyIds: readonly string[], ports: PreparePorts): PreparedModule {
+export function restrictAddresses(policyIds: readonly string[], ports: PreparePorts): Preparation {
+  // With a policy or a rule that is lost, a deny may be lost: what is left must not decide alone.
+  const lost = policyIds.find((id) => ports.record('ip_policy', id) === undefined);
+  if (lost !== undefined) return unprepared(`the IP policy ${lost} is gone`);
   const rules = policyIds.flatMap((id) => ports.children('ip_policy_rule', id));
+  const strange = rules.find((rule) => rule['action'] !== 'allow' && rule['action'] !== 'deny');
+  if (strange !== undefined) return unprepared(`a rule for ${String(strange['cidr'])} neither allows nor denies`);
   const matchers = (action: string): readonly AddressMatcher[] =>
     rules.filter((rule) => rule['action'] === action).map((rule) => cidrMatcher(rule['cidr'] as string));
   const allow = matchers('allow');
   const deny = matchers('deny');
   return {
-    judge: (request) => {
-      const address = parseAddress(request.clientAddress);
-      const isAllowed =
-        address !== null && allow.some((matches) => matches(address)) && !deny.some((matches) => matches(address));
-      return isAllowed ? 'pass' : REFUSED;
+    ok: true,
+    prepared: {
+      judge: (request) => {
+        const address = parseAddress(request.clientAddress);
+        const isAllowed =
+          address !== null && allow.some((matches) => matches(address)) && !deny.some((matches) => matches(address));
+        return isAllowed ? 'pass' : REFUSED;
+      },
     },
   };
+}
+
+function unprepared(what: string): Preparation {
+  const message = `${what}, so the ip_restriction module cannot decide: replace the module`;
+  return { ok: false, problem: { code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message } };
 }

@@ -5,11 +5,13 @@ import { request as requestHttps } from 'node:https';
 import { after, suite, test } from 'node:test';
 import { EdgeWorld, type Site } from '../../support/edge-world.ts';
 import { recordingUpstream } from '../traffic/recording-upstream.ts';
+import { StoredRecords } from './stored-records.ts';
 
 /** Open answers, not only WebSockets, end within a second of a change that now refuses them; others go on. */
 const upstream = await recordingUpstream({ after });
 const world = await EdgeWorld.open({ after });
 const backend = await world.staticBackend(upstream.address);
+const stored = new StoredRecords(world);
 const WITHIN_MS = 1000;
 const block = Buffer.alloc(64 * 1024, 'x');
 
@@ -136,28 +138,10 @@ const CHANGES: readonly (readonly [string, (site: Site) => Promise<unknown>, Reg
   ],
   [
     'a module cannot be prepared any more',
-    (site) => putModule(site, 'ip_restriction', { enabled: true, ip_policy_ids: 'no list' }),
+    (site) => stored.putRouteModule(site, 'ip_restriction', { enabled: true, ip_policy_ids: 'no list' }),
     /module="cut",reason="configuration"/,
   ],
 ];
-
-/** Straight into the store, as another version of the program might have left it. */
-function putModule(site: Site, module: string, doc: object): Promise<unknown> {
-  const owner = { kind: 'https_edge_route', id: site.routeId };
-  return world.world.store.commit({
-    puts: [
-      {
-        kind: `${owner.kind}.${module}`,
-        id: `${owner.id}.${module}`,
-        parent: owner.id,
-        doc: doc as never,
-        secrets: null,
-        uniqueKeys: [],
-        references: [],
-      },
-    ],
-  });
-}
 
 suite('events, downloads and uploads under way', () => {
   for (const [what, change, counted] of CHANGES) {
