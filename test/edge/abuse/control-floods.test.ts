@@ -29,7 +29,7 @@ const { host } = await world.site(await world.staticBackend(upstream.address));
 interface Flood {
   readonly name: string;
   readonly first?: Buffer;
-  make(index: number): Buffer;
+  readonly make: (index: number) => Buffer;
   /** The client does not read what its flood is answered with. */
   readonly isUnread?: boolean;
   /** The first one is wrong already. */
