@@ -1,0 +1,133 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { call } from '../support/call.ts';
+import { isQuick, say } from '../support/flags.ts';
+import { h2load, hasH2load } from '../support/h2load.ts';
+import { httpRequest, load, percentile } from '../support/load.ts';
+import { cpuSeconds, median, rssMiB } from '../support/process-cost.ts';
+import { API_KEY, type Program, startPosternServer, startProgram } from '../support/start-program.ts';
+import { QUIET } from './postern.ts';
+import { makeBackend, makeSite } from './sites.ts';
+import { UPSTREAM } from './upstream-file.ts';
+
+const FEW = 10;
+const MANY = isQuick ? 500 : 10_000;
+const WRITERS = 32;
+const ROUNDS = isQuick ? 1 : 7;
+const REQUESTS = isQuick ? 1000 : 5000;
+const CHANGES = isQuick ? 50 : 200;
+const GOAL = 1.5;
+const MATCHES = ['/', '/api'];
+
+interface Side {
+  readonly edges: number;
+  readonly server: Program;
+  readonly rss: number;
+  readonly host: string;
+  readonly routePath: string;
+  readonly requestMicros: number[];
+  readonly changeMicros: number[];
+  readonly changeP50Ms: number[];
+}
+
+/** What a request and a change cost beside ten edges and beside ten thousand, on two servers that are measured in turns. */
+export async function manyEdges(directory: string): Promise<void> {
+  if (!(await hasH2load())) {
+    say('h2load is not installed (Debian: nghttp2-client): nothing was measured');
+    return;
+  }
+  await using stack = new AsyncDisposableStack();
+  const upstream = await startProgram([UPSTREAM], {});
+  stack.defer(() => upstream.stop());
+  const sides: Side[] = [];
+  for (const edges of [FEW, MANY]) {
+    const side = await prepare(join(directory, String(edges)), edges, upstream.port);
+    stack.defer(() => side.server.stop());
+    sides.push(side);
+  }
+  // The first round warms up.
+  for (let round = 0; round <= ROUNDS; round += 1) {
+    for (const side of sides) await measure(side, directory, round > 0);
+  }
+  say(`${MATCHES.length} routes each; ${ROUNDS} rounds of ${REQUESTS} requests and ${CHANGES} changes, medians`);
+  say('   edges   start to ready   RSS after start   CPU/request   CPU/change   change p50');
+  for (const { edges, server, rss, requestMicros, changeMicros, changeP50Ms } of sides) {
+    const columns = [
+      edges.toLocaleString('en-US').padStart(8),
+      `${server.readyAfterMs.toFixed(0)} ms`.padStart(17),
+      `${rss.toFixed(0)} MiB`.padStart(18),
+      `${median(requestMicros).toFixed(1)} µs`.padStart(14),
+      `${median(changeMicros).toFixed(0)} µs`.padStart(13),
+      `${median(changeP50Ms).toFixed(2)} ms`.padStart(13),
+    ];
+    say(columns.join(''));
+  }
+  const [few, many] = sides as [Side, Side];
+  const ratio = (of: (side: Side) => readonly number[]): string => (median(of(many)) / median(of(few))).toFixed(2);
+  say(
+    `× few: request ${ratio((side) => side.requestMicros)}, change ${ratio((side) => side.changeMicros)} of CPU and ${ratio((side) => side.changeP50Ms)} of time (goal at most ${GOAL})`,
+  );
+}
+
+/** Filled by the API, then started anew. */
+async function prepare(dataDir: string, edges: number, upstreamPort: number): Promise<Side> {
+  await mkdir(dataDir);
+  const filling = await startPosternServer(dataDir, { ...QUIET, POSTERN_ROLES: 'api' });
+  const backend = await makeBackend(filling.port, upstreamPort);
+  const started = performance.now();
+  let next = 0;
+  let last = { host: '', routePath: '' };
+  const write = async (): Promise<void> => {
+    while (next < edges) {
+      next += 1;
+      last = await makeSite(filling.port, `site-${next}.localhost`, backend, MATCHES);
+    }
+  };
+  await Promise.all(Array.from({ length: WRITERS }, write));
+  say(`${edges.toLocaleString('en-US')} edges made in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+  await filling.stop();
+  const server = await startPosternServer(dataDir, QUIET);
+  await call(server.port, 'PUT', `${last.routePath}/compression`, {});
+  return {
+    edges,
+    server,
+    rss: rssMiB(server.pid),
+    ...last,
+    requestMicros: [],
+    changeMicros: [],
+    changeP50Ms: [],
+  };
+}
+
+async function measure(side: Side, directory: string, isCounted: boolean): Promise<void> {
+  const { server, host, routePath } = side;
+  const cpuBefore = cpuSeconds(server.pid);
+  await h2load({
+    protocol: 'h1',
+    host,
+    port: server.edgePort as number,
+    path: '/',
+    requests: REQUESTS,
+    connections: 16,
+    streams: 1,
+    headers: {},
+    directory,
+  });
+  const cpuBetween = cpuSeconds(server.pid);
+  const headers = { authorization: `Bearer ${API_KEY}`, 'service-version': '2' };
+  const changes = [true, false].map((enabled) =>
+    httpRequest('PUT', `${routePath}/compression`, headers, JSON.stringify({ enabled })),
+  );
+  const { latencies } = await load({
+    port: server.port,
+    connections: 1,
+    status: 200,
+    until: { count: CHANGES },
+    request: (index) => changes[index % 2] as Buffer,
+  });
+  const cpuAfter = cpuSeconds(server.pid);
+  if (!isCounted) return;
+  side.requestMicros.push(((cpuBetween - cpuBefore) / REQUESTS) * 1e6);
+  side.changeMicros.push(((cpuAfter - cpuBetween) / CHANGES) * 1e6);
+  side.changeP50Ms.push(percentile(latencies, 0.5));
+}
