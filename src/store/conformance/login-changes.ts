@@ -79,8 +79,14 @@ export function loginChanges(openStore: OpenStore): void {
       await Promise.all(
         Array.from({ length: 40 }, async (_, at) => {
           const id = `as_${at}`;
-          const recording = store.logins.recordLogin(newLogin(id, { keyHash: id }));
-          const ending = at % 2 === 0 ? store.logins.deleteSession(id) : store.logins.endByKey(id);
+          const userId = `au_${at}`;
+          const recording = store.logins.recordLogin(newLogin(id, { keyHash: id, userId }));
+          const ends = [
+            () => store.logins.deleteSession(id),
+            () => store.logins.endByKey(id),
+            () => store.logins.deleteUser(userId),
+          ];
+          const ending = ends[at % ends.length]?.();
           const tokens = store.logins.replaceTokens(`as_${at - 1}`, 1, { secrets: {}, doc: {} });
           await recording;
           assert.ok(heard.includes(`put ${id} ${id}`), 'the listener came after the promise');
