@@ -64,6 +64,11 @@ export class LoginWorld {
     return new LoginWorld(edge, provider, clock, upstream);
   }
 
+  /** The same provider and upstream, with another process's edge. */
+  servedBy(edge: EdgeWorld): LoginWorld {
+    return new LoginWorld(edge, this.provider, this.clock, this.upstream);
+  }
+
   get upstreamAddress(): string {
     return `127.0.0.1:${(this.upstream.address() as AddressInfo).port}`;
   }
@@ -118,13 +123,24 @@ export class LoginWorld {
 
 /** What a person at a browser does, without the browser. */
 export class Browser {
-  readonly jar = new CookieJar();
+  readonly jar: CookieJar;
   readonly #world: LoginWorld;
   /** Where the last page was. */
   location = '';
 
-  constructor(world: LoginWorld) {
+  constructor(world: LoginWorld, jar = new CookieJar()) {
     this.#world = world;
+    this.jar = jar;
+  }
+
+  /** The same browser at another process. Ports do not keep cookies apart. */
+  at(world: LoginWorld): Browser {
+    return new Browser(world, this.jar);
+  }
+
+  /** With the cookies that it has now, going its own way. */
+  copy(): Browser {
+    return new Browser(this.#world, this.jar.copy());
   }
 
   /** One request; cookies are sent and kept. */

@@ -38,7 +38,8 @@ export function htmlPage(page: Page, extraHeaders: HeaderList = [], status = 200
       'x-content-type-options',
       'nosniff',
       'referrer-policy',
-      'no-referrer',
+      // A form on a page without one is sent with "Origin: null", which says nothing.
+      page.hasForm === true ? 'same-origin' : 'no-referrer',
       ...extraHeaders,
     ],
     body: `<!doctype html>
