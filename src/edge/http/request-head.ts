@@ -65,12 +65,25 @@ const DROPPED = new Set([
 const IDENTITY = /^(postern-|client-cert|ngrok-auth-|ngrok-mtls-)/;
 const AUTHORITY = /^([A-Za-z0-9._-]{1,253})(?::(\d{1,5}))?$/;
 
+const PLAIN_NAME = /^[a-z0-9-]*$/;
+
+/**
+ * Many upstreams read "x_forwarded_for" as "x-forwarded-for": what has an underscore is dropped. CGI and PHP fold everything that
+ * is no letter or digit so, dots included (Traefik GHSA-rf44-j88r-hh8c): dropped where it would become a name of the edge's.
+ */
+function isAlias(name: string): boolean {
+  if (PLAIN_NAME.test(name)) return false;
+  if (name.includes('_')) return true;
+  const folded = name.replaceAll(/[^a-z0-9]/g, '-');
+  return DROPPED.has(folded) || IDENTITY.test(folded);
+}
+
 /** Trailers of the client's that may be forwarded: some upstreams put them among the headers. */
 export function forwardableTrailers(raw: HeaderList): HeaderList {
   const kept: string[] = [];
   for (let at = 0; at < raw.length; at += 2) {
     const name = (raw[at] as string).toLowerCase();
-    if (!name.includes('_') && !DROPPED.has(name) && !IDENTITY.test(name)) kept.push(name, raw[at + 1] as string);
+    if (!isAlias(name) && !DROPPED.has(name) && !IDENTITY.test(name)) kept.push(name, raw[at + 1] as string);
   }
   return kept;
 }
@@ -146,8 +159,7 @@ class HeaderFacts {
     for (let at = 0; at < raw.length; at += 2) {
       const name = (raw[at] as string).toLowerCase();
       const value = raw[at + 1] as string;
-      // Underscores are dropped: many upstreams read "x_forwarded_for" as "x-forwarded-for".
-      if (name.includes('_')) continue;
+      if (isAlias(name)) continue;
       if (DROPPED.has(name)) {
         const problem = this.#special(name, value);
         if (problem !== null) return problem;

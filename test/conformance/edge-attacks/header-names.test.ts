@@ -66,7 +66,8 @@ suite(`headers that only the edge may set (${source})`, () => {
   });
 });
 
-/** As upstreams of different makes fold names: case, and underscores for dashes. */
+/** As upstreams of different makes fold names: case, and for dashes underscores or (CGI, PHP) whatever is no letter or digit. */
 function aliasesOf(name: string): readonly string[] {
-  return [name, name.toLowerCase(), name.toUpperCase(), name.replaceAll('-', '_'), name.replace('-', '_')];
+  const folded = ['_', '.', '~', '!', "'"].map((mark) => name.replaceAll('-', mark));
+  return [name, name.toLowerCase(), name.toUpperCase(), ...folded, name.replace('-', '_'), name.replace('-', '.')];
 }
