@@ -54,6 +54,15 @@ for (const [role, world] of [
       for (const path of [`${route}/oidc`, route, edge]) assert.equal(await why(path), null, path);
     });
 
+    test('a module that can be prepared has none', async () => {
+      const edge = await newEdge();
+      const { body } = await newRoute(edge);
+      const oidc = { issuer: 'https://accounts.example.com', client_id: 'app' };
+      const put = await send('PUT', `${edge}/routes/${body.id}/oidc`, oidc);
+      assert.equal(put.headers.get(HEADER), null);
+      assert.equal(await why(edge), null);
+    });
+
     test('a create that is broken from the start says so, also when it is replayed', async () => {
       const edge = await newEdge();
       const key = { headers: { 'idempotency-key': `${Math.random()}` } };
