@@ -4,9 +4,6 @@ import type { ConnectionFacts } from '../edge-connection.ts';
 import type { Http2Port } from './http2-port.ts';
 import type { SweepLimits } from './sweep.ts';
 
-/** For the client to read the last words and close; whoever does not is cut off. */
-const LINGER_MS = 1000;
-
 /** A client's connection over HTTP/2. *Open* → *closed* (GOAWAY; streams under way finish) → the socket ends. */
 export class Http2Client {
   readonly facts: ConnectionFacts;
@@ -15,6 +12,8 @@ export class Http2Client {
   /** A list in which the last one takes the place of one that leaves: see LiveExchanges. */
   readonly #ports: Http2Port[] = [];
   #quietSinceMs = performance.now();
+  /** When it was seen to be closed, with no stream left. */
+  #closedSinceMs: number | null = null;
 
   constructor(session: ServerHttp2Session, socket: TLSSocket, facts: Omit<ConnectionFacts, 'retire'>) {
     this.session = session;
@@ -43,12 +42,10 @@ export class Http2Client {
   check(nowMs: number, limits: SweepLimits): void {
     for (let at = this.#ports.length - 1; at >= 0; at -= 1) this.#ports[at]?.check(nowMs, limits);
     if (this.#ports.length > 0) return;
-    const quietMs = nowMs - this.#quietSinceMs;
     if (this.session.closed || this.session.destroyed) {
-      if (quietMs >= LINGER_MS) this.#socket.destroy();
-    } else if (quietMs >= limits.idleTimeoutMs) {
-      this.#quietSinceMs = nowMs;
-      this.session.close();
-    }
+      // Not at once: its last bytes may still be on their way.
+      this.#closedSinceMs ??= nowMs;
+      if (nowMs - this.#closedSinceMs >= limits.sendTimeoutMs) this.#socket.destroy();
+    } else if (nowMs - this.#quietSinceMs >= limits.idleTimeoutMs) this.session.close();
   }
 }

@@ -29,6 +29,7 @@ const world = await EdgeWorld.open(
     POSTERN_EDGE_HEADER_TIMEOUT: '1',
     POSTERN_EDGE_REQUEST_TIMEOUT: '2',
     POSTERN_EDGE_IDLE_TIMEOUT: '1',
+    POSTERN_EDGE_SEND_TIMEOUT: '1',
   },
 );
 const { host } = await world.site(await world.staticBackend(upstream.address));
