@@ -1,0 +1,90 @@
+import type { Duplex } from 'node:stream';
+import { MAX_MESSAGE_BYTES, MESSAGE_BURST, MESSAGES_PER_SECOND } from './protocol.ts';
+
+export interface ControlHandler {
+  onLine(line: string): void;
+  /** The other end broke the rules of the stream: it is to be left. */
+  onProblem(why: string): void;
+  /** No more will come. */
+  onEnd(): void;
+}
+
+const LF = 0x0a;
+/** A peer that does not read is not waited for: so many bytes may lie here. */
+const MAX_UNSENT_BYTES = 1_048_576;
+
+/** Lines of JSON both ways, bounded in length and rate: whoever sends more is not an agent, or no longer in its right mind. */
+export class ControlStream {
+  readonly #stream: Duplex;
+  readonly #handler: ControlHandler;
+  #parts: Buffer[] = [];
+  #bytes = 0;
+  #isOver = false;
+  /** A bucket that leaks. */
+  #messages = 0;
+  #countedAtMs = performance.now();
+
+  constructor(stream: Duplex, handler: ControlHandler) {
+    this.#stream = stream;
+    this.#handler = handler;
+    stream.on('data', (chunk: Buffer) => this.#read(chunk));
+    stream.on('error', () => this.#end());
+    stream.once('end', () => this.#end());
+    stream.once('close', () => this.#end());
+  }
+
+  send(message: { readonly t: string }): void {
+    if (this.#isOver || !this.#stream.writable) return;
+    if (this.#stream.writableLength > MAX_UNSENT_BYTES) {
+      this.#problem('the other end does not read its control messages');
+      return;
+    }
+    this.#stream.write(`${JSON.stringify(message)}\n`);
+  }
+
+  close(): void {
+    this.#isOver = true;
+    this.#stream.end();
+  }
+
+  #read(chunk: Buffer): void {
+    let rest = chunk;
+    while (!this.#isOver && rest.length > 0) {
+      const at = rest.indexOf(LF);
+      const part = at === -1 ? rest : rest.subarray(0, at);
+      this.#bytes += part.length;
+      if (this.#bytes >= MAX_MESSAGE_BYTES) {
+        this.#problem(`a control message has more than ${MAX_MESSAGE_BYTES} bytes`);
+        return;
+      }
+      this.#parts.push(part);
+      if (at === -1) return;
+      rest = rest.subarray(at + 1);
+      this.#line();
+    }
+  }
+
+  #line(): void {
+    const line = Buffer.concat(this.#parts).toString('utf8');
+    this.#parts = [];
+    this.#bytes = 0;
+    const now = performance.now();
+    const leaked = ((now - this.#countedAtMs) / 1000) * MESSAGES_PER_SECOND;
+    this.#messages = Math.max(0, this.#messages - leaked) + 1;
+    this.#countedAtMs = now;
+    if (this.#messages > MESSAGE_BURST) this.#problem('control messages come faster than they may');
+    else this.#handler.onLine(line);
+  }
+
+  #problem(why: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#handler.onProblem(why);
+  }
+
+  #end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#handler.onEnd();
+  }
+}

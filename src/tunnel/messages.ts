@@ -1,0 +1,151 @@
+import Type, { type Static, type TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+
+const text = (maxLength: number) => Type.String({ maxLength });
+const claim = Type.Object({ session: text(64), secret: text(64) });
+
+/** An agent says who it is: the first message of every connection. */
+const hello = Type.Object({
+  t: Type.Literal('hello'),
+  version: Type.Integer({ minimum: 1 }),
+  token: text(256),
+  agent_version: text(64),
+  os: text(64),
+  metadata: text(4096),
+  remote_management: Type.Boolean(),
+  /** Takes over a session whose connections were lost. */
+  resume: Type.Optional(claim),
+  /** Adds a connection to a session. */
+  join: Type.Optional(claim),
+});
+
+/** Modules of an ephemeral endpoint, as far as an agent can ask for them. */
+const endpointModules = Type.Object({
+  oidc: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  ip_restriction: Type.Optional(
+    Type.Object({
+      allow: Type.Array(text(64), { maxItems: 100 }),
+      deny: Type.Array(text(64), { maxItems: 100 }),
+    }),
+  ),
+  mutual_tls: Type.Optional(Type.Object({ ca_pems: Type.Array(text(16_384), { minItems: 1, maxItems: 10 }) })),
+  compression: Type.Optional(Type.Object({})),
+});
+
+const bind = Type.Object({
+  t: Type.Literal('bind'),
+  /** The agent's own number of the tunnel. */
+  ref: Type.Integer({ minimum: 0 }),
+  /** After a resume: the tunnel that it was. */
+  id: Type.Optional(text(64)),
+  proto: Type.Optional(Type.Enum(['http', 'https', 'tcp', 'tls'])),
+  labels: Type.Optional(Type.Record(Type.String(), Type.String())),
+  /** Host that is wanted, for http, https and tls. */
+  domain: Type.Optional(text(253)),
+  /** Port that is wanted, for tcp. */
+  port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
+  metadata: text(4096),
+  forwards_to: text(2048),
+  modules: Type.Optional(endpointModules),
+});
+
+const unbind = Type.Object({ t: Type.Literal('unbind'), ref: Type.Integer({ minimum: 0 }) });
+/** A clean end: nothing of the session is kept. */
+const bye = Type.Object({ t: Type.Literal('bye') });
+const done = Type.Object({
+  t: Type.Literal('done'),
+  id: Type.Integer({ minimum: 0 }),
+  ok: Type.Boolean(),
+  message: text(1024),
+});
+
+const welcome = Type.Object({
+  t: Type.Literal('welcome'),
+  session: text(64),
+  /** What a resume or join has to show; null on a connection that joined. */
+  secret: Type.Union([text(64), Type.Null()]),
+  generation: Type.Integer({ minimum: 1 }),
+  region: text(64),
+  connections: Type.Integer({ minimum: 1, maximum: 16 }),
+  resumed: Type.Boolean(),
+});
+const refused = Type.Object({
+  t: Type.Literal('refused'),
+  code: text(128),
+  message: text(2048),
+  /** Whether the same may succeed later. */
+  retry: Type.Boolean(),
+});
+const bound = Type.Object({
+  t: Type.Literal('bound'),
+  ref: Type.Integer({ minimum: 0 }),
+  id: text(64),
+  url: Type.Optional(text(2048)),
+  proto: Type.Optional(Type.Enum(['http', 'https', 'tcp', 'tls'])),
+  region: text(64),
+});
+const unbound = Type.Object({
+  t: Type.Literal('unbound'),
+  ref: Type.Integer({ minimum: 0 }),
+  code: text(128),
+  message: text(2048),
+  retry: Type.Boolean(),
+});
+const command = Type.Object({
+  t: Type.Literal('command'),
+  id: Type.Integer({ minimum: 0 }),
+  command: Type.Enum(['stop', 'restart', 'update']),
+});
+const drain = Type.Object({ t: Type.Literal('drain') });
+
+export type Hello = Static<typeof hello>;
+export type Bind = Static<typeof bind>;
+export type EndpointModules = Static<typeof endpointModules>;
+export type Welcome = Static<typeof welcome>;
+export type Refused = Static<typeof refused>;
+export type Bound = Static<typeof bound>;
+export type Unbound = Static<typeof unbound>;
+export type Command = Static<typeof command>;
+export type AgentMessage = Hello | Bind | Static<typeof unbind> | Static<typeof bye> | Static<typeof done>;
+export type GatewayMessage = Welcome | Refused | Bound | Unbound | Command | Static<typeof drain>;
+
+/** `ignored`: a type that a newer peer may know. */
+export type Decoded<Message> =
+  | { readonly ok: true; readonly message: Message }
+  | { readonly ok: true; readonly ignored: string }
+  | { readonly ok: false; readonly why: string };
+
+type Decoder = { Check(value: unknown): boolean };
+
+const agentDecoders = decoders({ hello, bind, unbind, bye, done });
+const gatewayDecoders = decoders({ welcome, refused, bound, unbound, command, drain });
+
+/** Fields that are not known are left alone, so that either end can be newer than the other. */
+export function decodeAgentMessage(line: string): Decoded<AgentMessage> {
+  return decode(line, agentDecoders);
+}
+
+export function decodeGatewayMessage(line: string): Decoded<GatewayMessage> {
+  return decode(line, gatewayDecoders);
+}
+
+function decoders(schemas: Readonly<Record<string, TSchema>>): ReadonlyMap<string, Decoder> {
+  return new Map(Object.entries(schemas).map(([name, schema]) => [name, Compile(schema)]));
+}
+
+function decode<Message>(line: string, known: ReadonlyMap<string, Decoder>): Decoded<Message> {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return { ok: false, why: 'a control message is not JSON' };
+  }
+  if (typeof value !== 'object' || value === null || !('t' in value) || typeof value.t !== 'string') {
+    return { ok: false, why: 'a control message is no object with a type' };
+  }
+  const decoder = known.get(value.t);
+  if (decoder === undefined) return { ok: true, ignored: value.t };
+  if (!decoder.Check(value))
+    return { ok: false, why: `a control message of type ${value.t} has a wrong or missing field` };
+  return { ok: true, message: value as Message };
+}
