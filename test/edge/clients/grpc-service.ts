@@ -46,6 +46,8 @@ export interface GrpcUpstream {
   readonly metadata: readonly Metadata[];
   /** Resolves when the next call of `never` or `repeat` is cancelled by its client. */
   nextCancelled(): Promise<void>;
+  /** Resolves when the next call of `never` has come. */
+  nextBegun(): Promise<void>;
 }
 
 type Unary = ServerUnaryCall<Buffer, Buffer>;
@@ -54,6 +56,7 @@ type Done = sendUnaryData<Buffer>;
 export async function grpcUpstream(test: Cleanup, { certificatePem, keyPem }: Issued): Promise<GrpcUpstream> {
   const metadata: Metadata[] = [];
   const waiting: (() => void)[] = [];
+  const begun: (() => void)[] = [];
   const server = new Server({ 'grpc.max_receive_message_length': -1 });
   const cancelled = (): void => waiting.shift()?.();
   server.addService(echoService, {
@@ -73,6 +76,7 @@ export async function grpcUpstream(test: Cleanup, { certificatePem, keyPem }: Is
     },
     never: (call: Unary) => {
       call.on('cancelled', cancelled);
+      begun.shift()?.();
     },
     collect: (call: ServerReadableStream<Buffer, Buffer>, done: Done) => {
       const parts: Buffer[] = [];
@@ -99,5 +103,6 @@ export async function grpcUpstream(test: Cleanup, { certificatePem, keyPem }: Is
     address: `localhost:${port}`,
     metadata,
     nextCancelled: () => new Promise((resolve) => waiting.push(resolve)),
+    nextBegun: () => new Promise((resolve) => begun.push(resolve)),
   };
 }

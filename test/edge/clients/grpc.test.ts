@@ -164,12 +164,24 @@ for (const [name, { host }] of [
       assert.equal((await ended)[0].code, status.OK);
     });
 
-    test('a deadline that passes cancels the call at the upstream', async () => {
+    // The upstream knows the deadline, too, and may be the first to act on it.
+    test('a deadline that passes ends the call on both sides', async () => {
       const cancelled = upstream.nextCancelled();
       const options = { deadline: Date.now() + 300 };
       await assert.rejects(call(client, 'never', Buffer.from('x'), new Metadata(), options), {
         code: status.DEADLINE_EXCEEDED,
       });
+      await cancelled;
+    });
+
+    test('a call without a deadline that the client gives up is cancelled at the upstream', async () => {
+      const cancelled = upstream.nextCancelled();
+      const begun = upstream.nextBegun();
+      const ended = new Promise<ServiceError | null>((resolve) => {
+        const started = client.never(Buffer.from('x'), resolve) as { cancel(): void };
+        void begun.then(() => started.cancel());
+      });
+      assert.equal((await ended)?.code, status.CANCELLED);
       await cancelled;
     });
 
