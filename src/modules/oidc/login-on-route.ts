@@ -74,10 +74,10 @@ export class LoginOnRoute implements PreparedModule {
       issuer: config.issuer,
       clientId: config.clientId,
     });
-    if (grant === null) return loginRequired(request, this, 'no_session');
+    if (grant === null) return loginRequired(request, this, { reason: 'no_session', isKeyStale: session === null });
     if (!this.isInForce(grant, request.nowMs)) {
       this.ended(grant);
-      return loginRequired(request, this, 'session_over');
+      return loginRequired(request, this, SESSION_OVER);
     }
     if (grant.needsRefresh(request.nowMs)) return this.#refreshed(request, grant);
     request.permit = new LoginPermit(grant, this);
@@ -86,11 +86,14 @@ export class LoginOnRoute implements PreparedModule {
 
   async #refreshed(request: TrafficRequest, grant: Grant): Promise<Verdict> {
     const isInForce = await this.#runtime.refresh.refresh(grant, this.client);
-    if (!isInForce || grant.isEnded) return loginRequired(request, this, 'session_over');
+    if (!isInForce || grant.isEnded) return loginRequired(request, this, SESSION_OVER);
     request.permit = new LoginPermit(grant, this);
     return 'pass';
   }
 }
+
+/** The key stays: logins of other routes may hang on it, and the next login replaces it. */
+const SESSION_OVER = { reason: 'session_over', isKeyStale: false } as const;
 
 /** A login as the right of a request that runs under it. */
 export class LoginPermit implements Permit {

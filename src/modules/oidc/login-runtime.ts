@@ -13,7 +13,7 @@ import { Providers } from './provider/providers.ts';
 import { Activity } from './sessions/activity.ts';
 import type { Grant } from './sessions/grant.ts';
 import { OrphanedLogins } from './sessions/orphaned-logins.ts';
-import { Sessions } from './sessions/sessions.ts';
+import { type PreviousKey, Sessions } from './sessions/sessions.ts';
 import { TokenRefresh } from './sessions/token-refresh.ts';
 
 const MINUTE_MS = 60_000;
@@ -75,9 +75,9 @@ export class LoginRuntime implements ModuleRuntime {
     this.#ports.count(happening);
   }
 
-  loggedIn(edgeId: string, key: BrowserKey, records: readonly LoginRecord[], previousKeyHash: string | null): void {
+  loggedIn(edgeId: string, key: BrowserKey, records: readonly LoginRecord[], previous: PreviousKey | null): void {
     this.#orphans.hasLogins(edgeId);
-    this.sessions.loggedIn(key, records, previousKeyHash);
+    this.sessions.loggedIn(key, records, previous);
   }
 
   /** For the operator: what the visitor's page does not say. */

@@ -1,5 +1,5 @@
-/** Enough for a browser with everything of ours and a sibling's planted ones; a longer list is somebody playing. */
-const MAX_CANDIDATES = 50;
+/** More than browsers keep for a domain with all its siblings (Chrome: 180): nobody can push our own cookie off the list. */
+const MAX_CANDIDATES = 200;
 
 /** Values of all cookies of one name, in the order in which they came: there can be several, of parent domains or other paths. */
 export function cookieValues(lines: readonly string[], name: string): readonly string[] {
@@ -7,14 +7,23 @@ export function cookieValues(lines: readonly string[], name: string): readonly s
   const wanted = `${name}=`;
   for (const line of lines) {
     for (let at = line.indexOf(wanted); at !== -1; at = line.indexOf(wanted, at + 1)) {
-      // Only at the start of a pair: the name may also be the end of another one.
-      if (at !== 0 && line[at - 1] !== ' ' && line[at - 1] !== ';') continue;
+      if (!isStartOfPair(line, at)) continue;
       const end = line.indexOf(';', at);
       values.push(line.slice(at + wanted.length, end === -1 ? undefined : end).trim());
       if (values.length === MAX_CANDIDATES) return values;
     }
   }
   return values;
+}
+
+/**
+ * After a semicolon, or nothing, and spaces. A space alone is not enough: values and names may have spaces in them, so a sibling
+ * host could hide a `__Host-` cookie in one of its own, where no browser looks for it.
+ */
+function isStartOfPair(line: string, nameAt: number): boolean {
+  let at = nameAt - 1;
+  while (at >= 0 && (line[at] === ' ' || line[at] === '\t')) at -= 1;
+  return at < 0 || line[at] === ';';
 }
 
 export interface Cookie {
@@ -26,7 +35,7 @@ export interface Cookie {
 export function markedCookies(lines: readonly string[], mark: string): readonly Cookie[] {
   const cookies: Cookie[] = [];
   for (const line of lines) {
-    if (!line.includes(`=${mark}`)) continue;
+    if (!line.includes(mark)) continue;
     for (const pair of line.split(';')) {
       const at = pair.indexOf('=');
       if (at === -1) continue;

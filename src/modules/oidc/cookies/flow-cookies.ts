@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { OWN_COOKIE_MARK } from '../../prepared-module.ts';
 import { clearCookie, cookieValues, markedCookies, setCookie } from './cookie-header.ts';
 
@@ -11,10 +11,9 @@ export interface Flow {
   readonly returnTo: string;
   readonly routeId: string;
   readonly host: string;
-  readonly issuer: string;
-  readonly clientId: string;
+  /** Of what was asked for, see `askedFor`. */
+  readonly askedFor: string;
   readonly redirectUri: string;
-  readonly scopes: readonly string[];
   readonly startedAtMs: number;
 }
 
@@ -88,6 +87,19 @@ export function isFlowExpired(flow: Flow, nowMs: number): boolean {
 /** Which try of a login a state belongs to. */
 export function roundOf(state: string): number {
   return STATE.test(state) ? Number(state.slice(-1)) : 0;
+}
+
+/**
+ * Stands for the provider, client and scopes of a login. The fields themselves can be longer than the 4 KB that browsers take for a
+ * cookie; and a login that is no longer asked for like this has to begin anew in any case.
+ */
+export function askedFor(config: {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+}): string {
+  const { issuer, clientId, scopes } = config;
+  return hash('sha256', JSON.stringify([issuer, clientId, scopes]), 'base64url');
 }
 
 function nameOf(state: string): string {

@@ -40,7 +40,7 @@ export class SessionCookies {
 
   /** The key in a session cookie that has its companion; null for everything else. */
   verify(cookieValue: string, companions: readonly string[]): BrowserKey | null {
-    const parts = SESSION_VALUE.exec(cookieValue);
+    const parts = companions.length === 0 ? null : SESSION_VALUE.exec(cookieValue);
     if (parts === null) return null;
     const key = this.#keyOf(parts[1] as string);
     if (!isSame(key.cookieValue, cookieValue)) return null;
@@ -84,5 +84,6 @@ function companionName(session: string): string {
 }
 
 function isSame(a: string, b: string): boolean {
-  return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
+  // A byte a character, as headers are read: of equal length here is of equal length there, which the comparison demands.
+  return a.length === b.length && timingSafeEqual(Buffer.from(a, 'latin1'), Buffer.from(b, 'latin1'));
 }

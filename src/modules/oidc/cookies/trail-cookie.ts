@@ -1,5 +1,5 @@
 import { OWN_COOKIE_MARK } from '../../prepared-module.ts';
-import { cookieValues, setCookie } from './cookie-header.ts';
+import { clearCookie, cookieValues, setCookie } from './cookie-header.ts';
 
 const NAME = '__Host-postern-trail';
 const VALUE = /^pstn1\.t\.(\d{1,13}(?:\.\d{1,13}){0,9})$/;
@@ -22,4 +22,8 @@ export function isLoop(logins: readonly number[]): boolean {
 
 export function trailCookie(logins: readonly number[]): string {
   return setCookie(NAME, `${OWN_COOKIE_MARK}t.${logins.slice(-MAX_LOGINS).join('.')}`, WINDOW_MS / 1000);
+}
+
+export function clearTrail(): string {
+  return clearCookie(NAME);
 }

@@ -1,5 +1,5 @@
 import type { OwnAnswer, OwnPathRequest, OwnPathSite } from '../../prepared-module.ts';
-import { type Flow, isFlowExpired, roundOf } from '../cookies/flow-cookies.ts';
+import { askedFor, type Flow, isFlowExpired, roundOf } from '../cookies/flow-cookies.ts';
 import { clearSessionCookies, setSessionCookies } from '../cookies/session-cookie.ts';
 import { recentLogins, trailCookie } from '../cookies/trail-cookie.ts';
 import { LoginOnRoute } from '../login-on-route.ts';
@@ -26,10 +26,12 @@ export async function finishLogin(
   const login = loginOf(flow, site);
   const cleared = [runtime.flows.clear(state)];
   const target = withoutFragment(flow.returnTo);
-  // The route has another provider now, or the way there took too long: from the beginning.
+  const round = roundOf(state);
+  // The route asks for another login now, or the way there took too long: from the beginning.
   if (login === null || isFlowExpired(flow, request.nowMs)) {
+    if (round >= MAX_ROUNDS) return tooLate(target, cleared);
     runtime.count('restarted');
-    return restart(request, target, 0, cleared);
+    return restart(request, target, round + 1, cleared);
   }
   try {
     const tokens = await login.client.exchange({
@@ -39,7 +41,7 @@ export async function finishLogin(
       nonce: flow.nonce,
       codeVerifier: flow.codeVerifier,
     });
-    const key = await recordLogin(runtime, request, login, tokens, flow.scopes);
+    const key = await recordLogin(runtime, request, login, tokens, login.config.scopes);
     const logins = [...recentLogins(request.headerLines('cookie'), request.nowMs), request.nowMs];
     runtime.count('succeeded');
     return redirect(`${originOf(request)}${flow.returnTo}`, [
@@ -52,7 +54,6 @@ export async function finishLogin(
     // A second use of the same answer (the back button, a reload) harms nobody who is logged in.
     if ((await login.loginOf(request)) !== null) return redirect(`${originOf(request)}${flow.returnTo}`, cleared);
     runtime.loginFailed(request, login, error);
-    const round = roundOf(state);
     if (error.kind === 'invalid_grant' && round < MAX_ROUNDS) return restart(request, target, round + 1, cleared);
     return failedAtProvider(error, target, cleared);
   }
@@ -83,6 +84,16 @@ async function withoutFlow(
   );
 }
 
+/** Again and again: servers whose clocks differ would send the browser round in circles. */
+function tooLate(target: string, cookies: readonly string[]): OwnAnswer {
+  return failed(
+    'ERR_POSTERN_LOGIN_FAILED',
+    'flow_expired',
+    'The login took too long, or its settings changed meanwhile, several times in a row. Try again. If it goes on, tell whoever runs this site: the clocks of its servers may differ.',
+    { tryAgain: target, cookies },
+  );
+}
+
 function clearedSessions(site: OwnPathSite): readonly string[] {
   return site.modules.flatMap((login) => (login instanceof LoginOnRoute ? clearSessionCookies(login.cookieNames) : []));
 }
@@ -95,8 +106,7 @@ function restart(request: OwnPathRequest, target: string, round: number, cookies
 function loginOf(flow: Flow, site: OwnPathSite): LoginOnRoute | null {
   for (const login of site.modules) {
     if (!(login instanceof LoginOnRoute) || login.config.routeId !== flow.routeId) continue;
-    const { issuer, clientId } = login.config;
-    return issuer === flow.issuer && clientId === flow.clientId ? login : null;
+    return askedFor(login.config) === flow.askedFor ? login : null;
   }
   return null;
 }

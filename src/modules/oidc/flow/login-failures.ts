@@ -8,6 +8,14 @@ const CLOCK_REASONS: ReadonlySet<string> = new Set(['id_token_expired', 'id_toke
 
 type Code = keyof typeof loginErrors.rows;
 
+const TITLES: Readonly<Partial<Record<Code, string>>> = {
+  ERR_POSTERN_LOGIN_DENIED: 'The login was refused',
+  ERR_POSTERN_LOGIN_FAILED: 'The login failed',
+  ERR_POSTERN_PROVIDER_UNAVAILABLE: 'Login is not possible at the moment',
+  ERR_POSTERN_LOGIN_COOKIES: 'The login needs cookies',
+  ERR_POSTERN_LOGIN_LOOP: 'The login goes in circles',
+};
+
 /** A page that says what happened and what to do. */
 export function failed(
   code: Code,
@@ -15,11 +23,13 @@ export function failed(
   message: string,
   options: { readonly tryAgain?: string; readonly cookies?: readonly string[] } = {},
 ): OwnAnswer {
+  const title = TITLES[code];
   const refusal: Refusal = {
     status: loginErrors.rows[code].status,
     code,
     reason,
     message,
+    ...(title !== undefined && { title }),
     ...(options.tryAgain !== undefined && {
       action: { label: 'Try again', href: loginUrl(options.tryAgain) },
       details: { login_url: loginUrl(options.tryAgain) },
@@ -37,14 +47,14 @@ export function failedAtProvider(problem: LoginProblem, tryAgain: string, cookie
       return failed(
         'ERR_POSTERN_PROVIDER_UNAVAILABLE',
         problem.reason,
-        'The login cannot begin: the identity provider cannot be reached. Try again in a minute. If it goes on, tell whoever runs this site.',
+        'The identity provider cannot be reached. You are not at fault. Try again in a minute. If it goes on, tell whoever runs this site.',
         options,
       );
     case 'denied':
       return failed(
         'ERR_POSTERN_LOGIN_DENIED',
         problem.reason,
-        'The login was refused at the identity provider. If you pressed the wrong button or used the wrong account, try again; otherwise ask whoever runs this site for access.',
+        'You did not get in: the identity provider said no. If you pressed the wrong button or used the wrong account, try again; otherwise ask whoever runs this site for access.',
         options,
       );
     case 'configuration':

@@ -5,7 +5,14 @@ import type { LoginOnRoute } from '../login-on-route.ts';
 import { loginUrl, originOf, targetToKeep } from './return-target.ts';
 
 /** Sends people to the login and tells programs where it is. */
-export function loginRequired(request: TrafficRequest, login: LoginOnRoute, reason: string): Refusal {
+export function loginRequired(
+  request: TrafficRequest,
+  login: LoginOnRoute,
+  {
+    reason,
+    isKeyStale,
+  }: { readonly reason: string /** The browser's key opens nothing at all. */; readonly isKeyStale: boolean },
+): Refusal {
   const canComeBack = request.method === 'GET' || request.method === 'HEAD';
   const to = loginUrl(canComeBack ? targetToKeep(request.target, request.path) : '/');
   const common = { code: 'ERR_POSTERN_LOGIN_REQUIRED', reason } as const;
@@ -14,7 +21,7 @@ export function loginRequired(request: TrafficRequest, login: LoginOnRoute, reas
       ...common,
       status: 302,
       message: 'Log in first.',
-      headers: ['location', to, ...staleCookies(request, login)],
+      headers: ['location', to, ...(isKeyStale ? staleCookies(request, login) : [])],
     };
   }
   const url = `${originOf(request)}${to}`;
@@ -39,7 +46,7 @@ export function isNavigation(request: TrafficRequest): boolean {
   return request.header('accept')?.includes('text/html') ?? false;
 }
 
-/** A cookie that proves nothing any more is in the way of the next one. */
+/** A cookie that proves nothing any more is in the way of the next one. One that holds another route's login stays. */
 function staleCookies(request: TrafficRequest, { cookieNames }: LoginOnRoute): readonly string[] {
   const isThere = cookieValues(request.headerLines('cookie'), cookieNames.session).length > 0;
   return isThere ? clearSessionCookies(cookieNames).flatMap((cookie) => ['set-cookie', cookie]) : [];

@@ -1,5 +1,6 @@
 import type { OwnAnswer, OwnPathRequest, OwnPathSite } from '../../prepared-module.ts';
 import { clearSessionCookies } from '../cookies/session-cookie.ts';
+import { clearTrail } from '../cookies/trail-cookie.ts';
 import { LoginOnRoute } from '../login-on-route.ts';
 import type { LoginRuntime } from '../login-runtime.ts';
 import { confirmLogoutPage, loggedOutPage } from '../pages/logout-pages.ts';
@@ -25,7 +26,8 @@ export async function logOut(runtime: LoginRuntime, request: OwnPathRequest, sit
     ...keys.map((key) => key.names),
     ...site.modules.flatMap((login) => (login instanceof LoginOnRoute ? [login.cookieNames] : [])),
   ];
-  const cookies = [...new Set(names.flatMap((each) => clearSessionCookies(each)))];
+  // Whoever logs out and in again is in no loop.
+  const cookies = [...new Set(names.flatMap((each) => clearSessionCookies(each))), clearTrail()];
   if (ended.length > 0) runtime.count('logged_out');
   const providerUrl = await endSessionUrl(request, site, ended);
   if (request.method === 'POST' && !isNavigation(request)) {
@@ -43,10 +45,16 @@ export function loggedOut(): OwnAnswer {
   return loggedOutPage();
 }
 
-/** Another site can make a browser send a request, but not one that says it came from here. */
+/**
+ * Another site can make a browser send a request, but not one that says it came from here. An image or a prefetched link did not
+ * come from a click either, wherever it stood.
+ */
 function isMeant(request: OwnPathRequest): boolean {
   const site = request.header('sec-fetch-site');
-  if (request.method === 'GET') return site === 'same-origin';
+  if (request.method !== 'POST') {
+    const isFetched = request.header('sec-fetch-mode') === 'no-cors' || request.header('sec-purpose') !== undefined;
+    return request.method === 'GET' && site === 'same-origin' && !isFetched;
+  }
   const origin = request.header('origin');
   // Our own form says "null", because its page sends no referrer; then the browser's word for the site has to do.
   if (origin === 'null') return site === 'same-origin';

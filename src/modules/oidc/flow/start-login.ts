@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { OwnAnswer, OwnPathRequest, OwnPathSite } from '../../prepared-module.ts';
-import type { Flow } from '../cookies/flow-cookies.ts';
+import { askedFor, type Flow } from '../cookies/flow-cookies.ts';
 import { isLoop, recentLogins } from '../cookies/trail-cookie.ts';
 import { LoginOnRoute } from '../login-on-route.ts';
 import type { LoginRuntime } from '../login-runtime.ts';
@@ -20,7 +20,7 @@ export async function startLogin(
   query: URLSearchParams,
 ): Promise<OwnAnswer> {
   const target = safeTarget(query.get('to'));
-  const round = Math.min(Number.parseInt(query.get('round') ?? '0', 10) || 0, 9);
+  const round = Number(/^\d$/.exec(query.get('round') ?? '')?.[0] ?? 0);
   if (query.get('go') !== '1') return loginPage(loginUrl(target, { go: true, round }));
   const route = site.moduleFor(target);
   if ('refusal' in route) return route;
@@ -56,10 +56,8 @@ async function toProvider(
     returnTo,
     routeId: config.routeId,
     host: request.host,
-    issuer: config.issuer,
-    clientId: config.clientId,
+    askedFor: askedFor(config),
     redirectUri: `${originOf(request)}${CALLBACK_PATH}`,
-    scopes: config.scopes,
     startedAtMs: request.nowMs,
   };
   try {

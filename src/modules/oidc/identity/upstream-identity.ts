@@ -32,11 +32,9 @@ function identityHeaders({ userId, doc }: Grant): readonly string[] {
 
 /**
  * A text as a header may carry it: everything but printable ASCII, and the percent sign, is percent-encoded as UTF-8, so that
- * no claim ends a line and `decodeURIComponent` gives the text back in every case.
+ * no claim ends a line and `decodeURIComponent` gives the text back in every case. Spaces at the ends too: a reader would drop
+ * them, and take one user for another.
  */
 export function headerText(text: string): string {
-  return text
-    .toWellFormed()
-    .replaceAll(/[^\x20-\x24\x26-\x7e]+/gu, encodeURIComponent)
-    .trim();
+  return text.toWellFormed().replaceAll(/[^\x20-\x24\x26-\x7e]+|^ +| +$/gu, encodeURIComponent);
 }

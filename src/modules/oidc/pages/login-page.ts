@@ -1,5 +1,6 @@
+import { escapedHtml, linkButton } from '../../../lib/plain-page.ts';
 import type { OwnAnswer } from '../../prepared-module.ts';
-import { escaped, htmlPage } from './page.ts';
+import { htmlPage } from './page.ts';
 
 /** The fragment never reaches a server: only a script can take it along. Everything else is in the link. */
 const SCRIPT =
@@ -7,11 +8,10 @@ const SCRIPT =
 
 /** Seen for a moment on the way to the provider. */
 export function loginPage(goUrl: string): OwnAnswer {
-  const url = escaped(goUrl);
   return htmlPage({
     title: 'Logging in',
-    head: `<noscript><meta http-equiv="refresh" content="0; url=${url}"></noscript>`,
-    body: `<p>You are being taken to the login.</p><p><a class="button" id="go" href="${url}">Go on</a></p>`,
+    head: `<noscript><meta http-equiv="refresh" content="0; url=${escapedHtml(goUrl)}"></noscript>`,
+    body: `<p>You are being taken to the login. If nothing happens, go on by hand.</p>${linkButton('Go on', goUrl, 'go')}`,
     script: SCRIPT,
   });
 }

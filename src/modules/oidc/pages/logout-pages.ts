@@ -1,3 +1,4 @@
+import { linkButton } from '../../../lib/plain-page.ts';
 import type { OwnAnswer } from '../../prepared-module.ts';
 import { htmlPage } from './page.ts';
 
@@ -5,7 +6,7 @@ import { htmlPage } from './page.ts';
 export function confirmLogoutPage(): OwnAnswer {
   return htmlPage({
     title: 'Log out?',
-    body: '<p>This ends your session on this site.</p><form method="post" action="/.postern/logout"><button>Log out</button></form>',
+    body: '<p>This ends your session on this site, and at the identity provider if it can be ended there.</p><form method="post" action="/.postern/logout"><button class="button">Log out</button></form>',
     hasForm: true,
   });
 }
@@ -13,6 +14,6 @@ export function confirmLogoutPage(): OwnAnswer {
 export function loggedOutPage(): OwnAnswer {
   return htmlPage({
     title: 'You are logged out',
-    body: '<p>Your session on this site has ended.</p><p><a class="button" href="/">Log in again</a></p>',
+    body: `<p>Your session on this site has ended.</p>${linkButton('Log in again', '/')}`,
   });
 }

@@ -27,8 +27,10 @@ export async function recordLogin(
 ): Promise<BrowserKey> {
   const { config, cookieNames } = login;
   const now = request.nowMs;
-  const previous = await runtime.sessions.find(request.headerLines('cookie'), cookieNames);
-  const replaced = findGrant(previous, { ...config, host: request.host });
+  const session = await runtime.sessions.find(request.headerLines('cookie'), cookieNames);
+  // As it is now: writing the login changes it.
+  const previous = session === null ? null : { keyHash: session.keyHash, grants: session.grants };
+  const replaced = findGrant(session, { ...config, host: request.host });
   const key = runtime.cookies.create();
   const doc = grantDoc(request, login, tokens, scopes);
   const record = {
@@ -55,7 +57,7 @@ export async function recordLogin(
     previousKeyHash: previous?.keyHash ?? null,
     replaces: replaced === null ? [] : [replaced.id],
   });
-  runtime.loggedIn(config.edgeId, key, records, previous?.keyHash ?? null);
+  runtime.loggedIn(config.edgeId, key, records, previous);
   return key;
 }
 

@@ -12,6 +12,15 @@ const KEPT_UNUSED_MS = 15 * 60_000;
 /** A key that a login has just replaced is still that browser's: requests that were under way carry it. */
 const REPLACED_KEY_GRACE_MS = 20_000;
 
+/** A browser's key before a login, and the logins that were under it. */
+export type PreviousKey = Pick<Session, 'keyHash' | 'grants'>;
+
+interface ReplacedKey {
+  readonly by: string;
+  readonly opened: ReadonlySet<string>;
+  readonly untilMs: number;
+}
+
 /**
  * Browsers' logins in memory, so that a logged-in request reads no database. The store tells of every change, so nothing here is
  * older than the store; what is not here is read from it, once for all who wait for it.
@@ -25,7 +34,7 @@ export class Sessions {
   readonly #grants = new Map<string, Grant>();
   readonly #absent = new LruMap<string, true>(MAX_KNOWN_ABSENT);
   readonly #loading = new Map<string, Promise<Session | null>>();
-  readonly #replacedKeys = new Map<string, { readonly by: string; readonly untilMs: number }>();
+  readonly #replacedKeys = new Map<string, ReplacedKey>();
   /** Moves with every change: a read that began before one may be older than it. */
   #generation = 0;
 
@@ -59,10 +68,7 @@ export class Sessions {
   /** The session of a proven key. */
   load(key: BrowserKey): Session | null | Promise<Session | null> {
     const replaced = this.#replacedKeys.get(key.keyHash);
-    if (replaced !== undefined) {
-      const successor = replaced.untilMs > this.#clock.nowMs() ? this.#byKey.get(replaced.by) : undefined;
-      return successor ?? null;
-    }
+    if (replaced !== undefined) return this.#successor(key, replaced);
     const known = this.#byKey.get(key.keyHash);
     if (known !== undefined) return known;
     if (this.#absent.get(key.keyHash) !== undefined) return null;
@@ -75,13 +81,14 @@ export class Sessions {
   }
 
   /** Puts into memory what a login has just written, and remembers which key it replaced. */
-  loggedIn(key: BrowserKey, records: readonly LoginRecord[], previousKeyHash: string | null): void {
-    if (previousKeyHash !== null) {
-      this.#replacedKeys.set(previousKeyHash, {
+  loggedIn(key: BrowserKey, records: readonly LoginRecord[], previous: PreviousKey | null): void {
+    if (previous !== null) {
+      this.#replacedKeys.set(previous.keyHash, {
         by: key.keyHash,
+        opened: new Set(previous.grants.map(whatItOpens)),
         untilMs: this.#clock.nowMs() + REPLACED_KEY_GRACE_MS,
       });
-      this.#forget(previousKeyHash);
+      this.#forget(previous.keyHash);
     }
     this.#keep(key, records);
   }
@@ -119,6 +126,14 @@ export class Sessions {
     for (const [id, grant] of this.#grants) {
       if (isUnused(grant, now) && !this.#byKey.has(grant.keyHash)) this.#grants.delete(id);
     }
+  }
+
+  /** What a replaced key still opens: no more than it did. Whoever prepared a browser with a key must not see the next user's login. */
+  #successor(key: BrowserKey, { by, opened, untilMs }: ReplacedKey): Session | null {
+    const session = untilMs > this.#clock.nowMs() ? this.#byKey.get(by) : undefined;
+    if (session === undefined) return null;
+    const grants = session.grants.filter((grant) => opened.has(whatItOpens(grant)));
+    return grants.length === session.grants.length ? session : { ...key, grants };
   }
 
   #keep(key: BrowserKey, records: readonly LoginRecord[]): Session {
@@ -182,4 +197,8 @@ export class Sessions {
 
 function isUnused(grant: Grant, nowMs: number): boolean {
   return nowMs - Math.max(grant.lastActiveMs, grant.heldAtMs) > KEPT_UNUSED_MS;
+}
+
+function whatItOpens({ userId, edgeId, host, issuer, clientId }: Grant): string {
+  return JSON.stringify([userId, edgeId, host, issuer, clientId]);
 }
