@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { ErrorCode } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
+import { escapedHtml, linkButton, PAGE_STYLE_SOURCE, plainPage } from '../lib/plain-page.ts';
 import type { HeaderList } from './upstream/upstream.ts';
 
 export interface ErrorAnswer {
@@ -8,6 +9,8 @@ export interface ErrorAnswer {
   readonly code: ErrorCode;
   /** What is wrong, and what the visitor can do. */
   readonly message: string;
+  /** For people, in place of the status. */
+  readonly title?: string;
   readonly headers?: HeaderList;
   /** For programs, beside the message. */
   readonly details?: JsonObject;
@@ -36,7 +39,7 @@ export function errorPage(
   if (isForPeople) {
     const policy = [
       'content-security-policy',
-      "default-src 'none'; style-src 'unsafe-inline'",
+      `default-src 'none'; style-src ${PAGE_STYLE_SOURCE}; form-action 'none'; base-uri 'none'; frame-ancestors 'none'`,
       'x-content-type-options',
       'nosniff',
     ];
@@ -52,22 +55,11 @@ export function errorPage(
 }
 
 function page(error: ErrorAnswer, requestId: string): string {
-  const title = `${error.status} ${STATUS_CODES[error.status] ?? 'Error'}`;
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)}</title>
-<style>
-:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:18vh auto 0;padding:0 1.5rem}
-h1{font-size:1.4rem;margin:0 0 .75rem}p{margin:.5rem 0}footer{margin-top:2rem;font-size:.85rem;opacity:.7}code{font-family:ui-monospace,monospace}
-a.button{display:inline-block;padding:.5rem 1.1rem;margin-top:.75rem;border:1px solid;border-radius:.4rem;color:inherit;text-decoration:none}a.button:focus-visible{outline:3px solid Highlight;outline-offset:2px}
-</style></head><body><h1>${escaped(title)}</h1><p>${escaped(error.message)}</p>${action(error)}
-<footer><p><code>${escaped(error.code)}</code><br>Request <code>${escaped(requestId)}</code></p></footer></body></html>
-`;
-}
-
-function action({ action: link }: ErrorAnswer): string {
-  return link === undefined ? '' : `<p><a class="button" href="${escaped(link.href)}">${escaped(link.label)}</a></p>`;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+  const status = `${error.status} ${STATUS_CODES[error.status] ?? 'Error'}`;
+  const { action, title } = error;
+  return plainPage({
+    title: title ?? status,
+    body: `<p>${escapedHtml(error.message)}</p>${action === undefined ? '' : linkButton(action.label, action.href)}`,
+    footer: `<p>${title === undefined ? '' : `${escapedHtml(status)}<br>`}<code>${escapedHtml(error.code)}</code><br>Request <code>${escapedHtml(requestId)}</code></p>`,
+  });
 }

@@ -133,6 +133,8 @@ export interface Refusal {
   readonly code: ErrorCode;
   /** For the error page: what is wrong, and what the visitor can do. */
   readonly message: string;
+  /** Its heading, in place of the status. */
+  readonly title?: string;
   /** Stable word for metrics and log. */
   readonly reason: string;
   readonly headers?: HeaderList;
