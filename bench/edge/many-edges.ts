@@ -22,6 +22,7 @@ const MATCHES = ['/', '/api'];
 interface Side {
   readonly edges: number;
   readonly server: Program;
+  readonly startCpuSeconds: number;
   readonly rss: number;
   readonly host: string;
   readonly routePath: string;
@@ -50,11 +51,12 @@ export async function manyEdges(directory: string): Promise<void> {
     for (const side of sides) await measure(side, directory, round > 0);
   }
   say(`${MATCHES.length} routes each; ${ROUNDS} rounds of ${REQUESTS} requests and ${CHANGES} changes, medians`);
-  say('   edges   start to ready   RSS after start   CPU/request   CPU/change   change p50');
-  for (const { edges, server, rss, requestMicros, changeMicros, changeP50Ms } of sides) {
+  say('   edges   start to ready   CPU of start   RSS after start   CPU/request   CPU/change   change p50');
+  for (const { edges, server, startCpuSeconds, rss, requestMicros, changeMicros, changeP50Ms } of sides) {
     const columns = [
       edges.toLocaleString('en-US').padStart(8),
       `${server.readyAfterMs.toFixed(0)} ms`.padStart(17),
+      `${startCpuSeconds.toFixed(2)} s`.padStart(15),
       `${rss.toFixed(0)} MiB`.padStart(18),
       `${median(requestMicros).toFixed(1)} µs`.padStart(14),
       `${median(changeMicros).toFixed(0)} µs`.padStart(13),
@@ -87,10 +89,12 @@ async function prepare(dataDir: string, edges: number, upstreamPort: number): Pr
   say(`${edges.toLocaleString('en-US')} edges made in ${((performance.now() - started) / 1000).toFixed(1)} s`);
   await filling.stop();
   const server = await startPosternServer(dataDir, QUIET);
+  const startCpuSeconds = cpuSeconds(server.pid);
   await call(server.port, 'PUT', `${last.routePath}/compression`, {});
   return {
     edges,
     server,
+    startCpuSeconds,
     rss: rssMiB(server.pid),
     ...last,
     requestMicros: [],

@@ -80,8 +80,9 @@ const nginx: Other = {
     const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
     return `daemon off;
 worker_processes auto;
+worker_rlimit_nofile 16384;
 pid ${directory}/nginx.pid;
-events { worker_connections 1024; }
+events { worker_connections 8192; }
 http {
   access_log off;
   ${paths.map((path) => `${path}_temp_path ${directory}/${path};`).join(' ')}

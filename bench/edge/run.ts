@@ -3,11 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { say, words } from '../support/flags.ts';
 import { compare } from './comparison.ts';
+import { idle } from './idle.ts';
 import { manyEdges } from './many-edges.ts';
 import { storms } from './storms.ts';
 
 /** What each of these measures is in README.md; all of them run when none is named. */
-const benches: Readonly<Record<string, (directory: string) => Promise<void>>> = { compare, storms, edges: manyEdges };
+const benches: Readonly<Record<string, (directory: string) => Promise<void>>> = {
+  compare,
+  storms,
+  edges: manyEdges,
+  idle,
+};
 
 const unknown = words.find((word) => benches[word] === undefined);
 if (unknown === undefined) await run(words.length === 0 ? Object.keys(benches) : words);
