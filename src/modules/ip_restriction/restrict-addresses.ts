@@ -15,7 +15,7 @@ export function restrictAddresses(policyIds: readonly string[], ports: PreparePo
   if (lost !== undefined) return unprepared(`the IP policy ${lost} is gone`);
   const rules = policyIds.flatMap((id) => ports.children('ip_policy_rule', id));
   const strange = rules.find((rule) => rule['action'] !== 'allow' && rule['action'] !== 'deny');
-  if (strange !== undefined) return unprepared(`a rule for ${String(strange['cidr'])} neither allows nor denies`);
+  if (strange !== undefined) return unprepared('a rule of its policies neither allows nor denies');
   const matchers = (action: string): readonly AddressMatcher[] =>
     rules.filter((rule) => rule['action'] === action).map((rule) => cidrMatcher(rule['cidr'] as string));
   const allow = matchers('allow');
