@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { discover } from '../../../src/modules/oidc/provider/discovery.ts';
 import type { LoginProblemKind, LoginProblemReason } from '../../../src/modules/oidc/provider/login-problem.ts';
 import type { Fields } from './hostile-provider.ts';
 import { type HostileWorld, openHostileWorld, refused } from './hostile-world.ts';
@@ -87,7 +88,25 @@ for (const { name, bent, kind = 'configuration', reason, words = /./ } of REFUSE
   });
 }
 
-test('an issuer with a path and one with a slash at its end are asked where the specification says', async (t) => {
+test('an issuer on https may not lead to plain http, not even on loopback', async () => {
+  const issuer = 'https://idp.example/realms/a';
+  const document = {
+    issuer,
+    authorization_endpoint: `${issuer}/auth`,
+    token_endpoint: 'http://127.0.0.1:8080/token',
+    jwks_uri: `${issuer}/jwks`,
+  };
+  const asked: string[] = [];
+  const fetch = async (url: string | URL): Promise<Response> => {
+    asked.push(String(url));
+    return Response.json(document);
+  };
+  const discovery = discover(issuer, { fetch, isPlainHttpAllowed: () => true });
+  await refused(discovery, 'configuration', 'endpoint_insecure');
+  assert.deepEqual(asked, ['https://idp.example/realms/a/.well-known/openid-configuration']);
+});
+
+test('an issuer with a slash at its end is asked where the specification says', async (t) => {
   const world = await openHostileWorld(t);
   const asked: string[] = [];
   world.provider.bend = {

@@ -118,6 +118,8 @@ test('time is the clock that was given, not that of the machine', async (t) => {
   await refused(world.login(), 'token', 'id_token_expired');
   world.clock.offsetMs = -3_600_000;
   await refused(world.login(), 'token', 'id_token_issued_at');
+  world.provider.nowSeconds = () => Math.floor(world.clock.nowMs() / 1000);
+  assert.equal((await world.login()).subject, 'user-1', 'both are an hour behind the machine');
 });
 
 test('several audiences with azp naming this client are accepted', async (t) => {
