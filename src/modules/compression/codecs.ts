@@ -51,7 +51,9 @@ const deflate = { level: 6, windowBits: 15, memLevel: 8 };
  * up for a call, and cleared, is as large as window and tables, which small bodies do not fill.
  */
 const deflateWhole = (bytes: number): ZlibOptions =>
-  bytes <= 16 * 1024 ? { level: 4, windowBits: 14, memLevel: 6 } : { level: 4, windowBits: 15, memLevel: 8 };
+  bytes <= 16 * 1024
+    ? { level: 4, windowBits: 14, memLevel: 6, chunkSize: outputPiece(bytes) }
+    : { level: 4, windowBits: 15, memLevel: 8 };
 const deflateEvents = { level: 6, windowBits: 13, memLevel: 6, flush: constants.Z_SYNC_FLUSH };
 const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_LGWIN]: 17 } };
 const brotliEvents = {
@@ -76,15 +78,22 @@ const zstdEvents = {
   flush: constants.ZSTD_e_flush,
 };
 
+/**
+ * The runtime makes room for a call's output in pieces of this size, 16 KiB unless told, and the output keeps its piece alive: enough
+ * of those start full garbage collections, which cost more than the compression.
+ */
+const outputPiece = (bytes: number): number => Math.min(Math.max(bytes >> 1, 512), 16 * 1024);
+
 export const codecs: Readonly<Record<Coding, Codec>> = {
   zstd: {
-    whole: (body) => zstdCompressSync(body, { ...zstd, pledgedSrcSize: body.length }),
+    whole: (body) =>
+      zstdCompressSync(body, { ...zstd, pledgedSrcSize: body.length, chunkSize: outputPiece(body.length) }),
     stream: () => createZstdCompress(zstd),
     flushKind: constants.ZSTD_e_flush,
     eventStream: () => createZstdCompress(zstdEvents),
   },
   br: {
-    whole: (body) => brotliCompressSync(body, brotli),
+    whole: (body) => brotliCompressSync(body, { ...brotli, chunkSize: outputPiece(body.length) }),
     stream: () => createBrotliCompress(brotli),
     flushKind: constants.BROTLI_OPERATION_FLUSH,
     eventStream: () => createBrotliCompress(brotliEvents),
