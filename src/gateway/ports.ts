@@ -1,4 +1,41 @@
+import type { Clock } from '../lib/clock.ts';
+import type { PresenceStore } from '../store/store.ts';
 import type { EndpointModules } from '../tunnel/messages.ts';
+
+export interface GatewayPorts {
+  readonly clock: Clock;
+  readonly presence: PresenceStore;
+  readonly bootId: string;
+  readonly region: string;
+  /** Base domain of names that nobody asked for. */
+  readonly domain: string;
+  readonly credentials: Credentials;
+  readonly endpoints: EndpointPublisher;
+  readonly log: GatewayLog;
+  newId(prefix: string): string;
+  /** Somebody connected, bound or left: for events. */
+  readonly events: GatewayEvents;
+}
+
+export interface GatewayLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export interface Credentials {
+  find(token: string): { readonly id: string; readonly acl: readonly string[] } | null;
+  get(id: string): { readonly acl: readonly string[] } | null;
+  /** A credential was changed or deleted. */
+  onChange(listener: (credentialId: string) => void): () => void;
+}
+
+export interface GatewayEvents {
+  sessionStarted(sessionId: string): void;
+  sessionStopped(sessionId: string): void;
+  tunnelStarted(tunnelId: string): void;
+  tunnelStopped(tunnelId: string): void;
+}
 
 /** What the gateway needs of the part that serves traffic. */
 export interface EndpointPublisher {

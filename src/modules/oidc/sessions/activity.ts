@@ -3,6 +3,8 @@ import type { Grant, SessionLimits } from './grant.ts';
 
 /** After a crash, `last_active` in the store is early by at most this. */
 export const ACTIVITY_INTERVAL_MS = 10_000;
+/** More in one transaction would hold up other writers for too long. */
+const MAX_ROWS = 500;
 
 /** Writes when logins were last used: together, now and then, and never on a request's path. */
 export class Activity {
@@ -46,7 +48,7 @@ export class Activity {
         expiresAtMs: grant.expiresAtMs(limits),
       }));
     try {
-      if (rows.length > 0) await this.#records.touch(rows);
+      for (let at = 0; at < rows.length; at += MAX_ROWS) await this.#records.touch(rows.slice(at, at + MAX_ROWS));
     } catch (error) {
       for (const [grant, limits] of dirty) if (!this.#dirty.has(grant)) this.#dirty.set(grant, limits);
       this.#onProblem(error);

@@ -1,0 +1,187 @@
+import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
+import type { TLSSocket } from 'node:tls';
+import { ControlStream } from '../tunnel/control-stream.ts';
+import { Liveness } from '../tunnel/liveness.ts';
+import { type AgentMessage, decodeAgentMessage, type GatewayMessage } from '../tunnel/messages.ts';
+import type { AgentLink } from '../tunnel/online-tunnels.ts';
+import { CONTROL_AUTHORITY, CONTROL_PATH, HELLO_TIMEOUT_MS } from '../tunnel/protocol.ts';
+import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../tunnel/session-windows.ts';
+
+export interface ConnectionHandler {
+  onMessage(connection: AgentConnection, message: AgentMessage): void;
+  /** Called once. `why` is null when the agent left in good order. */
+  onClosed(connection: AgentConnection, why: string | null): void;
+}
+
+const MAX_STREAMS = 1_000;
+/** What a thousand streams with wide windows may have here, beside the windows' own policy. */
+const MAX_SESSION_MEMORY_MB = 512;
+const MAX_HEADER_BYTES = 131_072;
+const MAX_HEADER_PAIRS = 500;
+const TCP_PROBE_AFTER_MS = 30_000;
+/** What was said last must go out before the connection does. */
+const LAST_WORDS_MS = 1_000;
+
+/**
+ * One connection of an agent, seen from the server: HTTP/2 with the roles turned round. States: *greeting* (the control stream is
+ * open, hello is awaited), *serving*, *retired* (no new streams), *closed*. It trusts nothing of what comes: everything is bounded,
+ * and whoever breaks a rule is cut off with a reason.
+ */
+export class AgentConnection implements AgentLink {
+  readonly remoteAddress: string;
+  readonly #socket: TLSSocket;
+  readonly #session: ClientHttp2Session;
+  readonly #handler: ConnectionHandler;
+  readonly #windows: SessionWindows;
+  readonly #liveness: Liveness;
+  readonly #greetingTimer: NodeJS.Timeout;
+  #control: ControlStream | null = null;
+  #active = 0;
+  #maxStreams = MAX_STREAMS;
+  #isRetired = false;
+  #isClosed = false;
+  #why: string | null = null;
+
+  constructor(socket: TLSSocket, handler: ConnectionHandler) {
+    this.#socket = socket;
+    this.#handler = handler;
+    this.remoteAddress = socket.remoteAddress ?? '';
+    socket.setNoDelay(true);
+    socket.setKeepAlive(true, TCP_PROBE_AFTER_MS);
+    const session = connect('https://agent', {
+      createConnection: () => socket,
+      maxSessionMemory: MAX_SESSION_MEMORY_MB,
+      maxHeaderListPairs: MAX_HEADER_PAIRS,
+      settings: { enablePush: false, initialWindowSize: INITIAL_WINDOW_BYTES, maxHeaderListSize: MAX_HEADER_BYTES },
+    });
+    this.#session = session;
+    this.#windows = new SessionWindows(session);
+    this.#liveness = new Liveness(socket, session, () => this.fail('the agent no longer answers'));
+    this.#greetingTimer = setTimeout(() => this.fail('the agent did not say hello in time'), HELLO_TIMEOUT_MS);
+    session.once('connect', () => this.#connected());
+    session.on('remoteSettings', ({ maxConcurrentStreams }) => {
+      this.#maxStreams = Math.min(MAX_STREAMS, maxConcurrentStreams ?? MAX_STREAMS);
+    });
+    session.on('error', (error) => this.fail(`the connection failed (${error.message})`));
+    session.on('goaway', () => this.retire());
+    session.once('close', () => this.#closed());
+  }
+
+  get hasRoom(): boolean {
+    return !this.#isRetired && this.#active < this.#maxStreams && !this.#session.closed && !this.#session.destroyed;
+  }
+
+  get active(): number {
+    return this.#active;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** The agent has said who it is, and was believed. */
+  greeted(): void {
+    clearTimeout(this.#greetingTimer);
+  }
+
+  isAlive(withinMs: number): Promise<boolean> {
+    return this.#liveness.isAlive(withinMs);
+  }
+
+  send(message: GatewayMessage): void {
+    this.#control?.send(message);
+  }
+
+  request(
+    headers: readonly string[],
+    options: { readonly endStream: boolean; readonly waitForTrailers: boolean },
+  ): ClientHttp2Stream {
+    this.#active += 1;
+    this.#windows.opened();
+    return this.#session.request(headers, options);
+  }
+
+  /** The agent has no limit of resets towards its own server, so a client that goes away costs nobody else anything. */
+  reset(stream: ClientHttp2Stream, code: number): void {
+    stream.close(code);
+  }
+
+  release(): void {
+    this.#active -= 1;
+    this.#windows.closed();
+    if (this.#isRetired) this.#closeIfUnused();
+  }
+
+  retire(): void {
+    this.#isRetired = true;
+    this.#closeIfUnused();
+  }
+
+  /** The agent is told, new streams go elsewhere, and it closes when the last has ended. */
+  drain(): void {
+    this.send({ t: 'drain' });
+    this.#isRetired = true;
+  }
+
+  /** Says why, then ends. */
+  refuse(code: string, message: string, retry: boolean): void {
+    this.send({ t: 'refused', code, message, retry });
+    this.#why ??= `${code}: ${message}`;
+    this.#isRetired = true;
+    this.#control?.close();
+    setTimeout(() => this.#socket.destroy(), LAST_WORDS_MS).unref();
+  }
+
+  /** Ends at once. */
+  fail(why: string): void {
+    this.#why ??= why;
+    this.#session.destroy();
+    this.#socket.destroy();
+  }
+
+  /** The agent said goodbye. */
+  close(): void {
+    this.#isRetired = true;
+    this.#session.close();
+    setTimeout(() => this.#socket.destroy(), LAST_WORDS_MS).unref();
+  }
+
+  #connected(): void {
+    this.#session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
+    const stream = this.#session.request(
+      { ':method': 'POST', ':path': CONTROL_PATH, ':authority': CONTROL_AUTHORITY, ':scheme': 'https' },
+      { endStream: false },
+    );
+    stream.once('response', (headers) => {
+      if (headers[':status'] !== 200) this.fail('the other end is no agent');
+    });
+    this.#control = new ControlStream(stream, {
+      onLine: (line) => this.#line(line),
+      onProblem: (why) => this.fail(why),
+      onEnd: () => {
+        if (!this.#isRetired) this.fail('the agent ended its control stream');
+      },
+    });
+  }
+
+  #line(line: string): void {
+    const decoded = decodeAgentMessage(line);
+    if (!decoded.ok) this.fail(decoded.why);
+    else if ('message' in decoded) this.#handler.onMessage(this, decoded.message);
+  }
+
+  /** The control stream is one too, and stays open until the end. */
+  #closeIfUnused(): void {
+    if (this.#active === 0) this.close();
+  }
+
+  #closed(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#isRetired = true;
+    clearTimeout(this.#greetingTimer);
+    this.#liveness.stop();
+    this.#socket.destroy();
+    this.#handler.onClosed(this, this.#why);
+  }
+}

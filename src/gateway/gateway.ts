@@ -1,0 +1,306 @@
+import type { TLSSocket } from 'node:tls';
+import { rfc3339 } from '../lib/clock.ts';
+import type { AgentMessage, Bind, Hello } from '../tunnel/messages.ts';
+import type { OnlineTunnels } from '../tunnel/online-tunnels.ts';
+import { CONNECTIONS_PER_SESSION, PROTOCOL_VERSION } from '../tunnel/protocol.ts';
+import { AgentConnection, type ConnectionHandler } from './agent-connection.ts';
+import { AgentSession } from './agent-session.ts';
+import type { BoundTunnel } from './bound-tunnel.ts';
+import { OnlineTunnelTable } from './online-tunnel-table.ts';
+import type { GatewayPorts } from './ports.ts';
+import { Presence } from './presence.ts';
+import { SentCommands } from './sent-commands.ts';
+import { TunnelBinder } from './tunnel-binder.ts';
+import { TunnelNames } from './tunnel-names.ts';
+
+/** How long ids and names of an agent that was lost are kept for its return. */
+const RESUME_WITHIN_MS = 60_000;
+/** Whoever guesses tokens waits. */
+const WRONG_TOKEN_DELAY_MS = 1_000;
+
+/** The server's end of tunnels: who is connected, and what they have open. */
+export class Gateway implements ConnectionHandler {
+  readonly #ports: GatewayPorts;
+  readonly #presence: Presence;
+  readonly #table = new OnlineTunnelTable();
+  readonly #names: TunnelNames;
+  readonly #binder: TunnelBinder;
+  readonly #commands = new SentCommands();
+  readonly #sessions = new Map<string, AgentSession>();
+  /** Null: it has not said hello yet. */
+  readonly #connections = new Map<AgentConnection, AgentSession | null>();
+  readonly #unsubscribe: () => void;
+  #isDraining = false;
+
+  constructor(ports: GatewayPorts) {
+    const { presence: store, clock, bootId, region, log } = ports;
+    this.#ports = ports;
+    this.#presence = new Presence({
+      store,
+      clock,
+      bootId,
+      region,
+      onProblem: (err) => log.error({ err }, 'who is online could not be written'),
+    });
+    this.#names = new TunnelNames({
+      domain: ports.domain,
+      isCoveredByEdge: (host) => ports.endpoints.isCoveredByEdge(host),
+      endSession: (session, why) => void this.#endSession(session, 'ERR_POSTERN_AGENT_REPLACED', why),
+      endTunnel: (tunnel) => void this.#endTunnel(tunnel),
+    });
+    this.#binder = new TunnelBinder({ ports, names: this.#names, table: this.#table, presence: this.#presence });
+    this.#unsubscribe = ports.credentials.onChange((credentialId) => this.#credentialChanged(credentialId));
+  }
+
+  get tunnels(): OnlineTunnels {
+    return this.#table;
+  }
+
+  get counts(): { readonly connections: number; readonly sessions: number; readonly tunnels: number } {
+    return { connections: this.#connections.size, sessions: this.#sessions.size, tunnels: this.#table.size };
+  }
+
+  /** Whether a host belongs to a tunnel, also to one whose agent may come back. */
+  isLiveName(host: string): boolean {
+    return this.#names.isLive(host);
+  }
+
+  /** Takes over a connection whose TLS handshake is done. */
+  accept(socket: TLSSocket): void {
+    this.#connections.set(new AgentConnection(socket, this), null);
+  }
+
+  /** Tells the agent; resolves once it has agreed. */
+  command(sessionId: string, command: 'stop' | 'restart' | 'update'): Promise<'accepted' | 'unreachable'> {
+    const [connection] = this.#sessions.get(sessionId)?.connections ?? [];
+    return connection === undefined ? Promise.resolve('unreachable') : this.#commands.send(connection, command);
+  }
+
+  /** Agents are told to go elsewhere; requests under way finish for up to `timeoutMs`. */
+  async drain(timeoutMs: number): Promise<void> {
+    this.#isDraining = true;
+    for (const connection of this.#connections.keys()) connection.drain();
+    const deadline = performance.now() + timeoutMs;
+    const isBusy = (): boolean => [...this.#connections.keys()].some((connection) => connection.active > 0);
+    while (isBusy() && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
+    this.#unsubscribe();
+    await Promise.all(
+      [...this.#sessions.values()].map((session) =>
+        this.#endSession(session, 'ERR_POSTERN_GATEWAY_DRAINING', 'the server is being stopped', true),
+      ),
+    );
+    for (const connection of this.#connections.keys()) connection.fail('the server is being stopped');
+    this.#presence.close();
+  }
+
+  onMessage(connection: AgentConnection, message: AgentMessage): void {
+    const session = this.#connections.get(connection) ?? null;
+    if (session === null) {
+      if (message.t === 'hello') void this.#hello(connection, message);
+      else connection.fail('the first message of an agent is hello');
+      return;
+    }
+    switch (message.t) {
+      case 'hello':
+        connection.fail('the agent said hello twice');
+        return;
+      case 'bind':
+        this.#inTurn(session, () => this.#bind(session, connection, message));
+        return;
+      case 'unbind':
+        this.#inTurn(session, () => this.#unbind(session, message.ref));
+        return;
+      case 'bye':
+        this.#inTurn(session, () => this.#endSession(session, null, 'the agent was closed'));
+        return;
+      case 'done':
+        this.#commands.done(connection, message.id, message.ok);
+    }
+  }
+
+  onClosed(connection: AgentConnection, why: string | null): void {
+    const session = this.#connections.get(connection) ?? null;
+    this.#connections.delete(connection);
+    this.#commands.lost(connection);
+    if (session === null) {
+      if (why !== null) this.#ports.log.warn({ ip: connection.remoteAddress, why }, 'an agent was refused');
+      return;
+    }
+    const at = session.connections.indexOf(connection);
+    if (at !== -1) session.connections.splice(at, 1);
+    if (session.connections.length === 0 && !session.isEnded) this.#wentOffline(session, why);
+  }
+
+  async #hello(connection: AgentConnection, hello: Hello): Promise<void> {
+    const { credentials } = this.#ports;
+    if (this.#isDraining) {
+      connection.refuse('ERR_POSTERN_GATEWAY_DRAINING', 'the server is being stopped; try again in a moment', true);
+      return;
+    }
+    if (hello.version !== PROTOCOL_VERSION) {
+      const message = `this server speaks version ${PROTOCOL_VERSION} of the protocol and the agent version ${hello.version}: use the same release of both`;
+      connection.refuse('ERR_POSTERN_AGENT_PROTOCOL', message, false);
+      return;
+    }
+    const credential = credentials.find(hello.token);
+    if (credential === null) {
+      await new Promise((resolve) => setTimeout(resolve, WRONG_TOKEN_DELAY_MS));
+      const message =
+        'the authtoken is not one of this server: check it, or make one with "postern api credentials create"';
+      connection.refuse('ERR_POSTERN_AGENT_TOKEN', message, false);
+      return;
+    }
+    const claim = hello.join ?? hello.resume;
+    const claimed = claim === undefined ? undefined : this.#sessions.get(claim.session);
+    const isOwner =
+      claimed !== undefined &&
+      claim !== undefined &&
+      claimed.credentialId === credential.id &&
+      claimed.isSecret(claim.secret) &&
+      !claimed.isEnded;
+    if (hello.join !== undefined) {
+      if (isOwner) await this.#attach(connection, claimed, hello, 'joined');
+      else connection.refuse('ERR_POSTERN_AGENT_SESSION', 'the session to join is not known here', true);
+    } else if (isOwner) {
+      claimed.generation += 1;
+      // Of the connections of before none may say anything any more.
+      for (const old of [...claimed.connections]) old.fail('the agent came back on a new connection');
+      await this.#attach(connection, claimed, hello, 'resumed');
+    } else {
+      const id = this.#ports.newId('ts');
+      const startedAt = rfc3339(this.#ports.clock.nowMs());
+      const session = new AgentSession({ id, credentialId: credential.id, startedAt, hello });
+      this.#sessions.set(id, session);
+      await this.#attach(connection, session, hello, 'new');
+    }
+  }
+
+  async #attach(
+    connection: AgentConnection,
+    session: AgentSession,
+    hello: Hello,
+    how: 'new' | 'resumed' | 'joined',
+  ): Promise<void> {
+    if (connection.isClosed) return;
+    if (session.offlineTimer !== null) clearTimeout(session.offlineTimer);
+    session.offlineTimer = null;
+    session.connections.push(connection);
+    if (how !== 'joined') session.hello = hello;
+    this.#connections.set(connection, session);
+    connection.greeted();
+    if (how !== 'joined') {
+      await this.#presence.listSession(session);
+      this.#ports.log.info({ session: session.id, ip: connection.remoteAddress, how }, 'an agent is online');
+      this.#ports.events.sessionStarted(session.id);
+    }
+    connection.send({
+      t: 'welcome',
+      session: session.id,
+      secret: how === 'joined' ? null : session.newSecret(),
+      generation: session.generation,
+      region: this.#ports.region,
+      connections: CONNECTIONS_PER_SESSION,
+      resumed: how !== 'new',
+    });
+  }
+
+  async #bind(session: AgentSession, connection: AgentConnection, bind: Bind): Promise<void> {
+    if (session.isEnded) return;
+    const { ref } = bind;
+    const outcome = await this.#binder.bind(session, bind);
+    if ('code' in outcome) {
+      const { code, message, retry } = outcome;
+      connection.send({ t: 'unbound', ref, code, message, retry });
+      return;
+    }
+    this.#ports.log.info(
+      { session: session.id, tunnel: outcome.id, url: outcome.url, labels: outcome.labels },
+      'a tunnel is online',
+    );
+    connection.send({
+      t: 'bound',
+      ref,
+      id: outcome.id,
+      ...(outcome.url !== null && { url: outcome.url }),
+      ...(outcome.proto !== null && { proto: outcome.proto }),
+      region: this.#ports.region,
+    });
+  }
+
+  async #unbind(session: AgentSession, ref: number): Promise<void> {
+    for (const tunnel of session.tunnels.values()) if (tunnel.ref === ref) await this.#endTunnel(tunnel);
+  }
+
+  /** Traffic cannot reach it any more, so it is no longer listed; its names wait for its return. */
+  #wentOffline(session: AgentSession, why: string | null): void {
+    for (const tunnel of session.tunnels.values()) this.#table.remove(tunnel);
+    void this.#presence.unlistSession(session);
+    for (const tunnel of session.tunnels.values()) this.#ports.events.tunnelStopped(tunnel.id);
+    this.#ports.events.sessionStopped(session.id);
+    this.#ports.log.info({ session: session.id, why }, 'an agent went offline');
+    session.offlineTimer = setTimeout(() => {
+      void this.#endSession(session, null, 'the agent did not come back');
+    }, RESUME_WITHIN_MS).unref();
+  }
+
+  async #endSession(session: AgentSession, code: string | null, why: string, retry = false): Promise<void> {
+    if (session.isEnded) return;
+    const wasOnline = session.isOnline;
+    session.isEnded = true;
+    if (session.offlineTimer !== null) clearTimeout(session.offlineTimer);
+    this.#sessions.delete(session.id);
+    for (const tunnel of session.tunnels.values()) this.#takeDown(tunnel);
+    if (wasOnline) {
+      await this.#presence.unlistSession(session);
+      for (const tunnel of session.tunnels.values()) this.#ports.events.tunnelStopped(tunnel.id);
+      this.#ports.events.sessionStopped(session.id);
+      this.#ports.log.info({ session: session.id, why }, 'an agent is gone');
+    }
+    for (const connection of [...session.connections]) {
+      if (code === null) connection.close();
+      else connection.refuse(code, why, retry);
+    }
+  }
+
+  async #endTunnel(tunnel: BoundTunnel): Promise<void> {
+    tunnel.session.tunnels.delete(tunnel.id);
+    const wasOnline = this.#table.get(tunnel.id) === tunnel;
+    if (wasOnline) await this.#presence.unlistTunnels([tunnel]);
+    this.#takeDown(tunnel);
+    if (wasOnline) this.#ports.events.tunnelStopped(tunnel.id);
+  }
+
+  #takeDown(tunnel: BoundTunnel): void {
+    this.#table.remove(tunnel);
+    if (tunnel.host !== null) this.#names.release(tunnel.host, tunnel);
+    if (tunnel.endpointId !== null) this.#ports.endpoints.withdraw(tunnel.endpointId);
+  }
+
+  /** A deleted credential ends its sessions; a narrower acl ends what it no longer allows. */
+  #credentialChanged(credentialId: string): void {
+    const credential = this.#ports.credentials.get(credentialId);
+    for (const session of [...this.#sessions.values()]) {
+      if (session.credentialId !== credentialId) continue;
+      if (credential === null) {
+        const why = 'the credential of this agent was deleted: give it another authtoken';
+        void this.#endSession(session, 'ERR_POSTERN_AGENT_REVOKED', why);
+        continue;
+      }
+      for (const tunnel of [...session.tunnels.values()]) {
+        if (this.#binder.isAllowed(tunnel, credential.acl)) continue;
+        const message = 'the acl of this credential no longer allows this tunnel';
+        const [connection] = session.connections;
+        connection?.send({ t: 'unbound', ref: tunnel.ref, code: 'ERR_POSTERN_TUNNEL_ACL', message, retry: false });
+        void this.#endTunnel(tunnel);
+      }
+    }
+  }
+
+  /** What a session asks for is done in its order; a failure ends the connection, not the process. */
+  #inTurn(session: AgentSession, task: () => Promise<void>): void {
+    session.work = session.work.then(task).catch((err: unknown) => {
+      this.#ports.log.error({ err, session: session.id }, 'what an agent asked for could not be done');
+      for (const connection of session.connections) connection.fail('something went wrong at the server');
+    });
+  }
+}

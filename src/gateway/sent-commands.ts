@@ -1,0 +1,46 @@
+import type { AgentConnection } from './agent-connection.ts';
+
+const ANSWER_WITHIN_MS = 5_000;
+
+type Outcome = 'accepted' | 'unreachable';
+
+interface Sent {
+  readonly connection: AgentConnection;
+  settle(outcome: Outcome): void;
+}
+
+/** Commands that agents were sent and have not answered. */
+export class SentCommands {
+  readonly #waiting = new Map<number, Sent>();
+  #lastId = 0;
+
+  send(connection: AgentConnection, command: 'stop' | 'restart' | 'update'): Promise<Outcome> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#settle(id, 'unreachable'), ANSWER_WITHIN_MS);
+      this.#waiting.set(id, {
+        connection,
+        settle: (outcome) => {
+          clearTimeout(timer);
+          resolve(outcome);
+        },
+      });
+      connection.send({ t: 'command', id, command });
+    });
+  }
+
+  done(connection: AgentConnection, id: number, isAgreed: boolean): void {
+    if (this.#waiting.get(id)?.connection === connection) this.#settle(id, isAgreed ? 'accepted' : 'unreachable');
+  }
+
+  lost(connection: AgentConnection): void {
+    for (const [id, sent] of this.#waiting) if (sent.connection === connection) this.#settle(id, 'unreachable');
+  }
+
+  #settle(id: number, outcome: Outcome): void {
+    const sent = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    sent?.settle(outcome);
+  }
+}

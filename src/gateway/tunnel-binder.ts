@@ -1,0 +1,169 @@
+import { rfc3339 } from '../lib/clock.ts';
+import { labelsProblem } from '../lib/labels.ts';
+import type { Bind } from '../tunnel/messages.ts';
+import { MAX_TUNNELS_PER_SESSION } from '../tunnel/protocol.ts';
+import { Acl } from './acl.ts';
+import type { AgentSession } from './agent-session.ts';
+import { BoundTunnel } from './bound-tunnel.ts';
+import type { GatewayErrorCode } from './errors.ts';
+import type { OnlineTunnelTable } from './online-tunnel-table.ts';
+import type { GatewayPorts } from './ports.ts';
+import type { Presence } from './presence.ts';
+import type { TunnelNames } from './tunnel-names.ts';
+
+export interface BindRefusal {
+  readonly code: GatewayErrorCode | string;
+  readonly message: string;
+  readonly retry: boolean;
+}
+
+interface BinderParts {
+  readonly ports: GatewayPorts;
+  readonly names: TunnelNames;
+  readonly table: OnlineTunnelTable;
+  readonly presence: Presence;
+}
+
+/** Turns what an agent asks for into a tunnel that gets traffic, or says why not. */
+export class TunnelBinder {
+  readonly #parts: BinderParts;
+
+  constructor(parts: BinderParts) {
+    this.#parts = parts;
+  }
+
+  async bind(session: AgentSession, bind: Bind): Promise<BoundTunnel | BindRefusal> {
+    const known = bind.id === undefined ? undefined : session.tunnels.get(bind.id);
+    if (known !== undefined && isSame(known, bind)) return this.#bindAgain(known, bind);
+    const problem = bindProblem(session, bind);
+    if (problem !== null) return problem;
+    const credential = this.#parts.ports.credentials.get(session.credentialId);
+    if (credential === null) {
+      return { code: 'ERR_POSTERN_AGENT_REVOKED', message: 'the credential of this agent was deleted', retry: false };
+    }
+    const acl = new Acl(credential.acl);
+    return bind.labels === undefined ? this.#bindEndpoint(session, bind, acl) : this.#bindLabels(session, bind, acl);
+  }
+
+  /** Whether the tunnel is still within what its credential allows. */
+  isAllowed(tunnel: BoundTunnel, rules: readonly string[]): boolean {
+    const acl = new Acl(rules);
+    if (tunnel.labels !== null) return acl.allowsLabels(tunnel.labels);
+    return tunnel.host === null ? acl.allowsPorts() : acl.allowsHost(tunnel.host);
+  }
+
+  /** Its agent came back: the same ids, the same name. */
+  async #bindAgain(tunnel: BoundTunnel, bind: Bind): Promise<BoundTunnel> {
+    tunnel.ref = bind.ref;
+    tunnel.metadata = bind.metadata;
+    tunnel.forwardsTo = bind.forwards_to;
+    await this.#online(tunnel);
+    return tunnel;
+  }
+
+  async #bindLabels(session: AgentSession, bind: Bind, acl: Acl): Promise<BoundTunnel | BindRefusal> {
+    const labels = bind.labels ?? {};
+    if (!acl.allowsLabels(labels)) {
+      const missing = Object.entries(labels).map(([key, value]) => `"bind:${key}=${value}"`);
+      return {
+        code: 'ERR_POSTERN_TUNNEL_ACL',
+        message: `the acl of this credential does not allow all of these labels: it needs ${missing.join(', ')}`,
+        retry: false,
+      };
+    }
+    const tunnel = this.#newTunnel(session, bind, null);
+    session.tunnels.set(tunnel.id, tunnel);
+    await this.#online(tunnel);
+    return tunnel;
+  }
+
+  async #bindEndpoint(session: AgentSession, bind: Bind, acl: Acl): Promise<BoundTunnel | BindRefusal> {
+    const { names, ports } = this.#parts;
+    const proto = bind.proto ?? 'https';
+    let host: string | null = null;
+    if (proto === 'tcp') {
+      if (!acl.allowsPorts()) {
+        const message =
+          'the acl of this credential allows no tcp ports: only one without rules, or with "bind:*", does';
+        return { code: 'ERR_POSTERN_TUNNEL_ACL', message, retry: false };
+      }
+    } else {
+      const chosen = await names.choose(session, acl, bind.domain);
+      if ('code' in chosen) return chosen;
+      host = chosen.host;
+    }
+    const tunnel = this.#newTunnel(session, bind, host);
+    if (host !== null) names.hold(host, tunnel);
+    const published = await ports.endpoints.publish({
+      id: tunnel.endpointId ?? '',
+      tunnelId: tunnel.id,
+      proto,
+      host,
+      port: bind.port ?? null,
+      modules: tunnel.modules,
+    });
+    if (!published.ok) {
+      if (host !== null) names.release(host, tunnel);
+      return published;
+    }
+    tunnel.url = published.url;
+    tunnel.hostport = published.hostport;
+    session.tunnels.set(tunnel.id, tunnel);
+    await this.#online(tunnel);
+    return tunnel;
+  }
+
+  #newTunnel(session: AgentSession, bind: Bind, host: string | null): BoundTunnel {
+    const { ports } = this.#parts;
+    return new BoundTunnel(session, {
+      id: ports.newId('tn'),
+      startedAt: rfc3339(ports.clock.nowMs()),
+      endpointId: bind.labels === undefined ? ports.newId('ep') : null,
+      host,
+      bind,
+    });
+  }
+
+  /** Traffic first, then the list: what is listed gets traffic. */
+  async #online(tunnel: BoundTunnel): Promise<void> {
+    const { table, presence, ports } = this.#parts;
+    // Its agent may have gone while a name was found for it.
+    if (!tunnel.session.isOnline) return;
+    table.add(tunnel);
+    await presence.listTunnel(tunnel);
+    ports.events.tunnelStarted(tunnel.id);
+  }
+}
+
+function isSame(tunnel: BoundTunnel, bind: Bind): boolean {
+  return (
+    tunnel.proto === (bind.proto ?? null) &&
+    JSON.stringify(tunnel.labels) === JSON.stringify(bind.labels ?? null) &&
+    JSON.stringify(tunnel.modules) === JSON.stringify(bind.modules ?? {})
+  );
+}
+
+function bindProblem(session: AgentSession, bind: Bind): BindRefusal | null {
+  const invalid = (message: string): BindRefusal => ({ code: 'ERR_POSTERN_TUNNEL_INVALID', message, retry: false });
+  if (session.tunnels.size >= MAX_TUNNELS_PER_SESSION) {
+    const message = `one agent may have ${MAX_TUNNELS_PER_SESSION} tunnels: start another agent for more`;
+    return { code: 'ERR_POSTERN_TUNNEL_LIMIT', message, retry: false };
+  }
+  if ((bind.labels === undefined) === (bind.proto === undefined)) {
+    return invalid('a tunnel has either a protocol or labels');
+  }
+  if (bind.labels !== undefined) {
+    if (Object.keys(bind.labels).length === 0) return invalid('a tunnel with labels needs at least one');
+    const problem = labelsProblem(bind.labels);
+    if (problem !== null) return invalid(`the tunnel ${problem}`);
+    if (bind.domain !== undefined || bind.port !== undefined || bind.modules !== undefined) {
+      return invalid(
+        'a tunnel with labels has no domain, port or modules of its own: those are the business of its edge',
+      );
+    }
+    return null;
+  }
+  if (bind.proto === 'tcp' && bind.domain !== undefined) return invalid('a tcp tunnel has a port and no domain');
+  if (bind.proto !== 'tcp' && bind.port !== undefined) return invalid('only a tcp tunnel can ask for a port');
+  return null;
+}

@@ -1,0 +1,119 @@
+import { hostNameProblem } from '../lib/host-name.ts';
+import type { Acl } from './acl.ts';
+import type { AgentSession } from './agent-session.ts';
+import type { BoundTunnel } from './bound-tunnel.ts';
+import type { GatewayErrorCode } from './errors.ts';
+import { ephemeralName } from './names.ts';
+
+const HOLDER_ANSWERS_WITHIN_MS = 2_000;
+
+export interface NameRefusal {
+  readonly code: GatewayErrorCode;
+  readonly message: string;
+  readonly retry: boolean;
+}
+
+export interface TunnelNamesPorts {
+  readonly domain: string;
+  isCoveredByEdge(host: string): boolean;
+  /** Ends a session whose agent is gone, or one tunnel of it. */
+  endSession(session: AgentSession, why: string): void;
+  endTunnel(tunnel: BoundTunnel, why: string): void;
+}
+
+/** Which tunnel has which host, those of agents that may come back included. */
+export class TunnelNames {
+  readonly #holders = new Map<string, BoundTunnel>();
+  readonly #ports: TunnelNamesPorts;
+
+  constructor(ports: TunnelNamesPorts) {
+    this.#ports = ports;
+  }
+
+  isLive(host: string): boolean {
+    return this.#holders.has(host);
+  }
+
+  hold(host: string, tunnel: BoundTunnel): void {
+    this.#holders.set(host, tunnel);
+  }
+
+  release(host: string, tunnel: BoundTunnel): void {
+    if (this.#holders.get(host) === tunnel) this.#holders.delete(host);
+  }
+
+  /** A host that the session may have: the wanted one, or a new one. */
+  async choose(
+    session: AgentSession,
+    acl: Acl,
+    wanted: string | undefined,
+  ): Promise<{ readonly host: string } | NameRefusal> {
+    if (wanted !== undefined && wanted !== '') return this.#claim(session, acl, wanted.toLowerCase());
+    for (;;) {
+      const host = `${ephemeralName()}.${this.#ports.domain}`;
+      if (!acl.allowsHost(host)) {
+        return refusal(
+          'ERR_POSTERN_TUNNEL_ACL',
+          `the acl of this credential allows no names of its own choice under ${this.#ports.domain}: ask for one that it names with --domain, or add "bind:*.${this.#ports.domain}" to it`,
+        );
+      }
+      // A wildcard edge over the base domain covers them all: a random name can be nobody's in particular.
+      if (!this.#holders.has(host)) return { host };
+    }
+  }
+
+  async #claim(session: AgentSession, acl: Acl, wanted: string): Promise<{ readonly host: string } | NameRefusal> {
+    const host = wanted.includes('.') ? wanted : `${wanted}.${this.#ports.domain}`;
+    const problem = hostNameProblem(host, 'refused');
+    if (problem !== null)
+      return refusal('ERR_POSTERN_TUNNEL_INVALID', `the domain "${host}" cannot be used: ${problem}`);
+    if (!acl.allowsHost(host)) {
+      return refusal(
+        'ERR_POSTERN_TUNNEL_ACL',
+        `the acl of this credential does not allow ${host}: add "bind:${host}" to it`,
+      );
+    }
+    if (this.#ports.isCoveredByEdge(host) && !acl.namesExactly(host)) {
+      return refusal(
+        'ERR_POSTERN_TUNNEL_NAME_TAKEN',
+        `${host} belongs to an edge: use another name, or add "bind:${host}" to the credential's acl to take it from a wildcard`,
+      );
+    }
+    const holder = this.#holders.get(host);
+    return holder === undefined ? { host } : this.#takeOver(session, host, holder);
+  }
+
+  /** From a session of the same credential that is gone; nothing waits for a dead one. */
+  async #takeOver(
+    session: AgentSession,
+    host: string,
+    holder: BoundTunnel,
+  ): Promise<{ readonly host: string } | NameRefusal> {
+    const other = holder.session;
+    if (other.credentialId !== session.credentialId) {
+      return refusal(
+        'ERR_POSTERN_TUNNEL_NAME_TAKEN',
+        `${host} is held by an agent with another credential: use another name`,
+        true,
+      );
+    }
+    if (other === session) {
+      return refusal('ERR_POSTERN_TUNNEL_NAME_TAKEN', `this agent has a tunnel for ${host} already`);
+    }
+    if (!other.isOnline) this.#ports.endTunnel(holder, `${host} was taken over by another agent`);
+    else if (await other.isAlive(HOLDER_ANSWERS_WITHIN_MS)) {
+      return refusal(
+        'ERR_POSTERN_TUNNEL_NAME_TAKEN',
+        `${host} is held by another agent with this credential (session ${other.id}): stop that one first, or use another name`,
+        true,
+      );
+    } else this.#ports.endSession(other, 'another agent took over, and this one no longer answered');
+    // Somebody else may have been quicker while the holder was asked.
+    const now = this.#holders.get(host);
+    return now === undefined ? { host } : this.#takeOver(session, host, now);
+  }
+}
+
+function refusal(code: GatewayErrorCode, message: string, retry = false): NameRefusal {
+  return { code, message, retry };
+}
