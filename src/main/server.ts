@@ -20,6 +20,7 @@ import { createLog, type ServerLog } from './logger.ts';
 import { openStore } from './open-store.ts';
 import { prepareDataDir } from './prepare-data-dir.ts';
 import { ProblemIndex } from './problem-index.ts';
+import { startStoreUpkeep } from './store-upkeep.ts';
 import { openApiTls } from './tls-source.ts';
 import { programVersion } from './version.ts';
 
@@ -58,6 +59,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   await prepareDataDir(config.data_dir);
   const store = await openStore(config, clock);
   opened.defer(() => store.close());
+  const upkeep = startStoreUpkeep(store, clock, logger);
+  opened.defer(() => upkeep.close());
 
   const replica = await Replica.open(store);
   opened.defer(() => replica.close());

@@ -1,0 +1,26 @@
+import type { Logger } from 'pino';
+import type { Clock } from '../lib/clock.ts';
+import type { Store } from '../store/store.ts';
+
+const EVERY_MS = 10 * 60_000;
+
+/** Takes away what has aged out of the store, now and then. */
+export function startStoreUpkeep(
+  store: Pick<Store, 'prune'>,
+  clock: Clock,
+  logger: Logger,
+  everyMs = EVERY_MS,
+): { close(): Promise<void> } {
+  let running: Promise<void> = Promise.resolve();
+  const timer = setInterval(() => {
+    running = running
+      .then(() => store.prune(clock.nowMs()))
+      .catch((err: unknown) => logger.error({ err }, 'what has aged out of the store could not be taken away'));
+  }, everyMs).unref();
+  return {
+    close: async () => {
+      clearInterval(timer);
+      await running;
+    },
+  };
+}
