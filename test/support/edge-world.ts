@@ -130,7 +130,10 @@ export class EdgeWorld {
     return new Promise((resolve, reject) => {
       const socket = connectTls({ ALPNProtocols: ['http/1.1'], ...this.tlsOptions(host), ...options });
       this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
+      socket.once('close', () => {
+        this.#sockets.delete(socket);
+        reject(new Error('closed before the handshake ended'));
+      });
       socket.once('secureConnect', () => {
         socket.off('error', reject);
         socket.on('error', () => {});
@@ -145,7 +148,11 @@ export class EdgeWorld {
       const tls = { ALPNProtocols: ['h2'], ...this.tlsOptions(host), ...options };
       const session = connectHttp2(`https://${host}`, { ...options, createConnection: () => connectTls(tls) });
       this.#sessions.add(session);
-      session.once('close', () => this.#sessions.delete(session));
+      session.once('close', () => {
+        this.#sessions.delete(session);
+        // Without this, a test whose session the edge closed at once (an idle timeout of a second on a busy machine) hangs.
+        reject(new Error('closed before its settings came'));
+      });
       session.once('error', reject);
       // Extended CONNECT may be used once the server's settings have come.
       session.once('remoteSettings', () => {
