@@ -56,19 +56,22 @@ describe('api and key', () => {
   });
 
   test('something else that answers, and a clock that is wrong', async (t) => {
-    const headers = { 'postern-operation-id': 'op_x', date: new Date(Date.now() + 3_600_000).toUTCString() };
+    const headers = () => ({
+      'postern-operation-id': 'op_x',
+      date: new Date(Date.now() + 3_600_000).toUTCString(),
+    });
     const odd = await listening(
       t,
       createHttp((_request, response) => response.end('hello')),
     );
     const ahead = await listening(
       t,
-      createHttp((_request, response) => response.writeHead(200, headers).end('{"status":"ready"}')),
+      createHttp((_request, response) => response.writeHead(200, headers()).end('{"status":"ready"}')),
     );
     const other = await world.examine([], { POSTERN_API_URL: `http://${odd}` });
     assert.match(said(other, 'api')[0] ?? '', /^problem: something else than Postern answers/);
     const late = await world.examine([], { POSTERN_API_URL: `http://${ahead}` });
-    assert.match(said(late, 'api', 'clock')[0] ?? '', /^warning: the server's clock is (3599|3600|3601) seconds ahead/);
+    assert.match(said(late, 'api', 'clock')[0] ?? '', /^warning: the server's clock is (35\d\d|3600) seconds ahead/);
     assert.deepEqual(said(await world.examine(), 'api', 'clock'), []);
   });
 

@@ -5,7 +5,7 @@ import type { ApiKey } from '../../api/connection.ts';
 import { type Finding, findingsOf } from '../finding.ts';
 
 const TIMEOUT_MS = 5000;
-/** The header tells whole seconds, and answers take time. */
+/** The header tells whole seconds. */
 const MAX_SKEW_MS = 5000;
 
 export interface Reached {
@@ -72,7 +72,10 @@ export async function checkKey(transport: Transport, key: ApiKey): Promise<reado
 
 function skewOf(date: string | null, startedMs: number, endedMs: number): number | null {
   const serverMs = Date.parse(date ?? '');
-  return Number.isNaN(serverMs) ? null : serverMs - (startedMs + endedMs) / 2;
+  if (Number.isNaN(serverMs)) return null;
+  // The header was written some time between the two.
+  if (serverMs < startedMs) return serverMs - startedMs;
+  return Math.max(0, serverMs - endedMs);
 }
 
 function reasonOf(error: unknown): string {
