@@ -63,6 +63,7 @@ const DROPPED = new Set([
 ]);
 /** Names that upstreams believe because only the edge sets them; taken from every client on every route. */
 const IDENTITY = /^(postern-|client-cert|ngrok-auth-|ngrok-mtls-)/;
+const MAX_PORT = 65_535;
 const AUTHORITY = /^([A-Za-z0-9._-]{1,253})(?::(\d{1,5}))?$/;
 
 const PLAIN_NAME = /^[a-z0-9-]*$/;
@@ -103,6 +104,7 @@ export function readHead(raw: RawHead): HeadReading {
   if (
     named === null ||
     authority === null ||
+    Number(named[2] ?? 0) > MAX_PORT ||
     (raw.authority !== null && facts.host !== null && facts.host !== raw.authority)
   ) {
     return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', why: 'the request names no host, or two' };

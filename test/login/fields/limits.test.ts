@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { after, type TestContext, test } from 'node:test';
+import { LoginWorld } from '../../support/login-world.ts';
+import { assertLoginWanted, change, sessionsAt, userOf } from '../people-and-programs/steps.ts';
+
+const world = await LoginWorld.open({ after });
+const ALICE = 'alice@example.com';
+const MAX = 4_294_967_295;
+const DAY = 86_400;
+
+/** Each test begins at the provider's own time: its tokens are of that. */
+function advance(t: TestContext, seconds: number): void {
+  world.clock.advance(seconds);
+  t.after(() => world.clock.advance(-seconds));
+}
+
+test('inactivity_timeout: use keeps a session, rest ends it', async (t) => {
+  const { host } = await world.site({ inactivity_timeout: 600 });
+  const browser = world.browser();
+  await browser.logIn(host);
+  for (let step = 0; step < 5; step += 1) {
+    advance(t, 500);
+    assert.equal(await userOf(browser, host), ALICE, 'used within the time, again and again');
+  }
+  advance(t, 700);
+  assertLoginWanted(await browser.open(host));
+});
+
+test('inactivity_timeout: what is refused or answered by us is no use', async (t) => {
+  const { host } = await world.site({ inactivity_timeout: 600 });
+  const browser = world.browser();
+  await browser.logIn(host);
+  advance(t, 500);
+  await browser.open(host, '/.postern/jwks.json');
+  advance(t, 200);
+  assertLoginWanted(await browser.open(host));
+});
+
+test('inactivity_timeout: judged by the value of now, lowered or raised after the login', async (t) => {
+  const site = await world.site();
+  const [one, two] = [world.browser(), world.browser()];
+  await one.logIn(site.host);
+  await two.logIn(site.host, '/', 'bob');
+  advance(t, 1000);
+  await change(world, site, { inactivity_timeout: 1500 });
+  assert.equal(await userOf(one, site.host), ALICE);
+  await change(world, site, { inactivity_timeout: 900 });
+  assert.equal(await userOf(one, site.host), ALICE, 'used a moment ago');
+  assertLoginWanted(await two.open(site.host));
+  await change(world, site, { inactivity_timeout: 0 });
+  assertLoginWanted(await two.open(site.host));
+});
+
+test('maximum_duration: ends a session however busy it is', async (t) => {
+  const { host } = await world.site({ maximum_duration: 1000 });
+  const browser = world.browser();
+  await browser.logIn(host);
+  for (let step = 0; step < 3; step += 1) {
+    advance(t, 300);
+    assert.equal(await userOf(browser, host), ALICE);
+  }
+  advance(t, 200);
+  assertLoginWanted(await browser.open(host));
+  assert.deepEqual(await sessionsAt(world, host), [], 'the API says so too');
+});
+
+test('maximum_duration: what has run out stays so when the limit is raised', async (t) => {
+  const site = await world.site({ maximum_duration: 1000 });
+  const browser = world.browser();
+  await browser.logIn(site.host);
+  advance(t, 1100);
+  assertLoginWanted(await browser.open(site.host));
+  await change(world, site, { maximum_duration: 0 });
+  assertLoginWanted(await browser.open(site.host));
+});
+
+test('maximum_duration: judged by the value of now, lowered after the login', async (t) => {
+  const site = await world.site({ maximum_duration: 0 });
+  const browser = world.browser();
+  await browser.logIn(site.host);
+  advance(t, 500);
+  await change(world, site, { maximum_duration: 1000 });
+  assert.equal(await userOf(browser, site.host), ALICE);
+  await change(world, site, { maximum_duration: 400 });
+  assertLoginWanted(await browser.open(site.host));
+});
+
+for (const [name, limits, cookieAge] of [
+  ['0 is no limit', { inactivity_timeout: 0, maximum_duration: 0 }, 400 * DAY],
+  ['4294967295 is a long time, not an overflow', { inactivity_timeout: MAX, maximum_duration: MAX }, 400 * DAY],
+  ['a day', { inactivity_timeout: 0, maximum_duration: 60 * DAY }, 60 * DAY],
+] as const) {
+  test(`limits: ${name}, and the cookie lives accordingly`, async (t) => {
+    const site = await world.site(limits);
+    const browser = world.browser();
+    await browser.logIn(site.host);
+    const [cookie] = browser.jar.cookiesFor(`${world.origin(site.host)}/`);
+    assert.ok(Math.abs((cookie?.expiresAtMs ?? 0) - Date.now() - cookieAge * 1000) < 60_000);
+    // Used now and then: what nobody uses for 90 days is pruned.
+    for (let month = 0; month < 2; month += 1) {
+      advance(t, 29 * DAY);
+      assert.equal(await userOf(browser, site.host), ALICE);
+    }
+  });
+}
