@@ -48,9 +48,10 @@ export class WebSocketEnd {
     return known === undefined ? new Promise((resolve) => this.#waiting.push(resolve)) : Promise.resolve(known);
   }
 
+  /** False also when it is closed instead: who waits for ever does not fail, but hang. */
   async echoes(text: string): Promise<boolean> {
     this.send(text);
-    return (await this.message()) === `echo ${text}`;
+    return (await Promise.race([this.message(), this.closed])) === `echo ${text}`;
   }
 
   #read(chunk: Buffer): void {
