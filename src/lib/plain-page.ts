@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 
 /**
- * System colours follow light and dark mode, high contrast and forced colours by themselves. The footer is dimmed by mixing, not by
- * opacity, so that its contrast can be read off (7:1 and more in both modes).
+ * System colours follow light and dark mode and forced colours by themselves. The footer has a colour of its own and not opacity,
+ * so that its contrast is known: more than 7:1 in both modes.
  */
 const STYLE = `
 :root{color-scheme:light dark}

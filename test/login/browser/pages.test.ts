@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { chromium as launcher, type Page } from 'playwright-core';
+import type { Cleanup } from '../../support/cleanup.ts';
+import { LoginWorld } from '../../support/login-world.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { assertAccessible, assertFocusVisible } from './page-facts.ts';
+import { Chromium, choose, LAUNCH, skip, Visitor } from './visitor.ts';
+
+/** Where to put pictures of the pages, for somebody who wants to look at them. */
+const screenshots = process.env['POSTERN_TEST_SCREENSHOTS'];
+
+const world = await LoginWorld.open({ after });
+const chromium = await Chromium.open({ after });
+
+interface Shown {
+  readonly name: string;
+  readonly heading: string;
+  readonly code?: string;
+  /** Brings a page of the visitor's there. */
+  show(visitor: Visitor, host: string, routeId: string): Promise<Page>;
+  /** Another kind of visitor than usual. */
+  visitor?(test: Cleanup, host: string): Promise<Visitor>;
+  readonly fields?: () => Readonly<Record<string, unknown>>;
+}
+
+const PAGES: readonly Shown[] = [
+  {
+    name: 'login',
+    heading: 'Logging in',
+    show: async (visitor, host) => {
+      const page = await visitor.newPage();
+      // An answer without content leaves the browser where it is.
+      await page.route(/\/\.postern\/login\?.*go=1/, (route) => route.fulfill({ status: 204 }));
+      await page.goto(`${world.origin(host)}/orders?x=1#part`, { waitUntil: 'commit' });
+      return page;
+    },
+  },
+  {
+    name: 'denied',
+    heading: 'The login was refused',
+    code: 'ERR_POSTERN_LOGIN_DENIED',
+    show: async (visitor, host) => {
+      const page = await visitor.newPage();
+      await page.goto(`${world.origin(host)}/orders?x=1`);
+      await choose(page, 'Deny access');
+      return page;
+    },
+  },
+  {
+    name: 'provider-down',
+    heading: 'Login is not possible at the moment',
+    code: 'ERR_POSTERN_PROVIDER_UNAVAILABLE',
+    // Nobody listens on port 1.
+    fields: () => ({ issuer: 'http://127.0.0.1:1' }),
+    show: async (visitor, host) => {
+      const page = await visitor.newPage();
+      await page.goto(`${world.origin(host)}/orders?x=1`);
+      return page;
+    },
+  },
+  {
+    name: 'cookies-refused',
+    heading: 'The login needs cookies',
+    code: 'ERR_POSTERN_LOGIN_COOKIES',
+    visitor: withoutCookies,
+    show: async (visitor, host) => {
+      const page = await visitor.newPage();
+      await page.goto(`${world.origin(host)}/orders?x=1`);
+      await choose(page);
+      return page;
+    },
+  },
+  {
+    name: 'loop',
+    heading: 'The login goes in circles',
+    code: 'ERR_POSTERN_LOGIN_LOOP',
+    show: async (visitor, host, routeId) => {
+      const url = `${world.origin(host)}/orders?x=1`;
+      const page = await visitor.logIn(url);
+      for (let round = 1; round <= 4; round += 1) {
+        await endSessions(routeId);
+        await page.goto(url, { waitUntil: 'commit' });
+        if (round < 4) await page.waitForURL(url);
+      }
+      return page;
+    },
+  },
+  {
+    name: 'confirm-logout',
+    heading: 'Log out?',
+    show: async (visitor, host) => {
+      const page = await visitor.newPage();
+      await page.goto(`${world.origin(host)}/.postern/logout`);
+      return page;
+    },
+  },
+  {
+    name: 'logged-out',
+    heading: 'You are logged out',
+    show: async (visitor, host) => {
+      const page = await visitor.newPage();
+      await page.goto(`${world.origin(host)}/.postern/logout/done`);
+      return page;
+    },
+  },
+];
+
+for (const shown of PAGES) {
+  test(`the page "${shown.heading}" can be read and used by everybody, in light and dark`, { skip }, async (t) => {
+    const { host, routeId } = await world.site(shown.fields?.());
+    const visitor = (await shown.visitor?.(t, host)) ?? (await chromium.visitor(t));
+    const page = await shown.show(visitor, host, routeId);
+    await page.getByRole('heading', { name: shown.heading, level: 1 }).waitFor();
+    if (shown.code !== undefined) await page.getByText(shown.code).waitFor();
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await picture(page, `${shown.name}-${colorScheme}`);
+      await assertAccessible(page, colorScheme);
+    }
+    await assertFocusVisible(page);
+    const here = [world.origin(host), world.provider.issuer];
+    assert.deepEqual(
+      visitor.requested.filter((url) => !here.includes(new URL(url).origin)),
+      [],
+    );
+    assert.deepEqual(visitor.complaints, []);
+  });
+}
+
+test('after a denial the way on leads to the login again, and from there to the page', { skip }, async (t) => {
+  const { host } = await world.site();
+  const visitor = await chromium.visitor(t);
+  const page = await visitor.newPage();
+  await page.goto(`${world.origin(host)}/orders?x=1`);
+  await choose(page, 'Deny access');
+  await page.getByRole('link', { name: 'Try again' }).click();
+  await choose(page);
+  await page.waitForURL(`${world.origin(host)}/orders?x=1`);
+  assert.deepEqual(visitor.complaints, []);
+});
+
+/** A browser in which the user has blocked the cookies of the site, as its settings do it; the provider keeps its own. */
+async function withoutCookies(test: Cleanup, host: string): Promise<Visitor> {
+  const profile = await tempDir(test);
+  const exceptions = { cookies: { [`${host},*`]: { setting: 2 } } };
+  await mkdir(join(profile, 'Default'));
+  await writeFile(
+    join(profile, 'Default', 'Preferences'),
+    JSON.stringify({ profile: { content_settings: { exceptions } } }),
+  );
+  const context = await launcher.launchPersistentContext(profile, { ...LAUNCH, ignoreHTTPSErrors: true });
+  test.after(() => context.close());
+  return new Visitor(context);
+}
+
+async function endSessions(routeId: string): Promise<void> {
+  const { application_sessions: all } = await world.edge.api('GET', '/app/sessions?limit=100');
+  const own = all.filter((session: { route: { id: string } }) => session.route.id === routeId);
+  for (const { id } of own) await world.edge.api('DELETE', `/app/sessions/${id}`);
+}
+
+async function picture(page: Page, name: string): Promise<void> {
+  if (screenshots === undefined) return;
+  await mkdir(screenshots, { recursive: true });
+  await page.screenshot({ path: join(screenshots, `${name}.png`) });
+}
