@@ -68,6 +68,15 @@ const zstd = {
     [constants.ZSTD_c_chainLog]: 15,
   },
 };
+/** A body that is compressed in one call fits into this window, and tables for more would only be cleared. */
+const zstdWhole = {
+  params: {
+    ...zstd.params,
+    [constants.ZSTD_c_windowLog]: 16,
+    [constants.ZSTD_c_hashLog]: 13,
+    [constants.ZSTD_c_chainLog]: 13,
+  },
+};
 const zstdEvents = {
   params: {
     [constants.ZSTD_c_compressionLevel]: 3,
@@ -87,7 +96,7 @@ const outputPiece = (bytes: number): number => Math.min(Math.max(bytes >> 1, 512
 export const codecs: Readonly<Record<Coding, Codec>> = {
   zstd: {
     whole: (body) =>
-      zstdCompressSync(body, { ...zstd, pledgedSrcSize: body.length, chunkSize: outputPiece(body.length) }),
+      zstdCompressSync(body, { ...zstdWhole, pledgedSrcSize: body.length, chunkSize: outputPiece(body.length) }),
     stream: () => createZstdCompress(zstd),
     flushKind: constants.ZSTD_e_flush,
     eventStream: () => createZstdCompress(zstdEvents),
