@@ -72,9 +72,9 @@ const FORGED: Readonly<Record<string, string>> = {
 };
 
 function otherCase(text: string): string {
-  return [...text]
-    .map((letter) => (letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase()))
-    .join('');
+  return text.replaceAll(/[a-z]/gi, (letter) =>
+    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
+  );
 }
 
 /** 43 letters hold 258 bits: the last two count for nothing when they are decoded. */

@@ -50,7 +50,7 @@ test("state fixation: the attacker's code with the victim's own state is refused
   const { url } = await victim.upToProvider(host, '/');
   const mixed = new URLSearchParams(attacker.search);
   mixed.set('state', url?.searchParams.get('state') ?? '');
-  const answer = await victim.open(host, `/.postern/callback?${mixed}`);
+  const answer = await victim.open(host, `/.postern/callback?${mixed.toString()}`);
   assertNoSession(victim, host, answer);
   assert.deepEqual(await sessionsAt(world, host), []);
 });
@@ -97,7 +97,7 @@ test("a callback with another route's state logs in at that route's client only"
   const { url } = await browser.upToProvider(site.host, '/');
   const query = new URLSearchParams(callback.search);
   query.set('state', url?.searchParams.get('state') ?? '');
-  const answer = await browser.open(site.host, `/.postern/callback?${query}`);
+  const answer = await browser.open(site.host, `/.postern/callback?${query.toString()}`);
   assertNoSession(browser, site.host, answer);
   assert.deepEqual(await sessionsAt(world, site.host), []);
   const right = await browser.open(site.host, `${callback.pathname}${callback.search}`);

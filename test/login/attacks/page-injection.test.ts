@@ -65,7 +65,7 @@ for (const markup of MARKUP) {
         state: url?.searchParams.get('state') ?? '',
         iss: world.provider.issuer,
       });
-      const answer = await browser.open(host, `/.postern/callback?${query}`);
+      const answer = await browser.open(host, `/.postern/callback?${query.toString()}`);
       assert.equal(answer.status, error === 'access_denied' ? 403 : 502);
       assertClean(answer, error);
       assert.ok(!answer.text.includes('error-uri.example'), 'the provider’s words are for the log');

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { rawExchange } from '../../edge/traffic/raw-exchange.ts';
+import { recordingUpstream } from '../../edge/traffic/recording-upstream.ts';
+import { echoingWebSockets } from '../../edge/traffic/web-socket.ts';
 import { LoginWorld } from '../../support/login-world.ts';
 import { change, seenIn } from '../people-and-programs/steps.ts';
 
@@ -45,4 +48,21 @@ test('options_passthrough: an override header makes no other method of it', asyn
     const answer = await world.edge.ask(host, '/', { method: 'GET', headers: { [name]: 'OPTIONS' } });
     assert.equal(answer.status, 401, name);
   }
+});
+
+test('options_passthrough: an OPTIONS that asks for a WebSocket is no preflight, and opens none without a login', async () => {
+  const upstream = await recordingUpstream({ after });
+  const sockets = echoingWebSockets(upstream);
+  const site = await world.site({ options_passthrough: true });
+  const backend_id = await world.edge.staticBackend(upstream.address);
+  await world.edge.api('PUT', `${site.routePath}/backend`, { backend_id });
+  const socket = await world.edge.connect(site.host);
+  const { statuses } = await rawExchange(
+    socket,
+    `OPTIONS / HTTP/1.1\r\nHost: ${site.host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n`,
+    { isEnough: (soFar) => soFar.includes('\r\n\r\n') },
+  );
+  assert.deepEqual(statuses, [200], 'it is forwarded as an OPTIONS and nothing else');
+  assert.equal(upstream.seen[0]?.headers['upgrade'], undefined);
+  assert.deepEqual(sockets, []);
 });

@@ -110,7 +110,7 @@ test('an error of the provider: 502, the operator finds its words in the log und
     state: url?.searchParams.get('state') ?? '',
     iss: world.provider.issuer,
   });
-  const page = await browser.open(host, `/.postern/callback?${query}`);
+  const page = await browser.open(host, `/.postern/callback?${query.toString()}`);
   assertPage(page, 502, 'ERR_POSTERN_LOGIN_FAILED', /gave an answer that cannot be trusted/);
   const requestId = String(page.headers['postern-request-id']);
   const line = world.edge.world.logLines.find((each) => each.includes(requestId) && each.includes('a login failed'));

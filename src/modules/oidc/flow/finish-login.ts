@@ -35,7 +35,7 @@ export async function finishLogin(
   }
   try {
     const tokens = await login.client.exchange({
-      callbackUrl: new URL(`${flow.redirectUri}?${query}`),
+      callbackUrl: new URL(`${flow.redirectUri}?${query.toString()}`),
       redirectUri: flow.redirectUri,
       state: flow.state,
       nonce: flow.nonce,

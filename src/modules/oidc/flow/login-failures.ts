@@ -64,7 +64,9 @@ export function failedAtProvider(problem: LoginProblem, tryAgain: string, cookie
         'The login is not set up correctly. Tell whoever runs this site: the log says what is wrong, under the request id below.',
         options,
       );
-    default:
+    case 'provider':
+    case 'token':
+    case 'invalid_grant':
       return failed(
         'ERR_POSTERN_LOGIN_FAILED',
         problem.reason,
