@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import { logIn } from '../../support/identity-provider.ts';
 import { type Browser, LoginWorld } from '../../support/login-world.ts';
-import { change, cookieNamesOf, seenIn, sessionsAt, userOf } from './steps.ts';
+import { askWithCookies, change, cookieNamesOf, seenIn, sessionsAt, userIn, userOf } from './steps.ts';
 
 const world = await LoginWorld.open({ after });
 
@@ -139,3 +139,29 @@ function advance(t: TestContext, seconds: number): void {
   world.clock.advance(seconds);
   t.after(() => world.clock.advance(-seconds));
 }
+
+test('requests that were under way while other tabs logged in, more than once, still count for a while', async () => {
+  const { host } = await world.site();
+  const browser = world.browser();
+  const tabs: Tab[] = [];
+  for (let at = 0; at < 3; at += 1) tabs.push(await openTab(browser, host, `/tab/${at}`));
+  const sent: string[] = [];
+  for (const tab of tabs) {
+    await comeBack(browser, host, tab);
+    sent.push(browser.jar.header(`${world.origin(host)}/`) ?? '');
+  }
+  assert.equal(new Set(sent).size, 3);
+  for (const cookie of sent) assert.equal(userIn(await askWithCookies(world, host, cookie)), 'alice@example.com');
+});
+
+test('tabs that come back at the same moment leave the browser logged in', async (t) => {
+  const { host } = await world.site();
+  const browser = world.browser();
+  await browser.logIn(host);
+  await world.edge.api('DELETE', `/app/sessions/${(await sessionsAt(world, host))[0]?.id}`);
+  const tabs = await Promise.all(Array.from({ length: 6 }, (_, at) => openTab(browser, host, `/tab/${at}`)));
+  await Promise.all(tabs.map((tab) => comeBack(browser, host, tab)));
+  assert.equal(await userOf(browser, host), 'alice@example.com');
+  advance(t, 30);
+  assert.equal(await userOf(browser, host), 'alice@example.com');
+});

@@ -130,7 +130,12 @@ export class Sessions {
 
   /** What a replaced key still opens: no more than it did. Whoever prepared a browser with a key must not see the next user's login. */
   #successor(key: BrowserKey, { by, opened, untilMs }: ReplacedKey): Session | null {
-    const session = untilMs > this.#clock.nowMs() ? this.#byKey.get(by) : undefined;
+    if (untilMs <= this.#clock.nowMs()) return null;
+    // Several tabs that come back together replace it more than once.
+    let last = by;
+    for (let next = this.#replacedKeys.get(last); next !== undefined; next = this.#replacedKeys.get(last))
+      last = next.by;
+    const session = this.#byKey.get(last);
     if (session === undefined) return null;
     const grants = session.grants.filter((grant) => opened.has(whatItOpens(grant)));
     return grants.length === session.grants.length ? session : { ...key, grants };
