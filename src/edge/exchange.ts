@@ -170,10 +170,7 @@ export class Exchange implements OwnPathRequest {
       this.#ownAnswer(answer, opened.module);
       return;
     }
-    answer.then(
-      (late) => this.#ownAnswer(late, opened.module),
-      (error: unknown) => this.bug(error),
-    );
+    answer.then((late) => this.#ownAnswer(late, opened.module)).catch((error: unknown) => this.bug(error));
   }
 
   #ownAnswer(answer: OwnAnswer, module: string): void {
