@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { chromium as launcher, type Page } from 'playwright-core';
 import type { Cleanup } from '../../support/cleanup.ts';
 import { LoginWorld } from '../../support/login-world.ts';
-import { tempDir } from '../../support/temp-dir.ts';
 import { assertAccessible, assertFocusVisible } from './page-facts.ts';
 import { Chromium, choose, LAUNCH, skip, Visitor } from './visitor.ts';
 
@@ -144,7 +144,7 @@ test('after a denial the way on leads to the login again, and from there to the 
 
 /** A browser in which the user has blocked the cookies of the site, as its settings do it; the provider keeps its own. */
 async function withoutCookies(test: Cleanup, host: string): Promise<Visitor> {
-  const profile = await tempDir(test);
+  const profile = await mkdtemp(join(tmpdir(), 'postern-test-'));
   const exceptions = { cookies: { [`${host},*`]: { setting: 2 } } };
   await mkdir(join(profile, 'Default'));
   await writeFile(
@@ -152,7 +152,11 @@ async function withoutCookies(test: Cleanup, host: string): Promise<Visitor> {
     JSON.stringify({ profile: { content_settings: { exceptions } } }),
   );
   const context = await launcher.launchPersistentContext(profile, { ...LAUNCH, ignoreHTTPSErrors: true });
-  test.after(() => context.close());
+  // One hook for both, in this order: a browser that ends still writes its profile.
+  test.after(async () => {
+    await context.close();
+    await rm(profile, { recursive: true, force: true });
+  });
   return new Visitor(context);
 }
 
