@@ -2,7 +2,17 @@ import type { Http2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { DEAD_AFTER_MS, PING_AFTER_MS } from './protocol.ts';
 
-const CHECK_MS = 1_000;
+export interface LivenessTimings {
+  readonly checkMs: number;
+  readonly pingAfterMs: number;
+  readonly deadAfterMs: number;
+}
+
+export const LIVENESS_TIMINGS: LivenessTimings = {
+  checkMs: 1_000,
+  pingAfterMs: PING_AFTER_MS,
+  deadAfterMs: DEAD_AFTER_MS,
+};
 
 /**
  * Notices a connection that is dead although TCP does not say so: the other end's machine sleeps, a NAT forgot us, a cable is out.
@@ -12,17 +22,20 @@ const CHECK_MS = 1_000;
 export class Liveness {
   readonly #socket: Socket;
   readonly #session: Http2Session;
+  readonly #timings: LivenessTimings;
   readonly #timer: NodeJS.Timeout;
   #bytesRead = 0;
   #heardAtMs = performance.now();
-  #checkedAtMs = performance.now();
+  /** By the wall clock: the other one stands still on many systems while the machine sleeps. */
+  #checkedAtMs = Date.now();
   #isAsked = false;
   #roundTripMs: number | null = null;
 
-  constructor(socket: Socket, session: Http2Session, onDead: () => void) {
+  constructor(socket: Socket, session: Http2Session, onDead: () => void, timings = LIVENESS_TIMINGS) {
     this.#socket = socket;
     this.#session = session;
-    this.#timer = setInterval(() => this.#check(onDead), CHECK_MS).unref();
+    this.#timings = timings;
+    this.#timer = setInterval(() => this.#check(onDead), timings.checkMs).unref();
     session.once('close', () => this.stop());
   }
 
@@ -35,14 +48,11 @@ export class Liveness {
   isAlive(withinMs: number): Promise<boolean> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(false), withinMs);
-      const answered = this.#ping(() => {
+      const settle = (isAnswered: boolean): void => {
         clearTimeout(timer);
-        resolve(true);
-      });
-      if (!answered) {
-        clearTimeout(timer);
-        resolve(false);
-      }
+        resolve(isAnswered);
+      };
+      if (!this.#ping(settle)) settle(false);
     });
   }
 
@@ -51,33 +61,38 @@ export class Liveness {
   }
 
   #check(onDead: () => void): void {
+    const { checkMs, pingAfterMs, deadAfterMs } = this.#timings;
     const now = performance.now();
+    const wallNow = Date.now();
     const { bytesRead } = this.#socket;
     // This process itself was asleep: what it did not hear meanwhile says nothing about the other end.
-    const hasSlept = now - this.#checkedAtMs > 3 * CHECK_MS;
-    this.#checkedAtMs = now;
-    if (bytesRead !== this.#bytesRead || hasSlept) {
+    const hasSlept = wallNow - this.#checkedAtMs > 3 * checkMs;
+    this.#checkedAtMs = wallNow;
+    if (bytesRead !== this.#bytesRead) {
       this.#bytesRead = bytesRead;
       this.#heardAtMs = now;
       this.#isAsked = false;
-      if (!hasSlept) return;
+    } else if (hasSlept) {
+      // Asked at once, and given as long as one that has just been asked after a silence.
+      this.#heardAtMs = now - pingAfterMs;
+      this.#isAsked = false;
     }
     const silentMs = now - this.#heardAtMs;
-    if (silentMs >= DEAD_AFTER_MS) {
+    if (silentMs >= deadAfterMs) {
       this.stop();
       onDead();
-    } else if ((silentMs >= PING_AFTER_MS || hasSlept) && !this.#isAsked) {
+    } else if ((silentMs >= pingAfterMs || hasSlept) && !this.#isAsked) {
       this.#isAsked = true;
       this.#ping(() => {});
     }
   }
 
-  #ping(onAnswer: () => void): boolean {
+  /** `onSettled` hears false when the session ends first. */
+  #ping(onSettled: (isAnswered: boolean) => void): boolean {
     if (this.#session.destroyed) return false;
     return this.#session.ping((error, durationMs) => {
-      if (error !== null) return;
-      this.#roundTripMs = durationMs;
-      onAnswer();
+      if (error === null) this.#roundTripMs = durationMs;
+      onSettled(error === null);
     });
   }
 }

@@ -9,7 +9,12 @@ import { failed, messageOf, reasonOf } from './upstream-failure.ts';
 export interface DialOptions {
   readonly host: string;
   readonly port: number;
-  readonly tls: { readonly servername: string; context(): SecureContext } | null;
+  /** `takesAnyCertificate` is for agents whose user said so; at the edge nothing sets it. */
+  readonly tls: {
+    readonly servername: string;
+    readonly takesAnyCertificate?: boolean;
+    context(): SecureContext;
+  } | null;
   readonly connectTimeoutMs: number;
   isAddressAllowed(ip: string): boolean;
   readonly lookup?: LookupFunction | undefined;
@@ -55,6 +60,7 @@ export function createDial(options: DialOptions): Dial {
       ...target,
       secureContext: tls.context(),
       ALPNProtocols: [...purpose.alpn],
+      rejectUnauthorized: tls.takesAnyCertificate !== true,
       // An address is no server name (RFC 6066 §3), but the certificate must still name it.
       servername: isIP(servername) === 0 ? servername : '',
       checkServerIdentity: (_host, certificate) => checkServerIdentity(servername, certificate),

@@ -1,0 +1,334 @@
+import type { ServerHttp2Stream } from 'node:http2';
+import { platform, release } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command, GatewayMessage, Hello, Refused, Welcome } from '../tunnel/messages.ts';
+import { PROTOCOL_VERSION } from '../tunnel/protocol.ts';
+import { AgentError } from './agent-error.ts';
+import { type Claim, ConnectionSlot, type SlotOwner } from './connection-slot.ts';
+import type { GatewayAddress } from './dial-gateway.ts';
+import type { DialProblem } from './dial-problem.ts';
+import { AgentEvents, type AgentStatus, type StatusEvent } from './events.ts';
+import { gatewayAddress } from './gateway-address.ts';
+import type { GatewayConnection } from './gateway-connection.ts';
+import type { AgentHandle } from './handle.ts';
+import { HeldStreams } from './held-streams.ts';
+import { refuseStream } from './local/local-failure.ts';
+import type { RequestReading } from './local/request-reading.ts';
+import type { AgentOptions } from './options.ts';
+import { serveStream } from './serve-stream.ts';
+import { Session } from './session.ts';
+import { type AgentTimings, DEFAULT_TIMINGS } from './timings.ts';
+import { Tunnel } from './tunnel.ts';
+import { TunnelBinding } from './tunnel-binding.ts';
+import { ownVersion } from './version.ts';
+
+/** Refusals that are about the agent itself, and not about the session that it wants to come back to. */
+const ABOUT_AGENT: ReadonlySet<string> = new Set([
+  'ERR_POSTERN_AGENT_TOKEN',
+  'ERR_POSTERN_AGENT_REVOKED',
+  'ERR_POSTERN_AGENT_PROTOCOL',
+]);
+/** How long the server takes at most to carry out what it was told last. */
+const SETTLE_MS = 100;
+const PING_WITHIN_MS = 2_000;
+const CHECKS_PER_WATCHDOG = 4;
+
+interface Trouble {
+  readonly code: string | null;
+  readonly reason: string;
+}
+
+/**
+ * The agent. *connecting* until the server has welcomed it, *online* as long as one connection of its session is open, *reconnecting*
+ * when none is, *stopped* at the end. Of several connections one leads: it begins or resumes the session, and the others join it.
+ */
+export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
+  readonly tunnels: readonly Tunnel[];
+  /** Resolves when every tunnel has had its first answer. */
+  readonly ready: Promise<void>;
+  status: AgentStatus = 'connecting';
+  region: string | null = null;
+  readonly #options: AgentOptions;
+  readonly #timings: AgentTimings;
+  readonly #address: GatewayAddress;
+  readonly #version: string;
+  readonly #binding: TunnelBinding;
+  readonly #held = new HeldStreams();
+  readonly #slots: ConnectionSlot[] = [];
+  readonly #sessions = new Map<GatewayConnection, Session>();
+  readonly #readiness = Promise.withResolvers<void>();
+  readonly #watchdog: NodeJS.Timeout;
+  #session: Session | null = null;
+  /** The slot that is about to begin or resume the session. */
+  #lead: ConnectionSlot | null = null;
+  #offlineSinceMs: number | null = performance.now();
+  #isLeaving = false;
+  #trouble: Trouble | null = null;
+  #closing: Promise<void> | null = null;
+
+  /** Throws `AgentError` when an option is wrong. */
+  constructor(options: AgentOptions) {
+    super(options.onEvent);
+    this.#options = options;
+    this.#timings = { ...DEFAULT_TIMINGS, ...options.timings };
+    this.#address = gatewayAddress(options);
+    this.#version = options.agentVersion ?? ownVersion();
+    this.tunnels = options.tunnels.map((spec, ref) => new Tunnel(ref, spec));
+    this.ready = this.#readiness.promise;
+    // Whoever has only the events is not to be ended by a promise that nobody looks at.
+    this.ready.catch(() => {});
+    this.#binding = new TunnelBinding({
+      tunnels: this.tunnels,
+      events: this,
+      timings: this.#timings,
+      connection: () => this.#online(),
+      onSettled: () => this.#settled(),
+    });
+    const { watchdogMs } = this.#timings;
+    this.#watchdog = setInterval(() => this.#watch(), watchdogMs / CHECKS_PER_WATCHDOG).unref();
+    this.#tellStatus(null);
+    this.#slots.push(new ConnectionSlot(this, this.#address, this.#timings));
+    this.#slots[0]?.begin(0);
+  }
+
+  get url(): string | null {
+    return this.tunnels[0]?.url ?? null;
+  }
+
+  get sessionId(): string | null {
+    return this.#session?.id ?? null;
+  }
+
+  get roundTripMs(): number | null {
+    return this.#online()?.roundTripMs ?? null;
+  }
+
+  get active(): number {
+    let active = 0;
+    for (const connection of this.#sessions.keys()) active += connection.active;
+    return active;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#leave().then(() => this.#stop(null));
+    return this.#closing;
+  }
+
+  helloFor(slot: ConnectionSlot): { readonly hello: Hello; readonly claim: Claim } | null {
+    if (this.#isLeaving) return null;
+    const session = this.#session;
+    const hello: Hello = {
+      t: 'hello',
+      version: PROTOCOL_VERSION,
+      token: this.#options.authtoken,
+      agent_version: this.#version,
+      os: `${platform()} ${release()}`.slice(0, 64),
+      metadata: this.#options.metadata ?? '',
+      remote_management: this.#options.remoteManagement !== false,
+    };
+    if (session !== null && session.connections.size > 0) {
+      return { hello: { ...hello, join: session.claim }, claim: 'join' };
+    }
+    if (this.#lead !== null && this.#lead !== slot) return null;
+    this.#lead = slot;
+    if (session === null) return { hello, claim: 'none' };
+    return { hello: { ...hello, resume: session.claim }, claim: 'resume' };
+  }
+
+  onWelcome(_slot: ConnectionSlot, connection: GatewayConnection, welcome: Welcome, claim: Claim): void {
+    if (claim !== 'join' || this.#session === null) {
+      const isResumed = welcome.resumed && this.#session?.id === welcome.session;
+      if (isResumed && this.#session !== null) this.#session.secret = welcome.secret ?? this.#session.secret;
+      else this.#session = new Session(welcome);
+      this.#lead = null;
+      this.#admit(connection, this.#session as Session);
+      this.region = welcome.region;
+      this.#setStatus('online', null);
+      this.#binding.bindAll(connection, isResumed);
+      this.#settled();
+      this.#fillSlots(welcome.connections);
+    } else this.#admit(connection, this.#session);
+    this.#serveHeld();
+  }
+
+  onRefused(slot: ConnectionSlot, { code, message, retry }: Refused, claim: Claim | null): void {
+    const isClaim = claim === 'join' || claim === 'resume';
+    this.#trouble = { code, reason: message };
+    if (!retry && (!isClaim || ABOUT_AGENT.has(code))) {
+      // What goes on after this function is done with the connection must not see it reused.
+      this.#stop(new AgentError(code, message));
+      return;
+    }
+    if (this.#lead === slot) this.#lead = null;
+    // The session is gone, and nothing that stays is of it: the next try begins another one.
+    if (isClaim && code === 'ERR_POSTERN_AGENT_SESSION' && this.#online() === null) this.#session = null;
+    if (isClaim && !retry && this.#online() === null) this.#session = null;
+  }
+
+  onMessage(connection: GatewayConnection, message: Exclude<GatewayMessage, Welcome | Refused>): void {
+    const session = this.#sessions.get(connection);
+    if (session === undefined) return;
+    // What an old session says in its last moments is not about the tunnels any more.
+    const isCurrent = session === this.#session;
+    switch (message.t) {
+      case 'bound':
+        if (isCurrent) this.#binding.onBound(session, message);
+        this.#serveHeld();
+        return;
+      case 'unbound':
+        if (isCurrent) this.#binding.onUnbound(message);
+        return;
+      case 'command':
+        this.#command(connection, message);
+        return;
+      case 'drain':
+    }
+  }
+
+  onStream(connection: GatewayConnection, stream: ServerHttp2Stream, reading: RequestReading): void {
+    const id = reading.method === 'CONNECT' && reading.protocol === null ? reading.authority : reading.tunnelId;
+    const session = this.#sessions.get(connection);
+    const tunnel = id === null ? undefined : session?.tunnels.get(id);
+    const isAwaited = session === undefined || this.tunnels.some(({ status }) => status === 'binding');
+    if (tunnel !== undefined) serveStream(tunnel, stream, reading, { events: this, observe: this.#options.observe });
+    else if (id !== null && isAwaited) this.#held.hold({ connection, stream, reading });
+    else refuseStream(stream, 404);
+  }
+
+  onUnreachable(slot: ConnectionSlot, problem: DialProblem, nextTryMs: number): void {
+    if (this.#lead === slot) this.#lead = null;
+    const { code, message, isCertificate } = problem;
+    this.#trouble = { code, reason: message };
+    // Before it ever was online this is a mistake of whoever set it up; later, one that may pass.
+    if (isCertificate && this.status === 'connecting') this.#stop(new AgentError(code, message));
+    else if (this.status !== 'online') this.#tellStatus(nextTryMs);
+  }
+
+  onClosed(slot: ConnectionSlot, connection: GatewayConnection, why: string, nextTryMs: number | null): void {
+    if (this.#lead === slot) this.#lead = null;
+    const session = this.#sessions.get(connection);
+    this.#sessions.delete(connection);
+    session?.connections.delete(connection);
+    if (this.status === 'stopped' || this.#isLeaving) return;
+    this.#binding.onClosed(connection);
+    this.#trouble ??= { code: null, reason: why };
+    if (session !== undefined && session === this.#session && session.connections.size === 0) {
+      this.#offlineSinceMs = performance.now();
+      for (const tunnel of this.tunnels) if (tunnel.status !== 'refused') tunnel.status = 'binding';
+      this.#setStatus('reconnecting', nextTryMs);
+    } else if (this.status !== 'online' && nextTryMs !== null) this.#tellStatus(nextTryMs);
+  }
+
+  #admit(connection: GatewayConnection, session: Session): void {
+    this.#sessions.set(connection, session);
+    session.connections.add(connection);
+    this.#offlineSinceMs = null;
+    this.#trouble = null;
+  }
+
+  #fillSlots(proposed: number): void {
+    const wanted = Math.max(1, Math.min(proposed, this.#options.connections ?? proposed));
+    while (this.#slots.length < wanted) this.#slots.push(new ConnectionSlot(this, this.#address, this.#timings));
+    for (const slot of this.#slots.slice(0, wanted)) if (slot.isResting) slot.begin(0);
+  }
+
+  #online(): GatewayConnection | null {
+    for (const slot of this.#slots) if (slot.online !== null) return slot.online;
+    return null;
+  }
+
+  #serveHeld(): void {
+    for (const { connection, stream, reading } of this.#held.release()) this.onStream(connection, stream, reading);
+  }
+
+  #settled(): void {
+    if (this.tunnels.some(({ status }) => status === 'binding')) return;
+    const isUseless = this.tunnels.length > 0 && this.tunnels.every(({ status }) => status === 'refused');
+    if (isUseless) this.#stop(new AgentError('ERR_POSTERN_TUNNEL_REFUSED', this.tunnels[0]?.problem ?? ''));
+    else this.#readiness.resolve();
+  }
+
+  #command(connection: GatewayConnection, { id, command }: Command): void {
+    const isAccepted = this.#options.remoteManagement !== false;
+    const message = isAccepted ? '' : 'remote management is switched off at this agent';
+    connection.send({ t: 'done', id, ok: isAccepted, message });
+    this.tell({ type: 'command', command, isAccepted });
+    if (!isAccepted || this.#isLeaving) return;
+    if (command === 'stop') {
+      this.#trouble = { code: 'ERR_POSTERN_AGENT_STOPPED', reason: 'it was stopped through the server' };
+      void this.close();
+    } else if (command === 'restart') void this.#restart();
+  }
+
+  async #restart(): Promise<void> {
+    await this.#leave();
+    if (this.#closing !== null || this.status === 'stopped') return;
+    this.#isLeaving = false;
+    this.#trouble = { code: 'ERR_POSTERN_AGENT_RESTARTED', reason: 'it was restarted through the server' };
+    this.#offlineSinceMs = performance.now();
+    this.#setStatus('reconnecting', 0);
+    this.#slots[0]?.beginAnew();
+  }
+
+  /** Takes the tunnels off, waits for what is under way, says goodbye. No request that the server has accepted is lost. */
+  async #leave(): Promise<void> {
+    if (this.status === 'stopped') return;
+    this.#isLeaving = true;
+    for (const slot of this.#slots) slot.rest();
+    const connection = this.#online();
+    if (connection !== null) {
+      this.#binding.unbindAll(connection);
+      const deadlineMs = performance.now() + this.#timings.closeTimeoutMs;
+      await connection.isAlive(Math.min(PING_WITHIN_MS, this.#timings.closeTimeoutMs));
+      await sleep(SETTLE_MS);
+      while (this.active > 0 && performance.now() < deadlineMs) await sleep(20);
+      connection.send({ t: 'bye' });
+    }
+    this.#binding.stop();
+    this.#session = null;
+    this.#lead = null;
+    for (const tunnel of this.tunnels) if (tunnel.status !== 'refused') tunnel.status = 'binding';
+    const open = [...this.#sessions.keys()];
+    const closed = open.map((one) => new Promise<void>((resolve) => one.whenClosed(resolve)));
+    for (const slot of this.#slots) slot.closeAll('the agent was closed', 'close');
+    await Promise.all(closed);
+  }
+
+  /** The end, for a reason or for none. */
+  #stop(error: AgentError | null): void {
+    if (this.status === 'stopped') return;
+    clearInterval(this.#watchdog);
+    this.#binding.stop();
+    this.#isLeaving = true;
+    for (const tunnel of this.tunnels) {
+      if (tunnel.status !== 'refused') tunnel.status = 'stopped';
+      void tunnel.closeUpstream();
+    }
+    if (error !== null) this.#trouble = { code: error.code, reason: error.message };
+    this.#readiness.reject(error ?? new AgentError('ERR_POSTERN_AGENT_CLOSED', 'the agent was closed'));
+    for (const slot of this.#slots) slot.closeAll(error?.message ?? 'the agent was closed', 'close');
+    this.#setStatus('stopped', null);
+  }
+
+  /** Offline for long, whatever the reason: nothing that is under way is trusted any more. */
+  #watch(): void {
+    const sinceMs = this.#offlineSinceMs;
+    if (sinceMs === null || this.#isLeaving || performance.now() - sinceMs < this.#timings.watchdogMs) return;
+    this.#offlineSinceMs = performance.now();
+    this.#lead = null;
+    for (const slot of this.#slots) slot.rest();
+    this.#slots[0]?.beginAnew();
+  }
+
+  #setStatus(status: AgentStatus, nextTryMs: number | null): void {
+    this.status = status;
+    this.#tellStatus(nextTryMs);
+  }
+
+  #tellStatus(nextTryMs: number | null): void {
+    const { status, region } = this;
+    const reason = this.#trouble?.reason ?? null;
+    const event: StatusEvent = { type: 'status', status, reason, code: this.#trouble?.code ?? null, nextTryMs, region };
+    this.tell(event);
+  }
+}

@@ -1,0 +1,25 @@
+/** The try right after a loss comes soon, but not from all agents of a restarted server in the same instant. */
+const QUICK_SHARE = 0.2;
+
+/** Waiting times with full jitter: even when thousands of agents lost the same server, their tries do not come in waves. */
+export class Backoff {
+  readonly #baseMs: number;
+  readonly #maxMs: number;
+  #tries = 0;
+
+  constructor(baseMs: number, maxMs: number) {
+    this.#baseMs = baseMs;
+    this.#maxMs = maxMs;
+  }
+
+  reset(): void {
+    this.#tries = 0;
+  }
+
+  nextMs(): number {
+    const widestMs =
+      this.#tries === 0 ? this.#baseMs * QUICK_SHARE : Math.min(this.#maxMs, this.#baseMs * 2 ** (this.#tries - 1));
+    this.#tries = Math.min(this.#tries + 1, 30);
+    return Math.round(Math.random() * widestMs);
+  }
+}

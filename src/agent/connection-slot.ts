@@ -1,0 +1,176 @@
+import type { ServerHttp2Stream } from 'node:http2';
+import type { GatewayMessage, Hello, Refused, Welcome } from '../tunnel/messages.ts';
+import { Backoff } from './backoff.ts';
+import { dialGateway, type GatewayAddress } from './dial-gateway.ts';
+import type { DialProblem } from './dial-problem.ts';
+import { GatewayConnection, type GatewayConnectionHandler } from './gateway-connection.ts';
+import type { RequestReading } from './local/request-reading.ts';
+import type { AgentTimings } from './timings.ts';
+
+/** How a connection came to a session: as its first, as a further one, or after all others were lost. */
+export type Claim = 'none' | 'join' | 'resume';
+
+export interface SlotOwner {
+  /** Null: this connection is not needed now. */
+  helloFor(slot: ConnectionSlot): { readonly hello: Hello; readonly claim: Claim } | null;
+  onWelcome(slot: ConnectionSlot, connection: GatewayConnection, welcome: Welcome, claim: Claim): void;
+  /** `claim` is null when the connection had been welcomed before. */
+  onRefused(slot: ConnectionSlot, refused: Refused, claim: Claim | null): void;
+  onMessage(connection: GatewayConnection, message: Exclude<GatewayMessage, Welcome | Refused>): void;
+  onStream(connection: GatewayConnection, stream: ServerHttp2Stream, reading: RequestReading): void;
+  onUnreachable(slot: ConnectionSlot, problem: DialProblem, nextTryMs: number): void;
+  /** `nextTryMs` is null when the slot does not try again by itself: it was stopped, or has another connection already. */
+  onClosed(slot: ConnectionSlot, connection: GatewayConnection, why: string, nextTryMs: number | null): void;
+}
+
+/**
+ * Holds one connection to the server, and makes another when it is lost. *Resting*, *waiting* for the next try, *dialling*,
+ * *greeting*, *online*. A connection that the server takes its leave of goes on beside its successor until it is dry.
+ */
+export class ConnectionSlot implements GatewayConnectionHandler {
+  readonly #owner: SlotOwner;
+  readonly #address: GatewayAddress;
+  readonly #timings: AgentTimings;
+  readonly #backoff: Backoff;
+  #timer: NodeJS.Timeout | null = null;
+  #cancelDial: (() => void) | null = null;
+  #connection: GatewayConnection | null = null;
+  #claim: Claim | null = null;
+  #welcomedAtMs: number | null = null;
+  readonly #leaving = new Set<GatewayConnection>();
+
+  constructor(owner: SlotOwner, address: GatewayAddress, timings: AgentTimings) {
+    this.#owner = owner;
+    this.#address = address;
+    this.#timings = timings;
+    this.#backoff = new Backoff(timings.backoffBaseMs, timings.backoffMaxMs);
+  }
+
+  get isResting(): boolean {
+    return this.#timer === null && this.#cancelDial === null && this.#connection === null;
+  }
+
+  /** The one that has been welcomed and is not leaving. */
+  get online(): GatewayConnection | null {
+    return this.#welcomedAtMs === null ? null : this.#connection;
+  }
+
+  begin(delayMs: number): void {
+    this.#cancel();
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.#dial();
+    }, delayMs);
+  }
+
+  /** From the beginning, at once; what is under way and not welcomed yet is dropped. */
+  beginAnew(): void {
+    this.rest();
+    this.#backoff.reset();
+    this.begin(0);
+  }
+
+  /** No further tries. A connection that was welcomed stays. */
+  rest(): void {
+    this.#cancel();
+    if (this.#welcomedAtMs !== null) return;
+    const connection = this.#connection;
+    this.#connection = null;
+    connection?.fail('it is not needed any more');
+  }
+
+  /** Every connection ends. */
+  closeAll(why: string, how: 'close' | 'fail'): void {
+    this.#cancel();
+    const all = [...this.#leaving, ...(this.#connection === null ? [] : [this.#connection])];
+    this.#connection = null;
+    this.#welcomedAtMs = null;
+    for (const connection of all) connection[how](why);
+  }
+
+  onReady(connection: GatewayConnection): void {
+    const wanted = connection === this.#connection ? this.#owner.helloFor(this) : null;
+    if (wanted === null) {
+      if (connection === this.#connection) this.#connection = null;
+      connection.close('it is not needed any more');
+      return;
+    }
+    this.#claim = wanted.claim;
+    connection.send(wanted.hello);
+  }
+
+  onMessage(connection: GatewayConnection, message: GatewayMessage): void {
+    const isGreeting = connection === this.#connection && this.#welcomedAtMs === null;
+    if (message.t === 'refused') {
+      this.#owner.onRefused(this, message, isGreeting ? this.#claim : null);
+      connection.close(message.message);
+    } else if (message.t === 'welcome') {
+      if (isGreeting && this.#claim !== null) this.#welcomed(connection, message, this.#claim);
+      else connection.fail('the server said welcome twice');
+    } else if (isGreeting) connection.fail('the first message of a server is welcome');
+    else if (message.t !== 'drain') this.#owner.onMessage(connection, message);
+  }
+
+  onStream(connection: GatewayConnection, stream: ServerHttp2Stream, reading: RequestReading): void {
+    this.#owner.onStream(connection, stream, reading);
+  }
+
+  onDrain(connection: GatewayConnection): void {
+    if (connection !== this.#connection) return;
+    if (this.#welcomedAtMs === null) {
+      connection.close('the server is leaving');
+      return;
+    }
+    this.#leaving.add(connection);
+    this.#connection = null;
+    this.#lived();
+    this.begin(this.#backoff.nextMs());
+  }
+
+  onClosed(connection: GatewayConnection, why: string): void {
+    this.#leaving.delete(connection);
+    if (connection !== this.#connection) {
+      this.#owner.onClosed(this, connection, why, null);
+      return;
+    }
+    this.#connection = null;
+    this.#lived();
+    const nextTryMs = this.#backoff.nextMs();
+    this.begin(nextTryMs);
+    this.#owner.onClosed(this, connection, why, nextTryMs);
+  }
+
+  #welcomed(connection: GatewayConnection, welcome: Welcome, claim: Claim): void {
+    this.#welcomedAtMs = performance.now();
+    this.#owner.onWelcome(this, connection, welcome, claim);
+    for (const old of this.#leaving) old.runDry();
+  }
+
+  /** Only a connection that was of some use lets the next try come soon. */
+  #lived(): void {
+    const sinceMs = this.#welcomedAtMs;
+    this.#welcomedAtMs = null;
+    if (sinceMs !== null && performance.now() - sinceMs >= this.#timings.stableAfterMs) this.#backoff.reset();
+  }
+
+  #dial(): void {
+    this.#claim = null;
+    this.#cancelDial = dialGateway(this.#address, this.#timings.connectTimeoutMs, (socket, problem) => {
+      this.#cancelDial = null;
+      if (socket !== null) {
+        this.#connection = new GatewayConnection(socket, this, this.#timings);
+      } else if (problem !== null) {
+        const nextTryMs = this.#backoff.nextMs();
+        this.begin(nextTryMs);
+        this.#owner.onUnreachable(this, problem, nextTryMs);
+      }
+    });
+  }
+
+  #cancel(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#cancelDial?.();
+    this.#cancelDial = null;
+  }
+}

@@ -1,0 +1,73 @@
+import { isIP } from 'node:net';
+import {
+  type ConnectionOptions,
+  checkServerIdentity,
+  connect,
+  type PeerCertificate,
+  type SecureContext,
+  type TLSSocket,
+} from 'node:tls';
+import { localhostLookup } from '../lib/localhost-lookup.ts';
+import { ALPN } from '../tunnel/protocol.ts';
+import { type DialProblem, dialProblem, dialTimeout, notGateway } from './dial-problem.ts';
+
+export interface GatewayAddress {
+  readonly serverAddr: string;
+  readonly host: string;
+  readonly port: number;
+  readonly servername: string;
+  context(): SecureContext;
+}
+
+export type DialHandler = (socket: TLSSocket | null, problem: DialProblem | null) => void;
+
+/**
+ * Connects, and answers how to give up; after that the handler is not called. The name is resolved every time: an agent that keeps an
+ * address stays dead when its server or its own network moves. No TLS session is resumed, so the certificate is judged every time.
+ */
+export function dialGateway(address: GatewayAddress, timeoutMs: number, handler: DialHandler): () => void {
+  const { host, port, servername, serverAddr } = address;
+  let certificate: PeerCertificate | null = null;
+  const target = { host, port, lookup: localhostLookup, autoSelectFamily: true };
+  const options: ConnectionOptions = {
+    ...target,
+    secureContext: address.context(),
+    ALPNProtocols: [ALPN],
+    // An address is no server name (RFC 6066 §3), but the certificate must still name it.
+    servername: isIP(servername) === 0 ? servername : '',
+    checkServerIdentity: (_host, shown) => {
+      certificate = shown;
+      return checkServerIdentity(servername, shown);
+    },
+  };
+  const socket = connect(options);
+  const end = (): void => {
+    clearTimeout(timer);
+    socket.off('secureConnect', onReady).off('error', onError).off('close', onClose);
+  };
+  const fail = (problem: DialProblem): void => {
+    end();
+    socket.on('error', () => {}).destroy();
+    handler(null, problem);
+  };
+  const onError = (error: unknown): void => {
+    // For one that is expired or of a stranger the names are not compared, so it was not seen yet.
+    const shown = certificate ?? (socket.getPeerCertificate() as PeerCertificate | null);
+    fail(dialProblem(error, { serverAddr, servername }, shown));
+  };
+  const onClose = (): void => fail(notGateway(serverAddr));
+  const onReady = (): void => {
+    if (socket.alpnProtocol !== ALPN) {
+      fail(notGateway(serverAddr));
+      return;
+    }
+    end();
+    handler(socket, null);
+  };
+  const timer = setTimeout(() => fail(dialTimeout(serverAddr, timeoutMs)), timeoutMs);
+  socket.on('secureConnect', onReady).on('error', onError).on('close', onClose);
+  return () => {
+    end();
+    socket.on('error', () => {}).destroy();
+  };
+}

@@ -1,0 +1,98 @@
+import type { PeerCertificate } from 'node:tls';
+import { codeOf, messageOf } from '../edge/upstream/upstream-failure.ts';
+
+/** Why the server could not be reached, in words that say what to do. */
+export interface DialProblem {
+  readonly code: string;
+  readonly message: string;
+  /** It was reached, but cannot be trusted: that does not pass by itself. */
+  readonly isCertificate: boolean;
+}
+
+const UNKNOWN_AUTHORITY: ReadonlySet<string> = new Set([
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'CERT_UNTRUSTED',
+  'INVALID_CA',
+]);
+const NOT_TLS: ReadonlySet<string> = new Set([
+  'ERR_SSL_WRONG_VERSION_NUMBER',
+  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
+  'ERR_SSL_HTTP_REQUEST',
+  'ERR_SSL_UNEXPECTED_MESSAGE',
+]);
+
+export interface DialledName {
+  readonly serverAddr: string;
+  readonly servername: string;
+}
+
+export function dialProblem(error: unknown, dialled: DialledName, certificate: PeerCertificate | null): DialProblem {
+  const { serverAddr, servername } = dialled;
+  const code = codeOf(error);
+  const distrust = (why: string): DialProblem => ({
+    code: 'ERR_POSTERN_AGENT_CERTIFICATE',
+    message: `the certificate of ${serverAddr} ${why}`,
+    isCertificate: true,
+  });
+  const unreachable = (why: string): DialProblem => ({
+    code: 'ERR_POSTERN_AGENT_UNREACHABLE',
+    message: why,
+    isCertificate: false,
+  });
+  if (code === 'CERT_HAS_EXPIRED') {
+    return distrust(
+      `expired on ${certificate?.valid_to}: renew it at the server, or correct the clock of this machine`,
+    );
+  }
+  if (code === 'CERT_NOT_YET_VALID') {
+    return distrust(`is valid only from ${certificate?.valid_from} on: correct the clock of this machine`);
+  }
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    const names = certificate?.subjectaltname ?? 'no name at all';
+    return distrust(`is not for "${servername}" but for ${names}: dial the server by a name that its certificate has`);
+  }
+  if (UNKNOWN_AUTHORITY.has(code)) {
+    return distrust(
+      `is signed by an authority that is not trusted here (${code}): give the agent that authority's certificate as "ca"`,
+    );
+  }
+  if (/^(?:CERT_|CRL_|HOSTNAME_)/.test(code)) return distrust(`is not good: ${messageOf(error)} (${code})`);
+  switch (code) {
+    case 'ECONNREFUSED':
+      return unreachable(`nothing listens at ${serverAddr}: check the address, and that the server runs`);
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+    case 'ENODATA':
+      return unreachable(`the name in ${serverAddr} cannot be resolved (${code}): check the address, and the network`);
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+    case 'ENETDOWN':
+      return unreachable(`there is no way to ${serverAddr} (${code}): check the network`);
+    case 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL':
+      return notGateway(serverAddr);
+    default:
+      return NOT_TLS.has(code)
+        ? unreachable(`${serverAddr} does not speak TLS: give the address that the server has as tunnel_listen`)
+        : unreachable(`${serverAddr} cannot be reached: ${messageOf(error)}`);
+  }
+}
+
+export function notGateway(serverAddr: string): DialProblem {
+  return {
+    code: 'ERR_POSTERN_AGENT_UNREACHABLE',
+    message: `${serverAddr} speaks TLS but is no tunnel gateway: give the address that the server has as tunnel_listen`,
+    isCertificate: false,
+  };
+}
+
+export function dialTimeout(serverAddr: string, timeoutMs: number): DialProblem {
+  return {
+    code: 'ERR_POSTERN_AGENT_UNREACHABLE',
+    message: `${serverAddr} did not answer within ${timeoutMs / 1000} s: check the address, the network and firewalls`,
+    isCertificate: false,
+  };
+}

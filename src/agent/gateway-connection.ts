@@ -1,0 +1,207 @@
+import { performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import type { TLSSocket } from 'node:tls';
+import { ControlStream } from '../tunnel/control-stream.ts';
+import { Liveness } from '../tunnel/liveness.ts';
+import { type AgentMessage, decodeGatewayMessage, type GatewayMessage } from '../tunnel/messages.ts';
+import { CONTROL_PATH } from '../tunnel/protocol.ts';
+import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../tunnel/session-windows.ts';
+import { refuseStream } from './local/local-failure.ts';
+import { type RequestReading, readRequest } from './local/request-reading.ts';
+import type { AgentTimings } from './timings.ts';
+
+export interface GatewayConnectionHandler {
+  /** The control stream is there: say hello. */
+  onReady(connection: GatewayConnection): void;
+  onMessage(connection: GatewayConnection, message: GatewayMessage): void;
+  onStream(connection: GatewayConnection, stream: ServerHttp2Stream, reading: RequestReading): void;
+  /** The server takes its leave: go elsewhere, and let this one run dry. */
+  onDrain(connection: GatewayConnection): void;
+  /** Called once. */
+  onClosed(connection: GatewayConnection, why: string): void;
+}
+
+/** A thousand requests, and the control stream. */
+const MAX_STREAMS = 1_001;
+const MAX_SESSION_MEMORY_MB = 512;
+const MAX_HEADER_BYTES = 131_072;
+const MAX_HEADER_PAIRS = 500;
+const TCP_PROBE_AFTER_MS = 30_000;
+/**
+ * Each reset is a visitor of the server who went away, and there may be any number of honest ones. It is the user's own server,
+ * which could as well end the connection: a limit would only let strangers end it.
+ */
+const UNLIMITED_RESETS = 2 ** 31;
+/** The other end closes when it has seen our end; one that does not is left. */
+const CLOSE_WITHIN_MS = 1_000;
+/** After the last stream of a connection that is to run dry: one that the server sent before it knew may be on its way. */
+const QUIET_MS = 1_000;
+
+/**
+ * One connection to the server: HTTP/2 with the roles turned round, the agent being HTTP/2's server. States: *greeting* (until the
+ * first message of the server), *serving*, *running dry* (closes after its last stream), *closed*.
+ */
+export class GatewayConnection {
+  readonly #socket: TLSSocket;
+  readonly #session: ServerHttp2Session;
+  readonly #handler: GatewayConnectionHandler;
+  readonly #windows: SessionWindows;
+  readonly #liveness: Liveness;
+  readonly #greetingTimer: NodeJS.Timeout;
+  #control: ControlStream | null = null;
+  #active = 0;
+  #isRunningDry = false;
+  #quietTimer: NodeJS.Timeout | null = null;
+  #isClosing = false;
+  #isClosed = false;
+  #why: string | null = null;
+
+  constructor(socket: TLSSocket, handler: GatewayConnectionHandler, timings: AgentTimings) {
+    this.#socket = socket;
+    this.#handler = handler;
+    socket.setNoDelay(true);
+    socket.setKeepAlive(true, TCP_PROBE_AFTER_MS);
+    const session = performServerHandshake(socket, {
+      maxSessionMemory: MAX_SESSION_MEMORY_MB,
+      maxHeaderListPairs: MAX_HEADER_PAIRS,
+      streamResetBurst: UNLIMITED_RESETS,
+      streamResetRate: UNLIMITED_RESETS,
+      settings: {
+        enableConnectProtocol: true,
+        initialWindowSize: INITIAL_WINDOW_BYTES,
+        maxConcurrentStreams: MAX_STREAMS,
+        maxHeaderListSize: MAX_HEADER_BYTES,
+      },
+    });
+    this.#session = session;
+    session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
+    this.#windows = new SessionWindows(session);
+    this.#liveness = new Liveness(socket, session, () => this.fail('the server no longer answers'), timings.liveness);
+    this.#greetingTimer = setTimeout(
+      () => this.fail('the server did not say welcome in time'),
+      timings.welcomeTimeoutMs,
+    );
+    session.on('stream', (stream, _headers, _flags, raw) => this.#stream(stream, raw as unknown as readonly string[]));
+    session.on('goaway', () => {
+      // To our own end this is the answer: it has seen everything.
+      if (this.#isClosing) this.fail('the connection was closed');
+      else this.#handler.onDrain(this);
+    });
+    session.on('error', (error) => this.fail(`the connection failed (${error.message})`));
+    socket.on('error', (error) => this.fail(`the connection failed (${error.message})`));
+    session.once('close', () => this.#closed());
+    socket.once('close', () => this.fail('the connection was closed'));
+  }
+
+  /** Requests and connections under way. */
+  get active(): number {
+    return this.#active;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  get roundTripMs(): number | null {
+    return this.#liveness.roundTripMs;
+  }
+
+  whenClosed(listener: () => void): void {
+    if (this.#isClosed) listener();
+    else this.#session.once('close', listener);
+  }
+
+  isAlive(withinMs: number): Promise<boolean> {
+    return this.#liveness.isAlive(withinMs);
+  }
+
+  send(message: AgentMessage): void {
+    this.#control?.send(message);
+  }
+
+  /** Closes after the last stream; those that come until then are served. */
+  runDry(): void {
+    this.#isRunningDry = true;
+    this.#closeWhenQuiet();
+  }
+
+  /** Everything is said and done. */
+  close(why: string): void {
+    this.#why ??= why;
+    this.#isClosing = true;
+    this.#control?.close();
+    if (!this.#session.destroyed) this.#session.close();
+    setTimeout(() => this.fail(why), CLOSE_WITHIN_MS).unref();
+  }
+
+  /** Ends at once. */
+  fail(why: string): void {
+    this.#why ??= why;
+    this.#session.destroy();
+    this.#socket.destroy();
+  }
+
+  #stream(stream: ServerHttp2Stream, raw: readonly string[]): void {
+    stream.on('error', () => {});
+    const reading = readRequest(raw);
+    if (this.#control === null) {
+      if (reading?.method === 'POST' && reading.path === CONTROL_PATH) this.#openControl(stream);
+      else this.fail('the other end is no Postern server: it did not open a control stream');
+      return;
+    }
+    if (stream.destroyed || stream.closed) return;
+    if (reading === null) {
+      refuseStream(stream, 400);
+      return;
+    }
+    this.#active += 1;
+    this.#windows.opened();
+    stream.once('close', () => {
+      this.#active -= 1;
+      this.#windows.closed();
+      if (this.#isRunningDry) this.#closeWhenQuiet();
+    });
+    this.#handler.onStream(this, stream, reading);
+  }
+
+  #openControl(stream: ServerHttp2Stream): void {
+    stream.respond([':status', '200']);
+    this.#control = new ControlStream(stream, {
+      onLine: (line) => this.#line(line),
+      onProblem: (why) => this.fail(why),
+      onEnd: () => {
+        if (!this.#isClosing) this.close('the server ended the connection');
+      },
+    });
+    this.#handler.onReady(this);
+  }
+
+  #line(line: string): void {
+    const decoded = decodeGatewayMessage(line);
+    if (!decoded.ok) {
+      this.fail(`the server broke the protocol: ${decoded.why}`);
+      return;
+    }
+    if (!('message' in decoded)) return;
+    clearTimeout(this.#greetingTimer);
+    if (decoded.message.t === 'drain') this.#handler.onDrain(this);
+    else this.#handler.onMessage(this, decoded.message);
+  }
+
+  #closeWhenQuiet(): void {
+    if (this.#quietTimer !== null) clearTimeout(this.#quietTimer);
+    if (this.#active > 0) return;
+    this.#quietTimer = setTimeout(() => {
+      if (this.#active === 0) this.close('it was replaced by another connection');
+    }, QUIET_MS).unref();
+  }
+
+  #closed(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearTimeout(this.#greetingTimer);
+    if (this.#quietTimer !== null) clearTimeout(this.#quietTimer);
+    this.#liveness.stop();
+    this.#socket.destroy();
+    this.#handler.onClosed(this, this.#why ?? 'the connection was closed');
+  }
+}

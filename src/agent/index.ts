@@ -1,0 +1,24 @@
+import { Agent } from './agent.ts';
+import type { AgentHandle } from './handle.ts';
+import type { AgentOptions } from './options.ts';
+
+export { AgentError } from './agent-error.ts';
+export type * from './events.ts';
+export type { ExchangeObserver, ObservedRequest, ObserveExchange } from './exchange-observer.ts';
+export type { AgentHandle, AgentTunnel, TunnelStatus } from './handle.ts';
+export type { AgentOptions, TunnelSpec, UpstreamTlsOptions } from './options.ts';
+
+/**
+ * Starts an agent, and resolves when its tunnels are there. It keeps trying for as long as the server cannot be reached. Rejects with
+ * an `AgentError` when trying again is of no use: a wrong option, authtoken or certificate, or every tunnel refused.
+ */
+export async function connect(options: AgentOptions): Promise<AgentHandle> {
+  const agent = new Agent(options);
+  await agent.ready;
+  return agent;
+}
+
+/** The same for whoever wants to see it connecting, or to end it before it has. */
+export function startAgent(options: AgentOptions): AgentHandle & { readonly ready: Promise<void> } {
+  return new Agent(options);
+}

@@ -1,0 +1,220 @@
+import { hash, randomBytes } from 'node:crypto';
+import { constants, type ServerHttp2Stream } from 'node:http2';
+import type { Duplex } from 'node:stream';
+import type {
+  HeaderList,
+  RequestBody,
+  ResponseHead,
+  Upstream,
+  UpstreamExchange,
+  UpstreamFailure,
+  UpstreamHandler,
+  UpstreamRequest,
+} from '../../edge/upstream/upstream.ts';
+import type { ExchangeObserver } from '../exchange-observer.ts';
+import { answerFailure } from './local-failure.ts';
+import { headerObject, type RequestReading, withoutOurs } from './request-reading.ts';
+import { splice } from './splice.ts';
+
+export interface HttpExchangeParts {
+  readonly upstream: Upstream;
+  readonly reading: RequestReading;
+  /** What the local service sees as Host. */
+  readonly authority: string;
+  readonly hostport: string;
+  readonly observer: ExchangeObserver | null;
+  onOver(exchange: HttpExchange): void;
+}
+
+/** RFC 6455 §4.2.2. */
+const WEBSOCKET_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+
+/**
+ * A request of the gateway on its way to the local service, and the answer back. *Waiting* for the head, *answering*, perhaps
+ * *switched* (WebSocket: bytes both ways), *over*. Ends with the answer, a failure, or the gateway's reset.
+ */
+export class HttpExchange implements UpstreamHandler {
+  status = 0;
+  bytesIn = 0;
+  bytesOut = 0;
+  problem: string | null = null;
+  readonly #stream: ServerHttp2Stream;
+  readonly #parts: HttpExchangeParts;
+  #upstream: UpstreamExchange | null = null;
+  #websocketKey: { readonly value: string; readonly isOwn: boolean } | null = null;
+  #requestTrailers: HeaderList = [];
+  #trailers: HeaderList = [];
+  #isAnswered = false;
+  #isSwitched = false;
+  #isOver = false;
+
+  constructor(stream: ServerHttp2Stream, parts: HttpExchangeParts) {
+    this.#stream = stream;
+    this.#parts = parts;
+    stream.on('error', () => {});
+    stream.once('close', () => this.#closed());
+  }
+
+  /** Throws `UnsafeRequestError` when the request cannot be put on the wire of HTTP/1.1. */
+  start(): void {
+    const { upstream, observer } = this.#parts;
+    const request = this.#request();
+    if (observer !== null && request.body.framing !== 'none') {
+      this.#stream.on('data', (chunk: Buffer) => observer.onRequestData(chunk));
+    }
+    this.#upstream = upstream.send(request, this);
+  }
+
+  #request(): UpstreamRequest {
+    const { reading, authority } = this.#parts;
+    const isSwitch = reading.method === 'CONNECT';
+    const headers = [...reading.headers];
+    if (isSwitch) {
+      const at = headers.indexOf('sec-websocket-key');
+      const isOwn = at === -1;
+      const value = isOwn ? randomBytes(16).toString('base64') : (headers[at + 1] ?? '');
+      this.#websocketKey = { value, isOwn };
+      // RFC 8441 §5.1: over HTTP/2 there is no key; a service of HTTP/1.1 wants one.
+      if (isOwn) headers.push('sec-websocket-key', value);
+    }
+    return {
+      method: isSwitch ? 'GET' : reading.method,
+      target: reading.path,
+      authority,
+      headers,
+      body: isSwitch ? { framing: 'none' } : this.#body(),
+      switchTo: isSwitch ? 'websocket' : null,
+    };
+  }
+
+  #body(): RequestBody {
+    const source = this.#stream;
+    const { contentLength, expectsContinue } = this.#parts.reading;
+    if (source.endAfterHeaders || contentLength === 0) return { framing: 'none' };
+    const onBytes = (count: number): void => {
+      this.bytesIn += count;
+    };
+    if (contentLength !== null) return { framing: 'length', bytes: contentLength, source, expectsContinue, onBytes };
+    source.on('trailers', (_headers, _flags, raw) => {
+      this.#requestTrailers = raw;
+    });
+    return { framing: 'chunked', source, expectsContinue, onBytes, trailers: () => this.#requestTrailers };
+  }
+
+  onInformational(status: number, headers: HeaderList): void {
+    const stream = this.#stream;
+    if (stream.destroyed || stream.closed || stream.headersSent) return;
+    stream.additionalHeaders({ ':status': status, ...headerObject(withoutOurs(headers)) });
+  }
+
+  onHead(head: ResponseHead): void {
+    const { status } = head;
+    if (this.#websocketKey !== null && status < 300) {
+      // 2xx would mean to the gateway that the service has switched.
+      this.#upstream?.abort();
+      this.#fail('protocol', `the service answered ${status} to a WebSocket handshake`);
+      return;
+    }
+    this.status = status;
+    const headers = withoutOurs(head.headers);
+    this.#parts.observer?.onResponseHead(status, headers);
+    const stream = this.#stream;
+    if (stream.destroyed || stream.closed) return;
+    const isBodiless = this.#parts.reading.method === 'HEAD' || status === 204 || status === 304;
+    const isEmpty = isBodiless || head.bodyBytes === 0;
+    const announced = isEmpty ? (head.declaredBytes ?? null) : head.bodyBytes;
+    const framed = [':status', String(status), ...headers];
+    if (announced !== null && status !== 204 && status !== 304) framed.push('content-length', String(announced));
+    // Trailers can only come where the length was left open: gRPC, and chunked answers.
+    const waitForTrailers = !isEmpty && announced === null;
+    if (waitForTrailers) stream.once('wantTrailers', () => stream.sendTrailers(headerObject(this.#trailers)));
+    if (isEmpty) this.#isAnswered = true;
+    stream.respond(framed, { endStream: isEmpty, waitForTrailers });
+  }
+
+  onData(chunk: Buffer): boolean {
+    this.bytesOut += chunk.length;
+    this.#parts.observer?.onResponseData(chunk);
+    const stream = this.#stream;
+    if (!stream.writable) return true;
+    const hasRoom = stream.write(chunk);
+    if (!hasRoom && stream.listenerCount('drain') === 0) stream.on('drain', () => this.#upstream?.resume());
+    return hasRoom;
+  }
+
+  onEnd(trailers: HeaderList): void {
+    this.#upstream = null;
+    this.#trailers = withoutOurs(trailers);
+    const stream = this.#stream;
+    const isEmpty = this.#isAnswered;
+    this.#isAnswered = true;
+    if (!isEmpty && stream.writable) stream.end();
+    // The gateway, which has a whole answer, takes back what is left of the request; until then nobody may wait for room.
+    stream.resume();
+    this.#over();
+  }
+
+  onSwitch(head: ResponseHead, socket: Duplex): void {
+    const key = this.#websocketKey;
+    const stream = this.#stream;
+    this.#upstream = null;
+    const at = head.headers.indexOf('sec-websocket-accept');
+    if (key === null || head.headers[at + 1] !== hash('sha1', key.value + WEBSOCKET_GUID, 'base64')) {
+      socket.destroy();
+      this.#fail('protocol', 'the service did not answer the key of a WebSocket handshake');
+      return;
+    }
+    if (stream.destroyed || stream.closed) {
+      socket.destroy();
+      return;
+    }
+    this.#isSwitched = true;
+    this.status = 101;
+    // Its answer to a key that only the agent knows means nothing to anybody else.
+    const shown = withoutOurs(key.isOwn ? head.headers.toSpliced(at, 2) : head.headers);
+    this.#parts.observer?.onResponseHead(101, shown);
+    stream.respond([':status', '200', ...shown]);
+    socket.on('data', (chunk: Buffer) => {
+      this.bytesOut += chunk.length;
+    });
+    stream.on('data', (chunk: Buffer) => {
+      this.bytesIn += chunk.length;
+    });
+    splice(stream, socket, (problem) => {
+      this.problem = problem;
+      this.#over();
+    });
+  }
+
+  onFailure(failure: UpstreamFailure): void {
+    this.#upstream = null;
+    if (failure.reason === 'request_body') {
+      this.problem = failure.message;
+      this.#stream.close(constants.NGHTTP2_CANCEL);
+      this.#over();
+    } else this.#fail(failure.reason, failure.message);
+  }
+
+  #fail(reason: string, message: string): void {
+    this.problem = message;
+    if (!this.#stream.headersSent) this.status = 502;
+    answerFailure(this.#stream, reason, this.#parts.hostport);
+    this.#over();
+  }
+
+  /** The stream is gone: with the answer whole, or because the gateway took it back. */
+  #closed(): void {
+    if (this.#isOver || this.#isSwitched) return;
+    this.#upstream?.abort();
+    this.#upstream = null;
+    this.problem = 'the client went away';
+    this.#over();
+  }
+
+  #over(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#parts.observer?.onEnd(this.problem);
+    this.#parts.onOver(this);
+  }
+}

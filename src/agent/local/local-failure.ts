@@ -1,0 +1,32 @@
+import { constants, type ServerHttp2Stream } from 'node:http2';
+import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
+
+const WORDS: Readonly<Record<string, string>> = {
+  refused: 'refused',
+  unreachable: 'refused',
+  timeout: 'timeout',
+  dns: 'dns',
+  tls: 'tls',
+  malformed: 'protocol',
+  protocol: 'protocol',
+};
+
+/** The local service did not answer: the edge makes an error page of it that names the address. */
+export function answerFailure(stream: ServerHttp2Stream, reason: string, hostport: string): void {
+  if (stream.destroyed || stream.closed) return;
+  if (stream.headersSent) {
+    stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    return;
+  }
+  const headers = [':status', '502', TUNNEL_ERROR_HEADER, WORDS[reason] ?? 'closed', TUNNEL_ADDRESS_HEADER, hostport];
+  stream.respond(headers, { endStream: true });
+  // The gateway takes back what is left of the request; until then nobody may wait for room.
+  stream.resume();
+}
+
+/** What the gateway asks for is not here. */
+export function refuseStream(stream: ServerHttp2Stream, status: 400 | 404): void {
+  stream.on('error', () => {});
+  stream.respond([':status', String(status)], { endStream: true });
+  stream.close(constants.NGHTTP2_NO_ERROR);
+}

@@ -1,0 +1,59 @@
+import { DeadlineTicker } from '../../edge/upstream/deadline-ticker.ts';
+import { createDial, type Dial } from '../../edge/upstream/dial.ts';
+import { Http1Upstream } from '../../edge/upstream/http1-upstream.ts';
+import { NegotiatedUpstream } from '../../edge/upstream/negotiated-upstream.ts';
+import type { Upstream, UpstreamLimits } from '../../edge/upstream/upstream.ts';
+import { upstreamSecureContext } from '../../edge/upstream/upstream-secure-context.ts';
+import { localhostLookup } from '../../lib/localhost-lookup.ts';
+import type { UpstreamTlsOptions } from '../options.ts';
+import type { LocalAddress } from './local-address.ts';
+
+/** The edge has its own, shorter ones, and takes a request back when they have passed: these only keep nothing for ever. */
+export const LOCAL_LIMITS: UpstreamLimits = {
+  connectTimeoutMs: 10_000,
+  responseTimeoutMs: 600_000,
+  idleTimeoutMs: 3_600_000,
+  keepAliveMs: 30_000,
+  maxIdleConnections: 256,
+  maxHeaderBytes: 131_072,
+  maxHeaderCount: 500,
+};
+
+const ticker = new DeadlineTicker();
+
+/** The local service of a tunnel, for HTTP. Connects to nothing yet. */
+export function openLocal(address: LocalAddress, tls: UpstreamTlsOptions | undefined): Upstream {
+  const { scheme, host, port, hostport } = address;
+  const isSecure = scheme === 'https';
+  const dial = createDial({
+    host,
+    port,
+    tls: isSecure
+      ? {
+          servername: tls?.servername ?? host,
+          takesAnyCertificate: tls?.insecureSkipVerify === true,
+          context: upstreamSecureContext(tls?.ca),
+        }
+      : null,
+    connectTimeoutMs: LOCAL_LIMITS.connectTimeoutMs,
+    // The user of this machine chose it.
+    isAddressAllowed: () => true,
+    lookup: localhostLookup,
+  });
+  const parts = { limits: LOCAL_LIMITS, ticker };
+  if (scheme === 'http' || scheme === 'tcp') return new Http1Upstream({ ...parts, dial });
+  return new NegotiatedUpstream({
+    ...parts,
+    dial: isSecure ? dial : withPriorKnowledge(dial),
+    authority: `${isSecure ? 'https' : 'http'}://${hostport}`,
+  });
+}
+
+/** RFC 9113 §3.3: HTTP/2 without TLS is not negotiated but known. */
+function withPriorKnowledge(dial: Dial): Dial {
+  return (purpose, handler) =>
+    dial({ ...purpose, isStream: true }, (dialled, failure) => {
+      const protocol = purpose.alpn.includes('h2') ? 'h2' : 'http/1.1';
+      handler(dialled === null ? null : { ...dialled, protocol }, failure);
+    });
+}

@@ -1,0 +1,53 @@
+import type { ServerHttp2Stream } from 'node:http2';
+import { connect } from 'node:net';
+import { messageOf, reasonOf } from '../../edge/upstream/upstream-failure.ts';
+import { localhostLookup } from '../../lib/localhost-lookup.ts';
+import type { LocalAddress } from './local-address.ts';
+import { answerFailure } from './local-failure.ts';
+import { LOCAL_LIMITS } from './open-local.ts';
+import { splice } from './splice.ts';
+
+export interface TcpObserver {
+  onOpened(): void;
+  /** Called once, if it was opened. */
+  onClosed(problem: string | null): void;
+  /** Called instead of both. */
+  onFailed(problem: string): void;
+}
+
+/** A TCP or TLS connection of a client, carried to the local service as it is. */
+export function openTcpConnection(stream: ServerHttp2Stream, address: LocalAddress, observer: TcpObserver): void {
+  const { host, port, hostport } = address;
+  const socket = connect({
+    host,
+    port,
+    lookup: localhostLookup,
+    noDelay: true,
+    autoSelectFamily: true,
+    allowHalfOpen: true,
+  });
+  const fail = (reason: string, message: string): void => {
+    clearTimeout(timer);
+    socket.off('error', onError).on('error', () => {});
+    socket.destroy();
+    stream.off('close', onGone);
+    observer.onFailed(message);
+    answerFailure(stream, reason, hostport);
+  };
+  const onError = (error: Error): void => fail(reasonOf(error), messageOf(error));
+  const onGone = (): void => fail('closed', 'the client went away');
+  const timer = setTimeout(() => {
+    fail('timeout', `no connection within ${LOCAL_LIMITS.connectTimeoutMs} ms`);
+  }, LOCAL_LIMITS.connectTimeoutMs);
+  stream.on('error', () => {});
+  stream.once('close', onGone);
+  socket.once('error', onError);
+  socket.once('connect', () => {
+    clearTimeout(timer);
+    socket.off('error', onError);
+    stream.off('close', onGone);
+    stream.respond([':status', '200']);
+    observer.onOpened();
+    splice(stream, socket, (problem) => observer.onClosed(problem));
+  });
+}

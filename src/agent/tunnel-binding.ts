@@ -1,0 +1,110 @@
+import type { Bound, Unbound } from '../tunnel/messages.ts';
+import { Backoff } from './backoff.ts';
+import type { AgentEvents } from './events.ts';
+import type { GatewayConnection } from './gateway-connection.ts';
+import type { Session } from './session.ts';
+import type { AgentTimings } from './timings.ts';
+import type { Tunnel } from './tunnel.ts';
+
+export interface TunnelBindingParts {
+  readonly tunnels: readonly Tunnel[];
+  readonly events: AgentEvents;
+  readonly timings: AgentTimings;
+  /** A connection on which something can be asked for now. */
+  connection(): GatewayConnection | null;
+  /** A tunnel got its answer, whichever. */
+  onSettled(): void;
+}
+
+/** Asks the server for the tunnels, and again when that is of use. */
+export class TunnelBinding {
+  readonly #parts: TunnelBindingParts;
+  /** Where each was asked for last. */
+  readonly #asked = new Map<Tunnel, GatewayConnection>();
+  readonly #waiting = new Map<Tunnel, NodeJS.Timeout>();
+  readonly #backoffs = new Map<Tunnel, Backoff>();
+
+  constructor(parts: TunnelBindingParts) {
+    this.#parts = parts;
+  }
+
+  /** In a session that the server has forgotten, tunnels have no ids. */
+  bindAll(connection: GatewayConnection, isResumed: boolean): void {
+    this.stop();
+    for (const tunnel of this.#parts.tunnels) {
+      if (tunnel.status === 'refused') continue;
+      if (!isResumed) tunnel.id = null;
+      this.#bind(tunnel, connection);
+    }
+  }
+
+  unbindAll(connection: GatewayConnection): void {
+    this.stop();
+    for (const tunnel of this.#parts.tunnels) {
+      if (tunnel.status !== 'refused') connection.send({ t: 'unbind', ref: tunnel.ref });
+    }
+  }
+
+  onBound(session: Session, bound: Bound): void {
+    const tunnel = this.#parts.tunnels[bound.ref];
+    if (tunnel === undefined) return;
+    this.#backoffs.delete(tunnel);
+    tunnel.bound(bound);
+    session.tunnels.set(bound.id, tunnel);
+    this.#parts.events.tell({ type: 'bound', tunnel });
+    this.#parts.onSettled();
+  }
+
+  onUnbound(unbound: Unbound): void {
+    const { code, message, retry } = unbound;
+    const tunnel = this.#parts.tunnels[unbound.ref];
+    if (tunnel === undefined) return;
+    const next = tunnel.unbound(unbound);
+    if (next === 'again') {
+      this.#bindNow(tunnel);
+      return;
+    }
+    if (next === 'wait') this.#bindLater(tunnel);
+    this.#parts.events.tell({ type: 'unbound', tunnel, code, message, retry });
+    this.#parts.onSettled();
+  }
+
+  /** What was asked for on a connection that is gone may have been done or not: it is undone, and asked for again. */
+  onClosed(connection: GatewayConnection): void {
+    for (const [tunnel, asked] of this.#asked) {
+      if (asked !== connection) continue;
+      this.#asked.delete(tunnel);
+      const other = this.#parts.connection();
+      if (tunnel.status !== 'binding' || other === null) continue;
+      other.send({ t: 'unbind', ref: tunnel.ref });
+      this.#bind(tunnel, other);
+    }
+  }
+
+  stop(): void {
+    for (const timer of this.#waiting.values()) clearTimeout(timer);
+    this.#waiting.clear();
+  }
+
+  #bindLater(tunnel: Tunnel): void {
+    const { backoffBaseMs, backoffMaxMs } = this.#parts.timings;
+    const backoff = this.#backoffs.get(tunnel) ?? new Backoff(backoffBaseMs, backoffMaxMs);
+    this.#backoffs.set(tunnel, backoff);
+    const timer = setTimeout(() => {
+      this.#waiting.delete(tunnel);
+      this.#bindNow(tunnel);
+    }, backoff.nextMs());
+    this.#waiting.set(tunnel, timer);
+  }
+
+  /** Without a connection nothing is lost: the next one asks for all. */
+  #bindNow(tunnel: Tunnel): void {
+    const connection = this.#parts.connection();
+    if (connection !== null) this.#bind(tunnel, connection);
+  }
+
+  #bind(tunnel: Tunnel, connection: GatewayConnection): void {
+    this.#asked.set(tunnel, connection);
+    connection.send(tunnel.bindMessage());
+  }
+}

@@ -1,0 +1,114 @@
+import type { Upstream } from '../edge/upstream/upstream.ts';
+import type { Bind, Bound, Unbound } from '../tunnel/messages.ts';
+import { AgentError } from './agent-error.ts';
+import { type BoundName, boundName } from './bound-name.ts';
+import type { AgentTunnel, TunnelStatus } from './handle.ts';
+import { type LocalAddress, parseLocalAddress } from './local/local-address.ts';
+import { openLocal } from './local/open-local.ts';
+import type { TunnelSpec } from './options.ts';
+
+/** A tunnel of this agent. It outlives sessions: what it was called in one it asks for in the next. */
+export class Tunnel implements AgentTunnel {
+  readonly ref: number;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>> | null;
+  readonly spec: TunnelSpec;
+  readonly address: LocalAddress;
+  id: string | null = null;
+  url: string | null = null;
+  proto: AgentTunnel['proto'];
+  status: TunnelStatus = 'binding';
+  problem: string | null = null;
+  #had: BoundName = {};
+  #upstream: Upstream | null = null;
+
+  constructor(ref: number, spec: TunnelSpec) {
+    this.ref = ref;
+    this.spec = spec;
+    this.name = spec.name ?? `tunnel-${ref + 1}`;
+    this.labels = spec.labels ?? null;
+    this.proto = spec.proto ?? null;
+    if ((spec.proto === undefined) === (spec.labels === undefined)) {
+      throw new AgentError('ERR_POSTERN_AGENT_OPTIONS', `the tunnel "${this.name}" needs either a protocol or labels`);
+    }
+    this.address = parseLocalAddress(spec.addr, this.isRaw ? 'tcp' : 'http');
+  }
+
+  get forwardsTo(): string {
+    return this.address.text;
+  }
+
+  /** It carries connections, and knows nothing of requests. */
+  get isRaw(): boolean {
+    return this.proto === 'tcp' || this.proto === 'tls';
+  }
+
+  /** What the local service sees as Host. */
+  authorityFor(publicHost: string): string {
+    const { hostHeader = 'preserve' } = this.spec;
+    if (hostHeader === 'preserve') return publicHost;
+    return hostHeader === 'rewrite' ? this.address.authority : hostHeader;
+  }
+
+  /** The local service, opened with the first request. */
+  upstream(): Upstream {
+    this.#upstream ??= openLocal(this.address, this.spec.upstreamTls);
+    return this.#upstream;
+  }
+
+  /** Idle connections are closed; requests under way finish. */
+  async closeUpstream(): Promise<void> {
+    const upstream = this.#upstream;
+    this.#upstream = null;
+    await upstream?.drain();
+  }
+
+  bindMessage(): Bind {
+    const { spec } = this;
+    const domain = spec.domain ?? this.#had.domain;
+    const port = spec.port ?? this.#had.port;
+    this.status = 'binding';
+    return {
+      t: 'bind',
+      ref: this.ref,
+      ...(this.id !== null && { id: this.id }),
+      ...(spec.proto !== undefined && { proto: spec.proto }),
+      ...(spec.labels !== undefined && { labels: { ...spec.labels } }),
+      ...(domain !== undefined && { domain }),
+      ...(port !== undefined && { port }),
+      metadata: spec.metadata ?? '',
+      forwards_to: this.forwardsTo,
+      ...(spec.modules !== undefined && { modules: spec.modules }),
+    };
+  }
+
+  bound({ id, url, proto }: Bound): void {
+    this.id = id;
+    this.url = url ?? null;
+    if (proto !== undefined) this.proto = proto;
+    this.status = 'online';
+    this.problem = null;
+    this.#had = boundName(this.url, this.spec.proto ?? null);
+  }
+
+  /** What to do: ask `again` at once, `wait` and ask again, or take no for an answer. */
+  unbound({ message, retry }: Unbound): 'again' | 'wait' | 'refused' {
+    const { domain, port } = this.spec;
+    // A name that was only given to it, and that somebody else has now, is not what its user insists on.
+    const askedForOldName =
+      this.status !== 'online' && domain === undefined && port === undefined && Object.keys(this.#had).length > 0;
+    this.id = null;
+    this.problem = message;
+    if (!retry && askedForOldName) {
+      this.#had = {};
+      this.status = 'binding';
+      return 'again';
+    }
+    if (!retry) {
+      this.status = 'refused';
+      return 'refused';
+    }
+    this.status = 'waiting';
+    return 'wait';
+  }
+}

@@ -1,0 +1,8 @@
+import { readFileSync } from 'node:fs';
+
+/** As deep in `dist` as in `src`. */
+const PACKAGE_URL = new URL('../../package.json', import.meta.url);
+
+export function ownVersion(): string {
+  return (JSON.parse(readFileSync(PACKAGE_URL, 'utf8')) as { version: string }).version;
+}
