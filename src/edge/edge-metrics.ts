@@ -1,8 +1,10 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import { unreadReason } from './access-log.ts';
+import { TUNNEL_BACKEND_KIND } from './backends/tunnel.ts';
 import type { UnreadRefusal } from './edge-runtime.ts';
 import type { Exchange } from './exchange.ts';
+import type { RawConnectionFacts } from './tunnels/raw-connection.ts';
 
 interface RouteCounters {
   readonly seconds: { observe(value: number): void };
@@ -12,6 +14,8 @@ interface RouteCounters {
 }
 
 const NO_ROUTE = { edgeId: '', id: '' };
+/** Addresses that agents make come and go by the thousand: one series for all of them. */
+const EPHEMERAL = { edgeId: 'ephemeral', id: '' };
 
 /** Traffic by edge and route. Children are kept per version of a route: looking one up by labels costs more than counting. */
 export class EdgeMetrics {
@@ -23,6 +27,9 @@ export class EdgeMetrics {
   readonly #failures: Counter<'phase' | 'reason'>;
   readonly #handshakes: Counter<'reason'>;
   readonly #sessions: Counter<'reason'>;
+  readonly #rawConnections: Gauge<'proto'>;
+  readonly #rawClosed: Counter<'proto' | 'outcome'>;
+  readonly #rawBytes: Counter<'proto' | 'direction'>;
   readonly #counters = new WeakMap<object, RouteCounters>();
 
   constructor(registry: Registry, live: { requests(): number; connections(): number }) {
@@ -77,6 +84,24 @@ export class EdgeMetrics {
       labelNames: ['reason'],
       registers,
     });
+    this.#rawConnections = new Gauge({
+      name: 'postern_edge_tunnel_connections',
+      help: 'Open connections of tcp and tls tunnels.',
+      labelNames: ['proto'],
+      registers,
+    });
+    this.#rawClosed = new Counter({
+      name: 'postern_edge_tunnel_connections_total',
+      help: 'Connections of tcp and tls tunnels that are over, by how they ended.',
+      labelNames: ['proto', 'outcome'],
+      registers,
+    });
+    this.#rawBytes = new Counter({
+      name: 'postern_edge_tunnel_bytes_total',
+      help: 'Bytes of connections of tcp and tls tunnels that are over, from clients (in) and to them (out).',
+      labelNames: ['proto', 'direction'],
+      registers,
+    });
     new Gauge({
       name: 'postern_edge_requests_in_flight',
       help: 'Requests and streams under way.',
@@ -105,7 +130,7 @@ export class EdgeMetrics {
     if (exchange.bytesOut > 0) counters.bytesOut.inc(exchange.bytesOut);
     if (exchange.refusedBy === null) return;
     const [module = '', reason = ''] = exchange.refusedBy.split(':');
-    const { edgeId, id } = exchange.route ?? NO_ROUTE;
+    const { edgeId, id } = labelsOf(exchange.route);
     this.#refused.labels(edgeId, id, module, reason).inc();
   }
 
@@ -121,6 +146,17 @@ export class EdgeMetrics {
     this.#sessions.labels(reason).inc();
   }
 
+  rawOpened(proto: RawConnectionFacts['proto']): void {
+    this.#rawConnections.labels(proto).inc();
+  }
+
+  rawClosed({ proto, outcome, bytesIn, bytesOut }: RawConnectionFacts): void {
+    this.#rawConnections.labels(proto).dec();
+    this.#rawClosed.labels(proto, outcome).inc();
+    this.#rawBytes.labels(proto, 'in').inc(bytesIn);
+    this.#rawBytes.labels(proto, 'out').inc(bytesOut);
+  }
+
   /** Requests that could not be read belong to no route. */
   unread({ status, code }: UnreadRefusal): void {
     this.#requests.labels('', '', String(status)).inc();
@@ -128,14 +164,14 @@ export class EdgeMetrics {
   }
 
   #newStatus(counters: RouteCounters, exchange: Exchange): void {
-    const { edgeId, id } = exchange.route ?? NO_ROUTE;
+    const { edgeId, id } = labelsOf(exchange.route);
     const child = this.#requests.labels(edgeId, id, String(exchange.status));
     counters.requests.set(exchange.status, child);
     child.inc();
   }
 
   #of(route: RouteSnapshot | null): RouteCounters {
-    const key = route ?? NO_ROUTE;
+    const key = labelsOf(route);
     const known = this.#counters.get(key);
     if (known !== undefined) return known;
     const { edgeId, id } = key;
@@ -148,4 +184,9 @@ export class EdgeMetrics {
     this.#counters.set(key, made);
     return made;
   }
+}
+
+function labelsOf(route: RouteSnapshot | null): { readonly edgeId: string; readonly id: string } {
+  if (route === null) return NO_ROUTE;
+  return route.backend?.kind === TUNNEL_BACKEND_KIND ? EPHEMERAL : route;
 }

@@ -18,6 +18,8 @@ export interface UnreadRefusal {
 
 /** What every exchange shares. */
 export interface EdgeRuntime {
+  /** How clients reach it. */
+  readonly scheme: 'http' | 'https';
   readonly clock: Clock;
   readonly forwarding: ForwardingSettings;
   newRequestId(nowMs: number): string;

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
 import { createDenseIds } from '../lib/dense-ids.ts';
-import type { BackendSnapshot } from '../snapshot/edge-snapshot.ts';
+import type { BackendSnapshot, EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
 import { accessLine, unreadLine } from './access-log.ts';
 import { AddressesInUse } from './addresses-in-use.ts';
@@ -15,10 +15,14 @@ import { errorPage } from './error-page.ts';
 import { edgeErrors } from './errors.ts';
 import { Exchange } from './exchange.ts';
 import { HttpServers, type IncomingRequest } from './http/http-servers.ts';
+import { redirectToHttps } from './listeners/redirect-to-https.ts';
 import { LiveExchanges } from './live-exchanges.ts';
 import type { CertificateStore } from './tls/certificate-store.ts';
 import { createTlsFront } from './tls/tls-front.ts';
 import type { TlsLog } from './tls/tls-ports.ts';
+import type { EndpointPublisher, PublicPorts } from './tunnels/endpoint-publisher.ts';
+import { NO_TUNNELS } from './tunnels/no-tunnels.ts';
+import { createTunnelTraffic, type TunnelOptions } from './tunnels/tunnel-traffic.ts';
 import { Upstreams } from './upstreams.ts';
 
 export interface EdgeOptions {
@@ -30,6 +34,10 @@ export interface EdgeOptions {
   /** Null: no line per request. */
   readonly accessLog: ((line: Record<string, unknown>) => void) | null;
   createMetrics(live: { requests(): number; connections(): number }): EdgeMetrics;
+  /** Of the listeners, as clients reach them. Asked once these are open. */
+  readonly publicPorts: PublicPorts;
+  /** Absent: no agent can reach this process. */
+  readonly tunnels?: TunnelOptions;
   /** Addresses that upstreams may have, judged when a connection is made. */
   isUpstreamAllowed(ip: string, port: number): boolean;
   readonly random?: () => number;
@@ -38,6 +46,10 @@ export interface EdgeOptions {
 export interface Edge {
   /** Takes over an accepted connection of the HTTPS listener. */
   accept(socket: Socket): void;
+  /** Takes over an accepted connection of the plain HTTP listener. */
+  acceptPlain(socket: Socket): void;
+  /** Addresses that agents make. */
+  readonly endpoints: EndpointPublisher;
   /** Tells clients to go elsewhere, lets requests under way finish for up to `timeoutMs`, then cuts what is left. */
   drain(timeoutMs: number): Promise<void>;
   readonly requestsInFlight: number;
@@ -52,13 +64,29 @@ export function createEdge(options: EdgeOptions): Edge {
   const live = new LiveExchanges();
   const upstreams = new Upstreams(settings.upstream, (ip, port) => options.isUpstreamAllowed(ip, port));
   const addresses = new ClientAddresses(settings.trustedProxies);
+  const random = options.random ?? Math.random;
+  const metrics = options.createMetrics({
+    requests: () => live.count,
+    connections: () => servers.connectionCount + plainServers.connectionCount,
+  });
+  const tunnels = createTunnelTraffic({
+    tunnels: options.tunnels ?? NO_TUNNELS,
+    publicPorts: options.publicPorts,
+    snapshots,
+    settings,
+    clock,
+    random,
+    metrics,
+    onProblem: (error) => log.error({ err: error }, 'a connection could not be accepted'),
+  });
   const targetsOf = backendTargets({
     upstreamFor: (address, isTls) => upstreams.get(address, isTls),
-    random: options.random ?? Math.random,
+    random,
+    tunnels: tunnels.targets,
   });
-  const metrics = options.createMetrics({ requests: () => live.count, connections: () => servers.connectionCount });
 
   const runtime: EdgeRuntime = {
+    scheme: 'https',
     clock,
     forwarding: settings.forwarding,
     newRequestId: createDenseIds('rq'),
@@ -84,7 +112,15 @@ export function createEdge(options: EdgeOptions): Edge {
     bug: (exchange, error) => log.error({ request_id: exchange.id, err: error }, 'a request could not be served'),
   };
 
+  const plainRuntime: EdgeRuntime = { ...runtime, scheme: 'http', findEdge: (host) => snapshots.findPlain(host) };
+  const redirects = {
+    hosts: snapshots,
+    httpsPort: () => options.publicPorts().https,
+    newRequestId: () => runtime.newRequestId(clock.nowMs()),
+  };
+
   const servers = new HttpServers({
+    scheme: 'https',
     limits: settings.http,
     handle: (connection, request) => serve(runtime, connection, request),
     onSessionError: (reason, error) => {
@@ -92,8 +128,21 @@ export function createEdge(options: EdgeOptions): Edge {
       log.debug({ err: error }, 'an HTTP/2 connection was ended');
     },
   });
+  const plainServers = new HttpServers({
+    scheme: 'http',
+    limits: settings.http,
+    handle: (connection, request) => {
+      const { reading, port, accept } = request;
+      const edge = reading.ok ? snapshots.findPlain(reading.head.host) : undefined;
+      if (reading.ok && edge === undefined)
+        redirectToHttps(redirects, connection, { head: reading.head, port, accept });
+      else serve(plainRuntime, edge === undefined ? connection : onPlainHost(connection, edge), request);
+    },
+    onSessionError: () => {},
+  });
   const front = createTlsFront({
     snapshots,
+    passthroughFor: (host) => tunnels.passthroughFor(host),
     certificates: options.certificates,
     limits: settings.tls,
     clock,
@@ -114,28 +163,48 @@ export function createEdge(options: EdgeOptions): Edge {
   snapshots.onSwap((edgeId, now, before) => {
     upstreams.release(addressesInUse.swap(before, now));
     live.judgeAgain(edgeId, now);
-    if (now !== null) void options.certificates.warm(now.hosts);
+    if (now !== null && now.isPlain !== true) void options.certificates.warm(now.hosts);
   });
 
   const permitTimer = setInterval(() => live.checkPermits(clock.nowMs()), PERMIT_CHECK_MS).unref();
 
   return {
     accept: (socket) => front.accept(socket),
+    acceptPlain: (socket) => plainServers.accept(socket, 'http/1.1', plainFacts(socket)),
+    endpoints: tunnels.endpoints,
     get requestsInFlight() {
       return live.count;
     },
     drain: async (timeoutMs) => {
       servers.startDraining();
+      plainServers.startDraining();
+      tunnels.startDraining();
       const deadline = performance.now() + timeoutMs;
       const left = (): number => Math.max(0, deadline - performance.now());
       // Whoever is in its handshake has perhaps already sent a request.
       await front.drain(left());
       while (live.count > 0 && left() > 0) await new Promise((resolve) => setTimeout(resolve, 10));
-      await servers.close(left());
+      await Promise.all([servers.close(left()), plainServers.close(left()), tunnels.drain(left)]);
       await upstreams.close();
       clearInterval(permitTimer);
     },
   };
+}
+
+/** Nothing was proven, and which host a connection is for only its requests say. */
+function plainFacts(socket: Socket): Omit<ConnectionFacts, 'retire'> {
+  return {
+    edgeId: '',
+    tlsGeneration: '',
+    tlsVersion: '',
+    clientAuthorities: [],
+    remoteAddress: socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, '') ?? '',
+    clientCertificate: null,
+  };
+}
+
+function onPlainHost(connection: ConnectionFacts, { id: edgeId, tlsGeneration }: EdgeSnapshot): ConnectionFacts {
+  return { ...connection, edgeId, tlsGeneration, retire: () => connection.retire() };
 }
 
 function serve(runtime: EdgeRuntime, connection: ConnectionFacts, request: IncomingRequest): void {

@@ -34,7 +34,7 @@ export const edgeErrors = errorTable({
   ERR_POSTERN_NO_TUNNEL: {
     status: 503,
     explanation:
-      'The route leads to a tunnel group, and no tunnel with its labels is online. Start an agent with those labels.',
+      'The route leads to a tunnel group, and no tunnel with its labels is online: start an agent with those labels. Or the address is one that an agent made, and that agent is offline.',
   },
   ERR_POSTERN_UPSTREAM_UNREACHABLE: {
     status: 502,

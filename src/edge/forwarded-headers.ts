@@ -11,16 +11,17 @@ export function forwardedHeaders(
   head: RequestHead,
   remoteAddress: string,
   runtime: {
+    readonly scheme: 'http' | 'https';
     readonly forwarding: ForwardingSettings;
     trustedChain(remoteAddress: string, head: RequestHead): string | null;
   },
 ): void {
   const chain = runtime.trustedChain(remoteAddress, head);
   into.push('x-forwarded-for', chain === null ? remoteAddress : `${chain}, ${remoteAddress}`);
-  into.push('x-forwarded-proto', 'https', 'x-forwarded-host', head.authority);
+  into.push('x-forwarded-proto', runtime.scheme, 'x-forwarded-host', head.authority);
   if (!runtime.forwarding.addsForwarded) return;
   const before = chain === null ? '' : `${chain.split(', ').map(forwardedFor).join(', ')}, `;
-  into.push('forwarded', `${before}${forwardedFor(remoteAddress)};host="${head.authority}";proto=https`);
+  into.push('forwarded', `${before}${forwardedFor(remoteAddress)};host="${head.authority}";proto=${runtime.scheme}`);
 }
 
 /** RFC 7239 §6: an IPv6 address stands in brackets, and what has brackets and colons is quoted. */

@@ -1,10 +1,12 @@
 import type { ErrorAnswer } from './error-page.ts';
 import { type EdgeErrorCode, edgeErrors } from './errors.ts';
+import { wordsFor } from './tunnels/agent-failure.ts';
+import { NO_TUNNEL } from './tunnels/no-tunnel.ts';
 import type { UpstreamFailure } from './upstream/upstream.ts';
 
-/** Another target may get the request only when it is certain that this one did not. */
+/** Another target may get the request only when it is certain that this one did not, or when that would not matter. */
 export function mayTryNext(failure: UpstreamFailure): boolean {
-  return failure.phase === 'connect' || !failure.mayHaveBeenSent;
+  return failure.phase === 'connect' || !failure.mayHaveBeenSent || failure.isSafe === true;
 }
 
 /** What the visitor is told; what exactly went wrong is in the operator's log. */
@@ -15,6 +17,14 @@ export function failureAnswer(failure: UpstreamFailure): ErrorAnswer {
       'The server behind this site did not answer in time. Try again later.',
     );
   }
+  const { agentAddress } = failure;
+  if (agentAddress !== undefined) {
+    return answer(
+      failure.phase === 'connect' ? 'ERR_POSTERN_UPSTREAM_UNREACHABLE' : 'ERR_POSTERN_UPSTREAM_BROKEN',
+      `The agent could not reach ${agentAddress}: ${wordsFor(failure.reason)}. Whoever runs this site has to start what the agent forwards to.`,
+    );
+  }
+  if (failure.reason === 'no_tunnel') return NO_TUNNEL;
   if (failure.phase === 'connect') {
     return answer(
       'ERR_POSTERN_UPSTREAM_UNREACHABLE',

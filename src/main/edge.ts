@@ -7,10 +7,8 @@ import { EdgeMetrics } from '../edge/edge-metrics.ts';
 import type { EdgeSettings } from '../edge/edge-settings.ts';
 import { openEdgeListener } from '../edge/listeners/edge-listener.ts';
 import { openPlainListener } from '../edge/listeners/plain-listener.ts';
-import { createRedirectHandler } from '../edge/listeners/redirect-handler.ts';
 import { createCertificateStore } from '../edge/tls/certificate-store.ts';
 import type { Clock } from '../lib/clock.ts';
-import { createKsuidSource } from '../lib/ksuid.ts';
 import type { ListenAddress } from '../lib/listen-address.ts';
 import { openInternalCa } from '../pki/internal-ca.ts';
 import type { Replica } from '../replica/replica.ts';
@@ -68,6 +66,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
     accessLog: config.access_log ? (line) => requestLogger.info(line, 'traffic') : null,
     createMetrics: (live) => new EdgeMetrics(deps.registry, live),
     isUpstreamAllowed: isAddressAllowed,
+    publicPorts: () => ({ https: https.address.port, http: http.address.port }),
   });
   snapshots.onSwap((edgeId, now, before) => {
     runtimes.edgeChanged(edgeId);
@@ -80,14 +79,9 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
     onSocket: (socket) => edge.accept(socket),
     onProblem,
   });
-  const ksuid = createKsuidSource();
   const http = await openPlainListener({
     open: (server) => listenOn(server, 'edge_http_listen', config.edge_http_listen),
-    handle: createRedirectHandler({
-      hosts: snapshots,
-      httpsPort: () => https.address.port,
-      newRequestId: () => `rq_${ksuid(clock.nowMs())}`,
-    }),
+    onSocket: (socket) => edge.acceptPlain(socket),
     maxConnectionsPerAddress: config.edge_connections_per_address,
     onProblem,
   }).catch(async (error: unknown) => {
@@ -101,7 +95,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
     snapshots,
     drain: async (timeoutMs) => {
       // Listening ends first, then the edge lets go of its connections, and the listener sees the last of them close.
-      const closed = [https.drain(timeoutMs + SECOND), http.drain(timeoutMs)];
+      const closed = [https.drain(timeoutMs + SECOND), http.drain(timeoutMs + SECOND)];
       await edge.drain(timeoutMs);
       await Promise.all(closed);
       snapshots.close();

@@ -17,6 +17,8 @@ export interface EdgeSnapshot {
   readonly problem: ModuleProblem | null;
   /** Every module of its own that cannot be prepared. */
   readonly problems: readonly ModuleProblem[];
+  /** Served over plain HTTP, and not over HTTPS: some of those that have no record. */
+  readonly isPlain?: boolean;
 }
 
 export interface RouteSnapshot extends MatchableRoute {

@@ -8,6 +8,10 @@ export class HostTable<Value> {
     return exact === undefined ? this.findWildcard(host) : exact;
   }
 
+  findExact(host: string): Value | undefined {
+    return this.#exact.get(host);
+  }
+
   /** Whatever serves the host when its exact name does not. */
   findWildcard(host: string): Value | undefined {
     if (this.#wildcards.size === 0) return undefined;

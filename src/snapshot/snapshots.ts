@@ -1,6 +1,7 @@
 import type { Replica } from '../replica/replica.ts';
 import type { Change } from '../store/store.ts';
 import { compileEdge, type Definitions } from './compile-edge.ts';
+import { compileDetached, type DetachedEdge } from './detached-edge.ts';
 import type { EdgeSnapshot } from './edge-snapshot.ts';
 import { HostTable } from './host-table.ts';
 import { childrenKey, recordKey, TrackingReader } from './tracking-reader.ts';
@@ -19,6 +20,10 @@ export class Snapshots {
   readonly #definitions: Definitions;
   readonly #edges = new Map<string, EdgeSnapshot>();
   readonly #hosts = new HostTable<EdgeSnapshot>();
+  /** Edges that no record describes: addresses that agents made, for as long as they are there. */
+  readonly #ephemeral = new Map<string, EdgeSnapshot>();
+  readonly #ephemeralHosts = new Map<string, EdgeSnapshot>();
+  readonly #plainHosts = new Map<string, EdgeSnapshot>();
   readonly #dependenciesOf = new Map<string, ReadonlySet<string>>();
   readonly #dependents = new Map<string, Set<string>>();
   readonly #listeners = new Set<SnapshotListener>();
@@ -31,16 +36,48 @@ export class Snapshots {
     this.#unsubscribe = replica.onChange((changes) => this.#follow(changes));
   }
 
+  /** What serves a host over HTTPS. The name of an edge comes before that of an agent, and this before an edge's wildcard. */
   find(host: string): EdgeSnapshot | undefined {
-    return this.#hosts.find(host);
+    return this.#hosts.findExact(host) ?? this.#ephemeralHosts.get(host) ?? this.#hosts.findWildcard(host);
   }
 
-  get(edgeId: string): EdgeSnapshot | undefined {
-    return this.#edges.get(edgeId);
+  /** What serves a host over plain HTTP: never an edge. */
+  findPlain(host: string): EdgeSnapshot | undefined {
+    return this.#hosts.findExact(host) === undefined ? this.#plainHosts.get(host) : undefined;
+  }
+
+  /** The edge that answers for a host, by its name or by a wildcard, whatever agents have. */
+  findEdge(host: string): { readonly edge: EdgeSnapshot; readonly isExact: boolean } | undefined {
+    const exact = this.#hosts.findExact(host);
+    const edge = exact ?? this.#hosts.findWildcard(host);
+    return edge === undefined ? undefined : { edge, isExact: exact !== undefined };
   }
 
   all(): Iterable<EdgeSnapshot> {
     return this.#edges.values();
+  }
+
+  /** Made as all others are, and served only once it is added. */
+  compileDetached(edge: DetachedEdge): EdgeSnapshot {
+    return compileDetached(edge, this.#definitions);
+  }
+
+  addEphemeral(edge: EdgeSnapshot): void {
+    this.#ephemeral.set(edge.id, edge);
+    for (const host of edge.hosts) this.#ephemeralTable(edge).set(host, edge);
+    this.#tell(edge.id, edge, null);
+    // Its host was a wildcard's until now.
+    const shadowed = edge.isPlain === true ? undefined : this.#hosts.findWildcard(edge.hosts[0] ?? '');
+    if (shadowed !== undefined) this.#tell(shadowed.id, shadowed, shadowed);
+  }
+
+  removeEphemeral(edgeId: string): void {
+    const edge = this.#ephemeral.get(edgeId);
+    if (edge === undefined) return;
+    this.#ephemeral.delete(edgeId);
+    const table = this.#ephemeralTable(edge);
+    for (const host of edge.hosts) if (table.get(host) === edge) table.delete(host);
+    this.#tell(edgeId, null, edge);
   }
 
   onSwap(listener: SnapshotListener): () => void {
@@ -67,19 +104,31 @@ export class Snapshots {
     // Hosts can move from one edge to another in one batch: all old names go before new ones come.
     const swaps = [...affected].map((edgeId) => ({ edgeId, before: this.#forget(edgeId) }));
     for (const { edgeId } of swaps) this.#compile(edgeId);
-    // A new exact name takes its host from a wildcard's edge, which looks at its requests again.
-    for (const edge of this.#shadowedBy(swaps)) swaps.push({ edgeId: edge.id, before: edge });
-    for (const { edgeId, before } of swaps) {
-      for (const listener of this.#listeners) listener(edgeId, this.#edges.get(edgeId) ?? null, before);
-    }
+    // A new exact name takes its host from a wildcard's edge or an agent, which look at their requests again.
+    const shadowed = this.#shadowedBy(swaps);
+    for (const { edgeId, before } of swaps) this.#tell(edgeId, this.#edges.get(edgeId) ?? null, before);
+    for (const edge of shadowed) this.#tell(edge.id, edge, edge);
+  }
+
+  #tell(edgeId: string, now: EdgeSnapshot | null, before: EdgeSnapshot | null): void {
+    for (const listener of this.#listeners) listener(edgeId, now, before);
+  }
+
+  #ephemeralTable(edge: EdgeSnapshot): Map<string, EdgeSnapshot> {
+    return edge.isPlain === true ? this.#plainHosts : this.#ephemeralHosts;
   }
 
   #shadowedBy(swaps: readonly { edgeId: string; before: EdgeSnapshot | null }[]): ReadonlySet<EdgeSnapshot> {
     const shadowed = new Set<EdgeSnapshot>();
     for (const { edgeId, before } of swaps) {
       for (const host of this.#edges.get(edgeId)?.hosts ?? []) {
-        const wildcard = before?.hosts.includes(host) === true ? undefined : this.#hosts.findWildcard(host);
+        if (before?.hosts.includes(host) === true) continue;
+        const wildcard = this.#hosts.findWildcard(host);
         if (wildcard !== undefined && swaps.every((swap) => swap.edgeId !== wildcard.id)) shadowed.add(wildcard);
+        for (const table of [this.#ephemeralHosts, this.#plainHosts]) {
+          const ofAgent = table.get(host);
+          if (ofAgent !== undefined) shadowed.add(ofAgent);
+        }
       }
     }
     return shadowed;

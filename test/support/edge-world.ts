@@ -38,10 +38,15 @@ export class EdgeWorld {
   readonly #sockets = new Set<TLSSocket>();
   readonly #sessions = new Set<ClientHttp2Session>();
 
-  private constructor(world: TestWorld, ca: readonly string[]) {
+  private constructor(world: TestWorld, ca: readonly string[], port = world.server.addresses.edge?.port ?? 0) {
     this.world = world;
-    this.port = world.server.addresses.edge?.port ?? 0;
+    this.port = port;
     this.ca = ca;
+  }
+
+  /** A server whose edge the test has put together itself. */
+  static over(world: TestWorld, port: number): EdgeWorld {
+    return new EdgeWorld(world, trustIn(world.dataDir), port);
   }
 
   static async open(

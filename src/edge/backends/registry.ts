@@ -2,6 +2,7 @@ import { failoverBehaviour } from './failover.ts';
 import { httpResponseBehaviour } from './http-response.ts';
 import { staticBehaviour } from './static.ts';
 import type { BackendBehaviour } from './target.ts';
+import { tunnelBehaviour } from './tunnel.ts';
 import { tunnelGroupBehaviour } from './tunnel-group.ts';
 import { weightedBehaviour } from './weighted.ts';
 
@@ -12,4 +13,5 @@ export const backendBehaviours: readonly BackendBehaviour[] = [
   weightedBehaviour,
   failoverBehaviour,
   tunnelGroupBehaviour,
+  tunnelBehaviour,
 ];

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../lib/json.ts';
 import type { BackendSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { ErrorAnswer } from '../error-page.ts';
+import type { TunnelTargets } from '../tunnels/tunnel-targets.ts';
 import type { HeaderList, Upstream } from '../upstream/upstream.ts';
 
 /** Where one try of a request can go. */
@@ -22,6 +23,7 @@ export interface BackendPorts {
   upstreamFor(address: string, isTls: boolean): Upstream;
   /** A number from 0 up to but not including 1. */
   random(): number;
+  readonly tunnels: TunnelTargets;
   /** Targets of a backend that this one names. */
   targetsOf(backend: BackendSnapshot): readonly Target[];
 }

@@ -1,17 +1,13 @@
-import type { BackendBehaviour } from './target.ts';
+import { NO_TUNNEL } from '../tunnels/no-tunnel.ts';
+import type { BackendBehaviour, Target } from './target.ts';
 
-/** Agents do not exist yet, so no tunnel is ever online. */
+const NONE_ONLINE: readonly Target[] = [{ kind: 'unreachable', reason: 'no_tunnel', error: NO_TUNNEL }];
+
+/** Tunnels that have all labels of the backend, the least busy first; the others in that order when one cannot be reached. */
 export const tunnelGroupBehaviour: BackendBehaviour = {
   kind: 'tunnel_group_backend',
-  targets: () => [
-    {
-      kind: 'unreachable',
-      reason: 'no_tunnel',
-      error: {
-        status: 503,
-        code: 'ERR_POSTERN_NO_TUNNEL',
-        message: 'No tunnel is online for this site right now. Whoever runs it has to start an agent.',
-      },
-    },
-  ],
+  targets: (backend, ports) => {
+    const online = ports.tunnels.ofGroup(backend, () => ports.random());
+    return online.length === 0 ? NONE_ONLINE : online;
+  },
 };

@@ -11,8 +11,8 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { TLSSocket } from 'node:tls';
 import type { ConnectionFacts } from '../edge-connection.ts';
 import type { HeaderList } from '../upstream/upstream.ts';
 import type { ClientPort } from './client-port.ts';
@@ -47,6 +47,8 @@ export interface IncomingRequest {
 }
 
 export interface HttpServersOptions {
+  /** How clients reach it. */
+  readonly scheme: 'http' | 'https';
   readonly limits: HttpLimits;
   handle(connection: ConnectionFacts, request: IncomingRequest): void;
   /** An HTTP/2 connection was ended for what came on it. `reason` is the runtime's code. */
@@ -70,6 +72,7 @@ export class HttpServers {
   readonly #http1: Http1Server;
   readonly #http2: Http2Server;
   readonly #handle: HttpServersOptions['handle'];
+  readonly #scheme: HttpServersOptions['scheme'];
   readonly #maxHeaderCount: number;
   readonly #sweep: NodeJS.Timeout;
   /** Requests to switch to something that the edge does not know. */
@@ -81,6 +84,7 @@ export class HttpServers {
 
   constructor(options: HttpServersOptions) {
     const { limits } = options;
+    this.#scheme = options.scheme;
     this.#handle = (connection, request) => options.handle(connection, request);
     const { keepAliveTimeoutMs: idleTimeoutMs, sendTimeoutMs, requestTimeoutMs } = limits;
     this.#sweep = sweep(() => this.#sockets.values(), { idleTimeoutMs, sendTimeoutMs, requestTimeoutMs });
@@ -133,7 +137,7 @@ export class HttpServers {
     });
   }
 
-  accept(socket: TLSSocket, protocol: 'h2' | 'http/1.1', facts: Omit<ConnectionFacts, 'retire'>): void {
+  accept(socket: Socket, protocol: 'h2' | 'http/1.1', facts: Omit<ConnectionFacts, 'retire'>): void {
     socket.once('close', () => this.#sockets.delete(socket));
     if (protocol === 'http/1.1') {
       this.#sockets.set(socket, new Http1Client(socket, facts));
@@ -233,10 +237,12 @@ export class HttpServers {
       return { ok: false, code: 'ERR_POSTERN_HEADERS_TOO_LARGE', why: 'it has too many headers' };
     }
     const why = versionProblem(request);
-    return why === null ? readHead(http1Head(request, hasUpgrade)) : { ok: false, code: 'ERR_POSTERN_BAD_HTTP', why };
+    return why === null
+      ? readHead(http1Head(request, hasUpgrade, this.#scheme))
+      : { ok: false, code: 'ERR_POSTERN_BAD_HTTP', why };
   }
 
-  #onSession(client: Http2Client, socket: TLSSocket): void {
+  #onSession(client: Http2Client, socket: Socket): void {
     const { session } = client;
     this.#sockets.set(socket, client);
     this.#sessions.set(session, client);
@@ -278,11 +284,12 @@ function versionProblem({ httpVersion, headers }: IncomingMessage): string | nul
   return headers['transfer-encoding'] === undefined ? null : 'HTTP/1.0 has no Transfer-Encoding';
 }
 
-function http1Head(request: IncomingMessage, hasUpgrade: boolean): RawHead {
+function http1Head(request: IncomingMessage, hasUpgrade: boolean, absoluteScheme: 'http' | 'https'): RawHead {
   return {
     method: request.method ?? '',
     target: request.url ?? '',
     scheme: 'http/1',
+    absoluteScheme,
     rawHeaders: request.rawHeaders,
     authority: null,
     protocol: null,
@@ -297,6 +304,7 @@ function http2Head(headers: IncomingHttpHeaders, raw: readonly string[]): RawHea
     method: headers[':method'] ?? '',
     target: headers[':path'] ?? '',
     scheme: 'http/2',
+    absoluteScheme: 'https',
     rawHeaders: raw.slice(end),
     authority: headers[':authority'] ?? null,
     protocol: (headers[':protocol'] as string | undefined) ?? null,

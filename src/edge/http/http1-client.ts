@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { TLSSocket } from 'node:tls';
+import type { Socket } from 'node:net';
 import type { ConnectionFacts } from '../edge-connection.ts';
 import { Http1Port } from './http1-port.ts';
 import { NOT_TAKEN, problemOf, type RequestProblem } from './request-problem.ts';
@@ -11,12 +11,12 @@ export class Http1Client {
   readonly facts: ConnectionFacts;
   /** No request after the one at hand may be read from it. */
   isOver = false;
-  readonly #socket: TLSSocket;
+  readonly #socket: Socket;
   readonly #stall = new Stall();
   /** Of the latest request. */
   #port: Http1Port | null = null;
 
-  constructor(socket: TLSSocket, facts: Omit<ConnectionFacts, 'retire'>) {
+  constructor(socket: Socket, facts: Omit<ConnectionFacts, 'retire'>) {
     this.#socket = socket;
     this.facts = { ...facts, retire: () => {} };
   }

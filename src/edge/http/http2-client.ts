@@ -1,5 +1,5 @@
 import type { ServerHttp2Session } from 'node:http2';
-import type { TLSSocket } from 'node:tls';
+import type { Socket } from 'node:net';
 import type { ConnectionFacts } from '../edge-connection.ts';
 import type { Http2Port } from './http2-port.ts';
 import type { SweepLimits } from './sweep.ts';
@@ -8,14 +8,14 @@ import type { SweepLimits } from './sweep.ts';
 export class Http2Client {
   readonly facts: ConnectionFacts;
   readonly session: ServerHttp2Session;
-  readonly #socket: TLSSocket;
+  readonly #socket: Socket;
   /** A list in which the last one takes the place of one that leaves: see LiveExchanges. */
   readonly #ports: Http2Port[] = [];
   #quietSinceMs = performance.now();
   /** When it was seen to be closed, with no stream left. */
   #closedSinceMs: number | null = null;
 
-  constructor(session: ServerHttp2Session, socket: TLSSocket, facts: Omit<ConnectionFacts, 'retire'>) {
+  constructor(session: ServerHttp2Session, socket: Socket, facts: Omit<ConnectionFacts, 'retire'>) {
     this.session = session;
     this.#socket = socket;
     this.facts = { ...facts, retire: () => session.close() };

@@ -29,6 +29,8 @@ export interface RawHead {
   readonly method: string;
   readonly target: string;
   readonly scheme: 'http/1' | 'http/2';
+  /** Of a target in absolute form. */
+  readonly absoluteScheme: 'http' | 'https';
   /** Flat, as they came, in order. Pseudo headers are not in it. */
   readonly rawHeaders: HeaderList;
   /** `:authority` of HTTP/2. */
@@ -134,11 +136,12 @@ function originForm(raw: RawHead, facts: HeaderFacts): string | { readonly why: 
   if (target.startsWith('/')) return target;
   if (raw.scheme === 'http/2')
     return target === '*' ? { why: 'OPTIONS * is not forwarded' } : { why: 'the path does not start with "/"' };
-  const absolute = /^https:\/\/([^/?#\\@]+)(\/[^#]*)?$/i.exec(target);
-  if (absolute === null) return { why: 'the target is neither a path nor an https URL' };
-  if (absolute[1]?.toLowerCase() !== facts.host?.toLowerCase())
+  const absolute = /^(https?):\/\/([^/?#\\@]+)(\/[^#]*)?$/i.exec(target);
+  if (absolute?.[1]?.toLowerCase() !== raw.absoluteScheme)
+    return { why: `the target is neither a path nor an ${raw.absoluteScheme} URL` };
+  if (absolute[2]?.toLowerCase() !== facts.host?.toLowerCase())
     return { why: 'the target and the Host header name different hosts' };
-  return absolute[2] ?? '/';
+  return absolute[3] ?? '/';
 }
 
 /** Walks the headers once. What the runtime's parser lets through although it can be read in two ways is refused here. */

@@ -60,6 +60,12 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
   /** A name that no edge has is never shown another's certificate. */
   function choose(handshake: Handshake, name: string | null): void {
     handshake.serverName = name;
+    const passthrough = name === null ? undefined : options.passthroughFor?.(name);
+    if (passthrough !== undefined) {
+      handshakes.succeed(handshake);
+      passthrough(handshake.socket, handshake.address);
+      return;
+    }
     if (name === null || snapshots.find(name) === undefined) {
       refuseName(handshake);
       return;

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { CertificateStore } from './certificate-store.ts';
@@ -13,7 +14,12 @@ export interface TlsFrontOptions {
   readonly log: TlsLog;
   readonly metrics: TlsMetrics;
   onConnection(connection: EdgeConnection): void;
+  /** For a host whose connections are carried on as they are, undecrypted. */
+  readonly passthroughFor?: (host: string) => Passthrough | undefined;
 }
+
+/** Takes over a socket whose ClientHello is still to be read. */
+export type Passthrough = (socket: Socket, remoteAddress: string) => void;
 
 export interface TlsLog {
   debug(fields: object, message: string): void;

@@ -2,9 +2,9 @@ import { type ClientHttp2Stream, constants } from 'node:http2';
 import { BodySender, type BodySink } from './body-sender.ts';
 import { type DeadlineTicker, TICK_MS, type Ticked } from './deadline-ticker.ts';
 import { http2RequestHeaders, http2ResponseHead, http2ResponseHeaders, http2Trailers } from './http2-headers.ts';
-import type { Http2Link } from './http2-link.ts';
 import type {
   HeaderList,
+  ResponseHead,
   UpstreamExchange,
   UpstreamFailure,
   UpstreamHandler,
@@ -13,10 +13,24 @@ import type {
 } from './upstream.ts';
 import { failed, messageOf, reasonOf } from './upstream-failure.ts';
 
-export interface Http2ExchangeOwner {
+/** A session as one stream of it needs it: an upstream's, or an agent's. */
+export interface StreamLink {
+  request(
+    headers: readonly string[],
+    options: { readonly endStream: boolean; readonly waitForTrailers: boolean },
+  ): ClientHttp2Stream;
+  /** Ends a stream early. */
+  reset(stream: ClientHttp2Stream, code: number): void;
+  /** A stream is over, in whichever way. */
+  release(): void;
+}
+
+export interface Http2ExchangeOwner<Link extends StreamLink> {
   readonly limits: UpstreamLimits;
   readonly ticker: DeadlineTicker;
   resend(request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange;
+  /** The answer asks for NTLM or the like, which authenticates a connection, for everybody on it. */
+  onConnectionAuth(link: Link): void;
   onOver(): void;
 }
 
@@ -35,14 +49,18 @@ const RESET_REASONS: Readonly<Record<number, string>> = {
   [constants.NGHTTP2_HTTP_1_1_REQUIRED]: 'http1_required',
 };
 
-/** One request as one stream. Ends with the answer's end, a reset, or `abort`; a stream that was refused unseen goes out once more. */
-export class Http2Exchange implements UpstreamExchange, BodySink, Ticked {
-  readonly #owner: Http2ExchangeOwner;
+/**
+ * One request as one stream. Ends with the answer's end, a reset, or `abort`; a stream that was refused unseen goes out once more.
+ * One that asked to switch protocols (RFC 8441) and may is given away, and is over when it closes.
+ */
+export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange, BodySink, Ticked {
+  readonly #owner: Http2ExchangeOwner<Link>;
   readonly #parts: Http2ExchangeParts;
   readonly #headers: readonly string[];
   readonly #body: BodySender | null;
-  #link: Http2Link | null = null;
+  #link: Link | null = null;
   #stream: ClientHttp2Stream | null = null;
+  #switched: ClientHttp2Stream | null = null;
   /** Stands for this one after it was sent again. */
   #successor: UpstreamExchange | null = null;
   #requestTrailers: HeaderList = [];
@@ -57,7 +75,7 @@ export class Http2Exchange implements UpstreamExchange, BodySink, Ticked {
   #headByMs = 0;
   #progressAtMs = 0;
 
-  constructor(owner: Http2ExchangeOwner, parts: Http2ExchangeParts) {
+  constructor(owner: Http2ExchangeOwner<Link>, parts: Http2ExchangeParts) {
     const { body } = parts.request;
     this.#owner = owner;
     this.#parts = parts;
@@ -66,12 +84,12 @@ export class Http2Exchange implements UpstreamExchange, BodySink, Ticked {
       body.framing === 'none' || (body.framing === 'length' && body.bytes === 0) ? null : new BodySender(body);
   }
 
-  start(link: Http2Link): void {
+  start(link: Link): void {
     const { request } = this.#parts;
     const { nowMs } = this.#owner.ticker;
     const { framing } = request.body;
     const stream = link.request(this.#headers, {
-      endStream: this.#body === null,
+      endStream: this.#body === null && request.switchTo === null,
       waitForTrailers: framing === 'chunked',
     });
     this.#link = link;
@@ -92,6 +110,7 @@ export class Http2Exchange implements UpstreamExchange, BodySink, Ticked {
 
   abort(): void {
     if (this.#successor !== null) this.#successor.abort();
+    else if (this.#switched !== null) this.#switched.destroy();
     else this.#letGo(constants.NGHTTP2_CANCEL);
   }
 
@@ -145,8 +164,11 @@ export class Http2Exchange implements UpstreamExchange, BodySink, Ticked {
         raw,
         request.method === 'HEAD' || isEnded,
       );
-      // The session would be authenticated for everybody on it.
-      if (hasConnectionAuth) this.#link?.retire();
+      if (request.switchTo !== null && head.status === 200) {
+        this.#giveAway(stream, head);
+        return;
+      }
+      if (hasConnectionAuth && this.#link !== null) this.#owner.onConnectionAuth(this.#link);
       this.#missingBytes = head.bodyBytes ?? 0;
       handler.onHead(head);
     });
@@ -195,7 +217,7 @@ export class Http2Exchange implements UpstreamExchange, BodySink, Ticked {
       );
       return;
     }
-    const isBodySent = this.#body === null || this.#body.isDone;
+    const isBodySent = this.#body === null ? this.#parts.request.switchTo === null : this.#body.isDone;
     this.#letGo(isBodySent ? null : constants.NGHTTP2_NO_ERROR);
     this.#parts.handler.onEnd(this.#trailers);
   }
@@ -211,6 +233,21 @@ export class Http2Exchange implements UpstreamExchange, BodySink, Ticked {
       this.#letGo(null);
       this.#successor = this.#owner.resend(request, handler);
     } else this.#fail(failed(phase, reason, message, !isUnseen), null);
+  }
+
+  #giveAway(stream: ClientHttp2Stream, head: ResponseHead): void {
+    const link = this.#link;
+    this.#stream = null;
+    this.#owner.ticker.delete(this);
+    // The listeners stay: they do nothing for a stream that is no longer ours, and whoever gets it may be slower to listen
+    // than the peer to reset.
+    stream.pause();
+    stream.once('close', () => {
+      link?.release();
+      this.#owner.onOver();
+    });
+    this.#switched = stream;
+    this.#parts.handler.onSwitch(head, stream);
   }
 
   #fail(failure: UpstreamFailure, resetCode: number | null): void {

@@ -5,10 +5,11 @@ import type { HeaderList, ResponseHead, UpstreamRequest } from './upstream.ts';
 /** Throws `UnsafeRequestError`: the runtime drops some bad values silently, and the upstream may speak HTTP/1.1 further on. */
 export function http2RequestHeaders(request: UpstreamRequest): string[] {
   assertSafeRequest(request);
-  const { headers, body } = request;
+  const { headers, body, switchTo } = request;
   const list = [
     ':method',
-    request.method,
+    // RFC 8441 §4: how HTTP/2 switches protocols.
+    switchTo === null ? request.method : 'CONNECT',
     ':scheme',
     'https',
     ':authority',
@@ -16,6 +17,7 @@ export function http2RequestHeaders(request: UpstreamRequest): string[] {
     ':path',
     request.target,
   ];
+  if (switchTo !== null) list.push(':protocol', switchTo);
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] as string;
     const value = headers[i + 1] as string;

@@ -13,7 +13,7 @@ export interface Http2UpstreamOptions {
 }
 
 /** Requests as streams on shared sessions. It makes no connections: those are given to it. */
-export class Http2Upstream implements Http2ExchangeOwner {
+export class Http2Upstream implements Http2ExchangeOwner<Http2Link> {
   readonly limits: UpstreamLimits;
   readonly ticker: DeadlineTicker;
   readonly #options: Http2UpstreamOptions;
@@ -46,6 +46,10 @@ export class Http2Upstream implements Http2ExchangeOwner {
 
   resend(request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange {
     return this.sendOnOpen(request, handler, true) ?? this.#options.resend(request, handler);
+  }
+
+  onConnectionAuth(link: Http2Link): void {
+    link.retire();
   }
 
   onOver(): void {

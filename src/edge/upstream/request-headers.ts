@@ -81,6 +81,11 @@ export function hasConnectionAuth(headers: HeaderList): boolean {
   return false;
 }
 
+/** Methods that change nothing (RFC 9110 §9.2.1). */
+export function isSafe(method: string): boolean {
+  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
+}
+
 /** Methods that may be sent twice (RFC 9110 §9.2.2). */
 export function isIdempotent(method: string): boolean {
   return method !== 'POST' && method !== 'PATCH' && (METHODS.has(method) || method === 'TRACE');

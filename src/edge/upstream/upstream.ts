@@ -70,6 +70,10 @@ export interface UpstreamFailure {
   readonly message: string;
   /** False only when it is certain that the upstream got no byte of the request: then it may be sent elsewhere. */
   readonly mayHaveBeenSent: boolean;
+  /** It was safe (RFC 9110 §9.2.1), and no byte of an answer came: it may be sent elsewhere all the same. */
+  readonly isSafe?: boolean;
+  /** Through a tunnel: where its agent could not reach the service, in the agent's words. */
+  readonly agentAddress?: string;
 }
 
 /** A request under way. */

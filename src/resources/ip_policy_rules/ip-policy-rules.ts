@@ -1,5 +1,5 @@
-import ipaddr from 'ipaddr.js';
 import Type from 'typebox';
+import { cidrProblem } from '../../lib/cidr.ts';
 import { idString, reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import { defineResource, describedFields } from '../resource.ts';
@@ -38,19 +38,3 @@ export const ipPolicyRules = defineResource({
     return problem === null ? [] : [bodyProblem('cidr', problem)];
   },
 });
-
-export function cidrProblem(cidr: string): string | null {
-  const shape = /^([0-9a-fA-F:.]+)\/(\d{1,3})$/.exec(cidr);
-  const address = shape?.[1] ?? '';
-  // Only the four-part decimal form: octal and shortened forms mean different ranges to different programs.
-  const isWritten = ipaddr.IPv4.isValidFourPartDecimal(address) || ipaddr.IPv6.isValid(address);
-  if (!isWritten || !ipaddr.isValidCIDR(cidr))
-    return 'must be an address and a prefix length, such as "203.0.113.0/24" or "2001:db8::/32"';
-  const [parsed, bits] = ipaddr.parseCIDR(cidr);
-  const network =
-    parsed.kind() === 'ipv4' ? ipaddr.IPv4.networkAddressFromCIDR(cidr) : ipaddr.IPv6.networkAddressFromCIDR(cidr);
-  if (network.toNormalizedString() !== parsed.toNormalizedString()) {
-    return `has bits set beyond its prefix: write "${network.toString()}/${bits}" if you mean that range`;
-  }
-  return null;
-}

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import type { RequestListener } from 'node:http';
 import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
+import { edgeErrors } from '../../../src/edge/errors.ts';
+import { HttpServers } from '../../../src/edge/http/http-servers.ts';
 import { type OpenServer, openEdgeListener } from '../../../src/edge/listeners/edge-listener.ts';
 import { openPlainListener } from '../../../src/edge/listeners/plain-listener.ts';
-import { createRedirectHandler } from '../../../src/edge/listeners/redirect-handler.ts';
+import { redirectToHttps } from '../../../src/edge/listeners/redirect-to-https.ts';
 import { HostTable } from '../../../src/snapshot/host-table.ts';
 import { until } from '../tls/tls-world.ts';
 
@@ -14,17 +15,42 @@ const open: OpenServer = async (server: Server) => {
   return { host: '127.0.0.1', port: (server.address() as AddressInfo).port };
 };
 
+const LIMITS = {
+  maxHeaderBytes: 16_384,
+  maxHeaderCount: 100,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 5_000,
+  sendTimeoutMs: 5_000,
+  maxConcurrentStreams: 10,
+};
+
 async function openRedirects(test: TestContext, { httpsPort = 7443, maxConnectionsPerAddress = 0 } = {}) {
   const hosts = new HostTable<true>();
   hosts.set('app.localhost', true);
   hosts.set('*.wild.localhost', true);
-  const handle: RequestListener = createRedirectHandler({
-    hosts,
-    httpsPort: () => httpsPort,
-    newRequestId: () => 'rq_1',
+  const redirects = { hosts, httpsPort: () => httpsPort, newRequestId: () => 'rq_1' };
+  const servers = new HttpServers({
+    scheme: 'http',
+    limits: LIMITS,
+    handle: (connection, { reading, port, accept }) => {
+      if (reading.ok) redirectToHttps(redirects, connection, { head: reading.head, port, accept });
+      else port.answer(edgeErrors.rows[reading.code].status, ['connection', 'close'], Buffer.alloc(0));
+    },
+    onSessionError: () => {},
   });
-  const listener = await openPlainListener({ open, handle, maxConnectionsPerAddress, onProblem: () => {} });
-  test.after(() => listener.drain(0));
+  const facts = { edgeId: '', tlsGeneration: '', tlsVersion: '', clientAuthorities: [], clientCertificate: null };
+  const listener = await openPlainListener({
+    open,
+    onSocket: (socket) => servers.accept(socket, 'http/1.1', { ...facts, remoteAddress: '127.0.0.1' }),
+    maxConnectionsPerAddress,
+    onProblem: () => {},
+  });
+  test.after(async () => {
+    servers.startDraining();
+    await servers.close(0);
+    await listener.drain(0);
+  });
   return listener;
 }
 
@@ -59,6 +85,7 @@ describe('plain HTTP', () => {
     ],
     ['a host with port and capitals', '/', 'APP.localhost:7081', 'https://app.localhost:7443/'],
     ['a host below a wildcard', '/', 'x.wild.localhost', 'https://x.wild.localhost:7443/'],
+    ['absolute form (RFC 9112 §3.2.2)', 'http://app.localhost/a', 'app.localhost', 'https://app.localhost:7443/a'],
   ] as const) {
     it(`redirects ${what}`, async (test) => {
       const { address } = await openRedirects(test);
@@ -90,8 +117,8 @@ describe('plain HTTP', () => {
     ['another host', get('/', 'Host: other.localhost'), 404],
     ['two labels below a wildcard', get('/', 'Host: a.b.wild.localhost'), 404],
     ['an address', get('/', 'Host: 127.0.0.1:7081'), 404],
-    ['an IPv6 address', get('/', 'Host: [::1]:7081'), 404],
-    ['absolute form', get('http://app.localhost/', 'Host: app.localhost'), 400],
+    ['an IPv6 address', get('/', 'Host: [::1]:7081'), 400],
+    ['absolute form of another scheme', get('https://app.localhost/', 'Host: app.localhost'), 400],
     ['absolute form of another host', get('http://evil.test/', 'Host: app.localhost'), 400],
     ['a target without a slash', get('*', 'Host: app.localhost'), 400],
     ['a path that starts a host', get('//evil.test/', 'Host: app.localhost'), 400],

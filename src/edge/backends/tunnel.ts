@@ -1,0 +1,15 @@
+import { AGENT_OFFLINE } from '../tunnels/no-tunnel.ts';
+import { type BackendBehaviour, configOf, type Target } from './target.ts';
+
+export const TUNNEL_BACKEND_KIND = 'tunnel';
+
+const OFFLINE: readonly Target[] = [{ kind: 'unreachable', reason: 'agent_offline', error: AGENT_OFFLINE }];
+
+/** The one tunnel behind an address that an agent made. No record has this kind. */
+export const tunnelBehaviour: BackendBehaviour = {
+  kind: TUNNEL_BACKEND_KIND,
+  targets: (backend, ports) => {
+    const target = ports.tunnels.of(configOf<{ tunnel_id: string }>(backend).tunnel_id);
+    return target === null ? OFFLINE : [target];
+  },
+};

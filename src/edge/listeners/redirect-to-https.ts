@@ -1,0 +1,50 @@
+import { isIPv4 } from 'node:net';
+import { hostNameProblem } from '../../lib/host-name.ts';
+import type { ConnectionFacts } from '../edge-connection.ts';
+import { errorPage } from '../error-page.ts';
+import { type EdgeErrorCode, edgeErrors } from '../errors.ts';
+import type { ClientPort } from '../http/client-port.ts';
+import type { RequestHead } from '../http/request-head.ts';
+
+const HTTPS_PORT = 443;
+const NOTHING = Buffer.alloc(0);
+
+export interface RedirectOptions {
+  readonly hosts: { find(host: string): unknown };
+  /** Of the HTTPS listener, as clients reach it. */
+  readonly httpsPort: () => number;
+  readonly newRequestId: () => string;
+}
+
+export interface PlainRequest {
+  readonly head: RequestHead;
+  readonly port: ClientPort;
+  readonly accept: string | undefined;
+}
+
+/**
+ * Sends requests for the hosts of edges to HTTPS, with method and body (308), and knows no others: who asks for another host
+ * learns nothing and is sent nowhere. No body is read, so the connection ends with the answer.
+ */
+export function redirectToHttps(
+  options: RedirectOptions,
+  connection: ConnectionFacts,
+  { head, port, accept }: PlainRequest,
+): void {
+  const { host, path } = head;
+  connection.retire();
+  const refuse = (code: EdgeErrorCode, message: string): void => {
+    const { status } = edgeErrors.rows[code];
+    const { headers, body } = errorPage({ status, code, message }, options.newRequestId(), accept);
+    port.answer(status, headers, body);
+  };
+  if (!isIPv4(host) && hostNameProblem(host, 'refused') !== null) {
+    refuse('ERR_POSTERN_BAD_HTTP', 'The request does not name one host, in its usual form.');
+  } else if (options.hosts.find(host) === undefined) {
+    refuse('ERR_POSTERN_NO_ROUTE', 'No site of this name is served here.');
+  } else {
+    const httpsPort = options.httpsPort();
+    const location = `https://${host}${httpsPort === HTTPS_PORT ? '' : `:${httpsPort}`}${path.target}`;
+    port.answer(308, ['location', location], NOTHING);
+  }
+}

@@ -1,0 +1,35 @@
+import type { UpstreamFailure } from '../upstream/upstream.ts';
+
+/** What the agent may say, and what it means to a person. */
+const WORDS: Readonly<Record<string, string>> = {
+  refused: 'nothing there takes connections',
+  timeout: 'it did not answer in time',
+  dns: 'its name does not resolve',
+  tls: 'its TLS certificate or handshake was not accepted',
+  closed: 'the connection was closed before an answer came',
+};
+const MAX_ADDRESS_LENGTH = 255;
+
+/** Of what an agent says about its service. An agent is somebody else's program: what it says is shown, and trusted with nothing. */
+export function agentFailure(reason: string, address: string | undefined): UpstreamFailure {
+  const known = Object.hasOwn(WORDS, reason) ? reason : 'failed';
+  // Only then may the service have got the request.
+  const mayHaveBeenSent = known === 'closed' || known === 'failed';
+  const agentAddress = readableAddress(address);
+  return {
+    phase: mayHaveBeenSent ? 'send' : 'connect',
+    reason: known,
+    message: `the agent could not reach ${agentAddress}: ${wordsFor(known)}`,
+    mayHaveBeenSent,
+    agentAddress,
+  };
+}
+
+export function wordsFor(reason: string): string {
+  return WORDS[reason] ?? 'it failed';
+}
+
+function readableAddress(address: string | undefined): string {
+  const visible = address?.replaceAll(/[^\x21-\x7e]/g, '').slice(0, MAX_ADDRESS_LENGTH);
+  return visible === undefined || visible === '' ? 'its service' : visible;
+}

@@ -1,0 +1,199 @@
+import { formatListenAddress, isWildcardHost, type PortRange } from '../../lib/listen-address.ts';
+import type { Module, ModuleSettings } from '../../modules/module.ts';
+import type { TrafficRequest } from '../../modules/prepared-module.ts';
+import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
+import type { Snapshots } from '../../snapshot/snapshots.ts';
+import type { EndpointModules } from '../../tunnel/messages.ts';
+import { TUNNEL_BACKEND_KIND } from '../backends/tunnel.ts';
+import { decodeModules, ModuleRefusal, type Proto } from './endpoint-modules.ts';
+import type { RawConnections, RawEndpoint } from './raw-connections.ts';
+import type { NoPort, TcpPorts } from './tcp-ports.ts';
+
+/** What the gateway needs of the part that serves traffic. */
+export interface EndpointPublisher {
+  /** Whether an edge answers for this host, by its name or by a wildcard. */
+  isCoveredByEdge(host: string): boolean;
+  /** From when it resolves on, the endpoint gets traffic. A refusal has words for the agent's user. */
+  publish(endpoint: NewEndpoint): Promise<Publication>;
+  /** Traffic under way is cut. */
+  withdraw(endpointId: string): void;
+}
+
+export interface NewEndpoint {
+  readonly id: string;
+  readonly tunnelId: string;
+  readonly proto: Proto;
+  readonly host: string | null;
+  readonly port: number | null;
+  readonly modules: EndpointModules;
+}
+
+export type Publication =
+  | { readonly ok: true; readonly url: string; readonly hostport: string }
+  | { readonly ok: false; readonly code: string; readonly message: string; readonly retry: boolean };
+
+/** What endpoints need to know beside traffic. */
+export interface EndpointSettings {
+  /** All that are registered: an endpoint's are made by the same ones. */
+  readonly modules: readonly Module[];
+  readonly moduleSettings: ModuleSettings;
+  readonly tcpPorts: PortRange;
+  /** Name under which this server is reached, where the listener's address is none that can be dialled. */
+  readonly domain: string;
+}
+
+/** Of the listeners, as clients reach them. Asked once these are open. */
+export type PublicPorts = () => { readonly https: number; readonly http: number };
+
+export interface EndpointPublisherOptions {
+  readonly settings: EndpointSettings;
+  readonly publicPorts: PublicPorts;
+  readonly snapshots: Snapshots;
+  readonly ports: TcpPorts;
+  readonly connections: RawConnections;
+}
+
+const HTTPS_PORT = 443;
+const HTTP_PORT = 80;
+
+/**
+ * Addresses that agents make, from `publish` to `withdraw`. Those of http and https become edges without records; those of tls
+ * are hosts whose connections are carried on unopened; those of tcp are listeners.
+ */
+export class Endpoints implements EndpointPublisher {
+  readonly #options: EndpointPublisherOptions;
+  readonly #tlsHosts = new Map<string, RawEndpoint>();
+  /** How each is taken away again. */
+  readonly #published = new Map<string, () => void>();
+
+  constructor(options: EndpointPublisherOptions) {
+    this.#options = options;
+  }
+
+  isCoveredByEdge(host: string): boolean {
+    return this.#options.snapshots.findEdge(host) !== undefined;
+  }
+
+  /** The tls tunnel that has the host, unless an edge has it by name. */
+  tlsEndpoint(host: string): RawEndpoint | undefined {
+    const found = this.#tlsHosts.get(host);
+    if (found === undefined) return undefined;
+    return this.#options.snapshots.findEdge(host)?.isExact === true ? undefined : found;
+  }
+
+  async publish(endpoint: NewEndpoint): Promise<Publication> {
+    try {
+      if (this.#published.has(endpoint.id)) throw new Error(`${endpoint.id} is published already`);
+      if (endpoint.proto === 'tcp') return await this.#publishTcp(endpoint, this.#compile(endpoint));
+      const { host } = endpoint;
+      if (host === null) return refused('ERR_POSTERN_TUNNEL_INVALID', `a tunnel of ${endpoint.proto} needs a host`);
+      if (this.#isTaken(host)) {
+        return refused(
+          'ERR_POSTERN_TUNNEL_NAME_TAKEN',
+          `${host} belongs to an edge or another tunnel: use another name`,
+        );
+      }
+      return this.#publishHost(endpoint, host, this.#compile(endpoint));
+    } catch (error) {
+      if (error instanceof ModuleRefusal) return refused('ERR_POSTERN_TUNNEL_INVALID', error.message);
+      throw error;
+    }
+  }
+
+  withdraw(endpointId: string): void {
+    const take = this.#published.get(endpointId);
+    this.#published.delete(endpointId);
+    take?.();
+  }
+
+  withdrawAll(): void {
+    for (const id of [...this.#published.keys()]) this.withdraw(id);
+  }
+
+  /** By an edge of this very name, or by a tunnel of whatever protocol. */
+  #isTaken(host: string): boolean {
+    const { snapshots } = this.#options;
+    if (snapshots.findEdge(host)?.isExact === true || this.#tlsHosts.has(host)) return true;
+    const ofAgent = snapshots.find(host);
+    return snapshots.findPlain(host) !== undefined || (ofAgent !== undefined && this.#published.has(ofAgent.id));
+  }
+
+  #publishHost(endpoint: NewEndpoint, host: string, edge: EdgeSnapshot): Publication {
+    const { snapshots, publicPorts } = this.#options;
+    const { proto } = endpoint;
+    const { https, http } = publicPorts();
+    const hostport = `${host}:${proto === 'http' ? http : https}`;
+    if (proto === 'tls') {
+      this.#tlsHosts.set(host, this.#rawEndpoint(endpoint, 'tls', edge));
+      this.#published.set(endpoint.id, () => {
+        this.#tlsHosts.delete(host);
+        this.#options.connections.cutAll(endpoint.id, 'withdrawn');
+      });
+      return { ok: true, url: `tls://${hostport}`, hostport };
+    }
+    this.#published.set(endpoint.id, () => snapshots.removeEphemeral(endpoint.id));
+    snapshots.addEphemeral(edge);
+    const isUsual = proto === 'http' ? http === HTTP_PORT : https === HTTPS_PORT;
+    return { ok: true, url: `${proto}://${isUsual ? host : hostport}`, hostport };
+  }
+
+  async #publishTcp(endpoint: NewEndpoint, edge: EdgeSnapshot): Promise<Publication> {
+    const { ports, connections, settings } = this.#options;
+    const raw = this.#rawEndpoint(endpoint, 'tcp', edge);
+    const opened = await ports.open(endpoint.port, (socket, address) => connections.carry(raw, socket, address));
+    if (typeof opened === 'string') return this.#noPort(opened, endpoint.port);
+    this.#published.set(endpoint.id, () => {
+      opened.close();
+      connections.cutAll(endpoint.id, 'withdrawn');
+    });
+    const { host } = settings.tcpPorts;
+    const hostport = formatListenAddress({ host: isWildcardHost(host) ? settings.domain : host, port: opened.port });
+    return { ok: true, url: `tcp://${hostport}`, hostport };
+  }
+
+  #noPort(why: NoPort, port: number | null): Publication {
+    const { first, last } = this.#options.settings.tcpPorts;
+    const ours = `${first} to ${last} (setting tcp_ports)`;
+    const code = 'ERR_POSTERN_TUNNEL_PORT';
+    if (why === 'range')
+      return refused(code, `this server gives tcp tunnels the ports ${ours}, and ${port} is none of them`);
+    if (why === 'taken')
+      return refused(code, `the port ${port} is taken: ask for another, or for none in particular`, true);
+    return refused(code, `all ports of this server for tcp tunnels are taken: ${ours}`, true);
+  }
+
+  #compile(endpoint: NewEndpoint): EdgeSnapshot {
+    const { settings, snapshots } = this.#options;
+    const { id, proto, host, tunnelId } = endpoint;
+    const { modules, moduleSettings } = settings;
+    const decoded = decodeModules(id, proto, endpoint.modules, { modules, settings: moduleSettings });
+    const edge = snapshots.compileDetached({
+      id,
+      host: host ?? '',
+      isPlain: proto === 'http',
+      ...decoded,
+      backend: { kind: TUNNEL_BACKEND_KIND, id: tunnelId, config: { tunnel_id: tunnelId } },
+    });
+    const [problem] = [...edge.problems, ...edge.routes.all.flatMap((route) => route.problems)];
+    if (problem !== undefined) throw new ModuleRefusal(`${problem.module} cannot be applied: ${problem.message}`);
+    return edge;
+  }
+
+  #rawEndpoint({ id: endpointId, tunnelId }: NewEndpoint, proto: 'tcp' | 'tls', edge: EdgeSnapshot): RawEndpoint {
+    const judges = edge.routes.all.flatMap((route) =>
+      route.modules.flatMap(({ prepared }) => (prepared.judge === undefined ? [] : [prepared])),
+    );
+    return {
+      endpointId,
+      tunnelId,
+      proto,
+      // The only module that these may have looks at nothing else; one that decides later has not let it pass.
+      isAddressAllowed: (clientAddress) =>
+        judges.every((module) => module.judge?.({ clientAddress } as TrafficRequest) === 'pass'),
+    };
+  }
+}
+
+function refused(code: string, message: string, retry = false): Publication {
+  return { ok: false, code, message, retry };
+}

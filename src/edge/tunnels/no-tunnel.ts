@@ -1,0 +1,20 @@
+import type { ErrorAnswer } from '../error-page.ts';
+import { edgeErrors } from '../errors.ts';
+
+const code = 'ERR_POSTERN_NO_TUNNEL';
+const { status } = edgeErrors.rows[code];
+
+/** A tunnel group without members. */
+export const NO_TUNNEL: ErrorAnswer = {
+  status,
+  code,
+  message: 'No tunnel is online for this site right now. Whoever runs it has to start an agent.',
+};
+
+/** An address that an agent made, and the agent is away. */
+export const AGENT_OFFLINE: ErrorAnswer = {
+  status,
+  code,
+  message:
+    'The agent that serves this site is offline right now. It comes back by itself, or whoever runs it has to start it.',
+};

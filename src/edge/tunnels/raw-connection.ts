@@ -1,0 +1,121 @@
+import { type ClientHttp2Stream, constants } from 'node:http2';
+import type { Socket } from 'node:net';
+import type { OnlineTunnel } from '../../tunnel/online-tunnels.ts';
+import { CLIENT_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
+
+/** A connection that was carried as it is, once it is over. */
+export interface RawConnectionFacts {
+  readonly endpointId: string;
+  readonly tunnelId: string;
+  readonly proto: 'tcp' | 'tls';
+  readonly clientAddress: string;
+  readonly startedAtMs: number;
+  readonly seconds: number;
+  /** From the client. */
+  readonly bytesIn: number;
+  /** To the client. */
+  readonly bytesOut: number;
+  /** `done`, or a stable word for why it ended early, such as `no_tunnel`, `refused`, `withdrawn`, `client_gone`. */
+  readonly outcome: string;
+}
+
+export interface RawConnectionOptions {
+  readonly socket: Socket;
+  /** `ip:port`. */
+  readonly clientAddress: string;
+  readonly tunnel: OnlineTunnel | undefined;
+  /** How long the agent may take to reach its service. */
+  readonly connectTimeoutMs: number;
+  onOver(outcome: string): void;
+}
+
+/**
+ * A client's connection as one CONNECT stream to the agent: bytes both ways, untouched, each direction ended on its own.
+ * *Asking* (the agent connects to its service) → *carrying* → *over*, when both directions have ended or either end broke.
+ */
+export class RawConnection {
+  readonly #socket: Socket;
+  readonly #options: RawConnectionOptions;
+  #stream: ClientHttp2Stream | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #outcome: string | null = null;
+
+  constructor(options: RawConnectionOptions) {
+    const { socket } = options;
+    this.#options = options;
+    this.#socket = socket;
+    // Whoever has said everything still wants to hear the rest.
+    socket.allowHalfOpen = true;
+    socket.on('error', () => this.#end('client_gone'));
+    socket.once('close', () => this.#socketClosed());
+  }
+
+  start(): void {
+    const { tunnel, clientAddress, connectTimeoutMs } = this.#options;
+    const link = tunnel?.link() ?? null;
+    if (link === null || tunnel === undefined) {
+      this.#end('no_tunnel');
+      return;
+    }
+    const stream = link.request([':method', 'CONNECT', ':authority', tunnel.id, CLIENT_ADDRESS_HEADER, clientAddress], {
+      endStream: false,
+      waitForTrailers: false,
+    });
+    this.#stream = stream;
+    tunnel.inFlight += 1;
+    this.#timer = setTimeout(() => this.#end('timeout'), connectTimeoutMs);
+    stream.on('error', () => {});
+    stream.once('response', (headers) => {
+      if (headers[':status'] === 200) this.#carry(stream);
+      else this.#end(String(headers[TUNNEL_ERROR_HEADER] ?? 'refused').slice(0, 32));
+    });
+    stream.once('close', () => {
+      link.release();
+      tunnel.inFlight -= 1;
+      this.#streamClosed(stream);
+    });
+  }
+
+  /** The tunnel is taken away. */
+  cut(outcome: string): void {
+    this.#end(outcome);
+  }
+
+  #carry(stream: ClientHttp2Stream): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#socket.pipe(stream);
+    stream.pipe(this.#socket);
+  }
+
+  /** After an end in order the agent's last bytes may still be on their way out of the socket. */
+  #streamClosed(stream: ClientHttp2Stream): void {
+    const isWhole = stream.rstCode === constants.NGHTTP2_NO_ERROR && stream.readableEnded;
+    if (!isWhole) {
+      this.#end('agent_gone');
+      return;
+    }
+    this.#outcome ??= 'done';
+    // The agent's service wants to hear no more.
+    if (!this.#socket.readableEnded) this.#socket.resume().destroySoon();
+  }
+
+  #socketClosed(): void {
+    const isWhole = this.#socket.readableEnded && this.#socket.writableFinished;
+    this.#end(isWhole ? 'done' : 'client_gone');
+    this.#options.onOver(this.#outcome ?? 'done');
+  }
+
+  /** Breaks whatever is left, so that either end notices that it is not whole. */
+  #end(outcome: string): void {
+    if (this.#outcome !== null) return;
+    this.#outcome = outcome;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    const stream = this.#stream;
+    if (stream !== null && !stream.closed) {
+      stream.close(outcome === 'done' ? constants.NGHTTP2_NO_ERROR : constants.NGHTTP2_CANCEL);
+    }
+    // What is unread in it would keep the stream, and its share of the session's window.
+    stream?.resume();
+    if (!this.#socket.destroyed) this.#socket.resetAndDestroy();
+  }
+}

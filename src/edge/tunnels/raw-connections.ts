@@ -1,0 +1,80 @@
+import type { Socket } from 'node:net';
+import type { Clock } from '../../lib/clock.ts';
+import { formatListenAddress } from '../../lib/listen-address.ts';
+import type { OnlineTunnels } from '../../tunnel/online-tunnels.ts';
+import { RawConnection, type RawConnectionFacts } from './raw-connection.ts';
+
+export interface RawEndpoint {
+  readonly endpointId: string;
+  readonly tunnelId: string;
+  readonly proto: 'tcp' | 'tls';
+  isAddressAllowed(address: string): boolean;
+}
+
+export interface RawConnectionsOptions {
+  readonly tunnels: OnlineTunnels;
+  readonly clock: Clock;
+  readonly connectTimeoutMs: number;
+  onOpened(proto: 'tcp' | 'tls'): void;
+  onClosed(facts: RawConnectionFacts): void;
+}
+
+/** Connections that are carried as they are, by endpoint. */
+export class RawConnections {
+  readonly #options: RawConnectionsOptions;
+  readonly #byEndpoint = new Map<string, Set<RawConnection>>();
+  #count = 0;
+
+  constructor(options: RawConnectionsOptions) {
+    this.#options = options;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  carry(endpoint: RawEndpoint, socket: Socket, address: string): void {
+    const { endpointId, tunnelId, proto } = endpoint;
+    const { tunnels, clock, connectTimeoutMs } = this.#options;
+    const clientAddress = formatListenAddress({ host: address, port: socket.remotePort ?? 0 });
+    const startedAtMs = clock.nowMs();
+    const startedAt = performance.now();
+    this.#count += 1;
+    this.#options.onOpened(proto);
+    const connection = new RawConnection({
+      socket,
+      clientAddress,
+      tunnel: tunnels.get(tunnelId),
+      connectTimeoutMs,
+      onOver: (outcome) => {
+        this.#remove(endpointId, connection);
+        const seconds = (performance.now() - startedAt) / 1000;
+        const { bytesRead: bytesIn, bytesWritten: bytesOut } = socket;
+        const facts = { endpointId, tunnelId, proto, clientAddress, startedAtMs, seconds, bytesIn, bytesOut, outcome };
+        this.#options.onClosed(facts);
+      },
+    });
+    const ofEndpoint = this.#byEndpoint.get(endpointId);
+    if (ofEndpoint === undefined) this.#byEndpoint.set(endpointId, new Set([connection]));
+    else ofEndpoint.add(connection);
+    if (endpoint.isAddressAllowed(address)) connection.start();
+    else connection.cut('address');
+  }
+
+  cutAll(endpointId: string, outcome: string): void {
+    for (const connection of this.#byEndpoint.get(endpointId) ?? []) connection.cut(outcome);
+  }
+
+  /** Ends when the last has, or at the deadline with what is left cut. */
+  async drain(leftMs: () => number): Promise<void> {
+    while (this.#count > 0 && leftMs() > 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    for (const endpointId of [...this.#byEndpoint.keys()]) this.cutAll(endpointId, 'draining');
+  }
+
+  #remove(endpointId: string, connection: RawConnection): void {
+    this.#count -= 1;
+    const ofEndpoint = this.#byEndpoint.get(endpointId);
+    ofEndpoint?.delete(connection);
+    if (ofEndpoint?.size === 0) this.#byEndpoint.delete(endpointId);
+  }
+}

@@ -1,0 +1,108 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import type { PortRange } from '../../lib/listen-address.ts';
+import { AddressCounter } from '../tls/address-counter.ts';
+
+export interface TcpPortsOptions {
+  readonly range: PortRange;
+  /** 0: no limit. */
+  readonly maxConnections: number;
+  readonly maxConnectionsPerAddress: number;
+  readonly random: () => number;
+  /** A connection could not be accepted, mostly for want of file descriptors. */
+  readonly onProblem: (error: Error) => void;
+}
+
+/** `range`: it is not one of ours. `taken`: somebody has it. `none`: nothing is free. */
+export type NoPort = 'range' | 'taken' | 'none';
+
+export interface OpenPort {
+  readonly port: number;
+  /** Takes no more connections at once. */
+  close(): void;
+}
+
+/** The ports from which tcp tunnels get theirs: a listener for each while its tunnel is there. */
+export class TcpPorts {
+  readonly #options: TcpPortsOptions;
+  readonly #held = new Set<number>();
+  readonly #servers = new Set<Server>();
+  #isClosed = false;
+  readonly #addresses: AddressCounter;
+
+  constructor(options: TcpPortsOptions) {
+    this.#options = options;
+    this.#addresses = new AddressCounter({
+      maxTotal: options.maxConnections,
+      maxPerAddress: options.maxConnectionsPerAddress,
+    });
+  }
+
+  /** Takes no more connections, on none of them. */
+  close(): void {
+    this.#isClosed = true;
+    for (const server of this.#servers) server.close();
+    this.#servers.clear();
+  }
+
+  async open(wanted: number | null, onSocket: (socket: Socket, address: string) => void): Promise<OpenPort | NoPort> {
+    const { first, last } = this.#options.range;
+    if (this.#isClosed) return 'none';
+    if (wanted !== null) {
+      if (wanted < first || wanted > last) return 'range';
+      return (await this.#tryOpen(wanted, onSocket)) ?? 'taken';
+    }
+    // Not always the lowest: whoever still dials the port of a tunnel that is gone should not meet the next one.
+    const count = last - first + 1;
+    const start = Math.floor(this.#options.random() * count);
+    for (let step = 0; step < count; step += 1) {
+      const opened = await this.#tryOpen(first + ((start + step) % count), onSocket);
+      if (opened !== null) return opened;
+    }
+    return 'none';
+  }
+
+  async #tryOpen(port: number, onSocket: (socket: Socket, address: string) => void): Promise<OpenPort | null> {
+    if (this.#held.has(port)) return null;
+    this.#held.add(port);
+    const server = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true, pauseOnConnect: true });
+    server.on('connection', (socket) => this.#admit(socket, onSocket));
+    const isOpen = await listening(server, this.#options.range.host, port);
+    if (!isOpen) {
+      this.#held.delete(port);
+      return null;
+    }
+    server.on('error', (error) => this.#options.onProblem(error));
+    this.#servers.add(server);
+    if (this.#isClosed) this.close();
+    return {
+      port,
+      close: () => {
+        if (this.#servers.delete(server)) server.close();
+        this.#held.delete(port);
+      },
+    };
+  }
+
+  #admit(socket: Socket, onSocket: (socket: Socket, address: string) => void): void {
+    // A reset can come at any time from here on.
+    socket.on('error', () => {});
+    const address = socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, '');
+    if (address === undefined || this.#addresses.enter(address) !== null) {
+      socket.destroy();
+      return;
+    }
+    socket.once('close', () => this.#addresses.leave(address));
+    onSocket(socket, address);
+  }
+}
+
+function listening(server: Server, host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const onError = (): void => resolve(false);
+    server.once('error', onError);
+    server.listen({ host, port }, () => {
+      server.off('error', onError);
+      resolve(true);
+    });
+  });
+}

@@ -1,0 +1,130 @@
+import { hash } from 'node:crypto';
+import type { Duplex } from 'node:stream';
+import type { AgentLink } from '../../tunnel/online-tunnels.ts';
+import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
+import { firstValue } from '../http/header-list.ts';
+import { isSafe } from '../upstream/request-headers.ts';
+import type {
+  HeaderList,
+  ResponseHead,
+  UpstreamExchange,
+  UpstreamFailure,
+  UpstreamHandler,
+  UpstreamRequest,
+} from '../upstream/upstream.ts';
+import { failed } from '../upstream/upstream-failure.ts';
+import { agentFailure } from './agent-failure.ts';
+import type { TunnelUpstream } from './tunnel-upstream.ts';
+
+const KEY_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+const OFFLINE = 'the agent of this tunnel has no connection that takes requests';
+
+/**
+ * A request on its way through a tunnel. It knows what only tunnels have: an agent that says itself that it could not reach its
+ * service, and a second connection of the same agent when the first breaks. States: *sent* (`#inner`), perhaps *sent* once more
+ * on another connection, *refused* (an immediate is set), *over*.
+ */
+export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
+  readonly #upstream: TunnelUpstream;
+  readonly #request: UpstreamRequest;
+  readonly #handler: UpstreamHandler;
+  #inner: UpstreamExchange | null = null;
+  #link: AgentLink | null = null;
+  #refusal: NodeJS.Immediate | null = null;
+  #hasBytes = false;
+  #isRetry = false;
+
+  constructor(upstream: TunnelUpstream, request: UpstreamRequest, handler: UpstreamHandler) {
+    this.#upstream = upstream;
+    this.#request = request;
+    this.#handler = handler;
+  }
+
+  start(): this {
+    if (!this.#send(null)) this.#refuse(failed('connect', 'no_tunnel', OFFLINE, false));
+    return this;
+  }
+
+  /** After a stream that was refused unseen. */
+  startAgain(): this {
+    this.#isRetry = true;
+    return this.start();
+  }
+
+  resume(): void {
+    this.#inner?.resume();
+  }
+
+  abort(): void {
+    if (this.#refusal !== null) clearImmediate(this.#refusal);
+    this.#refusal = null;
+    this.#inner?.abort();
+  }
+
+  onInformational(status: number, headers: HeaderList): void {
+    this.#hasBytes = true;
+    this.#handler.onInformational(status, headers);
+  }
+
+  onHead(head: ResponseHead): void {
+    this.#hasBytes = true;
+    const reason = firstValue(head.headers, TUNNEL_ERROR_HEADER);
+    if (reason === undefined) {
+      this.#handler.onHead(head);
+      return;
+    }
+    // Its few words are not for the visitor: the edge has its own.
+    this.#inner?.abort();
+    this.#handler.onFailure(agentFailure(reason, firstValue(head.headers, TUNNEL_ADDRESS_HEADER)));
+  }
+
+  /** RFC 8441 §5.1 has no answer to the client's key; over HTTP/1.1 its client waits for one. */
+  onSwitch(head: ResponseHead, stream: Duplex): void {
+    const headers = head.headers.filter(
+      (_, at) => head.headers[at - (at % 2)] !== 'sec-websocket-accept' && head.headers[at - (at % 2)] !== 'date',
+    );
+    const key = firstValue(this.#request.headers, 'sec-websocket-key');
+    if (key !== undefined) headers.push('sec-websocket-accept', hash('sha1', `${key}${KEY_SUFFIX}`, 'base64'));
+    this.#handler.onSwitch({ ...head, status: 101, headers }, stream);
+  }
+
+  onData(chunk: Buffer): boolean {
+    return this.#handler.onData(chunk);
+  }
+
+  onEnd(trailers: HeaderList): void {
+    this.#handler.onEnd(trailers);
+  }
+
+  onFailure(failure: UpstreamFailure): void {
+    this.#inner = null;
+    const { method, body, switchTo } = this.#request;
+    const isLost = failure.phase === 'send' && failure.reason !== 'request_body' && failure.reason !== 'timeout';
+    const isRepeatable = isLost && !this.#hasBytes && body.framing === 'none' && switchTo === null && isSafe(method);
+    if (!isRepeatable) {
+      this.#handler.onFailure(failure);
+      return;
+    }
+    // One connection of an agent is gone; most have another.
+    const isSentAgain = !this.#isRetry && this.#send(this.#link);
+    if (!isSentAgain) this.#handler.onFailure({ ...failure, isSafe: true });
+    else this.#isRetry = true;
+  }
+
+  #send(except: AgentLink | null): boolean {
+    const sent = this.#upstream.sendOnLink(this.#request, this, { isRetry: this.#isRetry, except });
+    this.#inner = sent?.exchange ?? null;
+    this.#link = sent?.link ?? null;
+    return sent !== null;
+  }
+
+  /** Not at once: whoever sends a request does not expect its failure before it has the exchange. */
+  #refuse(failure: UpstreamFailure): void {
+    const { body } = this.#request;
+    if (body.framing !== 'none') body.source.pause();
+    this.#refusal = setImmediate(() => {
+      this.#refusal = null;
+      this.#handler.onFailure(failure);
+    });
+  }
+}

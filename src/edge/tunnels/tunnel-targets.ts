@@ -1,0 +1,83 @@
+import type { BackendSnapshot } from '../../snapshot/edge-snapshot.ts';
+import type { OnlineTunnel, OnlineTunnels } from '../../tunnel/online-tunnels.ts';
+import type { DeadlineTicker } from '../upstream/deadline-ticker.ts';
+import type { UpstreamLimits } from '../upstream/upstream.ts';
+import { TunnelUpstream } from './tunnel-upstream.ts';
+
+export interface TunnelTarget {
+  readonly kind: 'upstream';
+  readonly upstream: TunnelUpstream;
+  readonly name: string;
+}
+
+interface Group {
+  readonly generation: number;
+  readonly members: readonly TunnelTarget[];
+}
+
+/** One request tries no more of a group's members than this: what lies in between is time that its client waits. */
+const MAX_TRIES = 16;
+const NONE: readonly TunnelTarget[] = [];
+
+/** Online tunnels as targets of requests. */
+export class TunnelTargets {
+  readonly #tunnels: OnlineTunnels;
+  readonly #limits: UpstreamLimits;
+  readonly #ticker: DeadlineTicker;
+  readonly #targets = new WeakMap<OnlineTunnel, TunnelTarget>();
+  /** Who has a group's labels changes only when a tunnel comes or goes, or the backend does. */
+  readonly #groups = new WeakMap<BackendSnapshot, Group>();
+
+  constructor(tunnels: OnlineTunnels, limits: UpstreamLimits, ticker: DeadlineTicker) {
+    this.#tunnels = tunnels;
+    this.#limits = limits;
+    this.#ticker = ticker;
+  }
+
+  of(tunnelId: string): TunnelTarget | null {
+    const tunnel = this.#tunnels.get(tunnelId);
+    return tunnel === undefined ? null : this.#targetOf(tunnel);
+  }
+
+  /** Those that have all of a backend's labels, whoever has least under way first; among equals chance decides. */
+  ofGroup(backend: BackendSnapshot, random: () => number): readonly TunnelTarget[] {
+    const members = this.#membersOf(backend);
+    if (members.length <= 1) return members;
+    const keys: number[] = [];
+    const best: TunnelTarget[] = [];
+    for (const member of members) {
+      // Less than one apart: chance.
+      const key = member.upstream.tunnel.inFlight + random();
+      if (best.length === MAX_TRIES && key >= (keys[MAX_TRIES - 1] as number)) continue;
+      let at = best.length === MAX_TRIES ? MAX_TRIES - 1 : best.length;
+      while (at > 0 && key < (keys[at - 1] as number)) {
+        keys[at] = keys[at - 1] as number;
+        best[at] = best[at - 1] as TunnelTarget;
+        at -= 1;
+      }
+      keys[at] = key;
+      best[at] = member;
+    }
+    return best;
+  }
+
+  #membersOf(backend: BackendSnapshot): readonly TunnelTarget[] {
+    const { generation } = this.#tunnels;
+    const known = this.#groups.get(backend);
+    if (known?.generation === generation) return known.members;
+    const labels = backend.config['labels'] as Readonly<Record<string, string>>;
+    const found = this.#tunnels.matching(labels);
+    const members = found.length === 0 ? NONE : found.map((tunnel) => this.#targetOf(tunnel));
+    this.#groups.set(backend, { generation, members });
+    return members;
+  }
+
+  #targetOf(tunnel: OnlineTunnel): TunnelTarget {
+    const known = this.#targets.get(tunnel);
+    if (known !== undefined) return known;
+    const upstream = new TunnelUpstream(tunnel, this.#limits, this.#ticker);
+    const made: TunnelTarget = { kind: 'upstream', upstream, name: tunnel.id };
+    this.#targets.set(tunnel, made);
+    return made;
+  }
+}

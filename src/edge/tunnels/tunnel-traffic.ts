@@ -1,0 +1,84 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Snapshots } from '../../snapshot/snapshots.ts';
+import type { OnlineTunnels } from '../../tunnel/online-tunnels.ts';
+import type { EdgeSettings } from '../edge-settings.ts';
+import { DEFAULT_TLS_LIMITS } from '../tls/tls-limits.ts';
+import type { Passthrough } from '../tls/tls-ports.ts';
+import { DeadlineTicker } from '../upstream/deadline-ticker.ts';
+import { type EndpointPublisher, type EndpointSettings, Endpoints, type PublicPorts } from './endpoint-publisher.ts';
+import type { RawConnectionFacts } from './raw-connection.ts';
+import { RawConnections } from './raw-connections.ts';
+import { TcpPorts } from './tcp-ports.ts';
+import { TunnelTargets } from './tunnel-targets.ts';
+
+/** Of a process that has a gateway beside its edge. */
+export interface TunnelOptions {
+  readonly online: OnlineTunnels;
+  readonly endpoints: EndpointSettings;
+  /** A connection of a tcp or tls tunnel is over. */
+  readonly onConnectionClosed?: (facts: RawConnectionFacts) => void;
+}
+
+export interface TunnelTrafficOptions {
+  readonly tunnels: TunnelOptions;
+  readonly publicPorts: PublicPorts;
+  readonly snapshots: Snapshots;
+  readonly settings: EdgeSettings;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly metrics: { rawOpened(proto: 'tcp' | 'tls'): void; rawClosed(facts: RawConnectionFacts): void };
+  readonly onProblem: (error: Error) => void;
+}
+
+export interface TunnelTraffic {
+  readonly targets: TunnelTargets;
+  readonly endpoints: EndpointPublisher;
+  passthroughFor(host: string): Passthrough | undefined;
+  /** Takes no more connections on ports of tunnels. */
+  startDraining(): void;
+  /** Waits for connections that are carried as they are, then cuts them, and takes every endpoint away. */
+  drain(leftMs: () => number): Promise<void>;
+}
+
+/** What the edge has of tunnels, put together. */
+export function createTunnelTraffic(options: TunnelTrafficOptions): TunnelTraffic {
+  const { tunnels, snapshots, settings, clock, metrics } = options;
+  const { maxConnections, maxConnectionsPerAddress } = { ...DEFAULT_TLS_LIMITS, ...settings.tls };
+  const connections = new RawConnections({
+    tunnels: tunnels.online,
+    clock,
+    connectTimeoutMs: settings.upstream.responseTimeoutMs,
+    onOpened: (proto) => metrics.rawOpened(proto),
+    onClosed: (facts) => {
+      metrics.rawClosed(facts);
+      tunnels.onConnectionClosed?.(facts);
+    },
+  });
+  const ports = new TcpPorts({
+    range: tunnels.endpoints.tcpPorts,
+    maxConnections,
+    maxConnectionsPerAddress,
+    random: options.random,
+    onProblem: options.onProblem,
+  });
+  const endpoints = new Endpoints({
+    settings: tunnels.endpoints,
+    publicPorts: options.publicPorts,
+    snapshots,
+    ports,
+    connections,
+  });
+  return {
+    targets: new TunnelTargets(tunnels.online, settings.upstream, new DeadlineTicker()),
+    endpoints,
+    passthroughFor: (host) => {
+      const endpoint = endpoints.tlsEndpoint(host);
+      return endpoint && ((socket, address) => connections.carry(endpoint, socket, address));
+    },
+    startDraining: () => ports.close(),
+    drain: async (leftMs) => {
+      await connections.drain(leftMs);
+      endpoints.withdrawAll();
+    },
+  };
+}

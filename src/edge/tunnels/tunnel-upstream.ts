@@ -1,0 +1,69 @@
+import type { AgentLink, OnlineTunnel } from '../../tunnel/online-tunnels.ts';
+import { TUNNEL_HEADER } from '../../tunnel/protocol.ts';
+import type { DeadlineTicker } from '../upstream/deadline-ticker.ts';
+import { Http2Exchange, type Http2ExchangeOwner } from '../upstream/http2-exchange.ts';
+import { assertSafeHeaders, assertSafeRequest } from '../upstream/request-headers.ts';
+import type {
+  Upstream,
+  UpstreamExchange,
+  UpstreamHandler,
+  UpstreamLimits,
+  UpstreamRequest,
+} from '../upstream/upstream.ts';
+import { TunnelExchange } from './tunnel-exchange.ts';
+
+/** Requests as streams on the connections of a tunnel's agent. It makes no connections: agents do. */
+export class TunnelUpstream implements Upstream, Http2ExchangeOwner<AgentLink> {
+  readonly limits: UpstreamLimits;
+  readonly ticker: DeadlineTicker;
+  readonly tunnel: OnlineTunnel;
+
+  constructor(tunnel: OnlineTunnel, limits: UpstreamLimits, ticker: DeadlineTicker) {
+    this.tunnel = tunnel;
+    this.limits = limits;
+    this.ticker = ticker;
+  }
+
+  send(request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange {
+    // Here, where whoever made the request can be told.
+    assertSafeRequest(request);
+    assertSafeHeaders(request.headers);
+    const headers = [...request.headers, TUNNEL_HEADER, this.tunnel.id];
+    return new TunnelExchange(this, { ...request, headers }, handler).start();
+  }
+
+  /** Null when the agent has no connection with room, or only the one that has just failed. */
+  sendOnLink(
+    request: UpstreamRequest,
+    handler: UpstreamHandler,
+    { isRetry, except }: { readonly isRetry: boolean; readonly except: AgentLink | null },
+  ): { readonly exchange: UpstreamExchange; readonly link: AgentLink } | null {
+    const link = this.tunnel.link();
+    if (link === null || link === except) return null;
+    const exchange = new Http2Exchange<AgentLink>(this, { request, handler, isRetry });
+    this.tunnel.inFlight += 1;
+    exchange.start(link);
+    return { exchange, link };
+  }
+
+  /** The agent refused a stream unseen: once more, wherever there is room. */
+  resend(request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange {
+    return new TunnelExchange(this, request, handler).startAgain();
+  }
+
+  /** The connection to the agent is shared, and those behind it are the agent's to keep apart. */
+  onConnectionAuth(): void {}
+
+  onOver(): void {
+    this.tunnel.inFlight -= 1;
+  }
+
+  /** Connections are the gateway's. */
+  drain(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  stats(): { readonly idle: number; readonly active: number } {
+    return { idle: 0, active: this.tunnel.inFlight };
+  }
+}

@@ -1,0 +1,79 @@
+import type { JsonObject } from '../lib/json.ts';
+import { type Module, moduleRecordKey } from '../modules/module.ts';
+import type { RecordReader } from '../replica/record-reader.ts';
+import type { StoredRecord } from '../store/store.ts';
+import { compileEdge, type Definitions } from './compile-edge.ts';
+import type { EdgeSnapshot } from './edge-snapshot.ts';
+import { TrackingReader } from './tracking-reader.ts';
+
+const EDGE_KIND = 'https_edge';
+const ROUTE_KIND = 'https_edge_route';
+
+/** An edge with one host and one route for everything, of which no record is stored. */
+export interface DetachedEdge {
+  readonly id: string;
+  readonly host: string;
+  readonly isPlain: boolean;
+  /** Decoded configuration of each module that it has, the backend's aside. */
+  readonly modules: ReadonlyMap<string, JsonObject>;
+  /** What the modules name: policies, authorities. */
+  readonly records: readonly DetachedRecord[];
+  readonly backend: { readonly kind: string; readonly id: string; readonly config: JsonObject };
+}
+
+export interface DetachedRecord {
+  readonly kind: string;
+  readonly id: string;
+  readonly parent: string | null;
+  readonly doc: JsonObject;
+}
+
+/**
+ * The same code makes it that makes edges of records: it is given records that exist here alone. So whatever protects an edge
+ * protects this one, in the same order.
+ */
+export function compileDetached(edge: DetachedEdge, definitions: Definitions): EdgeSnapshot {
+  const { backend } = edge;
+  const kindOfId = (id: string): string | null => (id === backend.id ? backend.kind : definitions.kindOfId(id));
+  const reader = new TrackingReader(new DetachedReader(recordsOf(edge, definitions.modules)));
+  const snapshot = compileEdge(edge.id, reader, { ...definitions, kindOfId });
+  if (snapshot === null) throw new Error(`${edge.id} was compiled from records without itself`);
+  return edge.isPlain ? { ...snapshot, isPlain: true } : snapshot;
+}
+
+function recordsOf(edge: DetachedEdge, modules: readonly Module[]): readonly DetachedRecord[] {
+  const { id, backend } = edge;
+  const configs = new Map(edge.modules).set('backend', { enabled: true, backend_id: backend.id });
+  const ofModules = modules.flatMap((module): readonly DetachedRecord[] => {
+    const doc = configs.get(module.name);
+    const ownerKind = module.level === 'edge' ? EDGE_KIND : ROUTE_KIND;
+    return doc === undefined ? [] : [{ ...moduleRecordKey(ownerKind, id, module.name), parent: id, doc }];
+  });
+  return [
+    { kind: EDGE_KIND, id, parent: null, doc: { hostports: [`${edge.host}:443`] } },
+    { kind: ROUTE_KIND, id, parent: id, doc: { match_type: 'path_prefix', match: '/' } },
+    { kind: backend.kind, id: backend.id, parent: null, doc: backend.config },
+    ...ofModules,
+    ...edge.records,
+  ];
+}
+
+class DetachedReader implements RecordReader {
+  readonly #records: readonly StoredRecord[];
+
+  constructor(records: readonly DetachedRecord[]) {
+    this.#records = records.map((record) => ({ ...record, revision: 0, secrets: null }));
+  }
+
+  get(kind: string, id: string): StoredRecord | undefined {
+    return this.#records.find((record) => record.kind === kind && record.id === id);
+  }
+
+  page(kind: string): readonly StoredRecord[] {
+    return this.#records.filter((record) => record.kind === kind);
+  }
+
+  pageOfParent(kind: string, parent: string): readonly StoredRecord[] {
+    return this.#records.filter((record) => record.kind === kind && record.parent === parent);
+  }
+}

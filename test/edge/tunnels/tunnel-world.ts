@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { Registry } from 'prom-client';
+import { loadConfig } from '../../../src/config/load.ts';
+import { createCatalog } from '../../../src/documents/catalog.ts';
+import { createEdge, type Edge } from '../../../src/edge/edge.ts';
+import { EdgeMetrics } from '../../../src/edge/edge-metrics.ts';
+import type { EdgeSettings } from '../../../src/edge/edge-settings.ts';
+import { openEdgeListener } from '../../../src/edge/listeners/edge-listener.ts';
+import { openPlainListener } from '../../../src/edge/listeners/plain-listener.ts';
+import { createCertificateStore } from '../../../src/edge/tls/certificate-store.ts';
+import type { NewEndpoint, Publication } from '../../../src/edge/tunnels/endpoint-publisher.ts';
+import type { RawConnectionFacts } from '../../../src/edge/tunnels/raw-connection.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import type { ListenAddress, PortRange } from '../../../src/lib/listen-address.ts';
+import { openModuleRuntimes } from '../../../src/main/module-runtimes.ts';
+import { modules } from '../../../src/modules/registry.ts';
+import { openInternalCa } from '../../../src/pki/internal-ca.ts';
+import { resources } from '../../../src/resources/registry.ts';
+import { Snapshots } from '../../../src/snapshot/snapshots.ts';
+import type { Cleanup } from '../../support/cleanup.ts';
+import { EdgeWorld, newHost, type Site } from '../../support/edge-world.ts';
+import { TestWorld } from '../../support/test-world.ts';
+import { FakeTunnels } from './fake-agent.ts';
+
+const SETTINGS: EdgeSettings = {
+  http: {
+    maxHeaderBytes: 32_768,
+    maxHeaderCount: 100,
+    headersTimeoutMs: 10_000,
+    requestTimeoutMs: 0,
+    keepAliveTimeoutMs: 30_000,
+    sendTimeoutMs: 30_000,
+    maxConcurrentStreams: 100,
+  },
+  tls: {},
+  upstream: {
+    connectTimeoutMs: 5_000,
+    responseTimeoutMs: 20_000,
+    idleTimeoutMs: 20_000,
+    keepAliveMs: 5_000,
+    maxIdleConnections: 10,
+    maxHeaderBytes: 131_072,
+    maxHeaderCount: 500,
+  },
+  forwarding: { addsForwarded: false },
+  trustedProxies: [],
+};
+
+let endpointCount = 0;
+
+/** The API of a real server, and over its configuration an edge whose agents the test plays. */
+export class TunnelWorld {
+  readonly edge: Edge;
+  /** Clients of the edge. */
+  readonly clients: EdgeWorld;
+  readonly tunnels: FakeTunnels;
+  readonly httpPort: number;
+  readonly tcpPorts: PortRange;
+  /** Connections of tcp and tls tunnels that are over. */
+  readonly closed: RawConnectionFacts[];
+  readonly registry: Registry;
+
+  private constructor(parts: Omit<TunnelWorld, 'publish' | 'group' | 'isOver' | 'url'>) {
+    this.edge = parts.edge;
+    this.clients = parts.clients;
+    this.tunnels = parts.tunnels;
+    this.httpPort = parts.httpPort;
+    this.tcpPorts = parts.tcpPorts;
+    this.closed = parts.closed;
+    this.registry = parts.registry;
+  }
+
+  static async open(test: Cleanup, upstream: Partial<EdgeSettings['upstream']> = {}): Promise<TunnelWorld> {
+    const holder: { clients?: EdgeWorld; close?: () => Promise<void> } = {};
+    test.after(async () => {
+      holder.clients?.disconnect();
+      await holder.close?.();
+    });
+    const world = await TestWorld.open(test, { env: { POSTERN_API_RATE_LIMIT: '0' } });
+    const { config } = loadConfig({ flags: new Map(), env: { POSTERN_DATA_DIR: world.dataDir } });
+    const { store, replica, log } = world.server;
+    const clock = systemClock;
+    const catalog = createCatalog(resources, modules);
+    const registry = new Registry();
+    const parts = { config, store, replica, catalog, clock, logger: log.logger, registry };
+    const runtimes = await openModuleRuntimes({ ...parts, isAddressAllowed: () => true });
+    const snapshots = new Snapshots(replica, { modules, kindOfId: catalog.kindOfId, runtimes: runtimes.byModule });
+    const ca = await openInternalCa({ dataDir: world.dataDir, domain: 'localhost', clock });
+    const certificates = createCertificateStore({ records: replica, ca, clock, onProblem: () => {} });
+    const tunnels = new FakeTunnels();
+    const closed: RawConnectionFacts[] = [];
+    const tcpPorts = await freePorts(3);
+    const edge = createEdge({
+      snapshots,
+      certificates,
+      settings: { ...SETTINGS, upstream: { ...SETTINGS.upstream, ...upstream } },
+      clock,
+      log: log.logger,
+      accessLog: null,
+      createMetrics: (live) => new EdgeMetrics(registry, live),
+      isUpstreamAllowed: () => true,
+      publicPorts: () => ({ https: https.address.port, http: http.address.port }),
+      tunnels: {
+        online: tunnels,
+        endpoints: { modules, moduleSettings: { oidcHttpIssuers: [] }, tcpPorts, domain: 'localhost' },
+        onConnectionClosed: (facts) => closed.push(facts),
+      },
+    });
+    const onProblem = (error: Error): void => assert.fail(error);
+    const https = await openEdgeListener({ open: openServer, onSocket: (socket) => edge.accept(socket), onProblem });
+    const http = await openPlainListener({
+      open: openServer,
+      onSocket: (socket) => edge.acceptPlain(socket),
+      maxConnectionsPerAddress: 0,
+      onProblem,
+    });
+    holder.close = async () => {
+      const drained = [https.drain(1500), http.drain(1500)];
+      await edge.drain(500);
+      await Promise.all(drained);
+      snapshots.close();
+      certificates.close();
+      await runtimes.close();
+    };
+    const clients = EdgeWorld.over(world, https.address.port);
+    holder.clients = clients;
+    return new TunnelWorld({ edge, clients, tunnels, httpPort: http.address.port, tcpPorts, closed, registry });
+  }
+
+  /** An address of an agent's, which must be granted unless the test looks at the refusal itself. */
+  async publish(
+    tunnelId: string,
+    endpoint: Partial<NewEndpoint> = {},
+  ): Promise<Publication & { readonly id: string; readonly host: string }> {
+    endpointCount += 1;
+    const id = endpoint.id ?? `ep_${endpointCount}`;
+    const host = endpoint.host ?? newHost();
+    const published = await this.edge.endpoints.publish({
+      proto: 'https',
+      port: null,
+      modules: {},
+      ...endpoint,
+      id,
+      tunnelId,
+      host: endpoint.proto === 'tcp' ? null : host,
+    });
+    return { ...published, id, host };
+  }
+
+  /** A site whose route leads to the tunnels with these labels. */
+  async group(labels: Readonly<Record<string, string>>, host = newHost()): Promise<Site> {
+    const { id } = await this.clients.api('POST', '/backends/tunnel_group', { labels });
+    return this.clients.site(id, host);
+  }
+}
+
+async function openServer(server: Server): Promise<ListenAddress> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return { host: '127.0.0.1', port: (server.address() as AddressInfo).port };
+}
+
+/** A run of ports that nobody has at the moment. */
+async function freePorts(count: number): Promise<PortRange> {
+  for (;;) {
+    const probe = createServer();
+    await openServer(probe);
+    const { port: first } = probe.address() as AddressInfo;
+    await new Promise((resolve) => probe.close(resolve));
+    const others = Array.from({ length: count }, () => createServer());
+    const opened = await Promise.allSettled(
+      others.map(async (server, at) => {
+        const failed = once(server, 'error').then(([error]) => Promise.reject(error));
+        await Promise.race([once(server.listen(first + at, '127.0.0.1'), 'listening'), failed]);
+      }),
+    );
+    await Promise.all(others.map((server) => new Promise((resolve) => server.close(resolve))));
+    if (first + count <= 65_535 && opened.every(({ status }) => status === 'fulfilled'))
+      return { host: '127.0.0.1', first, last: first + count - 1 };
+  }
+}
+
+/** A plain connection, open. */
+export async function dial(test: Cleanup, port: number): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  socket.on('error', () => {});
+  test.after(() => {
+    socket.destroy();
+    return Promise.resolve();
+  });
+  await once(socket, 'connect');
+  return socket;
+}
