@@ -120,6 +120,37 @@ test("a callback with another host's flow, cookie and all, is none here", async 
   assert.deepEqual(await sessionsAt(world, two.host), []);
 });
 
+test('a callback with the flow of another host of the same edge and route, cookie and all, is none here', async () => {
+  const [one, two] = ['one.flows.localhost', 'two.flows.localhost'] as const;
+  const edgeId = await world.edge.edge(one, two);
+  const routePath = await world.edge.route(edgeId, '/');
+  for (const host of [one, two]) world.register(host);
+  await world.edge.api('PUT', `${routePath}/oidc`, world.module());
+  const browser = world.browser();
+  const callback = await unfinished(browser, one, 'bob');
+  const moved = world.browser();
+  moved.jar.store(
+    world.origin(two),
+    browser.jar.cookiesFor(`${world.origin(one)}/`).map(({ name, value }) => `${name}=${value}; Path=/; Secure`),
+  );
+  assertNoSession(moved, two, await moved.open(two, `${callback.pathname}${callback.search}`));
+});
+
+test('a state that only begins like that of a flow is no state of it, and its flow stays', async () => {
+  const { host } = await world.site();
+  const browser = world.browser();
+  const callback = await unfinished(browser, host, 'alice', '/wanted');
+  const state = callback.searchParams.get('state') ?? '';
+  const other = `${state.slice(0, 20)}${state[20] === 'A' ? 'B' : 'A'}${state.slice(21)}`;
+  const query = new URLSearchParams(callback.search);
+  query.set('state', other);
+  const answer = await browser.open(host, `/.postern/callback?${query.toString()}`);
+  assertNoSession(browser, host, answer);
+  assert.match(String(answer.headers['location']), /login\?to=%2F&go=1/);
+  const right = await browser.open(host, `${callback.pathname}${callback.search}`);
+  assert.equal(right.headers['location'], `${world.origin(host)}/wanted`);
+});
+
 for (const [name, query] of Object.entries({
   'no query': '',
   'an empty state': '?state=&code=x',

@@ -97,9 +97,11 @@ test('client_id: a flow that was under way when it changed begins again and ends
   const { url } = await browser.upToProvider(site.host, '/wanted?x=1');
   const callback = await logIn(world.provider, url as URL, 'alice', browser.jar);
   await change(world, site, { client_id: 'other' });
+  const asked = world.provider.requests.tokenRequests.length;
   const back = await browser.open(site.host, `${callback.pathname}${callback.search}`);
   assert.equal(back.headers['location'], `${world.origin(site.host)}/.postern/login?to=%2Fwanted%3Fx%3D1&go=1&round=1`);
   assert.equal(cookieOf(world, browser, site.host, SESSION), '');
+  assert.equal(world.provider.requests.tokenRequests.length, asked, 'the code is not sent as another client');
   assert.equal(seenIn(await browser.logIn(site.host, '/wanted?x=1')).url, '/wanted?x=1');
 });
 
