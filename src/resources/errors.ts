@@ -32,6 +32,11 @@ export const resourceErrors = errorTable({
     explanation:
       'No process that could pass the command to the agent answers. Try again; if it stays so, stop the agent where it runs.',
   },
+  ERR_POSTERN_DELIVERY_CLOSED: {
+    status: 409,
+    explanation:
+      'The subscription of the delivery is deleted, or no longer sends to that destination, so there is no way on which to deliver it again.',
+  },
   ERR_POSTERN_NO_EVENT_DELIVERY: {
     status: 503,
     explanation: 'No process of this server delivers events, so a destination cannot be tried out.',

@@ -1,6 +1,8 @@
 import type { JsonObject } from '../lib/json.ts';
+import type { DeliveryStore, EventStore, OutboxEvent } from './delivery-store.ts';
 import type { LoginStore } from './login-store.ts';
 
+export type * from './delivery-store.ts';
 export type * from './login-store.ts';
 
 /**
@@ -80,7 +82,7 @@ export interface WriteSet {
   readonly touches?: readonly RecordKey[];
   /** Unique-key scopes that this write must not leave empty, such as the API keys with all scopes. */
   readonly keepAtLeastOne?: readonly string[];
-  /** Outbox rows, written with the change that they report. */
+  /** Outbox rows, written with the change that they report, each with a delivery for every lane that wants it. */
   readonly events?: readonly OutboxEvent[];
   readonly idempotency?: IdempotencyRecord;
 }
@@ -111,14 +113,6 @@ export interface Reference {
   /** The wire field that names the target, for messages. */
   readonly field: string;
   readonly to: RecordKey;
-}
-
-export interface OutboxEvent {
-  readonly id: string;
-  readonly type: string;
-  readonly createdAtMs: number;
-  /** The envelope as it will be delivered, secrets masked. */
-  readonly payload: JsonObject;
 }
 
 export interface IdempotencyRecord {
@@ -169,12 +163,6 @@ export interface PageQuery {
   readonly limit: number;
 }
 
-export interface EventStore {
-  list(query: PageQuery): Promise<readonly OutboxEvent[]>;
-  get(id: string): Promise<OutboxEvent | null>;
-  count(): Promise<number>;
-}
-
 export type LeaseKind = 'tunnel_session' | 'tunnel' | 'endpoint' | 'node';
 
 /** Something that is online for as long as its process says so. */
@@ -203,44 +191,6 @@ export interface PresenceStore {
   /** Online ones only: the lease has not run out at `nowMs`. */
   get(kind: LeaseKind, id: string, nowMs: number): Promise<Lease | null>;
   list(kind: LeaseKind, query: PageQuery & { readonly nowMs: number }): Promise<readonly Lease[]>;
-}
-
-export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'cancelled';
-
-export interface DeliveryAttempt {
-  readonly at: string;
-  readonly status: number | null;
-  readonly error: string | null;
-  readonly duration_ms: number;
-}
-
-export interface Delivery {
-  readonly id: string;
-  readonly subscriptionId: string;
-  readonly destinationId: string;
-  readonly event: OutboxEvent;
-  readonly state: DeliveryState;
-  readonly attempts: readonly DeliveryAttempt[];
-  readonly createdAtMs: number;
-  readonly nextAttemptAtMs: number | null;
-}
-
-export interface DeliveryFilter {
-  readonly subscriptionId?: string;
-  readonly destinationId?: string;
-  readonly state?: DeliveryState;
-  readonly sinceMs?: number;
-  readonly untilMs?: number;
-}
-
-export interface DeliveryStore {
-  put(deliveries: readonly Delivery[]): Promise<void>;
-  get(id: string): Promise<Delivery | null>;
-  list(filter: DeliveryFilter, query: PageQuery): Promise<readonly Delivery[]>;
-  /** Enqueues the delivery anew under `newId`, pending and due at once. Null when there is no such delivery. */
-  replay(id: string, newId: string, nowMs: number): Promise<Delivery | null>;
-  /** The same for all that match; answers how many. `newId` is called once for each. */
-  replayMatching(filter: DeliveryFilter, newId: () => string, nowMs: number): Promise<number>;
 }
 
 export interface StoreStats {

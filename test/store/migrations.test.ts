@@ -17,6 +17,7 @@ usePostgres();
 const PUBLISHED = [
   { version: 1, fingerprint: '00844be6832011bc' },
   { version: 2, fingerprint: '22dffdd27fd4a5ca' },
+  { version: 3, fingerprint: '0cff2d3635e37227' },
 ];
 
 test('published migrations are as they were published', () => {

@@ -3,7 +3,7 @@ import { rfc3339 } from '../../lib/clock.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { reference, refSchema } from '../../lib/schema/annotations.ts';
 import type { Delivery } from '../../store/store.ts';
-import { notOnline } from '../errors.ts';
+import { notOnline, resourceErrors } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
 import type { OperationPorts } from '../operation.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
@@ -37,7 +37,10 @@ const schema = Type.Object({
       ],
     },
   ),
-  state: Type.Enum([...deliveryStates], { description: 'How far it got.' }),
+  state: Type.Enum([...deliveryStates], {
+    description:
+      'How far it got: "pending" until the destination took it ("delivered"), refused it too often or could not be reached for too long ("dead"), or its subscription was deleted or stopped sending there ("cancelled").',
+  }),
   attempts: Type.Array(
     Type.Object({
       at: timestamp('When it was tried.'),
@@ -51,7 +54,7 @@ const schema = Type.Object({
       }),
       duration_ms: Type.Integer({ description: 'How long it took, in milliseconds.', examples: [87] }),
     }),
-    { description: 'Every try, oldest first.' },
+    { description: 'The latest tries, at most 50, oldest first.' },
   ),
   next_attempt_at: Type.Union([timestamp('When it is tried next.'), Type.Null()], {
     description: 'When it is tried next; null when it is not.',
@@ -95,13 +98,15 @@ export const eventDeliveries: LiveResource = {
       method: 'POST',
       path: `${PATH}/{id}/replay`,
       summary: 'Deliver an event once more',
+      description: 'It is queued at the end of its lane, behind what is already pending there. The event keeps its id.',
       body: { schema: Type.Object({}), example: {}, parsing: 'ignored' },
       success: { status: 201, schema, description: 'The new delivery.' },
-      errors: ['ERR_POSTERN_NOT_FOUND'],
+      errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_DELIVERY_CLOSED'],
       run: async (request, ports) => {
         const id = request.params['id'] as string;
         const replayed = await ports.store.deliveries.replay(id, ports.newId('evd'), ports.clock.nowMs());
         if (replayed === null) throw notFound(id);
+        if (replayed === 'closed') throw closedLane(id);
         return { body: render(replayed, ports) };
       },
     },
@@ -111,6 +116,8 @@ export const eventDeliveries: LiveResource = {
       method: 'POST',
       path: `${PATH}/replay`,
       summary: 'Deliver all matching events once more',
+      description:
+        'In their order, at the ends of their lanes. Those whose subscription is gone, or no longer sends there, are left out.',
       body: {
         schema: Type.Object(
           {
@@ -140,6 +147,13 @@ export const eventDeliveries: LiveResource = {
     },
   ],
 };
+
+function closedLane(id: string): Error {
+  return resourceErrors.create(
+    'ERR_POSTERN_DELIVERY_CLOSED',
+    `the subscription of ${id} is deleted or no longer sends to that destination, so it cannot be delivered again`,
+  );
+}
 
 function render(delivery: Delivery, ports: OperationPorts): JsonObject {
   return {

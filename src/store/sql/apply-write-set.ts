@@ -1,14 +1,16 @@
 import type { RecordKey } from '../store.ts';
+import { enqueueDeliveries } from './delivery-enqueue.ts';
+import { insertEvents } from './event-rows.ts';
 import { writeIdempotency } from './idempotency-rows.ts';
 import { judgeWriteSet } from './judge-write-set.ts';
 import type { Judged } from './judged.ts';
+import { followEventRecords } from './lane-rows.ts';
 import { readRecords } from './record-rows.ts';
 import { readRevision, takeRevision } from './revision-rows.ts';
 import {
   type AppliedChange,
   type ApplyResult,
   keyText,
-  type SealedEvent,
   type SealedPut,
   type SealedRecord,
   type SealedWriteSet,
@@ -22,17 +24,20 @@ import { insertRows, type Program, queryForTuples } from './statement.ts';
 export function* applyWriteSet(writeSet: SealedWriteSet): Program<ApplyResult> {
   const judged = yield* judgeWriteSet(writeSet);
   if (!judged.ok) return judged;
-  if (!isWriting(writeSet)) return { ok: true, revision: yield* readRevision(), changes: [] };
+  if (!isWriting(writeSet)) return { ok: true, revision: yield* readRevision(), changes: [], enqueued: 0 };
 
   const revision = yield* takeRevision();
   yield* deleteRecords(judged);
+  yield* insertEvents(writeSet.events, revision);
+  // Between the two: a subscription that goes hears no more of it, and one that comes or changes does so for the next event.
+  const enqueued = yield* enqueueDeliveries(writeSet.events);
   yield* putRecords(judged, revision);
   const touched = yield* touchRecords(writeSet.touches, judged, revision);
   const changes = changesOf(judged, touched);
   yield* insertChanges(changes, revision);
-  yield* insertEvents(writeSet.events, revision);
+  yield* followEventRecords(judged, writeSet.nowMs);
   if (writeSet.idempotency !== null) yield* writeIdempotency(writeSet.idempotency);
-  return { ok: true, revision, changes };
+  return { ok: true, revision, changes, enqueued };
 }
 
 function isWriting({ puts, deletes, touches, events, idempotency }: SealedWriteSet): boolean {
@@ -103,16 +108,4 @@ function* insertChanges(changes: readonly AppliedChange[], revision: number): Pr
     return [revision, position, kind, id, change.op === 'delete' ? 'delete' : 'put'];
   });
   yield* insertRows('changes', ['revision', 'position', 'kind', 'id', 'op'], rows);
-}
-
-function* insertEvents(events: readonly SealedEvent[], revision: number): Program<void> {
-  const rows = events.map(({ id, type, createdAtMs, payload }, position) => [
-    id,
-    type,
-    revision,
-    position,
-    createdAtMs,
-    payload,
-  ]);
-  yield* insertRows('events', ['id', 'type', 'revision', 'position', 'created_at_ms', 'payload'], rows);
 }

@@ -2,11 +2,12 @@ import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { Keyring } from '../keyring.ts';
 import type { Change, CommitListener, CommitResult, RecordKey, RecordPut, Store, WriteSet } from '../store.ts';
 import { createDeliveryStore } from './delivery-store.ts';
+import { createEventStore } from './event-store.ts';
 import { IDEMPOTENCY_WINDOW_MS } from './idempotency-rows.ts';
 import { createLoginStore } from './login-store.ts';
 import { createPresenceStore } from './presence-store.ts';
-import { openEvent, openRecord, sealWriteSet } from './seal.ts';
-import { type AppliedChange, keyText } from './sealed-write-set.ts';
+import { openRecord, sealWriteSet } from './seal.ts';
+import { type AppliedChange, type ApplyResult, keyText } from './sealed-write-set.ts';
 import type { SqlEngine } from './sql-engine.ts';
 import { tellListeners } from './tell-listeners.ts';
 
@@ -32,19 +33,21 @@ export function createSqlStore({
   keepRevisions = DEFAULT_KEEP_REVISIONS,
 }: SqlStoreOptions): Store {
   const listeners = new Set<CommitListener>();
+  const deliveries = createDeliveryStore(engine);
   let writeSets = 0;
   engine.onForeignCommit(() => tellListeners(listeners, []));
 
   async function commit(writeSet: WriteSet): Promise<CommitResult> {
-    const sealed = sealWriteSet(writeSet, keyring);
+    const sealed = sealWriteSet(writeSet, keyring, clock.nowMs());
     // Asking takes no lock and no place in a group.
-    if (isAskingOnly(writeSet)) return (await engine.read('applyWriteSet', sealed)) as CommitResult;
+    if (isAskingOnly(writeSet)) return asked(await engine.read('applyWriteSet', sealed));
     const result = await engine.write('applyWriteSet', sealed);
     if (!result.ok) return result;
     writeSets += 1;
     const changes = openChanges(result.changes, result.revision, writeSet.puts ?? [], keyring);
     // Outcomes of a group arrive in the order of their revisions, and nothing is awaited here: so listeners hear in order.
     if (changes.length > 0) tellListeners(listeners, changes);
+    if (result.enqueued > 0) deliveries.announce();
     return { ok: true, revision: result.revision, changes };
   }
 
@@ -94,17 +97,10 @@ export function createSqlStore({
       const found = await engine.read('readIdempotency', scope);
       return found === null || found.createdAtMs <= clock.nowMs() - IDEMPOTENCY_WINDOW_MS ? null : found;
     },
-    events: {
-      list: async (query) => (await engine.read('listEvents', query)).map(openEvent),
-      get: async (id) => {
-        const event = await engine.read('getEvent', id);
-        return event === null ? null : openEvent(event);
-      },
-      count: () => engine.read('countEvents'),
-    },
+    events: createEventStore(engine, deliveries.announce),
     presence: createPresenceStore(engine),
     logins: createLoginStore(engine, keyring),
-    deliveries: createDeliveryStore(engine),
+    deliveries: deliveries.store,
     prune: (nowMs) => engine.write('prune', nowMs, keepRevisions),
     stats: () => ({ writeSets, commits: engine.commitCount() }),
     close: () => engine.close(),
@@ -113,6 +109,10 @@ export function createSqlStore({
 
 function isAskingOnly({ puts = [], deletes = [], touches = [], events = [], idempotency }: WriteSet): boolean {
   return puts.length + deletes.length + touches.length + events.length === 0 && idempotency === undefined;
+}
+
+function asked(result: ApplyResult): CommitResult {
+  return result.ok ? { ok: true, revision: result.revision, changes: [] } : result;
 }
 
 function openChanges(

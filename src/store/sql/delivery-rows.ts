@@ -1,100 +1,86 @@
-import type { Delivery, DeliveryFilter, DeliveryState, PageQuery } from '../store.ts';
-import { type Condition, pageStatement, whereSql } from './page-statement.ts';
-import { insertRows, integer, integerOrNull, type Program, queryOne, type Row, statement, text } from './statement.ts';
+import type { Delivery, DeliveryFilter, DeliveryState, LaneKey, PageQuery, PendingDelivery } from '../store.ts';
+import { type Condition, pageStatement } from './page-statement.ts';
+import { readCounter } from './revision-rows.ts';
+import type { SealedEvent } from './sealed-write-set.ts';
+import { integer, integerOrNull, type Program, queryOne, type Row, statement, text } from './statement.ts';
 
 export interface DeliveryRow extends Omit<Delivery, 'event' | 'attempts'> {
-  readonly event: string;
+  readonly event: SealedEvent;
   readonly attempts: string;
 }
 
-const DELIVERY_COLUMNS = [
-  'id',
-  'subscription_id',
-  'destination_id',
-  'event',
-  'state',
-  'attempts',
-  'created_at_ms',
-  'next_attempt_at_ms',
-];
+export interface PendingRow extends Omit<PendingDelivery, 'event' | 'attempts'> {
+  readonly event: SealedEvent;
+  readonly attempts: string;
+}
+
+const EVENT_COLUMNS = 'event_id, type, events.created_at_ms AS event_created_at_ms, payload';
+/** A subquery, so that conditions and the order of a page name plain columns. */
+const DELIVERIES = `(SELECT event_deliveries.id AS id, event_deliveries.subscription_id AS subscription_id,
+    event_deliveries.destination_id AS destination_id, state, attempts, event_deliveries.created_at_ms AS created_at_ms,
+    ${EVENT_COLUMNS},
+    CASE WHEN state = 'pending' AND is_held = 0 THEN next_attempt_at_ms END AS lane_due_ms
+  FROM event_deliveries
+  JOIN events ON events.id = event_deliveries.event_id
+  JOIN event_lanes ON event_lanes.subscription_id = event_deliveries.subscription_id
+    AND event_lanes.destination_id = event_deliveries.destination_id) AS found`;
 
 function deliveryOf(row: Row): DeliveryRow {
+  const laneDueMs = integerOrNull(row, 'lane_due_ms');
+  const createdAtMs = integer(row, 'created_at_ms');
   return {
     id: text(row, 'id'),
     subscriptionId: text(row, 'subscription_id'),
     destinationId: text(row, 'destination_id'),
-    event: text(row, 'event'),
+    event: eventOf(row),
     state: text(row, 'state') as DeliveryState,
     attempts: text(row, 'attempts'),
-    createdAtMs: integer(row, 'created_at_ms'),
-    nextAttemptAtMs: integerOrNull(row, 'next_attempt_at_ms'),
+    createdAtMs,
+    nextAttemptAtMs: laneDueMs === null ? null : Math.max(laneDueMs, createdAtMs),
   };
 }
 
-export function* putDeliveries(deliveries: readonly DeliveryRow[]): Program<void> {
-  const distinct = new Map(deliveries.map((delivery) => [delivery.id, delivery]));
-  yield* insertRows(
-    'deliveries',
-    DELIVERY_COLUMNS,
-    [...distinct.values()].map((row) => [
-      row.id,
-      row.subscriptionId,
-      row.destinationId,
-      row.event,
-      row.state,
-      row.attempts,
-      row.createdAtMs,
-      row.nextAttemptAtMs,
-    ]),
-    `ON CONFLICT (id) DO UPDATE SET subscription_id = excluded.subscription_id,
-      destination_id = excluded.destination_id, event = excluded.event, state = excluded.state,
-      attempts = excluded.attempts, created_at_ms = excluded.created_at_ms,
-      next_attempt_at_ms = excluded.next_attempt_at_ms`,
-  );
+function eventOf(row: Row): SealedEvent {
+  return {
+    id: text(row, 'event_id'),
+    type: text(row, 'type'),
+    createdAtMs: integer(row, 'event_created_at_ms'),
+    payload: text(row, 'payload'),
+  };
 }
 
 export function* getDelivery(id: string): Program<DeliveryRow | null> {
-  const row = yield* queryOne(`SELECT ${DELIVERY_COLUMNS.join(', ')} FROM deliveries WHERE id = ?`, [id]);
+  const row = yield* queryOne(`SELECT * FROM ${DELIVERIES} WHERE id = ?`, [id]);
   return row === null ? null : deliveryOf(row);
 }
 
 export function* listDeliveries(filter: DeliveryFilter, query: PageQuery): Program<DeliveryRow[]> {
-  const rows = yield pageStatement(`SELECT ${DELIVERY_COLUMNS.join(', ')} FROM deliveries`, conditions(filter), query);
+  const rows = yield pageStatement(`SELECT * FROM ${DELIVERIES}`, conditionsOf(filter), query);
   return rows.map(deliveryOf);
 }
 
-/** Oldest first: replayed in this order, a lane stays in order. */
-export function* listDeliveryIds(filter: DeliveryFilter): Program<string[]> {
-  const all = conditions(filter);
+/** The oldest pending ones of a lane, in order. */
+export function* readHead({ subscriptionId, destinationId }: LaneKey, limit: number): Program<PendingRow[]> {
   const rows = yield statement(
-    `SELECT id FROM deliveries${whereSql(all)} ORDER BY id`,
-    all.map(({ param }) => param),
+    `SELECT event_deliveries.id AS id, attempts, refusals, event_deliveries.created_at_ms AS created_at_ms, ${EVENT_COLUMNS}
+    FROM event_deliveries JOIN events ON events.id = event_deliveries.event_id
+    WHERE subscription_id = ? AND destination_id = ? AND state = 'pending' ORDER BY seq LIMIT ?`,
+    [subscriptionId, destinationId, limit],
   );
-  return rows.map((row) => text(row, 'id'));
+  return rows.map((row) => ({
+    id: text(row, 'id'),
+    event: eventOf(row),
+    attempts: text(row, 'attempts'),
+    refusals: integer(row, 'refusals'),
+    createdAtMs: integer(row, 'created_at_ms'),
+  }));
 }
 
-export interface Replay {
-  readonly id: string;
-  readonly newId: string;
+export function* readDeliverySeq(): Program<number> {
+  return yield* readCounter('delivery_seq');
 }
 
-/** Those that are gone meanwhile are left out of the answer. */
-export function* replayDeliveries(replays: readonly Replay[], nowMs: number): Program<DeliveryRow[]> {
-  const replayed: DeliveryRow[] = [];
-  for (const { id, newId } of replays) {
-    const rows = yield statement(
-      `INSERT INTO deliveries (${DELIVERY_COLUMNS.join(', ')})
-      SELECT CAST(? AS text), subscription_id, destination_id, event, 'pending', '[]',
-        CAST(? AS bigint), CAST(? AS bigint)
-      FROM deliveries WHERE id = ? RETURNING ${DELIVERY_COLUMNS.join(', ')}`,
-      [newId, nowMs, nowMs, id],
-    );
-    for (const row of rows) replayed.push(deliveryOf(row));
-  }
-  return replayed;
-}
-
-function conditions(filter: DeliveryFilter): Condition[] {
+export function conditionsOf(filter: DeliveryFilter): Condition[] {
   const all: Condition[] = [];
   if (filter.subscriptionId !== undefined) all.push({ sql: 'subscription_id = ?', param: filter.subscriptionId });
   if (filter.destinationId !== undefined) all.push({ sql: 'destination_id = ?', param: filter.destinationId });

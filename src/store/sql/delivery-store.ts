@@ -1,39 +1,104 @@
-import type { Delivery, DeliveryAttempt, DeliveryStore, OutboxEvent } from '../store.ts';
-import type { DeliveryRow } from './delivery-rows.ts';
-import { parseObject } from './seal.ts';
+import type { Delivery, DeliveryAttempt, DeliveryStore, PendingDelivery } from '../store.ts';
+import type { DeliveryRow, PendingRow } from './delivery-rows.ts';
+import { openEvent, sealEvent } from './seal.ts';
 import type { SqlEngine } from './sql-engine.ts';
+import { tellListeners } from './tell-listeners.ts';
 
-export function createDeliveryStore(engine: SqlEngine): DeliveryStore {
-  return {
-    put: (deliveries) => engine.write('putDeliveries', deliveries.map(rowOf)),
-    get: async (id) => {
-      const row = await engine.read('getDelivery', id);
-      return row === null ? null : deliveryOf(row);
-    },
-    list: async (filter, query) => (await engine.read('listDeliveries', filter, query)).map(deliveryOf),
-    replay: async (id, newId, nowMs) => {
-      const [row] = await engine.write('replayDeliveries', [{ id, newId }], nowMs);
-      return row === undefined ? null : deliveryOf(row);
-    },
-    replayMatching: async (filter, newId, nowMs) => {
-      // All ids first: a replay matches most filters itself, and must not be replayed in turn.
-      const ids = await engine.read('listDeliveryIds', filter);
-      if (ids.length === 0) return 0;
-      const replays = ids.map((id) => ({ id, newId: newId() }));
-      const rows = await engine.write('replayDeliveries', replays, nowMs);
-      return rows.length;
-    },
-  };
+const PER_TRANSACTION = 500;
+
+export interface OpenedDeliveryStore {
+  readonly store: DeliveryStore;
+  /** Called when a write has enqueued something. */
+  announce(): void;
 }
 
-function rowOf(delivery: Delivery): DeliveryRow {
-  return { ...delivery, event: JSON.stringify(delivery.event), attempts: JSON.stringify(delivery.attempts) };
+export function createDeliveryStore(engine: SqlEngine): OpenedDeliveryStore {
+  const listeners = new Set<() => void>();
+  const announce = (): void => tellListeners(listeners, undefined);
+
+  async function get(id: string): Promise<Delivery | null> {
+    const row = await engine.read('getDelivery', id);
+    return row === null ? null : deliveryOf(row);
+  }
+
+  const store: DeliveryStore = {
+    put: async (deliveries) => {
+      await engine.write(
+        'putDeliveries',
+        deliveries.map(({ event, attempts, ...rest }) => ({
+          ...rest,
+          event: sealEvent(event),
+          attempts: JSON.stringify(attempts),
+        })),
+      );
+      announce();
+    },
+    get,
+    list: async (filter, query) => (await engine.read('listDeliveries', filter, query)).map(deliveryOf),
+    replay: async (id, newId, nowMs) => {
+      const [answer] = await engine.write('replayDeliveries', [{ id, newId }], nowMs);
+      if (answer !== 'replayed') return answer === 'closed' ? 'closed' : null;
+      announce();
+      return get(newId);
+    },
+    replayMatching: async (filter, newId, nowMs) => {
+      const upToSeq = await engine.read('readDeliverySeq');
+      let replayed = 0;
+      for (let afterSeq = 0; ; ) {
+        const found = await engine.read('listReplayable', filter, { afterSeq, upToSeq, limit: PER_TRANSACTION });
+        const last = found.at(-1);
+        if (last === undefined) return replayed;
+        afterSeq = last.seq;
+        const replays = found.map(({ id }) => ({ id, newId: newId() }));
+        const answers = await engine.write('replayDeliveries', replays, nowMs);
+        const count = answers.filter((answer) => answer === 'replayed').length;
+        replayed += count;
+        if (count > 0) announce();
+      }
+    },
+    onEnqueued: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    wakeLanes: (nowMs, options) => engine.write('wakeLanes', nowMs, options),
+    claim: async (options) => {
+      const { lanes, nextDueMs } = await engine.read('readDueLanes', options.nowMs, options.maxLanes);
+      if (lanes.length === 0) return { lanes: [], nextDueMs };
+      const claimed = await engine.write('claimLanes', lanes, options);
+      return {
+        lanes: claimed.map((lane) => ({ ...lane, deliveries: lane.deliveries.map(pendingOf) })),
+        nextDueMs,
+      };
+    },
+    renew: (owner, untilMs) => engine.write('renewLanes', owner, untilMs),
+    settle: async (settlement) => {
+      const rows = await engine.write('settleLane', {
+        ...settlement,
+        outcomes: settlement.outcomes.map((outcome) => ({ ...outcome, attempts: JSON.stringify(outcome.attempts) })),
+      });
+      return rows === null ? null : rows.map(pendingOf);
+    },
+    ledger: () => engine.read('readLedger'),
+    prune: async (retention) => {
+      let pruned = 0;
+      for (;;) {
+        const count = await engine.write('pruneDeliveries', retention, PER_TRANSACTION);
+        if (count === 0) break;
+        pruned += count;
+      }
+      const { endedBeforeMs, deadBeforeMs, pendingBeforeMs } = retention;
+      const oldestMs = Math.min(endedBeforeMs, deadBeforeMs, pendingBeforeMs);
+      while ((await engine.write('pruneEventsAndLanes', oldestMs, PER_TRANSACTION)) === PER_TRANSACTION);
+      return pruned;
+    },
+  };
+  return { store, announce };
 }
 
 function deliveryOf(row: DeliveryRow): Delivery {
-  return {
-    ...row,
-    event: parseObject(row.event) as unknown as OutboxEvent,
-    attempts: JSON.parse(row.attempts) as DeliveryAttempt[],
-  };
+  return { ...row, event: openEvent(row.event), attempts: JSON.parse(row.attempts) as DeliveryAttempt[] };
+}
+
+function pendingOf(row: PendingRow): PendingDelivery {
+  return { ...row, event: openEvent(row.event), attempts: JSON.parse(row.attempts) as DeliveryAttempt[] };
 }

@@ -1,7 +1,7 @@
 import type { PageQuery } from '../store.ts';
 import { pageStatement } from './page-statement.ts';
 import type { SealedEvent } from './sealed-write-set.ts';
-import { integer, type Program, queryOne, type Row, text } from './statement.ts';
+import { insertRows, integer, type Program, queryOne, type Row, text } from './statement.ts';
 
 const EVENT_COLUMNS = 'id, type, created_at_ms, payload';
 
@@ -27,4 +27,17 @@ export function* getEvent(id: string): Program<SealedEvent | null> {
 export function* countEvents(): Program<number> {
   const row = yield* queryOne('SELECT count(*) AS total FROM events');
   return row === null ? 0 : integer(row, 'total');
+}
+
+/** Revision 0 stands for events that no change of configuration causes. */
+export function* insertEvents(events: readonly SealedEvent[], revision: number): Program<void> {
+  const rows = events.map(({ id, type, createdAtMs, payload }, position) => [
+    id,
+    type,
+    revision,
+    position,
+    createdAtMs,
+    payload,
+  ]);
+  yield* insertRows('events', ['id', 'type', 'revision', 'position', 'created_at_ms', 'payload'], rows);
 }

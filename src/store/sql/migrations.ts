@@ -175,6 +175,62 @@ export const migrations: readonly Migration[] = [
       counter('app_session_changes_floor'),
     ],
   },
+  {
+    version: 3,
+    steps: [
+      // Nothing was ever written to it: no release before this one delivered anything.
+      dropTable('deliveries'),
+      table(
+        'event_deliveries',
+        [
+          textColumn('id'),
+          bigintColumn('seq'),
+          textColumn('subscription_id'),
+          textColumn('destination_id'),
+          textColumn('event_id'),
+          textColumn('state'),
+          textColumn('attempts'),
+          bigintColumn('refusals'),
+          bigintColumn('created_at_ms'),
+          // What its age counts from: when it was enqueued, or when it ended.
+          bigintColumn('aged_from_ms'),
+        ],
+        ['id'],
+      ),
+      // Each ends in the id, so that a filtered page is read in its order and no further than its length.
+      index('event_deliveries', ['subscription_id', 'id']),
+      index('event_deliveries', ['destination_id', 'id']),
+      index('event_deliveries', ['state', 'id']),
+      index('event_deliveries', ['subscription_id', 'destination_id', 'state', 'seq']),
+      index('event_deliveries', ['state', 'aged_from_ms']),
+      index('event_deliveries', ['event_id']),
+      table(
+        'event_lanes',
+        [
+          textColumn('subscription_id'),
+          textColumn('destination_id'),
+          bigintColumn('enqueued'),
+          bigintColumn('pending'),
+          bigintColumn('delivered'),
+          bigintColumn('dead'),
+          bigintColumn('cancelled'),
+          bigintColumn('pruned'),
+          bigintColumn('is_held'),
+          bigintColumn('next_attempt_at_ms'),
+          bigintColumn('failures'),
+          bigintColumn('failing_count'),
+          nullableBigint('failing_since_ms'),
+          bigintColumn('wakes'),
+          bigintColumn('fence'),
+          textColumn('lease_owner'),
+          bigintColumn('lease_until_ms'),
+        ],
+        ['subscription_id', 'destination_id'],
+      ),
+      index('events', ['created_at_ms']),
+      counter('delivery_seq'),
+    ],
+  },
 ];
 
 export const currentSchema = schemaAfter(migrations);

@@ -1,7 +1,13 @@
 import { applyWriteSet } from './apply-write-set.ts';
-import { getDelivery, listDeliveries, listDeliveryIds, putDeliveries, replayDeliveries } from './delivery-rows.ts';
+import { claimLanes, readDueLanes, renewLanes, wakeLanes } from './delivery-claims.ts';
+import { putDeliveries, recordEvents } from './delivery-enqueue.ts';
+import { pruneDeliveries, pruneEventsAndLanes } from './delivery-prune.ts';
+import { listReplayable, replayDeliveries } from './delivery-replay.ts';
+import { getDelivery, listDeliveries, readDeliverySeq } from './delivery-rows.ts';
+import { settleLane } from './delivery-settle.ts';
 import { countEvents, getEvent, listEvents } from './event-rows.ts';
 import { readIdempotency } from './idempotency-rows.ts';
+import { readLedger } from './lane-rows.ts';
 import {
   getLease,
   listLeases,
@@ -72,11 +78,21 @@ export const programs = {
   pruneLogins,
   readLoginChangesSince,
   readLoginSeq,
+  recordEvents,
   putDeliveries,
   getDelivery,
   listDeliveries,
-  listDeliveryIds,
+  readDeliverySeq,
+  listReplayable,
   replayDeliveries,
+  readDueLanes,
+  claimLanes,
+  renewLanes,
+  wakeLanes,
+  settleLane,
+  readLedger,
+  pruneDeliveries,
+  pruneEventsAndLanes,
 } as const;
 
 type Programs = typeof programs;

@@ -42,7 +42,7 @@ export interface Schema {
   readonly indexes: readonly Index[];
 }
 
-const DOCUMENT_COLUMNS: ReadonlySet<string> = new Set(['doc', 'payload', 'event']);
+const DOCUMENT_COLUMNS: ReadonlySet<string> = new Set(['doc', 'payload', 'event', 'attempts']);
 
 export function schemaAfter(migrations: readonly Migration[]): Schema {
   let tables: readonly Table[] = [];

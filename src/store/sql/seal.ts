@@ -4,9 +4,10 @@ import type { Keyring } from '../keyring.ts';
 import type { OutboxEvent, RecordKey, Secrets, StoredRecord, WriteSet } from '../store.ts';
 import type { SealedEvent, SealedRecord, SealedWriteSet } from './sealed-write-set.ts';
 
-export function sealWriteSet(writeSet: WriteSet, keyring: Keyring): SealedWriteSet {
+export function sealWriteSet(writeSet: WriteSet, keyring: Keyring, nowMs: number): SealedWriteSet {
   const { expect = [], puts = [], deletes = [], touches = [], keepAtLeastOne = [], events = [] } = writeSet;
   return {
+    nowMs,
     expect,
     deletes,
     touches,
@@ -21,7 +22,7 @@ export function sealWriteSet(writeSet: WriteSet, keyring: Keyring): SealedWriteS
       doc: JSON.stringify(doc),
       secrets: sealSecrets({ kind, id }, secrets, keyring),
     })),
-    events: events.map((event) => ({ ...event, payload: JSON.stringify(event.payload) })),
+    events: events.map(sealEvent),
     idempotency: writeSet.idempotency ?? null,
   };
 }
@@ -35,6 +36,10 @@ export function openRecord(record: SealedRecord, keyring: Keyring): StoredRecord
     doc: parseObject(record.doc),
     secrets: openSecrets(record, record.secrets, keyring),
   };
+}
+
+export function sealEvent(event: OutboxEvent): SealedEvent {
+  return { ...event, payload: JSON.stringify(event.payload) };
 }
 
 export function openEvent({ id, type, createdAtMs, payload }: SealedEvent): OutboxEvent {

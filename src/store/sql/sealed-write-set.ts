@@ -2,6 +2,7 @@ import type { CommitRefusal, Expectation, IdempotencyRecord, RecordKey, RecordPu
 
 /** A write-set as it is handed to an engine: documents as text, secrets sealed, so that no plain secret leaves the caller. */
 export interface SealedWriteSet {
+  readonly nowMs: number;
   readonly expect: readonly Expectation[];
   readonly puts: readonly SealedPut[];
   readonly deletes: readonly RecordKey[];
@@ -38,7 +39,13 @@ export type AppliedChange =
   | { readonly op: 'delete'; readonly key: RecordKey };
 
 export type ApplyResult =
-  | { readonly ok: true; readonly revision: number; readonly changes: readonly AppliedChange[] }
+  | {
+      readonly ok: true;
+      readonly revision: number;
+      readonly changes: readonly AppliedChange[];
+      /** How many deliveries its events gave. */
+      readonly enqueued: number;
+    }
   | Refused;
 
 export type Refused = { readonly ok: false } & CommitRefusal;

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { claimOne, event, ledger, oneLane, outcome, settlement } from './lane-world.ts';
+import { committed, type OpenStore } from './store-under-test.ts';
+
+const KEEP_ALL = { endedBeforeMs: 0, deadBeforeMs: 0, pendingBeforeMs: 0 };
+
+export function retention(openStore: OpenStore): void {
+  test('prune takes what has aged out, and its events, and the ledger still balances', async (t) => {
+    const { store } = await openStore(t, { clock: { nowMs: () => 600 } });
+    await oneLane(store);
+    await committed(store, { events: Array.from({ length: 1_100 }, () => event('x.v0', 100)) });
+    await committed(store, { events: [event('x.v0', 800), event('unwanted.v0', 50)] });
+    const lane = await claimOne(store, 1_000);
+    const [first, second] = lane.deliveries.map(({ id }) => id) as [string, string];
+    await store.deliveries.settle(
+      settlement(lane, { outcomes: [outcome(first), outcome(second, 'dead')], nowMs: 500 }),
+    );
+
+    assert.equal(await store.deliveries.prune(KEEP_ALL), 0);
+    assert.equal(await store.deliveries.prune({ ...KEEP_ALL, endedBeforeMs: 500, deadBeforeMs: 500 }), 0);
+    assert.equal(await store.deliveries.prune({ ...KEEP_ALL, endedBeforeMs: 501 }), 1);
+    assert.equal(await store.deliveries.get(first), null);
+    assert.equal(await store.deliveries.prune({ endedBeforeMs: 501, deadBeforeMs: 501, pendingBeforeMs: 101 }), 1_099);
+    assert.deepEqual(await ledger(store), {
+      'esb_1 ed_1': '1101 = 1 pending + 1 delivered + 1 dead + 0 cancelled + 1098 pruned',
+    });
+    // The one that is pending has its event; the one that nobody wanted has gone by its age.
+    assert.equal(await store.events.count(), 1);
+  });
+
+  test('an event stays for as long as any delivery of it, a replay included', async (t) => {
+    const { store } = await openStore(t);
+    await oneLane(store);
+    const kept = event();
+    await committed(store, { events: [kept] });
+    const lane = await claimOne(store, 1_000);
+    const id = lane.deliveries[0]?.id ?? '';
+    await store.deliveries.settle(settlement(lane, { outcomes: [outcome(id)], nowMs: 500 }));
+    await store.deliveries.replay(id, 'again', 900);
+    assert.equal(await store.deliveries.prune({ endedBeforeMs: 800, deadBeforeMs: 800, pendingBeforeMs: 800 }), 1);
+    assert.deepEqual((await store.deliveries.get('again'))?.event, kept);
+  });
+
+  test('the lane of a subscription that is gone goes with its last delivery', async (t) => {
+    const { store } = await openStore(t, { clock: { nowMs: () => 600 } });
+    await oneLane(store);
+    await committed(store, { events: [event()] });
+    await committed(store, { deletes: [{ kind: 'event_subscription', id: 'esb_1' }] });
+    await store.deliveries.prune({ ...KEEP_ALL, endedBeforeMs: 600 });
+    assert.equal((await store.deliveries.ledger()).length, 1);
+    await store.deliveries.prune({ ...KEEP_ALL, endedBeforeMs: 601 });
+    assert.deepEqual(await store.deliveries.ledger(), []);
+    assert.equal(await store.events.count(), 0);
+  });
+}

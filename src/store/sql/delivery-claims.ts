@@ -1,0 +1,70 @@
+import type { ClaimedLane, ClaimOptions, LaneKey } from '../store.ts';
+import { type PendingRow, readHead } from './delivery-rows.ts';
+import { integer, integerOrNull, type Program, queryOne, type Row, statement, text } from './statement.ts';
+
+export interface ClaimedLaneRow extends Omit<ClaimedLane, 'deliveries'> {
+  readonly deliveries: readonly PendingRow[];
+}
+
+const IS_DUE = 'pending > 0 AND is_held = 0 AND next_attempt_at_ms <= ? AND lease_until_ms <= ?';
+
+export interface DueLanes {
+  readonly lanes: readonly LaneKey[];
+  readonly nextDueMs: number | null;
+}
+
+/** Asked first, in a read: who finds nothing has not waited for the writers' lock. */
+export function* readDueLanes(nowMs: number, limit: number): Program<DueLanes> {
+  const rows = yield statement(
+    `SELECT subscription_id, destination_id FROM event_lanes WHERE ${IS_DUE} ORDER BY next_attempt_at_ms LIMIT ?`,
+    [nowMs, nowMs, limit],
+  );
+  const next = yield* queryOne(
+    `SELECT min(CASE WHEN next_attempt_at_ms > lease_until_ms THEN next_attempt_at_ms ELSE lease_until_ms END) AS due_ms
+    FROM event_lanes WHERE pending > 0 AND is_held = 0`,
+  );
+  return { lanes: rows.map(laneOf), nextDueMs: next === null ? null : integerOrNull(next, 'due_ms') };
+}
+
+export function* claimLanes(lanes: readonly LaneKey[], options: ClaimOptions): Program<ClaimedLaneRow[]> {
+  const claimed: ClaimedLaneRow[] = [];
+  for (const lane of lanes) {
+    const row = yield* queryOne(
+      `UPDATE event_lanes SET lease_owner = ?, lease_until_ms = ?, fence = fence + 1
+      WHERE subscription_id = ? AND destination_id = ? AND ${IS_DUE}
+      RETURNING fence, wakes, failures, failing_count, failing_since_ms`,
+      [options.owner, options.untilMs, lane.subscriptionId, lane.destinationId, options.nowMs, options.nowMs],
+    );
+    if (row === null) continue;
+    claimed.push({
+      ...lane,
+      fence: integer(row, 'fence'),
+      wakes: integer(row, 'wakes'),
+      failures: integer(row, 'failures'),
+      failingCount: integer(row, 'failing_count'),
+      failingSinceMs: integerOrNull(row, 'failing_since_ms'),
+      deliveries: yield* readHead(lane, options.maxDeliveries),
+    });
+  }
+  return claimed;
+}
+
+export function* renewLanes(owner: string, untilMs: number): Program<(LaneKey & { fence: number })[]> {
+  const rows = yield statement(
+    'UPDATE event_lanes SET lease_until_ms = ? WHERE lease_owner = ? RETURNING subscription_id, destination_id, fence',
+    [untilMs, owner],
+  );
+  return rows.map((row) => ({ ...laneOf(row), fence: integer(row, 'fence') }));
+}
+
+export function* wakeLanes(nowMs: number, { isAlone }: { readonly isAlone: boolean }): Program<void> {
+  if (isAlone) yield statement("UPDATE event_lanes SET lease_owner = '', lease_until_ms = 0 WHERE lease_until_ms > 0");
+  yield statement(
+    'UPDATE event_lanes SET next_attempt_at_ms = 0 WHERE next_attempt_at_ms > 0 AND lease_until_ms <= ?',
+    [nowMs],
+  );
+}
+
+function laneOf(row: Row): LaneKey {
+  return { subscriptionId: text(row, 'subscription_id'), destinationId: text(row, 'destination_id') };
+}

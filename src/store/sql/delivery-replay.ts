@@ -1,0 +1,72 @@
+import type { DeliveryFilter } from '../store.ts';
+import { insertPending } from './delivery-enqueue.ts';
+import { conditionsOf } from './delivery-rows.ts';
+import { whereSql } from './page-statement.ts';
+import { integer, type Program, queryForTuples, type Row, statement, text } from './statement.ts';
+
+export interface Replay {
+  readonly id: string;
+  readonly newId: string;
+}
+
+export interface ReplayableId {
+  readonly id: string;
+  readonly seq: number;
+}
+
+export interface ReplayCursor {
+  readonly afterSeq: number;
+  /** A replay matches most filters itself, and must not be replayed in turn. */
+  readonly upToSeq: number;
+  readonly limit: number;
+}
+
+/** Oldest first: replayed in this order, a lane stays in order. */
+export function* listReplayable(filter: DeliveryFilter, cursor: ReplayCursor): Program<ReplayableId[]> {
+  const all = [
+    ...conditionsOf(filter),
+    { sql: 'seq > ?', param: cursor.afterSeq },
+    { sql: 'seq <= ?', param: cursor.upToSeq },
+  ];
+  const rows = yield statement(`SELECT id, seq FROM event_deliveries${whereSql(all)} ORDER BY seq LIMIT ?`, [
+    ...all.map(({ param }) => param),
+    cursor.limit,
+  ]);
+  return rows.map((row) => ({ id: text(row, 'id'), seq: integer(row, 'seq') }));
+}
+
+/** Answers, in the order given, which became a new delivery; a lane whose subscription no longer sends there is closed. */
+export function* replayDeliveries(
+  replays: readonly Replay[],
+  nowMs: number,
+): Program<('replayed' | 'closed' | 'absent')[]> {
+  const rows = yield* queryForTuples(
+    `SELECT id, subscription_id, destination_id, event_id,
+      EXISTS (SELECT 1 FROM record_references WHERE from_kind = 'event_subscription' AND from_id = subscription_id
+        AND to_kind = 'event_destination' AND to_id = destination_id) AS is_open
+    FROM event_deliveries WHERE id IN (VALUES %s)`,
+    replays.map(({ id }) => [id]),
+  );
+  const found = new Map(rows.map((row) => [text(row, 'id'), row]));
+  const answers = replays.map(({ id, newId }) => ({ newId, row: found.get(id) }));
+  yield* insertPending(
+    answers.flatMap(({ newId, row }) => {
+      if (row === undefined || !isOpen(row)) return [];
+      return [
+        {
+          id: newId,
+          subscriptionId: text(row, 'subscription_id'),
+          destinationId: text(row, 'destination_id'),
+          eventId: text(row, 'event_id'),
+          createdAtMs: nowMs,
+        },
+      ];
+    }),
+  );
+  return answers.map(({ row }) => (row === undefined ? 'absent' : isOpen(row) ? 'replayed' : 'closed'));
+}
+
+/** A boolean in PostgreSQL, a number in SQLite. */
+function isOpen(row: Row): boolean {
+  return Boolean(row['is_open']);
+}
