@@ -19,7 +19,7 @@ async function closed(socket: WebSocket): Promise<void> {
 }
 
 async function echoed(socket: WebSocket, text: string): Promise<void> {
-  const answer = new Promise<string>((resolve) => socket.once('message', (data) => resolve(String(data))));
+  const answer = new Promise<string>((resolve) => socket.once('message', (data: Buffer) => resolve(data.toString())));
   socket.send(text);
   assert.equal(await answer, text);
 }

@@ -37,5 +37,5 @@ function compressed(head: TrafficResponseHead, coding: Coding, isEventStream: bo
   if (fixedBody !== undefined) return { ...change, whole: () => fixedBodyIn(fixedBody, coding) };
   // Of an event stream nothing is held back, also when its length is known.
   const isWhole = bodyBytes !== null && bodyBytes <= MAX_WHOLE_BYTES && !isEventStream;
-  return isWhole ? { ...change, whole: codec.whole } : change;
+  return isWhole ? { ...change, whole: (body) => codec.whole(body) } : change;
 }

@@ -41,8 +41,8 @@ export class OrphanedLogins {
 
   async #end(edgeId: string): Promise<void> {
     const kept = this.#ports.moduleConfigs(edgeId, 'oidc').map((config) => ({
-      issuer: String(config['issuer'] ?? ''),
-      clientId: String(config['client_id'] ?? ''),
+      issuer: config['issuer'] as string,
+      clientId: config['client_id'] as string,
     }));
     try {
       const ended = await this.#ports.logins.endOrphans(edgeId, kept);

@@ -17,7 +17,7 @@ export interface RefreshPorts {
   readonly records: LoginRecords;
   readonly clock: Clock;
   readonly log: ModuleLog;
-  count(happening: string): void;
+  readonly count: (happening: string) => void;
 }
 
 /**
