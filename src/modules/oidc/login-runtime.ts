@@ -148,9 +148,10 @@ export class LoginRuntime implements ModuleRuntime {
   /** What other processes have changed. */
   async #follow(): Promise<void> {
     const { isComplete, seq, changes } = await this.records.changesSince(this.#seq);
-    this.#seq = seq;
     if (!isComplete) await this.sessions.missedChanges();
     else if (changes.length > 0) this.sessions.changed(changes);
+    // Last: what failed is done again.
+    this.#seq = seq;
   }
 
   #every(ms: number, problem: string, task: () => Promise<void>): void {

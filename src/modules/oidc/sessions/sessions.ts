@@ -7,6 +7,8 @@ import { Grant, type Session } from './grant.ts';
 
 /** Keys of logins that have ended; browsers go on sending them. */
 const MAX_KNOWN_ABSENT = 10_000;
+/** More than can end between a store's answer to a login and the moment when it is taken up here. */
+const MAX_KNOWN_ENDED = 10_000;
 /** In memory for as long as this after its last use; then it is read again when it comes back. */
 const KEPT_UNUSED_MS = 15 * 60_000;
 /** A key that a login has just replaced is still that browser's: requests that were under way carry it. */
@@ -33,6 +35,7 @@ export class Sessions {
   readonly #byKey = new Map<string, Session>();
   readonly #grants = new Map<string, Grant>();
   readonly #absent = new LruMap<string, true>(MAX_KNOWN_ABSENT);
+  readonly #ended = new LruMap<string, true>(MAX_KNOWN_ENDED);
   readonly #loading = new Map<string, Promise<Session | null>>();
   readonly #replacedKeys = new Map<string, ReplacedKey>();
   /** Moves with every change: a read that began before one may be older than it. */
@@ -99,10 +102,12 @@ export class Sessions {
     for (const { op, sessionId, keyHash } of changes) {
       const grant = this.#grants.get(sessionId);
       if (op === 'end') {
+        this.#ended.set(sessionId, true);
         if (grant !== undefined) this.#end(grant);
       } else {
         this.#absent.delete(keyHash);
-        if (grant !== undefined) void this.#readAgain(grant);
+        // What cannot be read now is read when it is next used.
+        if (grant !== undefined) this.#readAgain(grant).catch(() => this.#forget(grant.keyHash));
       }
     }
   }
@@ -113,6 +118,7 @@ export class Sessions {
     this.#byCookie.clear();
     this.#byKey.clear();
     this.#absent.clear();
+    this.#ended.clear();
     await Promise.all([...this.#grants.values()].map((grant) => this.#readAgain(grant)));
   }
 
@@ -142,7 +148,8 @@ export class Sessions {
   }
 
   #keep(key: BrowserKey, records: readonly LoginRecord[]): Session {
-    const grants = records.map((record) => this.#grantOf(record));
+    // Word of an end can overtake the answer that it is about.
+    const grants = records.filter(({ id }) => this.#ended.get(id) === undefined).map((record) => this.#grantOf(record));
     const session: Session = { ...key, grants };
     this.#byKey.set(key.keyHash, session);
     this.#byCookie.set(key.cookieValue, session);
@@ -152,6 +159,8 @@ export class Sessions {
   #grantOf(record: LoginRecord): Grant {
     const known = this.#grants.get(record.id);
     if (known !== undefined) {
+      // Another process has moved it, and the browser was here before the word of it.
+      if (known.keyHash !== record.keyHash) this.#forget(known.keyHash);
       known.update(record);
       return known;
     }
