@@ -1,3 +1,5 @@
+import type { Flag } from './api/flag.ts';
+
 /** What a command may touch of the process that runs it. */
 export interface CommandContext {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -10,6 +12,8 @@ export interface CommandContext {
 export interface Command {
   /** Shown by `--help`. */
   readonly help: string;
+  /** For completion, where the help alone does not say what values they take. */
+  readonly flags?: readonly Flag[];
   /** For a command with levels: what `--help` shows behind these words. */
   helpFor?(args: readonly string[]): string;
   /** Resolves to the exit code: 0 done, 1 failed, 2 wrong usage. Known failures are thrown as PosternError. */

@@ -12,7 +12,7 @@ const CONFIG_FLAG = 'config';
 const CONFIG_VARIABLE = 'POSTERN_CONFIG';
 
 /** Variables with our prefix that are no settings: read by the command line, the launcher and the tests. */
-const OTHER_VARIABLES = [CONFIG_VARIABLE, 'POSTERN_BACKUP_PASSPHRASE', 'POSTERN_LAUNCHER'];
+const OTHER_VARIABLES = [CONFIG_VARIABLE, 'POSTERN_BACKUP_PASSPHRASE', 'POSTERN_LAUNCHER', 'POSTERN_SERVER_ADDR'];
 const TEST_PREFIX = 'POSTERN_TEST_';
 
 /** The flags that `loadConfig` understands, for whoever parses a command line. */

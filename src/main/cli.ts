@@ -1,3 +1,4 @@
+import type { TunnelCommandName } from '../cli/agent/agent-flags.ts';
 import { type Command, type CommandContext, isHelp } from '../cli/command.ts';
 import { PosternError } from '../lib/errors.ts';
 import { didYouMean } from '../lib/near-match.ts';
@@ -17,6 +18,48 @@ const COMMANDS: readonly CommandRow[] = [
     name: 'server',
     summary: 'start the server',
     load: async () => (await import('./server-command.ts')).serverCommand,
+  },
+  {
+    name: 'http',
+    summary: 'give a local HTTP service a public address',
+    load: () => loadTunnelCommand('http'),
+  },
+  {
+    name: 'tcp',
+    summary: "give a local TCP service a port of the server's",
+    load: () => loadTunnelCommand('tcp'),
+  },
+  {
+    name: 'tls',
+    summary: 'give a local TLS service a public name, and keep its key at home',
+    load: () => loadTunnelCommand('tls'),
+  },
+  {
+    name: 'tunnel',
+    summary: 'make a local service a member of tunnel group backends, by labels',
+    load: () => loadTunnelCommand('tunnel'),
+  },
+  {
+    name: 'start',
+    summary: 'open tunnels of a configuration file',
+    load: async () => {
+      const [{ createStartCommand }, { agentPorts }] = await Promise.all([
+        import('../cli/agent/start-command.ts'),
+        import('./agent-ports.ts'),
+      ]);
+      return createStartCommand(agentPorts());
+    },
+  },
+  {
+    name: 'config',
+    summary: "check an agent's configuration file",
+    load: async () => {
+      const [{ createConfigCommand }, { agentPorts }] = await Promise.all([
+        import('../cli/agent/config-command.ts'),
+        import('./agent-ports.ts'),
+      ]);
+      return createConfigCommand(agentPorts());
+    },
   },
   {
     name: 'store',
@@ -70,6 +113,14 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('../cli/completion/completion-command.ts')).createCompletionCommand(COMMANDS),
   },
 ];
+
+async function loadTunnelCommand(name: TunnelCommandName): Promise<Command> {
+  const [{ createTunnelCommand }, { agentPorts }] = await Promise.all([
+    import('../cli/agent/tunnel-command.ts'),
+    import('./agent-ports.ts'),
+  ]);
+  return createTunnelCommand(name, agentPorts());
+}
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;

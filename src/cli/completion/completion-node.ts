@@ -1,4 +1,5 @@
 import type { ApiResource } from '../api/api-resources.ts';
+import type { Flag } from '../api/flag.ts';
 import { operationFlags } from '../api/operation-flags.ts';
 import type { Command } from '../command.ts';
 
@@ -35,13 +36,22 @@ export function apiNodes(resources: readonly ApiResource[]): readonly Completion
   return nodes;
 }
 
-/** Of a command that is not made from a registry: its help names every flag and subcommand. */
-export function helpNode(name: string, { help }: Pick<Command, 'help'>): CompletionNode {
+/** Of a command that is not made from a registry: its help names every subcommand, and every flag that it does not list itself. */
+export function helpNode(name: string, { help, flags }: Pick<Command, 'help' | 'flags'>): CompletionNode {
   const words = Array.from(help.matchAll(/^ {2}([a-z][a-z-]*)\s/gm), ([, word]) => word as string);
+  return { path: name, words: [...new Set(words)], flags: flags?.flatMap(listedFlag) ?? namedFlags(help) };
+}
+
+function listedFlag({ name, kind, choices, isFile }: Flag): readonly CompletedFlag[] {
+  if (kind !== 'switch') return [{ name: `--${name}`, takesValue: true, choices, isFile }];
+  return [`--${name}`, `--no-${name}`].map((flag) => ({ name: flag, takesValue: false }));
+}
+
+function namedFlags(help: string): readonly CompletedFlag[] {
   const flags = new Set(Array.from(help.matchAll(/(?<![\w-])--[a-z][a-z-]*/g), ([flag]) => flag));
-  return {
-    path: name,
-    words: [...new Set(words)],
-    flags: Array.from(flags, (flag) => ({ name: flag, takesValue: false, isFile: /-(file|dir)$|config$/.test(flag) })),
-  };
+  return Array.from(flags, (flag) => ({
+    name: flag,
+    takesValue: false,
+    isFile: /-(file|dir)$|config$/.test(flag),
+  }));
 }

@@ -1,0 +1,54 @@
+import type { AgentEvent, AgentStatus, ConnectionEvent, RequestEvent } from '../../agent/events.ts';
+
+const KEPT = 200;
+
+export interface Recent {
+  readonly atMs: number;
+  readonly event: RequestEvent | ConnectionEvent;
+}
+
+/** What has happened so far, as the view shows it. */
+export class AgentState {
+  status: AgentStatus = 'connecting';
+  reason: string | null = null;
+  code: string | null = null;
+  region: string | null = null;
+  /** When the next try to reach the server begins. */
+  nextTryAtMs: number | null = null;
+  requests = 0;
+  connections = 0;
+  /** Whether a person or the system has asked for the end. */
+  isStopping = false;
+  wasOnline = false;
+  /** The newest last. */
+  readonly recent: Recent[] = [];
+
+  apply(event: AgentEvent, nowMs: number): void {
+    switch (event.type) {
+      case 'status':
+        this.status = event.status;
+        this.reason = event.reason;
+        this.code = event.code;
+        this.region = event.region ?? this.region;
+        this.nextTryAtMs = event.nextTryMs === null ? null : nowMs + event.nextTryMs;
+        this.wasOnline ||= event.status === 'online';
+        return;
+      case 'request':
+        this.requests += 1;
+        this.#keep({ atMs: nowMs, event });
+        return;
+      case 'connection':
+        if (event.phase === 'opened') this.connections += 1;
+        if (event.phase !== 'closed') this.#keep({ atMs: nowMs, event });
+        return;
+      case 'bound':
+      case 'unbound':
+      case 'command':
+    }
+  }
+
+  #keep(recent: Recent): void {
+    this.recent.push(recent);
+    if (this.recent.length > KEPT) this.recent.splice(0, this.recent.length - KEPT);
+  }
+}

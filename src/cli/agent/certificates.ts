@@ -1,0 +1,51 @@
+import { X509Certificate } from 'node:crypto';
+import { dirname, isAbsolute, join } from 'node:path';
+import { usage } from '../../lib/flags.ts';
+import type { AgentPorts } from './agent-ports.ts';
+import { agentCommandErrors } from './errors.ts';
+
+const BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
+
+/** The certificates in PEM files, one by one; `name` is the flag or the key that named them. Other blocks of a file stay here: a private key is nobody else's business. */
+export async function readCertificates(
+  paths: readonly string[],
+  name: string,
+  files: AgentPorts['files'],
+): Promise<readonly string[]> {
+  const texts = await Promise.all(paths.map((path) => readText(path, name, files)));
+  return texts.flatMap((text, index) => {
+    const blocks = certificateBlocks(text);
+    if (blocks === null) throw refused(name, `the file ${paths[index]} holds no certificate in PEM form`);
+    return blocks;
+  });
+}
+
+/** Null when there is none, or one is broken. */
+export function certificateBlocks(text: string): readonly string[] | null {
+  const blocks = text.match(BLOCK) ?? [];
+  try {
+    for (const block of blocks) new X509Certificate(block);
+  } catch {
+    return null;
+  }
+  return blocks.length === 0 ? null : blocks;
+}
+
+/** Paths in a file are seen from the file. */
+export function besideFile(file: string, path: string): string {
+  return isAbsolute(path) ? path : join(dirname(file), path);
+}
+
+async function readText(path: string, name: string, files: AgentPorts['files']): Promise<string> {
+  try {
+    return await files.read(path);
+  } catch (cause) {
+    const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
+    throw refused(name, `cannot read the file ${path} (${reason})`);
+  }
+}
+
+function refused(name: string, what: string): Error {
+  const message = `${name}: ${what}`;
+  return name.startsWith('--') ? usage(message) : agentCommandErrors.create('ERR_POSTERN_AGENT_CONFIG', message);
+}

@@ -1,0 +1,89 @@
+import { usage } from '../../lib/flags.ts';
+import { didYouMean } from '../../lib/near-match.ts';
+import { parseArguments } from '../api/parse-arguments.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { checkFlags } from './agent-flags.ts';
+import { configHelp } from './agent-help.ts';
+import type { AgentPorts } from './agent-ports.ts';
+import { besideFile, readCertificates } from './certificates.ts';
+import type { AgentConfig, TunnelConfig } from './config/agent-config.ts';
+import { type ConfigFile, findConfigFile } from './config/find-config.ts';
+import { examineAgentConfig } from './config/read-agent-config.ts';
+import { labelsText } from './event-words.ts';
+import { FlagValues } from './flag-values.ts';
+import { serverAddrOf } from './server-access.ts';
+import { noFile, specsOf } from './start-command.ts';
+import { publishedAs } from './tunnel-specs.ts';
+
+const SUBCOMMANDS = ['check'];
+
+/** `postern config check`. */
+export function createConfigCommand(ports: AgentPorts): Command {
+  return {
+    help: configHelp(checkFlags),
+    flags: checkFlags,
+    run: async ([name = '', ...args], context) => {
+      if (!SUBCOMMANDS.includes(name)) {
+        const known = didYouMean(name, SUBCOMMANDS);
+        throw usage(`unknown subcommand ${JSON.stringify(name)}.${known} See postern config --help`);
+      }
+      const parsed = parseArguments(args, checkFlags);
+      if (parsed.positionals.length > 0) throw usage('postern config check takes no argument, but --config FILE');
+      const flags = new FlagValues(parsed);
+      const file = await findConfigFile(flags.text('config') ?? undefined, context.env, ports.files);
+      if (file === null) throw noFile(context.env, ports);
+      return check(file, flags, context, ports);
+    },
+  };
+}
+
+async function check(file: ConfigFile, flags: FlagValues, context: CommandContext, ports: AgentPorts): Promise<number> {
+  const reading = examineAgentConfig(file.text, file.path);
+  if (!reading.ok) {
+    for (const problem of reading.problems) context.warn(problem);
+    return 1;
+  }
+  const { config } = reading;
+  await readFiles(config, file.path, ports);
+  const server = serverAddrOf({ flags, context, file: { path: file.path, config } });
+  context.print(`${file.path} is good.`);
+  context.print(`Server: ${server}`);
+  if (config.tunnels.length === 0) context.print('It has no tunnels.');
+  for (const tunnel of config.tunnels) for (const line of tunnelLines(tunnel)) context.print(line);
+  return 0;
+}
+
+/** Certificates that are missing or broken are found before they are needed. */
+async function readFiles(config: AgentConfig, path: string, ports: AgentPorts): Promise<void> {
+  const rootCas = config.rootCas.map((each) => besideFile(path, each));
+  await readCertificates(rootCas, `${path}: root_cas`, ports.files);
+  await specsOf(config.tunnels, path, ports);
+}
+
+function tunnelLines(tunnel: TunnelConfig): readonly string[] {
+  const extras = [
+    ...(tunnel.oidc === null ? [] : [`login at ${tunnel.oidc.issuer}`]),
+    ...(tunnel.ipRestriction === null ? [] : [restrictionText(tunnel.ipRestriction)]),
+    ...(tunnel.mutualTlsCas.length === 0 ? [] : ["clients' certificates"]),
+    ...(tunnel.compression ? ['compression'] : []),
+    ...(tunnel.inspect ? [] : ['not inspected']),
+  ];
+  const more = extras.length === 0 ? '' : ` (${extras.join(', ')})`;
+  return publishedAs(tunnel).map(({ name, proto, labels }) => {
+    const from = labels === undefined ? addressText(tunnel, proto ?? 'tcp') : `labels ${labelsText(labels)}`;
+    return `${name}: ${from} → ${tunnel.addr}${more}`;
+  });
+}
+
+function addressText({ domain, remotePort }: TunnelConfig, proto: string): string {
+  if (proto === 'tcp') return `tcp://(server):${remotePort ?? '(a free port)'}`;
+  return `${proto}://${domain ?? '(a name that the server chooses)'}`;
+}
+
+function restrictionText({ allowCidrs, denyCidrs }: NonNullable<TunnelConfig['ipRestriction']>): string {
+  const parts = [
+    ...(allowCidrs.length === 0 ? [] : [`only ${allowCidrs.join(', ')}`]),
+    ...(denyCidrs.length === 0 ? [] : [`not ${denyCidrs.join(', ')}`]),
+  ];
+  return parts.join(', ');
+}

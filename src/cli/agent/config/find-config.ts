@@ -1,0 +1,53 @@
+import { join } from 'node:path';
+import type { AgentPorts } from '../agent-ports.ts';
+import { agentCommandErrors } from '../errors.ts';
+import type { AgentConfig } from './agent-config.ts';
+import { readAgentConfig } from './read-agent-config.ts';
+
+const FILE_NAME = 'postern.yml';
+const MAX_BYTES = 1_048_576;
+
+export interface ConfigFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** The file that is named, or the first of the usual ones that there is; null when there is none. */
+export async function findConfigFile(
+  named: string | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+  files: AgentPorts['files'],
+): Promise<ConfigFile | null> {
+  if (named !== undefined) return { path: named, text: await readWhole(named, files) };
+  for (const path of configPlaces(env, files.home)) {
+    if (await files.exists(path)) return { path, text: await readWhole(path, files) };
+  }
+  return null;
+}
+
+export async function loadConfigFile(
+  named: string | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+  files: AgentPorts['files'],
+): Promise<{ readonly path: string; readonly config: AgentConfig } | null> {
+  const file = await findConfigFile(named, env, files);
+  return file === null ? null : { path: file.path, config: readAgentConfig(file.text, file.path) };
+}
+
+export function configPlaces(env: Readonly<Record<string, string | undefined>>, home: string): readonly string[] {
+  const userFolders = [env['XDG_CONFIG_HOME'] || null, join(home, '.config')];
+  const inFolders = userFolders.flatMap((folder) => (folder === null ? [] : [join(folder, 'postern', FILE_NAME)]));
+  return [...new Set([FILE_NAME, ...inFolders])];
+}
+
+async function readWhole(path: string, files: AgentPorts['files']): Promise<string> {
+  try {
+    const text = await files.read(path);
+    if (text.length <= MAX_BYTES) return text;
+  } catch (cause) {
+    const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
+    const message = `the configuration file ${path} cannot be read (${reason}): check --config`;
+    throw agentCommandErrors.create('ERR_POSTERN_AGENT_CONFIG', message, { cause });
+  }
+  throw agentCommandErrors.create('ERR_POSTERN_AGENT_CONFIG', `${path} is larger than a configuration file can be`);
+}

@@ -1,0 +1,91 @@
+import { isMap, isScalar, LineCounter, parseDocument } from 'yaml';
+import { parseListenAddress } from '../../../lib/listen-address.ts';
+import { agentCommandErrors } from '../errors.ts';
+import type { AgentConfig, TunnelConfig } from './agent-config.ts';
+import { readTunnel } from './read-tunnel.ts';
+import { metadataProblem, tokenProblem } from './text-problems.ts';
+import { YamlFields, YamlSource } from './yaml-fields.ts';
+
+const KEYS = [
+  'version',
+  'authtoken',
+  'server_addr',
+  'root_cas',
+  'metadata',
+  'remote_management',
+  'inspect_addr',
+  'tunnels',
+] as const;
+const VERSION = 2;
+
+export type ConfigReading =
+  | { readonly ok: true; readonly config: AgentConfig }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+/** Throws ERR_POSTERN_AGENT_CONFIG with the first thing that is wrong. */
+export function readAgentConfig(text: string, fileName: string): AgentConfig {
+  const reading = examineAgentConfig(text, fileName);
+  if (reading.ok) return reading.config;
+  const [first, ...others] = reading.problems;
+  const more = others.length === 0 ? '' : ` (and ${others.length} more: postern config check lists them)`;
+  throw agentCommandErrors.create('ERR_POSTERN_AGENT_CONFIG', `${first}${more}`);
+}
+
+/** Problems never quote a value that may be a secret. */
+export function examineAgentConfig(text: string, fileName: string): ConfigReading {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'silent' });
+  const faults = [...document.errors, ...document.warnings];
+  if (faults.length > 0) {
+    const problems = faults.map(({ code, pos }) => `${fileName}:${lines.linePos(pos[0]).line}: ${yamlWords(code)}`);
+    return { ok: false, problems };
+  }
+  const source = new YamlSource(fileName, document, lines);
+  const { contents } = document;
+  if (!isMap(contents)) {
+    const isEmpty = contents === null || (isScalar(contents) && contents.value === null);
+    source.problem(1, `${isEmpty ? 'is empty' : 'must be a map'}: begin it with "version: ${VERSION}"`);
+    return { ok: false, problems: source.problems };
+  }
+  const config = readTop(new YamlFields(source, contents, '', KEYS));
+  return source.problems.length === 0 ? { ok: true, config } : { ok: false, problems: source.problems };
+}
+
+function readTop(fields: YamlFields): AgentConfig {
+  const version = fields.address('version');
+  if (!fields.has('version')) {
+    fields.problem(null, `version is missing: a file for agents begins with "version: ${VERSION}"`);
+  } else if (version !== null && version !== String(VERSION)) {
+    fields.problem('version', `version must be ${VERSION}: write version: ${VERSION}`);
+  }
+  return {
+    authtoken: fields.text('authtoken', tokenProblem),
+    serverAddr: fields.text('server_addr', hostPortProblem),
+    rootCas: fields.textList('root_cas', 'ca.pem') ?? [],
+    metadata: fields.text('metadata', metadataProblem),
+    remoteManagement: fields.boolean('remote_management'),
+    inspectAddr: inspectAddr(fields),
+    tunnels: readTunnels(fields),
+  };
+}
+
+function inspectAddr(fields: YamlFields): string | false | null {
+  if (!fields.has('inspect_addr')) return null;
+  return fields.is('inspect_addr', false) ? false : fields.text('inspect_addr', hostPortProblem);
+}
+
+export function hostPortProblem(text: string): string | null {
+  return parseListenAddress(text) === null ? 'must be host:port, such as 127.0.0.1:7444' : null;
+}
+
+function readTunnels(fields: YamlFields): readonly TunnelConfig[] {
+  const tunnels = fields.map('tunnels', null);
+  if (tunnels === null) return [];
+  return tunnels.keys().flatMap((name) => readTunnel(tunnels, name) ?? []);
+}
+
+function yamlWords(code: string): string {
+  if (code === 'DUPLICATE_KEY') return 'this key is there twice: take one away';
+  if (code === 'TAB_AS_INDENT') return 'a tab indents this line: YAML wants spaces';
+  return `is not valid YAML (${code})`;
+}

@@ -1,0 +1,139 @@
+import ipaddr from 'ipaddr.js';
+import { AgentError } from '../../../agent/agent-error.ts';
+import { parseLocalAddress } from '../../../agent/local/local-address.ts';
+import { hostNameProblem } from '../../../lib/host-name.ts';
+import { labelsProblem } from '../../../lib/labels.ts';
+import { parseListenAddress } from '../../../lib/listen-address.ts';
+import type { TunnelConfig } from './agent-config.ts';
+
+/** What a tunnel can have, by the key of the file; flags have the same names in their own spelling. */
+export type TunnelKey =
+  | 'addr'
+  | 'proto'
+  | 'labels'
+  | 'schemes'
+  | 'domain'
+  | 'remote_port'
+  | 'host_header'
+  | 'oidc'
+  | 'ip_restriction'
+  | 'mutual_tls_cas'
+  | 'compression'
+  | 'upstream_tls';
+
+export interface TunnelProblem {
+  readonly key: TunnelKey;
+  readonly message: string;
+}
+
+interface Rule {
+  readonly key: TunnelKey;
+  isGiven(tunnel: TunnelConfig): boolean;
+  /** With what it goes. */
+  readonly goesWith: readonly ('http' | 'tcp' | 'tls' | 'labels')[];
+  readonly why: string;
+}
+
+const EDGE = 'for a tunnel with labels that is the business of the edge whose backend it serves';
+const RULES: readonly Rule[] = [
+  { key: 'schemes', isGiven: (t) => t.schemes !== null, goesWith: ['http'], why: 'it says where http is published' },
+  {
+    key: 'domain',
+    isGiven: (t) => t.domain !== null,
+    goesWith: ['http', 'tls'],
+    why: 'a tcp tunnel has a port, and one with labels the hosts of its edge',
+  },
+  {
+    key: 'remote_port',
+    isGiven: (t) => t.remotePort !== null,
+    goesWith: ['tcp'],
+    why: 'only tcp has ports of its own',
+  },
+  {
+    key: 'host_header',
+    isGiven: (t) => t.hostHeader !== null,
+    goesWith: ['http', 'labels'],
+    why: 'other protocols pass through as they are',
+  },
+  { key: 'oidc', isGiven: (t) => t.oidc !== null, goesWith: ['http'], why: EDGE },
+  { key: 'ip_restriction', isGiven: (t) => t.ipRestriction !== null, goesWith: ['http', 'tcp', 'tls'], why: EDGE },
+  {
+    key: 'mutual_tls_cas',
+    isGiven: (t) => t.mutualTlsCas.length > 0,
+    goesWith: ['http'],
+    why: 'certificates of clients are asked for where the server ends TLS',
+  },
+  { key: 'compression', isGiven: (t) => t.compression, goesWith: ['http'], why: EDGE },
+  {
+    key: 'upstream_tls',
+    isGiven: (t) => t.upstreamTls !== null,
+    goesWith: ['http', 'labels'],
+    why: 'other protocols pass through as they are',
+  },
+];
+
+/** What does not go together. `spell` names a key as its reader writes it. */
+export function tunnelProblems(
+  tunnel: TunnelConfig,
+  spell: (key: TunnelKey) => string = (key) => key,
+): readonly TunnelProblem[] {
+  const problems: TunnelProblem[] = [];
+  const kind = tunnel.labels === null ? tunnel.proto : 'labels';
+  if (tunnel.labels !== null && tunnel.proto !== null) {
+    problems.push({ key: 'labels', message: 'a tunnel has either proto or labels: take one away' });
+  } else if (kind === null) {
+    problems.push({ key: 'proto', message: 'proto is missing: write proto: http, tcp or tls, or labels' });
+  } else {
+    for (const { key, isGiven, goesWith, why } of RULES) {
+      if (isGiven(tunnel) && !goesWith.includes(kind)) {
+        const what = kind === 'labels' ? 'labels' : `proto ${kind}`;
+        problems.push({ key, message: `${spell(key)} does not go with ${what}: ${why}` });
+      }
+    }
+  }
+  if (tunnel.mutualTlsCas.length > 0 && tunnel.schemes?.includes('http') === true) {
+    const message = `${spell('mutual_tls_cas')} does not go with the scheme http: without TLS nobody has a certificate`;
+    problems.push({ key: 'mutual_tls_cas', message });
+  }
+  const address = addressProblem(tunnel);
+  return address === null ? problems : [...problems, { key: 'addr', message: address }];
+}
+
+function addressProblem({ addr, proto }: TunnelConfig): string | null {
+  try {
+    const { scheme } = parseLocalAddress(addr, proto === 'tcp' || proto === 'tls' ? 'tcp' : 'http');
+    const isRaw = proto === 'tcp' || proto === 'tls';
+    if (isRaw && scheme !== 'tcp') return `a ${proto} tunnel forwards bytes as they are: give a port or host:port`;
+    if (!isRaw && scheme === 'tcp') return 'requests go to http, https or h2c: give a port, host:port or such a URL';
+    return null;
+  } catch (error) {
+    if (error instanceof AgentError) return error.message;
+    throw error;
+  }
+}
+
+/** Each says what is wrong with a text, in words that fit behind its name, or null. */
+export function domainProblem(text: string): string | null {
+  return hostNameProblem(text, 'refused') === null
+    ? null
+    : 'must be a host name without port and wildcard, such as app.example.com';
+}
+
+export function cidrProblem(text: string): string | null {
+  return ipaddr.isValidCIDR(text) ? null : 'must be a range such as 10.0.0.0/8, or 192.0.2.7/32 for one address';
+}
+
+export function hostHeaderProblem(text: string): string | null {
+  const isHost = parseListenAddress(/:\d+$/.test(text) ? text : `${text}:1`) !== null;
+  return isHost ? null : 'must be preserve, rewrite, or a host with or without a port';
+}
+
+export function labelProblem(text: string): string | null {
+  const [name, value] = splitLabel(text);
+  return labelsProblem({ [name]: value }) === null ? null : 'must be NAME=VALUE, such as app=web';
+}
+
+export function splitLabel(text: string): readonly [name: string, value: string] {
+  const at = text.indexOf('=');
+  return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
+}

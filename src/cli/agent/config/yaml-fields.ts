@@ -1,0 +1,168 @@
+import { type Document, isAlias, isMap, isScalar, isSeq, type LineCounter, type Node, type YAMLMap } from 'yaml';
+import { didYouMean } from '../../../lib/near-match.ts';
+
+/** A YAML file while it is read. What is wrong with it is collected, so that a person can correct all of it at once. */
+export class YamlSource {
+  readonly problems: string[] = [];
+  readonly #fileName: string;
+  readonly #document: Document;
+  readonly #lines: LineCounter;
+
+  constructor(fileName: string, document: Document, lines: LineCounter) {
+    this.#fileName = fileName;
+    this.#document = document;
+    this.#lines = lines;
+  }
+
+  problem(line: number, message: string): void {
+    this.problems.push(`${this.#fileName}:${line}: ${message}`);
+  }
+
+  lineOf(node: unknown): number | null {
+    const offset = (node as Partial<Node> | null)?.range?.[0];
+    return offset === undefined ? null : this.#lines.linePos(offset).line;
+  }
+
+  /** What an alias stands for; null for one that leads nowhere. */
+  resolve(node: unknown): unknown {
+    return isAlias(node) ? (node.resolve(this.#document) ?? null) : node;
+  }
+}
+
+interface Field {
+  readonly node: unknown;
+  readonly line: number;
+}
+
+/** The fields of a map of known keys. Readers give null for what is absent, and for what is wrong after noting it. */
+export class YamlFields {
+  readonly #source: YamlSource;
+  readonly #path: string;
+  readonly #fields = new Map<string, Field>();
+  readonly line: number;
+
+  /** `path` stands before the keys in messages: `tunnels.web.`; empty at the top. */
+  constructor(source: YamlSource, map: YAMLMap, path: string, known: readonly string[] | null) {
+    this.#source = source;
+    this.#path = path;
+    this.line = source.lineOf(map) ?? 1;
+    for (const { key, value } of map.items) {
+      const line = source.lineOf(key) ?? this.line;
+      const name = isScalar(key) ? key.value : undefined;
+      if (typeof name !== 'string') source.problem(line, `a key${within(path)} must be text: write it in quotes`);
+      else if (known !== null && !known.includes(name)) source.problem(line, unknownKey(name, path, known));
+      else this.#fields.set(name, { node: source.resolve(value), line });
+    }
+  }
+
+  keys(): readonly string[] {
+    return [...this.#fields.keys()];
+  }
+
+  has(key: string): boolean {
+    return this.#fields.has(key);
+  }
+
+  problem(key: string | null, message: string): null {
+    const line = key === null ? this.line : (this.#fields.get(key)?.line ?? this.line);
+    this.#source.problem(line, message);
+    return null;
+  }
+
+  text(key: string, fits?: (text: string) => string | null): string | null {
+    const value = this.#scalar(key);
+    if (value === undefined) return null;
+    if (typeof value !== 'string') return this.#wrong(key, 'must be text', `write it in quotes: ${key}: "…"`);
+    if (value === '') return this.#wrong(key, 'is empty', 'give it a value, or take the line away');
+    const problem = fits?.(value) ?? null;
+    return problem === null ? value : this.#wrong(key, problem);
+  }
+
+  /** A port can do without quotes. */
+  address(key: string): string | null {
+    const value = this.#scalar(key);
+    return typeof value === 'number' ? String(value) : this.text(key);
+  }
+
+  oneOf<const Choice extends string>(key: string, choices: readonly Choice[]): Choice | null {
+    const value = this.text(key);
+    const chosen = choices.find((choice) => choice === value);
+    if (value === null || chosen !== undefined) return chosen ?? null;
+    return this.#wrong(key, `must be one of ${choices.join(', ')}`, `write ${key}: ${choices[0]}`);
+  }
+
+  boolean(key: string): boolean | null {
+    const value = this.#scalar(key);
+    if (value === undefined || typeof value === 'boolean') return value ?? null;
+    return this.#wrong(key, 'must be true or false', `write ${key}: true`);
+  }
+
+  is(key: string, value: string | boolean): boolean {
+    const node = this.#fields.get(key)?.node;
+    return isScalar(node) && node.value === value;
+  }
+
+  isEmptyList(key: string): boolean {
+    const node = this.#fields.get(key)?.node;
+    return isSeq(node) && node.items.length === 0;
+  }
+
+  integer(key: string, minimum: number, maximum: number): number | null {
+    const value = this.#scalar(key);
+    if (value === undefined) return null;
+    if (typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= maximum) return value;
+    return this.#wrong(key, `must be a whole number from ${minimum} to ${maximum}`);
+  }
+
+  textList(key: string, example: string, fits: (text: string) => string | null = () => null): readonly string[] | null {
+    const field = this.#fields.get(key);
+    if (field === undefined) return null;
+    if (!isSeq(field.node)) return this.#wrong(key, 'must be a list', `write ${key}: [${example}]`);
+    const texts: string[] = [];
+    for (const item of field.node.items) {
+      const node = this.#source.resolve(item);
+      const value = isScalar(node) ? node.value : undefined;
+      const line = this.#source.lineOf(item) ?? field.line;
+      const problem = typeof value === 'string' && value !== '' ? fits(value) : 'must be text: write it in quotes';
+      if (problem === null && !texts.includes(value as string)) texts.push(value as string);
+      else this.#source.problem(line, `an item of ${this.#path}${key} ${problem ?? 'is there twice: take one away'}`);
+    }
+    return texts;
+  }
+
+  /** Null for `known` takes any key. */
+  map(key: string, known: readonly string[] | null): YamlFields | null {
+    const field = this.#fields.get(key);
+    if (field === undefined) return null;
+    if (isMap(field.node)) return new YamlFields(this.#source, field.node, `${this.#path}${key}.`, known);
+    return this.#wrong(key, 'must be a map', 'write its fields on the lines below it, two spaces further in');
+  }
+
+  /** Undefined is absent, or wrong and noted. */
+  #scalar(key: string): unknown {
+    const field = this.#fields.get(key);
+    if (field === undefined) return undefined;
+    const { node } = field;
+    // A key without anything behind it may be a value that somebody forgot, and what is meant by it cannot be known.
+    if (node === null || (isScalar(node) && node.value === null)) {
+      this.#wrong(key, 'is empty', 'give it a value, or take the line away');
+      return undefined;
+    }
+    if (isScalar(node)) return node.value;
+    this.#wrong(key, 'must be one value, not a list or a map');
+    return undefined;
+  }
+
+  #wrong(key: string, what: string, advice?: string): null {
+    return this.problem(key, `${this.#path}${key} ${what}${advice === undefined ? '' : `: ${advice}`}`);
+  }
+}
+
+function unknownKey(name: string, path: string, known: readonly string[]): string {
+  const shown = JSON.stringify(name.slice(0, 60));
+  return `unknown key ${shown}${within(path)}.${didYouMean(name, known)} Known are ${known.join(', ')}`;
+}
+
+function within(path: string): string {
+  return path === '' ? '' : ` in ${path.slice(0, -1)}`;
+}

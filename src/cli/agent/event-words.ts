@@ -1,0 +1,74 @@
+import type { CommandEvent, StatusEvent, UnboundEvent } from '../../agent/events.ts';
+import type { AgentTunnel } from '../../agent/handle.ts';
+import { printable } from '../api/cell-text.ts';
+
+/** What somebody at the command line can do about a refusal, where the words of it are not made for a command line. */
+const ADVICE: Readonly<Record<string, string>> = {
+  ERR_POSTERN_AGENT_TOKEN:
+    'give the right one in POSTERN_AUTHTOKEN, with --authtoken-file, or as authtoken in the configuration file; "postern api credentials create" makes a new one',
+  ERR_POSTERN_AGENT_REVOKED:
+    'make a new one with "postern api credentials create", and give it in POSTERN_AUTHTOKEN, with --authtoken-file, or in the configuration file',
+  ERR_POSTERN_AGENT_CERTIFICATE:
+    'the certificate of a CA is given with --root-ca FILE; "postern ca print" on the machine of the server prints the server\'s own',
+};
+/** The end that the server's operator wanted. */
+export const STOPPED_BY_SERVER = 'ERR_POSTERN_AGENT_STOPPED';
+/** Each tunnel has told its own reason before. */
+const ALL_REFUSED = 'ERR_POSTERN_TUNNEL_REFUSED';
+
+/** Words come from the server: they must not steer the terminal. */
+export function refusalWords(message: string, code: string | null): string {
+  const advice = code === null ? undefined : ADVICE[code];
+  return `${printable(message).replace(/\.$/, '')}${advice === undefined ? '' : `; ${advice}`}`;
+}
+
+export function statusWords(
+  { status, reason, code, nextTryMs, region }: StatusEvent,
+  serverAddr: string,
+  wasOnline: boolean,
+): string {
+  const where = region === null ? '' : `, region ${printable(region)}`;
+  const again = nextTryMs === null ? '' : `; trying again ${inTime(nextTryMs)}`;
+  switch (status) {
+    case 'connecting':
+      return reason === null ? `connecting to ${serverAddr}` : `no server yet: ${refusalWords(reason, code)}${again}`;
+    case 'online':
+      return `${wasOnline ? 'online again' : 'online'} at ${serverAddr}${where}`;
+    case 'reconnecting':
+      return `lost the server: ${refusalWords(reason ?? 'the connection ended', code)}${again}`;
+    case 'stopped':
+      if (reason === null) return 'stopped';
+      return code === ALL_REFUSED ? 'stopped: no tunnel is left' : `stopped: ${refusalWords(reason, code)}`;
+  }
+}
+
+export function inTime(ms: number): string {
+  return ms < 1000 ? 'at once' : `in ${Math.round(ms / 1000)} s`;
+}
+
+/** What a tunnel is reached by. */
+export function publicName({ url, labels, proto }: AgentTunnel): string {
+  if (labels !== null) return labelsText(labels);
+  return url === null ? `${proto ?? ''} (no address yet)`.trim() : printable(url);
+}
+
+export function labelsText(labels: Readonly<Record<string, string>>): string {
+  return Object.entries(labels)
+    .map(([name, value]) => printable(`${name}=${value}`))
+    .join(',');
+}
+
+export function unboundWords({ message, code, retry }: UnboundEvent): string {
+  return `${retry ? 'refused for now' : 'refused'}: ${refusalWords(message, code)}${retry ? '; it is asked for again' : ''}`;
+}
+
+export function commandWords({ command, isAccepted }: CommandEvent): string {
+  if (!isAccepted) return `the server asked this agent to ${command}: refused, because remote management is off`;
+  if (command === 'update')
+    return 'the server asked this agent to update: install a new version of postern and start it again';
+  return `the server asked this agent to ${command}`;
+}
+
+export function durationText(ms: number): string {
+  return ms < 10_000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 1000)} s`;
+}

@@ -1,0 +1,156 @@
+import type { AgentTunnel } from '../../../agent/handle.ts';
+import { printable } from '../../api/cell-text.ts';
+import type { AgentState, Recent } from '../agent-state.ts';
+import { durationText, inTime, publicName, refusalWords } from '../event-words.ts';
+import { cut, padTo, type Span, type Style, type StyledLine, span, widthOf, wrap } from './styled-text.ts';
+
+export interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** What a frame is made of. */
+export interface FrameContent {
+  readonly version: string;
+  readonly serverAddr: string;
+  readonly state: AgentState;
+  readonly tunnels: readonly AgentTunnel[];
+  readonly roundTripMs: number | null;
+  /** Requests and connections under way. */
+  readonly active: number;
+  readonly inspectorUrl: string | null;
+  /** The last thing that the program had to say about itself. */
+  readonly note: string | null;
+  readonly nowMs: number;
+}
+
+const LABEL_WIDTH = 16;
+/** Below this a label has a line of its own. */
+const NARROW = 60;
+const BLANK: StyledLine = [];
+
+/** The lines of the screen, no more than fit. What people need first is on top, and what is left out is counted. */
+export function frame(content: FrameContent, { columns, rows }: Size): readonly StyledLine[] {
+  const head = [title(content, columns), BLANK, ...facts(content, columns)];
+  const tunnels = content.tunnels.flatMap((tunnel, index) => tunnelLines(tunnel, index === 0, columns));
+  const counts = fact('Traffic', [span(countText(content))], columns);
+  const fixed = [...head, ...shortened(tunnels, rows - head.length - counts.length), ...counts];
+  const room = rows - fixed.length - 2;
+  const { recent } = content.state;
+  if (room < 1 || recent.length === 0) return fixed.slice(0, rows);
+  const shown = recent.slice(-room).reverse();
+  return [
+    ...fixed,
+    BLANK,
+    [span('Last requests', 'bold')],
+    ...shown.map((entry) => recentLine(entry, content, columns)),
+  ];
+}
+
+function title({ version, state }: FrameContent, columns: number): StyledLine {
+  const left = `postern ${version}`;
+  const right = state.isStopping ? 'stopping; Ctrl-C again ends at once' : 'Ctrl-C to stop';
+  const gap = columns - widthOf(left) - widthOf(right);
+  return gap < 2 ? [span(left, 'bold')] : [span(left, 'bold'), span(' '.repeat(gap)), span(right, 'dim')];
+}
+
+function facts(content: FrameContent, columns: number): readonly StyledLine[] {
+  const { state, serverAddr, roundTripMs, inspectorUrl, note } = content;
+  const lines = [...fact('Status', statusSpans(content), columns)];
+  const region = state.region === null ? '' : `, region ${printable(state.region)}`;
+  lines.push(...fact('Server', [span(`${serverAddr}${region}`)], columns));
+  lines.push(
+    ...fact(
+      'Latency',
+      [span(roundTripMs === null ? '-' : `${roundTripMs.toFixed(roundTripMs < 10 ? 1 : 0)} ms`)],
+      columns,
+    ),
+  );
+  if (inspectorUrl !== null) lines.push(...fact('Web interface', [span(inspectorUrl, 'cyan')], columns));
+  if (note !== null) lines.push(...fact('Note', [span(printable(note), 'yellow')], columns));
+  return lines;
+}
+
+function statusSpans({ state, nowMs }: FrameContent): readonly Span[] {
+  if (state.isStopping && state.status !== 'stopped') return [span('stopping, what is under way may finish', 'yellow')];
+  if (state.status === 'online') return [span('online', 'green')];
+  const { status, reason, code, nextTryAtMs } = state;
+  const style: Style = status === 'stopped' && reason !== null ? 'red' : 'yellow';
+  if (reason === null) return [span(status, style)];
+  const again = nextTryAtMs === null ? '' : `; trying again ${inTime(Math.max(0, nextTryAtMs - nowMs))}`;
+  return [span(`${status}: ${refusalWords(reason, code)}${again}`, style)];
+}
+
+/** A label and its text, which is wrapped and never cut: people copy addresses from here. */
+function fact(label: string, [first]: readonly Span[], columns: number): readonly StyledLine[] {
+  const { text, style } = first ?? span('');
+  const isNarrow = columns < NARROW && LABEL_WIDTH + widthOf(text) > columns;
+  const indent = isNarrow ? 2 : LABEL_WIDTH;
+  const [start = '', ...rest] = wrap(text, Math.max(1, columns - indent));
+  const more = rest.map((line): StyledLine => [span(' '.repeat(indent)), span(line, style)]);
+  if (!isNarrow) return [[span(padTo(label, LABEL_WIDTH), 'bold'), span(start, style)], ...more];
+  return [[span(label, 'bold')], [span(' '.repeat(indent)), span(start, style)], ...more];
+}
+
+function tunnelLines(tunnel: AgentTunnel, isFirst: boolean, columns: number): readonly StyledLine[] {
+  const label = isFirst ? 'Forwarding' : '';
+  const target = printable(tunnel.forwardsTo);
+  const isBad = tunnel.status === 'refused' || tunnel.status === 'waiting';
+  const text = isBad
+    ? `${printable(tunnel.name)} (${target}) ${badWords(tunnel)}`
+    : `${publicName(tunnel)} → ${target}`;
+  const style: Style = isBad ? 'red' : tunnel.status === 'online' ? 'cyan' : 'dim';
+  return fact(label, [span(text, style)], columns);
+}
+
+function badWords({ status, problem }: AgentTunnel): string {
+  const why = problem === null ? '' : `: ${refusalWords(problem, null)}`;
+  return status === 'waiting' ? `refused for now${why}` : `refused${why}`;
+}
+
+function shortened(lines: readonly StyledLine[], room: number): readonly StyledLine[] {
+  if (lines.length <= room) return lines;
+  const kept = lines.slice(0, Math.max(0, room - 1));
+  return [...kept, [span(' '.repeat(LABEL_WIDTH)), span(`… and ${lines.length - kept.length} more lines`, 'dim')]];
+}
+
+function countText({ state, active, tunnels }: FrameContent): string {
+  const hasRequests = tunnels.length === 0 || tunnels.some(({ proto }) => proto !== 'tcp' && proto !== 'tls');
+  const hasConnections = tunnels.some(({ proto }) => proto === 'tcp' || proto === 'tls');
+  const parts = [
+    ...(hasRequests ? [plural(state.requests, 'request')] : []),
+    ...(hasConnections ? [plural(state.connections, 'connection')] : []),
+    `${active} under way`,
+  ];
+  return parts.join(', ');
+}
+
+function recentLine({ atMs, event }: Recent, { tunnels }: FrameContent, columns: number): StyledLine {
+  const time = `${clockTime(atMs)}  `;
+  const name = tunnels.length > 1 ? `${padTo(cut(printable(event.tunnel.name), 12), 12)}  ` : '';
+  if (event.type === 'connection') {
+    const what = `connection from ${printable(event.clientAddress)} ${event.phase}`;
+    const why = event.problem === null ? '' : `: ${printable(event.problem)}`;
+    return [span(time, 'dim'), span(name), span(`${what}${why}`, event.phase === 'failed' ? 'red' : 'plain')];
+  }
+  const { method, path, status, durationMs, problem } = event;
+  const end = `${status === 0 ? '---' : status}  ${durationText(durationMs).padStart(8)}`;
+  const start = `${time}${name}${padTo(cut(printable(method), 7), 7)} `;
+  const room = columns - widthOf(start) - widthOf(end) - 2;
+  const why = problem === null ? '' : `  ${printable(problem)}`;
+  const middle = room < 8 ? '' : `${padTo(cut(printable(path) + why, room), room)}  `;
+  return [span(time, 'dim'), span(start.slice(time.length)), span(middle), span(end, statusStyle(status, problem))];
+}
+
+function statusStyle(status: number, problem: string | null): Style {
+  if (problem !== null || status === 0 || status >= 500) return 'red';
+  return status >= 400 ? 'yellow' : 'green';
+}
+
+function clockTime(ms: number): string {
+  return new Date(ms).toTimeString().slice(0, 8);
+}
+
+function plural(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,138 @@
+import type { AgentEvent } from '../../../agent/events.ts';
+import { printable } from '../../api/cell-text.ts';
+import { LOG_LEVELS } from '../agent-flags.ts';
+import {
+  commandWords,
+  durationText,
+  publicName,
+  STOPPED_BY_SERVER,
+  statusWords,
+  unboundWords,
+} from '../event-words.ts';
+import type { LogFormat, LogLevel } from '../run-options.ts';
+import type { Reporter } from './reporter.ts';
+
+const REMIND_AFTER_MS = 60_000;
+
+interface Line {
+  readonly level: LogLevel;
+  readonly message: string;
+  /** For programs: in text they are in the words already. */
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+export interface PlainLinesOptions {
+  readonly format: LogFormat;
+  readonly level: LogLevel;
+  readonly serverAddr: string;
+  readonly print: (line: string) => void;
+  readonly nowMs: () => number;
+}
+
+/** One line per event, for a journal. */
+export function plainLines({ format, level, serverAddr, print, nowMs }: PlainLinesOptions): Reporter {
+  let wasOnline = false;
+  let told: { readonly reason: string; readonly atMs: number } | null = null;
+  /** Tries come fast at first, and for days if need be: the same reason again and again helps nobody. */
+  const isRepeated = (event: AgentEvent): boolean => {
+    if (event.type !== 'status') return false;
+    const { status, reason } = event;
+    if (reason === null || status === 'online' || status === 'stopped') {
+      told = null;
+      return false;
+    }
+    if (told?.reason === reason && nowMs() - told.atMs < REMIND_AFTER_MS) return true;
+    told = { reason, atMs: nowMs() };
+    return false;
+  };
+  const put = (line: Line): void => {
+    if (LOG_LEVELS.indexOf(line.level) < LOG_LEVELS.indexOf(level)) return;
+    const time = new Date(nowMs()).toISOString();
+    print(
+      format === 'json'
+        ? JSON.stringify({ level: line.level, time, msg: line.message, ...line.fields })
+        : `${time.slice(11, 19)} ${line.level.padEnd(5)} ${line.message}`,
+    );
+  };
+  return {
+    started: () => {},
+    event: (event) => {
+      const line = lineOf(event, serverAddr, wasOnline);
+      put(isRepeated(event) ? { ...line, level: 'debug' } : line);
+      wasOnline ||= event.type === 'status' && event.status === 'online';
+    },
+    note: (noted, message) => put({ level: noted, message, fields: {} }),
+    stopping: () => put({ level: 'info', message: 'stopping; what is under way may finish', fields: {} }),
+    end: () => {},
+  };
+}
+
+function lineOf(event: AgentEvent, serverAddr: string, wasOnline: boolean): Line {
+  switch (event.type) {
+    case 'status': {
+      const { status, reason, code, nextTryMs, region } = event;
+      const fields = { event: 'status', status, server_addr: serverAddr, reason, code, next_try_ms: nextTryMs, region };
+      return {
+        level: statusLevel(event),
+        message: statusWords(event, serverAddr, wasOnline),
+        fields: withoutNulls(fields),
+      };
+    }
+    case 'bound': {
+      const { name, id, url, labels, forwardsTo } = event.tunnel;
+      const fields = withoutNulls({ event: 'bound', tunnel: name, id, url, labels, forwards_to: forwardsTo });
+      return {
+        level: 'info',
+        message: `${printable(name)}: ${publicName(event.tunnel)} → ${printable(forwardsTo)}`,
+        fields,
+      };
+    }
+    case 'unbound': {
+      const { tunnel, code, message, retry } = event;
+      const fields = { event: 'unbound', tunnel: tunnel.name, code, reason: message, retry };
+      return { level: retry ? 'warn' : 'error', message: `${printable(tunnel.name)}: ${unboundWords(event)}`, fields };
+    }
+    case 'request': {
+      const { tunnel, method, path, status, durationMs, bytesIn, bytesOut, problem } = event;
+      const what = `${printable(method)} ${printable(path)} ${status === 0 ? 'given up' : status} ${durationText(durationMs)}`;
+      const fields = {
+        event: 'request',
+        tunnel: tunnel.name,
+        method,
+        path,
+        status,
+        duration_ms: Math.round(durationMs * 10) / 10,
+        bytes_in: bytesIn,
+        bytes_out: bytesOut,
+        problem,
+      };
+      const message = `${printable(tunnel.name)}: ${what}${problem === null ? '' : `: ${printable(problem)}`}`;
+      return { level: problem === null ? 'info' : 'warn', message, fields: withoutNulls(fields) };
+    }
+    case 'connection': {
+      const { tunnel, phase, clientAddress, problem } = event;
+      const level = phase === 'failed' ? 'warn' : phase === 'opened' ? 'info' : 'debug';
+      const why = problem === null ? '' : `: ${printable(problem)}`;
+      const message = `${printable(tunnel.name)}: connection from ${printable(clientAddress)} ${phase}${why}`;
+      const fields = { event: 'connection', tunnel: tunnel.name, phase, client_address: clientAddress, problem };
+      return { level, message, fields: withoutNulls(fields) };
+    }
+    case 'command': {
+      const fields = { event: 'command', command: event.command, accepted: event.isAccepted };
+      return {
+        level: event.isAccepted && event.command !== 'update' ? 'info' : 'warn',
+        message: commandWords(event),
+        fields,
+      };
+    }
+  }
+}
+
+function statusLevel({ status, reason, code }: Extract<AgentEvent, { type: 'status' }>): LogLevel {
+  if (status === 'stopped') return reason === null || code === STOPPED_BY_SERVER ? 'info' : 'error';
+  return status === 'online' || reason === null ? 'info' : 'warn';
+}
+
+function withoutNulls(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+}

@@ -1,0 +1,152 @@
+import type { AgentHandle } from '../../../agent/handle.ts';
+import type { Terminal } from '../agent-ports.ts';
+import type { AgentState } from '../agent-state.ts';
+import { commandWords, statusWords, unboundWords } from '../event-words.ts';
+import { frame } from './frame.ts';
+import type { Reporter } from './reporter.ts';
+import { toScreen } from './styled-text.ts';
+
+/** A second screen, no cursor, and no wrapping: what is too wide must not push the rest away. */
+const ENTER = '\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J';
+const LEAVE = '\x1b[?7h\x1b[?25h\x1b[?1049l';
+/** Terminals that know it show the new frame at once and whole; others ignore it. */
+const BEGIN_FRAME = '\x1b[?2026h';
+const END_FRAME = '\x1b[?2026l';
+const HOME = '\x1b[H';
+const ERASE_REST_OF_LINE = '\x1b[K';
+const ERASE_BELOW = '\x1b[J';
+
+const REDRAW_AFTER_MS = 100;
+const TICK_MS = 1_000;
+/** Whatever was typed or written over the view is gone after so many ticks. */
+const REPAINT_TICKS = 5;
+
+export interface TerminalViewOptions {
+  readonly terminal: Terminal;
+  readonly state: AgentState;
+  readonly version: string;
+  readonly serverAddr: string;
+  readonly inspectorUrl: string | null;
+  readonly hasColour: boolean;
+  readonly nowMs: () => number;
+  /** Lines for the screen that comes back. */
+  readonly print: (line: string) => void;
+  readonly warn: (line: string) => void;
+}
+
+/** The live view: drawn over itself, at most ten times a second, and only when it has changed. */
+export class TerminalView implements Reporter {
+  readonly #options: TerminalViewOptions;
+  readonly #ticker: NodeJS.Timeout;
+  readonly #stopResize: () => void;
+  /** What the person must still see when the view is gone. */
+  readonly #lastWords: string[] = [];
+  #agent: AgentHandle | null = null;
+  #note: string | null = null;
+  #redraw: NodeJS.Timeout | null = null;
+  #ticks = 0;
+  #shown = '';
+  #isOpen = false;
+  #isEnded = false;
+
+  constructor(options: TerminalViewOptions) {
+    this.#options = options;
+    this.#ticker = setInterval(() => this.#tick(), TICK_MS);
+    this.#stopResize = options.terminal.onResize(() => this.#repaint());
+    this.enter();
+  }
+
+  started(agent: AgentHandle): void {
+    this.#agent = agent;
+    this.#changed();
+  }
+
+  event(event: Parameters<Reporter['event']>[0]): void {
+    const { serverAddr } = this.#options;
+    if (event.type === 'unbound' && !event.retry) this.#lastWords.push(`${event.tunnel.name}: ${unboundWords(event)}`);
+    if (event.type === 'command') this.#note = commandWords(event);
+    const isEnd = event.type === 'status' && event.status === 'stopped' && event.reason !== null;
+    if (isEnd) this.#lastWords.push(statusWords(event, serverAddr, false));
+    this.#changed();
+  }
+
+  note(_level: 'info' | 'warn', message: string): void {
+    this.#note = message;
+    this.#changed();
+  }
+
+  stopping(): void {
+    this.#changed();
+  }
+
+  end(): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    clearInterval(this.#ticker);
+    if (this.#redraw !== null) clearTimeout(this.#redraw);
+    this.#redraw = null;
+    this.#stopResize();
+    this.leave();
+    const { state, print, warn } = this.#options;
+    for (const words of new Set(this.#lastWords)) warn(`postern: ${words}`);
+    print(`postern: stopped after ${state.requests} requests and ${state.connections} connections`);
+  }
+
+  enter(): void {
+    if (this.#isOpen) return;
+    this.#isOpen = true;
+    this.#options.terminal.write(ENTER);
+    this.#repaint();
+  }
+
+  /** Gives the terminal back as it was: also before the process is suspended or dies. */
+  leave(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#options.terminal.write(LEAVE);
+  }
+
+  #changed(): void {
+    this.#redraw ??= setTimeout(() => {
+      this.#redraw = null;
+      this.#draw();
+    }, REDRAW_AFTER_MS);
+  }
+
+  #tick(): void {
+    this.#ticks += 1;
+    if (this.#ticks % REPAINT_TICKS === 0) this.#repaint();
+    else this.#draw();
+  }
+
+  #repaint(): void {
+    this.#shown = '';
+    this.#draw();
+  }
+
+  #draw(): void {
+    if (!this.#isOpen) return;
+    const { terminal, state, version, serverAddr, inspectorUrl, hasColour, nowMs } = this.#options;
+    const size = terminal.size();
+    const lines = frame(
+      {
+        version,
+        serverAddr,
+        state,
+        inspectorUrl,
+        tunnels: this.#agent?.tunnels ?? [],
+        roundTripMs: this.#agent?.roundTripMs ?? null,
+        active: this.#agent?.active ?? 0,
+        note: this.#note,
+        nowMs: nowMs(),
+      },
+      size,
+    );
+    const text = lines.map((line) => `${toScreen(line, size.columns, hasColour)}${ERASE_REST_OF_LINE}`).join('\r\n');
+    if (text === this.#shown) return;
+    this.#shown = text;
+    // Below the last line of a full screen there is nothing to erase, and from its last cell it would erase that line's end.
+    const rest = lines.length < size.rows ? `\r\n${ERASE_BELOW}` : '';
+    terminal.write(`${BEGIN_FRAME}${HOME}${text}${rest}${END_FRAME}`);
+  }
+}

@@ -1,0 +1,179 @@
+import { AgentError } from '../../agent/agent-error.ts';
+import type { AgentEvent } from '../../agent/events.ts';
+import type { AgentHandle } from '../../agent/handle.ts';
+import { isLoopbackHost, isWildcardHost } from '../../lib/listen-address.ts';
+import type { CommandContext } from '../command.ts';
+import type { AgentPorts } from './agent-ports.ts';
+import { AgentState } from './agent-state.ts';
+import { STOPPED_BY_SERVER } from './event-words.ts';
+import { plainLines } from './output/plain-lines.ts';
+import type { Reporter } from './output/reporter.ts';
+import { TerminalView } from './output/terminal-view.ts';
+import type { RunOptions } from './run-options.ts';
+
+/** Ctrl-C reaches us twice when a launcher runs us: from the terminal, and passed on by the launcher. */
+const SAME_SIGNAL_MS = 250;
+const EXIT_FAILED = 1;
+
+type RunningInspector = Awaited<ReturnType<AgentPorts['startInspector']>>;
+
+/**
+ * Runs an agent until it is stopped, from here or through the server, or has nothing left that could be served. Resolves to the
+ * exit code, after `exit` was called with it.
+ */
+export async function runAgent(options: RunOptions, ports: AgentPorts, context: CommandContext): Promise<number> {
+  return new AgentRun(options, ports, context).untilEnd();
+}
+
+class AgentRun {
+  readonly #options: RunOptions;
+  readonly #ports: AgentPorts;
+  readonly #context: CommandContext;
+  readonly #state = new AgentState();
+  readonly #stopped = Promise.withResolvers<number>();
+  readonly #undo: (() => void)[] = [];
+  #agent: AgentHandle | null = null;
+  #reporter: Reporter | null = null;
+  #firstSignalMs: number | null = null;
+  #inspectorNote: string | null = null;
+
+  constructor(options: RunOptions, ports: AgentPorts, context: CommandContext) {
+    this.#options = options;
+    this.#ports = ports;
+    this.#context = context;
+  }
+
+  async untilEnd(): Promise<number> {
+    const { process } = this.#ports;
+    this.#undo.push(process.onStopSignal(() => this.#onSignal()));
+    let inspector: RunningInspector | null = null;
+    let code: number;
+    try {
+      inspector = await this.#startInspector();
+      const reporter = this.#startReporter(inspector?.url ?? null);
+      this.#reporter = reporter;
+      this.#tellInspector(inspector);
+      if (this.#firstSignalMs === null) this.#startAgent(inspector, reporter);
+      else this.#stopped.resolve(0);
+      code = await this.#stopped.promise;
+      await this.#agent?.close();
+    } finally {
+      await inspector?.close();
+      this.#reporter?.end();
+      for (const undo of this.#undo) undo();
+    }
+    process.exit(code);
+    return code;
+  }
+
+  async #startInspector(): Promise<RunningInspector | null> {
+    const { inspector, agent } = this.#options;
+    if (inspector === null) return null;
+    const { listen, isChosen } = inspector;
+    const isNamed = !isLoopbackHost(listen.host) && !isWildcardHost(listen.host);
+    try {
+      return await this.#ports.startInspector({
+        listen,
+        ...(isNamed && { allowedHosts: [listen.host] }),
+        tunnels: () => this.#agent?.tunnels ?? [],
+        tunnelSpecs: agent.tunnels,
+        status: () => this.#agent,
+      });
+    } catch (error) {
+      // Nobody asked for this address: the tunnels are what matters.
+      if (isChosen || !(error instanceof AgentError)) throw error;
+      this.#inspectorNote = `${error.message}; there is no inspector`;
+      return null;
+    }
+  }
+
+  #tellInspector(inspector: RunningInspector | null): void {
+    const { inspector: wanted } = this.#options;
+    if (this.#inspectorNote !== null) this.#reporter?.note('warn', this.#inspectorNote);
+    if (inspector === null) return;
+    const isOther = inspector.isOtherPort && wanted?.isChosen === true;
+    const why = isOther ? `, because port ${wanted.listen.port} is taken` : '';
+    // The view shows the address anyway.
+    if (isOther || !this.#hasView()) this.#reporter?.note('info', `inspector at ${inspector.url}${why}`);
+  }
+
+  #hasView(): boolean {
+    return this.#context.isTerminal && this.#options.logFormat === null && this.#context.env['TERM'] !== 'dumb';
+  }
+
+  #startReporter(inspectorUrl: string | null): Reporter {
+    const { agent, logLevel, logFormat } = this.#options;
+    const { terminal, version, process } = this.#ports;
+    const { env } = this.#context;
+    const nowMs = (): number => this.#ports.nowMs();
+    const print = (line: string): void => this.#context.print(line);
+    const warn = (line: string): void => this.#context.warn(line);
+    const { serverAddr } = agent;
+    if (!this.#hasView()) return plainLines({ format: logFormat ?? 'text', level: logLevel, serverAddr, print, nowMs });
+    const hasColour = !env['NO_COLOR'];
+    const state = this.#state;
+    const view = new TerminalView({
+      terminal,
+      state,
+      version,
+      serverAddr,
+      inspectorUrl,
+      hasColour,
+      nowMs,
+      print,
+      warn,
+    });
+    const giveBack = (): void => view.leave();
+    this.#undo.push(process.onSuspend(giveBack, () => view.enter()));
+    this.#undo.push(process.onCrash(giveBack));
+    return view;
+  }
+
+  #startAgent(inspector: RunningInspector | null, reporter: Reporter): void {
+    this.#agent = this.#ports.startAgent({
+      ...this.#options.agent,
+      agentVersion: this.#ports.version,
+      ...(inspector !== null && { observe: inspector.observe }),
+      onEvent: (event) => this.#onEvent(event, reporter),
+    });
+    reporter.started(this.#agent);
+  }
+
+  #onEvent(given: AgentEvent, reporter: Reporter): void {
+    const isWanted = given.type === 'status' && given.status === 'stopped' && this.#firstSignalMs !== null;
+    // What it struggled with before somebody ended it is not why it ended.
+    const event = isWanted ? { ...given, reason: null, code: null } : given;
+    this.#state.apply(event, this.#ports.nowMs());
+    reporter.event(event);
+    if (event.type === 'status' && event.status === 'stopped') this.#stopped.resolve(this.#exitCode());
+    if (event.type === 'unbound' && !event.retry && this.#isUseless()) this.#stopped.resolve(EXIT_FAILED);
+  }
+
+  #exitCode(): number {
+    const { reason, code } = this.#state;
+    return this.#firstSignalMs !== null || reason === null || code === STOPPED_BY_SERVER ? 0 : EXIT_FAILED;
+  }
+
+  /** Every tunnel was refused for good. */
+  #isUseless(): boolean {
+    return this.#agent?.tunnels.every(({ status }) => status === 'refused') === true;
+  }
+
+  #onSignal(): void {
+    const nowMs = performance.now();
+    if (this.#firstSignalMs === null) {
+      this.#firstSignalMs = nowMs;
+      this.#state.isStopping = true;
+      this.#reporter?.stopping();
+      if (this.#agent === null) return;
+      this.#agent.close().then(
+        () => this.#stopped.resolve(0),
+        (error: unknown) => this.#stopped.reject(error),
+      );
+      return;
+    }
+    if (nowMs - this.#firstSignalMs < SAME_SIGNAL_MS) return;
+    this.#reporter?.end();
+    this.#ports.process.exit(EXIT_FAILED);
+  }
+}

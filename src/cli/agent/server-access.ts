@@ -1,0 +1,105 @@
+import { join } from 'node:path';
+import { getCACertificates } from 'node:tls';
+import { usage } from '../../lib/flags.ts';
+import { isLoopbackHost, parseListenAddress } from '../../lib/listen-address.ts';
+import type { TextSource } from '../api/text-source.ts';
+import type { CommandContext } from '../command.ts';
+import type { AgentPorts } from './agent-ports.ts';
+import { besideFile, certificateBlocks, readCertificates } from './certificates.ts';
+import type { AgentConfig } from './config/agent-config.ts';
+import { hostPortProblem } from './config/read-agent-config.ts';
+import { tokenProblem } from './config/text-problems.ts';
+import type { FlagValues } from './flag-values.ts';
+
+const DEFAULT_SERVER = '127.0.0.1:7444';
+const DEFAULT_DATA_DIR = 'postern-data';
+
+export interface Surroundings {
+  readonly flags: FlagValues;
+  readonly context: CommandContext;
+  readonly ports: AgentPorts;
+  readonly source: TextSource;
+  readonly file: { readonly path: string; readonly config: AgentConfig } | null;
+}
+
+export interface ServerAccess {
+  readonly serverAddr: string;
+  readonly authtoken: string;
+  readonly ca?: readonly string[];
+}
+
+/** Which server, and by what right. Flags beat variables, which beat the file. */
+export async function serverAccess(around: Surroundings): Promise<ServerAccess> {
+  const serverAddr = serverAddrOf(around);
+  const isLocal = isLoopbackHost(parseListenAddress(serverAddr)?.host ?? '');
+  const authtoken = await tokenOf(around, isLocal);
+  const ca = await trusted(around, isLocal);
+  return { serverAddr, authtoken, ...(ca !== null && { ca }) };
+}
+
+export function serverAddrOf({ flags, context, file }: Omit<Surroundings, 'ports' | 'source'>): string {
+  const flag = flags.text('server-addr', hostPortProblem);
+  if (flag !== null) return flag;
+  const variable = context.env['POSTERN_SERVER_ADDR'] || null;
+  const problem = variable === null ? null : hostPortProblem(variable);
+  if (problem !== null) throw usage(`POSTERN_SERVER_ADDR ${problem}`);
+  return variable ?? file?.config.serverAddr ?? DEFAULT_SERVER;
+}
+
+async function tokenOf(around: Surroundings, isLocal: boolean): Promise<string> {
+  const { flags, context, ports, source, file } = around;
+  if (flags.has('authtoken') && flags.has('authtoken-file'))
+    throw usage('give --authtoken or --authtoken-file, not both');
+  const flag = await flags.secret('authtoken', source);
+  if (flag !== null) return checkedToken(flag, '--authtoken');
+  const path = flags.text('authtoken-file');
+  if (path !== null) return checkedToken(await source.read(path, 'authtoken-file'), `the file ${path}`);
+  const variable = context.env['POSTERN_AUTHTOKEN'] || null;
+  if (variable !== null) return checkedToken(variable, 'POSTERN_AUTHTOKEN');
+  if (file !== null && file.config.authtoken !== null) return file.config.authtoken;
+  // The server's own first token is shown only to a server on this machine: nobody else needs to see it.
+  const firstPath = join(dataDir(context), 'first-authtoken');
+  const first = isLocal ? await ports.files.read(firstPath).catch(() => null) : null;
+  if (first !== null) return checkedToken(first, `the file ${firstPath}`);
+  const local = isLocal ? `, and there is no ${firstPath}` : '';
+  throw usage(
+    `no authtoken: put one into POSTERN_AUTHTOKEN, into a file for --authtoken-file, or into the configuration file${local}; "postern api credentials create" makes one`,
+  );
+}
+
+function checkedToken(text: string, source: string): string {
+  const token = text.trim();
+  const problem = tokenProblem(token);
+  if (problem !== null) throw usage(`${source} does not hold an authtoken: it ${problem}`);
+  return token;
+}
+
+/** Null is the system's. */
+async function trusted(
+  { flags, context, ports, file }: Surroundings,
+  isLocal: boolean,
+): Promise<readonly string[] | null> {
+  const given = flags.repeated('root-ca');
+  if (given.length > 0) return readCertificates(given, '--root-ca', ports.files);
+  if (file !== null && file.config.rootCas.length > 0) {
+    const paths = file.config.rootCas.map((path) => besideFile(file.path, path));
+    return readCertificates(paths, `${file.path}: root_cas`, ports.files);
+  }
+  const own = isLocal ? await ownCas(dataDir(context), ports.files) : [];
+  // A server on this machine may as well have a certificate of a public CA.
+  return own.length === 0 ? null : [...getCACertificates('default'), ...own];
+}
+
+/** Of the server whose data directory this is. */
+async function ownCas(directory: string, files: AgentPorts['files']): Promise<readonly string[]> {
+  const folder = join(directory, 'internal-ca');
+  const names = await files.list(folder);
+  const texts = await Promise.all(
+    names.map((name) => files.read(join(folder, name, 'certificate.pem')).catch(() => '')),
+  );
+  return texts.flatMap((text) => certificateBlocks(text) ?? []);
+}
+
+function dataDir({ env }: CommandContext): string {
+  return env['POSTERN_DATA_DIR'] || DEFAULT_DATA_DIR;
+}

@@ -1,0 +1,78 @@
+import type { TunnelSpec } from '../../agent/options.ts';
+import { usage } from '../../lib/flags.ts';
+import { didYouMean } from '../../lib/near-match.ts';
+import { parseArguments } from '../api/parse-arguments.ts';
+import { createTextSource, type TextSource } from '../api/text-source.ts';
+import type { Command } from '../command.ts';
+import { runFlags, startFlags } from './agent-flags.ts';
+import { startHelp } from './agent-help.ts';
+import type { AgentPorts } from './agent-ports.ts';
+import { besideFile, readCertificates } from './certificates.ts';
+import type { AgentConfig, TunnelConfig } from './config/agent-config.ts';
+import { configPlaces, loadConfigFile } from './config/find-config.ts';
+import { FlagValues } from './flag-values.ts';
+import { runAgent } from './run-agent.ts';
+import { runOptions } from './run-options.ts';
+import { tunnelSpecs } from './tunnel-specs.ts';
+
+/** `postern start`: tunnels of the configuration file. */
+export function createStartCommand(ports: AgentPorts, source: TextSource = createTextSource()): Command {
+  const flags = [...startFlags, ...runFlags];
+  return {
+    help: startHelp(startFlags, runFlags),
+    flags,
+    run: async (args, context) => {
+      const { positionals, values } = parseArguments(args, flags);
+      const given = new FlagValues({ positionals, values });
+      const isAll = given.switch('all') === true;
+      if (isAll === positionals.length > 0) throw usage('name the tunnels to start, or give --all');
+      const file = await loadConfigFile(given.text('config') ?? undefined, context.env, ports.files);
+      if (file === null) throw noFile(context.env, ports);
+      const chosen = chosenTunnels(file.config, file.path, isAll ? null : positionals);
+      const specs = await specsOf(chosen, file.path, ports);
+      return runAgent(await runOptions(specs, { flags: given, context, ports, source, file }), ports, context);
+    },
+  };
+}
+
+/** Also what `postern config check` looks at. */
+export async function specsOf(
+  tunnels: readonly TunnelConfig[],
+  path: string,
+  { files }: Pick<AgentPorts, 'files'>,
+): Promise<readonly TunnelSpec[]> {
+  const specs = await Promise.all(
+    tunnels.map((tunnel) =>
+      tunnelSpecs(tunnel, (paths, key) => {
+        const name = `${path}: tunnels.${tunnel.name}.${key}`;
+        return readCertificates(
+          paths.map((each) => besideFile(path, each)),
+          name,
+          files,
+        );
+      }),
+    ),
+  );
+  return specs.flat();
+}
+
+export function noFile(env: Readonly<Record<string, string | undefined>>, { files }: AgentPorts): Error {
+  return usage(
+    `there is no configuration file: give one with --config, or put it at ${configPlaces(env, files.home).join(' or ')}`,
+  );
+}
+
+function chosenTunnels(
+  { tunnels }: AgentConfig,
+  path: string,
+  names: readonly string[] | null,
+): readonly TunnelConfig[] {
+  if (tunnels.length === 0) throw usage(`${path} has no tunnels: add some below "tunnels:"`);
+  if (names === null) return tunnels;
+  const known = tunnels.map(({ name }) => name);
+  return [...new Set(names)].map((name) => {
+    const tunnel = tunnels.find((each) => each.name === name);
+    if (tunnel !== undefined) return tunnel;
+    throw usage(`${path} has no tunnel ${JSON.stringify(name)}.${didYouMean(name, known)} It has ${known.join(', ')}`);
+  });
+}

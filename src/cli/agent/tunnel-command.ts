@@ -1,0 +1,42 @@
+import { parseArguments } from '../api/parse-arguments.ts';
+import { createTextSource, type TextSource } from '../api/text-source.ts';
+import type { Command } from '../command.ts';
+import { runFlags, type TunnelCommandName, tunnelFlags } from './agent-flags.ts';
+import { tunnelHelp } from './agent-help.ts';
+import type { AgentPorts } from './agent-ports.ts';
+import { readCertificates } from './certificates.ts';
+import { loadConfigFile } from './config/find-config.ts';
+import { FlagValues } from './flag-values.ts';
+import { tunnelFromFlags } from './flags-to-tunnel.ts';
+import { runAgent } from './run-agent.ts';
+import { runOptions } from './run-options.ts';
+import { tunnelSpecs } from './tunnel-specs.ts';
+
+const FLAG_OF_FILES: Readonly<Record<string, string>> = {
+  mutual_tls_cas: '--mutual-tls-ca',
+  upstream_tls: '--upstream-ca',
+};
+
+/** `postern http`, `tcp`, `tls` and `tunnel`: one tunnel, by flags. */
+export function createTunnelCommand(
+  name: TunnelCommandName,
+  ports: AgentPorts,
+  source: TextSource = createTextSource(),
+): Command {
+  const own = tunnelFlags(name);
+  const flags = [...own, ...runFlags];
+  return {
+    help: tunnelHelp(name, own, runFlags),
+    flags,
+    run: async (args, context) => {
+      const parsed = parseArguments(args, flags);
+      const values = new FlagValues(parsed);
+      const tunnel = await tunnelFromFlags(name, parsed.positionals, values, source);
+      const file = await loadConfigFile(values.text('config') ?? undefined, context.env, ports.files);
+      const specs = await tunnelSpecs(tunnel, (paths, key) =>
+        readCertificates(paths, FLAG_OF_FILES[key] ?? key, ports.files),
+      );
+      return runAgent(await runOptions(specs, { flags: values, context, ports, source, file }), ports, context);
+    },
+  };
+}

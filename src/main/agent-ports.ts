@@ -1,0 +1,80 @@
+import { access, readdir, readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { startAgent } from '../agent/index.ts';
+import { startInspector } from '../agent/inspector/index.ts';
+import type { AgentPorts, ProcessPort, Terminal } from '../cli/agent/agent-ports.ts';
+import { programVersion } from './version.ts';
+
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+export function agentPorts(): AgentPorts {
+  // The reader of the lines went away: no reason to take the tunnels down, and nobody to tell.
+  if (!process.stdout.listeners('error').includes(noop)) process.stdout.on('error', noop);
+  return {
+    version: programVersion(),
+    startAgent,
+    startInspector,
+    files: {
+      home: homedir(),
+      read: (path) => readFile(path, 'utf8'),
+      exists: (path) =>
+        access(path).then(
+          () => true,
+          () => false,
+        ),
+      list: (path) => readdir(path).catch(() => []),
+    },
+    terminal,
+    process: processPort,
+    nowMs: Date.now,
+  };
+}
+
+const terminal: Terminal = {
+  write: (text) => {
+    process.stdout.write(text);
+  },
+  size: () => ({ columns: process.stdout.columns || 80, rows: process.stdout.rows || 24 }),
+  onResize: (listener) => {
+    process.stdout.on('resize', listener);
+    return () => process.stdout.off('resize', listener);
+  },
+};
+
+const processPort: ProcessPort = {
+  onStopSignal: (listener) => {
+    for (const signal of STOP_SIGNALS) process.on(signal, listener);
+    return () => {
+      for (const signal of STOP_SIGNALS) process.off(signal, listener);
+    };
+  },
+  onSuspend: (suspend, resume) => {
+    const onStop = (): void => {
+      suspend();
+      // What the signal would have done by itself, now that the terminal is in order.
+      process.kill(process.pid, 'SIGSTOP');
+    };
+    process.on('SIGTSTP', onStop);
+    process.on('SIGCONT', resume);
+    return () => {
+      process.off('SIGTSTP', onStop);
+      process.off('SIGCONT', resume);
+    };
+  },
+  onCrash: (listener) => {
+    const onError = (error: unknown): void => {
+      listener();
+      console.error(error);
+      process.exit(1);
+    };
+    process.on('uncaughtException', onError);
+    process.on('exit', listener);
+    return () => {
+      process.off('uncaughtException', onError);
+      process.off('exit', listener);
+    };
+  },
+  exit: (code) => process.exit(code),
+};
+
+function noop(): void {}
