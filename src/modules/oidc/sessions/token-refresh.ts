@@ -46,10 +46,12 @@ export class TokenRefresh {
   async #run(grant: Grant, client: OidcClient): Promise<boolean> {
     const { records, clock } = this.#ports;
     const now = clock.nowMs();
-    if (!(await records.claimRefresh(grant.id, now, now + CLAIM_MS))) return this.#waitForOther(grant);
+    // The grant itself follows the store: by the time it is looked at, it may be what the other process made of it.
+    const { version } = grant;
+    if (!(await records.claimRefresh(grant.id, now, now + CLAIM_MS))) return this.#waitForOther(grant, version);
     const record = await records.getSession(grant.id);
     if (record === null) return false;
-    if (record.version !== grant.version) {
+    if (record.version !== version) {
       grant.update(record);
       await records.releaseRefresh(grant.id);
       return true;
@@ -102,12 +104,12 @@ export class TokenRefresh {
     return false;
   }
 
-  async #waitForOther(grant: Grant): Promise<boolean> {
+  async #waitForOther(grant: Grant, version: number): Promise<boolean> {
     const { records } = this.#ports;
     for (let waitedMs = 0; waitedMs < WAIT_MS; waitedMs += POLL_MS) {
       const record = await records.getSession(grant.id);
       if (record === null) return false;
-      if (record.version !== grant.version) {
+      if (record.version !== version) {
         grant.update(record);
         return true;
       }
