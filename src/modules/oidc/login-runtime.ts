@@ -104,11 +104,12 @@ export class LoginRuntime implements ModuleRuntime {
       .catch((err: unknown) => this.log.error({ err, session: grant.id }, 'a login that ran out could not be deleted'));
   }
 
-  /** False for one that was used before. */
-  isNewLogoutToken(id: string): boolean {
-    if (this.#logoutTokens.get(id) !== undefined) return false;
+  isUsedLogoutToken(id: string): boolean {
+    return this.#logoutTokens.get(id) !== undefined;
+  }
+
+  usedLogoutToken(id: string): void {
     this.#logoutTokens.set(id, true);
-    return true;
   }
 
   edgeChanged(edgeId: string): void {

@@ -38,7 +38,9 @@ export function* endLoginsByProvider(logout: ProviderLogout): Program<readonly L
   const conditions = ['issuer = ?', 'client_id = ?'];
   const params = [issuer, clientId];
   if (providerSessionId !== null) {
-    conditions.push('provider_session_id = ?');
+    // Not every provider names its session in the ID token too: such a login ends by the user alone.
+    const isUnnamed = identity === null ? '' : ' OR provider_session_id IS NULL';
+    conditions.push(`(provider_session_id = ?${isUnnamed})`);
     params.push(providerSessionId);
   }
   if (identity !== null) {

@@ -22,7 +22,8 @@ export async function backChannelLogout(
   const { issuer, clientId } = login.config;
   try {
     const { sub, sid, jti } = await login.client.verifyLogoutToken(token);
-    if (!runtime.isNewLogoutToken(`${issuer}\n${jti}`)) {
+    const tokenId = `${issuer}\n${jti}`;
+    if (runtime.isUsedLogoutToken(tokenId)) {
       throw new LoginProblem('token', 'logout_token_jti', 'the logout token was used before');
     }
     const ended = await runtime.records.endByProvider({
@@ -31,6 +32,8 @@ export async function backChannelLogout(
       identity: sub === null ? null : identityOf(issuer, sub),
       providerSessionId: sid,
     });
+    // Not before: a logout that could not be written is sent again.
+    runtime.usedLogoutToken(tokenId);
     runtime.count('back_channel_logout');
     runtime.log.info({ request_id: request.id, issuer, ended: ended.length }, 'logged out by the provider');
     return { status: 200, headers: ['cache-control', 'no-store'], body: '' };

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createGuardedFetch } from '../../../src/lib/guarded-fetch.ts';
+import type { LoginRecords, RuntimePorts } from '../../../src/modules/module-runtime.ts';
+import { backChannelLogout } from '../../../src/modules/oidc/flow/back-channel-logout.ts';
+import { LoginOnRoute } from '../../../src/modules/oidc/login-on-route.ts';
+import { LoginRuntime } from '../../../src/modules/oidc/login-runtime.ts';
+import type { OwnPathRequest, OwnPathSite } from '../../../src/modules/prepared-module.ts';
+import { openHostileWorld } from '../hostile/hostile-world.ts';
+
+/** Login beside a store of which only the end of logins is real enough to fail. */
+function portsWith(logins: Partial<LoginRecords>): RuntimePorts {
+  return {
+    clock: { nowMs: () => Date.now() },
+    log: { info() {}, warn() {}, error() {} },
+    fetch: createGuardedFetch({ isAddressAllowed: () => true, isPlainHttpAllowed: () => true }),
+    isPlainHttpAllowed: () => true,
+    mac: () => '',
+    seal: () => '',
+    open: () => null,
+    newId: (prefix) => `${prefix}_1`,
+    logins: {
+      onChanged: () => () => {},
+      currentSeq: () => Promise.resolve(0),
+      listEdgeIds: () => Promise.resolve([]),
+      isShared: false,
+      ...logins,
+    } as LoginRecords,
+    signingKeys: { list: () => [], add: () => Promise.resolve(), remove: () => Promise.resolve() },
+    loginRetentionSeconds: 86_400,
+    moduleConfigs: () => [],
+    count() {},
+  };
+}
+
+test('a logout that the store could not write is not taken for a used one when the provider sends it again', async (t) => {
+  const { provider, client } = await openHostileWorld(t);
+  let isDown = true;
+  const ended: (string | null)[] = [];
+  const runtime = await LoginRuntime.open(
+    portsWith({
+      endByProvider: ({ providerSessionId }) => {
+        if (isDown) return Promise.reject(new Error('the store is away'));
+        ended.push(providerSessionId);
+        return Promise.resolve(['as_1']);
+      },
+    }),
+  );
+  t.after(() => runtime.close());
+  const login = new LoginOnRoute(
+    runtime,
+    {
+      edgeId: 'edghts_1',
+      routeId: 'edghtsrt_1',
+      issuer: provider.issuer,
+      clientId: provider.clientId,
+      scopes: [],
+      cookiePrefix: '',
+      limits: { inactivitySeconds: 0, maximumSeconds: 0 },
+      passesOptions: false,
+    },
+    client,
+  );
+  const body = Buffer.from(new URLSearchParams({ logout_token: await provider.logoutToken() }).toString());
+  const request = { id: 'req_1', readBody: () => Promise.resolve(body) } as Partial<OwnPathRequest> as OwnPathRequest;
+  const site = { modules: [login] } as Partial<OwnPathSite> as OwnPathSite;
+  const send = async (): Promise<number> => {
+    const answer = await backChannelLogout(runtime, request, site);
+    return 'status' in answer ? answer.status : answer.refusal.status;
+  };
+
+  await assert.rejects(send(), /the store is away/);
+  isDown = false;
+  assert.equal(await send(), 200, 'the second try');
+  assert.deepEqual(ended, ['sid-1']);
+  assert.equal(await send(), 400, 'a used one');
+});
