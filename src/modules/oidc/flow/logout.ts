@@ -18,9 +18,11 @@ export async function logOut(runtime: LoginRuntime, request: OwnPathRequest, sit
   const keys = runtime.cookies.allKeys(request.headerLines('cookie'));
   const ended: Grant[] = [];
   for (const key of keys) {
-    const session = await runtime.sessions.load(key);
-    ended.push(...(session?.grants ?? []));
+    const grants = (await runtime.sessions.load(key))?.grants ?? [];
+    ended.push(...grants);
     await runtime.records.endByKey(key.keyHash);
+    // A login in another tab may just have moved them to a new key.
+    for (const grant of grants) if (!grant.isEnded) await runtime.records.deleteSession(grant.id);
   }
   const names = [
     ...keys.map((key) => key.names),

@@ -28,9 +28,10 @@ export async function recordLogin(
   const { config, cookieNames } = login;
   const now = request.nowMs;
   const session = await runtime.sessions.find(request.headerLines('cookie'), cookieNames);
-  // As it is now: writing the login changes it.
-  const previous = session === null ? null : { keyHash: session.keyHash, grants: session.grants };
   const replaced = findGrant(session, { ...config, host: request.host });
+  // As it is now: writing the login changes it. A login that has run out opened nothing, and its key opens no other.
+  const grants = session?.grants.filter((grant) => grant !== replaced || login.isInForce(grant, now)) ?? [];
+  const previous = session === null ? null : { keyHash: session.keyHash, grants };
   const key = runtime.cookies.create();
   const doc = grantDoc(request, login, tokens, scopes);
   const record = {
