@@ -1,0 +1,86 @@
+import {
+  type BrotliDecompress,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  createZstdDecompress,
+  type Gunzip,
+  type Inflate,
+  type InflateRaw,
+  type ZstdDecompress,
+} from 'node:zlib';
+
+type Decoder = BrotliDecompress | Gunzip | Inflate | InflateRaw | ZstdDecompress;
+
+const DECODERS: Readonly<Record<string, (bytes: Buffer) => Decoder>> = {
+  gzip: () => createGunzip(),
+  'x-gzip': () => createGunzip(),
+  br: () => createBrotliDecompress(),
+  zstd: () => createZstdDecompress(),
+  // Half the world sends it without the zlib wrapping that RFC 9110 §8.4.1.2 wants; the first byte tells.
+  deflate: (bytes) => (((bytes[0] ?? 0) & 0x0f) === 8 ? createInflate() : createInflateRaw()),
+};
+const MAX_CODINGS = 3;
+
+export interface DecodedBody {
+  readonly bytes: Buffer;
+  /** Null when it was not encoded. */
+  readonly encoding: string | null;
+  /** Whether `bytes` are what was encoded, and not what came. */
+  readonly isDecoded: boolean;
+  /** Why `bytes` are not all, or not decoded. */
+  readonly problem: string | null;
+}
+
+/** As much of a body as comes out of it, at most `maxBytes`: it may be cut, broken, or made to swell. */
+export async function decodeBody(bytes: Buffer, contentEncoding: string, maxBytes: number): Promise<DecodedBody> {
+  const codings = contentEncoding
+    .toLowerCase()
+    .split(',')
+    .map((coding) => coding.trim())
+    .filter((coding) => coding !== '' && coding !== 'identity');
+  if (codings.length === 0 || bytes.length === 0) return { bytes, encoding: null, isDecoded: false, problem: null };
+  const encoding = codings.join(', ');
+  const unknown = codings.find((coding) => !Object.hasOwn(DECODERS, coding));
+  if (unknown !== undefined || codings.length > MAX_CODINGS) {
+    return { bytes, encoding, isDecoded: false, problem: `the encoding ${encoding} is not known here` };
+  }
+  let decoded = bytes;
+  let problem: string | null = null;
+  for (const coding of codings.reverse()) {
+    const step = await decodeOnce(decoded, coding, maxBytes);
+    problem ??= step.problem;
+    decoded = step.bytes;
+  }
+  if (decoded.length === 0 && problem !== null) return { bytes, encoding, isDecoded: false, problem };
+  return { bytes: decoded, encoding, isDecoded: true, problem };
+}
+
+function decodeOnce(
+  bytes: Buffer,
+  coding: string,
+  maxBytes: number,
+): Promise<{ readonly bytes: Buffer; readonly problem: string | null }> {
+  const decoder = (DECODERS[coding] as (bytes: Buffer) => Decoder)(bytes);
+  const chunks: Buffer[] = [];
+  let length = 0;
+  return new Promise((resolve) => {
+    const finish = (problem: string | null): void => {
+      decoder.off('data', onData);
+      decoder.destroy();
+      resolve({ bytes: Buffer.concat(chunks).subarray(0, maxBytes), problem });
+    };
+    const onData = (chunk: Buffer): void => {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > maxBytes) finish(`only the first ${maxBytes} bytes of what it decodes to`);
+    };
+    decoder.on('data', onData);
+    decoder.once('end', () => finish(null));
+    decoder.on('error', (error: Error) => finish(`${coding}: ${error.message}`));
+    // Flushed, so that a body that is cut gives what it can before the end is missed.
+    decoder.write(bytes);
+    decoder.flush(() => decoder.end());
+  });
+}

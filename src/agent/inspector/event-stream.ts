@@ -1,0 +1,30 @@
+import type { ServerResponse } from 'node:http';
+import type { ExchangeStore } from './exchange-store.ts';
+import { summaryOf } from './exchange-view.ts';
+import type { KeptExchange } from './kept-exchange.ts';
+
+/** A reader that is so far behind is cut; a browser connects again, and then reads the list anew. */
+const MAX_BEHIND_BYTES = 1_048_576;
+const HEARTBEAT_MS = 15_000;
+
+/** Server-sent events of what the store keeps: `request` when one begins, is answered, or is over, and `cleared`. */
+export function streamEvents(store: ExchangeStore, response: ServerResponse): void {
+  const send = (text: string): void => {
+    if (response.writableLength > MAX_BEHIND_BYTES) response.destroy();
+    else response.write(text);
+  };
+  const listener = {
+    onExchange: (exchange: KeptExchange): void => {
+      send(`event: request\ndata: ${JSON.stringify(summaryOf(exchange))}\n\n`);
+    },
+    onCleared: (): void => send('event: cleared\ndata: {}\n\n'),
+  };
+  const heartbeat = setInterval(() => send(': still here\n\n'), HEARTBEAT_MS).unref();
+  store.listen(listener);
+  response.once('close', () => {
+    clearInterval(heartbeat);
+    store.unlisten(listener);
+  });
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  send('retry: 1000\n\n');
+}

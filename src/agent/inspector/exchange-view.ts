@@ -1,0 +1,93 @@
+import type { HeaderList } from '../exchange-observer.ts';
+import { decodeBody } from './decode-body.ts';
+import type { KeptBody } from './kept-body.ts';
+import type { KeptExchange } from './kept-exchange.ts';
+import { whyNotReplayed } from './replay-request.ts';
+import { shownHeaders } from './sensitive-headers.ts';
+
+/** Of a decoded body: what is larger is for a program to look at, not for a page. */
+const MAX_DECODED_BYTES = 1_048_576;
+
+export interface ExchangeSummary {
+  readonly id: string;
+  readonly tunnel_name: string;
+  readonly method: string;
+  readonly path: string;
+  readonly host: string;
+  readonly is_websocket: boolean;
+  /** Null as long as there is no answer. */
+  readonly status: number | null;
+  readonly started_at: string;
+  readonly first_byte_ms: number | null;
+  /** Null as long as it is under way. */
+  readonly duration_ms: number | null;
+  readonly request_bytes: number;
+  readonly response_bytes: number;
+  readonly problem: string | null;
+  readonly replay_of: string | null;
+}
+
+export function summaryOf(exchange: KeptExchange): ExchangeSummary {
+  const { request, requestBody, responseBody } = exchange;
+  return {
+    id: exchange.id,
+    tunnel_name: request.tunnel.name,
+    method: exchange.method,
+    path: request.target,
+    host: request.authority,
+    is_websocket: exchange.isWebSocket,
+    status: exchange.status,
+    started_at: new Date(exchange.startedAtMs).toISOString(),
+    first_byte_ms: rounded(exchange.firstByteMs),
+    duration_ms: rounded(exchange.durationMs),
+    request_bytes: requestBody.totalBytes,
+    response_bytes: responseBody.totalBytes,
+    problem: exchange.problem,
+    replay_of: exchange.replayOf,
+  };
+}
+
+export async function detailOf(exchange: KeptExchange, isUnmasked: boolean): Promise<object> {
+  const { request, requestBody, responseHeaders, responseBody } = exchange;
+  return {
+    ...summaryOf(exchange),
+    not_replayable: whyNotReplayed(exchange),
+    request: {
+      headers: shownHeaders(request.headers, isUnmasked),
+      body: await bodyOf(requestBody, request.headers),
+    },
+    response:
+      exchange.status === null
+        ? null
+        : {
+            headers: shownHeaders(responseHeaders, isUnmasked),
+            body: await bodyOf(responseBody, responseHeaders),
+          },
+  };
+}
+
+async function bodyOf(body: KeptBody, headers: HeaderList): Promise<object> {
+  const { bytes, totalBytes, isTruncated } = body;
+  const decoded = await decodeBody(bytes, headerValue(headers, 'content-encoding'), MAX_DECODED_BYTES);
+  return {
+    total_bytes: totalBytes,
+    kept_bytes: bytes.length,
+    is_truncated: isTruncated,
+    content_type: headerValue(headers, 'content-type'),
+    content_encoding: decoded.encoding,
+    is_decoded: decoded.isDecoded,
+    problem: decoded.problem,
+    base64: decoded.bytes.toString('base64'),
+  };
+}
+
+/** Values of one name, joined as RFC 9110 §5.3 has it. */
+export function headerValue(headers: HeaderList, name: string): string {
+  const values: string[] = [];
+  for (let at = 0; at < headers.length; at += 2) if (headers[at] === name) values.push(headers[at + 1] as string);
+  return values.join(', ');
+}
+
+function rounded(ms: number | null): number | null {
+  return ms === null ? null : Math.round(ms * 10) / 10;
+}

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { sourceHash } from '../../lib/plain-page.ts';
+
+/** In this order they make one script: each needs only those before it. */
+const SCRIPTS = ['element', 'format', 'server', 'body-view', 'detail', 'editor', 'request-list', 'main'];
+
+export interface InspectorPage {
+  readonly html: string;
+  readonly policy: string;
+}
+
+/** The page, which needs nothing from anywhere else, and the policy under which it can do nothing else. */
+export function loadInspectorPage(token: string): InspectorPage {
+  const style = read('page.css');
+  const script = `\n${SCRIPTS.map((name) => asPart(read(`${name}.js`))).join('\n')}`;
+  const html = [
+    ['<link rel="stylesheet" href="page.css">', `<style>${style}</style>`],
+    ['<script type="module" src="main.js"></script>', `<script type="module">${script}</script>`],
+    ['content=""', `content="${token}"`],
+  ].reduce((text, [from, to]) => replacedOnce(text, from as string, to as string), read('page.html'));
+  const policy = [
+    "default-src 'none'",
+    `script-src ${sourceHash(script)}`,
+    `style-src ${sourceHash(style)}`,
+    "connect-src 'self'",
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    // Text from the network cannot become HTML: the browser itself refuses innerHTML and its like.
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ');
+  return { html, policy };
+}
+
+function read(name: string): string {
+  return readFileSync(new URL(`./page/${name}`, import.meta.url), 'utf8');
+}
+
+/** The files are modules for the sake of linters and readers; in the page they share one scope. */
+function asPart(source: string): string {
+  return source.replaceAll(/^import [^;]*;\n/gm, '').replaceAll(/^export /gm, '');
+}
+
+function replacedOnce(text: string, from: string, to: string): string {
+  const pieces = text.split(from);
+  assert(pieces.length === 2, `page.html must have ${from} once`);
+  return pieces.join(to);
+}

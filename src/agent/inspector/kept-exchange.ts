@@ -1,0 +1,106 @@
+import type { ExchangeObserver, HeaderList, ObservedRequest } from '../exchange-observer.ts';
+import { KeptBody } from './kept-body.ts';
+
+export interface ExchangeKeeper {
+  onGrown(exchange: KeptExchange, bytes: number): void;
+  onChanged(exchange: KeptExchange): void;
+}
+
+export interface KeptExchangeParts {
+  readonly id: string;
+  readonly request: ObservedRequest;
+  readonly maxBodyBytes: number;
+  readonly keeper: ExchangeKeeper;
+  /** The exchange that this one repeats. */
+  readonly replayOf: string | null;
+}
+
+/** Objects and fields of an exchange, roughly. */
+const OVERHEAD_BYTES = 1_024;
+
+/** An exchange as it was seen: nothing of it is decoded, formatted or masked before somebody looks. */
+export class KeptExchange implements ExchangeObserver {
+  readonly id: string;
+  readonly replayOf: string | null;
+  readonly request: ObservedRequest;
+  readonly requestBody: KeptBody;
+  readonly responseBody: KeptBody;
+  readonly startedAtMs = Date.now();
+  status: number | null = null;
+  responseHeaders: HeaderList = [];
+  /** From the start, as is `durationMs`. */
+  firstByteMs: number | null = null;
+  durationMs: number | null = null;
+  problem: string | null = null;
+  keptBytes: number;
+  /** It was let go, and keeps nothing any more. */
+  isReleased = false;
+  readonly #keeper: ExchangeKeeper;
+  readonly #startMs = performance.now();
+
+  constructor({ id, request, maxBodyBytes, keeper, replayOf }: KeptExchangeParts) {
+    this.id = id;
+    this.replayOf = replayOf;
+    const { tunnel, ...rest } = request;
+    // Of the tunnel only what names it: the agent's own object lives longer, and holds more.
+    this.request = { ...rest, tunnel: { ref: tunnel.ref, name: tunnel.name } };
+    this.requestBody = new KeptBody(maxBodyBytes);
+    this.responseBody = new KeptBody(maxBodyBytes);
+    this.keptBytes = OVERHEAD_BYTES + request.target.length + lengthOf(request.headers);
+    this.#keeper = keeper;
+  }
+
+  /** The gateway carries WebSockets as extended CONNECT (RFC 8441), and nothing else as CONNECT comes here. */
+  get isWebSocket(): boolean {
+    return this.request.method === 'CONNECT';
+  }
+
+  get method(): string {
+    return this.isWebSocket ? 'GET' : this.request.method;
+  }
+
+  get isOver(): boolean {
+    return this.durationMs !== null;
+  }
+
+  onRequestData(chunk: Buffer): void {
+    this.#grow(this.requestBody.add(chunk));
+  }
+
+  onResponseHead(status: number, headers: HeaderList): void {
+    this.status = status;
+    this.firstByteMs = performance.now() - this.#startMs;
+    if (this.isReleased) return;
+    this.responseHeaders = headers;
+    this.#grow(lengthOf(headers));
+    this.#keeper.onChanged(this);
+  }
+
+  onResponseData(chunk: Buffer): void {
+    this.#grow(this.responseBody.add(chunk));
+  }
+
+  onEnd(problem: string | null): void {
+    this.durationMs = performance.now() - this.#startMs;
+    this.problem = problem;
+    if (!this.isReleased) this.#keeper.onChanged(this);
+  }
+
+  release(): void {
+    this.isReleased = true;
+    this.requestBody.release();
+    this.responseBody.release();
+  }
+
+  #grow(bytes: number): void {
+    if (bytes === 0 || this.isReleased) return;
+    this.keptBytes += bytes;
+    this.#keeper.onGrown(this, bytes);
+  }
+}
+
+function lengthOf(headers: HeaderList): number {
+  let bytes = 0;
+  for (const text of headers) bytes += text.length;
+  return bytes;
+}

@@ -1,0 +1,76 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { InspectorRefusal } from './inspector-refusal.ts';
+
+export const TOKEN_HEADER = 'postern-inspector-token';
+
+const JSON_TYPE = /^application\/json(?: *; *charset=utf-8)?$/i;
+
+/**
+ * Who may ask. There is no login: whoever can run programs on this machine may. So everything here is against pages of other origins
+ * in a browser on this machine: those whose name was made to lead here (the Host is not ours), those that ask without being able to
+ * read (Sec-Fetch-Site, Origin, a content type that no form can send), and, should all of this fail, those that never saw our page.
+ */
+export class RequestGuard {
+  /** Of this process; only our own page has it. */
+  readonly token = randomBytes(32).toString('base64url');
+  readonly #ownHosts: ReadonlySet<string>;
+  readonly #allowedHosts: readonly string[];
+
+  constructor(port: number, allowedHosts: readonly string[]) {
+    const names = ['localhost', '127.0.0.1', '[::1]'];
+    this.#ownHosts = new Set(names.flatMap((name) => (port === 80 ? [name, `${name}:80`] : [`${name}:${port}`])));
+    this.#allowedHosts = allowedHosts.map((host) => host.toLowerCase());
+  }
+
+  /** For every request. Throws `InspectorRefusal`. */
+  checkHost(request: IncomingMessage): void {
+    const { rawHeaders } = request;
+    const hosts = rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === 'host');
+    const host = hosts[0]?.toLowerCase();
+    if (hosts.length === 1 && host !== undefined && this.#isAllowed(host)) return;
+    throw new InspectorRefusal(
+      403,
+      'forbidden_host',
+      'the inspector is not called by this name: use http://127.0.0.1 or http://localhost with its port, or allow the name in its options',
+    );
+  }
+
+  /** For everything but the page itself, to which others may link. */
+  checkSite({ headers }: IncomingMessage, isWrite: boolean): void {
+    const site = headers['sec-fetch-site'];
+    const isOwnSite = site === undefined || site === 'same-origin' || (site === 'none' && !isWrite);
+    const { origin } = headers;
+    const host = headers.host?.toLowerCase();
+    const isOwnOrigin =
+      origin === undefined ||
+      origin.toLowerCase() === `http://${host}` ||
+      // Only by a proxy with a name of its own.
+      (origin.toLowerCase() === `https://${host}` && !this.#ownHosts.has(host ?? ''));
+    if (isOwnSite && isOwnOrigin) return;
+    throw new InspectorRefusal(403, 'forbidden_origin', 'pages of other origins may not ask the inspector');
+  }
+
+  checkWrite({ headers }: IncomingMessage): void {
+    if (!JSON_TYPE.test(headers['content-type'] ?? '')) {
+      throw new InspectorRefusal(415, 'not_json', 'the content type must be application/json');
+    }
+    const given = headers[TOKEN_HEADER];
+    if (typeof given === 'string' && isSame(given, this.token)) return;
+    throw new InspectorRefusal(403, 'wrong_token', `the header ${TOKEN_HEADER} must have the token of the page`);
+  }
+
+  #isAllowed(host: string): boolean {
+    if (this.#ownHosts.has(host)) return true;
+    return this.#allowedHosts.some((allowed) => host === allowed || withoutPort(host) === allowed);
+  }
+}
+
+function withoutPort(host: string): string {
+  return host.replace(/:\d{1,5}$/, '');
+}
+
+/** Hashed, so that also the length takes no time of its own. */
+function isSame(a: string, b: string): boolean {
+  return timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'));
+}
