@@ -7,7 +7,7 @@ import { AgentError } from './agent-error.ts';
 import { type Claim, ConnectionSlot, type SlotOwner } from './connection-slot.ts';
 import type { GatewayAddress } from './dial-gateway.ts';
 import type { DialProblem } from './dial-problem.ts';
-import { AgentEvents, type AgentStatus, type StatusEvent } from './events.ts';
+import { AgentEvents, type AgentStatus } from './events.ts';
 import { gatewayAddress } from './gateway-address.ts';
 import type { GatewayConnection } from './gateway-connection.ts';
 import type { AgentHandle } from './handle.ts';
@@ -86,7 +86,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     });
     const { watchdogMs } = this.#timings;
     this.#watchdog = setInterval(() => this.#watch(), watchdogMs / CHECKS_PER_WATCHDOG).unref();
-    this.#tellStatus(null);
+    this.#tellStatus();
     this.#slots.push(new ConnectionSlot(this, this.#address, this.#timings));
     this.#slots[0]?.begin(0);
   }
@@ -143,7 +143,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
       this.#lead = null;
       this.#admit(connection, this.#session as Session);
       this.region = welcome.region;
-      this.#setStatus('online', null);
+      this.#setStatus('online');
       this.#binding.bindAll(connection, isResumed);
       this.#settled();
       this.#fillSlots(welcome.connections);
@@ -195,16 +195,16 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     else refuseStream(stream, 404);
   }
 
-  onUnreachable(slot: ConnectionSlot, problem: DialProblem, nextTryMs: number): void {
+  onUnreachable(slot: ConnectionSlot, problem: DialProblem): void {
     if (this.#lead === slot) this.#lead = null;
     const { code, message, isCertificate } = problem;
     this.#trouble = { code, reason: message };
     // Before it ever was online this is a mistake of whoever set it up; later, one that may pass.
     if (isCertificate && this.status === 'connecting') this.#stop(new AgentError(code, message));
-    else if (this.status !== 'online') this.#tellStatus(nextTryMs);
+    else if (this.status !== 'online') this.#tellStatus();
   }
 
-  onClosed(slot: ConnectionSlot, connection: GatewayConnection, why: string, nextTryMs: number | null): void {
+  onClosed(slot: ConnectionSlot, connection: GatewayConnection, why: string): void {
     if (this.#lead === slot) this.#lead = null;
     const session = this.#sessions.get(connection);
     this.#sessions.delete(connection);
@@ -215,8 +215,8 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     if (session !== undefined && session === this.#session && session.connections.size === 0) {
       this.#offlineSinceMs = performance.now();
       for (const tunnel of this.tunnels) if (tunnel.status !== 'refused') tunnel.status = 'binding';
-      this.#setStatus('reconnecting', nextTryMs);
-    } else if (this.status !== 'online' && nextTryMs !== null) this.#tellStatus(nextTryMs);
+      this.#setStatus('reconnecting');
+    } else if (this.status !== 'online') this.#tellStatus();
   }
 
   #admit(connection: GatewayConnection, session: Session): void {
@@ -244,7 +244,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
   #settled(): void {
     if (this.tunnels.some(({ status }) => status === 'binding')) return;
     const isUseless = this.tunnels.length > 0 && this.tunnels.every(({ status }) => status === 'refused');
-    if (isUseless) this.#stop(new AgentError('ERR_POSTERN_TUNNEL_REFUSED', this.tunnels[0]?.problem ?? ''));
+    if (isUseless) this.#stop(new AgentError(this.tunnels[0]?.problemCode ?? '', this.tunnels[0]?.problem ?? ''));
     else this.#readiness.resolve();
   }
 
@@ -266,8 +266,8 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     this.#isLeaving = false;
     this.#trouble = { code: 'ERR_POSTERN_AGENT_RESTARTED', reason: 'it was restarted through the server' };
     this.#offlineSinceMs = performance.now();
-    this.#setStatus('reconnecting', 0);
     this.#slots[0]?.beginAnew();
+    this.#setStatus('reconnecting');
   }
 
   /** Takes the tunnels off, waits for what is under way, says goodbye. No request that the server has accepted is lost. */
@@ -307,7 +307,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     if (error !== null) this.#trouble = { code: error.code, reason: error.message };
     this.#readiness.reject(error ?? new AgentError('ERR_POSTERN_AGENT_CLOSED', 'the agent was closed'));
     for (const slot of this.#slots) slot.closeAll(error?.message ?? 'the agent was closed', 'close');
-    this.#setStatus('stopped', null);
+    this.#setStatus('stopped');
   }
 
   /** Offline for long, whatever the reason: nothing that is under way is trusted any more. */
@@ -320,15 +320,16 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     this.#slots[0]?.beginAnew();
   }
 
-  #setStatus(status: AgentStatus, nextTryMs: number | null): void {
+  #setStatus(status: AgentStatus): void {
     this.status = status;
-    this.#tellStatus(nextTryMs);
+    this.#tellStatus();
   }
 
-  #tellStatus(nextTryMs: number | null): void {
+  #tellStatus(): void {
     const { status, region } = this;
-    const reason = this.#trouble?.reason ?? null;
-    const event: StatusEvent = { type: 'status', status, reason, code: this.#trouble?.code ?? null, nextTryMs, region };
-    this.tell(event);
+    const tries = this.#slots.flatMap((slot) => slot.nextTryMs ?? []);
+    const nextTryMs = status === 'online' || tries.length === 0 ? null : Math.min(...tries);
+    const { reason = null, code = null } = this.#trouble ?? {};
+    this.tell({ type: 'status', status, reason, code, nextTryMs, region });
   }
 }

@@ -18,9 +18,8 @@ export interface SlotOwner {
   onRefused(slot: ConnectionSlot, refused: Refused, claim: Claim | null): void;
   onMessage(connection: GatewayConnection, message: Exclude<GatewayMessage, Welcome | Refused>): void;
   onStream(connection: GatewayConnection, stream: ServerHttp2Stream, reading: RequestReading): void;
-  onUnreachable(slot: ConnectionSlot, problem: DialProblem, nextTryMs: number): void;
-  /** `nextTryMs` is null when the slot does not try again by itself: it was stopped, or has another connection already. */
-  onClosed(slot: ConnectionSlot, connection: GatewayConnection, why: string, nextTryMs: number | null): void;
+  onUnreachable(slot: ConnectionSlot, problem: DialProblem): void;
+  onClosed(slot: ConnectionSlot, connection: GatewayConnection, why: string): void;
 }
 
 /**
@@ -33,6 +32,7 @@ export class ConnectionSlot implements GatewayConnectionHandler {
   readonly #timings: AgentTimings;
   readonly #backoff: Backoff;
   #timer: NodeJS.Timeout | null = null;
+  #nextTryAtMs = 0;
   #cancelDial: (() => void) | null = null;
   #connection: GatewayConnection | null = null;
   #claim: Claim | null = null;
@@ -55,8 +55,15 @@ export class ConnectionSlot implements GatewayConnectionHandler {
     return this.#welcomedAtMs === null ? null : this.#connection;
   }
 
+  /** How long until the next try; 0 while one is under way, null when none is planned. */
+  get nextTryMs(): number | null {
+    if (this.#timer !== null) return Math.max(0, Math.round(this.#nextTryAtMs - performance.now()));
+    return this.isResting || this.#welcomedAtMs !== null ? null : 0;
+  }
+
   begin(delayMs: number): void {
     this.#cancel();
+    this.#nextTryAtMs = performance.now() + delayMs;
     this.#timer = setTimeout(() => {
       this.#timer = null;
       this.#dial();
@@ -129,15 +136,12 @@ export class ConnectionSlot implements GatewayConnectionHandler {
 
   onClosed(connection: GatewayConnection, why: string): void {
     this.#leaving.delete(connection);
-    if (connection !== this.#connection) {
-      this.#owner.onClosed(this, connection, why, null);
-      return;
+    if (connection === this.#connection) {
+      this.#connection = null;
+      this.#lived();
+      this.begin(this.#backoff.nextMs());
     }
-    this.#connection = null;
-    this.#lived();
-    const nextTryMs = this.#backoff.nextMs();
-    this.begin(nextTryMs);
-    this.#owner.onClosed(this, connection, why, nextTryMs);
+    this.#owner.onClosed(this, connection, why);
   }
 
   #welcomed(connection: GatewayConnection, welcome: Welcome, claim: Claim): void {
@@ -160,9 +164,8 @@ export class ConnectionSlot implements GatewayConnectionHandler {
       if (socket !== null) {
         this.#connection = new GatewayConnection(socket, this, this.#timings);
       } else if (problem !== null) {
-        const nextTryMs = this.#backoff.nextMs();
-        this.begin(nextTryMs);
-        this.#owner.onUnreachable(this, problem, nextTryMs);
+        this.begin(this.#backoff.nextMs());
+        this.#owner.onUnreachable(this, problem);
       }
     });
   }

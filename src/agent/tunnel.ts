@@ -19,6 +19,7 @@ export class Tunnel implements AgentTunnel {
   proto: AgentTunnel['proto'];
   status: TunnelStatus = 'binding';
   problem: string | null = null;
+  problemCode: string | null = null;
   #had: BoundName = {};
   #upstream: Upstream | null = null;
 
@@ -88,17 +89,19 @@ export class Tunnel implements AgentTunnel {
     if (proto !== undefined) this.proto = proto;
     this.status = 'online';
     this.problem = null;
+    this.problemCode = null;
     this.#had = boundName(this.url, this.spec.proto ?? null);
   }
 
   /** What to do: ask `again` at once, `wait` and ask again, or take no for an answer. */
-  unbound({ message, retry }: Unbound): 'again' | 'wait' | 'refused' {
+  unbound({ code, message, retry }: Unbound): 'again' | 'wait' | 'refused' {
     const { domain, port } = this.spec;
     // A name that was only given to it, and that somebody else has now, is not what its user insists on.
     const askedForOldName =
       this.status !== 'online' && domain === undefined && port === undefined && Object.keys(this.#had).length > 0;
     this.id = null;
     this.problem = message;
+    this.problemCode = code;
     if (!retry && askedForOldName) {
       this.#had = {};
       this.status = 'binding';

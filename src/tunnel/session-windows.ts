@@ -19,6 +19,8 @@ export class SessionWindows {
   readonly #session: Http2Session;
   #streams = 0;
   #bytes = INITIAL_WINDOW_BYTES;
+  /** The runtime ends a session with more than ten settings that the peer has not confirmed: there is one at a time. */
+  #isPending = false;
 
   constructor(session: Http2Session) {
     this.#session = session;
@@ -39,9 +41,13 @@ export class SessionWindows {
     // Wider again only when half of the streams have gone: else one that comes and goes would send settings each time.
     const isOutOfStep =
       wanted < this.#bytes || wanted >= this.#bytes * 4 || (wanted > this.#bytes && this.#streams <= 1);
-    if (!isOutOfStep || this.#session.closed || this.#session.destroyed) return;
+    if (!isOutOfStep || this.#isPending || this.#session.closed || this.#session.destroyed) return;
     this.#bytes = wanted;
-    this.#session.settings({ initialWindowSize: wanted });
+    this.#isPending = true;
+    this.#session.settings({ initialWindowSize: wanted }, () => {
+      this.#isPending = false;
+      this.#adjust();
+    });
   }
 }
 

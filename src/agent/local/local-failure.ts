@@ -26,7 +26,9 @@ export function answerFailure(stream: ServerHttp2Stream, reason: string, hostpor
 
 /** What the gateway asks for is not here. */
 export function refuseStream(stream: ServerHttp2Stream, status: 400 | 404): void {
+  if (stream.destroyed || stream.closed) return;
   stream.on('error', () => {});
+  // A reset would overtake the answer.
   stream.respond([':status', String(status)], { endStream: true });
-  stream.close(constants.NGHTTP2_NO_ERROR);
+  stream.resume();
 }

@@ -114,9 +114,9 @@ export class FakeConnection {
     );
   }
 
-  /** As a cut cable with a reset at its end. */
+  /** Without a word of goodbye. */
   cut(): void {
-    this.socket.resetAndDestroy();
+    this.socket.destroy();
   }
 
   get isOpen(): boolean {

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { productFiles } from '../architecture/source-files.ts';
+
+/** `postern/agent` is to be embedded in other programs: what it drags along is what they have to trust. */
+const MOST_PACKAGES = 2;
+
+test('the agent reaches at most two third-party packages', () => {
+  const files = new Map(productFiles().map((file) => [file.path, file]));
+  const seen = new Set<string>();
+  const packages = new Set<string>();
+  const visit = (path: string): void => {
+    if (seen.has(path)) return;
+    seen.add(path);
+    const file = files.get(path);
+    assert.ok(file !== undefined, path);
+    for (const { target, isOwn, isTypeOnly } of file.imports) {
+      if (isTypeOnly || target.startsWith('node:')) continue;
+      if (isOwn) visit(target);
+      else packages.add(target.split('/', target.startsWith('@') ? 2 : 1).join('/'));
+    }
+  };
+  visit('src/agent/index.ts');
+  assert.ok(seen.size > 20, 'the graph was followed');
+  assert.ok(packages.size <= MOST_PACKAGES, [...packages].join(', '));
+  assert.deepEqual([...packages], ['typebox']);
+});

@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AgentEvent } from '../../src/agent/index.ts';
+import { agentFor, fakeGateway, httpWorld, localService, QUICK } from './support/agent-world.ts';
+import { answerOf } from './support/fake-gateway.ts';
+import { startRelay } from './support/relay.ts';
+
+const TUNNEL = { proto: 'https', addr: 1 } as const;
+
+test('a session has as many connections as the server says, and each comes back on its own', async (t) => {
+  const gateway = await fakeGateway(t, { connections: 2 });
+  const agent = agentFor(t, gateway, { tunnels: [TUNNEL] });
+  await agent.ready;
+  const first = await gateway.connection(0);
+  const second = await gateway.connection(1);
+  assert.equal(first.hello.join, undefined);
+  assert.deepEqual(second.hello.join, { session: 'ts_1', secret: 'secret-1' });
+  first.cut();
+  const third = await gateway.connection(2);
+  assert.deepEqual(third.hello.join, { session: 'ts_1', secret: 'secret-1' });
+  assert.equal(agent.status, 'online');
+  assert.equal(agent.tunnels[0]?.status, 'online');
+});
+
+test('after all connections were lost the session is resumed, with its tunnels', async (t) => {
+  const events: AgentEvent[] = [];
+  const gateway = await fakeGateway(t, { connections: 2 });
+  const agent = agentFor(t, gateway, { tunnels: [TUNNEL], onEvent: (event) => events.push(event) });
+  await agent.ready;
+  const { id, url } = agent.tunnels[0] ?? {};
+  const [one, two] = [await gateway.connection(0), await gateway.connection(1)];
+  const reconnecting = once(agent, 'status');
+  one.cut();
+  two.cut();
+  const [event] = await reconnecting;
+  assert.equal(event.status, 'reconnecting');
+  assert.equal(typeof event.nextTryMs, 'number');
+  await once(agent, 'bound');
+  const again = await gateway.connection(2);
+  assert.equal(again.hello.resume?.session, 'ts_1');
+  const bind = await again.message('bind');
+  assert.equal(bind.id, id);
+  assert.deepEqual([agent.tunnels[0]?.id, agent.url, agent.status], [id, url, 'online']);
+  const joined = await gateway.connection(3);
+  assert.equal(joined.hello.join?.session, 'ts_1');
+  assert.notEqual(joined.hello.join?.secret, 'secret-1', 'a resume brings a new secret');
+});
+
+test('a server that has forgotten everything is asked for the same names and ports', async (t) => {
+  const gateway = await fakeGateway(t);
+  const agent = agentFor(t, gateway, {
+    tunnels: [TUNNEL, { ...TUNNEL, domain: 'mine.gateway.test' }, { proto: 'tcp', addr: 1 }],
+  });
+  await agent.ready;
+  gateway.sessions.clear();
+  (await gateway.connection(0)).cut();
+  const again = await gateway.connection(1);
+  assert.equal(again.hello.resume?.session, 'ts_1');
+  const binds = [await again.message('bind'), await again.message('bind', 1), await again.message('bind', 2)];
+  assert.deepEqual(
+    binds.map(({ id, domain, port }) => ({ id, domain, port })),
+    [
+      { id: undefined, domain: 'given-0.gateway.test', port: undefined },
+      { id: undefined, domain: 'mine.gateway.test', port: undefined },
+      { id: undefined, domain: undefined, port: 20_002 },
+    ],
+  );
+});
+
+test('a given name that somebody else has meanwhile is let go, an own one is not', async (t) => {
+  const taken = { code: 'ERR_POSTERN_TUNNEL_NAME_TAKEN', message: 'taken', retry: false };
+  const gateway = await fakeGateway(t, {
+    onBind: (connection, bind) => {
+      if (gateway.connections.length === 1 || bind.domain === undefined) return false;
+      connection.send({ t: 'unbound', ref: bind.ref, ...taken });
+      return true;
+    },
+  });
+  const agent = agentFor(t, gateway, { tunnels: [TUNNEL, { ...TUNNEL, domain: 'mine.gateway.test' }] });
+  await agent.ready;
+  gateway.sessions.clear();
+  const unbound = once(agent, 'unbound');
+  (await gateway.connection(0)).cut();
+  const [event] = await unbound;
+  assert.equal(event.tunnel, agent.tunnels[1]);
+  const bind = await (await gateway.connection(1)).message('bind', 2);
+  assert.deepEqual([bind.ref, bind.domain], [0, undefined]);
+  if (agent.tunnels[0]?.status !== 'online') await once(agent, 'bound');
+  assert.deepEqual(
+    agent.tunnels.map(({ status }) => status),
+    ['online', 'refused'],
+  );
+});
+
+test('a drain opens another connection first, and no request is lost', async (t) => {
+  for (const how of ['message', 'goaway'] as const) {
+    const release = Promise.withResolvers<void>();
+    const arrived = Promise.withResolvers<void>();
+    const { connection, gateway, tunnel, agent } = await httpWorld(t, (_request, response) => {
+      response.write('begun ');
+      arrived.resolve();
+      void release.promise.then(() => response.end('and done'));
+    });
+    const statuses: string[] = [];
+    agent.on('status', ({ status }) => statuses.push(status));
+    const answer = answerOf(connection.open(tunnel));
+    await arrived.promise;
+    if (how === 'message') connection.send({ t: 'drain' });
+    else connection.session.goaway(0);
+    const next = await gateway.connection(1);
+    assert.equal(next.hello.join?.session, 'ts_1', 'a resume would cut what is under way');
+    const other = next.request(tunnel);
+    release.resolve();
+    assert.equal((await answer).body, 'begun and done');
+    assert.equal((await other).body, 'begun and done');
+    if (connection.isOpen) await new Promise((resolve) => connection.session.once('close', resolve));
+    assert.deepEqual(statuses, []);
+    assert.ok(next.isOpen);
+  }
+});
+
+test('a drain towards a server that does not know the session begins another one beside it', async (t) => {
+  const release = Promise.withResolvers<void>();
+  const arrived = Promise.withResolvers<void>();
+  const { connection, gateway, tunnel, agent } = await httpWorld(t, (_request, response) => {
+    arrived.resolve();
+    void release.promise.then(() => response.end('done'));
+  });
+  const answer = connection.request(tunnel);
+  await arrived.promise;
+  gateway.sessions.clear();
+  const bound = once(agent, 'bound');
+  connection.send({ t: 'drain' });
+  await bound;
+  const next = gateway.connections.at(-1);
+  assert.equal(next?.hello.join, undefined);
+  assert.equal((await next?.message('bind'))?.domain, 'given-0.gateway.test');
+  release.resolve();
+  assert.equal((await answer).body, 'done');
+});
+
+test('a connection that went silent without a word is noticed', async (t) => {
+  const gateway = await fakeGateway(t);
+  const liveness = { checkMs: 20, pingAfterMs: 100, deadAfterMs: 300 };
+  const relay = await startRelay(t, gateway.addr);
+  const agent = agentFor(t, gateway, { serverAddr: relay.addr, tunnels: [TUNNEL], timings: { ...QUICK, liveness } });
+  await agent.ready;
+  const lost = once(agent, 'status');
+  relay.freeze();
+  const [event] = await lost;
+  assert.deepEqual([event.status, event.reason], ['reconnecting', 'the server no longer answers']);
+  await once(agent, 'bound');
+  assert.equal((await gateway.connection(1)).hello.resume?.session, 'ts_1');
+});
+
+test('a connection that is only idle is kept', async (t) => {
+  const gateway = await fakeGateway(t);
+  const liveness = { checkMs: 10, pingAfterMs: 50, deadAfterMs: 1_000 };
+  const agent = agentFor(t, gateway, { tunnels: [TUNNEL], timings: { ...QUICK, liveness } });
+  await agent.ready;
+  const connection = await gateway.connection(0);
+  let pings = 0;
+  connection.session.on('ping', () => {
+    pings += 1;
+  });
+  while (pings < 5) await once(connection.session, 'ping');
+  assert.equal(gateway.connections.length, 1);
+  assert.ok((agent.roundTripMs ?? -1) >= 0);
+});
+
+test('an agent that was offline for long begins anew although a try is still waiting', async (t) => {
+  const gateway = await fakeGateway(t);
+  gateway.isRefusing = true;
+  const timings = { ...QUICK, backoffBaseMs: 3_600_000, backoffMaxMs: 3_600_000, watchdogMs: 200 };
+  const agent = agentFor(t, gateway, { tunnels: [TUNNEL], timings });
+  // The first try fails; the next would come in an hour or so.
+  await once(agent, 'status');
+  gateway.isRefusing = false;
+  await agent.ready;
+  assert.equal(agent.status, 'online');
+});
+
+test('a server that is not there yet is waited for', async (t) => {
+  const gateway = await fakeGateway(t);
+  gateway.isRefusing = true;
+  const agent = agentFor(t, gateway, { tunnels: [TUNNEL] });
+  for (let tries = 0; tries < 3; tries += 1) {
+    const [event] = await once(agent, 'status');
+    assert.equal(event.status, 'connecting');
+    assert.ok(event.nextTryMs <= QUICK.backoffMaxMs);
+  }
+  gateway.isRefusing = false;
+  await agent.ready;
+});
+
+test('close takes the tunnels off, waits for what is under way, and says goodbye', async (t) => {
+  const release = Promise.withResolvers<void>();
+  const arrived = Promise.withResolvers<void>();
+  const { connection, gateway, tunnel, agent } = await httpWorld(t, (_request, response) => {
+    arrived.resolve();
+    void release.promise.then(() => response.end('done'));
+  });
+  const answer = connection.request(tunnel);
+  await arrived.promise;
+  const closed = agent.close();
+  assert.equal((await connection.message('unbind')).ref, 0);
+  assert.equal(
+    connection.received.some(({ t: type }) => type === 'bye'),
+    false,
+  );
+  release.resolve();
+  assert.equal((await answer).body, 'done');
+  await connection.message('bye');
+  await closed;
+  assert.deepEqual([agent.status, agent.tunnels[0]?.status], ['stopped', 'stopped']);
+  assert.equal(gateway.connections.length, 1);
+});
+
+test('close does not wait for ever', async (t) => {
+  const arrived = Promise.withResolvers<void>();
+  const { connection, tunnel, agent } = await httpWorld(t, () => arrived.resolve(), {
+    timings: { ...QUICK, closeTimeoutMs: 200 },
+  });
+  connection.open(tunnel);
+  await arrived.promise;
+  await agent.close();
+  assert.equal(agent.status, 'stopped');
+});
+
+test('an agent can be closed while it is still connecting', async (t) => {
+  const gateway = await fakeGateway(t);
+  gateway.isRefusing = true;
+  const agent = agentFor(t, gateway, { tunnels: [TUNNEL] });
+  await agent.close();
+  await assert.rejects(agent.ready, { code: 'ERR_POSTERN_AGENT_CLOSED' });
+  const { accepted } = gateway;
+  await sleep(150);
+  assert.equal(gateway.accepted, accepted, 'it went on trying');
+});
+
+test('ten thousand requests that are taken back cost nobody the connection', async (t) => {
+  const gateway = await fakeGateway(t);
+  const { port } = await localService(t, (request, response) => {
+    if (request.url === '/last') response.end('still here');
+  });
+  const agent = agentFor(t, gateway, { tunnels: [{ proto: 'https', addr: `127.0.0.1:${port}` }] });
+  await agent.ready;
+  const connection = await gateway.connection(0);
+  const tunnel = agent.tunnels[0]?.id ?? '';
+  for (let round = 0; round < 100; round += 1) {
+    const closed: Promise<unknown>[] = [];
+    for (let n = 0; n < 100; n += 1) {
+      const stream = connection.open(tunnel);
+      closed.push(new Promise((resolve) => stream.once('close', resolve)));
+      stream.resume();
+      setImmediate(() => stream.close(8));
+    }
+    await Promise.all(closed);
+  }
+  assert.equal((await connection.request(tunnel, { ':path': '/last' })).body, 'still here');
+  assert.equal(gateway.connections.length, 1);
+  while (agent.active > 0) await sleep(10);
+});
