@@ -42,8 +42,9 @@ export class SessionCookies {
   verify(cookieValue: string, companions: readonly string[]): BrowserKey | null {
     const parts = companions.length === 0 ? null : SESSION_VALUE.exec(cookieValue);
     if (parts === null) return null;
+    // Nothing more is computed for a forged one: a request can bring many.
+    if (!isSame(this.#valueOf(parts[1] as string), cookieValue)) return null;
     const key = this.#keyOf(parts[1] as string);
-    if (!isSame(key.cookieValue, cookieValue)) return null;
     return companions.some((companion) => isSame(companion, key.companionValue)) ? key : null;
   }
 
@@ -56,9 +57,13 @@ export class SessionCookies {
     });
   }
 
+  #valueOf(key: string): string {
+    return `${SESSION_MARK}${key}.${this.#mac('login-session', key).slice(0, MAC_LENGTH)}`;
+  }
+
   #keyOf(key: string): BrowserKey {
     return {
-      cookieValue: `${SESSION_MARK}${key}.${this.#mac('login-session', key).slice(0, MAC_LENGTH)}`,
+      cookieValue: this.#valueOf(key),
       companionValue: `${COMPANION_MARK}${this.#mac('login-companion', key).slice(0, MAC_LENGTH)}`,
       keyHash: hash('sha256', key),
     };
