@@ -32,7 +32,7 @@ test('a WebSocket is an extended CONNECT at the gateway and an upgrade at the se
   const protocols = new Set<string>();
   sockets.on('connection', (socket, request) => {
     protocols.add(request.headers['sec-websocket-protocol'] ?? '');
-    socket.on('message', (data) => socket.send(`echo ${String(data)}`));
+    socket.on('message', (data) => socket.send(`echo ${(data as Buffer).toString()}`));
   });
   const stream = connection.websocket(tunnel, { 'sec-websocket-protocol': 'chat' });
   const headers = await headOf(stream);

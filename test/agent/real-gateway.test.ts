@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { AddressInfo, Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { createServer } from 'node:tls';
+import { type AgentOptions, startAgent } from '../../src/agent/index.ts';
+import { Gateway } from '../../src/gateway/gateway.ts';
+import { OnlineTunnelTable } from '../../src/gateway/online-tunnel-table.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { ALPN } from '../../src/tunnel/protocol.ts';
+import { localService, QUICK } from './support/agent-world.ts';
+import { answerOf, gatewayCertificate, testAuthority } from './support/fake-gateway.ts';
+
+/** The server's real end of the protocol, without the server around it. */
+async function realGateway(t: TestContext) {
+  const { certificatePem: cert, keyPem: key } = await gatewayCertificate();
+  const table = new OnlineTunnelTable();
+  const nothing = async (): Promise<void> => {};
+  let lastId = 0;
+  const make = (): Gateway =>
+    new Gateway({
+      clock: systemClock,
+      presence: {
+        put: nothing,
+        renew: nothing,
+        remove: nothing,
+        removeByCredential: async () => [],
+        removeOtherBoots: nothing,
+        get: async () => null,
+        list: async () => [],
+      },
+      bootId: 'nd_1',
+      region: 'test',
+      domain: 'gateway.test',
+      credentials: {
+        find: (token) => (token === 'good' ? { id: 'cr_1', acl: [] } : null),
+        get: () => ({ acl: [] }),
+        onChange: () => () => {},
+      },
+      table,
+      endpoints: {
+        isCoveredByEdge: () => false,
+        publish: async ({ proto, host }) => ({ ok: true, url: `${proto}://${host}`, hostport: `${host}:443` }),
+        withdraw: () => {},
+      },
+      log: { info: () => {}, warn: () => {}, error: (fields, message) => assert.fail(`${message} ${fields}`) },
+      newId: (prefix) => {
+        lastId += 1;
+        return `${prefix}_${lastId}`;
+      },
+      events: {
+        sessionStarted: () => {},
+        sessionStopped: () => {},
+        tunnelStarted: () => {},
+        tunnelStopped: () => {},
+      },
+    });
+  const state = { gateway: make() };
+  const sockets = new Set<Socket>();
+  const server = createServer({ cert, key, ALPNProtocols: [ALPN] }, (socket) => {
+    sockets.add(socket.on('error', () => {}).once('close', () => sockets.delete(socket)));
+    state.gateway.accept(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(async () => {
+    await state.gateway.drain(0);
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    await once(server, 'close');
+  });
+  const start = async (options: Partial<AgentOptions>) => {
+    const agent = startAgent({
+      serverAddr: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+      servername: 'gateway.test',
+      ca: (await testAuthority()).certificatePem,
+      authtoken: 'good',
+      tunnels: [],
+      timings: QUICK,
+      ...options,
+    });
+    t.after(() => agent.close());
+    return agent;
+  };
+  const request = async (tunnelId: string, path = '/') => {
+    const link = table.get(tunnelId)?.link();
+    assert.ok(link !== null && link !== undefined, 'nothing leads to the tunnel');
+    const pseudo = [':method', 'GET', ':scheme', 'https', ':authority', 'app.test', ':path', path];
+    const stream = link.request([...pseudo, 'postern-tunnel', tunnelId], { endStream: true, waitForTrailers: false });
+    stream.on('error', () => {}).once('close', () => link.release());
+    return answerOf(stream);
+  };
+  const replace = async (): Promise<void> => {
+    const old = state.gateway;
+    state.gateway = make();
+    await old.drain(5_000);
+  };
+  return { state, table, sockets, start, request, replace };
+}
+
+test('agent and gateway agree: a request, a lost session that is resumed, a clean end', async (t) => {
+  const { state, table, sockets, start, request } = await realGateway(t);
+  const { port } = await localService(t, (request_, response) => response.end(request_.url));
+  const agent = await start({ tunnels: [{ proto: 'https', addr: `127.0.0.1:${port}` }] });
+  await agent.ready;
+  const tunnel = agent.tunnels[0]?.id ?? '';
+  const { url } = agent;
+  assert.equal((await request(tunnel, '/one')).body, '/one');
+  const bound = once(agent, 'bound');
+  for (const socket of sockets) socket.destroy();
+  await bound;
+  assert.deepEqual([agent.tunnels[0]?.id, agent.url], [tunnel, url]);
+  assert.equal((await request(tunnel, '/two')).body, '/two');
+  await agent.close();
+  assert.equal(table.size, 0);
+  assert.equal(state.gateway.counts.sessions, 0);
+});
+
+test('a gateway that is replaced by another one loses no request, and the tunnel keeps its name', async (t) => {
+  const release = Promise.withResolvers<void>();
+  const arrived = Promise.withResolvers<void>();
+  const { start, request, replace } = await realGateway(t);
+  const { port } = await localService(t, (request_, response) => {
+    if (request_.url === '/quick') response.end('quick');
+    else {
+      arrived.resolve();
+      void release.promise.then(() => response.end('slow'));
+    }
+  });
+  const agent = await start({ tunnels: [{ proto: 'https', addr: `127.0.0.1:${port}` }] });
+  await agent.ready;
+  const { url } = agent;
+  const slow = request(agent.tunnels[0]?.id ?? '', '/slow');
+  await arrived.promise;
+  const bound = once(agent, 'bound');
+  const replaced = replace();
+  await bound;
+  assert.equal(agent.url, url);
+  assert.equal((await request(agent.tunnels[0]?.id ?? '', '/quick')).body, 'quick');
+  release.resolve();
+  assert.equal((await slow).body, 'slow');
+  await replaced;
+  assert.equal(agent.status, 'online');
+  assert.equal((await request(agent.tunnels[0]?.id ?? '', '/quick')).body, 'quick');
+});
+
+test('a wrong token is refused by the gateway and ends the agent', async (t) => {
+  const { start } = await realGateway(t);
+  const agent = await start({ authtoken: 'bad', tunnels: [{ proto: 'https', addr: 1 }] });
+  await assert.rejects(agent.ready, { code: 'ERR_POSTERN_AGENT_TOKEN' });
+});
