@@ -8,10 +8,13 @@ export type FetchProblemReason = 'address_refused' | 'plain_http' | 'timeout' | 
  */
 export class FetchProblem extends Error {
   readonly reason: FetchProblemReason;
+  /** The message without the server's name. */
+  readonly explanation: string;
 
   constructor(reason: FetchProblemReason, url: URL, message: string) {
     super(`${url.origin}${url.pathname}: ${message}`);
     this.name = 'FetchProblem';
+    this.explanation = message;
     this.reason = reason;
   }
 }

@@ -1,6 +1,6 @@
 import { lookup as systemLookup } from 'node:dns';
-import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { request as httpsRequest } from 'node:https';
+import { type Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { type Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { parseAddress } from './cidr.ts';
 import { FetchProblem, problemOf } from './fetch-problem.ts';
@@ -27,6 +27,10 @@ export interface GuardedFetchOptions {
   /** For the whole of it, from resolving the name to the last byte. */
   readonly timeoutMs?: number;
   readonly maxBytes?: number;
+  /** What becomes of an answer with more: it fails, or is cut there. */
+  readonly excess?: 'fail' | 'cut';
+  /** Keep connections for the next request; an address is judged when its connection is made. Else each request has its own. */
+  readonly agents?: { readonly http: HttpAgent; readonly https: HttpsAgent } | undefined;
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000;
@@ -35,11 +39,11 @@ const BODILESS_STATUSES: readonly number[] = [204, 205, 304];
 
 /**
  * Asks servers that others named, such as OpenID providers. A redirect is an answer like any other and is never followed: it
- * would carry credentials to a place that nobody configured. Each request has its own connection; such calls are rare.
+ * would carry credentials to a place that nobody configured.
  */
 export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
   const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-  const maxBytes = options.maxBytes ?? DEFAULT_MAX_BYTES;
+  const limit = { maxBytes: options.maxBytes ?? DEFAULT_MAX_BYTES, excess: options.excess ?? 'fail' };
   return async (address, init = {}) => {
     const url = new URL(address);
     const port = allowedPort(url, options);
@@ -47,7 +51,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
       const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, {
         method: init.method ?? 'GET',
         headers: { ...init.headers },
-        agent: false,
+        agent: (url.protocol === 'https:' ? options.agents?.https : options.agents?.http) ?? false,
         lookup: guardedLookup(options.lookup ?? systemLookup, (ip) => isAllowed(options, ip, port)),
         // Said here because an environment variable of the runtime can turn it off.
         rejectUnauthorized: true,
@@ -70,7 +74,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
       // Stays after the end: destroying a request makes it emit once more.
       request.on('error', fail);
       request.on('response', (response) => {
-        gather(response, maxBytes, url)
+        gather(response, limit, url)
           .then((body) => {
             const whole = answer(response, body);
             end();
@@ -101,13 +105,20 @@ function isAllowed(options: GuardedFetchOptions, ip: string, port: number): bool
   return address !== null && options.isAddressAllowed(address.toString(), port);
 }
 
-async function gather(response: IncomingMessage, maxBytes: number, url: URL): Promise<Buffer> {
+interface BodyLimit {
+  readonly maxBytes: number;
+  readonly excess: 'fail' | 'cut';
+}
+
+async function gather(response: IncomingMessage, { maxBytes, excess }: BodyLimit, url: URL): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > maxBytes) throw new FetchProblem('too_large', url, `the answer has more than ${maxBytes} bytes`);
     chunks.push(chunk);
+    if (bytes <= maxBytes) continue;
+    if (excess === 'fail') throw new FetchProblem('too_large', url, `the answer has more than ${maxBytes} bytes`);
+    return Buffer.concat(chunks).subarray(0, maxBytes);
   }
   if (!response.complete) throw new FetchProblem('unreachable', url, 'the answer broke off');
   return Buffer.concat(chunks);

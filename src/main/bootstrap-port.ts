@@ -25,7 +25,7 @@ export function bootstrapPort(context: DocumentsContext, replica: Replica): Boot
 }
 
 /** The operator at the machine may do anything; no API key stands behind it. */
-const OPERATOR_REQUEST: Omit<OperationRequest, 'body'> = {
+export const OPERATOR_REQUEST: Omit<OperationRequest, 'body'> = {
   operationId: '',
   principal: { apiKeyId: '', scopes: ['*'] },
   params: {},

@@ -111,7 +111,7 @@ export interface Settlement extends LaneKey, LaneHealth {
   readonly outcomes: readonly DeliveryOutcome[];
   /** The lane is tried again at this time; 0: at once. */
   readonly nextAttemptAtMs: number;
-  /** The destination takes nothing at present, which the lane had not heard. */
+  /** The destination seems to take nothing at present: if its record says so too, the lane is held. */
   readonly isHeld: boolean;
   /** Null gives the lane back. */
   readonly untilMs: number | null;
@@ -164,8 +164,12 @@ export interface DeliveryStore {
   wakeLanes(nowMs: number, options: { readonly isAlone: boolean }): Promise<void>;
   /** Takes lanes that are due, the longest waiting first, each for one holder until `untilMs`. */
   claim(options: ClaimOptions): Promise<Claims>;
-  /** Moves the end of everything that this owner holds, and answers what that is. */
-  renew(owner: string, untilMs: number): Promise<readonly (LaneKey & { readonly fence: number })[]>;
+  /** Moves the end of those of these lanes that this owner holds, and answers which they are. */
+  renew(
+    owner: string,
+    lanes: readonly LaneKey[],
+    untilMs: number,
+  ): Promise<readonly (LaneKey & { readonly fence: number })[]>;
   /** Writes what came of a claim. Null when the claim is no longer the caller's: nothing is written then. */
   settle(settlement: Settlement): Promise<readonly PendingDelivery[] | null>;
   ledger(): Promise<readonly LaneLedger[]>;

@@ -1,6 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { claim, claimOne, destinationPut, event, FAR_MS, ledger, oneLane, outcome, settlement } from './lane-world.ts';
+import {
+  claim,
+  claimOne,
+  destinationPut,
+  event,
+  FAR_MS,
+  ledger,
+  oneLane,
+  outcome,
+  settlement,
+  subscriptionPut,
+} from './lane-world.ts';
 import { committed, type OpenStore } from './store-under-test.ts';
 
 export function lanes(openStore: OpenStore): void {
@@ -60,8 +71,9 @@ export function lanes(openStore: OpenStore): void {
     const late = settlement(lost, { owner: 'old', outcomes: [outcome(lost.deliveries[0]?.id ?? '', 'dead')] });
     assert.equal(await store.deliveries.settle(late), null);
     assert.equal((await store.deliveries.list({ state: 'pending' }, { beforeId: null, limit: 9 })).length, 1);
-    assert.deepEqual(await store.deliveries.renew('old', FAR_MS), []);
-    assert.deepEqual(await store.deliveries.renew('new', 2_000), [
+    assert.deepEqual(await store.deliveries.renew('old', [lost], FAR_MS), []);
+    assert.deepEqual(await store.deliveries.renew('new', [], FAR_MS), []);
+    assert.deepEqual(await store.deliveries.renew('new', [held], 2_000), [
       { subscriptionId: 'esb_1', destinationId: 'ed_1', fence: held.fence },
     ]);
     assert.deepEqual(await claim(store, 1_999, 'old'), []);
@@ -116,7 +128,16 @@ export function lanes(openStore: OpenStore): void {
     await committed(store, { puts: [destinationPut('ed_1')] });
     const resumed = await claimOne(store, 1_000);
     assert.equal(resumed.deliveries.length, 2);
+    // Whoever has not heard that it was resumed does not hold it for good.
     await store.deliveries.settle(settlement(resumed, { isHeld: true }));
+    assert.equal((await claim(store, 1_000)).length, 1);
+  });
+
+  test('a lane that is younger than the pause of its destination is held by whoever finds out', async (t) => {
+    const { store } = await openStore(t);
+    await committed(store, { puts: [destinationPut('ed_1', 'paused'), subscriptionPut('esb_1', ['x.v0'], ['ed_1'])] });
+    await committed(store, { events: [event()] });
+    await store.deliveries.settle(settlement(await claimOne(store, 1_000), { isHeld: true }));
     assert.deepEqual(await claim(store, FAR_MS), []);
     assert.equal((await store.deliveries.ledger())[0]?.isHeld, true);
   });

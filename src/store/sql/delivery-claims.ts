@@ -1,6 +1,15 @@
 import type { ClaimedLane, ClaimOptions, LaneKey } from '../store.ts';
 import { type PendingRow, readHead } from './delivery-rows.ts';
-import { integer, integerOrNull, type Program, queryOne, type Row, statement, text } from './statement.ts';
+import {
+  integer,
+  integerOrNull,
+  type Program,
+  queryForTuples,
+  queryOne,
+  type Row,
+  statement,
+  text,
+} from './statement.ts';
 
 export interface ClaimedLaneRow extends Omit<ClaimedLane, 'deliveries'> {
   readonly deliveries: readonly PendingRow[];
@@ -49,10 +58,20 @@ export function* claimLanes(lanes: readonly LaneKey[], options: ClaimOptions): P
   return claimed;
 }
 
-export function* renewLanes(owner: string, untilMs: number): Program<(LaneKey & { fence: number })[]> {
-  const rows = yield statement(
-    'UPDATE event_lanes SET lease_until_ms = ? WHERE lease_owner = ? RETURNING subscription_id, destination_id, fence',
-    [untilMs, owner],
+/** The columns of `VALUES` have the same names in both engines, and PostgreSQL takes parameters there for text unless told. */
+const RENEW = `UPDATE event_lanes SET lease_until_ms = CAST(given.column4 AS bigint) FROM (VALUES %s) AS given
+  WHERE event_lanes.subscription_id = given.column1 AND event_lanes.destination_id = given.column2
+    AND event_lanes.lease_owner = given.column3
+  RETURNING subscription_id, destination_id, fence`;
+
+export function* renewLanes(
+  owner: string,
+  lanes: readonly LaneKey[],
+  untilMs: number,
+): Program<(LaneKey & { fence: number })[]> {
+  const rows = yield* queryForTuples(
+    RENEW,
+    lanes.map(({ subscriptionId, destinationId }) => [subscriptionId, destinationId, owner, untilMs]),
   );
   return rows.map((row) => ({ ...laneOf(row), fence: integer(row, 'fence') }));
 }

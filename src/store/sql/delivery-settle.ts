@@ -1,5 +1,6 @@
 import type { DeliveryOutcome, Settlement } from '../store.ts';
 import { type PendingRow, readHead } from './delivery-rows.ts';
+import { isActive } from './lane-rows.ts';
 import { integer, type Program, queryForTuples, queryOne, type SqlValue, statement, text } from './statement.ts';
 
 export interface SettlementRow extends Omit<Settlement, 'outcomes'> {
@@ -31,7 +32,7 @@ export function* settleLane(settlement: SettlementRow): Program<PendingRow[] | n
   const dead = settled.filter((row) => text(row, 'state') === 'dead').length;
 
   const isWoken = integer(lane, 'wakes') !== settlement.wakes;
-  const isHeld = integer(lane, 'is_held') === 1 || (settlement.isHeld && !isWoken);
+  const isHeld = integer(lane, 'is_held') === 1 || (settlement.isHeld && !(yield* isActive(destinationId)));
   const isReleased = untilMs === null || isHeld;
   const health: SqlValue[] = isWoken
     ? [0, 0, null, 0]

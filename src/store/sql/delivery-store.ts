@@ -9,7 +9,7 @@ const PER_TRANSACTION = 500;
 export interface OpenedDeliveryStore {
   readonly store: DeliveryStore;
   /** Called when a write has enqueued something. */
-  announce(): void;
+  readonly announce: () => void;
 }
 
 export function createDeliveryStore(engine: SqlEngine): OpenedDeliveryStore {
@@ -70,7 +70,7 @@ export function createDeliveryStore(engine: SqlEngine): OpenedDeliveryStore {
         nextDueMs,
       };
     },
-    renew: (owner, untilMs) => engine.write('renewLanes', owner, untilMs),
+    renew: (owner, lanes, untilMs) => engine.write('renewLanes', owner, lanes, untilMs),
     settle: async (settlement) => {
       const rows = await engine.write('settleLane', {
         ...settlement,

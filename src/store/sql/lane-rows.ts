@@ -2,7 +2,16 @@ import type { DeliveryState, LaneKey, LaneLedger } from '../store.ts';
 import type { Judged } from './judged.ts';
 import { parseObject } from './seal.ts';
 import type { SealedPut } from './sealed-write-set.ts';
-import { insertRows, integer, integerOrNull, type Program, type SqlValue, statement, text } from './statement.ts';
+import {
+  insertRows,
+  integer,
+  integerOrNull,
+  type Program,
+  queryOne,
+  type SqlValue,
+  statement,
+  text,
+} from './statement.ts';
 
 const SUBSCRIPTION = 'event_subscription';
 const DESTINATION = 'event_destination';
@@ -85,14 +94,23 @@ function* cancelPending(where: string, params: readonly SqlValue[], nowMs: numbe
 
 /** Whoever changes or resumes a destination wants to see it tried now, not when the lane's long wait is over. */
 function* followStatus({ id, doc }: SealedPut): Program<void> {
-  const isActive = parseObject(doc)['status'] === 'active';
   yield statement(
-    isActive
+    isActiveDoc(doc)
       ? `UPDATE event_lanes SET is_held = 0, next_attempt_at_ms = 0, failures = 0, failing_count = 0,
           failing_since_ms = NULL, wakes = wakes + 1 WHERE destination_id = ?`
       : 'UPDATE event_lanes SET is_held = 1 WHERE destination_id = ?',
     [id],
   );
+}
+
+/** A lane may be younger than the pause of its destination, and a process may not have heard that it was resumed. */
+export function* isActive(destinationId: string): Program<boolean> {
+  const row = yield* queryOne('SELECT doc FROM records WHERE kind = ? AND id = ?', [DESTINATION, destinationId]);
+  return row !== null && isActiveDoc(text(row, 'doc'));
+}
+
+function isActiveDoc(doc: string): boolean {
+  return parseObject(doc)['status'] === 'active';
 }
 
 export function* readLedger(): Program<LaneLedger[]> {

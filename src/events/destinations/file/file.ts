@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { defineDestinationKind } from '../destination-kind.ts';
+import { createFileSender } from './file-sender.ts';
 
 /** Lines in a file under the data directory. */
 export const file = defineDestinationKind({
@@ -15,4 +16,5 @@ export const file = defineDestinationKind({
     }),
   }),
   example: { name: 'audit.ndjson' },
+  createSender: createFileSender,
 });

@@ -4,6 +4,7 @@ import { bodyProblem } from '../../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../../lib/schema/field-problem.ts';
 import { mapOf } from '../../../lib/schema/map-of.ts';
 import { defineDestinationKind } from '../destination-kind.ts';
+import { createWebhookSender } from './webhook-sender.ts';
 
 /** Standard Webhooks secrets: `whsec_` and 24 to 64 bytes in base64. */
 const SECRET_PATTERN = '^(whsec_)?[A-Za-z0-9+/]{32,88}={0,2}$';
@@ -57,6 +58,7 @@ export const webhook = defineDestinationKind({
   example: { url: 'https://hooks.example.com/postern' },
   check: (config) => [...urlProblems(config.url), ...headerProblems(config.headers)],
   complete: (config, newSecret) => (config.secret === '' ? { ...config, secret: newSecret() } : config),
+  createSender: createWebhookSender,
 });
 
 function urlProblems(text: string): readonly FieldProblem[] {

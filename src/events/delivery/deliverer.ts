@@ -1,0 +1,170 @@
+import type { ClaimedLane, LaneKey } from '../../store/store.ts';
+import type { DeliveryPorts } from './delivery-ports.ts';
+import { LaneRun } from './lane-run.ts';
+
+export interface DelivererOptions extends DeliveryPorts {
+  /** Of this boot of this process. */
+  readonly owner: string;
+  /** No other process uses this store. */
+  readonly isAlone: boolean;
+  readonly maxLanes: number;
+}
+
+/** Another process may take over the lanes of one that died after this; a living one renews well before. */
+const LEASE_MS = 10_000;
+const RENEW_MS = 3_000;
+/** What is not renewed is given up this long before others may have it. */
+const LEASE_MARGIN_MS = 1_000;
+const POLL_MS = 1_000;
+const DELIVERIES_AT_ONCE = 32;
+
+/**
+ * Runs the lanes that are due, many at once. It looks when something was enqueued here, when the next lane is due, when a lane
+ * has ended, and every second: other processes enqueue too.
+ *
+ * States: *looking* (asking for lanes that are due), *idle* (a timer runs), *closed*.
+ */
+export class Deliverer {
+  readonly #options: DelivererOptions;
+  readonly #runs = new Map<string, LaneRun>();
+  readonly #ended = new Set<Promise<void>>();
+  readonly #unsubscribe: () => void;
+  #looking: Promise<void> | null = null;
+  #mustLookAgain = false;
+  #timer: NodeJS.Timeout | null = null;
+  #renewal: NodeJS.Timeout | null = null;
+  #renewedUntilMs = 0;
+  #isClosed = false;
+
+  private constructor(options: DelivererOptions) {
+    this.#options = options;
+    this.#unsubscribe = options.store.onEnqueued(() => this.wake());
+  }
+
+  static async start(options: DelivererOptions): Promise<Deliverer> {
+    await options.store.wakeLanes(options.clock.nowMs(), { isAlone: options.isAlone });
+    const deliverer = new Deliverer(options);
+    deliverer.#renewal = setInterval(() => void deliverer.#renew(), RENEW_MS).unref();
+    deliverer.wake();
+    return deliverer;
+  }
+
+  /** Looks for lanes that are due. */
+  wake(): void {
+    if (this.#isClosed) return;
+    if (this.#looking !== null) {
+      this.#mustLookAgain = true;
+      return;
+    }
+    this.#looking = this.#look().finally(() => {
+      this.#looking = null;
+      if (!this.#mustLookAgain) return;
+      this.#mustLookAgain = false;
+      this.wake();
+    });
+  }
+
+  /** Lets what is under way end, up to `timeoutMs`, then cuts it, and gives all lanes back. */
+  async close(timeoutMs: number): Promise<void> {
+    this.#isClosed = true;
+    this.#unsubscribe();
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    await this.#looking;
+    for (const run of this.#runs.values()) run.stop();
+    const cut = setTimeout(() => {
+      for (const run of this.#runs.values()) run.cut();
+    }, timeoutMs);
+    await Promise.all(this.#ended);
+    clearTimeout(cut);
+    if (this.#renewal !== null) clearInterval(this.#renewal);
+  }
+
+  async #look(): Promise<void> {
+    const { store, clock, owner, maxLanes, log } = this.#options;
+    try {
+      for (;;) {
+        const free = maxLanes - this.#runs.size;
+        // The end of a lane makes us look again.
+        if (free <= 0 || this.#isClosed) return;
+        const nowMs = clock.nowMs();
+        const untilMs = nowMs + LEASE_MS;
+        const { lanes, nextDueMs } = await store.claim({
+          owner,
+          nowMs,
+          untilMs,
+          maxLanes: free,
+          maxDeliveries: DELIVERIES_AT_ONCE,
+        });
+        if (this.#runs.size === 0) this.#renewedUntilMs = untilMs;
+        for (const lane of lanes) this.#run(lane);
+        if (lanes.length > 0) continue;
+        this.#lookIn(nextDueMs === null ? POLL_MS : Math.min(POLL_MS, Math.max(20, nextDueMs - nowMs)));
+        return;
+      }
+    } catch (err) {
+      log.error({ err }, 'the lanes of events could not be read');
+      this.#lookIn(POLL_MS);
+    }
+  }
+
+  #lookIn(ms: number): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    if (this.#isClosed) return;
+    this.#timer = setTimeout(() => this.wake(), ms).unref();
+  }
+
+  #run(lane: ClaimedLane): void {
+    const { owner, log } = this.#options;
+    const run = new LaneRun(lane, {
+      ports: this.#options,
+      owner,
+      leaseMs: LEASE_MS,
+      maxDeliveries: DELIVERIES_AT_ONCE,
+    });
+    const key = keyOf(lane);
+    this.#runs.set(key, run);
+    if (this.#isClosed) run.stop();
+    const ended = run
+      .run()
+      .catch((err: unknown) => {
+        // The store is away: the lease runs out, and the lane is taken up again by whoever comes first.
+        log.error(
+          { err, subscription: lane.subscriptionId, destination: lane.destinationId },
+          'a lane of events broke off',
+        );
+      })
+      .finally(() => {
+        this.#ended.delete(ended);
+        if (this.#runs.get(key) === run) this.#runs.delete(key);
+        this.wake();
+      });
+    this.#ended.add(ended);
+  }
+
+  async #renew(): Promise<void> {
+    const { store, clock, owner, log } = this.#options;
+    const before = [...this.#runs];
+    if (before.length === 0) return;
+    const untilMs = clock.nowMs() + LEASE_MS;
+    try {
+      // Only what is running: a lane that broke off has to run out.
+      const lanes = before.map(([, run]) => run.lane);
+      const kept = await store.renew(
+        owner,
+        lanes.map(({ subscriptionId, destinationId }) => ({ subscriptionId, destinationId })),
+        untilMs,
+      );
+      const held = new Map(kept.map((lane) => [keyOf(lane), lane.fence]));
+      this.#renewedUntilMs = untilMs;
+      for (const [key, run] of before) if (held.get(key) !== run.lane.fence) run.lose();
+    } catch (err) {
+      log.error({ err }, 'the lanes of events could not be kept');
+      if (clock.nowMs() < this.#renewedUntilMs - LEASE_MARGIN_MS) return;
+      for (const [, run] of before) run.lose();
+    }
+  }
+}
+
+function keyOf({ subscriptionId, destinationId }: LaneKey): string {
+  return `${subscriptionId} ${destinationId}`;
+}

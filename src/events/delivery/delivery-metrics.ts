@@ -1,0 +1,134 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Clock } from '../../lib/clock.ts';
+import type { DeliveryStore, LaneLedger } from '../../store/store.ts';
+import type { SendVerdict } from '../destinations/destination-kind.ts';
+import type { EventRecorder } from '../event-recorder.ts';
+
+export interface DeliveryMetricsOptions {
+  readonly registry: Registry;
+  readonly store: Pick<DeliveryStore, 'ledger'>;
+  readonly clock: Clock;
+  readonly recorders: readonly EventRecorder[];
+}
+
+const LANE = ['subscription', 'destination'] as const;
+const ENDS = ['enqueued', 'delivered', 'dead', 'cancelled', 'pruned'] as const;
+
+/** Lanes are read from the store when metrics are asked for: every process with the role tells the same of them. */
+export class DeliveryMetrics {
+  readonly #attempts: Counter<'kind' | 'verdict'>;
+  readonly #seconds: Histogram<'kind'>;
+  readonly #suspensions: Counter<'reason'>;
+
+  constructor({ registry, store, clock, recorders }: DeliveryMetricsOptions) {
+    const registers = [registry];
+    this.#attempts = new Counter({
+      name: 'postern_event_attempts_total',
+      help: 'Attempts of this process to deliver an event, by kind of destination and what came of it.',
+      labelNames: ['kind', 'verdict'],
+      registers,
+    });
+    this.#seconds = new Histogram({
+      name: 'postern_event_attempt_seconds',
+      help: 'How long attempts took.',
+      labelNames: ['kind'],
+      buckets: [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+      registers,
+    });
+    this.#suspensions = new Counter({
+      name: 'postern_event_destinations_suspended_total',
+      help: 'Destinations that this process suspended, because they answered 410 (gone) or had failed for days (failing).',
+      labelNames: ['reason'],
+      registers,
+    });
+    addRecorderMetrics(registers, recorders);
+    addLaneMetrics(registers, store, clock);
+  }
+
+  attempted(kind: string, verdict: SendVerdict, seconds: number): void {
+    this.#attempts.inc({ kind, verdict });
+    this.#seconds.observe({ kind }, seconds);
+  }
+
+  suspended(reason: 'gone' | 'failing'): void {
+    this.#suspensions.inc({ reason });
+  }
+}
+
+function addRecorderMetrics(registers: Registry[], recorders: readonly EventRecorder[]): void {
+  const perType = (
+    name: string,
+    help: string,
+    read: (recorder: EventRecorder) => ReadonlyMap<string, number>,
+  ): void => {
+    new Counter({
+      name,
+      help,
+      labelNames: ['type'],
+      registers,
+      collect() {
+        this.reset();
+        for (const recorder of recorders) for (const [type, count] of read(recorder)) this.inc({ type }, count);
+      },
+    });
+  };
+  perType('postern_events_recorded_total', 'Events of agents and traffic that were recorded.', (each) => each.recorded);
+  perType(
+    'postern_events_dropped_total',
+    'Events of agents and traffic that were dropped because their queue was full.',
+    (each) => each.dropped,
+  );
+  new Gauge({
+    name: 'postern_events_queued',
+    help: 'Events of agents and traffic that wait to be written.',
+    registers,
+    collect() {
+      this.set(recorders.reduce((sum, recorder) => sum + recorder.queued, 0));
+    },
+  });
+}
+
+function addLaneMetrics(registers: Registry[], store: Pick<DeliveryStore, 'ledger'>, clock: Clock): void {
+  const ends = new Counter({
+    name: 'postern_event_deliveries_total',
+    help: 'Deliveries by lane: how many were enqueued, and how many ended in which way.',
+    labelNames: [...LANE, 'outcome'],
+    registers,
+    async collect() {
+      const lanes = await store.ledger();
+      this.reset();
+      pending.reset();
+      oldest.reset();
+      held.reset();
+      for (const lane of lanes) show(lane);
+    },
+  });
+  // After the one that reads, so that all four tell of the same moment.
+  const pending = new Gauge({
+    name: 'postern_event_deliveries_pending',
+    help: 'Deliveries that wait, by lane.',
+    labelNames: LANE,
+    registers,
+  });
+  const oldest = new Gauge({
+    name: 'postern_event_oldest_pending_seconds',
+    help: 'Age of the oldest delivery that waits, by lane; 0 when none does.',
+    labelNames: LANE,
+    registers,
+  });
+  const held = new Gauge({
+    name: 'postern_event_lane_held',
+    help: '1 where the destination is paused or suspended, by lane.',
+    labelNames: LANE,
+    registers,
+  });
+
+  function show(lane: LaneLedger): void {
+    const labels = { subscription: lane.subscriptionId, destination: lane.destinationId };
+    for (const outcome of ENDS) ends.inc({ ...labels, outcome }, lane[outcome]);
+    pending.set(labels, lane.pending);
+    const ageMs = lane.oldestPendingMs === null ? 0 : clock.nowMs() - lane.oldestPendingMs;
+    oldest.set(labels, Math.max(0, ageMs) / 1000);
+    held.set(labels, lane.isHeld ? 1 : 0);
+  }
+}

@@ -1,0 +1,44 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { DeliveryStore } from '../../store/store.ts';
+import type { DeliveryLog } from './delivery-ports.ts';
+
+export interface DeliveryUpkeepOptions {
+  readonly store: Pick<DeliveryStore, 'prune'>;
+  readonly clock: Clock;
+  readonly log: DeliveryLog;
+  /** How long they are kept: delivered and cancelled ones, dead ones, and those that nobody took. */
+  readonly deliveredMs: number;
+  readonly deadMs: number;
+  readonly pendingMs: number;
+  readonly everyMs?: number;
+}
+
+const EVERY_MS = 10 * 60_000;
+
+/** Takes away deliveries that have aged out, at the start and now and then. */
+export function startDeliveryUpkeep(options: DeliveryUpkeepOptions): { close(): Promise<void> } {
+  const { store, clock, log } = options;
+  async function prune(): Promise<void> {
+    const nowMs = clock.nowMs();
+    try {
+      const count = await store.prune({
+        endedBeforeMs: nowMs - options.deliveredMs,
+        deadBeforeMs: nowMs - options.deadMs,
+        pendingBeforeMs: nowMs - options.pendingMs,
+      });
+      if (count > 0) log.info({ count }, 'event deliveries that have aged out were taken away');
+    } catch (err) {
+      log.error({ err }, 'event deliveries that have aged out could not be taken away');
+    }
+  }
+  let running = prune();
+  const timer = setInterval(() => {
+    running = running.then(prune);
+  }, options.everyMs ?? EVERY_MS).unref();
+  return {
+    close: async () => {
+      clearInterval(timer);
+      await running;
+    },
+  };
+}

@@ -1,0 +1,200 @@
+import { rfc3339 } from '../../lib/clock.ts';
+import type {
+  ClaimedLane,
+  DeliveryAttempt,
+  DeliveryOutcome,
+  LaneHealth,
+  PendingDelivery,
+  Settlement,
+} from '../../store/store.ts';
+import type { SendOutcome } from '../destinations/destination-kind.ts';
+import type { DeliveryPorts, LaneTarget } from './delivery-ports.ts';
+import { type Ruling, rule } from './retry-rules.ts';
+
+export interface LaneRunOptions {
+  readonly ports: DeliveryPorts;
+  readonly owner: string;
+  readonly leaseMs: number;
+  readonly maxDeliveries: number;
+}
+
+/** Outcomes wait at most so long to be written, so that a batch costs one transaction and a slow one is seen all the same. */
+const SETTLE_AFTER_MS = 200;
+/** After this a busy lane goes to the end of the queue. */
+const TURN_MS = 2_000;
+const MAX_ATTEMPTS_KEPT = 50;
+const BEHIND_MS = 1_000;
+
+/**
+ * One holder's turn with a lane: sends what is pending, one after the other, until there is nothing left, the lane has to wait,
+ * its destination takes nothing, its turn is over or the claim is lost. Whatever is killed half-way is sent again by the next
+ * holder, from the first delivery whose outcome was not written: at least once, and in order.
+ */
+export class LaneRun {
+  readonly lane: ClaimedLane;
+  readonly #options: LaneRunOptions;
+  readonly #abort = new AbortController();
+  #health: LaneHealth;
+  #outcomes: DeliveryOutcome[] = [];
+  #settledAt = performance.now();
+  #isLost = false;
+  #isStopping = false;
+
+  constructor(lane: ClaimedLane, options: LaneRunOptions) {
+    this.lane = lane;
+    this.#options = options;
+    this.#health = { failures: lane.failures, failingCount: lane.failingCount, failingSinceMs: lane.failingSinceMs };
+  }
+
+  /** The claim has passed to somebody else, or may have: what is under way is dropped and nothing more is written. */
+  lose(): void {
+    this.#isLost = true;
+    this.#abort.abort();
+  }
+
+  /** No further delivery is begun. */
+  stop(): void {
+    this.#isStopping = true;
+  }
+
+  /** What is under way is dropped, and the claim given back. */
+  cut(): void {
+    this.#isStopping = true;
+    this.#abort.abort();
+  }
+
+  async run(): Promise<void> {
+    const startedAt = performance.now();
+    let batch: readonly PendingDelivery[] | null = this.lane.deliveries;
+    while (batch !== null && batch.length > 0) {
+      batch = await this.#runBatch(batch, performance.now() - startedAt > TURN_MS);
+    }
+    if (batch !== null && !this.#isLost) await this.#settle({ untilMs: null });
+  }
+
+  /** What comes next, or null when the lane has been given back or lost. */
+  async #runBatch(batch: readonly PendingDelivery[], isTurnOver: boolean): Promise<readonly PendingDelivery[] | null> {
+    const { ports } = this.#options;
+    for (const delivery of batch) {
+      const target = ports.targetOf(this.lane);
+      if (target.state !== 'open') return this.#releaseUnsent(target.state === 'held');
+      if (this.#isStopping) return this.#release({});
+      const ruling = await this.#try(delivery, target);
+      if (ruling === null) return this.#isLost ? null : this.#release({});
+      if (ruling.suspension !== null) return this.#suspend(ruling);
+      if (ruling.nextAttemptAtMs > 0) return this.#release({ nextAttemptAtMs: ruling.nextAttemptAtMs });
+      if (performance.now() - this.#settledAt > SETTLE_AFTER_MS) break;
+    }
+    // At the back of the queue, for its time says so.
+    if (isTurnOver) return this.#release({ nextAttemptAtMs: ports.clock.nowMs() });
+    return this.#settle({ untilMs: ports.clock.nowMs() + this.#options.leaseMs });
+  }
+
+  /** Null when it was given up half-way: then nobody knows what came of it. */
+  async #try(delivery: PendingDelivery, target: LaneTarget & { readonly state: 'open' }): Promise<Ruling | null> {
+    const { ports } = this.#options;
+    const startedMs = ports.clock.nowMs();
+    const startedAt = performance.now();
+    const outcome = await this.#send(delivery, target);
+    if (this.#abort.signal.aborted) return null;
+    const elapsedMs = performance.now() - startedAt;
+    ports.attempted(target.kind, outcome.verdict, elapsedMs / 1000);
+    const attempt: DeliveryAttempt = {
+      at: rfc3339(startedMs),
+      status: outcome.status,
+      error: outcome.error,
+      duration_ms: Math.round(elapsedMs),
+    };
+    const attempts = kept([...delivery.attempts, attempt]);
+    const nowMs = ports.clock.nowMs();
+    const firstTriedMs = Date.parse(attempts[0]?.at ?? attempt.at);
+    const { refusals } = delivery;
+    const ruling = rule({ outcome, firstTriedMs, refusals, health: this.#health, nowMs }, ports.policy);
+    this.#health = ruling.health;
+    this.#outcomes.push({ id: delivery.id, state: ruling.state, attempts, refusals: ruling.refusals });
+    this.#report(delivery, ruling, outcome);
+    return ruling;
+  }
+
+  async #send({ event }: PendingDelivery, target: LaneTarget & { readonly state: 'open' }): Promise<SendOutcome> {
+    const { senders, log } = this.#options.ports;
+    const sender = senders.get(target.kind);
+    const message = { id: event.id, type: event.type, body: JSON.stringify(event.payload) };
+    try {
+      if (sender === undefined) throw new Error(`nothing sends to destinations of the kind ${target.kind}`);
+      return await sender.send(target.config, message, this.#abort.signal);
+    } catch (err) {
+      // A bug of ours. The event waits: a later version may know better.
+      log.error({ err, ...this.#names() }, 'an event could not be sent');
+      return { verdict: 'wait', status: null, error: 'internal error' };
+    }
+  }
+
+  async #suspend({ suspension, nextAttemptAtMs }: Ruling): Promise<null> {
+    const { ports } = this.#options;
+    try {
+      await ports.suspend(this.lane.destinationId);
+      ports.suspended(suspension ?? 'failing');
+      ports.log.warn(
+        { ...this.#names(), reason: suspension === 'gone' ? 'it answered 410' : 'it has failed for too long' },
+        'an event destination is suspended: its events wait until it is resumed',
+      );
+      return await this.#release({ isHeld: true, nextAttemptAtMs });
+    } catch (err) {
+      ports.log.error({ err, ...this.#names() }, 'an event destination could not be suspended');
+      return this.#release({ nextAttemptAtMs });
+    }
+  }
+
+  /** The store knows best whether the lane is held or gone. If neither, this process is behind, and soon no more. */
+  #releaseUnsent(isHeld: boolean): Promise<null> {
+    return this.#release({ isHeld, nextAttemptAtMs: this.#options.ports.clock.nowMs() + BEHIND_MS });
+  }
+
+  async #release(change: Partial<Settlement>): Promise<null> {
+    await this.#settle({ ...change, untilMs: null });
+    return null;
+  }
+
+  async #settle(change: Partial<Settlement> & Pick<Settlement, 'untilMs'>): Promise<readonly PendingDelivery[] | null> {
+    const { ports, owner, maxDeliveries } = this.#options;
+    const { subscriptionId, destinationId, fence, wakes } = this.lane;
+    const outcomes = this.#outcomes;
+    this.#outcomes = [];
+    const next = await ports.store.settle({
+      subscriptionId,
+      destinationId,
+      owner,
+      fence,
+      wakes,
+      nowMs: ports.clock.nowMs(),
+      outcomes,
+      ...this.#health,
+      nextAttemptAtMs: 0,
+      isHeld: false,
+      maxDeliveries,
+      ...change,
+    });
+    this.#settledAt = performance.now();
+    if (next === null) ports.log.warn(this.#names(), 'another process has taken over a lane of events');
+    return next;
+  }
+
+  #report(delivery: PendingDelivery, ruling: Ruling, outcome: SendOutcome): void {
+    const { log } = this.#options.ports;
+    if (ruling.state === 'delivered') return;
+    const fields = { ...this.#names(), delivery: delivery.id, event: delivery.event.id, error: outcome.error };
+    if (ruling.state === 'dead') log.warn(fields, 'an event is dead: its destination did not take it');
+    else log.debug(fields, 'an event was not delivered and will be tried again');
+  }
+
+  #names(): { readonly subscription: string; readonly destination: string } {
+    return { subscription: this.lane.subscriptionId, destination: this.lane.destinationId };
+  }
+}
+
+/** The first says since when it is tried; of the rest the newest matter. */
+function kept(attempts: readonly DeliveryAttempt[]): readonly DeliveryAttempt[] {
+  if (attempts.length <= MAX_ATTEMPTS_KEPT) return attempts;
+  return [...attempts.slice(0, 1), ...attempts.slice(1 - MAX_ATTEMPTS_KEPT)];
+}

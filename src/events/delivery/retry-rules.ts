@@ -1,0 +1,94 @@
+import type { LaneHealth } from '../../store/store.ts';
+import type { SendOutcome } from '../destinations/destination-kind.ts';
+
+export interface RetryPolicy {
+  /** How long an event is tried at a destination that does not take it. */
+  readonly retryWindowMs: number;
+  /** How long a destination may fail before it is suspended. */
+  readonly suspendAfterMs: number;
+  /** 0 up to 1. */
+  random(): number;
+}
+
+export interface Tried {
+  readonly outcome: SendOutcome;
+  /** When the event was first tried: this attempt, or an earlier one. */
+  readonly firstTriedMs: number;
+  /** Refusals before this attempt. */
+  readonly refusals: number;
+  readonly health: LaneHealth;
+  readonly nowMs: number;
+}
+
+export interface Ruling {
+  readonly state: 'pending' | 'delivered' | 'dead';
+  readonly refusals: number;
+  readonly health: LaneHealth;
+  /** 0: the lane goes on at once. */
+  readonly nextAttemptAtMs: number;
+  readonly suspension: 'gone' | 'failing' | null;
+}
+
+const SECOND_MS = 1_000;
+const HOUR_MS = 3_600_000;
+/** Five tries, at 0, 10 s, 1 min, 3 min and 10 min. */
+const REFUSAL_WAITS_MS: readonly number[] = [10_000, 50_000, 120_000, 420_000];
+const JITTER = 0.2;
+/** Days of silence between two events are no days of failure: so many attempts must have failed too. */
+const SUSPEND_AFTER_ATTEMPTS = 10;
+
+/**
+ * What an attempt means for the event and its lane.
+ *
+ * - delivered: the lane goes on.
+ * - wait (no connection, timeout, 408, 429, 5xx): the lane waits 1, 2, 4 … s up to an hour, or as long as the destination asked,
+ *   and tries the same event again, for about a day; then that event is dead, and the next one is tried after the same wait.
+ * - refused (any other answer): the lane waits too, for it keeps its order, but after five tries in about ten minutes the event
+ *   is dead and the lane goes on.
+ * - gone (410), or failing for days: the destination is suspended and the event stays.
+ */
+export function rule({ outcome, firstTriedMs, refusals, health, nowMs }: Tried, policy: RetryPolicy): Ruling {
+  if (outcome.verdict === 'delivered') {
+    return {
+      state: 'delivered',
+      refusals,
+      health: { failures: 0, failingCount: 0, failingSinceMs: null },
+      nextAttemptAtMs: 0,
+      suspension: null,
+    };
+  }
+  const isRefusal = outcome.verdict === 'refused';
+  const failures = isRefusal ? 0 : health.failures + 1;
+  const failingCount = health.failingCount + 1;
+  const failingSinceMs = health.failingSinceMs ?? nowMs;
+  const after: LaneHealth = { failures, failingCount, failingSinceMs };
+  const wait = (ms: number): number => nowMs + Math.round(ms * (1 - JITTER + 2 * JITTER * policy.random()));
+
+  if (outcome.verdict === 'gone') {
+    return { state: 'pending', refusals, health: after, nextAttemptAtMs: wait(HOUR_MS), suspension: 'gone' };
+  }
+  const isFailingForDays = nowMs - failingSinceMs >= policy.suspendAfterMs && failingCount >= SUSPEND_AFTER_ATTEMPTS;
+  const suspension = isFailingForDays ? 'failing' : null;
+  if (isRefusal) {
+    const waitMs = REFUSAL_WAITS_MS[refusals];
+    const isDead = waitMs === undefined;
+    return {
+      state: isDead ? 'dead' : 'pending',
+      refusals: refusals + 1,
+      health: after,
+      nextAttemptAtMs: isDead ? 0 : wait(waitMs),
+      suspension,
+    };
+  }
+  // A lane that was resumed has a new day: what was tried before it was paused does not count.
+  const hasHadItsDay = nowMs - Math.max(firstTriedMs, failingSinceMs) >= policy.retryWindowMs;
+  const backoffMs = Math.min(SECOND_MS * 2 ** (failures - 1), HOUR_MS);
+  const askedMs = Math.min(outcome.retryAfterMs ?? 0, policy.retryWindowMs);
+  return {
+    state: hasHadItsDay && suspension === null ? 'dead' : 'pending',
+    refusals,
+    health: after,
+    nextAttemptAtMs: Math.max(wait(backoffMs), nowMs + askedMs),
+    suspension,
+  };
+}

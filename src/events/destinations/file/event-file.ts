@@ -1,0 +1,114 @@
+import { constants } from 'node:fs';
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+export interface EventFileLimits {
+  readonly maxBytes: number;
+  /** Full ones that are kept beside the one that is written. */
+  readonly maxFiles: number;
+}
+
+/** Links are not followed: whoever can make one in the folder could have events appended elsewhere. */
+const APPEND = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
+const TAIL_BYTES = 65_536;
+const NEWLINE = 0x0a;
+
+/**
+ * Lines appended to a file, each on disk before `append` resolves. Full files are moved aside as `name~1` (the newest),
+ * `name~2` …: no destination can have such a name. A line that a crash cut short is taken away before the next one: it was
+ * never reported as delivered, and comes again whole. One call at a time.
+ */
+export class EventFile {
+  readonly #path: string;
+  readonly #limits: EventFileLimits;
+  #file: FileHandle | null = null;
+  #bytes = 0;
+
+  constructor(folder: string, name: string, limits: EventFileLimits) {
+    this.#path = join(folder, name);
+    this.#limits = limits;
+  }
+
+  async append(line: string): Promise<void> {
+    const bytes = Buffer.from(`${line}\n`);
+    try {
+      let file = this.#file ?? (await this.#open());
+      if (this.#bytes > 0 && this.#bytes + bytes.length > this.#limits.maxBytes) file = await this.#rotate();
+      await writeAll(file, bytes);
+      await file.datasync();
+      this.#bytes += bytes.length;
+    } catch (error) {
+      // What is on disk now is not known: the next call looks.
+      await this.close();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    const file = this.#file;
+    this.#file = null;
+    await file?.close().catch(() => {});
+  }
+
+  async #open(): Promise<FileHandle> {
+    await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
+    const file = await open(this.#path, APPEND, 0o600);
+    this.#file = file;
+    this.#bytes = await withoutTornLine(file);
+    await syncDirectory(dirname(this.#path));
+    return file;
+  }
+
+  async #rotate(): Promise<FileHandle> {
+    await this.close();
+    const { maxFiles } = this.#limits;
+    await rm(this.#aside(maxFiles), { force: true });
+    for (let at = maxFiles - 1; at >= 1; at -= 1) await renameIfThere(this.#aside(at), this.#aside(at + 1));
+    if (maxFiles > 0) await rename(this.#path, this.#aside(1));
+    else await rm(this.#path);
+    return this.#open();
+  }
+
+  #aside(number: number): string {
+    return `${this.#path}~${number}`;
+  }
+}
+
+async function writeAll(file: FileHandle, bytes: Buffer): Promise<void> {
+  for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten;
+}
+
+/** Answers the length that is left. */
+async function withoutTornLine(file: FileHandle): Promise<number> {
+  const { size } = await file.stat();
+  for (let end = size; end > 0; ) {
+    const start = Math.max(0, end - TAIL_BYTES);
+    const { buffer } = await file.read(Buffer.alloc(end - start), 0, end - start, start);
+    const newline = buffer.lastIndexOf(NEWLINE);
+    const length = newline === -1 ? start : start + newline + 1;
+    if (newline !== -1 || start === 0) {
+      if (length < size) await file.truncate(length);
+      return length;
+    }
+    end = start;
+  }
+  return 0;
+}
+
+async function renameIfThere(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}
+
+/** A new name is durable only once its directory is. */
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, constants.O_RDONLY);
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}

@@ -1,0 +1,139 @@
+import type { Clock } from '../lib/clock.ts';
+import { rfc3339 } from '../lib/clock.ts';
+import type { JsonObject } from '../lib/json.ts';
+import type { EventStore, OutboxEvent } from '../store/store.ts';
+import type { WantedTypes } from './wanted-types.ts';
+
+export interface EventRecorderOptions {
+  readonly events: Pick<EventStore, 'record'>;
+  readonly wanted: WantedTypes;
+  readonly accountId: string;
+  readonly clock: Clock;
+  readonly log: { warn(fields: object, message: string): void; error(fields: object, message: string): void };
+  newId(prefix: string): string;
+  readonly maxQueued: number;
+}
+
+interface Waiting {
+  readonly type: string;
+  readonly object: JsonObject;
+  readonly atMs: number;
+}
+
+const FLUSH_MS = 100;
+const BATCH = 500;
+const RETRY_MS = 1_000;
+/** Drops are said once in so long, with their number, and not once for each. */
+const DROP_NOTICE_MS = 60_000;
+
+/**
+ * Records events that no change of configuration causes: agents, tunnels, traffic. Whoever reports one does not wait: events
+ * queue up in memory and are written together. The queue is bounded, for traffic may outrun any disk; what finds it full is
+ * dropped, counted and logged. What is still in the queue when the process is killed is lost: these events are not written with
+ * anything that could be rolled back.
+ */
+export class EventRecorder {
+  readonly #options: EventRecorderOptions;
+  readonly #recorded = new Map<string, number>();
+  readonly #dropped = new Map<string, number>();
+  #queue: Waiting[] = [];
+  #timer: NodeJS.Timeout | null = null;
+  #flushing: Promise<void> | null = null;
+  #droppedSinceNotice = 0;
+  #noticedAtMs = Number.NEGATIVE_INFINITY;
+  #isClosed = false;
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options;
+  }
+
+  /** By type. */
+  get recorded(): ReadonlyMap<string, number> {
+    return this.#recorded;
+  }
+
+  get dropped(): ReadonlyMap<string, number> {
+    return this.#dropped;
+  }
+
+  get queued(): number {
+    return this.#queue.length;
+  }
+
+  isWanted(type: string): boolean {
+    return this.#options.wanted.has(type);
+  }
+
+  /** `object` is what the event is about, as the API shows it, secrets masked. */
+  record(type: string, object: JsonObject): void {
+    if (!this.isWanted(type)) return;
+    if (this.#queue.length >= this.#options.maxQueued || this.#isClosed) {
+      this.#drop(type);
+      return;
+    }
+    this.#queue.push({ type, object, atMs: this.#options.clock.nowMs() });
+    this.#flushIn(FLUSH_MS);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    await this.#flushing;
+    await this.#flush();
+    for (const { type } of this.#queue) this.#drop(type);
+    this.#queue = [];
+  }
+
+  #flushIn(ms: number): void {
+    if (this.#flushing !== null) return;
+    this.#timer ??= setTimeout(() => {
+      this.#timer = null;
+      this.#flushing = this.#flush().finally(() => {
+        this.#flushing = null;
+        if (this.#queue.length > 0 && !this.#isClosed) this.#flushIn(RETRY_MS);
+      });
+    }, ms).unref();
+  }
+
+  async #flush(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const batch = this.#queue.slice(0, BATCH);
+      try {
+        await this.#options.events.record(batch.map((waiting) => this.#eventOf(waiting)));
+      } catch (err) {
+        // They stay where they are: the store may be back before the queue is full.
+        this.#options.log.error({ err, waiting: this.#queue.length }, 'events could not be recorded');
+        return;
+      }
+      this.#queue.splice(0, batch.length);
+      for (const { type } of batch) this.#recorded.set(type, (this.#recorded.get(type) ?? 0) + 1);
+    }
+  }
+
+  #eventOf({ type, object, atMs }: Waiting): OutboxEvent {
+    const id = this.#options.newId('ev');
+    const payload = {
+      event_id: id,
+      event_type: type,
+      event_timestamp: rfc3339(atMs),
+      account_id: this.#options.accountId,
+      principal: null,
+      object,
+    };
+    return { id, type, createdAtMs: atMs, payload };
+  }
+
+  #drop(type: string): void {
+    this.#dropped.set(type, (this.#dropped.get(type) ?? 0) + 1);
+    this.#droppedSinceNotice += 1;
+    const nowMs = this.#options.clock.nowMs();
+    if (nowMs - this.#noticedAtMs < DROP_NOTICE_MS) return;
+    this.#options.log.warn(
+      { dropped: this.#droppedSinceNotice, queue: this.#options.maxQueued },
+      'events were dropped: they come faster than the store takes them',
+    );
+    this.#noticedAtMs = nowMs;
+    this.#droppedSinceNotice = 0;
+  }
+}

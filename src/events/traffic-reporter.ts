@@ -1,0 +1,29 @@
+import type { EventRecorder } from './event-recorder.ts';
+import {
+  CONNECTION_CLOSED,
+  type ConnectionFacts,
+  connectionObject,
+  REQUEST_COMPLETE,
+  type RequestFacts,
+  requestObject,
+} from './traffic-events.ts';
+
+/** What the edge is given. It asks first, so that nobody gathers facts that nobody wants. */
+export interface TrafficReporter {
+  wantsRequests(): boolean;
+  requestComplete(facts: RequestFacts): void;
+  wantsConnections(): boolean;
+  connectionClosed(facts: ConnectionFacts): void;
+}
+
+export function createTrafficReporter(recorder: EventRecorder): TrafficReporter {
+  return {
+    wantsRequests: () => recorder.isWanted(REQUEST_COMPLETE),
+    requestComplete: (facts) => {
+      const object = requestObject(facts);
+      if (object !== null) recorder.record(REQUEST_COMPLETE, object);
+    },
+    wantsConnections: () => recorder.isWanted(CONNECTION_CLOSED),
+    connectionClosed: (facts) => recorder.record(CONNECTION_CLOSED, connectionObject(facts)),
+  };
+}

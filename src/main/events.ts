@@ -1,0 +1,140 @@
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { Config } from '../config/schema.ts';
+import type { Catalog } from '../documents/catalog.ts';
+import type { CompiledResource } from '../documents/compiled.ts';
+import { configOf } from '../documents/record-puts.ts';
+import { eventAddressGuard } from '../events/address-guard.ts';
+import { Deliverer } from '../events/delivery/deliverer.ts';
+import { DeliveryMetrics } from '../events/delivery/delivery-metrics.ts';
+import { startDeliveryUpkeep } from '../events/delivery/delivery-upkeep.ts';
+import { DestinationDirectory } from '../events/delivery/destination-directory.ts';
+import { createDestinationTester } from '../events/delivery/destination-tester.ts';
+import { destinationKinds } from '../events/destinations/registry.ts';
+import { EventRecorder } from '../events/event-recorder.ts';
+import { createTrafficReporter, type TrafficReporter } from '../events/traffic-reporter.ts';
+import { WantedTypes } from '../events/wanted-types.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { JsonObject } from '../lib/json.ts';
+import { createKsuidSource } from '../lib/ksuid.ts';
+import type { Replica } from '../replica/replica.ts';
+import type { DestinationTester } from '../resources/operation.ts';
+import type { Store } from '../store/store.ts';
+
+export interface EventDependencies {
+  readonly config: Config;
+  readonly store: Store;
+  readonly replica: Replica;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface EventRecording {
+  /** Of agents and tunnels. */
+  record(type: string, object: JsonObject): void;
+  readonly traffic: TrafficReporter;
+  readonly recorders: readonly EventRecorder[];
+  close(): Promise<void>;
+}
+
+const SECOND_MS = 1_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Agents come and go by the thousand when a network does, and no further. */
+const MAX_AGENT_EVENTS = 10_000;
+
+/** What records events that no change of configuration causes. Every process has it; who delivers them is another matter. */
+export function openEventRecording({ config, store, replica, clock, logger }: EventDependencies): EventRecording {
+  const wanted = new WantedTypes(replica);
+  const newId = idSource(clock);
+  const shared = { events: store.events, wanted, accountId: store.accountId, clock, log: logger, newId };
+  // A queue each: a flood of requests must not push out what agents do.
+  const agents = new EventRecorder({ ...shared, maxQueued: MAX_AGENT_EVENTS });
+  const traffic = new EventRecorder({ ...shared, maxQueued: config.events_traffic_queue });
+  return {
+    record: (type, object) => agents.record(type, object),
+    traffic: createTrafficReporter(traffic),
+    recorders: [agents, traffic],
+    close: async () => {
+      await Promise.all([agents.close(), traffic.close()]);
+    },
+  };
+}
+
+export interface EventDeliveryDependencies extends EventDependencies {
+  readonly catalog: Catalog;
+  readonly registry: Registry;
+  readonly recorders: readonly EventRecorder[];
+  /** Sets a destination's status, as a change that is seen and reported like any other. */
+  suspendDestination(id: string): Promise<void>;
+}
+
+export interface EventDelivery {
+  readonly tester: DestinationTester;
+  close(timeoutMs: number): Promise<void>;
+}
+
+/** The role that delivers. */
+export async function openEventDelivery(deps: EventDeliveryDependencies): Promise<EventDelivery> {
+  const { config, store, replica, clock, logger, catalog, registry, recorders } = deps;
+  const newId = idSource(clock);
+  const senders = new Map(
+    destinationKinds.map((kind) => [
+      kind.name,
+      kind.createSender({
+        clock,
+        folder: join(config.data_dir, 'events'),
+        fileLimits: { maxBytes: config.events_file_bytes, maxFiles: config.events_file_count },
+        timeoutMs: config.events_timeout * SECOND_MS,
+        isAddressAllowed: eventAddressGuard(config.events_allow_cidrs),
+      }),
+    ]),
+  );
+  const compiled = catalog.compiled.get('event_destination') as CompiledResource;
+  const directory = new DestinationDirectory(replica, (record) => configOf(compiled, record));
+  const metrics = new DeliveryMetrics({ registry, store: store.deliveries, clock, recorders });
+  const deliverer = await Deliverer.start({
+    store: store.deliveries,
+    clock,
+    log: logger,
+    senders,
+    policy: {
+      retryWindowMs: config.events_retry_hours * HOUR_MS,
+      suspendAfterMs: config.events_suspend_days * DAY_MS,
+      random: Math.random,
+    },
+    owner: newId('nd'),
+    isAlone: store.engine === 'sqlite',
+    maxLanes: config.events_lanes,
+    targetOf: (lane) => directory.targetOf(lane),
+    suspend: (id) => deps.suspendDestination(id),
+    attempted: (kind, verdict, seconds) => metrics.attempted(kind, verdict, seconds),
+    suspended: (reason) => metrics.suspended(reason),
+  });
+  const stopFollowing = replica.onChange((changes) => {
+    if (changes.some((change) => change.op === 'put' && change.record.kind === 'event_destination')) deliverer.wake();
+  });
+  const upkeep = startDeliveryUpkeep({
+    store: store.deliveries,
+    clock,
+    log: logger,
+    deliveredMs: config.events_delivered_days * DAY_MS,
+    deadMs: config.events_dead_days * DAY_MS,
+    pendingMs: config.events_pending_days * DAY_MS,
+  });
+  return {
+    tester: createDestinationTester({ directory, senders, clock, accountId: store.accountId, newId }),
+    close: async (timeoutMs) => {
+      stopFollowing();
+      await upkeep.close();
+      await deliverer.close(timeoutMs);
+      for (const sender of senders.values()) await sender.close();
+    },
+  };
+}
+
+function idSource(clock: Clock): (prefix: string) => string {
+  const ksuid = createKsuidSource();
+  return (prefix) => `${prefix}_${ksuid(clock.nowMs())}`;
+}
