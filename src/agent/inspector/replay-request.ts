@@ -47,7 +47,7 @@ function whyNeverReplayed(exchange: KeptExchange): string | null {
 
 function whyBodyIsMissing({ request, requestBody, method, isOver, problem }: KeptExchange): string | null {
   const { totalBytes, bytes, isTruncated } = requestBody;
-  const declared = request.contentLength ?? null;
+  const declared = request.contentLength;
   if (isTruncated) return `only ${bytes.length} of the ${totalBytes} bytes of its body were kept`;
   if (declared !== null && totalBytes === declared) return null;
   if (totalBytes === 0 && BODILESS.has(method)) return null;

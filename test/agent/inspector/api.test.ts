@@ -198,7 +198,7 @@ test('a body is served as a file of bytes and never as what it says it is', asyn
   assert.equal(headers['content-type'], 'application/octet-stream');
   assert.equal(headers['content-disposition'], `attachment; filename="${id}-response.bin"`);
   assert.equal(headers['x-content-type-options'], 'nosniff');
-  assert.match(headers['content-security-policy'] ?? '', /default-src 'none'.*sandbox/);
+  assert.match(String(headers['content-security-policy']), /default-src 'none'.*sandbox/);
   assert.equal((await world.ask(`/api/requests/http/${id}/body?side=other`)).status, 400);
   assert.equal((await world.ask('/api/requests/http/req_none/body?side=request')).status, 404);
 });
@@ -206,10 +206,9 @@ test('a body is served as a file of bytes and never as what it says it is', asyn
 test('events tell of requests as they begin, are answered and end, and of clearing', async (context) => {
   const world = await InspectorWorld.open(context);
   const answer = Promise.withResolvers<void>();
-  world.respond = async (_seen, response) => {
+  world.respond = (_seen, response) => {
     response.write('first');
-    await answer.promise;
-    response.end();
+    void answer.promise.then(() => response.end());
   };
   const reading = get({ port: world.inspector.address.port, path: '/api/events', agent: false });
   const [stream] = (await once(reading, 'response')) as [IncomingMessage];

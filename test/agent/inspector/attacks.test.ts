@@ -135,10 +135,11 @@ test('the token is in the page and nowhere in the API', async () => {
 test('nothing can be framed, sniffed, cached or embedded', async () => {
   for (const path of ['/', '/api/status', `/api/requests/http/${id}/body?side=response`, '/nothing']) {
     const { headers } = await world.ask(path);
+    const policy = String(headers['content-security-policy']);
     assert.equal(headers['x-frame-options'], 'DENY');
-    assert.match(headers['content-security-policy'] ?? '', /frame-ancestors 'none'/);
-    assert.match(headers['content-security-policy'] ?? '', /default-src 'none'/);
-    assert.doesNotMatch(headers['content-security-policy'] ?? '', /unsafe|\*/);
+    assert.match(policy, /frame-ancestors 'none'/);
+    assert.match(policy, /default-src 'none'/);
+    assert.doesNotMatch(policy, /unsafe|\*/);
     assert.equal(headers['x-content-type-options'], 'nosniff');
     assert.equal(headers['cache-control'], 'no-store');
     assert.equal(headers['cross-origin-resource-policy'], 'same-origin');

@@ -1,6 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import { type ClientHttp2Session, createServer as createHttp2Server, connect as http2Connect } from 'node:http2';
+import {
+  type ClientHttp2Session,
+  createServer as createHttp2Server,
+  connect as http2Connect,
+  type ServerHttp2Stream,
+} from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { AgentEvents } from '../../../src/agent/events.ts';
 import { type Inspector, type InspectorOptions, startInspector } from '../../../src/agent/inspector/index.ts';
@@ -89,8 +94,8 @@ export class InspectorWorld {
     });
     const events = new AgentEvents(undefined);
     const agent = createHttp2Server();
-    agent.on('stream', (stream, _headers, _flags, raw) => {
-      const reading = readRequest(raw as unknown as string[]);
+    agent.on('stream', (stream: ServerHttp2Stream, _headers: object, _flags: number, raw: string[]) => {
+      const reading = readRequest(raw);
       const tunnel = tunnels[Number(reading?.tunnelId ?? 0)];
       if (reading !== null && tunnel !== undefined)
         serveStream(tunnel, stream, reading, { events, observe: inspector.observe });

@@ -75,7 +75,7 @@ test('no more than the number that is allowed are kept, the newest', async (cont
   context.after(() => inspector.close());
   const tunnel = { ref: 0, name: 'web' };
   for (const target of ['/1', '/2', '/3', '/4', '/5']) {
-    inspector.observe({ tunnel, method: 'GET', target, authority: 'a', headers: [] })?.onEnd(null);
+    inspector.observe({ tunnel, method: 'GET', target, authority: 'a', headers: [], contentLength: 0 })?.onEnd(null);
   }
   const { requests } = (await (await fetch(`${inspector.url}/api/requests/http`)).json()) as {
     requests: { path: string }[];

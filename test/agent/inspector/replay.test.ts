@@ -119,7 +119,14 @@ test('a request whose body came only in part is not replayed', async (context) =
 test('a WebSocket is not replayed, and a tunnel of connections takes no request', async (context) => {
   const world = await InspectorWorld.open(context, {}, [{ name: 'web' }, { name: 'db', proto: 'tcp' }]);
   const tunnel = { ref: 0, name: 'web' };
-  const observer = world.inspector.observe({ tunnel, method: 'CONNECT', target: '/ws', authority: 'a', headers: [] });
+  const observer = world.inspector.observe({
+    tunnel,
+    method: 'CONNECT',
+    target: '/ws',
+    authority: 'a',
+    headers: [],
+    contentLength: 0,
+  });
   observer?.onResponseHead(101, []);
   observer?.onEnd(null);
   const { id, method } = await world.newest();

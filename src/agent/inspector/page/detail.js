@@ -4,8 +4,10 @@ import { durationText, statusOf } from './format.js';
 
 /** The chosen request. `actions`: what its buttons do. */
 export function showDetail(detail, actions) {
+  const place = byId('detail');
   const [status, statusClass] = statusOf(detail);
-  byId('detail').replaceChildren(
+  const focused = place.contains(document.activeElement) ? document.activeElement : null;
+  place.replaceChildren(
     element('h2', {}, element('span', { class: `status ${statusClass}` }, status), ` ${detail.method} ${detail.path}`),
     facts(detail, actions),
     timing(detail),
@@ -13,6 +15,8 @@ export function showDetail(detail, actions) {
     side('Request', detail.request, detail.id),
     detail.response === null ? pending(detail) : side('Response', detail.response, detail.id),
   );
+  // What had the focus was shown anew: whoever uses the keyboard is not sent back to the beginning.
+  if (focused !== null) (sameButton(place, focused) ?? place).focus();
 }
 
 export function showNoDetail(words) {
@@ -102,4 +106,9 @@ function pending(detail) {
 
 function linkTo(words, action) {
   return element('button', { type: 'button', onclick: action }, words);
+}
+
+function sameButton(place, focused) {
+  const buttons = [...place.querySelectorAll('button:enabled')];
+  return buttons.find((button) => button.textContent === focused.textContent);
 }

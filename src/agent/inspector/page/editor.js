@@ -51,6 +51,9 @@ export function openEditor(detail, send) {
       problem.textContent = error.message;
     }
   });
+  form.addEventListener('keydown', (event) => {
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+  });
   dialog.replaceChildren(form);
   dialog.showModal();
   path.focus();

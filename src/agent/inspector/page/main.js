@@ -8,6 +8,7 @@ const FILTER_DELAY_MS = 150;
 const STATUS_EVERY_MS = 5000;
 
 let chosen = null;
+let detailTurn = 0;
 let isReloading = false;
 let wantsReload = false;
 let reloadTimer = null;
@@ -71,18 +72,21 @@ function showCount() {
 }
 
 async function choose(id) {
+  if (id !== chosen) byId('detail').scrollTop = 0;
   chosen = id;
   list.choose(id);
   await refreshDetail();
 }
 
 async function refreshDetail() {
-  const id = chosen;
+  detailTurn += 1;
+  const turn = detailTurn;
   try {
-    const detail = await ask(`/api/requests/http/${id}`);
-    if (chosen === id) showDetail(detail, actions);
+    const detail = await ask(`/api/requests/http/${chosen}`);
+    // An answer that was overtaken by a later one is old.
+    if (turn === detailTurn) showDetail(detail, actions);
   } catch (error) {
-    if (chosen === id) showNoDetail(error.message);
+    if (turn === detailTurn) showNoDetail(error.message);
   }
 }
 
@@ -120,6 +124,7 @@ function follow() {
     waiting.clear();
     list.replace([]);
     chosen = null;
+    detailTurn += 1;
     showCount();
   });
   source.addEventListener('error', () => void showStatus());
