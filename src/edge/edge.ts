@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import { createDenseIds } from '../lib/dense-ids.ts';
 import type { BackendSnapshot, EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
-import { accessLine, unreadLine } from './access-log.ts';
+import { type AccessLine, accessLine, unreadLine } from './access-log.ts';
 import { AddressesInUse } from './addresses-in-use.ts';
 import { backendTargets } from './backends/backend-targets.ts';
 import { ClientAddresses } from './client-address.ts';
@@ -33,6 +33,8 @@ export interface EdgeOptions {
   readonly log: TlsLog & { warn(fields: object, message: string): void };
   /** Null: no line per request. */
   readonly accessLog: ((line: Record<string, unknown>) => void) | null;
+  /** Hears of requests as the access log does, but only while it wants to. */
+  readonly traffic?: { wantsRequests(): boolean; requestComplete(line: AccessLine): void };
   createMetrics(live: { requests(): number; connections(): number }): EdgeMetrics;
   /** Of the listeners, as clients reach them. Asked once these are open. */
   readonly publicPorts: PublicPorts;
@@ -60,7 +62,7 @@ const PERMIT_CHECK_MS = 500;
 
 /** The data plane: a pure function of snapshots. It knows no store and no API. */
 export function createEdge(options: EdgeOptions): Edge {
-  const { snapshots, settings, clock, log, accessLog } = options;
+  const { snapshots, settings, clock, log, accessLog, traffic } = options;
   const live = new LiveExchanges();
   const upstreams = new Upstreams(settings.upstream, (ip, port) => options.isUpstreamAllowed(ip, port));
   const addresses = new ClientAddresses(settings.trustedProxies);
@@ -100,6 +102,7 @@ export function createEdge(options: EdgeOptions): Edge {
       const seconds = (performance.now() - exchange.startedAt) / 1000;
       metrics.finished(exchange, seconds);
       accessLog?.(accessLine(exchange, seconds));
+      if (traffic?.wantsRequests() === true) traffic.requestComplete(accessLine(exchange, seconds));
     },
     upstreamFailed: (exchange, failure) => {
       metrics.upstreamFailed(failure.phase, failure.reason);

@@ -84,7 +84,11 @@ export class RawConnection {
   #carry(stream: ClientHttp2Stream): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#socket.pipe(stream);
-    stream.pipe(this.#socket);
+    stream.pipe(this.#socket, { end: false });
+    stream.once('end', () => {
+      // A stream that was cut off ends as well: passed on, its client would take a part for the whole.
+      if (stream.rstCode === constants.NGHTTP2_NO_ERROR && !stream.aborted) this.#socket.end();
+    });
   }
 
   /** After an end in order the agent's last bytes may still be on their way out of the socket. */
@@ -116,6 +120,8 @@ export class RawConnection {
     }
     // What is unread in it would keep the stream, and its share of the session's window.
     stream?.resume();
-    if (!this.#socket.destroyed) this.#socket.resetAndDestroy();
+    // With its last bytes on the way the system refuses a reset, and the runtime then closes nothing at all.
+    if (this.#socket.writableEnded) this.#socket.destroy();
+    else if (!this.#socket.destroyed) this.#socket.resetAndDestroy();
   }
 }

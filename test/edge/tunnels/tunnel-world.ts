@@ -182,8 +182,8 @@ async function freePorts(count: number): Promise<PortRange> {
 }
 
 /** A plain connection, open. */
-export async function dial(test: Cleanup, port: number): Promise<Socket> {
-  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+export async function dial(test: Cleanup, port: number, allowHalfOpen = false): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen });
   socket.on('error', () => {});
   test.after(() => {
     socket.destroy();

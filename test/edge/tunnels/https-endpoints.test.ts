@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { after, test } from 'node:test';
+import { CLIENT_ID, CLIENT_SECRET, LoginWorld } from '../../support/login-world.ts';
+import { issue } from '../tls/test-authority.ts';
+import { until } from '../tls/tls-world.ts';
+import { FakeAgent } from './fake-agent.ts';
+import { TunnelWorld } from './tunnel-world.ts';
+
+const world = await TunnelWorld.open({ after });
+let tunnelCount = 0;
+
+/** A tunnel that is online, with an agent that says what it got. */
+async function tunnel(test: { after(task: () => Promise<void>): void }): Promise<{ id: string; agent: FakeAgent }> {
+  tunnelCount += 1;
+  const id = `tn_${tunnelCount}`;
+  const agent = await FakeAgent.open(test, id);
+  world.tunnels.add(id, agent);
+  return { id, agent };
+}
+
+test('a published host is served from its certificate to its tunnel, and is gone when it is withdrawn', async (context) => {
+  const { id } = await tunnel(context);
+  const { host, id: endpointId, ...published } = await world.publish(id);
+  assert.deepEqual(published, {
+    ok: true,
+    url: `https://${host}:${world.clients.port}`,
+    hostport: `${host}:${world.clients.port}`,
+  });
+  const answer = await world.clients.ask(host, '/x?y=1');
+  assert.equal(answer.status, 200);
+  assert.equal(JSON.parse(answer.text).headers['postern-tunnel'], id);
+  world.edge.endpoints.withdraw(endpointId);
+  await assert.rejects(world.clients.ask(host), /unrecognized name|EPROTO|alert/i);
+});
+
+test('an agent that is away: 503 that says so, until it is back', async (context) => {
+  const { id, agent } = await tunnel(context);
+  const { host } = await world.publish(id);
+  world.tunnels.remove(id);
+  const answer = await world.clients.ask(host);
+  assert.deepEqual([answer.status, answer.headers['postern-error-code']], [503, 'ERR_POSTERN_NO_TUNNEL']);
+  assert.match(answer.text, /agent that serves this site is offline/);
+  world.tunnels.add(id, agent);
+  assert.equal(await world.clients.status(host), 200);
+});
+
+test('a withdrawal cuts what runs, and says 421 to what comes on the same connection', async (context) => {
+  const { id, agent } = await tunnel(context);
+  const { host, id: endpointId } = await world.publish(id);
+  agent.handle = (stream) => {
+    stream.respond({ ':status': 200 });
+    stream.write('first');
+  };
+  const session = await world.clients.http2(host);
+  const stream = session.request({ ':path': '/', ':authority': host });
+  stream.on('error', () => {});
+  await once(stream, 'data');
+  const closed = new Promise((resolve) => stream.once('close', resolve));
+  world.edge.endpoints.withdraw(endpointId);
+  await closed;
+  assert.notEqual(stream.rstCode, 0);
+  const next = session.request({ ':path': '/', ':authority': host });
+  const [headers] = await once(next, 'response');
+  assert.equal(headers[':status'], 421);
+  next.close();
+  await until(() => agent.active === 0);
+});
+
+test('an exact edge comes before an agent, and an agent before a wildcard', async (context) => {
+  const { id } = await tunnel(context);
+  const zone = `zone-${tunnelCount}.localhost`;
+  const { host } = await world.clients.site(await world.clients.httpResponse('wildcard'), `*.${zone}`);
+  assert.equal(host, `*.${zone}`);
+  const name = `a.${zone}`;
+  assert.equal(world.edge.endpoints.isCoveredByEdge(name), true);
+  assert.equal(world.edge.endpoints.isCoveredByEdge(`a.b.${zone}`), false);
+  const agentFor = world.clients.agent();
+  context.after(() => agentFor.destroy());
+  assert.equal((await world.clients.ask(name, '/', { agent: agentFor })).text, 'wildcard');
+  const published = await world.publish(id, { host: name });
+  assert.equal(published.ok, true);
+  // Its connection was opened for the wildcard's edge.
+  assert.equal((await world.clients.ask(name, '/', { agent: agentFor })).status, 421);
+  assert.equal((await world.clients.ask(name)).headers['x-agent'], id);
+  assert.equal((await world.clients.ask(`b.${zone}`)).text, 'wildcard');
+  const exact = await world.clients.site(await world.clients.httpResponse('exact'), name);
+  assert.equal((await world.clients.ask(name)).text, 'exact');
+  const refused = await world.publish(id, { host: name });
+  assert.equal(!refused.ok && refused.code, 'ERR_POSTERN_TUNNEL_NAME_TAKEN');
+  await world.clients.api('DELETE', exact.edgePath);
+  assert.equal((await world.clients.ask(name)).headers['x-agent'], id);
+  world.edge.endpoints.withdraw(published.id);
+  assert.equal((await world.clients.ask(name)).text, 'wildcard');
+});
+
+test('what runs through an agent is cut when an edge takes its name', async (context) => {
+  const { id, agent } = await tunnel(context);
+  const { host } = await world.publish(id);
+  agent.handle = (stream) => {
+    stream.respond({ ':status': 200 });
+    stream.write('first');
+  };
+  const session = await world.clients.http2(host);
+  const stream = session.request({ ':path': '/', ':authority': host });
+  stream.on('error', () => {});
+  await once(stream, 'data');
+  const closed = new Promise((resolve) => stream.once('close', resolve));
+  await world.clients.site(undefined, host);
+  await closed;
+  await until(() => agent.active === 0);
+});
+
+test('ip_restriction: allowed, denied, and words for what is no range', async (context) => {
+  const { id } = await tunnel(context);
+  const at = async (allow: readonly string[], deny: readonly string[]) => {
+    const { host, ...published } = await world.publish(id, {
+      modules: { ip_restriction: { allow: [...allow], deny: [...deny] } },
+    });
+    return published.ok ? world.clients.status(host) : published.message;
+  };
+  assert.equal(await at(['127.0.0.0/8'], []), 200);
+  assert.equal(await at(['192.0.2.0/24'], []), 403);
+  assert.equal(await at(['127.0.0.0/8'], ['127.0.0.1/32']), 403);
+  assert.equal(await at([], ['192.0.2.0/24']), 200);
+  assert.equal(await at([], ['127.0.0.1/32']), 403);
+  assert.match(String(await at(['127.0.0.1'], [])), /^ip_restriction: "127\.0\.0\.1" must be an address and a prefix/);
+  assert.match(String(await at(['10.0.0.1/8'], [])), /write "10\.0\.0\.0\/8"/);
+  assert.match(String(await at([], [])), /at least one range/);
+});
+
+test('mutual_tls: whoever has a certificate of the authority, and nobody else', async (context) => {
+  const { id } = await tunnel(context);
+  const [authority, other] = await Promise.all([
+    issue({ commonName: 'staff', isCa: true }),
+    issue({ commonName: 'other', isCa: true }),
+  ]);
+  const mine = await issue({ commonName: 'alice', issuer: authority, usages: ['client'] });
+  const foreign = await issue({ commonName: 'mallory', issuer: other, usages: ['client'] });
+  const { host } = await world.publish(id, { modules: { mutual_tls: { ca_pems: [authority.certificatePem] } } });
+  const answer = await world.clients.ask(host, '/', { cert: mine.certificatePem, key: mine.keyPem });
+  assert.equal(answer.status, 200);
+  assert.equal(JSON.parse(answer.text).headers['postern-mtls-subject-cn'], 'alice');
+  await assert.rejects(world.clients.ask(host, '/', { cert: foreign.certificatePem, key: foreign.keyPem }));
+  await assert.rejects(world.clients.ask(host));
+  for (const [pem, words] of [
+    [mine.certificatePem, /not one of an authority/],
+    ['nonsense', /cannot be read/],
+    [mine.keyPem, /cannot be read/],
+  ] as const) {
+    const refused = await world.publish(id, { modules: { mutual_tls: { ca_pems: [pem] } } });
+    assert.match(refused.ok ? '' : refused.message, words);
+  }
+});
+
+test('compression', async (context) => {
+  const { id, agent } = await tunnel(context);
+  agent.handle = (stream) => {
+    stream.respond({ ':status': 200, 'content-type': 'text/plain' });
+    stream.end('word '.repeat(2000));
+  };
+  const { host } = await world.publish(id, { modules: { compression: {} } });
+  const answer = await world.clients.ask(host, '/', { headers: { 'accept-encoding': 'gzip' } });
+  assert.equal(answer.headers['content-encoding'], 'gzip');
+  assert.ok(answer.body.length < 1000);
+});
+
+test('oidc: nobody without a login, and with one the identity; then its words', async (context) => {
+  const login = await LoginWorld.open(context);
+  const here = login.servedBy(world.clients);
+  const { id } = await tunnel(context);
+  const oidc = { issuer: login.provider.issuer, client_id: CLIENT_ID, client_secret: CLIENT_SECRET, scopes: ['email'] };
+  const { host } = await world.publish(id, { modules: { oidc } });
+  here.register(host);
+  const stranger = await world.clients.ask(host);
+  assert.equal(stranger.status, 401);
+  const browser = here.browser();
+  const page = await browser.logIn(host, '/private?x=1');
+  assert.equal(page.status, 200);
+  const { headers } = JSON.parse(page.text);
+  assert.equal(headers[':path'], '/private?x=1');
+  assert.match(headers['postern-auth-user-email'] ?? JSON.stringify(headers), /alice/);
+  assert.equal((await browser.open(host, '/again')).status, 200);
+  for (const [fields, words] of [
+    [{ issuer: '' }, /^oidc: issuer must be given/],
+    [{ issuer: 'http://idp.example.com' }, /^oidc: issuer /],
+    [{ surprise: 1 }, /surprise/],
+    [{ maximum_duration: -1 }, /maximum_duration/],
+  ] as const) {
+    const refused = await world.publish(id, { modules: { oidc: { ...oidc, ...fields } } });
+    assert.equal(!refused.ok && refused.code, 'ERR_POSTERN_TUNNEL_INVALID');
+    assert.match(refused.ok ? '' : refused.message, words);
+  }
+});
+
+test('all modules at once, in their order: the address is looked at before the login', async (context) => {
+  const { id } = await tunnel(context);
+  const oidc = { issuer: 'https://idp.example.com', client_id: 'x' };
+  const ip_restriction = { allow: ['192.0.2.0/24'], deny: [] };
+  const { host } = await world.publish(id, { modules: { oidc, ip_restriction, compression: {} } });
+  assert.equal(await world.clients.status(host), 403);
+});
+
+test('endpoints come and go by the hundred without series of their own', async (context) => {
+  const { id } = await tunnel(context);
+  for (let at = 0; at < 20; at += 1) {
+    const { host, id: endpointId } = await world.publish(id);
+    assert.equal(await world.clients.status(host), 200);
+    world.edge.endpoints.withdraw(endpointId);
+  }
+  const text = await world.registry.metrics();
+  assert.match(text, /postern_edge_requests_total\{edge="ephemeral",route="",status="200"\} \d+/);
+  assert.doesNotMatch(text, /edge="ep_/);
+});

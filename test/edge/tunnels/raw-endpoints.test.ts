@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import type { ServerHttp2Stream } from 'node:http2';
+import { type AddressInfo, connect, createServer as createTcp, type Server } from 'node:net';
+import { after, type TestContext, test } from 'node:test';
+import { connect as connectTls, createServer as createTls } from 'node:tls';
+import { issue } from '../tls/test-authority.ts';
+import { until } from '../tls/tls-world.ts';
+import { FakeAgent } from './fake-agent.ts';
+import { dial, TunnelWorld } from './tunnel-world.ts';
+
+const world = await TunnelWorld.open({ after });
+let tunnelCount = 0;
+
+async function tunnel(test: TestContext): Promise<{ id: string; agent: FakeAgent }> {
+  tunnelCount += 1;
+  const id = `tn_${tunnelCount}`;
+  const agent = await FakeAgent.open(test, id);
+  world.tunnels.add(id, agent);
+  return { id, agent };
+}
+
+/** As an agent does it: CONNECT streams go to a local service, each direction ended on its own. */
+function forwardTo(agent: FakeAgent, port: number): void {
+  agent.handle = (stream, headers) => {
+    agent.seen.push({ headers, body: '' });
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.on('error', () => stream.close());
+    socket.once('connect', () => {
+      stream.respond({ ':status': 200 });
+      stream.pipe(socket);
+      socket.pipe(stream);
+    });
+    stream.once('close', () => socket.destroySoon());
+  };
+}
+
+async function listen(test: TestContext, server: Server): Promise<number> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  test.after(() => new Promise<void>((resolve) => server.close(() => resolve())));
+  return (server.address() as AddressInfo).port;
+}
+
+function portOf(published: { ok: boolean; hostport?: string }): number {
+  return Number(published.hostport?.split(':').at(-1));
+}
+
+async function readAll(socket: NodeJS.ReadableStream): Promise<string> {
+  let text = '';
+  for await (const chunk of socket) text += chunk.toString('latin1');
+  return text;
+}
+
+test('tcp: a port of the range, bytes both ways, each direction ended on its own', async (context) => {
+  const { id, agent } = await tunnel(context);
+  // Answers only when it has heard everything: without half-closing it never would.
+  const service = createTcp({ allowHalfOpen: true }, (socket) => {
+    let text = '';
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString('latin1');
+    });
+    socket.on('end', () => socket.end(`heard ${text}`));
+  });
+  forwardTo(agent, await listen(context, service));
+  const published = await world.publish(id, { proto: 'tcp' });
+  const port = portOf(published);
+  assert.ok(port >= world.tcpPorts.first && port <= world.tcpPorts.last);
+  assert.equal(published.ok && published.url, `tcp://127.0.0.1:${port}`);
+  const socket = await dial(context, port, true);
+  socket.end('everything');
+  assert.equal(await readAll(socket), 'heard everything');
+  assert.deepEqual([agent.seen[0]?.headers[':method'], agent.seen[0]?.headers[':authority']], ['CONNECT', id]);
+  assert.match(String(agent.seen[0]?.headers['postern-client-address']), /^127\.0\.0\.1:\d+$/);
+  await until(() => world.closed.some((facts) => facts.tunnelId === id));
+  const facts = world.closed.find(({ tunnelId }) => tunnelId === id);
+  assert.deepEqual(
+    [facts?.endpointId, facts?.proto, facts?.bytesIn, facts?.bytesOut, facts?.outcome],
+    [published.id, 'tcp', 10, 16, 'done'],
+  );
+  assert.equal(world.tunnels.get(id)?.inFlight, 0);
+  world.edge.endpoints.withdraw(published.id);
+});
+
+test('tcp: a service that ends first, and one that nobody listens to any more', async (context) => {
+  const { id, agent } = await tunnel(context);
+  const service = createTcp((socket) => {
+    socket.on('error', () => {});
+    socket.end('greeting and goodbye');
+  });
+  forwardTo(agent, await listen(context, service));
+  const published = await world.publish(id, { proto: 'tcp' });
+  const socket = await dial(context, portOf(published));
+  assert.equal(await readAll(socket), 'greeting and goodbye');
+  await until(() => agent.active === 0);
+  world.edge.endpoints.withdraw(published.id);
+});
+
+test('tcp: much both ways, whole, in flat memory; a reader that stops holds up the sender', async (context) => {
+  const { id, agent } = await tunnel(context);
+  const service = createTcp((socket) => {
+    socket.on('error', () => {});
+    socket.pipe(socket);
+  });
+  forwardTo(agent, await listen(context, service));
+  const published = await world.publish(id, { proto: 'tcp' });
+  const socket = await dial(context, portOf(published), true);
+  const chunk = randomBytes(65_536);
+  const chunks = 2048;
+  // Nobody reads yet: what fits into windows and buffers on the way is all that may be taken.
+  let sent = 0;
+  const sender = (async () => {
+    for (; sent < chunks; sent += 1) if (!socket.write(chunk)) await once(socket, 'drain');
+    socket.end();
+  })();
+  let stalledAt = -1;
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    if (sent === stalledAt) break;
+    stalledAt = sent;
+  }
+  assert.ok(stalledAt < chunks / 2, `${stalledAt} of ${chunks} chunks were taken although nobody read`);
+  const before = process.memoryUsage().rss;
+  const hash = createHash('sha256');
+  let bytes = 0;
+  for await (const part of socket) {
+    bytes += (part as Buffer).length;
+    hash.update(part as Buffer);
+  }
+  await sender;
+  const wanted = createHash('sha256');
+  for (let at = 0; at < chunks; at += 1) wanted.update(chunk);
+  assert.equal(bytes, chunks * chunk.length);
+  assert.equal(hash.digest('hex'), wanted.digest('hex'));
+  const grown = process.memoryUsage().rss - before;
+  assert.ok(grown < 96 * 1024 * 1024, `grew by ${Math.round(grown / 1_048_576)} MB for 128 MB both ways`);
+  await until(() => world.closed.some((facts) => facts.tunnelId === id && facts.outcome === 'done'));
+  world.edge.endpoints.withdraw(published.id);
+});
+
+test('tcp: a wanted port, one that is taken, one that is not ours, and none left', async (context) => {
+  const { id } = await tunnel(context);
+  const { first, last } = world.tcpPorts;
+  const wanted = await world.publish(id, { proto: 'tcp', port: first + 1 });
+  assert.equal(portOf(wanted), first + 1);
+  const taken = await world.publish(id, { proto: 'tcp', port: first + 1 });
+  assert.deepEqual([!taken.ok && taken.code, !taken.ok && taken.retry], ['ERR_POSTERN_TUNNEL_PORT', true]);
+  const foreign = await world.publish(id, { proto: 'tcp', port: 22 });
+  assert.match(foreign.ok ? '' : foreign.message, new RegExp(`${first} to ${last} .*22 is none of them`));
+  const others = [await world.publish(id, { proto: 'tcp' }), await world.publish(id, { proto: 'tcp' })];
+  assert.deepEqual(others.map(portOf).toSorted((a, b) => a - b), [first, last]);
+  const none = await world.publish(id, { proto: 'tcp' });
+  assert.match(none.ok ? '' : none.message, /all ports of this server/);
+  for (const published of [wanted, ...others]) world.edge.endpoints.withdraw(published.id);
+  const again = await world.publish(id, { proto: 'tcp', port: first + 1 });
+  assert.equal(again.ok, true);
+  world.edge.endpoints.withdraw(again.id);
+});
+
+test('tcp: a withdrawal cuts connections and frees the port', async (context) => {
+  const { id, agent } = await tunnel(context);
+  const { promise, resolve } = Promise.withResolvers<ServerHttp2Stream>();
+  agent.handle = (stream) => {
+    stream.respond({ ':status': 200 });
+    stream.write('hello');
+    resolve(stream.resume());
+  };
+  const published = await world.publish(id, { proto: 'tcp' });
+  const port = portOf(published);
+  const socket = await dial(context, port);
+  await once(socket, 'data');
+  const stream = await promise;
+  const gone = new Promise((done) => socket.once('close', done));
+  const ended = new Promise((done) => stream.once('close', done));
+  world.edge.endpoints.withdraw(published.id);
+  await Promise.all([gone, ended]);
+  await assert.rejects(dial(context, port), /ECONNREFUSED/);
+  const server = createTcp();
+  await once(server.listen(port, '127.0.0.1'), 'listening');
+  await new Promise((done) => server.close(done));
+  assert.equal(world.closed.at(-1)?.outcome, 'withdrawn');
+});
+
+test('tcp: without an agent, a service that is down, an address that is not allowed, an agent that is lost', async (context) => {
+  const { id, agent } = await tunnel(context);
+  const outcome = async (port: number): Promise<string> => {
+    const count = world.closed.length;
+    // A reset may come before the connection is seen to be open.
+    const socket = connect(port, '127.0.0.1').on('error', () => {});
+    socket.on('end', () => assert.fail('a connection that broke must not look whole'));
+    socket.resume();
+    await new Promise((resolve) => socket.once('close', resolve));
+    await until(() => world.closed.length > count);
+    return world.closed.at(-1)?.outcome ?? '';
+  };
+  const published = await world.publish(id, { proto: 'tcp' });
+  const port = portOf(published);
+  agent.failWith('refused');
+  assert.equal(await outcome(port), 'refused');
+  agent.handle = (stream) => {
+    stream.respond({ ':status': 200 });
+    setImmediate(() => stream.session?.destroy());
+  };
+  assert.equal(await outcome(port), 'agent_gone');
+  world.tunnels.remove(id);
+  assert.equal(await outcome(port), 'no_tunnel');
+  world.edge.endpoints.withdraw(published.id);
+  const modules = { ip_restriction: { allow: ['192.0.2.0/24'], deny: [] } };
+  const closed = await world.publish(id, { proto: 'tcp', modules });
+  assert.equal(await outcome(portOf(closed)), 'address');
+  world.edge.endpoints.withdraw(closed.id);
+  const refused = await world.publish(id, { proto: 'tcp', modules: { compression: {} } });
+  assert.match(refused.ok ? '' : refused.message, /does not look into/);
+});
+
+test('tls: the handshake is the service’s own, the server only carries it', async (context) => {
+  const { id, agent } = await tunnel(context);
+  const { host, ...published } = await world.publish(id, { proto: 'tls' });
+  assert.equal(published.ok && published.url, `tls://${host}:${world.clients.port}`);
+  const own = await issue({ commonName: host, dnsNames: [host], usages: ['server'] });
+  const service = createTls({ cert: own.certificatePem, key: own.keyPem }, (socket) => {
+    socket.on('error', () => {});
+    socket.pipe(socket);
+  });
+  forwardTo(agent, await listen(context, service));
+  const socket = connectTls({ ...world.clients.tlsOptions(host), ca: [own.certificatePem] });
+  context.after(() => socket.destroy());
+  socket.on('error', () => {});
+  await once(socket, 'secureConnect');
+  assert.equal(socket.getPeerCertificate().subject.CN, host);
+  const sent = randomBytes(1_000_000);
+  const back = (async () => {
+    const parts: Buffer[] = [];
+    let length = 0;
+    for await (const part of socket) {
+      parts.push(part as Buffer);
+      length += (part as Buffer).length;
+      if (length === sent.length) break;
+    }
+    return Buffer.concat(parts);
+  })();
+  socket.write(sent);
+  assert.ok((await back).equals(sent));
+  socket.destroy();
+  await until(() => world.closed.some((facts) => facts.tunnelId === id && facts.proto === 'tls'));
+  await until(() => agent.active === 0);
+  world.edge.endpoints.withdraw(published.id);
+  await assert.rejects(world.clients.connect(host));
+});
+
+test('tls: the name of an edge comes before an agent, and an agent before a wildcard', async (context) => {
+  const { id, agent } = await tunnel(context);
+  const zone = `tls-${tunnelCount}.localhost`;
+  await world.clients.site(await world.clients.httpResponse('wildcard'), `*.${zone}`);
+  const host = `a.${zone}`;
+  const published = await world.publish(id, { proto: 'tls', host });
+  assert.equal(published.ok, true);
+  agent.failWith('refused');
+  await assert.rejects(world.clients.ask(host));
+  assert.equal(agent.seen.length, 1);
+  assert.equal((await world.clients.ask(`b.${zone}`)).text, 'wildcard');
+  const other = await world.publish(id, { proto: 'https', host });
+  assert.equal(!other.ok && other.code, 'ERR_POSTERN_TUNNEL_NAME_TAKEN');
+  await world.clients.site(await world.clients.httpResponse('exact'), host);
+  assert.equal((await world.clients.ask(host)).text, 'exact');
+});
+
+test('connections are counted, and none is left', async () => {
+  const text = await world.registry.metrics();
+  assert.match(text, /postern_edge_tunnel_connections\{proto="tcp"\} 0/);
+  assert.match(text, /postern_edge_tunnel_connections\{proto="tls"\} 0/);
+  assert.match(text, /postern_edge_tunnel_connections_total\{proto="tcp",outcome="done"\} [2-9]/);
+  assert.match(text, /postern_edge_tunnel_bytes_total\{proto="tcp",direction="in"\} 1342\d{5}/);
+});
