@@ -1,7 +1,9 @@
 import { apiErrors } from '../api/errors.ts';
+import { agentCommandErrors } from '../cli/agent/errors.ts';
 import { configErrors } from '../config/errors.ts';
 import { documentErrors } from '../documents/errors.ts';
 import { edgeErrors } from '../edge/errors.ts';
+import { gatewayErrors } from '../gateway/errors.ts';
 import type { ErrorCode, ErrorRow, ErrorRows } from '../lib/errors.ts';
 import { flagErrors } from '../lib/flags.ts';
 import { moduleErrors } from '../modules/errors.ts';
@@ -19,11 +21,13 @@ export const errorTables: readonly { readonly title: string; readonly rows: Erro
   { title: 'Traffic: the edge', rows: edgeErrors.rows },
   { title: 'Traffic: modules', rows: moduleErrors.rows },
   { title: 'Traffic: login', rows: loginErrors.rows },
+  { title: 'Tunnels: what agents are told', rows: gatewayErrors.rows },
   { title: 'The store', rows: storeErrors.rows },
   { title: 'Settings', rows: configErrors.rows },
   { title: 'Certificates of the server', rows: pkiErrors.rows },
   { title: 'The program', rows: mainErrors.rows },
   { title: 'The command line', rows: flagErrors.rows },
+  { title: 'The command line: agents', rows: agentCommandErrors.rows },
 ];
 
 export function allErrorRows(): ErrorRows {

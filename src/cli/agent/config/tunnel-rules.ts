@@ -28,7 +28,7 @@ export interface TunnelProblem {
 
 interface Rule {
   readonly key: TunnelKey;
-  isGiven(tunnel: TunnelConfig): boolean;
+  readonly isGiven: (tunnel: TunnelConfig) => boolean;
   /** With what it goes. */
   readonly goesWith: readonly ('http' | 'tcp' | 'tls' | 'labels')[];
   readonly why: string;

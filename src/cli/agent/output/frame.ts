@@ -27,6 +27,8 @@ export interface FrameContent {
 const LABEL_WIDTH = 16;
 /** Below this a label has a line of its own. */
 const NARROW = 60;
+/** Below this the time of a request is left out. */
+const NARROWEST = 50;
 const BLANK: StyledLine = [];
 
 /** The lines of the screen, no more than fit. What people need first is on top, and what is left out is counted. */
@@ -126,8 +128,8 @@ function countText({ state, active, tunnels }: FrameContent): string {
 }
 
 function recentLine({ atMs, event }: Recent, { tunnels }: FrameContent, columns: number): StyledLine {
-  const time = `${clockTime(atMs)}  `;
-  const name = tunnels.length > 1 ? `${padTo(cut(printable(event.tunnel.name), 12), 12)}  ` : '';
+  const time = columns < NARROWEST ? '' : `${clockTime(atMs)}  `;
+  const name = tunnels.length > 1 && columns >= NARROW ? `${padTo(cut(printable(event.tunnel.name), 12), 12)}  ` : '';
   if (event.type === 'connection') {
     const what = `connection from ${printable(event.clientAddress)} ${event.phase}`;
     const why = event.problem === null ? '' : `: ${printable(event.problem)}`;

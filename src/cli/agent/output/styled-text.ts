@@ -39,7 +39,14 @@ export function widthOf(text: string): number {
 /** At most so wide, with "…" where something was left out. */
 export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
-  return width < 1 ? '' : `${pieces(text, width - 1)[0] ?? ''}…`;
+  let kept = '';
+  let left = width - 1;
+  for (const { segment } of segmenter.segment(text)) {
+    left -= cells(segment);
+    if (left < 0) break;
+    kept += segment;
+  }
+  return width < 1 ? '' : `${kept}…`;
 }
 
 export function padTo(text: string, width: number): string {

@@ -1,0 +1,158 @@
+import fc from 'fast-check';
+import type { AgentConfig, TunnelConfig } from '../../src/cli/agent/config/agent-config.ts';
+
+const word = fc.stringMatching(/^[a-z][a-z0-9]{0,10}$/);
+const host = fc.tuple(word, word).map((labels) => labels.join('.'));
+const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 });
+const file = fc.string({ minLength: 1, maxLength: 20 });
+const token = fc.stringMatching(/^[\x21-\x7e]{1,40}$/);
+const port = fc.integer({ min: 1, max: 65_535 });
+const hostPort = fc.tuple(host, port).map(([name, number]) => `${name}:${number}`);
+const cidr = fc.constantFrom('10.0.0.0/8', '192.0.2.7/32', 'fd00::/8', '0.0.0.0/0', '::1/128');
+const maybe = <T>(of: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(of, { nil: null });
+const files = fc.uniqueArray(file, { maxLength: 3 });
+
+const labels = fc
+  .uniqueArray(
+    fc.tuple(
+      word,
+      text.filter((value) => !/\p{Cc}/u.test(value)),
+    ),
+    {
+      minLength: 1,
+      maxLength: 3,
+      selector: ([name]) => name,
+    },
+  )
+  .map((pairs) => Object.fromEntries(pairs));
+const oidc = fc.record(
+  {
+    issuer: text,
+    client_id: text,
+    client_secret: text,
+    scopes: fc.uniqueArray(text, { maxLength: 3 }),
+    options_passthrough: fc.boolean(),
+    cookie_prefix: text,
+    inactivity_timeout: fc.nat(),
+    maximum_duration: fc.nat(),
+  },
+  { requiredKeys: ['issuer', 'client_id'] },
+);
+const ipRestriction = fc
+  .record({ allowCidrs: fc.uniqueArray(cidr), denyCidrs: fc.uniqueArray(cidr) })
+  .filter(({ allowCidrs, denyCidrs }) => allowCidrs.length + denyCidrs.length > 0);
+const upstreamTls = fc.record({ rootCas: files, serverName: maybe(host), insecureSkipVerify: fc.boolean() });
+const hostHeader = fc.oneof(fc.constantFrom('preserve', 'rewrite'), host, hostPort);
+const schemes = fc.uniqueArray(fc.constantFrom('http' as const, 'https' as const), { minLength: 1 });
+
+const plain: Omit<TunnelConfig, 'name' | 'addr' | 'metadata'> = {
+  proto: null,
+  labels: null,
+  schemes: null,
+  domain: null,
+  remotePort: null,
+  hostHeader: null,
+  inspect: true,
+  oidc: null,
+  ipRestriction: null,
+  mutualTlsCas: [],
+  compression: false,
+  upstreamTls: null,
+};
+const named = {
+  name: fc.stringMatching(/^[a-zA-Z][a-zA-Z0-9 ._-]{0,20}$/),
+  metadata: maybe(text),
+  inspect: fc.boolean(),
+};
+const rawAddr = fc.oneof(port.map(String), hostPort);
+const httpAddr = fc.oneof(
+  rawAddr,
+  hostPort.map((address) => `https://${address}`),
+);
+
+const tunnel: fc.Arbitrary<TunnelConfig> = fc
+  .oneof(
+    fc
+      .record({
+        ...named,
+        addr: httpAddr,
+        schemes: maybe(schemes),
+        domain: maybe(host),
+        hostHeader: maybe(hostHeader),
+        oidc: maybe(oidc),
+        ipRestriction: maybe(ipRestriction),
+        mutualTlsCas: files,
+        compression: fc.boolean(),
+        upstreamTls: maybe(upstreamTls),
+      })
+      .map((own) => ({
+        ...own,
+        proto: 'http' as const,
+        mutualTlsCas: own.schemes?.includes('http') ? [] : own.mutualTlsCas,
+      })),
+    fc
+      .record({ ...named, addr: rawAddr, remotePort: maybe(port), ipRestriction: maybe(ipRestriction) })
+      .map((own) => ({ ...own, proto: 'tcp' as const })),
+    fc.record({ ...named, addr: rawAddr, domain: maybe(host) }).map((own) => ({ ...own, proto: 'tls' as const })),
+    fc.record({ ...named, addr: httpAddr, labels, hostHeader: maybe(hostHeader), upstreamTls: maybe(upstreamTls) }),
+  )
+  .map((own) => ({ ...plain, ...own }));
+
+/** Configurations that are good. */
+export function anyAgentConfig(): fc.Arbitrary<AgentConfig> {
+  return fc.record({
+    authtoken: maybe(token),
+    serverAddr: maybe(hostPort),
+    rootCas: files,
+    metadata: maybe(text),
+    remoteManagement: maybe(fc.boolean()),
+    inspectAddr: maybe(fc.oneof(hostPort, fc.constant(false as const))),
+    tunnels: fc.uniqueArray(tunnel, { maxLength: 4, selector: ({ name }) => name }),
+  });
+}
+
+/** As a person would write it. */
+export function asWritten(config: AgentConfig): Record<string, unknown> {
+  return withoutNulls({
+    version: 2,
+    authtoken: config.authtoken,
+    server_addr: config.serverAddr,
+    root_cas: config.rootCas,
+    metadata: config.metadata,
+    remote_management: config.remoteManagement,
+    inspect_addr: config.inspectAddr,
+    tunnels: Object.fromEntries(config.tunnels.map((each) => [each.name, tunnelAsWritten(each)])),
+  });
+}
+
+function tunnelAsWritten(own: TunnelConfig): Record<string, unknown> {
+  return withoutNulls({
+    addr: /^\d+$/.test(own.addr) ? Number(own.addr) : own.addr,
+    proto: own.proto,
+    schemes: own.schemes,
+    labels: own.labels && Object.entries(own.labels).map(([name, value]) => `${name}=${value}`),
+    domain: own.domain,
+    remote_port: own.remotePort,
+    metadata: own.metadata,
+    host_header: own.hostHeader,
+    inspect: own.inspect,
+    oidc: own.oidc,
+    ip_restriction: own.ipRestriction && {
+      allow_cidrs: own.ipRestriction.allowCidrs,
+      deny_cidrs: own.ipRestriction.denyCidrs,
+    },
+    mutual_tls_cas: own.mutualTlsCas,
+    compression: own.compression,
+    upstream_tls:
+      own.upstreamTls &&
+      withoutNulls({
+        root_cas: own.upstreamTls.rootCas,
+        server_name: own.upstreamTls.serverName,
+        insecure_skip_verify: own.upstreamTls.insecureSkipVerify,
+      }),
+  });
+}
+
+function withoutNulls(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+}

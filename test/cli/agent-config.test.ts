@@ -1,0 +1,270 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { stringify } from 'yaml';
+import { examineAgentConfig, readAgentConfig } from '../../src/cli/agent/config/read-agent-config.ts';
+import { createConfigCommand } from '../../src/cli/agent/config-command.ts';
+import { PosternError } from '../../src/lib/errors.ts';
+import { rootPem } from './agent-certificate.ts';
+import { anyAgentConfig, asWritten } from './agent-config-arbitrary.ts';
+import { AgentWorld } from './agent-world.ts';
+
+const WHOLE = `version: "2"
+authtoken: a-token
+server_addr: gw.example.com:7444
+root_cas: [ca.pem]
+metadata: machine 7
+remote_management: false
+inspect_addr: 127.0.0.1:7041
+tunnels:
+  web: &web
+    addr: 3000
+    proto: http
+    schemes: [http, https]
+    hostname: app.example.com
+    metadata: "1"
+    host_header: rewrite
+    inspect: false
+    oidc: { issuer: https://idp.example.com, client_id: app, client_secret: s3cret, scopes: [email], maximum_duration: 60 }
+    ip_restriction:
+      allow_cidrs: [10.0.0.0/8]
+      deny_cidrs: [10.1.0.0/16, fd00::/8]
+    compression: true
+  again: *web
+  db: { proto: tcp, addr: "localhost:5432", remote_port: 20001 }
+  mail: { proto: tls, addr: 993, domain: mail.example.com }
+  group: { labels: [app=web, zone=a], addr: http://127.0.0.1:8080 }
+`;
+
+test('a whole file is read', () => {
+  const config = readAgentConfig(WHOLE, 'postern.yml');
+  assert.equal(config.authtoken, 'a-token');
+  assert.equal(config.remoteManagement, false);
+  const [web, again, db, mail, group] = config.tunnels;
+  assert.deepEqual({ ...web, name: 'again' }, again, 'an alias stands for what it names');
+  assert.deepEqual(web?.schemes, ['http', 'https']);
+  assert.equal(web?.domain, 'app.example.com');
+  assert.deepEqual(web?.oidc, {
+    issuer: 'https://idp.example.com',
+    client_id: 'app',
+    client_secret: 's3cret',
+    scopes: ['email'],
+    maximum_duration: 60,
+  });
+  assert.deepEqual(web?.ipRestriction, { allowCidrs: ['10.0.0.0/8'], denyCidrs: ['10.1.0.0/16', 'fd00::/8'] });
+  assert.deepEqual([db?.proto, db?.addr, db?.remotePort], ['tcp', 'localhost:5432', 20001]);
+  assert.deepEqual([mail?.proto, mail?.addr, mail?.domain], ['tls', '993', 'mail.example.com']);
+  assert.deepEqual(group?.labels, { app: 'web', zone: 'a' });
+});
+
+/** Lines of the file, and what is said about which of them. */
+const WRONG: readonly (readonly [string, readonly RegExp[]])[] = [
+  ['', [/^f:1: is empty: begin it with "version: 2"$/]],
+  ['- a', [/^f:1: must be a map/]],
+  ['version: 2\nx: [', [/^f:\d: is not valid YAML/]],
+  ['version: 2\ntunnels: !!js/function x', [/^f:2: is not valid YAML \(TAG_RESOLVE_FAILED\)/]],
+  ['version: 2\nversion: 2', [/^f:2: this key is there twice: take one away$/]],
+  ['authtoken: x', [/^f:1: version is missing: a file for agents begins with "version: 2"$/]],
+  ['version: 3', [/^f:1: version must be 2: write version: 2$/]],
+  ['version: 2\nauthtokn: x', [/^f:2: unknown key "authtokn"\. Did you mean "authtoken"\? Known are version, /]],
+  ['version: 2\nauthtoken: 5', [/^f:2: authtoken must be text: write it in quotes: authtoken: "…"$/]],
+  ['version: 2\nauthtoken:', [/^f:2: authtoken is empty: give it a value, or take the line away$/]],
+  ['version: 2\nauthtoken: two words', [/^f:2: authtoken must be 1 to 256 visible ASCII characters on one line$/]],
+  ['version: 2\nserver_addr: [a]', [/^f:2: server_addr must be one value, not a list or a map$/]],
+  ['version: 2\nserver_addr: gw', [/^f:2: server_addr must be host:port/]],
+  ['version: 2\nroot_cas: ca.pem', [/^f:2: root_cas must be a list: write root_cas: \[ca.pem\]$/]],
+  [
+    'version: 2\nroot_cas:\n  - a.pem\n  - 5\n  - a.pem',
+    [/^f:4: an item of root_cas must be text/, /^f:5: .* is there twice/],
+  ],
+  [
+    'version: 2\nremote_management: "no"',
+    [/^f:2: remote_management must be true or false: write remote_management: true$/],
+  ],
+  ['version: 2\ntunnels: [a]', [/^f:2: tunnels must be a map/]],
+  ['version: 2\ntunnels:\n  5: { addr: 1, proto: http }', [/^f:3: a key in tunnels must be text: write it in quotes$/]],
+  ['version: 2\ntunnels:\n  "\\e[2J": { addr: 1, proto: http }', [/^f:3: the name of a tunnel must be/]],
+  ['version: 2\ntunnels:\n  a:', [/^f:3: tunnels.a must be a map/]],
+  ['version: 2\ntunnels:\n  a: { proto: http }', [/^f:3: tunnels.a.addr is missing/]],
+  [
+    'version: 2\ntunnels:\n  a:\n    addr: 1',
+    [/^f:4: tunnels.a: proto is missing: write proto: http, tcp or tls, or labels$/],
+  ],
+  ['version: 2\ntunnels:\n  a:\n    addr: 99999\n    proto: http', [/^f:4: tunnels.a: the address "99999" is not one/]],
+  ['version: 2\ntunnels:\n  a:\n    addr: 1\n    proto: https', [/^f:5: proto https is written "proto: http"/]],
+  [
+    'version: 2\ntunnels:\n  a:\n    addr: 1\n    proto: udp',
+    [/^f:5: tunnels.a.proto must be one of http, tcp, tls: write proto: http$/],
+  ],
+  [
+    'version: 2\ntunnels:\n  a:\n    addr: 1\n    proto: http\n    labels: [a=b]',
+    [/^f:6: tunnels.a: a tunnel has either proto or labels/],
+  ],
+  ['version: 2\ntunnels:\n  a:\n    addr: 1\n    labels: []', [/^f:5: labels is empty: write labels: \[app=web\]$/]],
+  ['version: 2\ntunnels:\n  a:\n    addr: 1\n    labels: [a=1, a=2]', [/^f:5: labels has two values for one name/]],
+  [
+    'version: 2\ntunnels:\n  a:\n    addr: 1\n    labels: [a=1]\n    domain: x.y',
+    [/^f:6: tunnels.a: domain does not go with labels/],
+  ],
+  [
+    'version: 2\ntunnels:\n  a:\n    addr: 1\n    labels: [a=1]\n    oidc: {issuer: x, client_id: y}',
+    [/^f:6: tunnels.a: oidc does not go with labels/],
+  ],
+  [
+    'version: 2\ntunnels:\n  a:\n    addr: 1\n    proto: tcp\n    schemes: [http]',
+    [/^f:6: tunnels.a: schemes does not go with proto tcp/],
+  ],
+  [
+    'version: 2\ntunnels:\n  a:\n    addr: 1\n    proto: tls\n    remote_port: 5',
+    [/^f:6: tunnels.a: remote_port does not go with proto tls/],
+  ],
+  [
+    'version: 2\ntunnels:\n  a:\n    addr: 1\n    proto: tcp\n    remote_port: 0',
+    [/^f:6: tunnels.a.remote_port must be a whole number from 1 to 65535$/],
+  ],
+  [
+    'version: 2\ntunnels:\n  a:\n    addr: 1\n    proto: http\n    domain: a.b\n    hostname: a.b',
+    [/^f:7: hostname is another word for domain/],
+  ],
+  [
+    'version: 2\ntunnels:\n  a:\n    addr: 1\n    proto: http\n    ip_restriction: {}',
+    [/^f:6: ip_restriction names no ranges/],
+  ],
+  [
+    'version: 2\ntunnels:\n  a:\n    addr: 1\n    proto: http\n    ip_restriction: { allow_cidrs: [1.2.3.4] }',
+    [/^f:6: an item of tunnels.a.ip_restriction.allow_cidrs must be a range/],
+  ],
+  [
+    'version: 2\ntunnels:\n  a:\n    addr: 1\n    proto: http\n    oidc: { isuer: x }',
+    [
+      /^f:6: unknown key "isuer" in tunnels.a.oidc\. Did you mean "issuer"/,
+      /oidc.issuer is missing/,
+      /oidc.client_id is missing/,
+    ],
+  ],
+  ['version: 2\ntunnels:\n  a: &a\n    addr: 1\n    proto: http\n  b: *c', [/^f:\d: /]],
+];
+
+test('what is wrong is said with its line and what to write', () => {
+  for (const [text, expected] of WRONG) {
+    const reading = examineAgentConfig(text, 'f');
+    assert.ok(!reading.ok, text);
+    assert.equal(reading.problems.length, expected.length, `${text}\n${reading.problems.join('\n')}`);
+    for (const [index, pattern] of expected.entries()) assert.match(reading.problems[index] ?? '', pattern, text);
+  }
+});
+
+test('no secret of the file is repeated in a message', () => {
+  const text =
+    'version: 2\nauthtoken: "hush hush"\ntunnels:\n  a: { addr: 1, proto: http, oidc: { client_secret: [hush] } }\n';
+  const reading = examineAgentConfig(text, 'f');
+  assert.ok(!reading.ok);
+  assert.doesNotMatch(reading.problems.join('\n'), /hush/);
+});
+
+test('whatever a file holds is read or refused with the one error', () => {
+  const yamlish = fc.oneof(
+    fc.string({ unit: 'grapheme' }),
+    fc.json().map((json) => `version: 2\ntunnels: ${json}`),
+    fc
+      .array(
+        fc.constantFrom(
+          'version: 2\n',
+          'tunnels:\n',
+          '  a:\n',
+          '    addr: ',
+          '&x ',
+          '*x',
+          '<<: *x\n',
+          '- ',
+          '{',
+          '}',
+          '!!binary ',
+          'proto: http\n',
+          '\t',
+          '? ',
+          ': ',
+          '"',
+          '%YAML 1.1\n---\n',
+          '5',
+          '~\n',
+        ),
+      )
+      .map((parts) => parts.join('')),
+    anyAgentConfig().chain((config) => {
+      const text = stringify(asWritten(config));
+      return fc.tuple(fc.nat(text.length), fc.nat(20), fc.string({ maxLength: 5 })).map(([at, length, put]) => {
+        return text.slice(0, at) + put + text.slice(at + length);
+      });
+    }),
+  );
+  fc.assert(
+    fc.property(yamlish, (text) => {
+      try {
+        readAgentConfig(text, 'f');
+      } catch (error) {
+        assert.ok(error instanceof PosternError && error.code === 'ERR_POSTERN_AGENT_CONFIG', String(error));
+        assert.match(error.message, /^f:\d+: /);
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('what is written is what is read', () => {
+  fc.assert(
+    fc.property(anyAgentConfig(), (config) => {
+      // A clone has the prototypes of everyday objects, which the generated ones lack.
+      assert.deepEqual(readAgentConfig(stringify(asWritten(config)), 'f'), structuredClone(config));
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('aliases that multiply cost nothing', () => {
+  const levels = Array.from(
+    { length: 30 },
+    (_, level) => `a${level}: &a${level} [${`*a${level - 1}, `.repeat(level === 0 ? 0 : 9)}x]`,
+  );
+  const reading = examineAgentConfig(`version: 2\n${levels.join('\n')}\ntunnels: *a29\n`, 'f');
+  assert.ok(!reading.ok);
+});
+
+test('config check says what would be opened', async () => {
+  const files = { 'postern.yml': WHOLE, 'ca.pem': rootPem };
+  const world = new AgentWorld({ files });
+  assert.equal(await world.run(createConfigCommand(world.ports), ['check']), 0);
+  const extras =
+    '(login at https://idp.example.com, only 10.0.0.0/8, not 10.1.0.0/16, fd00::/8, compression, not inspected)';
+  assert.deepEqual(world.stdout, [
+    'postern.yml is good.',
+    'Server: gw.example.com:7444',
+    `web (http): http://app.example.com → 3000 ${extras}`,
+    `web (https): https://app.example.com → 3000 ${extras}`,
+    `again (http): http://app.example.com → 3000 ${extras}`,
+    `again (https): https://app.example.com → 3000 ${extras}`,
+    'db: tcp://(server):20001 → localhost:5432',
+    'mail: tls://mail.example.com → 993',
+    'group: labels app=web,zone=a → http://127.0.0.1:8080',
+  ]);
+});
+
+test('config check lists everything that is wrong, and start the first of it', async () => {
+  const files = { 'postern.yml': 'version: 1\nauthtokn: x\ntunnels: 5\n' };
+  const world = new AgentWorld({ files });
+  assert.equal(await world.run(createConfigCommand(world.ports), ['check']), 1);
+  assert.equal(world.stderr.length, 3);
+  assert.deepEqual(world.stdout, []);
+  assert.throws(
+    () => readAgentConfig(files['postern.yml'], 'postern.yml'),
+    /^PosternError: postern.yml:\d: .* \(and 2 more: postern config check lists them\)$/,
+  );
+});
+
+test('config check finds certificates that are missing', async () => {
+  const world = new AgentWorld({ files: { 'postern.yml': 'version: 2\nroot_cas: [gone.pem]\n' } });
+  await assert.rejects(world.run(createConfigCommand(world.ports), ['check']), {
+    code: 'ERR_POSTERN_AGENT_CONFIG',
+    message: 'postern.yml: root_cas: cannot read the file gone.pem (ENOENT)',
+  });
+});

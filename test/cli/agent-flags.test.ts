@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TunnelCommandName } from '../../src/cli/agent/agent-flags.ts';
+import { createConfigCommand } from '../../src/cli/agent/config-command.ts';
+import { createStartCommand } from '../../src/cli/agent/start-command.ts';
+import { createTunnelCommand } from '../../src/cli/agent/tunnel-command.ts';
+import { createTextSource } from '../../src/cli/api/text-source.ts';
+import { rootPem } from './agent-certificate.ts';
+import { AgentWorld, type AgentWorldOptions } from './agent-world.ts';
+
+/** What the agent would be started with. */
+async function optionsOf(args: readonly string[], around: AgentWorldOptions = {}, stdin = '') {
+  const world = new AgentWorld(around);
+  const [name = '', ...rest] = args;
+  const source = createTextSource(() => Promise.resolve(stdin));
+  const command =
+    name === 'start'
+      ? createStartCommand(world.ports, source)
+      : createTunnelCommand(name as TunnelCommandName, world.ports, source);
+  const done = world.run(command, rest);
+  const agent = await Promise.race([world.agent(), done.then(() => assert.fail('it ended'))]);
+  await agent.close();
+  assert.equal(await done, 0);
+  const { onEvent: _, observe: __, agentVersion: ___, ...options } = agent.options;
+  return { options, inspector: world.inspectors[0] };
+}
+
+async function refusal(args: readonly string[], around: AgentWorldOptions = {}): Promise<string> {
+  const world = new AgentWorld(around);
+  const [name = '', ...rest] = args;
+  const command =
+    name === 'start'
+      ? createStartCommand(world.ports)
+      : name === 'config'
+        ? createConfigCommand(world.ports)
+        : createTunnelCommand(name as TunnelCommandName, world.ports);
+  const error = await world.run(command, rest).then(
+    () => assert.fail('it was not refused'),
+    (thrown: unknown) => thrown as Error & { code: string },
+  );
+  assert.equal(world.agents.length, 0);
+  return `${error.code}: ${error.message}`;
+}
+
+test('each command becomes one tunnel', async () => {
+  const { options } = await optionsOf(['http', '3000']);
+  assert.deepEqual(options, {
+    serverAddr: '127.0.0.1:7444',
+    authtoken: 'token',
+    tunnels: [{ name: 'http', proto: 'https', addr: '3000', inspect: true }],
+  });
+  const plain = await optionsOf(['http', 'localhost:3000', '--scheme', 'http', '--domain=app.example.com']);
+  assert.deepEqual(plain.options.tunnels, [
+    { name: 'http', proto: 'http', addr: 'localhost:3000', inspect: true, domain: 'app.example.com' },
+  ]);
+  const tcp = await optionsOf(['tcp', '--port', '20022', '22', '--name', 'ssh', '--deny-cidr', '10.0.0.0/8']);
+  assert.deepEqual(tcp.options.tunnels, [
+    {
+      name: 'ssh',
+      proto: 'tcp',
+      addr: '22',
+      inspect: true,
+      port: 20022,
+      modules: { ip_restriction: { allow: [], deny: ['10.0.0.0/8'] } },
+    },
+  ]);
+  assert.equal(tcp.inspector, undefined, 'there is nothing to inspect in bytes');
+  const tls = await optionsOf(['tls', '--domain', 'mail.example.com', '993']);
+  assert.deepEqual(tls.options.tunnels, [
+    { name: 'tls', proto: 'tls', addr: '993', inspect: true, domain: 'mail.example.com' },
+  ]);
+  const labelled = await optionsOf(['tunnel', '--label', 'app=web', '--label=zone=a=b', 'http://10.0.0.7:80']);
+  assert.deepEqual(labelled.options.tunnels, [
+    { name: 'tunnel', labels: { app: 'web', zone: 'a=b' }, addr: 'http://10.0.0.7:80', inspect: true },
+  ]);
+});
+
+test('protection, host header, metadata and the rest reach the agent', async () => {
+  const files = {
+    'clients.pem': `a comment\n${rootPem}\n-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n`,
+  };
+  const { options } = await optionsOf(
+    [
+      ...['http', 'https://localhost:8443', '--metadata', 'mine', '--host-header', 'rewrite', '--compression'],
+      ...['--oidc-issuer', 'https://idp.example.com', '--oidc-client-id', 'app', '--oidc-client-secret', '@-'],
+      ...['--oidc-scope', 'email', '--oidc-scope', 'groups', '--allow-cidr', '192.0.2.0/24,10.0.0.0/8'],
+      ...['--mutual-tls-ca', 'clients.pem', '--upstream-insecure', '--no-remote-management'],
+    ],
+    { files },
+    'a secret\n',
+  );
+  assert.equal(options.metadata, 'mine');
+  assert.equal(options.remoteManagement, false);
+  assert.deepEqual(options.tunnels, [
+    {
+      name: 'http',
+      proto: 'https',
+      addr: 'https://localhost:8443',
+      inspect: true,
+      metadata: 'mine',
+      hostHeader: 'rewrite',
+      modules: {
+        oidc: {
+          issuer: 'https://idp.example.com',
+          client_id: 'app',
+          client_secret: 'a secret',
+          scopes: ['email', 'groups'],
+        },
+        ip_restriction: { allow: ['192.0.2.0/24', '10.0.0.0/8'], deny: [] },
+        mutual_tls: { ca_pems: [rootPem] },
+        compression: {},
+      },
+      upstreamTls: { insecureSkipVerify: true },
+    },
+  ]);
+});
+
+test('flags beat variables, which beat the file', async () => {
+  const files = {
+    'postern.yml':
+      'version: 2\nauthtoken: from-file\nserver_addr: file.example.com:1\nmetadata: file\ninspect_addr: 127.0.0.1:5\n',
+  };
+  const seen = async (args: readonly string[], env: Readonly<Record<string, string>>) => {
+    const { options, inspector } = await optionsOf(['http', '3000', ...args], { files, env }, 'from-stdin\n');
+    return [options.authtoken, options.serverAddr, options.metadata, inspector?.listen?.port];
+  };
+  assert.deepEqual(await seen([], {}), ['from-file', 'file.example.com:1', 'file', 5]);
+  const env = { POSTERN_AUTHTOKEN: 'from-env', POSTERN_SERVER_ADDR: 'env.example.com:2' };
+  assert.deepEqual(await seen([], env), ['from-env', 'env.example.com:2', 'file', 5]);
+  const flags = ['--authtoken', 'from-flag', '--server-addr', 'flag.example.com:3', '--metadata', 'flag'];
+  assert.deepEqual(await seen([...flags, '--inspect-addr', '127.0.0.1:6'], env), [
+    'from-flag',
+    'flag.example.com:3',
+    'flag',
+    6,
+  ]);
+  const [token, , , port] = await seen(['--authtoken-file', '-', '--no-inspect'], env);
+  assert.deepEqual([token, port], ['from-stdin', undefined]);
+});
+
+test('a server on this machine needs neither token nor CA: both are in its data directory', async () => {
+  const files = {
+    'data/first-authtoken': 'first-token\n',
+    'data/internal-ca/domain-localhost/certificate.pem': rootPem,
+    'data/internal-ca/other/certificate.pem': 'broken',
+  };
+  const env = { POSTERN_DATA_DIR: 'data' };
+  const { options } = await optionsOf(['http', '3000'], { files, env });
+  assert.equal(options.authtoken, 'first-token');
+  assert.equal(options.ca?.at(-1), rootPem);
+  assert.ok((options.ca?.length ?? 0) > 1, 'the roots of the system are still trusted');
+
+  const remote = await optionsOf(['http', '3000', '--server-addr', 'gw.example.com:7444', '--authtoken', 'x'], {
+    files,
+    env,
+  });
+  assert.equal(remote.options.ca, undefined);
+  const message = await refusal(['http', '3000', '--server-addr', 'gw.example.com:7444'], { files, env });
+  assert.match(message, /^ERR_POSTERN_USAGE: no authtoken: .*POSTERN_AUTHTOKEN/);
+
+  const given = await optionsOf(['http', '3000', '--root-ca', 'own.pem'], {
+    files: { ...files, 'own.pem': rootPem },
+    env,
+  });
+  assert.deepEqual(given.options.ca, [rootPem]);
+});
+
+test('what makes no sense is refused before anything starts', async () => {
+  const files = { 'empty.pem': 'nothing' };
+  const cases: readonly (readonly [readonly string[], RegExp])[] = [
+    [['http'], /needs the address of a service/],
+    [['http', '1', '2'], /takes one address/],
+    [['http', '70000'], /"70000" is not one to forward to/],
+    [['http', 'tcp://localhost:1'], /requests go to http, https or h2c/],
+    [['tcp', 'http://localhost:1'], /forwards bytes as they are/],
+    [['tcp', '1', '--port', '0'], /--port must be a whole number from 1 to 65535/],
+    [['tcp', '1', '--domain', 'a.b'], /unknown flag --domain/],
+    [['http', '1', '--domain', '*.example.com'], /--domain must be a host name/],
+    [['http', '1', '--scheme', 'htp'], /--scheme must be one of https, http\. Did you mean "http"/],
+    [['http', '1', '--allow-cidr', '10.0.0.1'], /--allow-cidr must be a range/],
+    [['http', '1', '--oidc-client-id', 'x'], /--oidc-client-id needs --oidc-issuer/],
+    [['http', '1', '--oidc-issuer', 'https://x'], /needs --oidc-client-id/],
+    [
+      ['http', '1', '--scheme', 'http', '--mutual-tls-ca', 'empty.pem'],
+      /--mutual-tls-ca does not go with the scheme http/,
+    ],
+    [['http', '1', '--mutual-tls-ca', 'empty.pem'], /--mutual-tls-ca: the file empty.pem holds no certificate/],
+    [['http', '1', '--mutual-tls-ca', 'missing.pem'], /--mutual-tls-ca: cannot read the file missing.pem \(ENOENT\)/],
+    [['http', '1', '--root-ca', 'empty.pem'], /--root-ca: the file empty.pem holds no certificate/],
+    [['http', '1', '--server-addr', 'nowhere'], /--server-addr must be host:port/],
+    [['http', '1', '--authtoken', 'two words'], /--authtoken does not hold an authtoken/],
+    [['http', '1', '--authtoken', 'a', '--authtoken-file', 'b'], /not both/],
+    [['http', '1', '--no-inspect', '--inspect-addr', '127.0.0.1:1'], /does not go with --no-inspect/],
+    [['http', '1', '--log-format', 'xml'], /--log-format must be one of text, json/],
+    [['http', '1', '--metadata', 'x'.repeat(4097)], /--metadata must have at most 4096/],
+    [['http', '1', '--host-header', 'a b'], /--host-header must be preserve/],
+    [['http', '1', '--name', '\u001b[2J'], /--name must be/],
+    [['tunnel', '1'], /needs labels/],
+    [['tunnel', '1', '--label', 'app'], /--label must be NAME=VALUE/],
+    [['tunnel', '1', '--label', 'a=1', '--label', 'a=2'], /two values for one name/],
+    [['start'], /name the tunnels to start, or give --all/],
+    [
+      ['start', '--all'],
+      /there is no configuration file: .*postern\.yml or \/home\/me\/\.config\/postern\/postern\.yml/,
+    ],
+    [['config', 'chekc'], /Did you mean "check"/],
+    [['config', 'check'], /there is no configuration file/],
+  ];
+  for (const [args, expected] of cases) {
+    const message = await refusal(args, { files });
+    assert.match(message, /^ERR_POSTERN_USAGE: /, args.join(' '));
+    assert.match(message, expected, args.join(' '));
+  }
+  assert.match(
+    await refusal(['http', '1'], { env: { POSTERN_SERVER_ADDR: 'x' } }),
+    /POSTERN_SERVER_ADDR must be host:port/,
+  );
+});
+
+test('start opens the tunnels that are named, or all, with files seen from the configuration file', async () => {
+  const files = {
+    '/etc/p/agent.yml': `version: 2
+tunnels:
+  web: { proto: http, addr: 3000, schemes: [http, https], mutual_tls_cas: [] }
+  api: { labels: [app=api], addr: 4000, inspect: false }
+  mtls: { proto: http, addr: 1, mutual_tls_cas: [ca.pem], upstream_tls: { root_cas: [ca.pem], server_name: svc.internal } }
+`,
+    '/etc/p/ca.pem': rootPem,
+  };
+  const all = await optionsOf(['start', '--all', '--config', '/etc/p/agent.yml'], { files });
+  assert.deepEqual(
+    all.options.tunnels.map(({ name, proto, labels }) => [name, proto, labels]),
+    [
+      ['web (http)', 'http', undefined],
+      ['web (https)', 'https', undefined],
+      ['api', undefined, { app: 'api' }],
+      ['mtls', 'https', undefined],
+    ],
+  );
+  assert.deepEqual(all.options.tunnels[3]?.modules, { mutual_tls: { ca_pems: [rootPem] } });
+  assert.deepEqual(all.options.tunnels[3]?.upstreamTls, {
+    ca: [rootPem],
+    servername: 'svc.internal',
+    insecureSkipVerify: false,
+  });
+  const one = await optionsOf(['start', 'api', 'api', '--config', '/etc/p/agent.yml'], { files });
+  assert.equal(one.options.tunnels.length, 1);
+  assert.equal(one.inspector, undefined);
+  assert.match(
+    await refusal(['start', 'wbe', '--config', '/etc/p/agent.yml'], { files }),
+    /Did you mean "web"\? It has web, api, mtls/,
+  );
+  const missing = await refusal(['start', '--all', '--config', '/none.yml'], { files });
+  assert.match(missing, /^ERR_POSTERN_AGENT_CONFIG: the configuration file \/none.yml cannot be read \(ENOENT\)/);
+});
+
+test('the file is looked for where it usually is', async () => {
+  const at = async (...paths: string[]) => {
+    const files = Object.fromEntries(
+      paths.map((path) => [path, `version: 2\nauthtoken: ${path.replaceAll(/\W/g, '')}\n`]),
+    );
+    const { options } = await optionsOf(['http', '1'], { files, env: { XDG_CONFIG_HOME: '/xdg' } });
+    return options.authtoken;
+  };
+  const home = '/home/me/.config/postern/postern.yml';
+  assert.equal(await at(home), 'homemeconfigposternposternyml');
+  assert.equal(await at(home, '/xdg/postern/postern.yml'), 'xdgposternposternyml');
+  assert.equal(await at(home, '/xdg/postern/postern.yml', 'postern.yml'), 'posternyml');
+});
