@@ -51,7 +51,8 @@ export function unreadLine(
     path: null,
     status,
     client: remoteAddress,
-    edge: edgeId,
+    // Over plain HTTP only a request says whom it is for.
+    edge: edgeId === '' ? null : edgeId,
     route: null,
     upstream: null,
     bytes_in: 0,

@@ -49,7 +49,9 @@ export class LiveExchanges {
   }
 
   checkPermits(nowMs: number): void {
-    for (const list of this.#byEdge.values()) {
+    for (const [edgeId, list] of this.#byEdge) {
+      // Connections outlive their edge, and each may have brought a request more.
+      if (list.length === 0) this.#byEdge.delete(edgeId);
       // Backwards: one that is cut leaves, and the last takes its place.
       for (let at = list.length - 1; at >= 0; at -= 1) list[at]?.checkPermit(nowMs);
     }
@@ -58,7 +60,7 @@ export class LiveExchanges {
   judgeAgain(edgeId: string, now: EdgeSnapshot | null): void {
     const list = this.#byEdge.get(edgeId);
     for (const exchange of list === undefined ? [] : [...list]) exchange.judgeAgain(now);
-    // Empty lists stay while their edge does: an edge with one request at a time would make one for each.
+    // Empty lists stay for a while: an edge with one request at a time would make one for each.
     if (now === null && list?.length === 0) this.#byEdge.delete(edgeId);
   }
 }

@@ -80,9 +80,7 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
 
   /** RFC 8441 §5.1 has no answer to the client's key; over HTTP/1.1 its client waits for one. */
   onSwitch(head: ResponseHead, stream: Duplex): void {
-    const headers = head.headers.filter(
-      (_, at) => head.headers[at - (at % 2)] !== 'sec-websocket-accept' && head.headers[at - (at % 2)] !== 'date',
-    );
+    const headers = head.headers.filter((_, at) => head.headers[at - (at % 2)] !== 'sec-websocket-accept');
     const key = firstValue(this.#request.headers, 'sec-websocket-key');
     if (key !== undefined) headers.push('sec-websocket-accept', hash('sha1', `${key}${KEY_SUFFIX}`, 'base64'));
     this.#handler.onSwitch({ ...head, status: 101, headers }, stream);

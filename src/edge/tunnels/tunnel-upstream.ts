@@ -2,7 +2,6 @@ import type { AgentLink, OnlineTunnel } from '../../tunnel/online-tunnels.ts';
 import { TUNNEL_HEADER } from '../../tunnel/protocol.ts';
 import type { DeadlineTicker } from '../upstream/deadline-ticker.ts';
 import { Http2Exchange, type Http2ExchangeOwner } from '../upstream/http2-exchange.ts';
-import { assertSafeHeaders, assertSafeRequest } from '../upstream/request-headers.ts';
 import type {
   Upstream,
   UpstreamExchange,
@@ -25,9 +24,6 @@ export class TunnelUpstream implements Upstream, Http2ExchangeOwner<AgentLink> {
   }
 
   send(request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange {
-    // Here, where whoever made the request can be told.
-    assertSafeRequest(request);
-    assertSafeHeaders(request.headers);
     const headers = [...request.headers, TUNNEL_HEADER, this.tunnel.id];
     return new TunnelExchange(this, { ...request, headers }, handler).start();
   }
@@ -41,8 +37,8 @@ export class TunnelUpstream implements Upstream, Http2ExchangeOwner<AgentLink> {
     const link = this.tunnel.link();
     if (link === null || link === except) return null;
     const exchange = new Http2Exchange<AgentLink>(this, { request, handler, isRetry });
-    this.tunnel.inFlight += 1;
     exchange.start(link);
+    this.tunnel.inFlight += 1;
     return { exchange, link };
   }
 
