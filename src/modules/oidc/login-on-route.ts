@@ -50,6 +50,7 @@ export class LoginOnRoute implements PreparedModule {
   async loginOf(request: TrafficRequest): Promise<Grant | null> {
     const session = await this.#runtime.sessions.find(request.headerLines('cookie'), this.cookieNames);
     const grant = findGrant(session, { ...this.config, host: request.host });
+    if (grant !== null && this.#isIdleHere(grant, request.nowMs)) await this.#runtime.lastUseAnywhere(grant);
     return grant !== null && this.isInForce(grant, request.nowMs) ? grant : null;
   }
 
@@ -61,8 +62,29 @@ export class LoginOnRoute implements PreparedModule {
     this.#runtime.activity.used(grant, this.config.limits, nowMs);
   }
 
+  /** A stream's login is not in force here. True while it is being asked whether it is elsewhere. */
+  isHeldElsewhere(grant: Grant, nowMs: number): boolean {
+    if (grant.isEnded) return false;
+    if (!this.#isIdleHere(grant, nowMs)) {
+      this.#ended(grant);
+      return false;
+    }
+    const endIfIdle = (): void => {
+      if (!grant.isEnded && !this.isInForce(grant, nowMs)) this.#ended(grant);
+    };
+    this.#runtime.lastUseAnywhere(grant).then(endIfIdle, endIfIdle);
+    return true;
+  }
+
+  /** Nothing but its rest speaks against it, and other processes may have seen it used. */
+  #isIdleHere(grant: Grant, nowMs: number): boolean {
+    const { limits, scopes } = this.config;
+    if (!this.#runtime.records.isShared || grant.isEnded || grant.isWithin(limits, nowMs)) return false;
+    return grant.isWithin({ ...limits, inactivitySeconds: 0 }, nowMs) && grant.covers(scopes);
+  }
+
   /** A login that has run out is over for good, also if the limits are raised later. */
-  ended(grant: Grant): void {
+  #ended(grant: Grant): void {
     this.#runtime.end(grant);
   }
 
@@ -75,8 +97,15 @@ export class LoginOnRoute implements PreparedModule {
       clientId: config.clientId,
     });
     if (grant === null) return loginRequired(request, this, { reason: 'no_session', isKeyStale: session === null });
+    if (this.#isIdleHere(grant, request.nowMs)) {
+      return this.#runtime.lastUseAnywhere(grant).then(() => this.#judgeGrant(request, grant));
+    }
+    return this.#judgeGrant(request, grant);
+  }
+
+  #judgeGrant(request: TrafficRequest, grant: Grant): Verdict | Promise<Verdict> {
     if (!this.isInForce(grant, request.nowMs)) {
-      this.ended(grant);
+      if (!grant.isEnded) this.#ended(grant);
       return loginRequired(request, this, SESSION_OVER);
     }
     if (grant.needsRefresh(request.nowMs)) return this.#refreshed(request, grant);
@@ -107,9 +136,7 @@ export class LoginPermit implements Permit {
 
   isHeld(nowMs: number): boolean {
     this.grant.heldAtMs = nowMs;
-    if (this.#login.isInForce(this.grant, nowMs)) return true;
-    if (!this.grant.isEnded) this.#login.ended(this.grant);
-    return false;
+    return this.#login.isInForce(this.grant, nowMs) || this.#login.isHeldElsewhere(this.grant, nowMs);
   }
 
   touch(nowMs: number): void {

@@ -38,6 +38,7 @@ export class LoginRuntime implements ModuleRuntime {
   readonly #ports: RuntimePorts;
   readonly #orphans: OrphanedLogins;
   readonly #logoutTokens = new LruMap<string, true>(MAX_LOGOUT_TOKENS);
+  readonly #looking = new Map<Grant, Promise<void>>();
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #unsubscribe: () => void;
   #seq = 0;
@@ -102,6 +103,16 @@ export class LoginRuntime implements ModuleRuntime {
     this.records
       .deleteSession(grant.id)
       .catch((err: unknown) => this.log.error({ err, session: grant.id }, 'a login that ran out could not be deleted'));
+  }
+
+  /** When it was last used at any process. Asked once for all who want to know. */
+  lastUseAnywhere(grant: Grant): Promise<void> {
+    let looking = this.#looking.get(grant);
+    if (looking === undefined) {
+      looking = this.sessions.lookAgain(grant).finally(() => this.#looking.delete(grant));
+      this.#looking.set(grant, looking);
+    }
+    return looking;
   }
 
   isUsedLogoutToken(id: string): boolean {

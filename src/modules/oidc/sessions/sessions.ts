@@ -112,6 +112,11 @@ export class Sessions {
     }
   }
 
+  /** Reads a login anew: when it was last used is no change that the store tells of. */
+  lookAgain(grant: Grant): Promise<void> {
+    return this.#readAgain(grant);
+  }
+
   /** Some changes were missed: everything is read again when it is used; streams under way are judged by what is there. */
   async missedChanges(): Promise<void> {
     this.#generation += 1;
