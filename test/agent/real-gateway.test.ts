@@ -43,7 +43,11 @@ async function realGateway(t: TestContext) {
         publish: async ({ proto, host }) => ({ ok: true, url: `${proto}://${host}`, hostport: `${host}:443` }),
         withdraw: () => {},
       },
-      log: { info: () => {}, warn: () => {}, error: (fields, message) => assert.fail(`${message} ${fields}`) },
+      log: {
+        info: () => {},
+        warn: () => {},
+        error: (fields, message) => assert.fail(message + JSON.stringify(fields)),
+      },
       newId: (prefix) => {
         lastId += 1;
         return `${prefix}_${lastId}`;
