@@ -136,7 +136,12 @@ export class LoginRuntime implements ModuleRuntime {
   }
 
   async #begin(): Promise<void> {
-    await rotateSigningKeys(this.#ports.signingKeys, this.#ports.clock);
+    const { signingKeys, clock } = this.#ports;
+    await rotateSigningKeys(signingKeys, clock).catch((err: unknown) => {
+      // A store that takes nothing is no reason to stay down while there is a key to sign with.
+      if (signingKeys.list().length === 0) throw err;
+      this.log.error({ err }, 'the keys of assertions could not be rotated');
+    });
     this.#seq = await this.records.currentSeq();
     await this.#orphans.open();
     this.#every(MINUTE_MS, 'logins could not be tidied up', () => this.#tidyUp());

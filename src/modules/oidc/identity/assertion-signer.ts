@@ -5,8 +5,21 @@ import type { Grant } from '../sessions/grant.ts';
 const LIFETIME_SECONDS = 300;
 /** An assertion is used again for this long, so that it costs a signature a minute and not one a request. */
 const REUSED_MS = 60_000;
+/** For upstreams whose clocks are a little behind. */
+const EARLY_SECONDS = 5;
 /** A key is shown for so long before it signs: those who keep the list have it by then. */
 const SHOWN_BEFORE_USE_MS = 3_600_000;
+
+export interface Assertion {
+  readonly token: string;
+  readonly signedAtMs: number;
+}
+
+/** Whether it still goes upstream: also not one that was signed while the clock was ahead. */
+export function isFresh({ signedAtMs }: Assertion, nowMs: number): boolean {
+  const ageMs = nowMs - signedAtMs;
+  return ageMs < REUSED_MS && ageMs > -EARLY_SECONDS * 1000;
+}
 
 interface SigningKey {
   readonly id: string;
@@ -27,7 +40,7 @@ export class AssertionSigner {
     this.#records = records;
   }
 
-  sign(grant: Grant, nowMs: number): { readonly token: string; readonly renewAtMs: number } {
+  sign(grant: Grant, nowMs: number): Assertion {
     const key = this.#current(nowMs);
     const iat = Math.floor(nowMs / 1000);
     const { doc, host, userId } = grant;
@@ -36,7 +49,7 @@ export class AssertionSigner {
       aud: host,
       sub: userId,
       iat,
-      nbf: iat - 5,
+      nbf: iat - EARLY_SECONDS,
       exp: iat + LIFETIME_SECONDS,
       sid: grant.id,
       provider: grant.issuer,
@@ -46,7 +59,7 @@ export class AssertionSigner {
     };
     const signed = `${encoded({ alg: 'ES256', typ: 'JWT', kid: key.id })}.${encoded(claims)}`;
     const signature = sign('sha256', Buffer.from(signed), { key: key.privateKey, dsaEncoding: 'ieee-p1363' });
-    return { token: `${signed}.${signature.toString('base64url')}`, renewAtMs: nowMs + REUSED_MS };
+    return { token: `${signed}.${signature.toString('base64url')}`, signedAtMs: nowMs };
   }
 
   /** RFC 7517, for upstreams that verify. */

@@ -1,6 +1,6 @@
 import type { TrafficRequest } from '../../prepared-module.ts';
 import type { Grant } from '../sessions/grant.ts';
-import type { AssertionSigner } from './assertion-signer.ts';
+import { type AssertionSigner, isFresh } from './assertion-signer.ts';
 
 /** What the upstream is told about who is logged in. */
 export class UpstreamIdentity {
@@ -12,7 +12,7 @@ export class UpstreamIdentity {
 
   headersFor(grant: Grant, request: TrafficRequest): readonly string[] {
     grant.identityHeaders ??= identityHeaders(grant);
-    if (grant.assertion === null || grant.assertion.renewAtMs <= request.nowMs) {
+    if (grant.assertion === null || !isFresh(grant.assertion, request.nowMs)) {
       grant.assertion = this.#signer.sign(grant, request.nowMs);
     }
     return [...grant.identityHeaders, 'postern-auth-assertion', grant.assertion.token];

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../lib/json.ts';
 import type { LoginRecord } from '../../module-runtime.ts';
+import type { Assertion } from '../identity/assertion-signer.ts';
 
 /** How long a login lasts, in seconds; 0 = not limited. The module's current values, whatever they were at login. */
 export interface SessionLimits {
@@ -45,7 +46,7 @@ export class Grant {
   refreshNotBeforeMs = 0;
   /** What the upstream is told, made once per version; see `identity/`. */
   identityHeaders: readonly string[] | null = null;
-  assertion: { readonly token: string; readonly renewAtMs: number } | null = null;
+  assertion: Assertion | null = null;
   #coveredScopes: readonly string[] | null = null;
 
   constructor(record: LoginRecord) {

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { after, afterEach, test } from 'node:test';
+import { decodeJwt } from 'jose';
+import type { LoginRecords, RuntimePorts, SigningKeyRecord } from '../../../src/modules/module-runtime.ts';
+import { LoginRuntime } from '../../../src/modules/oidc/login-runtime.ts';
+import { EdgeWorld } from '../../support/edge-world.ts';
+import { LoginWorld, type Seen } from '../../support/login-world.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+
+const world = await LoginWorld.open({ after });
+afterEach(() => world.clock.reset());
+
+test('a clock that was a day ahead leaves no assertion behind that upstreams refuse until tomorrow', async () => {
+  const { host } = await world.site();
+  const browser = world.browser();
+  await browser.logIn(host);
+  world.clock.advance(86_400);
+  assert.equal((await browser.open(host)).status, 200);
+  world.clock.reset();
+  const seen = JSON.parse((await browser.open(host)).text) as Seen;
+  const { nbf = Number.NaN } = decodeJwt(String(seen.headers['postern-auth-assertion']));
+  assert.ok(nbf * 1000 <= Date.now(), `not before ${new Date(nbf * 1000).toISOString()}`);
+});
+
+test('a session cookie that cannot be looked up gets an error page, and nothing goes upstream', async (t) => {
+  const dataDir = await tempDir(t);
+  const first = await LoginWorld.open(t, { dataDir });
+  const { host } = await first.site();
+  const browser = first.browser();
+  await browser.logIn(host);
+  await first.edge.world.close();
+  const seen: string[] = [];
+  first.upstream.on('request', ({ url }) => seen.push(String(url)));
+  // After a restart the key is proven and not in memory; and now there is no store.
+  const again = first.servedBy(await EdgeWorld.open(t, {}, { dataDir }));
+  await again.edge.world.store.close();
+  const answer = await browser.at(again).open(host, '/secret');
+  assert.equal(answer.status, 500);
+  assert.equal(answer.headers['postern-error-code'], 'ERR_POSTERN_EDGE_INTERNAL');
+  assert.deepEqual(seen, []);
+});
+
+function runtimePorts(keys: readonly SigningKeyRecord[]): RuntimePorts {
+  const logins = {
+    onChanged: () => () => {},
+    currentSeq: () => Promise.resolve(0),
+    listEdgeIds: () => Promise.resolve([]),
+    isShared: false,
+  };
+  return {
+    clock: { nowMs: () => Date.now() },
+    log: { info() {}, warn() {}, error() {} },
+    logins: logins as Partial<LoginRecords> as LoginRecords,
+    signingKeys: {
+      list: () => keys,
+      add: () => Promise.reject(new Error('the disk is full')),
+      remove: () => Promise.resolve(),
+    },
+  } as Partial<RuntimePorts> as RuntimePorts;
+}
+
+test('a store that takes no new signing key stops a start only when there is none at all', async (t) => {
+  await assert.rejects(LoginRuntime.open(runtimePorts([])), /the disk is full/);
+  const { privateKey } = generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  });
+  const old = { id: 'asg-0', createdAtMs: Date.now() - 40 * 86_400_000, privateKey };
+  const runtime = await LoginRuntime.open(runtimePorts([old]));
+  t.after(() => runtime.close());
+  assert.equal(runtime.signer.publicKeys().keys.length, 1);
+});
