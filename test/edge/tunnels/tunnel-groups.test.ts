@@ -234,6 +234,8 @@ test('an agent whose connection breaks: safe requests go elsewhere, others do no
   const refused = await world.clients.ask(host, '/', { method: 'POST', body: 'pay' });
   assert.equal(refused.status, 502);
   assert.equal(breaking.seen.length, 3);
+  assert.equal(await world.clients.status(host, '/', { method: 'DELETE' }), 502);
+  assert.equal(breaking.seen.length, 4);
   assert.equal(other.seen.length, 1);
 });
 
