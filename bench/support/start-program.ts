@@ -28,6 +28,7 @@ export function startPosternServer(
     POSTERN_API_LISTEN: '127.0.0.1:0',
     POSTERN_EDGE_LISTEN: '127.0.0.1:0',
     POSTERN_EDGE_HTTP_LISTEN: '127.0.0.1:0',
+    POSTERN_TUNNEL_LISTEN: '127.0.0.1:0',
     POSTERN_API_KEY: API_KEY,
     ...env,
   });

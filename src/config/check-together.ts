@@ -11,6 +11,15 @@ export function checkTogether(config: Config): void {
   if (!hasFiles && api_tls_key !== null) {
     throw together('api_tls_key is given, so api_tls_cert must name the certificate file that belongs to it');
   }
+  if (config.tunnel_tls_cert !== INTERNAL_CERTIFICATE && config.tunnel_tls_key === null) {
+    throw together('tunnel_tls_cert names a file, so tunnel_tls_key must name the key file');
+  }
+  if (config.tunnel_tls_cert === INTERNAL_CERTIFICATE && config.tunnel_tls_key !== null) {
+    throw together('tunnel_tls_key is given, so tunnel_tls_cert must name the certificate file that belongs to it');
+  }
+  if (config.roles.includes('gateway') && !config.roles.includes('edge')) {
+    throw together('roles has gateway without edge: what agents publish is served by the edge of the same process');
+  }
   if (api_tls_cert === null && !isLoopbackHost(api_listen.host)) {
     throw together(
       `api_listen is ${formatListenAddress(api_listen)}, which others can reach, and API keys would cross the network in the clear: ` +

@@ -18,7 +18,7 @@ import {
 } from './setting-kinds.ts';
 
 /** The parts of the program that this version can start. */
-export const ROLES = ['api', 'edge'] as const;
+export const ROLES = ['api', 'edge', 'gateway', 'events'] as const;
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 
 /** `api_tls_cert` with this value asks for a certificate of the internal CA. */
@@ -113,27 +113,59 @@ export const settings = {
   upstream_allow_cidrs: required(cidrList, {
     description: 'Link-local and metadata address ranges that upstreams may have all the same.',
   }),
-  tunnel_listen: required(listenAddress, {
-    description: 'Address that agents dial, over TLS.',
-    usedFrom: 'the gateway role on',
+  tunnel_listen: required(listenAddress, { description: 'Address that agents dial, over TLS.' }),
+  tunnel_tls_cert: required(path, {
+    description:
+      'PEM file with the certificate chain that agents are shown, or "internal" for a certificate of the internal CA. The file is read again when it changes.',
   }),
-  tcp_ports: required(portRange, {
-    description: 'Address and ports from which tcp tunnels get theirs.',
-    usedFrom: 'the gateway role on',
+  tunnel_tls_key: optional(path, { description: 'PEM file with the private key that belongs to tunnel_tls_cert.' }),
+  tunnel_names: required(hostList, {
+    description: 'Further names under which agents dial, for the certificate of the internal CA.',
   }),
+  tcp_ports: required(portRange, { description: 'Address and ports from which tcp tunnels get theirs.' }),
   region: required(
     text('1 to 32 lower-case letters, digits and dashes', (value) => /^[a-z0-9-]{1,32}$/.test(value)),
     { description: 'Region that tunnels, endpoints and reserved domains show.' },
   ),
   events_allow_cidrs: required(cidrList, {
-    description: 'Private address ranges that event destinations may reach.',
-    usedFrom: 'the events role on',
+    description: 'Loopback, private and other special address ranges that event destinations may reach.',
+  }),
+  events_timeout: required(integer(1, 300), {
+    description: 'Seconds that a receiver of events gets to take one, from connecting to the end of its answer.',
+  }),
+  events_lanes: required(integer(1, 2000), {
+    description: 'Pairs of subscription and destination that one process delivers for at once.',
+  }),
+  events_retry_hours: required(integer(1, 720), {
+    description: 'Hours that an event is tried at a destination that cannot be reached before it is dead.',
+  }),
+  events_suspend_days: required(integer(1, 365), {
+    description: 'Days without a single success after which a destination is suspended.',
+  }),
+  events_delivered_days: required(integer(1, 3650), {
+    description: 'Days for which delivered and cancelled deliveries are kept.',
+  }),
+  events_dead_days: required(integer(1, 3650), {
+    description: 'Days for which dead deliveries are kept, to be replayed.',
+  }),
+  events_pending_days: required(integer(1, 3650), {
+    description:
+      'Days after which an event that nobody took, because its destination is paused or suspended, is given up.',
+  }),
+  events_traffic_queue: required(integer(100, 1_000_000), {
+    description: 'Events of traffic that may wait in memory to be written; those beyond are dropped and counted.',
+  }),
+  events_file_bytes: required(integer(1024, 10_737_418_240), {
+    description: 'Bytes after which a file of events is moved aside and another begun.',
+  }),
+  events_file_count: required(integer(0, 1000), {
+    description: 'Full files of events that are kept for each destination.',
   }),
   oidc_http_issuers: required(hostList, {
     description: 'Hosts whose OpenID issuer may be plain http. Loopback always may.',
   }),
   login_retention_days: required(integer(1, 3650), {
-    description: 'Days after which a login that nobody used is forgotten, where its module sets no limit of its own.',
+    description: 'Days after which a login that nobody used is forgotten, whatever its module says.',
   }),
   log_level: required(choice(LOG_LEVELS), {
     description: 'The least severe level that is logged. With debug, an error at start shows its stack.',

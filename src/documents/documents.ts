@@ -107,6 +107,7 @@ export class Documents implements DocumentsPort {
     const decoded = decodeWrite(compiled, request.body, 'create', settings);
     const checked = checkConfig(compiled, decoded.config, settings);
     this.#authorize(compiled, principal, checked, null);
+    this.#refuseConflict(compiled, checked, null);
 
     const nowMs = clock.nowMs();
     const newToken = (prefix: string): string => this.#context.newToken(prefix);
@@ -200,6 +201,7 @@ export class Documents implements DocumentsPort {
       const previous = configOf(compiled, record);
       const change = changeOf(previous);
       const config = this.#changedConfig(compiled, change.config ?? previous, previous, request.principal);
+      this.#refuseConflict(compiled, config, previous);
       const extra = { ...extraOf(compiled, record.doc), ...change.derived };
       const isSame = isUnchanged(config, previous) && isUnchanged(extra, record.doc);
       const own = isSame ? [] : [resourcePut(compiled, { id, parent: record.parent, config, extra }, catalog)];
@@ -234,6 +236,11 @@ export class Documents implements DocumentsPort {
       record: written ?? requireUnder(this.#context, compiled, id, parentId),
       revision: committed.revision,
     };
+  }
+
+  #refuseConflict({ resource }: CompiledResource, config: JsonObject, previous: JsonObject | null): void {
+    const conflict = resource.conflict?.(config as never, previous as never, this.#context.settings) ?? null;
+    if (conflict !== null) throw documentErrors.create('ERR_POSTERN_ALREADY_EXISTS', conflict);
   }
 
   #changedConfig(compiled: CompiledResource, next: JsonObject, previous: JsonObject, principal: Principal): JsonObject {

@@ -8,12 +8,8 @@ export class Acl {
 
   allowsHost(host: string): boolean {
     if (this.#allowsAnything()) return true;
-    if (this.#rules.has(host)) return true;
-    // As edges have it: a wildcard stands for one label or more.
-    for (let at = host.indexOf('.'); at !== -1; at = host.indexOf('.', at + 1)) {
-      if (this.#rules.has(`*${host.slice(at)}`)) return true;
-    }
-    return false;
+    // As edges have it: a wildcard stands for one label.
+    return this.#rules.has(host) || this.#rules.has(`*${host.slice(host.indexOf('.'))}`);
   }
 
   /** By name, not by a wildcard and not by having no rules: only this opens a host that an edge covers. */

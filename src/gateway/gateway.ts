@@ -1,12 +1,11 @@
 import type { TLSSocket } from 'node:tls';
 import { rfc3339 } from '../lib/clock.ts';
 import type { AgentMessage, Bind, Hello } from '../tunnel/messages.ts';
-import type { OnlineTunnels } from '../tunnel/online-tunnels.ts';
 import { CONNECTIONS_PER_SESSION, PROTOCOL_VERSION } from '../tunnel/protocol.ts';
 import { AgentConnection, type ConnectionHandler } from './agent-connection.ts';
 import { AgentSession } from './agent-session.ts';
 import type { BoundTunnel } from './bound-tunnel.ts';
-import { OnlineTunnelTable } from './online-tunnel-table.ts';
+import type { OnlineTunnelTable } from './online-tunnel-table.ts';
 import type { GatewayPorts } from './ports.ts';
 import { Presence } from './presence.ts';
 import { SentCommands } from './sent-commands.ts';
@@ -22,7 +21,7 @@ const WRONG_TOKEN_DELAY_MS = 1_000;
 export class Gateway implements ConnectionHandler {
   readonly #ports: GatewayPorts;
   readonly #presence: Presence;
-  readonly #table = new OnlineTunnelTable();
+  readonly #table: OnlineTunnelTable;
   readonly #names: TunnelNames;
   readonly #binder: TunnelBinder;
   readonly #commands = new SentCommands();
@@ -31,10 +30,12 @@ export class Gateway implements ConnectionHandler {
   readonly #connections = new Map<AgentConnection, AgentSession | null>();
   readonly #unsubscribe: () => void;
   #isDraining = false;
+  #unknown = 0;
 
   constructor(ports: GatewayPorts) {
     const { presence: store, clock, bootId, region, log } = ports;
     this.#ports = ports;
+    this.#table = ports.table;
     this.#presence = new Presence({
       store,
       clock,
@@ -52,21 +53,29 @@ export class Gateway implements ConnectionHandler {
     this.#unsubscribe = ports.credentials.onChange((credentialId) => this.#credentialChanged(credentialId));
   }
 
-  get tunnels(): OnlineTunnels {
-    return this.#table;
+  get counts(): {
+    readonly connections: number;
+    /** Connections that have not said who they are. */
+    readonly unknown: number;
+    readonly sessions: number;
+    readonly tunnels: number;
+  } {
+    return {
+      connections: this.#connections.size,
+      unknown: this.#unknown,
+      sessions: this.#sessions.size,
+      tunnels: this.#table.size,
+    };
   }
 
-  get counts(): { readonly connections: number; readonly sessions: number; readonly tunnels: number } {
-    return { connections: this.#connections.size, sessions: this.#sessions.size, tunnels: this.#table.size };
-  }
-
-  /** Whether a host belongs to a tunnel, also to one whose agent may come back. */
-  isLiveName(host: string): boolean {
-    return this.#names.isLive(host);
+  /** Names of tunnels that an edge of this host, which may be a wildcard, would take. */
+  namesUnder(host: string): readonly string[] {
+    return this.#names.under(host);
   }
 
   /** Takes over a connection whose TLS handshake is done. */
   accept(socket: TLSSocket): void {
+    this.#unknown += 1;
     this.#connections.set(new AgentConnection(socket, this), null);
   }
 
@@ -123,6 +132,7 @@ export class Gateway implements ConnectionHandler {
     this.#connections.delete(connection);
     this.#commands.lost(connection);
     if (session === null) {
+      this.#unknown -= 1;
       if (why !== null) this.#ports.log.warn({ ip: connection.remoteAddress, why }, 'an agent was refused');
       return;
     }
@@ -187,6 +197,7 @@ export class Gateway implements ConnectionHandler {
     session.connections.push(connection);
     if (how !== 'joined') session.hello = hello;
     this.#connections.set(connection, session);
+    this.#unknown -= 1;
     connection.greeted();
     if (how !== 'joined') {
       await this.#presence.listSession(session);

@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { PresenceStore } from '../store/store.ts';
 import type { EndpointModules } from '../tunnel/messages.ts';
+import type { OnlineTunnelTable } from './online-tunnel-table.ts';
 
 export interface GatewayPorts {
   readonly clock: Clock;
@@ -10,6 +11,8 @@ export interface GatewayPorts {
   /** Base domain of names that nobody asked for. */
   readonly domain: string;
   readonly credentials: Credentials;
+  /** Filled here, read by whoever serves traffic. */
+  readonly table: OnlineTunnelTable;
   readonly endpoints: EndpointPublisher;
   readonly log: GatewayLog;
   newId(prefix: string): string;

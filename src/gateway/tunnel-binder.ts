@@ -5,14 +5,13 @@ import { MAX_TUNNELS_PER_SESSION } from '../tunnel/protocol.ts';
 import { Acl } from './acl.ts';
 import type { AgentSession } from './agent-session.ts';
 import { BoundTunnel } from './bound-tunnel.ts';
-import type { GatewayErrorCode } from './errors.ts';
 import type { OnlineTunnelTable } from './online-tunnel-table.ts';
 import type { GatewayPorts } from './ports.ts';
 import type { Presence } from './presence.ts';
 import type { TunnelNames } from './tunnel-names.ts';
 
 export interface BindRefusal {
-  readonly code: GatewayErrorCode | string;
+  readonly code: string;
   readonly message: string;
   readonly retry: boolean;
 }

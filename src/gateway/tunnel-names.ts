@@ -30,8 +30,13 @@ export class TunnelNames {
     this.#ports = ports;
   }
 
-  isLive(host: string): boolean {
-    return this.#holders.has(host);
+  /** Names that are this host, or one label below it when it is a wildcard. */
+  under(host: string): readonly string[] {
+    if (!host.startsWith('*.')) return this.#holders.has(host) ? [host] : [];
+    const suffix = host.slice(1);
+    return [...this.#holders.keys()].filter(
+      (name) => name.endsWith(suffix) && !name.slice(0, -suffix.length).includes('.'),
+    );
   }
 
   hold(host: string, tunnel: BoundTunnel): void {

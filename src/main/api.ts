@@ -16,11 +16,11 @@ import { KeyedMutex } from '../lib/keyed-mutex.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
 import type { Replica } from '../replica/replica.ts';
 import { KeyDirectory } from '../resources/api_keys/key-directory.ts';
-import type { OperationPorts, SessionCommands } from '../resources/operation.ts';
+import type { DestinationTester, OperationPorts, SessionCommands } from '../resources/operation.ts';
 import type { ResourceSettings } from '../resources/resource.ts';
 import type { Store } from '../store/store.ts';
 import type { BootstrapPort } from './bootstrap.ts';
-import { bootstrapPort } from './bootstrap-port.ts';
+import { bootstrapPort, OPERATOR_REQUEST } from './bootstrap-port.ts';
 import { allErrorRows } from './error-tables.ts';
 import type { Health } from './health.ts';
 import type { ProblemIndex } from './problem-index.ts';
@@ -40,14 +40,20 @@ export interface ApiDependencies {
   readonly requestLogger: RequestLogger;
   readonly health: Health;
   readonly baseUrl: string;
+  /** Names of agents' tunnels that an edge of this host would take. */
+  tunnelNamesUnder(host: string): readonly string[];
   readonly problems: ProblemIndex;
   /** Reaches agents; absent while no part of this process holds any. */
   readonly sessionCommands?: SessionCommands;
+  /** Null while this process delivers no events. */
+  destinationTester?(): DestinationTester | null;
 }
 
 export interface OpenedApi {
   readonly handle: RequestListener;
   readonly bootstrapPort: BootstrapPort;
+  /** As the operator would: a change like any other. */
+  suspendDestination(id: string): Promise<void>;
   /** Called after the last request has been answered. */
   close(): Promise<void>;
 }
@@ -62,7 +68,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
 
   const context = {
     catalog,
-    settings: resourceSettings(config, catalog),
+    settings: resourceSettings(config, catalog, (host) => deps.tunnelNamesUnder(host)),
     store,
     replica,
     renderer,
@@ -86,7 +92,9 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     store,
     clock,
     sessionCommands: deps.sessionCommands ?? { send: () => Promise.resolve('unreachable') },
-    destinationTester: null,
+    get destinationTester() {
+      return deps.destinationTester?.() ?? null;
+    },
     eventTypes: catalog.eventTypes,
     region: config.region,
     newId,
@@ -121,13 +129,26 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     },
     rateLimitPerSecond: config.api_rate_limit,
   });
-  return { handle: api.handle, bootstrapPort: bootstrapPort(context, replica), close: () => api.close() };
+  return {
+    handle: api.handle,
+    bootstrapPort: bootstrapPort(context, replica),
+    suspendDestination: async (id) => {
+      const request = { ...OPERATOR_REQUEST, body: {} };
+      await documents.update('event_destination', id, request, () => ({ derived: { status: 'suspended' } }));
+    },
+    close: () => api.close(),
+  };
 }
 
-function resourceSettings(config: Config, catalog: Catalog): ResourceSettings {
+function resourceSettings(
+  config: Config,
+  catalog: Catalog,
+  tunnelNamesUnder: ResourceSettings['tunnelNamesUnder'],
+): ResourceSettings {
   return {
     // Port 0 is "any free one": which, only the edge will know.
     edgePort: config.edge_listen.port === 0 ? null : config.edge_listen.port,
+    tunnelNamesUnder,
     region: config.region,
     domain: config.domain,
     oidcHttpIssuers: config.oidc_http_issuers,

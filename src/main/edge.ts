@@ -8,12 +8,15 @@ import type { EdgeSettings } from '../edge/edge-settings.ts';
 import { openEdgeListener } from '../edge/listeners/edge-listener.ts';
 import { openPlainListener } from '../edge/listeners/plain-listener.ts';
 import { createCertificateStore } from '../edge/tls/certificate-store.ts';
+import type { TrafficReporter } from '../events/traffic-reporter.ts';
+import type { EndpointPublisher } from '../gateway/ports.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { ListenAddress } from '../lib/listen-address.ts';
 import { openInternalCa } from '../pki/internal-ca.ts';
 import type { Replica } from '../replica/replica.ts';
 import { Snapshots } from '../snapshot/snapshots.ts';
 import type { Store } from '../store/store.ts';
+import type { OnlineTunnels } from '../tunnel/online-tunnels.ts';
 import { listenOn } from './listener.ts';
 import { openModuleRuntimes } from './module-runtimes.ts';
 import { newProblems } from './new-problems.ts';
@@ -31,12 +34,17 @@ export interface EdgeDependencies {
   readonly registry: Registry;
   /** Addresses of our own that an upstream may not be: a request must not come back in. */
   readonly ownAddresses: () => readonly ListenAddress[];
+  readonly traffic: TrafficReporter;
+  /** Tunnels of agents, as the gateway of this process has them. */
+  readonly tunnels: OnlineTunnels;
 }
 
 export interface OpenedEdge {
   readonly https: ListenAddress;
   readonly http: ListenAddress;
   readonly snapshots: Snapshots;
+  /** Addresses that agents make. */
+  readonly endpoints: EndpointPublisher;
   drain(timeoutMs: number): Promise<void>;
 }
 
@@ -64,8 +72,18 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
     clock,
     log: logger,
     accessLog: config.access_log ? (line) => requestLogger.info(line, 'traffic') : null,
+    traffic: deps.traffic,
     createMetrics: (live) => new EdgeMetrics(deps.registry, live),
     isUpstreamAllowed: isAddressAllowed,
+    tunnels: {
+      online: deps.tunnels,
+      endpoints: {
+        modules,
+        moduleSettings: { oidcHttpIssuers: config.oidc_http_issuers },
+        tcpPorts: config.tcp_ports,
+        domain: config.domain,
+      },
+    },
     publicPorts: () => ({ https: https.address.port, http: http.address.port }),
   });
   snapshots.onSwap((edgeId, now, before) => {
@@ -93,6 +111,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
     https: https.address,
     http: http.address,
     snapshots,
+    endpoints: edge.endpoints,
     drain: async (timeoutMs) => {
       // Listening ends first, then the edge lets go of its connections, and the listener sees the last of them close.
       const closed = [https.drain(timeoutMs + SECOND), http.drain(timeoutMs + SECOND)];

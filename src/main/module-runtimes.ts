@@ -31,7 +31,7 @@ interface RuntimeDependencies {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly registry: Registry;
-  isAddressAllowed(ip: string, port: number): boolean;
+  readonly isAddressAllowed: (ip: string, port: number) => boolean;
 }
 
 /** What modules keep for the whole process. */

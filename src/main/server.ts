@@ -3,6 +3,7 @@ import type { DestinationStream } from 'pino';
 import { Registry } from 'prom-client';
 import type { Config } from '../config/schema.ts';
 import { createCatalog } from '../documents/catalog.ts';
+import { OnlineTunnelTable } from '../gateway/online-tunnel-table.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { formatListenAddress, isWildcardHost, type ListenAddress } from '../lib/listen-address.ts';
 import { modules } from '../modules/registry.ts';
@@ -14,6 +15,8 @@ import type { Store } from '../store/store.ts';
 import { openApi } from './api.ts';
 import { type Bootstrapped, bootstrap } from './bootstrap.ts';
 import { openEdge } from './edge.ts';
+import { type EventDelivery, openEventDelivery, openEventRecording } from './events.ts';
+import { type OpenedGateway, openGateway } from './gateway.ts';
 import { Health } from './health.ts';
 import { openListener } from './listener.ts';
 import { createLog, type ServerLog } from './logger.ts';
@@ -34,7 +37,12 @@ export interface ServerOptions {
 }
 
 export interface RunningServer {
-  readonly addresses: { readonly api: ListenAddress; readonly edge?: ListenAddress };
+  readonly addresses: {
+    readonly api: ListenAddress;
+    readonly edge?: ListenAddress;
+    readonly edgeHttp?: ListenAddress;
+    readonly tunnel?: ListenAddress;
+  };
   /** The prefix of every `uri`, without a slash at its end. */
   readonly baseUrl: string;
   /** What was made on this first start, if a person is to be shown it. */
@@ -89,7 +97,13 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   opened.defer(() => listener.drain(0));
   const baseUrl = config.api_url ?? derivedBaseUrl(listener.address, tls !== null);
 
+  const recording = openEventRecording({ config, store, replica, clock, logger });
+  opened.defer(() => recording.close());
+  let delivery: EventDelivery | null = null;
+
   const problems = new ProblemIndex();
+  const tunnels = new OnlineTunnelTable();
+  let gateway: OpenedGateway | null = null;
   const api = await openApi({
     config,
     store,
@@ -102,7 +116,11 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     health,
     baseUrl,
     problems,
-    ...(options.sessionCommands && { sessionCommands: options.sessionCommands }),
+    destinationTester: () => delivery?.tester ?? null,
+    tunnelNamesUnder: (host) => gateway?.gateway.namesUnder(host) ?? [],
+    sessionCommands: options.sessionCommands ?? {
+      send: (id, command) => gateway?.gateway.command(id, command) ?? Promise.resolve('unreachable'),
+    },
   });
   opened.defer(() => api.close());
   handle = api.handle;
@@ -119,15 +137,41 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
         requestLogger,
         registry,
         ownAddresses: () => ownAddresses,
+        traffic: recording.traffic,
+        tunnels,
       })
     : null;
   opened.defer(() => edge?.drain(0));
   if (edge !== null) ownAddresses.push(edge.https, edge.http);
 
+  if (edge !== null && config.roles.includes('gateway')) {
+    const { endpoints } = edge;
+    gateway = await openGateway({ config, store, replica, clock, logger, registry, endpoints, table: tunnels });
+    ownAddresses.push(gateway.address);
+  }
+  opened.defer(() => gateway?.drain(0));
+
   // A process without an edge compiles the same snapshots, so that its API says what the edges elsewhere make of a write.
   const served = edge?.snapshots ?? new Snapshots(replica, { modules: catalog.modules, kindOfId: catalog.kindOfId });
   opened.defer(() => served.close());
   problems.follow(served);
+
+  if (config.roles.includes('events')) {
+    const { recorders } = recording;
+    const suspendDestination = (id: string): Promise<void> => api.suspendDestination(id);
+    delivery = await openEventDelivery({
+      config,
+      store,
+      replica,
+      clock,
+      logger,
+      catalog,
+      registry,
+      recorders,
+      suspendDestination,
+    });
+  }
+  opened.defer(() => delivery?.close(0));
 
   const isTerminal = options.isTerminal ?? false;
   const bootstrapped = await bootstrap({ config, port: api.bootstrapPort, logger, isTerminal });
@@ -139,6 +183,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       addresses: {
         api: formatListenAddress(listener.address),
         ...(edge && { edge: formatListenAddress(edge.https), edge_http: formatListenAddress(edge.http) }),
+        ...(gateway && { tunnel: formatListenAddress(gateway.address) }),
       },
       base_url: baseUrl,
       version: programVersion(),
@@ -155,11 +200,17 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     health.startDraining();
     logger.info('draining');
     const timeoutMs = config.shutdown_timeout * 1000;
-    await Promise.all([edge?.drain(timeoutMs), listener.drain(timeoutMs)]);
+    await Promise.all([edge?.drain(timeoutMs), listener.drain(timeoutMs), delivery?.close(timeoutMs)]);
+    // Last: what was under way went through it.
+    await gateway?.drain(timeoutMs);
     logger.info('drained');
   });
   return {
-    addresses: { api: listener.address, ...(edge && { edge: edge.https }) },
+    addresses: {
+      api: listener.address,
+      ...(edge && { edge: edge.https, edgeHttp: edge.http }),
+      ...(gateway && { tunnel: gateway.address }),
+    },
     baseUrl,
     bootstrapped,
     log,

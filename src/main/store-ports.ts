@@ -57,6 +57,7 @@ async function createKey(
     // Nothing is served, but the event that reports the new key names its address.
     baseUrl: config.api_url ?? 'http://localhost',
     problems: new ProblemIndex(),
+    tunnelNamesUnder: () => [],
   });
   opened.defer(() => api.close());
   const token = `postern_ak_${randomBytes(32).toString('base64url')}`;

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { createSecureContext } from 'node:tls';
 import { type Config, INTERNAL_CERTIFICATE } from '../config/schema.ts';
 import type { Clock } from '../lib/clock.ts';
-import { isHostName, isWildcardHost } from '../lib/listen-address.ts';
+import { isHostName, isWildcardHost, type ListenAddress } from '../lib/listen-address.ts';
 import { openInternalCa } from '../pki/internal-ca.ts';
 import { mainErrors } from './errors.ts';
 
@@ -22,6 +22,18 @@ export interface TlsSource {
   readonly current: TlsPair;
   onChange(listener: (pair: TlsPair) => void): void;
   close(): void;
+}
+
+interface CertificateNames {
+  readonly hosts: string[];
+  readonly ips: string[];
+}
+
+interface CertificateFiles {
+  /** What the settings' names begin with. */
+  readonly setting: string;
+  readonly certPath: string;
+  readonly keyPath: string;
 }
 
 /** One way to a certificate. `renew` gives null while the current one will do. */
@@ -42,8 +54,18 @@ export async function openApiTls({ config, clock, onProblem }: TlsSourceOptions)
   if (cert === null) return null;
   const provider =
     cert === INTERNAL_CERTIFICATE || key === null
-      ? await internalProvider(config, clock)
-      : await fileProvider(cert, key);
+      ? await internalProvider(config, clock, apiNames(config))
+      : await fileProvider({ setting: 'api_tls', certPath: cert, keyPath: key });
+  return renewing(provider, onProblem);
+}
+
+/** Agents send their token over it: there is no listener in the clear. */
+export async function openTunnelTls({ config, clock, onProblem }: TlsSourceOptions): Promise<TlsSource> {
+  const { tunnel_tls_cert: cert, tunnel_tls_key: key } = config;
+  const provider =
+    cert === INTERNAL_CERTIFICATE || key === null
+      ? await internalProvider(config, clock, tunnelNames(config))
+      : await fileProvider({ setting: 'tunnel_tls', certPath: cert, keyPath: key });
   return renewing(provider, onProblem);
 }
 
@@ -70,9 +92,8 @@ function renewing(provider: TlsProvider, onProblem: (error: unknown) => void): T
   };
 }
 
-async function internalProvider(config: Config, clock: Clock): Promise<TlsProvider> {
+async function internalProvider(config: Config, clock: Clock, names: CertificateNames): Promise<TlsProvider> {
   const ca = await openInternalCa({ dataDir: config.data_dir, domain: config.domain, clock });
-  const names = apiNames(config);
   const mint = () => ca.mintLeaf({ ...names, days: LEAF_DAYS });
   let leaf = await mint();
   const pair = () => ({ cert: leaf.certificatePem, key: leaf.privateKeyPem });
@@ -87,18 +108,26 @@ async function internalProvider(config: Config, clock: Clock): Promise<TlsProvid
 }
 
 /** Every name under which a client may reasonably call the API. */
-function apiNames({ api_listen, api_url }: Config): { hosts: string[]; ips: string[] } {
-  const names = new Set(['localhost', '127.0.0.1', '::1']);
-  if (!isWildcardHost(api_listen.host)) names.add(api_listen.host);
+function apiNames({ api_listen, api_url }: Config): CertificateNames {
+  return certificateNames(api_listen, api_url === null ? [] : [new URL(api_url).hostname.replace(/^\[|\]$/g, '')]);
+}
+
+/** Every name under which an agent may reasonably dial. */
+function tunnelNames({ tunnel_listen, tunnel_names, domain }: Config): CertificateNames {
+  return certificateNames(tunnel_listen, [domain, ...tunnel_names]);
+}
+
+function certificateNames(listen: ListenAddress, more: readonly string[]): CertificateNames {
+  const names = new Set(['localhost', '127.0.0.1', '::1', ...more]);
+  if (!isWildcardHost(listen.host)) names.add(listen.host);
   else if (isHostName(hostname())) names.add(hostname().toLowerCase());
-  if (api_url !== null) names.add(new URL(api_url).hostname.replace(/^\[|\]$/g, ''));
   return {
     hosts: [...names].filter((name) => isIP(name) === 0),
     ips: [...names].filter((name) => isIP(name) !== 0),
   };
 }
 
-async function fileProvider(certPath: string, keyPath: string): Promise<TlsProvider> {
+async function fileProvider({ setting, certPath, keyPath }: CertificateFiles): Promise<TlsProvider> {
   const stamp = async () => `${(await stat(certPath)).mtimeMs} ${(await stat(keyPath)).mtimeMs}`;
   const read = async (): Promise<TlsPair> => {
     try {
@@ -107,7 +136,7 @@ async function fileProvider(certPath: string, keyPath: string): Promise<TlsProvi
       return pair;
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
-      const message = `api_tls_cert ${certPath} and api_tls_key ${keyPath} cannot be used: ${reason}`;
+      const message = `${setting}_cert ${certPath} and ${setting}_key ${keyPath} cannot be used: ${reason}`;
       throw mainErrors.create('ERR_POSTERN_API_CERTIFICATE', message, { cause });
     }
   };

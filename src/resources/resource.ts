@@ -62,6 +62,8 @@ export interface ConfigurationResource<Config extends TObject = TObject> extends
   check?(config: Static<Config>, settings: ResourceSettings): readonly FieldProblem[];
   /** What a change may not do to what is there. */
   checkChange?(config: Static<Config>, previous: Static<Config>): readonly FieldProblem[];
+  /** What stands in the way at the moment, in words: 409. `previous` is null for a create. */
+  conflict?(config: Static<Config>, previous: Static<Config> | null, settings: ResourceSettings): string | null;
   /** Works out derived fields, issues tokens. Problems refuse the create. */
   onCreate?(config: Static<Config>, ports: CreatePorts): Creation | { readonly problems: readonly FieldProblem[] };
   /** `extra` holds created_at, derived and internal fields. */
@@ -114,6 +116,8 @@ export interface Creation {
 export interface ResourceSettings extends ModuleSettings {
   /** The port that the edge listens on; null: any free one. */
   readonly edgePort: number | null;
+  /** Names of agents' tunnels that an edge of this host, which may be a wildcard, would take. */
+  tunnelNamesUnder(host: string): readonly string[];
   readonly region: string;
   readonly domain: string;
   /** Every scope that an API key can have. */

@@ -9,7 +9,7 @@ import { startPostern } from '../support/server-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { type Diagnosis, deadAddress, examine, listening, said } from './doctor-world.ts';
 
-/** No server runs: three free ports, and a data directory as a server leaves it. */
+/** No server runs: four free ports, and a data directory as a server leaves it. */
 async function installation(t: TestContext) {
   const dataDir = join(await tempDir(t), 'data');
   await mkdir(join(dataDir, 'internal-ca', 'other'), { recursive: true, mode: 0o700 });
@@ -17,7 +17,7 @@ async function installation(t: TestContext) {
   for (const file of ['secret.key', 'postern.sqlite', 'first-api-key', 'internal-ca/other/private-key.pem'])
     await writeFile(join(dataDir, file), '', { mode: 0o600 });
   const env: Record<string, string> = { POSTERN_DATA_DIR: dataDir };
-  for (const part of ['API', 'EDGE', 'EDGE_HTTP']) env[`POSTERN_${part}_LISTEN`] = await deadAddress();
+  for (const part of ['API', 'EDGE', 'EDGE_HTTP', 'TUNNEL']) env[`POSTERN_${part}_LISTEN`] = await deadAddress();
   const look = (args: readonly string[] = []): Promise<Diagnosis> => examine(args, env);
   return { dataDir, env, look };
 }
@@ -29,7 +29,12 @@ test('no server: it says so, and looks at what there is', async (t) => {
   assert.match(said(diagnosis, 'api')[0] ?? '', /^problem: no server answers at http:\/\/127\.0\.0\.1:\d+/);
   assert.deepEqual(
     said(diagnosis, 'ports').map((line) => line.replace(/\d+\.[\d.:]+/, 'A')),
-    ['ok: api_listen A is free', 'ok: edge_listen A is free', 'ok: edge_http_listen A is free'],
+    [
+      'ok: api_listen A is free',
+      'ok: edge_listen A is free',
+      'ok: edge_http_listen A is free',
+      'ok: tunnel_listen A is free',
+    ],
   );
   assert.match(said(diagnosis, 'settings')[0] ?? '', /^ok: /);
   assert.match(said(diagnosis, 'data_dir')[0] ?? '', /^hint: .*first-api-key is still there/);

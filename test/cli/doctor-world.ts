@@ -35,7 +35,7 @@ export class DoctorWorld {
   static async open(test: Cleanup): Promise<DoctorWorld> {
     const dataDir = await tempDir(test);
     const { base_url, addresses } = await startServerProcess(test, dataDir).ready();
-    const { api, edge, edge_http } = addresses as unknown as Record<string, string>;
+    const { api, edge, edge_http, tunnel } = addresses as unknown as Record<string, string>;
     const key = (await readFile(join(dataDir, 'first-api-key'), 'utf8')).trim();
     const connection = new ApiConnection(api as string, key);
     test.after(() => Promise.resolve(connection.close()));
@@ -45,6 +45,7 @@ export class DoctorWorld {
       POSTERN_DATA_DIR: dataDir,
       POSTERN_EDGE_LISTEN: edge as string,
       POSTERN_EDGE_HTTP_LISTEN: edge_http as string,
+      POSTERN_TUNNEL_LISTEN: tunnel as string,
     };
     return new DoctorWorld(env, dataDir, connection);
   }

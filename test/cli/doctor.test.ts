@@ -24,7 +24,7 @@ test('a server with nothing wrong: exit code 0, each check fine', async () => {
       check,
     );
   assert.equal(said({ code, findings }, 'handshakes', 'fine.localhost').length, 2);
-  assert.equal(said({ code, findings }, 'listeners').length, 2);
+  assert.equal(said({ code, findings }, 'listeners').length, 3);
   await world.api('DELETE', edge);
 });
 

@@ -77,7 +77,9 @@ export function startServerProcess(
   { args = [], ...options }: ProcessOptions = {},
 ): PosternProcess {
   const given = (flag: string): boolean => args.includes(flag);
-  const listeners = ['--api-listen', '--edge-listen', '--edge-http-listen'].filter((flag) => !given(flag));
+  const listeners = ['--api-listen', '--edge-listen', '--edge-http-listen', '--tunnel-listen'].filter(
+    (flag) => !given(flag),
+  );
   const defaults = ['--data-dir', dataDir, ...listeners.flatMap((flag) => [flag, '127.0.0.1:0'])];
   return startPostern(test, { ...options, args: ['server', ...defaults, ...args] });
 }

@@ -35,6 +35,14 @@ export const httpsEdges = defineResource({
     const repeated = config.hostports.find((hostport, index) => config.hostports.indexOf(hostport) !== index);
     return repeated === undefined ? [] : [bodyProblem('hostports', `names "${repeated}" twice: name each once`)];
   },
+  conflict: (config, previous, settings) => {
+    const before = new Set(previous?.hostports.map(hostOf));
+    const added = config.hostports.map(hostOf).filter((host) => !before.has(host));
+    const [taken] = added.flatMap((host) => settings.tunnelNamesUnder(host));
+    return taken === undefined
+      ? null
+      : `"hostports" would take ${taken}, which an agent's tunnel is reached under: stop that tunnel first (GET /endpoints names it)`;
+  },
   uniqueKeys: (config) =>
     [...new Set(config.hostports.map(hostOf))].map((key) => ({ scope: 'edge_host', key, field: 'hostports' })),
 });

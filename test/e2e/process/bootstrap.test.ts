@@ -39,7 +39,7 @@ describe('bootstrap', { timeout: TIMEOUT_MS }, () => {
 
   it('shows generated secrets once to a person at a terminal, with the next command, and writes no file', async (test) => {
     const dataDir = await tempDir(test);
-    const command = `'${process.execPath}' bin/postern.mjs server --data-dir '${dataDir}' --api-listen 127.0.0.1:0 --edge-listen 127.0.0.1:0 --edge-http-listen 127.0.0.1:0`;
+    const command = `'${process.execPath}' bin/postern.mjs server --data-dir '${dataDir}' --api-listen 127.0.0.1:0 --edge-listen 127.0.0.1:0 --edge-http-listen 127.0.0.1:0 --tunnel-listen 127.0.0.1:0`;
     const terminal = spawn('script', ['-qefc', command, '/dev/null'], {
       cwd: root,
       stdio: ['ignore', 'pipe', 'ignore'],

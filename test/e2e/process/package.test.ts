@@ -45,6 +45,8 @@ describe('the published package', { timeout: TIMEOUT_MS }, () => {
         '127.0.0.1:0',
         '--edge-http-listen',
         '127.0.0.1:0',
+        '--tunnel-listen',
+        '127.0.0.1:0',
       ],
     });
     const { base_url } = await server.ready();

@@ -20,6 +20,7 @@ suite('SIGTERM', () => {
         POSTERN_ROLES: 'api,edge',
         POSTERN_EDGE_LISTEN: '127.0.0.1:0',
         POSTERN_EDGE_HTTP_LISTEN: '127.0.0.1:0',
+        POSTERN_TUNNEL_LISTEN: '127.0.0.1:0',
         POSTERN_API_KEY: TEST_API_KEY,
         POSTERN_SHUTDOWN_TIMEOUT: '8',
       },

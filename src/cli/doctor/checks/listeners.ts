@@ -5,7 +5,7 @@ import { type Finding, findingsOf } from '../finding.ts';
 import type { Installation } from '../installation.ts';
 import { whoListens } from '../who-listens.ts';
 
-type ListenSetting = 'api_listen' | 'edge_listen' | 'edge_http_listen';
+type ListenSetting = 'api_listen' | 'edge_listen' | 'edge_http_listen' | 'tunnel_listen';
 
 interface Place {
   readonly setting: ListenSetting;
@@ -67,5 +67,6 @@ export async function checkPorts({ config, isLocal }: Installation): Promise<rea
 function placesOf(config: Config): readonly Place[] {
   const settings: ListenSetting[] = ['api_listen'];
   if (config.roles.includes('edge')) settings.push('edge_listen', 'edge_http_listen');
+  if (config.roles.includes('gateway')) settings.push('tunnel_listen');
   return settings.map((setting) => ({ setting, address: config[setting] }));
 }

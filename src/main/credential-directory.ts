@@ -1,0 +1,50 @@
+import type { Credentials } from '../gateway/ports.ts';
+import type { JsonObject } from '../lib/json.ts';
+import type { Replica } from '../replica/replica.ts';
+import { hashToken } from '../resources/token-hash.ts';
+import type { StoredRecord } from '../store/store.ts';
+
+const KIND = 'credential';
+
+/** Agents' credentials by token, without a database. */
+export function credentialDirectory(replica: Replica): Credentials {
+  const idByHash = new Map<string, string>();
+  const hashById = new Map<string, string>();
+  const remove = (id: string): void => {
+    idByHash.delete(hashById.get(id) ?? '');
+    hashById.delete(id);
+  };
+  const add = ({ id, doc }: StoredRecord): void => {
+    remove(id);
+    const tokenHash = (doc['internal'] as JsonObject)['token_hash'] as string;
+    idByHash.set(tokenHash, id);
+    hashById.set(id, tokenHash);
+  };
+  for (const record of replica.all(KIND)) add(record);
+  const listeners = new Set<(credentialId: string) => void>();
+  replica.onChange((changes) => {
+    for (const change of changes) {
+      const { kind, id } = change.op === 'put' ? change.record : change.key;
+      if (kind !== KIND) continue;
+      if (change.op === 'put') add(change.record);
+      else remove(id);
+      for (const listener of listeners) listener(id);
+    }
+  });
+  const get: Credentials['get'] = (id) => {
+    const record = replica.get(KIND, id);
+    return record === undefined ? null : { acl: record.doc['acl'] as readonly string[] };
+  };
+  return {
+    get,
+    find: (token) => {
+      const id = idByHash.get(hashToken(token));
+      const found = id === undefined ? null : get(id);
+      return id === undefined || found === null ? null : { id, ...found };
+    },
+    onChange: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}

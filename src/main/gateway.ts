@@ -1,0 +1,106 @@
+import { createServer, type TLSSocket } from 'node:tls';
+import type { Logger } from 'pino';
+import { Gauge, type Registry } from 'prom-client';
+import type { Config } from '../config/schema.ts';
+import { Gateway } from '../gateway/gateway.ts';
+import type { OnlineTunnelTable } from '../gateway/online-tunnel-table.ts';
+import type { EndpointPublisher } from '../gateway/ports.ts';
+import type { Clock } from '../lib/clock.ts';
+import { createKsuidSource } from '../lib/ksuid.ts';
+import type { ListenAddress } from '../lib/listen-address.ts';
+import type { Replica } from '../replica/replica.ts';
+import type { Store } from '../store/store.ts';
+import { ALPN } from '../tunnel/protocol.ts';
+import { credentialDirectory } from './credential-directory.ts';
+import { listenOn } from './listener.ts';
+import { openTunnelTls } from './tls-source.ts';
+
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+/** Connections that have not said who they are. */
+const MAX_UNKNOWN = 1_000;
+
+export interface GatewayDependencies {
+  readonly config: Config;
+  readonly store: Store;
+  readonly replica: Replica;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  readonly endpoints: EndpointPublisher;
+  readonly table: OnlineTunnelTable;
+}
+
+export interface OpenedGateway {
+  readonly address: ListenAddress;
+  readonly gateway: Gateway;
+  drain(timeoutMs: number): Promise<void>;
+}
+
+/** Where agents dial in. */
+export async function openGateway(deps: GatewayDependencies): Promise<OpenedGateway> {
+  const { config, store, replica, clock, logger, registry, endpoints, table } = deps;
+  const ksuid = createKsuidSource();
+  const newId = (prefix: string): string => `${prefix}_${ksuid(clock.nowMs())}`;
+  const bootId = newId('nd');
+  // With PostgreSQL others may be running; what a dead one left behind runs out by itself.
+  if (store.engine === 'sqlite') await store.presence.removeOtherBoots(bootId);
+  const gateway = new Gateway({
+    clock,
+    presence: store.presence,
+    bootId,
+    region: config.region,
+    domain: config.domain,
+    credentials: credentialDirectory(replica),
+    table,
+    endpoints,
+    log: logger,
+    newId,
+    events: { sessionStarted: noop, sessionStopped: noop, tunnelStarted: noop, tunnelStopped: noop },
+  });
+  addMetrics(registry, gateway);
+  const tls = await openTunnelTls({
+    config,
+    clock,
+    onProblem: (err) => logger.error({ err }, 'the certificate of the tunnel listener could not be renewed'),
+  });
+  const context = { minVersion: 'TLSv1.2', ALPNProtocols: [ALPN] } as const;
+  const server = createServer({ ...context, ...tls.current, handshakeTimeout: HANDSHAKE_TIMEOUT_MS });
+  tls.onChange((pair) => server.setSecureContext({ minVersion: 'TLSv1.2', ...pair }));
+  server.on('secureConnection', (socket: TLSSocket) => {
+    socket.on('error', noop);
+    if (socket.alpnProtocol === ALPN && gateway.counts.unknown < MAX_UNKNOWN) gateway.accept(socket);
+    else socket.destroy();
+  });
+  server.on('tlsClientError', (error, socket) => {
+    logger.debug({ err: error, ip: socket.remoteAddress }, 'a TLS handshake with an agent failed');
+    socket.destroy();
+  });
+  const address = await listenOn(server, 'tunnel_listen', config.tunnel_listen);
+  return {
+    address,
+    gateway,
+    drain: async (timeoutMs) => {
+      server.close();
+      await gateway.drain(timeoutMs);
+      tls.close();
+    },
+  };
+}
+
+function addMetrics(registry: Registry, gateway: Gateway): void {
+  const gauge = (name: string, help: string, read: () => number): void => {
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(read());
+      },
+    });
+  };
+  gauge('postern_gateway_connections', 'Connections of agents.', () => gateway.counts.connections);
+  gauge('postern_gateway_sessions', 'Agents, those included that may come back.', () => gateway.counts.sessions);
+  gauge('postern_gateway_tunnels', 'Tunnels that are online.', () => gateway.counts.tunnels);
+}
+
+function noop(): void {}
