@@ -1,8 +1,17 @@
 import { cidrMatcher, parseAddress } from '../lib/cidr.ts';
 import type { ListenAddress } from '../lib/listen-address.ts';
 
-/** Link-local, where clouds keep their metadata services, and the one that has its own range. */
-const FORBIDDEN = ['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::254/128', '0.0.0.0/8', '::/128'].map(cidrMatcher);
+/** Link-local, where clouds keep their metadata services, the same through NAT64, and those of AWS, Alibaba and Azure elsewhere. */
+const FORBIDDEN = [
+  '169.254.0.0/16',
+  'fe80::/10',
+  '64:ff9b::a9fe:0/112',
+  'fd00:ec2::254/128',
+  '100.100.100.200/32',
+  '168.63.129.16/32',
+  '0.0.0.0/8',
+  '::/128',
+].map(cidrMatcher);
 
 /** What Postern dials for others may not reach metadata services or Postern itself, judged by the address that is dialled. */
 export function upstreamGuard(

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { upstreamGuard } from './upstream-guard.ts';
+
+const own = () => [{ host: '0.0.0.0', port: 443 }];
+
+test('metadata services, nowhere and Postern itself are not dialled; private networks are', () => {
+  const isAllowed = upstreamGuard([], own);
+  const refused = ['169.254.169.254', '::ffff:169.254.169.254', '64:ff9b::a9fe:a9fe', 'fe80::1', 'fd00:ec2::254'];
+  for (const ip of [...refused, '100.100.100.200', '168.63.129.16', '0.0.0.0', '::', 'no address']) {
+    assert.equal(isAllowed(ip, 80), false, ip);
+  }
+  for (const ip of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) {
+    assert.equal(isAllowed(ip, 443), false, ip);
+    assert.equal(isAllowed(ip, 8080), true, ip);
+  }
+  for (const ip of ['10.0.0.1', '192.168.1.1', '100.100.100.201', 'fd00::1', '203.0.113.1']) {
+    assert.equal(isAllowed(ip, 443), true, ip);
+  }
+});
+
+test('what settings allow is dialled, except Postern itself', () => {
+  const isAllowed = upstreamGuard(['169.254.0.0/16', '127.0.0.0/8'], own);
+  assert.equal(isAllowed('169.254.169.254', 80), true);
+  assert.equal(isAllowed('127.0.0.1', 443), false);
+});
