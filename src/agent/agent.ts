@@ -31,6 +31,7 @@ const ABOUT_AGENT: ReadonlySet<string> = new Set([
 /** How long the server takes at most to carry out what it was told last. */
 const SETTLE_MS = 100;
 const PING_WITHIN_MS = 2_000;
+const BYE_WITHIN_MS = 2_000;
 const CHECKS_PER_WATCHDOG = 4;
 
 interface Trouble {
@@ -282,7 +283,10 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
       await connection.isAlive(Math.min(PING_WITHIN_MS, this.#timings.closeTimeoutMs));
       await sleep(SETTLE_MS);
       while (this.active > 0 && performance.now() < deadlineMs) await sleep(20);
+      const left = new Promise<void>((resolve) => connection.whenClosed(resolve));
       connection.send({ t: 'bye' });
+      // The server closes when nothing of this agent is listed any more.
+      await Promise.race([left, sleep(BYE_WITHIN_MS, undefined, { ref: false })]);
     }
     this.#binding.stop();
     this.#session = null;

@@ -142,6 +142,7 @@ export class AgentConnection implements AgentLink {
   /** The agent said goodbye. */
   close(): void {
     this.#isRetired = true;
+    this.#control?.close();
     this.#session.close();
     setTimeout(() => this.#socket.destroy(), LAST_WORDS_MS).unref();
   }
