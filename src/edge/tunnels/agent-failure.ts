@@ -12,7 +12,7 @@ const MAX_ADDRESS_LENGTH = 255;
 
 /** Of what an agent says about its service. An agent is somebody else's program: what it says is shown, and trusted with nothing. */
 export function agentFailure(reason: string, address: string | undefined): UpstreamFailure {
-  const known = Object.hasOwn(WORDS, reason) ? reason : 'failed';
+  const known = knownReason(reason);
   // Only then may the service have got the request.
   const mayHaveBeenSent = known === 'closed' || known === 'failed';
   const agentAddress = readableAddress(address);
@@ -23,6 +23,11 @@ export function agentFailure(reason: string, address: string | undefined): Upstr
     mayHaveBeenSent,
     agentAddress,
   };
+}
+
+/** It becomes a label of metrics: what an agent makes up must not become a series each. */
+export function knownReason(reason: string): string {
+  return Object.hasOwn(WORDS, reason) ? reason : 'failed';
 }
 
 export function wordsFor(reason: string): string {

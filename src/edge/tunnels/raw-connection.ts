@@ -2,6 +2,7 @@ import { type ClientHttp2Stream, constants } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { OnlineTunnel } from '../../tunnel/online-tunnels.ts';
 import { CLIENT_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
+import { knownReason } from './agent-failure.ts';
 
 /** A connection that was carried as it is, once it is over. */
 export interface RawConnectionFacts {
@@ -67,7 +68,7 @@ export class RawConnection {
     stream.on('error', () => {});
     stream.once('response', (headers) => {
       if (headers[':status'] === 200) this.#carry(stream);
-      else this.#end(String(headers[TUNNEL_ERROR_HEADER] ?? 'refused').slice(0, 32));
+      else this.#end(knownReason(String(headers[TUNNEL_ERROR_HEADER])));
     });
     stream.once('close', () => {
       link.release();

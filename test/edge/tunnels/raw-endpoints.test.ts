@@ -200,6 +200,8 @@ test('tcp: without an agent, a service that is down, an address that is not allo
   const port = portOf(published);
   agent.failWith('refused');
   assert.equal(await outcome(port), 'refused');
+  agent.failWith('made up by the agent');
+  assert.equal(await outcome(port), 'failed');
   agent.handle = (stream) => {
     stream.respond({ ':status': 200 });
     setImmediate(() => stream.session?.destroy());
@@ -266,6 +268,33 @@ test('tls: the name of an edge comes before an agent, and an agent before a wild
   assert.equal(!other.ok && other.code, 'ERR_POSTERN_TUNNEL_NAME_TAKEN');
   await world.clients.site(await world.clients.httpResponse('exact'), host);
   assert.equal((await world.clients.ask(host)).text, 'exact');
+});
+
+test('tcp: one address may have so many connections, on all ports together', async (context) => {
+  const limited = await TunnelWorld.open(context, {}, { maxConnectionsPerAddress: 1 });
+  const agent = await FakeAgent.open(context);
+  limited.tunnels.add('tn_limited', agent);
+  agent.handle = (stream) => {
+    stream.respond({ ':status': 200 });
+    stream.pipe(stream);
+  };
+  const ports = [
+    await limited.publish('tn_limited', { proto: 'tcp' }),
+    await limited.publish('tn_limited', { proto: 'tcp' }),
+  ];
+  const [first, second] = ports.map(portOf) as [number, number];
+  const held = await dial(context, first);
+  held.write('x');
+  await once(held, 'data');
+  const refused = await dial(context, second);
+  await new Promise((resolve) => refused.resume().once('close', resolve));
+  const released = new Promise((resolve) => held.once('close', resolve));
+  held.destroy();
+  await released;
+  await until(() => limited.closed.length === 1);
+  const next = await dial(context, second);
+  next.write('y');
+  await once(next, 'data');
 });
 
 test('a drain takes no more connections, lets those that are there end, and cuts what is left at its deadline', async (context) => {

@@ -72,7 +72,11 @@ export class TunnelWorld {
     this.registry = parts.registry;
   }
 
-  static async open(test: Cleanup, upstream: Partial<EdgeSettings['upstream']> = {}): Promise<TunnelWorld> {
+  static async open(
+    test: Cleanup,
+    upstream: Partial<EdgeSettings['upstream']> = {},
+    tls: EdgeSettings['tls'] = {},
+  ): Promise<TunnelWorld> {
     const holder: { clients?: EdgeWorld; close?: () => Promise<void> } = {};
     test.after(async () => {
       holder.clients?.disconnect();
@@ -95,7 +99,7 @@ export class TunnelWorld {
     const edge = createEdge({
       snapshots,
       certificates,
-      settings: { ...SETTINGS, upstream: { ...SETTINGS.upstream, ...upstream } },
+      settings: { ...SETTINGS, upstream: { ...SETTINGS.upstream, ...upstream }, tls },
       clock,
       log: log.logger,
       accessLog: null,
