@@ -89,46 +89,53 @@ function addRecorderMetrics(registers: Registry[], recorders: readonly EventReco
 }
 
 function addLaneMetrics(registers: Registry[], store: Pick<DeliveryStore, 'ledger'>, clock: Clock): void {
-  const ends = new Counter({
+  const lanes = sharedRead(() => store.ledger());
+  const perLane = (name: string, help: string, read: (lane: LaneLedger) => number): void => {
+    new Gauge({
+      name,
+      help,
+      labelNames: LANE,
+      registers,
+      async collect() {
+        const all = await lanes();
+        this.reset();
+        for (const lane of all) this.set(labelsOf(lane), read(lane));
+      },
+    });
+  };
+  new Counter({
     name: 'postern_event_deliveries_total',
     help: 'Deliveries by lane: how many were enqueued, and how many ended in which way.',
     labelNames: [...LANE, 'outcome'],
     registers,
     async collect() {
-      const lanes = await store.ledger();
+      const all = await lanes();
       this.reset();
-      pending.reset();
-      oldest.reset();
-      held.reset();
-      for (const lane of lanes) show(lane);
+      for (const lane of all) for (const outcome of ENDS) this.inc({ ...labelsOf(lane), outcome }, lane[outcome]);
     },
   });
-  // After the one that reads, so that all four tell of the same moment.
-  const pending = new Gauge({
-    name: 'postern_event_deliveries_pending',
-    help: 'Deliveries that wait, by lane.',
-    labelNames: LANE,
-    registers,
-  });
-  const oldest = new Gauge({
-    name: 'postern_event_oldest_pending_seconds',
-    help: 'Age of the oldest delivery that waits, by lane; 0 when none does.',
-    labelNames: LANE,
-    registers,
-  });
-  const held = new Gauge({
-    name: 'postern_event_lane_held',
-    help: '1 where the destination is paused or suspended, by lane.',
-    labelNames: LANE,
-    registers,
-  });
+  perLane('postern_event_deliveries_pending', 'Deliveries that wait, by lane.', (lane) => lane.pending);
+  perLane(
+    'postern_event_oldest_pending_seconds',
+    'Age of the oldest delivery that waits, by lane; 0 when none does.',
+    ({ oldestPendingMs }) => (oldestPendingMs === null ? 0 : Math.max(0, clock.nowMs() - oldestPendingMs) / 1000),
+  );
+  perLane('postern_event_lane_held', '1 where the destination is paused or suspended, by lane.', (lane) =>
+    lane.isHeld ? 1 : 0,
+  );
+}
 
-  function show(lane: LaneLedger): void {
-    const labels = { subscription: lane.subscriptionId, destination: lane.destinationId };
-    for (const outcome of ENDS) ends.inc({ ...labels, outcome }, lane[outcome]);
-    pending.set(labels, lane.pending);
-    const ageMs = lane.oldestPendingMs === null ? 0 : clock.nowMs() - lane.oldestPendingMs;
-    oldest.set(labels, Math.max(0, ageMs) / 1000);
-    held.set(labels, lane.isHeld ? 1 : 0);
-  }
+function labelsOf({ subscriptionId, destinationId }: LaneLedger): { subscription: string; destination: string } {
+  return { subscription: subscriptionId, destination: destinationId };
+}
+
+/** All metrics are collected together: they share one read, and tell of the same moment. */
+function sharedRead<Result>(read: () => Promise<Result>): () => Promise<Result> {
+  let current: Promise<Result> | null = null;
+  return () => {
+    current ??= read().finally(() => {
+      current = null;
+    });
+    return current;
+  };
 }

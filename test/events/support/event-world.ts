@@ -95,6 +95,17 @@ export class EventWorld {
     }
   }
 
+  /** Waits until the deliveries of the lane show so many attempts together. */
+  async attempted(lane: Lane, count: number, patienceMs = 20_000): Promise<void> {
+    const deadline = Date.now() + patienceMs;
+    for (;;) {
+      const attempts = (await this.deliveries(lane)).flatMap((delivery) => delivery.attempts);
+      if (attempts.length >= count) return;
+      if (Date.now() > deadline) assert.fail(`there were ${attempts.length} attempts`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers field by field
   async deliveries({ subscriptionId }: Lane, query = ''): Promise<any[]> {
     const list = await this.api('GET', `/event_deliveries?subscription_id=${subscriptionId}${query}`);

@@ -50,11 +50,16 @@ export class Receiver {
   }
 
   /** Resolves when so many requests have come to the path. */
-  async until(path: string, count: number): Promise<readonly Received[]> {
+  async until(path: string, count: number, patienceMs = 20_000): Promise<readonly Received[]> {
+    const deadline = Date.now() + patienceMs;
     for (;;) {
       const found = this.at(path);
       if (found.length >= count) return found;
-      await new Promise<void>((resolve) => this.#waiting.add(resolve));
+      if (Date.now() > deadline) throw new Error(`${found.length} of ${count} requests came to ${path}`);
+      await new Promise<void>((resolve) => {
+        this.#waiting.add(resolve);
+        setTimeout(resolve, 500);
+      });
     }
   }
 

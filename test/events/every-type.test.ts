@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { makeCertificate } from '../conformance/certificates.ts';
+import { EdgeWorld } from '../support/edge-world.ts';
+import { EventWorld } from './support/event-world.ts';
+import { Receiver, verify } from './support/receiver.ts';
+
+const PLANTED = 'planted-secret-0123456789';
+const PLANTED_KEY = Buffer.from('planted-webhook-secret-012345678').toString('base64');
+
+/** Creates, changes and deletes one of each noun; answers what the events must be about, by type. */
+async function causeAll(world: EventWorld): Promise<{ caused: Map<string, string>; secrets: string[] }> {
+  const caused = new Map<string, string>();
+  const secrets = [PLANTED, PLANTED_KEY];
+  const authority = await makeCertificate({ commonName: 'events', isCa: true });
+  const server = await makeCertificate({ commonName: 'a.example.com', dnsNames: ['a.example.com'] });
+  secrets.push(server.keyPem.split('\n')[1] ?? '');
+
+  async function life(noun: string, path: string, body: object, change: object = { description: 'changed' }) {
+    const { id, token } = await world.api('POST', path, body);
+    if (typeof token === 'string') secrets.push(token);
+    await world.api('PATCH', `${path}/${id}`, change);
+    for (const verb of ['created', 'updated', 'deleted']) caused.set(`${noun}_${verb}.v0`, id);
+    return { id: id as string, remove: () => world.api('DELETE', `${path}/${id}`) };
+  }
+
+  const made = [
+    await life('api_key', '/api_keys', {}),
+    await life('certificate_authority', '/certificate_authorities', { ca_pem: authority.certificatePem }),
+    await life('tls_certificate', '/tls_certificates', {
+      certificate_pem: server.certificatePem,
+      private_key_pem: server.keyPem,
+    }),
+    await life('domain', '/reserved_domains', { domain: 'a.example.com' }),
+    await life('tunnel_credential', '/credentials', {}),
+    await life('backend', '/backends/static', { address: 'localhost:80' }),
+    await life('event_subscription', '/event_subscriptions', {}),
+    await life('event_destination', '/event_destinations', {
+      target: {
+        webhook: {
+          url: 'https://hooks.example.com/',
+          secret: `whsec_${PLANTED_KEY}`,
+          headers: { 'x-key': PLANTED },
+        },
+      },
+    }),
+  ];
+  const policy = await life('ip_policy', '/ip_policies', {});
+  made.push(
+    await life('ip_policy_rule', '/ip_policy_rules', {
+      cidr: '192.0.2.0/24',
+      ip_policy_id: policy.id,
+      action: 'allow',
+    }),
+    policy,
+  );
+  const edge = await life('https_edge', '/edges/https', { hostports: ['a.example.com:443'] });
+  const route = await life('https_edge_route', `/edges/https/${edge.id}/routes`, {
+    match: '/',
+    match_type: 'path_prefix',
+    oidc: { issuer: 'https://idp.example.com', client_id: 'c', client_secret: PLANTED },
+  });
+  made.push(route, edge);
+  for (const each of made) await each.remove();
+  return { caused, secrets };
+}
+
+test('each change, by each operation that causes it, ends as a signed request; no payload holds a secret', async (t) => {
+  const world = await EventWorld.open(t);
+  const { event_types: types } = await world.api('GET', '/event_types');
+  const changes = (types as { type: string }[])
+    .map(({ type }) => type)
+    .filter((type) => /_(created|updated|deleted)\.v0$/.test(type));
+  const lane = await world.lane(changes);
+  const { caused, secrets } = await causeAll(world);
+  assert.deepEqual([...caused.keys()].sort(), changes);
+  await world.settled(lane, { pending: 0 });
+  const received = world.receiver.at(lane.path);
+  for (const each of received) verify(each, lane.secret);
+  for (const [type, id] of caused) {
+    const told = received.filter(({ event }) => event.event_type === type && event.object.id === id);
+    assert.ok(told.length > 0, `${type} of ${id} was told`);
+    assert.match(told[0]?.event.principal.id, /^ak_/);
+    assert.match(told[0]?.event.account_id, /^ac_/);
+  }
+  assert.ok(received.length >= caused.size);
+  const everything = received.map(({ body }) => body).join('\n');
+  for (const secret of [...secrets, lane.secret]) assert.ok(!everything.includes(secret), 'a secret was told');
+});
+
+test('a request through the edge ends as an event, without header and query', async (t) => {
+  const receiver = await Receiver.open(t);
+  const edge = await EdgeWorld.open(t, {
+    POSTERN_ROLES: 'api,edge,events',
+    POSTERN_EVENTS_ALLOW_CIDRS: '127.0.0.0/8',
+  });
+  const destination = await edge.api('POST', '/event_destinations', {
+    target: { webhook: { url: receiver.url('/') } },
+  });
+  const site = await edge.site(await edge.httpResponse('hello'));
+  const before = await edge.ask(site.host, '/unheard');
+  assert.equal(before.status, 200);
+  await edge.api('POST', '/event_subscriptions', {
+    sources: [{ type: 'http_request_complete.v0' }],
+    destination_ids: [destination.id],
+  });
+  const answer = await edge.ask(site.host, `/path?token=${PLANTED}`, {
+    headers: { authorization: `Bearer ${PLANTED}`, cookie: `a=${PLANTED}` },
+  });
+  assert.equal(answer.status, 200);
+  const [received] = await receiver.until('/', 1);
+  assert.ok(received);
+  verify(received, destination.target.webhook.secret);
+  const { object, principal } = received.event;
+  assert.equal(principal, null);
+  assert.deepEqual(
+    [object.method, object.host, object.path, object.status, object.edge_id, object.route_id, object.bytes_out],
+    ['GET', site.host, '/path', 200, site.edgeId, site.routeId, 5],
+  );
+  assert.ok(!received.body.includes(PLANTED));
+  const { text } = await edge.world.api('GET', '/metrics');
+  assert.match(text, /postern_events_recorded_total\{type="http_request_complete.v0"\} 1/);
+});
