@@ -163,6 +163,8 @@ test('the same reason is not told again and again', async () => {
   assert.equal(world.stdout.length, before + 1);
   fail('the name cannot be resolved');
   assert.equal(world.stdout.length, before + 2);
+  assert.match(world.stdout.at(-2) ?? '', /lost the server: nothing listens; trying again in 2 s$/);
+  assert.match(world.stdout.at(-1) ?? '', /still no server: the name cannot be resolved; trying again in 2 s$/);
   world.nowMs += 60_000;
   fail('the name cannot be resolved');
   assert.equal(world.stdout.length, before + 3, 'but once a minute');

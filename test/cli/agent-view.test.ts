@@ -132,7 +132,7 @@ test('the terminal is given back: at the end, before Ctrl-Z, and in a crash', as
   t.mock.timers.tick(10_000);
   assert.equal(world.written, written, 'nothing is drawn after the end');
   assert.equal(world.leftListeners, 0);
-  assert.deepEqual(world.stdout, ['postern: stopped after 1 requests and 0 connections']);
+  assert.deepEqual(world.stdout, ['postern: stopped after 1 request and 0 connections']);
 });
 
 test('why it ended stands on the screen that comes back', async (t) => {
@@ -204,7 +204,7 @@ test('whatever comes from outside, no line is too wide and no sequence gets thro
         [],
       );
     }),
-    { numRuns: 300 },
+    { numRuns: 100 },
   );
   world.signal();
   await exit;

@@ -1,4 +1,4 @@
-import type { CommandEvent, StatusEvent, UnboundEvent } from '../../agent/events.ts';
+import type { AgentStatus, CommandEvent, StatusEvent, UnboundEvent } from '../../agent/events.ts';
 import type { AgentTunnel } from '../../agent/handle.ts';
 import { printable } from '../api/cell-text.ts';
 
@@ -22,10 +22,15 @@ export function refusalWords(message: string, code: string | null): string {
   return `${printable(message).replace(/\.$/, '')}${advice === undefined ? '' : `; ${advice}`}`;
 }
 
+export interface StatusHistory {
+  readonly wasOnline: boolean;
+  readonly last: AgentStatus | null;
+}
+
 export function statusWords(
   { status, reason, code, nextTryMs, region }: StatusEvent,
   serverAddr: string,
-  wasOnline: boolean,
+  before: StatusHistory = { wasOnline: false, last: null },
 ): string {
   const where = region === null ? '' : `, region ${printable(region)}`;
   const again = nextTryMs === null ? '' : `; trying again ${inTime(nextTryMs)}`;
@@ -33,9 +38,9 @@ export function statusWords(
     case 'connecting':
       return reason === null ? `connecting to ${serverAddr}` : `no server yet: ${refusalWords(reason, code)}${again}`;
     case 'online':
-      return `${wasOnline ? 'online again' : 'online'} at ${serverAddr}${where}`;
+      return `${before.wasOnline ? 'online again' : 'online'} at ${serverAddr}${where}`;
     case 'reconnecting':
-      return `lost the server: ${refusalWords(reason ?? 'the connection ended', code)}${again}`;
+      return `${before.last === 'reconnecting' ? 'still no server' : 'lost the server'}: ${refusalWords(reason ?? 'the connection ended', code)}${again}`;
     case 'stopped':
       if (reason === null) return 'stopped';
       return code === ALL_REFUSED ? 'stopped: no tunnel is left' : `stopped: ${refusalWords(reason, code)}`;

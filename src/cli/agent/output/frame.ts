@@ -25,7 +25,7 @@ export interface FrameContent {
 }
 
 const LABEL_WIDTH = 16;
-/** Below this a label has a line of its own. */
+/** Below this a label has a line of its own when its text is long, and so it has where an address would be broken. */
 const NARROW = 60;
 /** Below this the time of a request is left out. */
 const NARROWEST = 50;
@@ -86,7 +86,9 @@ function statusSpans({ state, nowMs }: FrameContent): readonly Span[] {
 /** A label and its text, which is wrapped and never cut: people copy addresses from here. */
 function fact(label: string, [first]: readonly Span[], columns: number): readonly StyledLine[] {
   const { text, style } = first ?? span('');
-  const isNarrow = columns < NARROW && LABEL_WIDTH + widthOf(text) > columns;
+  const room = columns - LABEL_WIDTH;
+  const isBroken = text.split(' ').some((word) => widthOf(word) > room);
+  const isNarrow = isBroken || (columns < NARROW && widthOf(text) > room);
   const indent = isNarrow ? 2 : LABEL_WIDTH;
   const [start = '', ...rest] = wrap(text, Math.max(1, columns - indent));
   const more = rest.map((line): StyledLine => [span(' '.repeat(indent)), span(line, style)]);
@@ -153,6 +155,6 @@ function clockTime(ms: number): string {
   return new Date(ms).toTimeString().slice(0, 8);
 }
 
-function plural(count: number, word: string): string {
+export function plural(count: number, word: string): string {
   return `${count} ${word}${count === 1 ? '' : 's'}`;
 }

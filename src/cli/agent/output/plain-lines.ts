@@ -6,6 +6,7 @@ import {
   durationText,
   publicName,
   STOPPED_BY_SERVER,
+  type StatusHistory,
   statusWords,
   unboundWords,
 } from '../event-words.ts';
@@ -31,7 +32,7 @@ export interface PlainLinesOptions {
 
 /** One line per event, for a journal. */
 export function plainLines({ format, level, serverAddr, print, nowMs }: PlainLinesOptions): Reporter {
-  let wasOnline = false;
+  let before: StatusHistory = { wasOnline: false, last: null };
   let told: { readonly reason: string; readonly atMs: number } | null = null;
   /** Tries come fast at first, and for days if need be: the same reason again and again helps nobody. */
   const isRepeated = (event: AgentEvent): boolean => {
@@ -57,9 +58,11 @@ export function plainLines({ format, level, serverAddr, print, nowMs }: PlainLin
   return {
     started: () => {},
     event: (event) => {
-      const line = lineOf(event, serverAddr, wasOnline);
+      const line = lineOf(event, serverAddr, before);
       put(isRepeated(event) ? { ...line, level: 'debug' } : line);
-      wasOnline ||= event.type === 'status' && event.status === 'online';
+      if (event.type === 'status') {
+        before = { wasOnline: before.wasOnline || event.status === 'online', last: event.status };
+      }
     },
     note: (noted, message) => put({ level: noted, message, fields: {} }),
     stopping: () => put({ level: 'info', message: 'stopping; what is under way may finish', fields: {} }),
@@ -67,14 +70,14 @@ export function plainLines({ format, level, serverAddr, print, nowMs }: PlainLin
   };
 }
 
-function lineOf(event: AgentEvent, serverAddr: string, wasOnline: boolean): Line {
+function lineOf(event: AgentEvent, serverAddr: string, before: StatusHistory): Line {
   switch (event.type) {
     case 'status': {
       const { status, reason, code, nextTryMs, region } = event;
       const fields = { event: 'status', status, server_addr: serverAddr, reason, code, next_try_ms: nextTryMs, region };
       return {
         level: statusLevel(event),
-        message: statusWords(event, serverAddr, wasOnline),
+        message: statusWords(event, serverAddr, before),
         fields: withoutNulls(fields),
       };
     }

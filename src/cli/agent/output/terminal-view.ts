@@ -2,7 +2,7 @@ import type { AgentHandle } from '../../../agent/handle.ts';
 import type { Terminal } from '../agent-ports.ts';
 import type { AgentState } from '../agent-state.ts';
 import { commandWords, statusWords, unboundWords } from '../event-words.ts';
-import { frame } from './frame.ts';
+import { frame, plural } from './frame.ts';
 import type { Reporter } from './reporter.ts';
 import { toScreen } from './styled-text.ts';
 
@@ -66,7 +66,7 @@ export class TerminalView implements Reporter {
     if (event.type === 'unbound' && !event.retry) this.#lastWords.push(`${event.tunnel.name}: ${unboundWords(event)}`);
     if (event.type === 'command') this.#note = commandWords(event);
     const isEnd = event.type === 'status' && event.status === 'stopped' && event.reason !== null;
-    if (isEnd) this.#lastWords.push(statusWords(event, serverAddr, false));
+    if (isEnd) this.#lastWords.push(statusWords(event, serverAddr));
     this.#changed();
   }
 
@@ -89,7 +89,7 @@ export class TerminalView implements Reporter {
     this.leave();
     const { state, print, warn } = this.#options;
     for (const words of new Set(this.#lastWords)) warn(`postern: ${words}`);
-    print(`postern: stopped after ${state.requests} requests and ${state.connections} connections`);
+    print(`postern: stopped after ${plural(state.requests, 'request')} and ${plural(state.connections, 'connection')}`);
   }
 
   enter(): void {
