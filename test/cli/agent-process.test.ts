@@ -132,15 +132,15 @@ tunnels:
 `,
     );
     const agent = startAgent(t, world, ['start', '--all', '--config', file]);
-    const urlOf = async (name: string) =>
-      (await lineOf(agent, (line) => line['event'] === 'bound' && line['tunnel'] === name))['url'];
+    const urlOf = async (name: string): Promise<string> =>
+      String((await lineOf(agent, (line) => line['event'] === 'bound' && line['tunnel'] === name))['url']);
     const refused = await lineOf(agent, ({ event }) => event === 'unbound');
     assert.equal(refused['level'], 'error');
     assert.match(String(refused['msg']), /^(web|twice): refused: .*chosen\.localhost/);
     const kept = refused['tunnel'] === 'web' ? 'twice' : 'web';
     assert.deepEqual(await get(`${await urlOf(kept)}/`, world.dataDir), { status: 200, body: 'web' });
     assert.equal((await get(`${await urlOf('shut')}/`, world.dataDir)).status, 403);
-    const { port } = new URL(String(await urlOf('raw')));
+    const { port } = new URL(await urlOf('raw'));
     const socket = connect(Number(port), '127.0.0.1');
     t.after(() => socket.destroy());
     socket.end('ping');

@@ -97,7 +97,7 @@ export class AgentWorld {
   readonly #onStart = new EventEmitter();
   readonly #signals = new Set<() => void>();
   readonly #resizes = new Set<() => void>();
-  readonly #suspends = new Set<{ suspend(): void; resume(): void }>();
+  readonly #suspends = new Set<{ readonly suspend: () => void; readonly resume: () => void }>();
   readonly #crashes = new Set<() => void>();
 
   constructor(options: AgentWorldOptions = {}) {
