@@ -53,7 +53,8 @@ export interface GrpcUpstream {
 type Unary = ServerUnaryCall<Buffer, Buffer>;
 type Done = sendUnaryData<Buffer>;
 
-export async function grpcUpstream(test: Cleanup, { certificatePem, keyPem }: Issued): Promise<GrpcUpstream> {
+/** Without a certificate it speaks HTTP/2 without TLS. */
+export async function grpcUpstream(test: Cleanup, certificate: Issued | null): Promise<GrpcUpstream> {
   const metadata: Metadata[] = [];
   const waiting: (() => void)[] = [];
   const begun: (() => void)[] = [];
@@ -92,9 +93,12 @@ export async function grpcUpstream(test: Cleanup, { certificatePem, keyPem }: Is
       call.on('data', (part: Buffer) => call.write(part)).on('end', () => call.end());
     },
   });
-  const credentials = ServerCredentials.createSsl(null, [
-    { cert_chain: Buffer.from(certificatePem), private_key: Buffer.from(keyPem) },
-  ]);
+  const credentials =
+    certificate === null
+      ? ServerCredentials.createInsecure()
+      : ServerCredentials.createSsl(null, [
+          { cert_chain: Buffer.from(certificate.certificatePem), private_key: Buffer.from(certificate.keyPem) },
+        ]);
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync('127.0.0.1:0', credentials, (error, bound) => (error === null ? resolve(bound) : reject(error)));
   });

@@ -1,0 +1,41 @@
+import type { LookupFunction } from 'node:net';
+import type { TunnelSpec } from '../../../src/agent/index.ts';
+import type { TunnelWorld } from '../../support/tunnel-world.ts';
+
+/** How a client gets to a local service of an agent. */
+export interface Way {
+  readonly name: string;
+  readonly host: string;
+  readonly url: string;
+}
+
+let groupCount = 0;
+
+/**
+ * The two ways to a service that an agent has: an address of its own, and membership of a tunnel group behind a route, which also
+ * compresses, as most do.
+ */
+export async function bothWays(
+  world: TunnelWorld,
+  spec: Omit<TunnelSpec, 'proto' | 'labels'>,
+): Promise<readonly Way[]> {
+  const { edge } = world;
+  groupCount += 1;
+  const labels = { app: 'traffic', group: String(groupCount) };
+  const { id } = await edge.api('POST', '/backends/tunnel_group', { labels });
+  const site = await edge.site(id);
+  await edge.api('PUT', `${site.routePath}/compression`, {});
+  const agent = await world.agent([
+    { ...spec, proto: 'https' },
+    { ...spec, labels: { ...labels, member: 'only' } },
+  ]);
+  const { hostname } = new URL(agent.url ?? '');
+  return [
+    { name: 'an https tunnel', host: hostname, url: `https://${hostname}:${edge.port}` },
+    { name: 'a tunnel group with compression', host: site.host, url: `https://${site.host}:${edge.port}` },
+  ];
+}
+
+/** Every name is here. */
+export const toLoopback = ((_name, { all }, done) =>
+  all === true ? done(null, [{ address: '127.0.0.1', family: 4 }]) : done(null, '127.0.0.1', 4)) as LookupFunction;
