@@ -233,6 +233,15 @@ export class Exchange implements OwnPathRequest {
 
   /** The configuration changed: a request that would now be refused ends, others notice nothing. */
   judgeAgain(edge: EdgeSnapshot | null): void {
+    try {
+      this.#judgeAgain(edge);
+    } catch (error) {
+      // Whatever cannot be judged does not go on, and the others are judged all the same.
+      this.bug(error);
+    }
+  }
+
+  #judgeAgain(edge: EdgeSnapshot | null): void {
     if (this.#isDone || this.route === null) return;
     // The host may have gone to another edge.
     const isElsewhere = this.runtime.findEdge(this.host)?.id !== this.connection.edgeId;

@@ -51,7 +51,7 @@ test('each hostport of an edge is an endpoint, as long as the edge has it', asyn
   assert.deepEqual((await world.api('GET', `/endpoints/${id}`)).body, { id, ...rest });
 
   await world.api('PATCH', `/edges/https/${edge.id}`, { hostports: ['*.one.localhost:7443'] });
-  assert.equal((await world.api('GET', `/endpoints/${id}`)).status, 404);
+  assert.equal((await world.api('GET', `/endpoints/${String(id)}`)).status, 404);
   const kept = byHost.get('*.one.localhost:7443')?.['id'];
   assert.deepEqual(
     (await all(100)).map((endpoint) => endpoint.id),

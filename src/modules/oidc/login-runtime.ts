@@ -157,6 +157,8 @@ export class LoginRuntime implements ModuleRuntime {
   async #tidyUp(): Promise<void> {
     const { clock, loginRetentionSeconds, signingKeys } = this.#ports;
     this.sessions.sweep();
+    // First: what was used within the last seconds must not be taken for unused.
+    await this.activity.flush();
     const now = clock.nowMs();
     await this.records.prune(now, now - loginRetentionSeconds * 1000);
     await rotateSigningKeys(signingKeys, clock);
