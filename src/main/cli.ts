@@ -97,6 +97,18 @@ const COMMANDS: readonly CommandRow[] = [
     },
   },
   {
+    name: 'events',
+    summary: 'watch events as they happen, or deliver them once more',
+    load: async () => {
+      const [{ eventsCommand }, { ignoreClosedPipe }] = await Promise.all([
+        import('../cli/events/events-command.ts'),
+        import('../cli/api/ignore-closed-pipe.ts'),
+      ]);
+      ignoreClosedPipe();
+      return eventsCommand;
+    },
+  },
+  {
     name: 'doctor',
     summary: 'look at an installation and say what is wrong and what to do',
     load: async () => {

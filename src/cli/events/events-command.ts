@@ -1,0 +1,105 @@
+import { PosternApiError } from '../../client/postern-api-error.ts';
+import { PosternConnectionError } from '../../client/postern-connection-error.ts';
+import { Transport } from '../../client/transport.ts';
+import { type FlagForm, type ParsedFlags, parseFlags, usage } from '../../lib/flags.ts';
+import { didYouMean } from '../../lib/near-match.ts';
+import { printable } from '../api/cell-text.ts';
+import { apiUrl, findApiKey, trustRootCa } from '../api/connection.ts';
+import { createTextSource } from '../api/text-source.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { replay } from './replay.ts';
+import { tail } from './tail.ts';
+
+const SHARED: readonly (readonly [string, FlagForm])[] = [
+  ['api-url', 'value'],
+  ['api-key-file', 'value'],
+  ['root-ca', 'value'],
+];
+
+interface Subcommand {
+  readonly flags: readonly (readonly [string, FlagForm])[];
+  run(transport: Transport, parsed: ParsedFlags, context: CommandContext): Promise<number>;
+}
+
+const SUBCOMMANDS: ReadonlyMap<string, Subcommand> = new Map([
+  [
+    'tail',
+    {
+      flags: [
+        ['type', 'value'],
+        ['count', 'value'],
+        ['json', 'switch'],
+      ],
+      run: tail,
+    },
+  ],
+  [
+    'replay',
+    {
+      flags: [
+        ['state', 'value'],
+        ['since', 'value'],
+        ['until', 'value'],
+      ],
+      run: replay,
+    },
+  ],
+]);
+
+const HELP = `
+Usage: postern events SUBCOMMAND [FLAGS]
+
+  tail                show events as they are queued for delivery, until it is interrupted: time, type, who, what
+  replay DELIVERY…    deliver these once more
+  replay              deliver once more all that are dead, or those that the flags below choose
+
+  --type              tail: only events of these types, separated by commas; "http_*" stands for all that begin so
+  --count             tail: end after so many events
+  --json              tail: whole events, one on each line
+  --state             replay: pending, delivered, dead or cancelled, instead of dead
+  --since             replay: only those queued at or after this time, such as 2026-11-01T00:00:00Z
+  --until             replay: only those queued before this time
+  --api-url           address of the API; else POSTERN_API_URL, else http://127.0.0.1:7080
+  --api-key-file      file with the API key, - for standard input; else POSTERN_API_KEY, else the first key of ./postern-data
+  --root-ca           PEM file with the CA of the API's certificate
+
+Events are seen here only if a subscription asks for them and has a destination. postern api event-deliveries list shows what
+became of each.
+
+Exit code: 0 when done, 1 when the API refuses, 2 for wrong usage, 3 when it cannot be reached.
+`;
+
+const EXIT_REFUSED = 1;
+const EXIT_UNREACHABLE = 3;
+
+/** What an operator does with events day by day; everything else is `postern api`. */
+export const eventsCommand: Command = {
+  help: HELP,
+  run: async ([name = '', ...args], context) => {
+    const subcommand = SUBCOMMANDS.get(name);
+    if (subcommand === undefined) {
+      throw usage(
+        `unknown subcommand ${JSON.stringify(name)}.${didYouMean(name, SUBCOMMANDS.keys())} See postern events --help`,
+      );
+    }
+    const parsed = parseFlags(args, new Map([...SHARED, ...subcommand.flags]));
+    try {
+      return await subcommand.run(await connect(parsed, context), parsed, context);
+    } catch (error) {
+      if (!(error instanceof PosternApiError) && !(error instanceof PosternConnectionError)) throw error;
+      context.warn(`postern: ${printable(error.message)}`);
+      return error instanceof PosternApiError ? EXIT_REFUSED : EXIT_UNREACHABLE;
+    }
+  },
+};
+
+async function connect({ flags }: ParsedFlags, context: CommandContext): Promise<Transport> {
+  const values = new Map([...flags].map(([name, value]) => [name, [value]] as const));
+  const parsed = { values, positionals: [] };
+  const source = createTextSource();
+  const baseUrl = apiUrl(parsed, context);
+  const found = await findApiKey(baseUrl, parsed, context, source);
+  if (found === null) throw usage('no API key: put one into POSTERN_API_KEY or into a file for --api-key-file');
+  await trustRootCa(parsed, source);
+  return new Transport({ baseUrl, apiKey: found.key });
+}

@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PosternConnectionError } from '../../client/postern-connection-error.ts';
+import type { Transport } from '../../client/transport.ts';
+import { type ParsedFlags, usage } from '../../lib/flags.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { cellText, printable } from '../api/cell-text.ts';
+import type { CommandContext } from '../command.ts';
+
+const EVERY_MS = 1_000;
+const PAGE = 100;
+/** Whoever falls further behind than this sees the newest only, and is told. */
+const MAX_PAGES = 50;
+/** Ids come nearly, not exactly, in their order: so much is remembered of what was seen. */
+const REMEMBERED = 20_000;
+
+interface Delivery {
+  readonly id: string;
+  readonly event: JsonObject;
+}
+
+export async function tail(
+  transport: Transport,
+  { flags, positionals }: ParsedFlags,
+  context: CommandContext,
+): Promise<number> {
+  if (positionals.length > 0) throw usage('postern events tail takes no argument, but flags');
+  const isWanted = typeFilter(flags.get('type'));
+  let left = countOf(flags.get('count'));
+  const seen = new Set((await page(transport, null)).map(({ id }) => id));
+  context.warn('postern: waiting for events');
+  const told = new Set<string>();
+  for (;;) {
+    for (const { event } of await newOnes(transport, seen, context)) {
+      const id = String(event['event_id']);
+      // Once for each event, however many lanes it goes through.
+      if (told.has(id) || !isWanted(String(event['event_type']))) continue;
+      remember(told, id);
+      context.print(flags.get('json') === 'true' ? JSON.stringify(event) : lineOf(event));
+      left -= 1;
+      if (left === 0) return 0;
+    }
+    await sleep(EVERY_MS);
+  }
+}
+
+/** Oldest first. The page on which only known ones are is the last to be read. */
+async function newOnes(transport: Transport, seen: Set<string>, context: CommandContext): Promise<readonly Delivery[]> {
+  const found: Delivery[] = [];
+  try {
+    let beforeId: string | null = null;
+    for (let pages = 0; ; pages += 1) {
+      const read: readonly Delivery[] = await page(transport, beforeId);
+      const fresh = read.filter(({ id }) => !seen.has(id));
+      found.push(...fresh);
+      // Before the first event there is nothing to meet again.
+      if (fresh.length < PAGE || (seen.size === 0 && read.length < PAGE)) break;
+      if (pages >= MAX_PAGES) {
+        context.warn('postern: events come faster than they are shown; some were left out');
+        break;
+      }
+      beforeId = read.at(-1)?.id ?? null;
+    }
+  } catch (error) {
+    if (!(error instanceof PosternConnectionError)) throw error;
+    context.warn(`postern: ${printable(error.message)}; trying again`);
+    return [];
+  }
+  for (const { id } of found) remember(seen, id);
+  return found.reverse();
+}
+
+async function page(transport: Transport, beforeId: string | null): Promise<readonly Delivery[]> {
+  const path = `/event_deliveries?limit=${PAGE}${beforeId === null ? '' : `&before_id=${beforeId}`}`;
+  const { text } = await transport.send({ method: 'GET', path });
+  return (JSON.parse(text) as { readonly event_deliveries: readonly Delivery[] }).event_deliveries;
+}
+
+function lineOf(event: JsonObject): string {
+  const { event_timestamp: time, event_type: type, principal, object } = event;
+  return [time, type, principal, object].map((value) => cellText(value)).join('  ');
+}
+
+function remember(set: Set<string>, id: string): void {
+  set.add(id);
+  if (set.size <= REMEMBERED) return;
+  const [oldest] = set;
+  if (oldest !== undefined) set.delete(oldest);
+}
+
+function typeFilter(given: string | undefined): (type: string) => boolean {
+  if (given === undefined) return () => true;
+  const wanted = given.split(',').map((each) => each.trim());
+  return (type) =>
+    wanted.some((each) =>
+      each.endsWith('*') ? type.startsWith(each.slice(0, -1)) : type === each || type === `${each}.v0`,
+    );
+}
+
+function countOf(given: string | undefined): number {
+  if (given === undefined) return Number.POSITIVE_INFINITY;
+  if (!/^[1-9]\d{0,8}$/.test(given)) throw usage('--count must be a whole number from 1 on');
+  return Number(given);
+}

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { runCli } from '../../src/main/cli.ts';
+import { operatorEnv, runCommand } from '../cli/run-command.ts';
+import { EventWorld } from './support/event-world.ts';
+
+/** Resolves when it waits for events; what comes from then on is new to it. `ended` has the lines that it printed. */
+async function startTail(args: readonly string[], env: Record<string, string>): Promise<{ ended: Promise<string[]> }> {
+  const lines: string[] = [];
+  const waits = Promise.withResolvers<void>();
+  const code = runCli(['events', 'tail', ...args], {
+    env,
+    isTerminal: false,
+    print: (line) => lines.push(line),
+    warn: () => waits.resolve(),
+  });
+  await waits.promise;
+  return {
+    ended: code.then((exit) => {
+      assert.equal(exit, 0);
+      return lines;
+    }),
+  };
+}
+
+test('tail shows each new event once, filtered by type', async (t) => {
+  const world = await EventWorld.open(t);
+  const env = operatorEnv(world.world);
+  await world.lane(['ip_policy_created.v0', 'ip_policy_deleted.v0']);
+  await world.lane(['ip_policy_created.v0']);
+  const [old] = await world.policies(1);
+  const all = await startTail(['--count', '3'], env);
+  const filtered = await startTail(['--type', 'backend_*,ip_policy_deleted', '--count', '1', '--json'], env);
+  const ids = await world.policies(2);
+  await world.api('DELETE', `/ip_policies/${old}`);
+  const lines = await all.ended;
+  assert.deepEqual(
+    lines.map((line) => line.split('  ').slice(1)).map(([type, who, what]) => [type, who?.slice(0, 3), what]),
+    [
+      ['ip_policy_created.v0', 'ak_', ids[0]],
+      ['ip_policy_created.v0', 'ak_', ids[1]],
+      ['ip_policy_deleted.v0', 'ak_', old],
+    ],
+  );
+  const [only = ''] = await filtered.ended;
+  assert.equal(JSON.parse(only).object.id, old);
+});
+
+test('replay queues anew what it is told to, and says how much', async (t) => {
+  const world = await EventWorld.open(t);
+  const env = operatorEnv(world.world);
+  const lane = await world.lane(['ip_policy_created.v0']);
+  await world.policies(2);
+  await world.settled(lane, { delivered: 2 });
+  const none = await runCommand(['events', 'replay'], { env });
+  assert.deepEqual([none.code, none.stdout], [0, '0 deliveries are queued anew\n']);
+  const all = await runCommand(['events', 'replay', '--state', 'delivered'], { env });
+  assert.deepEqual([all.code, all.stdout], [0, '2 deliveries are queued anew\n']);
+  await world.settled(lane, { delivered: 4 });
+  const [newest] = await world.deliveries(lane);
+  const one = await runCommand(['events', 'replay', newest.id], { env });
+  assert.match(one.stdout, new RegExp(`^${newest.id} is queued anew as evd_\\w{27}\n$`));
+  await world.settled(lane, { delivered: 5 });
+  const unknown = await runCommand(['events', 'replay', 'evd_none'], { env });
+  assert.equal(unknown.code, 1);
+  assert.match(unknown.stderr, /is not an id/);
+  assert.equal((await runCommand(['events', 'replay', newest.id, '--state', 'dead'], { env })).code, 2);
+  assert.equal((await runCommand(['events', 'tial'], { env })).code, 2);
+});
