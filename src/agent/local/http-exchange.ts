@@ -12,7 +12,7 @@ import type {
   UpstreamRequest,
 } from '../../edge/upstream/upstream.ts';
 import type { ExchangeObserver } from '../exchange-observer.ts';
-import { answerFailure } from './local-failure.ts';
+import { answerFailure, type LocalFailure } from './local-failure.ts';
 import { headerObject, type RequestReading, withoutOurs } from './request-reading.ts';
 import { splice } from './splice.ts';
 
@@ -28,6 +28,7 @@ export interface HttpExchangeParts {
 
 /** RFC 6455 §4.2.2. */
 const WEBSOCKET_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+const WRONG_ANSWER: LocalFailure = { reason: 'protocol', mayHaveBeenSent: true };
 
 /**
  * A request of the gateway on its way to the local service, and the answer back. *Waiting* for the head, *answering*, perhaps
@@ -112,7 +113,7 @@ export class HttpExchange implements UpstreamHandler {
     if (this.#websocketKey !== null && status < 300) {
       // 2xx would mean to the gateway that the service has switched.
       this.#upstream?.abort();
-      this.#fail('protocol', `the service answered ${status} to a WebSocket handshake`);
+      this.#fail(WRONG_ANSWER, `the service answered ${status} to a WebSocket handshake`);
       return;
     }
     this.status = status;
@@ -161,7 +162,7 @@ export class HttpExchange implements UpstreamHandler {
     const at = head.headers.indexOf('sec-websocket-accept');
     if (key === null || head.headers[at + 1] !== hash('sha1', key.value + WEBSOCKET_GUID, 'base64')) {
       socket.destroy();
-      this.#fail('protocol', 'the service did not answer the key of a WebSocket handshake');
+      this.#fail(WRONG_ANSWER, 'the service did not answer the key of a WebSocket handshake');
       return;
     }
     if (stream.destroyed || stream.closed) {
@@ -192,13 +193,13 @@ export class HttpExchange implements UpstreamHandler {
       this.problem = failure.message;
       this.#stream.close(constants.NGHTTP2_CANCEL);
       this.#over();
-    } else this.#fail(failure.reason, failure.message);
+    } else this.#fail(failure, failure.message);
   }
 
-  #fail(reason: string, message: string): void {
+  #fail(failure: LocalFailure, message: string): void {
     this.problem = message;
     if (!this.#stream.headersSent) this.status = 502;
-    answerFailure(this.#stream, reason, this.#parts.hostport);
+    answerFailure(this.#stream, failure, this.#parts.hostport);
     this.#over();
   }
 

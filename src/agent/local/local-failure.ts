@@ -1,24 +1,34 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
 
-const WORDS: Readonly<Record<string, string>> = {
+export interface LocalFailure {
+  readonly reason: string;
+  /** Whether the service may have got the request: the server sends what it has not to another one. */
+  readonly mayHaveBeenSent: boolean;
+}
+
+const UNSENT_WORDS: Readonly<Record<string, string>> = {
   refused: 'refused',
   unreachable: 'refused',
   timeout: 'timeout',
   dns: 'dns',
   tls: 'tls',
+};
+const SENT_WORDS: Readonly<Record<string, string>> = {
+  timeout: 'unanswered',
   malformed: 'protocol',
   protocol: 'protocol',
 };
 
 /** The local service did not answer: the edge makes an error page of it that names the address. */
-export function answerFailure(stream: ServerHttp2Stream, reason: string, hostport: string): void {
+export function answerFailure(stream: ServerHttp2Stream, failure: LocalFailure, hostport: string): void {
   if (stream.destroyed || stream.closed) return;
   if (stream.headersSent) {
     stream.close(constants.NGHTTP2_INTERNAL_ERROR);
     return;
   }
-  const headers = [':status', '502', TUNNEL_ERROR_HEADER, WORDS[reason] ?? 'closed', TUNNEL_ADDRESS_HEADER, hostport];
+  const word = (failure.mayHaveBeenSent ? SENT_WORDS : UNSENT_WORDS)[failure.reason] ?? 'closed';
+  const headers = [':status', '502', TUNNEL_ERROR_HEADER, word, TUNNEL_ADDRESS_HEADER, hostport];
   stream.respond(headers, { endStream: true });
   // The gateway takes back what is left of the request; until then nobody may wait for room.
   stream.resume();

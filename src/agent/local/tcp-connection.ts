@@ -32,7 +32,7 @@ export function openTcpConnection(stream: ServerHttp2Stream, address: LocalAddre
     socket.destroy();
     stream.off('close', onGone);
     observer.onFailed(message);
-    answerFailure(stream, reason, hostport);
+    answerFailure(stream, { reason, mayHaveBeenSent: false }, hostport);
   };
   const onError = (error: Error): void => fail(reasonOf(error), messageOf(error));
   const onGone = (): void => fail('closed', 'the client went away');

@@ -6,15 +6,18 @@ const WORDS: Readonly<Record<string, string>> = {
   timeout: 'it did not answer in time',
   dns: 'its name does not resolve',
   tls: 'its TLS certificate or handshake was not accepted',
+  unanswered: 'it took the request and did not answer in time',
+  protocol: 'its answer was not of the protocol that was asked for',
   closed: 'the connection was closed before an answer came',
 };
+/** Then the service has not got the request, and another may. */
+const IS_UNSENT: ReadonlySet<string> = new Set(['refused', 'timeout', 'dns', 'tls']);
 const MAX_ADDRESS_LENGTH = 255;
 
 /** Of what an agent says about its service. An agent is somebody else's program: what it says is shown, and trusted with nothing. */
 export function agentFailure(reason: string, address: string | undefined): UpstreamFailure {
   const known = knownReason(reason);
-  // Only then may the service have got the request.
-  const mayHaveBeenSent = known === 'closed' || known === 'failed';
+  const mayHaveBeenSent = !IS_UNSENT.has(known);
   const agentAddress = readableAddress(address);
   return {
     phase: mayHaveBeenSent ? 'send' : 'connect',

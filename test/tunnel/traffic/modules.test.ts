@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { after, suite, test } from 'node:test';
+import type { AgentOptions } from '../../../src/agent/index.ts';
+import { issue } from '../../edge/tls/test-authority.ts';
+import { CLIENT_ID, CLIENT_SECRET, LoginWorld } from '../../support/login-world.ts';
+import { TunnelWorld } from '../../support/tunnel-world.ts';
+
+const login = await LoginWorld.open({ after });
+const world = await TunnelWorld.open({ after });
+const here = login.servedBy(world.edge);
+
+/** An address of its own with these modules; leads to a service that shows what it got. */
+async function published(modules: AgentOptions['tunnels'][number]['modules']): Promise<string> {
+  const agent = await world.agent([{ proto: 'https', addr: login.upstreamAddress, modules }]);
+  return new URL(agent.url ?? '').hostname;
+}
+
+suite('modules that an agent asks for', () => {
+  test('oidc: a real login, and what the service then sees', async () => {
+    const host = await published({
+      oidc: {
+        issuer: login.provider.issuer,
+        client_id: CLIENT_ID,
+        client_secret: CLIENT_SECRET,
+        scopes: ['email', 'profile'],
+      },
+    });
+    here.register(host);
+    assert.equal((await world.edge.ask(host)).status, 401);
+    const page = await here.browser().logIn(host, '/private?x=1');
+    assert.equal(page.status, 200);
+    const seen = JSON.parse(page.text);
+    assert.equal(seen.url, '/private?x=1');
+    assert.match(String(seen.headers['postern-auth-user-email']), /alice/);
+    assert.equal(seen.headers.cookie, undefined);
+  });
+
+  test('ip_restriction: by the address of the client, not of the agent', async () => {
+    assert.equal(
+      await world.edge.status(await published({ ip_restriction: { allow: ['127.0.0.0/8'], deny: [] } })),
+      200,
+    );
+    assert.equal(
+      await world.edge.status(await published({ ip_restriction: { allow: ['192.0.2.0/24'], deny: [] } })),
+      403,
+    );
+  });
+
+  test('mutual_tls: nobody without a certificate, and with one its name', async () => {
+    const authority = await issue({ commonName: 'staff', isCa: true });
+    const { certificatePem: cert, keyPem: key } = await issue({
+      commonName: 'alice',
+      issuer: authority,
+      usages: ['client'],
+    });
+    const host = await published({ mutual_tls: { ca_pems: [authority.certificatePem] } });
+    await assert.rejects(world.edge.ask(host));
+    const answer = await world.edge.ask(host, '/', { cert, key });
+    assert.equal(answer.status, 200);
+    assert.equal(JSON.parse(answer.text).headers['postern-mtls-subject-cn'], 'alice');
+  });
+
+  test('compression', async () => {
+    const host = await published({ compression: {} });
+    const padding = 'x'.repeat(3000);
+    const headers = { 'accept-encoding': 'gzip', 'x-padding': padding };
+    const answer = await world.edge.ask(host, '/', { headers });
+    assert.equal(answer.headers['content-encoding'], 'gzip');
+    assert.ok(answer.body.length < padding.length);
+    const plain = await world.edge.ask(await published({}), '/', { headers });
+    assert.equal(plain.headers['content-encoding'], undefined);
+  });
+
+  test('what cannot be is refused with words, and ends nothing else', async () => {
+    const tunnels = [
+      { proto: 'https', addr: login.upstreamAddress, modules: { ip_restriction: { allow: ['all'], deny: [] } } },
+      { proto: 'https', addr: login.upstreamAddress },
+    ] as const;
+    const agent = await world.agent(tunnels);
+    assert.equal(agent.tunnels[0]?.status, 'refused');
+    assert.match(agent.tunnels[0]?.problem ?? '', /^ip_restriction: "all"/);
+    assert.equal(await world.edge.status(new URL(agent.tunnels[1]?.url ?? '').hostname), 200);
+  });
+});
