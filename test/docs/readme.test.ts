@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -89,6 +89,30 @@ test('the edge of the README is reached over verified TLS', async () => {
 test('the curl command of the README works', async () => {
   const block = (await shellBlocks()).find((text) => text.startsWith('curl -sS'));
   assert.match(await shell(block ?? 'false'), /"https_edges":\[/);
+});
+
+test('the first tunnel of the README opens as written', async (t) => {
+  const block = (await shellBlocks()).find((text) => text.includes('postern http 3000')) ?? 'false';
+  const { addresses } = await server.ready();
+  const { tunnel } = addresses as unknown as { tunnel: string };
+  // The shell makes way for the command, which then ends with the test.
+  const script = block.replace('postern http 3000', 'exec node bin/postern.mjs http 3000');
+  const agent = spawn('bash', ['--norc', '-euo', 'pipefail', '-c', script], {
+    cwd: folder,
+    env: { ...env, POSTERN_SERVER_ADDR: tunnel },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = new Promise<void>((resolve) => agent.once('exit', () => resolve()));
+  t.after(async () => {
+    agent.kill('SIGTERM');
+    await ended;
+  });
+  let output = '';
+  for await (const chunk of agent.stdout) {
+    output += String(chunk);
+    if (/https:\/\/\S+\.localhost/.test(output)) break;
+  }
+  assert.match(output, /https:\/\/[a-z0-9-]+\.localhost:\d+/);
 });
 
 test('a key with scopes can be made as written', async () => {
