@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
 import {
   type ConnectionOptions,
   checkServerIdentity,
@@ -7,7 +7,6 @@ import {
   type SecureContext,
   type TLSSocket,
 } from 'node:tls';
-import { localhostLookup } from '../lib/localhost-lookup.ts';
 import { ALPN } from '../tunnel/protocol.ts';
 import { type DialProblem, dialProblem, dialTimeout, notGateway } from './dial-problem.ts';
 
@@ -17,6 +16,7 @@ export interface GatewayAddress {
   readonly port: number;
   readonly servername: string;
   context(): SecureContext;
+  readonly lookup: LookupFunction;
 }
 
 export type DialHandler = (socket: TLSSocket | null, problem: DialProblem | null) => void;
@@ -28,7 +28,7 @@ export type DialHandler = (socket: TLSSocket | null, problem: DialProblem | null
 export function dialGateway(address: GatewayAddress, timeoutMs: number, handler: DialHandler): () => void {
   const { host, port, servername, serverAddr } = address;
   let certificate: PeerCertificate | null = null;
-  const target = { host, port, lookup: localhostLookup, autoSelectFamily: true };
+  const target = { host, port, lookup: address.lookup, autoSelectFamily: true };
   const options: ConnectionOptions = {
     ...target,
     secureContext: address.context(),

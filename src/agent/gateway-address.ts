@@ -1,14 +1,21 @@
 import { upstreamSecureContext } from '../edge/upstream/upstream-secure-context.ts';
 import { parseListenAddress } from '../lib/listen-address.ts';
+import { localhostLookup } from '../lib/localhost-lookup.ts';
 import { AgentError } from './agent-error.ts';
 import type { GatewayAddress } from './dial-gateway.ts';
 import type { AgentOptions } from './options.ts';
 
-export function gatewayAddress({ serverAddr, servername, ca }: AgentOptions): GatewayAddress {
+export function gatewayAddress({ serverAddr, servername, ca, lookup }: AgentOptions): GatewayAddress {
   const address = parseListenAddress(serverAddr);
   if (address === null || address.port === 0) {
     const message = `the server's address "${serverAddr}" is not host:port, as in tunnel.example.com:4443`;
     throw new AgentError('ERR_POSTERN_AGENT_OPTIONS', message);
   }
-  return { ...address, serverAddr, servername: servername ?? address.host, context: upstreamSecureContext(ca) };
+  return {
+    ...address,
+    serverAddr,
+    servername: servername ?? address.host,
+    context: upstreamSecureContext(ca),
+    lookup: lookup ?? localhostLookup,
+  };
 }

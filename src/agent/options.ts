@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net';
 import type { EndpointModules } from '../tunnel/messages.ts';
 import type { AgentEvent } from './events.ts';
 import type { ObserveExchange } from './exchange-observer.ts';
@@ -41,6 +42,8 @@ export interface AgentOptions {
   readonly ca?: string | readonly string[] | undefined;
   /** The name that the server's certificate must have, if it is not the one that is dialled. */
   readonly servername?: string | undefined;
+  /** How the server's name is resolved; as the system does it by default. Asked anew for every connection. */
+  readonly lookup?: LookupFunction | undefined;
   readonly metadata?: string | undefined;
   /** Whether the server may stop, restart or update this agent; by default it may. */
   readonly remoteManagement?: boolean | undefined;

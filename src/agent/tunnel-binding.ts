@@ -50,6 +50,8 @@ export class TunnelBinding {
     if (tunnel === undefined) return;
     this.#backoffs.delete(tunnel);
     tunnel.bound(bound);
+    // It has one id at a time; those that it had would be kept for as long as the session lives.
+    for (const [id, other] of session.tunnels) if (other === tunnel) session.tunnels.delete(id);
     session.tunnels.set(bound.id, tunnel);
     this.#parts.events.tell({ type: 'bound', tunnel });
     this.#parts.onSettled();

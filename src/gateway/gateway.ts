@@ -1,7 +1,7 @@
 import type { TLSSocket } from 'node:tls';
 import { rfc3339 } from '../lib/clock.ts';
 import type { AgentMessage, Bind, Hello } from '../tunnel/messages.ts';
-import { CONNECTIONS_PER_SESSION, PROTOCOL_VERSION } from '../tunnel/protocol.ts';
+import { CONNECTIONS_PER_SESSION, MAX_CONNECTIONS_PER_SESSION, PROTOCOL_VERSION } from '../tunnel/protocol.ts';
 import { AgentConnection, type ConnectionHandler } from './agent-connection.ts';
 import { AgentSession } from './agent-session.ts';
 import type { BoundTunnel } from './bound-tunnel.ts';
@@ -14,6 +14,8 @@ import { TunnelNames } from './tunnel-names.ts';
 
 /** How long ids and names of an agent that was lost are kept for its return. */
 const RESUME_WITHIN_MS = 60_000;
+/** Connections that have not said who they are. */
+const MAX_UNKNOWN = 1_000;
 /** Whoever guesses tokens waits. */
 const WRONG_TOKEN_DELAY_MS = 1_000;
 
@@ -28,9 +30,12 @@ export class Gateway implements ConnectionHandler {
   readonly #sessions = new Map<string, AgentSession>();
   /** Null: it has not said hello yet. */
   readonly #connections = new Map<AgentConnection, AgentSession | null>();
+  /** Of these, oldest first. */
+  readonly #unknown = new Set<AgentConnection>();
+  /** Their hello is being judged. */
+  readonly #judged = new WeakSet<AgentConnection>();
   readonly #unsubscribe: () => void;
   #isDraining = false;
-  #unknown = 0;
 
   constructor(ports: GatewayPorts) {
     const { presence: store, clock, bootId, region, log } = ports;
@@ -41,6 +46,8 @@ export class Gateway implements ConnectionHandler {
       clock,
       bootId,
       region,
+      sessions: () => this.#sessions.values(),
+      isOnline: (tunnel) => this.#table.get(tunnel.id) === tunnel,
       onProblem: (err) => log.error({ err }, 'who is online could not be written'),
     });
     this.#names = new TunnelNames({
@@ -49,7 +56,13 @@ export class Gateway implements ConnectionHandler {
       endSession: (session, why) => void this.#endSession(session, 'ERR_POSTERN_AGENT_REPLACED', why),
       endTunnel: (tunnel) => void this.#endTunnel(tunnel),
     });
-    this.#binder = new TunnelBinder({ ports, names: this.#names, table: this.#table, presence: this.#presence });
+    this.#binder = new TunnelBinder({
+      ports,
+      names: this.#names,
+      table: this.#table,
+      presence: this.#presence,
+      endTunnel: (tunnel) => this.#endTunnel(tunnel),
+    });
     this.#unsubscribe = ports.credentials.onChange((credentialId) => this.#credentialChanged(credentialId));
   }
 
@@ -62,7 +75,7 @@ export class Gateway implements ConnectionHandler {
   } {
     return {
       connections: this.#connections.size,
-      unknown: this.#unknown,
+      unknown: this.#unknown.size,
       sessions: this.#sessions.size,
       tunnels: this.#table.size,
     };
@@ -75,8 +88,15 @@ export class Gateway implements ConnectionHandler {
 
   /** Takes over a connection whose TLS handshake is done. */
   accept(socket: TLSSocket): void {
-    this.#unknown += 1;
-    this.#connections.set(new AgentConnection(socket, this), null);
+    const connection = new AgentConnection(socket, this);
+    this.#connections.set(connection, null);
+    this.#unknown.add(connection);
+    if (this.#unknown.size <= MAX_UNKNOWN) return;
+    // Whoever has been silent longest: an agent says hello at once, and strangers must not keep it out by being many.
+    const [oldest] = this.#unknown;
+    if (oldest === undefined) return;
+    this.#unknown.delete(oldest);
+    oldest.fail('too many connections have not said who they are');
   }
 
   /** Tells the agent; resolves once it has agreed. */
@@ -105,8 +125,15 @@ export class Gateway implements ConnectionHandler {
   onMessage(connection: AgentConnection, message: AgentMessage): void {
     const session = this.#connections.get(connection) ?? null;
     if (session === null) {
-      if (message.t === 'hello') void this.#hello(connection, message);
-      else connection.fail('the first message of an agent is hello');
+      if (message.t !== 'hello') connection.fail('the first message of an agent is hello');
+      else if (this.#judged.has(connection)) connection.fail('the agent said hello twice');
+      else {
+        this.#judged.add(connection);
+        this.#hello(connection, message).catch((err: unknown) => {
+          this.#ports.log.error({ err }, 'an agent could not be let in');
+          connection.fail('something went wrong at the server');
+        });
+      }
       return;
     }
     switch (message.t) {
@@ -132,7 +159,7 @@ export class Gateway implements ConnectionHandler {
     this.#connections.delete(connection);
     this.#commands.lost(connection);
     if (session === null) {
-      this.#unknown -= 1;
+      this.#unknown.delete(connection);
       if (why !== null) this.#ports.log.warn({ ip: connection.remoteAddress, why }, 'an agent was refused');
       return;
     }
@@ -169,8 +196,12 @@ export class Gateway implements ConnectionHandler {
       claimed.isSecret(claim.secret) &&
       !claimed.isEnded;
     if (hello.join !== undefined) {
-      if (isOwner) await this.#attach(connection, claimed, hello, 'joined');
-      else connection.refuse('ERR_POSTERN_AGENT_SESSION', 'the session to join is not known here', true);
+      if (isOwner && claimed.connections.length < MAX_CONNECTIONS_PER_SESSION) {
+        await this.#attach(connection, claimed, hello, 'joined');
+      } else if (isOwner) {
+        const message = `one agent may have ${MAX_CONNECTIONS_PER_SESSION} connections`;
+        connection.refuse('ERR_POSTERN_AGENT_SESSION', message, true);
+      } else connection.refuse('ERR_POSTERN_AGENT_SESSION', 'the session to join is not known here', true);
     } else if (isOwner) {
       claimed.generation += 1;
       // Of the connections of before none may say anything any more.
@@ -197,7 +228,7 @@ export class Gateway implements ConnectionHandler {
     session.connections.push(connection);
     if (how !== 'joined') session.hello = hello;
     this.#connections.set(connection, session);
-    this.#unknown -= 1;
+    this.#unknown.delete(connection);
     connection.greeted();
     if (how !== 'joined') {
       await this.#presence.listSession(session);

@@ -5,6 +5,8 @@ import { ALPN } from '../tunnel/protocol.ts';
 import type { AgentSession } from './agent-session.ts';
 import type { BoundTunnel } from './bound-tunnel.ts';
 
+type LeaseKey = Pick<Lease, 'kind' | 'id'>;
+
 /** A process that dies is no longer listed after this. */
 const LEASE_MS = 15_000;
 const RENEW_MS = 5_000;
@@ -14,6 +16,9 @@ export interface PresenceOptions {
   readonly clock: Clock;
   readonly bootId: string;
   readonly region: string;
+  sessions(): Iterable<AgentSession>;
+  /** Whether the tunnel would get traffic now. */
+  isOnline(tunnel: BoundTunnel): boolean;
   onProblem(error: unknown): void;
 }
 
@@ -21,31 +26,80 @@ export interface PresenceOptions {
 export class Presence {
   readonly #options: PresenceOptions;
   readonly #timer: NodeJS.Timeout;
+  /** What could not be taken off the list: renewing would keep it there for as long as this process lives. */
+  readonly #notRemoved = new Map<string, LeaseKey>();
+  #renewedAtMs: number;
+  #isRenewing = false;
 
   constructor(options: PresenceOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => {
-      options.store.renew(options.bootId, this.#expiresAtMs()).catch((error: unknown) => options.onProblem(error));
-    }, RENEW_MS).unref();
+    this.#renewedAtMs = options.clock.nowMs();
+    this.#timer = setInterval(() => void this.#renew(), RENEW_MS).unref();
   }
 
   listSession(session: AgentSession): Promise<void> {
-    const { hello } = session;
-    return this.#options.store.put([
-      this.#lease('tunnel_session', session.id, null, session.credentialId, {
-        agent_version: hello.agent_version,
-        ip: session.connections[0]?.remoteAddress ?? '',
-        metadata: hello.metadata,
-        os: hello.os,
-        region: this.#options.region,
-        started_at: session.startedAt,
-        transport: ALPN,
-        remote_management: hello.remote_management,
-      }),
-    ]);
+    return this.#put([this.#sessionLease(session)]);
   }
 
   listTunnel(tunnel: BoundTunnel): Promise<void> {
+    return this.#put(this.#tunnelLeases(tunnel));
+  }
+
+  unlistTunnels(tunnels: readonly BoundTunnel[]): Promise<void> {
+    return this.#remove(tunnels.flatMap(keysOf));
+  }
+
+  unlistSession(session: AgentSession): Promise<void> {
+    const tunnels = [...session.tunnels.values()].flatMap(keysOf);
+    return this.#remove([...tunnels, { kind: 'tunnel_session', id: session.id }]);
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #renew(): Promise<void> {
+    if (this.#isRenewing) return;
+    this.#isRenewing = true;
+    const { store, clock, bootId, onProblem } = this.#options;
+    const nowMs = clock.nowMs();
+    try {
+      await this.#remove([...this.#notRemoved.values()]);
+      // The store or this process stood still: what ran out meanwhile may have been cleared away.
+      if (nowMs - this.#renewedAtMs >= LEASE_MS) await this.#put(this.#everything());
+      else await store.renew(bootId, this.#expiresAtMs());
+      this.#renewedAtMs = nowMs;
+    } catch (error) {
+      onProblem(error);
+    }
+    this.#isRenewing = false;
+  }
+
+  #everything(): readonly Lease[] {
+    const online = [...this.#options.sessions()].filter((session) => session.isOnline);
+    return online.flatMap((session) => [
+      this.#sessionLease(session),
+      ...[...session.tunnels.values()]
+        .filter((tunnel) => this.#options.isOnline(tunnel))
+        .flatMap((tunnel) => this.#tunnelLeases(tunnel)),
+    ]);
+  }
+
+  #sessionLease(session: AgentSession): Lease {
+    const { hello } = session;
+    return this.#lease('tunnel_session', session.id, null, session.credentialId, {
+      agent_version: hello.agent_version,
+      ip: session.connections[0]?.remoteAddress ?? '',
+      metadata: hello.metadata,
+      os: hello.os,
+      region: this.#options.region,
+      started_at: session.startedAt,
+      transport: ALPN,
+      remote_management: hello.remote_management,
+    });
+  }
+
+  #tunnelLeases(tunnel: BoundTunnel): readonly Lease[] {
     const { session } = tunnel;
     const { region } = this.#options;
     const leases = [
@@ -75,28 +129,23 @@ export class Presence {
       };
       leases.push(this.#lease('endpoint', tunnel.endpointId, tunnel.id, session.credentialId, endpoint));
     }
-    return this.#options.store.put(leases);
+    return leases;
   }
 
-  unlistTunnels(tunnels: readonly BoundTunnel[]): Promise<void> {
-    return this.#remove(tunnels.flatMap(keysOf));
+  async #put(leases: readonly Lease[]): Promise<void> {
+    if (leases.length === 0) return;
+    // Back before it was gone.
+    for (const lease of leases) this.#notRemoved.delete(nameOf(lease));
+    await this.#options.store.put(leases);
   }
 
-  unlistSession(session: AgentSession): Promise<void> {
-    const tunnels = [...session.tunnels.values()].flatMap(keysOf);
-    return this.#remove([...tunnels, { kind: 'tunnel_session', id: session.id }]);
-  }
-
-  close(): void {
-    clearInterval(this.#timer);
-  }
-
-  async #remove(keys: readonly { readonly kind: Lease['kind']; readonly id: string }[]): Promise<void> {
+  async #remove(keys: readonly LeaseKey[]): Promise<void> {
     if (keys.length === 0) return;
+    for (const key of keys) this.#notRemoved.set(nameOf(key), key);
     try {
       await this.#options.store.remove(keys);
+      for (const key of keys) if (this.#notRemoved.get(nameOf(key)) === key) this.#notRemoved.delete(nameOf(key));
     } catch (error) {
-      // They run out by themselves.
       this.#options.onProblem(error);
     }
   }
@@ -110,8 +159,12 @@ export class Presence {
   }
 }
 
-function keysOf(tunnel: BoundTunnel): { readonly kind: Lease['kind']; readonly id: string }[] {
-  const keys: { readonly kind: Lease['kind']; readonly id: string }[] = [{ kind: 'tunnel', id: tunnel.id }];
+function keysOf(tunnel: BoundTunnel): LeaseKey[] {
+  const keys: LeaseKey[] = [{ kind: 'tunnel', id: tunnel.id }];
   if (tunnel.endpointId !== null) keys.push({ kind: 'endpoint', id: tunnel.endpointId });
   return keys;
+}
+
+function nameOf({ kind, id }: LeaseKey): string {
+  return `${kind} ${id}`;
 }

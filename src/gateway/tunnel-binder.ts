@@ -21,6 +21,7 @@ interface BinderParts {
   readonly names: TunnelNames;
   readonly table: OnlineTunnelTable;
   readonly presence: Presence;
+  endTunnel(tunnel: BoundTunnel): Promise<void>;
 }
 
 /** Turns what an agent asks for into a tunnel that gets traffic, or says why not. */
@@ -32,8 +33,9 @@ export class TunnelBinder {
   }
 
   async bind(session: AgentSession, bind: Bind): Promise<BoundTunnel | BindRefusal> {
-    const known = bind.id === undefined ? undefined : session.tunnels.get(bind.id);
-    if (known !== undefined && isSame(known, bind)) return this.#bindAgain(known, bind);
+    const known = knownTunnel(session, bind);
+    if (known !== undefined && this.#isSame(known, bind)) return this.#bindAgain(known, bind);
+    if (known !== undefined) await this.#parts.endTunnel(known);
     const problem = bindProblem(session, bind);
     if (problem !== null) return problem;
     const credential = this.#parts.ports.credentials.get(session.credentialId);
@@ -79,20 +81,24 @@ export class TunnelBinder {
   async #bindEndpoint(session: AgentSession, bind: Bind, acl: Acl): Promise<BoundTunnel | BindRefusal> {
     const { names, ports } = this.#parts;
     const proto = bind.proto ?? 'https';
-    let host: string | null = null;
+    let tunnel: BoundTunnel;
     if (proto === 'tcp') {
       if (!acl.allowsPorts()) {
         const message =
           'the acl of this credential allows no tcp ports: only one without rules, or with "bind:*", does';
         return { code: 'ERR_POSTERN_TUNNEL_ACL', message, retry: false };
       }
+      tunnel = this.#newTunnel(session, bind, null);
     } else {
-      const chosen = await names.choose(session, acl, bind.domain);
-      if ('code' in chosen) return chosen;
-      host = chosen.host;
+      let isHeld: boolean;
+      do {
+        const chosen = await names.choose(session, acl, bind.domain);
+        if ('code' in chosen) return chosen;
+        tunnel = this.#newTunnel(session, bind, chosen.host);
+        isHeld = names.hold(chosen.host, tunnel);
+      } while (!isHeld);
     }
-    const tunnel = this.#newTunnel(session, bind, host);
-    if (host !== null) names.hold(host, tunnel);
+    const { host } = tunnel;
     const published = await ports.endpoints.publish({
       id: tunnel.endpointId ?? '',
       tunnelId: tunnel.id,
@@ -105,11 +111,42 @@ export class TunnelBinder {
       if (host !== null) names.release(host, tunnel);
       return published;
     }
+    // While a name or a port was found the session may have ended, or lost its right: nobody else would take this down.
+    const gone = this.#goneMeanwhile(session, tunnel);
+    if (gone !== null) {
+      ports.endpoints.withdraw(tunnel.endpointId ?? '');
+      if (host !== null) names.release(host, tunnel);
+      return gone;
+    }
     tunnel.url = published.url;
     tunnel.hostport = published.hostport;
     session.tunnels.set(tunnel.id, tunnel);
     await this.#online(tunnel);
     return tunnel;
+  }
+
+  #goneMeanwhile(session: AgentSession, tunnel: BoundTunnel): BindRefusal | null {
+    const acl = this.#parts.ports.credentials.get(session.credentialId)?.acl;
+    if (session.isEnded || acl === undefined) {
+      return { code: 'ERR_POSTERN_AGENT_SESSION', message: 'the session of this agent has ended', retry: true };
+    }
+    if (this.isAllowed(tunnel, acl)) return null;
+    const message = 'the acl of this credential no longer allows this tunnel';
+    return { code: 'ERR_POSTERN_TUNNEL_ACL', message, retry: false };
+  }
+
+  #isSame(tunnel: BoundTunnel, bind: Bind): boolean {
+    const wanted = bind.domain?.toLowerCase();
+    const isWantedHost =
+      wanted === undefined || tunnel.host === wanted || tunnel.host === `${wanted}.${this.#parts.ports.domain}`;
+    const isWantedPort = bind.port === undefined || tunnel.hostport?.endsWith(`:${bind.port}`) === true;
+    return (
+      isWantedHost &&
+      isWantedPort &&
+      tunnel.proto === (bind.proto ?? null) &&
+      JSON.stringify(tunnel.labels) === JSON.stringify(bind.labels ?? null) &&
+      JSON.stringify(tunnel.modules) === JSON.stringify(bind.modules ?? {})
+    );
   }
 
   #newTunnel(session: AgentSession, bind: Bind, host: string | null): BoundTunnel {
@@ -128,18 +165,17 @@ export class TunnelBinder {
     const { table, presence, ports } = this.#parts;
     // Its agent may have gone while a name was found for it.
     if (!tunnel.session.isOnline) return;
+    const isNew = table.get(tunnel.id) !== tunnel;
     table.add(tunnel);
     await presence.listTunnel(tunnel);
-    ports.events.tunnelStarted(tunnel.id);
+    if (isNew) ports.events.tunnelStarted(tunnel.id);
   }
 }
 
-function isSame(tunnel: BoundTunnel, bind: Bind): boolean {
-  return (
-    tunnel.proto === (bind.proto ?? null) &&
-    JSON.stringify(tunnel.labels) === JSON.stringify(bind.labels ?? null) &&
-    JSON.stringify(tunnel.modules) === JSON.stringify(bind.modules ?? {})
-  );
+/** By the agent's number too: it asks anew for a tunnel when the answer was lost with a connection. */
+function knownTunnel(session: AgentSession, bind: Bind): BoundTunnel | undefined {
+  const byId = bind.id === undefined ? undefined : session.tunnels.get(bind.id);
+  return byId ?? session.tunnels.values().find((tunnel) => tunnel.ref === bind.ref);
 }
 
 function bindProblem(session: AgentSession, bind: Bind): BindRefusal | null {

@@ -39,8 +39,11 @@ export class TunnelNames {
     );
   }
 
-  hold(host: string, tunnel: BoundTunnel): void {
+  /** False when somebody else was quicker. */
+  hold(host: string, tunnel: BoundTunnel): boolean {
+    if (this.#holders.has(host)) return false;
     this.#holders.set(host, tunnel);
+    return true;
   }
 
   release(host: string, tunnel: BoundTunnel): void {

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { createServer, type TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
 import { Gauge, type Registry } from 'prom-client';
@@ -12,12 +13,13 @@ import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';
 import { ALPN } from '../tunnel/protocol.ts';
 import { credentialDirectory } from './credential-directory.ts';
+import { Handshakes } from './handshakes.ts';
 import { listenOn } from './listener.ts';
 import { openTunnelTls } from './tls-source.ts';
 
 const HANDSHAKE_TIMEOUT_MS = 10_000;
-/** Connections that have not said who they are. */
-const MAX_UNKNOWN = 1_000;
+/** Connections whose handshake is under way. */
+const MAX_HANDSHAKES = 1_000;
 
 export interface GatewayDependencies {
   readonly config: Config;
@@ -66,9 +68,12 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
   const context = { minVersion: 'TLSv1.2', ALPNProtocols: [ALPN] } as const;
   const server = createServer({ ...context, ...tls.current, handshakeTimeout: HANDSHAKE_TIMEOUT_MS });
   tls.onChange((pair) => server.setSecureContext({ minVersion: 'TLSv1.2', ...pair }));
+  const handshakes = new Handshakes(MAX_HANDSHAKES);
+  server.on('connection', (socket: Socket) => handshakes.began(socket));
   server.on('secureConnection', (socket: TLSSocket) => {
+    handshakes.ended(socket);
     socket.on('error', noop);
-    if (socket.alpnProtocol === ALPN && gateway.counts.unknown < MAX_UNKNOWN) gateway.accept(socket);
+    if (socket.alpnProtocol === ALPN) gateway.accept(socket);
     else socket.destroy();
   });
   server.on('tlsClientError', (error, socket) => {

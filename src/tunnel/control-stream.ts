@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import { MAX_MESSAGE_BYTES, MESSAGE_BURST, MESSAGES_PER_SECOND } from './protocol.ts';
+import { MAX_MESSAGE_BYTES, MESSAGE_BURST, MESSAGE_UNIT_BYTES, MESSAGES_PER_SECOND } from './protocol.ts';
 
 export interface ControlHandler {
   onLine(line: string): void;
@@ -66,11 +66,12 @@ export class ControlStream {
 
   #line(): void {
     const line = Buffer.concat(this.#parts).toString('utf8');
+    const weight = 1 + Math.floor(this.#bytes / MESSAGE_UNIT_BYTES);
     this.#parts = [];
     this.#bytes = 0;
     const now = performance.now();
     const leaked = ((now - this.#countedAtMs) / 1000) * MESSAGES_PER_SECOND;
-    this.#messages = Math.max(0, this.#messages - leaked) + 1;
+    this.#messages = Math.max(0, this.#messages - leaked) + weight;
     this.#countedAtMs = now;
     if (this.#messages > MESSAGE_BURST) this.#problem('control messages come faster than they may');
     else this.#handler.onLine(line);

@@ -17,9 +17,13 @@ export const TUNNEL_ADDRESS_HEADER = 'postern-tunnel-address';
 
 /** A line of a control stream, its end included. */
 export const MAX_MESSAGE_BYTES = 65_536;
-/** Messages that may come at once, and in the long run per second. A tunnel a message: a thousand tunnels bind within seconds. */
+/**
+ * Messages that may come at once, and in the long run per second. A tunnel a message: a thousand tunnels bind within seconds. A long
+ * one counts once more for each `MESSAGE_UNIT_BYTES`: a burst of the longest would be a hundred megabytes.
+ */
 export const MESSAGE_BURST = 2_000;
 export const MESSAGES_PER_SECOND = 200;
+export const MESSAGE_UNIT_BYTES = 8_192;
 export const MAX_TUNNELS_PER_SESSION = 1_000;
 
 export const HELLO_TIMEOUT_MS = 10_000;
@@ -28,3 +32,5 @@ export const PING_AFTER_MS = 5_000;
 export const DEAD_AFTER_MS = 12_000;
 
 export const CONNECTIONS_PER_SESSION = 2;
+/** Those included that are being replaced. */
+export const MAX_CONNECTIONS_PER_SESSION = 16;

@@ -1,0 +1,38 @@
+import type { Socket } from 'node:net';
+
+/** Connections whose TLS handshake is under way. When there are too many, the oldest goes: strangers must not keep others out by being many. */
+export class Handshakes {
+  readonly #max: number;
+  /** By the other end's address and port: a TLS socket does not tell which socket it is on. */
+  readonly #sockets = new Map<string, Socket>();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get size(): number {
+    return this.#sockets.size;
+  }
+
+  began(socket: Socket): void {
+    const name = nameOf(socket);
+    this.#sockets.set(name, socket);
+    socket.once('close', () => {
+      if (this.#sockets.get(name) === socket) this.#sockets.delete(name);
+    });
+    if (this.#sockets.size <= this.#max) return;
+    for (const [oldest, silent] of this.#sockets) {
+      this.#sockets.delete(oldest);
+      silent.destroy();
+      return;
+    }
+  }
+
+  ended(socket: Socket): void {
+    this.#sockets.delete(nameOf(socket));
+  }
+}
+
+function nameOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
