@@ -88,7 +88,7 @@ const tunnel: fc.Arbitrary<TunnelConfig> = fc
       .map((own) => ({
         ...own,
         proto: 'http' as const,
-        mutualTlsCas: own.schemes?.includes('http') ? [] : own.mutualTlsCas,
+        ...(own.schemes?.includes('http') && { mutualTlsCas: [], oidc: null }),
       })),
     fc
       .record({ ...named, addr: rawAddr, remotePort: maybe(port), ipRestriction: maybe(ipRestriction) })

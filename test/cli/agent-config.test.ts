@@ -20,7 +20,7 @@ tunnels:
   web: &web
     addr: 3000
     proto: http
-    schemes: [http, https]
+    schemes: [https]
     hostname: app.example.com
     metadata: "1"
     host_header: rewrite
@@ -31,6 +31,7 @@ tunnels:
       deny_cidrs: [10.1.0.0/16, fd00::/8]
     compression: true
   again: *web
+  both: { proto: http, addr: 80, schemes: [http, https] }
   db: { proto: tcp, addr: "localhost:5432", remote_port: 20001 }
   mail: { proto: tls, addr: 993, domain: mail.example.com }
   group: { labels: [app=web, zone=a], addr: http://127.0.0.1:8080 }
@@ -40,9 +41,9 @@ test('a whole file is read', () => {
   const config = readAgentConfig(WHOLE, 'postern.yml');
   assert.equal(config.authtoken, 'a-token');
   assert.equal(config.remoteManagement, false);
-  const [web, again, db, mail, group] = config.tunnels;
+  const [web, again, both, db, mail, group] = config.tunnels;
   assert.deepEqual({ ...web, name: 'again' }, again, 'an alias stands for what it names');
-  assert.deepEqual(web?.schemes, ['http', 'https']);
+  assert.deepEqual([web?.schemes, both?.schemes], [['https'], ['http', 'https']]);
   assert.equal(web?.domain, 'app.example.com');
   assert.deepEqual(web?.oidc, {
     issuer: 'https://idp.example.com',
@@ -239,10 +240,10 @@ test('config check says what would be opened', async () => {
   assert.deepEqual(world.stdout, [
     'postern.yml is good.',
     'Server: gw.example.com:7444',
-    `web (http): http://app.example.com → 3000 ${extras}`,
-    `web (https): https://app.example.com → 3000 ${extras}`,
-    `again (http): http://app.example.com → 3000 ${extras}`,
-    `again (https): https://app.example.com → 3000 ${extras}`,
+    `web: https://app.example.com → 3000 ${extras}`,
+    `again: https://app.example.com → 3000 ${extras}`,
+    'both (http): http://(a name that the server chooses) → 80',
+    'both (https): https://(a name that the server chooses) → 80',
     'db: tcp://(server):20001 → localhost:5432',
     'mail: tls://mail.example.com → 993',
     'group: labels app=web,zone=a → http://127.0.0.1:8080',

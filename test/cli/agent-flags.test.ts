@@ -34,7 +34,8 @@ async function refusal(args: readonly string[], around: AgentWorldOptions = {}):
       : name === 'config'
         ? createConfigCommand(world.ports)
         : createTunnelCommand(name as TunnelCommandName, world.ports);
-  const error = await world.run(command, rest).then(
+  const started = world.agent().then(() => assert.fail(`it was not refused: ${args.join(' ')}`));
+  const error = await Promise.race([world.run(command, rest), started]).then(
     () => assert.fail('it was not refused'),
     (thrown: unknown) => thrown as Error & { code: string },
   );
@@ -183,6 +184,10 @@ test('what makes no sense is refused before anything starts', async () => {
     [
       ['http', '1', '--scheme', 'http', '--mutual-tls-ca', 'empty.pem'],
       /--mutual-tls-ca does not go with the scheme http/,
+    ],
+    [
+      ['http', '1', '--scheme', 'http', '--oidc-issuer', 'https://x', '--oidc-client-id', 'y'],
+      /--oidc-issuer does not go with the scheme http/,
     ],
     [['http', '1', '--mutual-tls-ca', 'empty.pem'], /--mutual-tls-ca: the file empty.pem holds no certificate/],
     [['http', '1', '--mutual-tls-ca', 'missing.pem'], /--mutual-tls-ca: cannot read the file missing.pem \(ENOENT\)/],

@@ -88,7 +88,8 @@ test('one of two tunnels refused: said, and the other goes on; both: the end', a
     world.stdout.at(-1) ?? '',
     / error api: refused: the acl of this credential does not allow b\.example\.com$/,
   );
-  assert.deepEqual(world.exits, []);
+  await new Promise(setImmediate);
+  assert.deepEqual([world.exits, agent.closes], [[], 0]);
   agent.refuse(0, 'an edge took the name');
   assert.equal(await exit, 1);
   assert.equal(agent.closes, 1);

@@ -15,7 +15,11 @@ import {
 import type { FlagValues } from './flag-values.ts';
 
 const OIDC_FLAGS = ['oidc-client-id', 'oidc-client-secret', 'oidc-scope'];
-const SPELLING: Partial<Record<TunnelKey, string>> = { mutual_tls_cas: '--mutual-tls-ca', labels: '--label' };
+const SPELLING: Partial<Record<TunnelKey, string>> = {
+  mutual_tls_cas: '--mutual-tls-ca',
+  labels: '--label',
+  oidc: '--oidc-issuer',
+};
 
 /** The tunnel of `postern http 3000 …`, by the same rules as one in the file. */
 export async function tunnelFromFlags(

@@ -91,9 +91,12 @@ export function tunnelProblems(
       }
     }
   }
-  if (tunnel.mutualTlsCas.length > 0 && tunnel.schemes?.includes('http') === true) {
-    const message = `${spell('mutual_tls_cas')} does not go with the scheme http: without TLS nobody has a certificate`;
-    problems.push({ key: 'mutual_tls_cas', message });
+  if (tunnel.schemes?.includes('http') === true) {
+    const plain = (key: TunnelKey, why: string): void => {
+      problems.push({ key, message: `${spell(key)} does not go with the scheme http: ${why}` });
+    };
+    if (tunnel.mutualTlsCas.length > 0) plain('mutual_tls_cas', 'without TLS nobody has a certificate');
+    if (tunnel.oidc !== null) plain('oidc', 'without TLS a login is no secret');
   }
   const address = addressProblem(tunnel);
   return address === null ? problems : [...problems, { key: 'addr', message: address }];
