@@ -32,7 +32,7 @@ import {
 import { highestRevision, type View } from './renderer.ts';
 import { requireRecord, requireUnder } from './require-record.ts';
 import { canReadSecrets, viewOf } from './scopes.ts';
-import { keepUnseenSecrets } from './secret-fields.ts';
+import { clearedSecretsIn, keepUnseenSecrets } from './secret-fields.ts';
 
 /** Which resource a request is about, and the one that its path puts it under. */
 export interface ResourceAddress {
@@ -174,7 +174,11 @@ export class Documents implements DocumentsPort {
 
   async patch(address: ResourceAddress, request: OperationRequest): Promise<OperationResult> {
     const decoded = decodeWrite(address.compiled, request.body, 'patch', this.#context.settings);
-    const changeOf = (config: JsonObject): RecordChange => ({ config: { ...config, ...decoded.config } });
+    const clearedSecrets = clearedSecretsIn(request.body, address.compiled.secretFields);
+    const changeOf = (config: JsonObject): RecordChange => ({
+      config: { ...config, ...decoded.config },
+      clearedSecrets,
+    });
     const { record, revision } = await this.#update(address, request, changeOf, decoded.modules);
     return { ...(await this.#answer(address.compiled, record, viewOf(request.principal))), revision };
   }
@@ -200,7 +204,7 @@ export class Documents implements DocumentsPort {
       const matched = expectMatch(request.ifMatch, compiled, record, this.reader);
       const previous = configOf(compiled, record);
       const change = changeOf(previous);
-      const config = this.#changedConfig(compiled, change.config ?? previous, previous, request.principal);
+      const config = this.#changedConfig(compiled, change, previous, request.principal);
       this.#refuseConflict(compiled, config, previous);
       const extra = { ...extraOf(compiled, record.doc), ...change.derived };
       const isSame = isUnchanged(config, previous) && isUnchanged(extra, record.doc);
@@ -243,8 +247,16 @@ export class Documents implements DocumentsPort {
     if (conflict !== null) throw documentErrors.create('ERR_POSTERN_ALREADY_EXISTS', conflict);
   }
 
-  #changedConfig(compiled: CompiledResource, next: JsonObject, previous: JsonObject, principal: Principal): JsonObject {
-    const kept = keepUnseenSecrets(next, previous, compiled.secretFields, canReadSecrets(principal));
+  #changedConfig(
+    compiled: CompiledResource,
+    { config: next, clearedSecrets }: RecordChange,
+    previous: JsonObject,
+    principal: Principal,
+  ): JsonObject {
+    const kept = keepUnseenSecrets(next ?? previous, previous, compiled.secretFields, {
+      canReadSecrets: canReadSecrets(principal),
+      clearedSecrets,
+    });
     const config = checkConfig(compiled, kept, this.#context.settings);
     const refused = compiled.resource.checkChange?.(config as never, previous as never) ?? [];
     if (refused.length > 0) throw invalidBody(refused);

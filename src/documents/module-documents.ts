@@ -95,7 +95,7 @@ export class ModuleDocuments {
     const current = moduleRecord(module, parts.ownerId, this.#context.replica);
     const previous = current === undefined ? null : joinSecrets(current.doc, current.secrets, module.secretFields);
     const isBlind = module.secretFields.length > 0 && !canReadSecrets(principal);
-    const next = keepUnseenSecrets(parts.config, previous, module.secretFields, !isBlind);
+    const next = keepUnseenSecrets(parts.config, previous, module.secretFields, { canReadSecrets: !isBlind });
     const asSeen: Expectation = { ...module.keyOn(parts.ownerId), revision: current?.revision ?? 'absent' };
     if (previous !== null && isUnchanged(next, previous)) return { puts: [], expect: [asSeen] };
     // A secret that the caller could not see was taken over from what is stored: it must still be that.

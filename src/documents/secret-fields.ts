@@ -51,6 +51,17 @@ export function joinSecrets(doc: JsonObject, secrets: Secrets | null, fields: re
   return config;
 }
 
+interface SecretRights {
+  readonly canReadSecrets: boolean;
+  readonly clearedSecrets?: ReadonlySet<string> | undefined;
+}
+
+/** A masked secret that is set never reads as `""`: whoever sends that in its place has not sent back what was read, and means it. */
+export function clearedSecretsIn(body: JsonObject, fields: readonly SecretField[]): ReadonlySet<string> {
+  const cleared = fields.filter(({ path, visibility }) => visibility === 'masked' && valueAt(body, path) === '');
+  return new Set(cleared.map(({ pointer }) => pointer));
+}
+
 /**
  * A secret that its reader could not see comes back as it was shown: as the mask, as `""` or not at all. Then the stored
  * one stays, so that sending back what was read changes nothing. But it does not follow to another destination: else a key
@@ -60,7 +71,7 @@ export function keepUnseenSecrets(
   next: JsonObject,
   previous: JsonObject | null,
   fields: readonly SecretField[],
-  canReadSecrets: boolean,
+  { canReadSecrets, clearedSecrets }: SecretRights,
 ): JsonObject {
   if (previous === null) return next;
   let result = next;
@@ -69,7 +80,7 @@ export function keepUnseenSecrets(
     const sent = valueAt(next, path);
     if (before === undefined || !isParentPresent(next, path)) continue;
     if (visibility === 'readable' && (canReadSecrets || (sent !== undefined && sent !== ''))) continue;
-    if (visibility === 'masked' && !isUnseen(sent, before)) continue;
+    if (visibility === 'masked' && (clearedSecrets?.has(pointer) === true || !isUnseen(sent, before))) continue;
     if (visibility === 'write_only' && sent !== undefined) continue;
     if (destination !== null && !isEmpty(before) && valueAt(next, destination) !== valueAt(previous, destination)) {
       throw invalidBody([

@@ -122,6 +122,8 @@ export interface DocumentsPort {
 
 export interface RecordChange {
   readonly config?: JsonObject;
+  /** Pointers of secrets that the change takes away, though its caller cannot see them. */
+  readonly clearedSecrets?: ReadonlySet<string>;
   /** Read-only fields that the resource keeps of itself, such as a destination's status. */
   readonly derived?: JsonObject;
   /** What the change creates inside the record, to be remembered under the request's Idempotency-Key. */

@@ -12,6 +12,8 @@ export interface DestinationKind<Config extends TObject = TObject> {
   readonly example: JsonObject;
   /** Paths of the problems are relative to the kind's own object. */
   check?(config: Static<Config>): readonly FieldProblem[];
+  /** What a change may not do, though the outcome would do for a new one. */
+  checkChange?(config: Static<Config>, previous: Static<Config>): readonly FieldProblem[];
   /** Fields that are made up when the client leaves them out, such as a signing secret. */
   complete?(config: Static<Config>, newSecret: () => string): JsonObject;
   /** One for the process, shared by all destinations of the kind. */

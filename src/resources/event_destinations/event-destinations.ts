@@ -37,7 +37,7 @@ export const eventDestinations = defineResource({
   check: (config) => targetProblems(config.target as JsonObject),
   checkChange: (config, previous) =>
     kindIn(config.target as JsonObject) === kindIn(previous.target as JsonObject)
-      ? []
+      ? changeProblems(config.target as JsonObject, previous.target as JsonObject)
       : [{ path: '/target', message: 'cannot change to another kind: create another destination for that' }],
   onCreate: (config) => ({
     config: { target: completed(config.target as JsonObject) },
@@ -54,6 +54,12 @@ function targetProblems(target: JsonObject): readonly FieldProblem[] {
   }
   const problems = kind.check?.(target[kind.name] as never) ?? [];
   return problems.map((problem) => ({ ...problem, path: `/target/${kind.name}${problem.path}` }));
+}
+
+function changeProblems(target: JsonObject, previous: JsonObject): readonly FieldProblem[] {
+  const kind = destinationKinds.find(({ name }) => name === kindIn(target));
+  const problems = kind?.checkChange?.(target[kind.name] as never, previous[kind.name] as never) ?? [];
+  return problems.map((problem) => ({ ...problem, path: `/target/${kind?.name}${problem.path}` }));
 }
 
 function kindIn(target: JsonObject): string | undefined {

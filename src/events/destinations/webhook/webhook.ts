@@ -35,7 +35,8 @@ const webhookConfig = Type.Object({
       default: '',
       maxLength: 100,
       pattern: SECRET_PATTERN,
-      description: 'A second valid secret while receivers change over: deliveries are signed with both.',
+      description:
+        'A second valid secret while receivers change over: deliveries are signed with both. "" in a PATCH takes it away.',
     }),
   ),
   headers: secret(
@@ -57,6 +58,10 @@ export const webhook = defineDestinationKind({
   config: webhookConfig,
   example: { url: 'https://hooks.example.com/postern' },
   check: (config) => [...urlProblems(config.url), ...headerProblems(config.headers)],
+  checkChange: (config, previous) =>
+    config.secret === '' && previous.secret !== ''
+      ? [bodyProblem('secret', 'cannot be taken away: send another, and this one as previous_secret for a while')]
+      : [],
   complete: (config, newSecret) => (config.secret === '' ? { ...config, secret: newSecret() } : config),
   createSender: createWebhookSender,
 });
