@@ -56,9 +56,12 @@ interface SecretRights {
   readonly clearedSecrets?: ReadonlySet<string> | undefined;
 }
 
-/** A masked secret that is set never reads as `""`: whoever sends that in its place has not sent back what was read, and means it. */
+/** A masked secret that is set never reads as empty: whoever sends that in its place has not sent back what was read, and means it. */
 export function clearedSecretsIn(body: JsonObject, fields: readonly SecretField[]): ReadonlySet<string> {
-  const cleared = fields.filter(({ path, visibility }) => visibility === 'masked' && valueAt(body, path) === '');
+  const cleared = fields.filter(({ path, visibility }) => {
+    const value = visibility === 'masked' ? valueAt(body, path) : undefined;
+    return value !== undefined && isEmpty(value);
+  });
   return new Set(cleared.map(({ pointer }) => pointer));
 }
 
@@ -126,12 +129,13 @@ function isEmpty(value: JsonValue): boolean {
 
 function isUnseen(sent: JsonValue | undefined, before: JsonValue): boolean {
   if (sent === undefined || sent === SECRET_MASK) return true;
-  if (sent === '' && typeof before === 'string') return true;
+  // Whoever leaves it out has its default here.
+  if (isEmpty(sent) && typeof sent === typeof before) return true;
   return isJsonObject(sent) && Object.values(sent).includes(SECRET_MASK);
 }
 
 function unmask(sent: JsonValue | undefined, before: JsonValue): JsonValue {
-  if (!isJsonObject(sent) || !isJsonObject(before)) return before;
+  if (!isJsonObject(sent) || !isJsonObject(before) || isEmpty(sent)) return before;
   const entries = Object.entries(sent).map(([name, value]) => [
     name,
     value === SECRET_MASK ? (before[name] ?? value) : value,

@@ -40,3 +40,18 @@ test('a secret is rotated with two valid ones in between, and the old one is tak
   assert.match(refused.text, /\/target\/webhook\/secret/);
   verify(await latest(4), NEXT);
 });
+
+test('headers that are left out stay, and an empty map takes them away', async (t) => {
+  const world = await EventWorld.open(t);
+  const lane = await world.lane(['ip_policy_created.v0'], { headers: { 'x-key': 'one' } });
+  const path = `/event_destinations/${lane.destinationId}`;
+  const url = world.receiver.url(lane.path);
+  const headerOf = async (count: number) => {
+    await world.policies(1);
+    return (await world.receiver.until(lane.path, count)).at(-1)?.headers['x-key'];
+  };
+  await world.api('PATCH', path, { description: 'changed', target: { webhook: { url } } });
+  assert.equal(await headerOf(1), 'one');
+  await world.api('PATCH', path, { target: { webhook: { url, headers: {} } } });
+  assert.equal(await headerOf(2), undefined);
+});
