@@ -92,7 +92,7 @@ export class TunnelBinder {
     } else {
       let isHeld: boolean;
       do {
-        const chosen = await names.choose(session, acl, bind.domain);
+        const chosen = await names.choose(session, acl, bind);
         if ('code' in chosen) return chosen;
         tunnel = this.#newTunnel(session, bind, chosen.host);
         isHeld = names.hold(chosen.host, tunnel);

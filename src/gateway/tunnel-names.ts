@@ -1,4 +1,5 @@
 import { hostNameProblem } from '../lib/host-name.ts';
+import type { Bind } from '../tunnel/messages.ts';
 import type { Acl } from './acl.ts';
 import type { AgentSession } from './agent-session.ts';
 import type { BoundTunnel } from './bound-tunnel.ts';
@@ -21,6 +22,11 @@ export interface TunnelNamesPorts {
   endTunnel(tunnel: BoundTunnel, why: string): void;
 }
 
+type Proto = NonNullable<Bind['proto']>;
+
+/** Where names are found: those of http on one listener, those of https and tls on the other. */
+const LISTENERS = ['plain', 'tls'] as const;
+
 /** Which tunnel has which host, those of agents that may come back included. */
 export class TunnelNames {
   readonly #holders = new Map<string, BoundTunnel>();
@@ -32,31 +38,33 @@ export class TunnelNames {
 
   /** Names that are this host, or one label below it when it is a wildcard. */
   under(host: string): readonly string[] {
-    if (!host.startsWith('*.')) return this.#holders.has(host) ? [host] : [];
+    if (!host.startsWith('*.')) return this.#isHeld(host) ? [host] : [];
     const suffix = host.slice(1);
-    return [...this.#holders.keys()].filter(
-      (name) => name.endsWith(suffix) && !name.slice(0, -suffix.length).includes('.'),
-    );
+    return [...this.#holders.values()]
+      .map((tunnel) => tunnel.host ?? '')
+      .filter((name) => name.endsWith(suffix) && !name.slice(0, -suffix.length).includes('.'));
   }
 
   /** False when somebody else was quicker. */
   hold(host: string, tunnel: BoundTunnel): boolean {
-    if (this.#holders.has(host)) return false;
-    this.#holders.set(host, tunnel);
+    const key = keyOf(host, tunnel.proto);
+    if (this.#holders.has(key)) return false;
+    this.#holders.set(key, tunnel);
     return true;
   }
 
   release(host: string, tunnel: BoundTunnel): void {
-    if (this.#holders.get(host) === tunnel) this.#holders.delete(host);
+    const key = keyOf(host, tunnel.proto);
+    if (this.#holders.get(key) === tunnel) this.#holders.delete(key);
   }
 
   /** A host that the session may have: the wanted one, or a new one. */
   async choose(
     session: AgentSession,
     acl: Acl,
-    wanted: string | undefined,
+    { domain: wanted, proto = 'https' }: Pick<Bind, 'domain' | 'proto'>,
   ): Promise<{ readonly host: string } | NameRefusal> {
-    if (wanted !== undefined && wanted !== '') return this.#claim(session, acl, wanted.toLowerCase());
+    if (wanted !== undefined && wanted !== '') return this.#claim(session, acl, wanted.toLowerCase(), proto);
     for (;;) {
       const host = `${ephemeralName()}.${this.#ports.domain}`;
       if (!acl.allowsHost(host)) {
@@ -66,11 +74,16 @@ export class TunnelNames {
         );
       }
       // A wildcard edge over the base domain covers them all: a random name can be nobody's in particular.
-      if (!this.#holders.has(host)) return { host };
+      if (!this.#isHeld(host)) return { host };
     }
   }
 
-  async #claim(session: AgentSession, acl: Acl, wanted: string): Promise<{ readonly host: string } | NameRefusal> {
+  async #claim(
+    session: AgentSession,
+    acl: Acl,
+    wanted: string,
+    proto: Proto,
+  ): Promise<{ readonly host: string } | NameRefusal> {
     const host = wanted.includes('.') ? wanted : `${wanted}.${this.#ports.domain}`;
     const problem = hostNameProblem(host, 'refused');
     if (problem !== null)
@@ -87,16 +100,16 @@ export class TunnelNames {
         `${host} belongs to an edge: use another name, or add "bind:${host}" to the credential's acl to take it from a wildcard`,
       );
     }
-    const holder = this.#holders.get(host);
-    return holder === undefined ? { host } : this.#takeOver(session, host, holder);
+    return this.#free(session, host, proto);
   }
 
   /** From a session of the same credential that is gone; nothing waits for a dead one. */
-  async #takeOver(
-    session: AgentSession,
-    host: string,
-    holder: BoundTunnel,
-  ): Promise<{ readonly host: string } | NameRefusal> {
+  async #free(session: AgentSession, host: string, proto: Proto): Promise<{ readonly host: string } | NameRefusal> {
+    // One name is one owner's on both listeners; its owner may have one tunnel on each.
+    const [holder] = LISTENERS.flatMap((listener) => this.#holders.get(`${listener} ${host}`) ?? []).filter(
+      (tunnel) => tunnel.session !== session || keyOf(host, tunnel.proto) === keyOf(host, proto),
+    );
+    if (holder === undefined) return { host };
     const other = holder.session;
     if (other.credentialId !== session.credentialId) {
       return refusal(
@@ -117,11 +130,18 @@ export class TunnelNames {
       );
     } else this.#ports.endSession(other, 'another agent took over, and this one no longer answered');
     // Somebody else may have been quicker while the holder was asked.
-    const now = this.#holders.get(host);
-    return now === undefined ? { host } : this.#takeOver(session, host, now);
+    return this.#free(session, host, proto);
+  }
+
+  #isHeld(host: string): boolean {
+    return LISTENERS.some((listener) => this.#holders.has(`${listener} ${host}`));
   }
 }
 
 function refusal(code: GatewayErrorCode, message: string, retry = false): NameRefusal {
   return { code, message, retry };
+}
+
+function keyOf(host: string, proto: Proto | null): string {
+  return `${proto === 'http' ? 'plain' : 'tls'} ${host}`;
 }

@@ -87,7 +87,7 @@ export class Endpoints implements EndpointPublisher {
       if (endpoint.proto === 'tcp') return await this.#publishTcp(endpoint, this.#compile(endpoint));
       const { host } = endpoint;
       if (host === null) return refused('ERR_POSTERN_TUNNEL_INVALID', `a tunnel of ${endpoint.proto} needs a host`);
-      if (this.#isTaken(host)) {
+      if (this.#isTaken(host, endpoint.proto)) {
         return refused(
           'ERR_POSTERN_TUNNEL_NAME_TAKEN',
           `${host} belongs to an edge or another tunnel: use another name`,
@@ -110,12 +110,13 @@ export class Endpoints implements EndpointPublisher {
     for (const id of [...this.#published.keys()]) this.withdraw(id);
   }
 
-  /** By an edge of this very name, or by a tunnel of whatever protocol. */
-  #isTaken(host: string): boolean {
+  /** By an edge of this very name, or by a tunnel on the same listener. */
+  #isTaken(host: string, proto: Proto): boolean {
     const { snapshots } = this.#options;
-    if (snapshots.findEdge(host)?.isExact === true || this.#tlsHosts.has(host)) return true;
+    if (snapshots.findEdge(host)?.isExact === true) return true;
+    if (proto === 'http') return snapshots.findPlain(host) !== undefined;
     const ofAgent = snapshots.find(host);
-    return snapshots.findPlain(host) !== undefined || (ofAgent !== undefined && this.#published.has(ofAgent.id));
+    return this.#tlsHosts.has(host) || (ofAgent !== undefined && this.#published.has(ofAgent.id));
   }
 
   #publishHost(endpoint: NewEndpoint, host: string, edge: EdgeSnapshot): Publication {
