@@ -30,9 +30,11 @@ test('every backend kind and destination kind has a folder of its name', () => {
   assert.deepEqual(foldersIn('src/events/destinations'), destinationKinds.map((kind) => kind.name).sort());
 });
 
-test('every module has a README', () => {
+test('every module and every destination kind has a README', () => {
   const readmes = filesIn('src/modules/*/README.md').map((path) => path.split('/')[2]);
   assert.deepEqual(readmes, foldersIn('src/modules'));
+  const kinds = filesIn('src/events/destinations/*/README.md').map((path) => path.split('/')[3]);
+  assert.deepEqual(kinds, foldersIn('src/events/destinations'));
 });
 
 test('id prefixes, kinds and paths are unique', () => {

@@ -18,9 +18,12 @@ export interface EventDelivery {
   readonly destination: Ref;
   /** The event as it is delivered. */
   readonly event: Readonly<Record<string, unknown>>;
-  /** How far it got. */
+  /**
+   * How far it got: "pending" until the destination took it ("delivered"), refused it too often or could not be
+   * reached for too long ("dead"), or its subscription was deleted or stopped sending there ("cancelled").
+   */
   readonly state: 'pending' | 'delivered' | 'dead' | 'cancelled';
-  /** Every try, oldest first. */
+  /** The latest tries, at most 50, oldest first. */
   readonly attempts: readonly {
     /** When it was tried. RFC 3339, UTC. */
     readonly at: string;
@@ -84,12 +87,18 @@ export class EventDeliveriesClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/event_deliveries/{id}', params: { id } }, options);
   }
 
-  /** Deliver an event once more. */
+  /**
+   * Deliver an event once more. It is queued at the end of its lane, behind what is already pending there. The
+   * event keeps its id.
+   */
   replay(id: string, options?: RequestOptions): Promise<Answer<EventDelivery>> {
     return this.call({ method: 'POST', path: '/event_deliveries/{id}/replay', params: { id } }, options);
   }
 
-  /** Deliver all matching events once more. */
+  /**
+   * Deliver all matching events once more. In their order, at the ends of their lanes. Those whose subscription is
+   * gone, or no longer sends there, are left out.
+   */
   replayMatching(
     body: EventDeliveryReplayMatching = {},
     options?: RequestOptions,

@@ -28,7 +28,10 @@ export interface EventDestination {
        * the create.
        */
       readonly secret: string;
-      /** A second valid secret while receivers change over: deliveries are signed with both. */
+      /**
+       * A second valid secret while receivers change over: deliveries are signed with both. "" in a PATCH takes it
+       * away.
+       */
       readonly previous_secret: string;
       /** Headers to add, such as {"x-api-key": "…"}. Their values are secret. Not Host, Content-* or webhook-*. */
       readonly headers: Readonly<Record<string, string>>;
@@ -62,7 +65,10 @@ export interface EventDestinationCreate {
            * the create.
            */
           readonly secret?: string | undefined;
-          /** A second valid secret while receivers change over: deliveries are signed with both. */
+          /**
+           * A second valid secret while receivers change over: deliveries are signed with both. "" in a PATCH takes it
+           * away.
+           */
           readonly previous_secret?: string | undefined;
           /** Headers to add, such as {"x-api-key": "…"}. Their values are secret. Not Host, Content-* or webhook-*. */
           readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -107,7 +113,10 @@ export interface EventDestinationUpdate {
                * the create.
                */
               readonly secret?: string | undefined;
-              /** A second valid secret while receivers change over: deliveries are signed with both. */
+              /**
+               * A second valid secret while receivers change over: deliveries are signed with both. "" in a PATCH takes it
+               * away.
+               */
               readonly previous_secret?: string | undefined;
               /** Headers to add, such as {"x-api-key": "…"}. Their values are secret. Not Host, Content-* or webhook-*. */
               readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -122,6 +131,19 @@ export interface EventDestinationUpdate {
           | undefined;
       }
     | undefined;
+}
+
+export interface EventDestinationTestAnswer {
+  /** Whether the destination took the event. */
+  readonly is_delivered: boolean;
+  /** Status of the answer; null when none came, or where there is no such thing. */
+  readonly status: number | null;
+  /** What went wrong; null when nothing did. */
+  readonly error: string | null;
+  /** How long it took, in milliseconds. */
+  readonly duration_ms: number;
+  /** The event that was sent. */
+  readonly event: Readonly<Record<string, unknown>>;
 }
 
 /** Where the events of subscriptions are delivered. */
@@ -164,13 +186,16 @@ export class EventDestinationsClient extends ResourceClient {
     return this.callForNothing({ method: 'POST', path: '/event_destinations/{id}/pause', params: { id } }, options);
   }
 
-  /** Go on delivering to an event destination. */
+  /** Go on delivering to an event destination, with what waits first, at once. */
   resume(id: string, options?: RequestOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'POST', path: '/event_destinations/{id}/resume', params: { id } }, options);
   }
 
-  /** Send a sample event to an event destination. */
-  test(id: string, options?: RequestOptions): Promise<Answer<Readonly<Record<string, unknown>>>> {
+  /**
+   * Send a sample event to an event destination. It is signed like any other, goes past the lanes, and is sent
+   * whatever the status of the destination is. The body of the answer is not shown.
+   */
+  test(id: string, options?: RequestOptions): Promise<Answer<EventDestinationTestAnswer>> {
     return this.call({ method: 'POST', path: '/event_destinations/{id}/test', params: { id } }, options);
   }
 }
