@@ -11,6 +11,7 @@ import type {
 } from '../resources/operation.ts';
 import type { Expectation, OutboxEvent, RecordKey, StoredRecord, WriteSet } from '../store/store.ts';
 import { type ChangeVerb, changeEvent, isChangeWanted } from './change-events.ts';
+import { changedConfig } from './changed-config.ts';
 import { commitWithRetries, writtenIn } from './commit-with-retries.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { checkConfig, decodeWrite } from './decode-write.ts';
@@ -31,8 +32,8 @@ import {
 } from './record-puts.ts';
 import { highestRevision, type View } from './renderer.ts';
 import { requireRecord, requireUnder } from './require-record.ts';
-import { canReadSecrets, viewOf } from './scopes.ts';
-import { clearedSecretsIn, keepUnseenSecrets } from './secret-fields.ts';
+import { viewOf } from './scopes.ts';
+import { clearedSecretsIn } from './secret-fields.ts';
 
 /** Which resource a request is about, and the one that its path puts it under. */
 export interface ResourceAddress {
@@ -204,7 +205,9 @@ export class Documents implements DocumentsPort {
       const matched = expectMatch(request.ifMatch, compiled, record, this.reader);
       const previous = configOf(compiled, record);
       const change = changeOf(previous);
-      const config = this.#changedConfig(compiled, change, previous, request.principal);
+      const { principal } = request;
+      const config = changedConfig(compiled, change, previous, { principal, settings: this.#context.settings });
+      this.#authorize(compiled, principal, config, previous);
       this.#refuseConflict(compiled, config, previous);
       const extra = { ...extraOf(compiled, record.doc), ...change.derived };
       const isSame = isUnchanged(config, previous) && isUnchanged(extra, record.doc);
@@ -245,23 +248,6 @@ export class Documents implements DocumentsPort {
   #refuseConflict({ resource }: CompiledResource, config: JsonObject, previous: JsonObject | null): void {
     const conflict = resource.conflict?.(config as never, previous as never, this.#context.settings) ?? null;
     if (conflict !== null) throw documentErrors.create('ERR_POSTERN_ALREADY_EXISTS', conflict);
-  }
-
-  #changedConfig(
-    compiled: CompiledResource,
-    { config: next, clearedSecrets }: RecordChange,
-    previous: JsonObject,
-    principal: Principal,
-  ): JsonObject {
-    const kept = keepUnseenSecrets(next ?? previous, previous, compiled.secretFields, {
-      canReadSecrets: canReadSecrets(principal),
-      clearedSecrets,
-    });
-    const config = checkConfig(compiled, kept, this.#context.settings);
-    const refused = compiled.resource.checkChange?.(config as never, previous as never) ?? [];
-    if (refused.length > 0) throw invalidBody(refused);
-    this.#authorize(compiled, principal, config, previous);
-    return config;
   }
 
   async delete({ compiled, id, parentId }: ResourceAddress, request: OperationRequest): Promise<OperationResult> {

@@ -15,7 +15,7 @@ const REMEMBERED = 20_000;
 
 interface Delivery {
   readonly id: string;
-  readonly event: JsonObject;
+  readonly event: JsonObject & { readonly event_id: string; readonly event_type: string };
 }
 
 export async function tail(
@@ -31,10 +31,9 @@ export async function tail(
   const told = new Set<string>();
   for (;;) {
     for (const { event } of await newOnes(transport, seen, context)) {
-      const id = String(event['event_id']);
       // Once for each event, however many lanes it goes through.
-      if (told.has(id) || !isWanted(String(event['event_type']))) continue;
-      remember(told, id);
+      if (told.has(event.event_id) || !isWanted(event.event_type)) continue;
+      remember(told, event.event_id);
       context.print(flags.get('json') === 'true' ? JSON.stringify(event) : lineOf(event));
       left -= 1;
       if (left === 0) return 0;

@@ -1,0 +1,25 @@
+import type { JsonObject } from '../lib/json.ts';
+import type { Principal, RecordChange } from '../resources/operation.ts';
+import type { ResourceSettings } from '../resources/resource.ts';
+import type { CompiledResource } from './compiled.ts';
+import { checkConfig } from './decode-write.ts';
+import { invalidBody } from './errors.ts';
+import { canReadSecrets } from './scopes.ts';
+import { keepUnseenSecrets } from './secret-fields.ts';
+
+/** What a change leads to: with the secrets that its caller could not see, and by the rules for a whole configuration and for changes. */
+export function changedConfig(
+  compiled: CompiledResource,
+  { config: next, clearedSecrets }: RecordChange,
+  previous: JsonObject,
+  { principal, settings }: { readonly principal: Principal; readonly settings: ResourceSettings },
+): JsonObject {
+  const kept = keepUnseenSecrets(next ?? previous, previous, compiled.secretFields, {
+    canReadSecrets: canReadSecrets(principal),
+    clearedSecrets,
+  });
+  const config = checkConfig(compiled, kept, settings);
+  const refused = compiled.resource.checkChange?.(config as never, previous as never) ?? [];
+  if (refused.length > 0) throw invalidBody(refused);
+  return config;
+}
