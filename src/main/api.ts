@@ -12,6 +12,8 @@ import { operationsOf } from '../documents/operations.ts';
 import { Renderer } from '../documents/renderer.ts';
 import { WantedTypes } from '../events/wanted-types.ts';
 import type { Clock } from '../lib/clock.ts';
+import { PosternError } from '../lib/errors.ts';
+import type { JsonObject } from '../lib/json.ts';
 import { KeyedMutex } from '../lib/keyed-mutex.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
 import type { Replica } from '../replica/replica.ts';
@@ -52,6 +54,8 @@ export interface ApiDependencies {
 export interface OpenedApi {
   readonly handle: RequestListener;
   readonly bootstrapPort: BootstrapPort;
+  /** What GET of a live resource shows; null when it is not online. */
+  readLive(resource: string, id: string): Promise<JsonObject | null>;
   /** As the operator would: a change like any other. */
   suspendDestination(id: string): Promise<void>;
   /** Called after the last request has been answered. */
@@ -132,6 +136,18 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
   return {
     handle: api.handle,
     bootstrapPort: bootstrapPort(context, replica),
+    readLive: async (resource, id) => {
+      const read = operations.find((operation) => operation.resource === resource && operation.verb === 'get');
+      if (read === undefined) throw new Error(`there is no ${resource} to read`);
+      try {
+        return (
+          await read.run({ ...OPERATOR_REQUEST, operationId: `${resource}.get`, params: { id }, body: {} }, ports)
+        ).body;
+      } catch (error) {
+        if (error instanceof PosternError && error.code === 'ERR_POSTERN_NOT_FOUND') return null;
+        throw error;
+      }
+    },
     suspendDestination: async (id) => {
       const request = { ...OPERATOR_REQUEST, body: {} };
       await documents.update('event_destination', id, request, () => ({ derived: { status: 'suspended' } }));

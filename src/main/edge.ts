@@ -8,9 +8,11 @@ import type { EdgeSettings } from '../edge/edge-settings.ts';
 import { openEdgeListener } from '../edge/listeners/edge-listener.ts';
 import { openPlainListener } from '../edge/listeners/plain-listener.ts';
 import { createCertificateStore } from '../edge/tls/certificate-store.ts';
+import type { RawConnectionFacts } from '../edge/tunnels/raw-connection.ts';
 import type { TrafficReporter } from '../events/traffic-reporter.ts';
 import type { EndpointPublisher } from '../gateway/ports.ts';
 import type { Clock } from '../lib/clock.ts';
+import { createKsuidSource } from '../lib/ksuid.ts';
 import type { ListenAddress } from '../lib/listen-address.ts';
 import { openInternalCa } from '../pki/internal-ca.ts';
 import type { Replica } from '../replica/replica.ts';
@@ -57,6 +59,8 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
   const isAddressAllowed = upstreamGuard(config.upstream_allow_cidrs, deps.ownAddresses);
   const runtimes = await openModuleRuntimes({ ...deps, isAddressAllowed });
   const { modules, kindOfId } = catalog;
+  const ksuid = createKsuidSource();
+  const newConnectionId = (): string => `cn_${ksuid(clock.nowMs())}`;
   const snapshots = new Snapshots(replica, { modules, kindOfId, runtimes: runtimes.byModule });
   const ca = await openInternalCa({ dataDir: config.data_dir, domain: config.domain, clock });
   const certificates = createCertificateStore({
@@ -77,6 +81,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
     isUpstreamAllowed: isAddressAllowed,
     tunnels: {
       online: deps.tunnels,
+      onConnectionClosed: (facts) => reportConnection(deps.traffic, newConnectionId, facts),
       endpoints: {
         modules,
         moduleSettings: { oidcHttpIssuers: config.oidc_http_issuers },
@@ -122,6 +127,23 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
       await runtimes.close();
     },
   };
+}
+
+/** What events say of a connection that was carried as it is. */
+function reportConnection(traffic: TrafficReporter, newId: () => string, facts: RawConnectionFacts): void {
+  if (!traffic.wantsConnections()) return;
+  traffic.connectionClosed({
+    connection_id: newId(),
+    proto: facts.proto,
+    address: facts.localAddress,
+    client: facts.clientAddress,
+    tunnel: facts.tunnelId,
+    endpoint: facts.endpointId,
+    bytes_in: facts.bytesIn,
+    bytes_out: facts.bytesOut,
+    ms: Math.round(facts.seconds * SECOND),
+    ...(facts.outcome !== 'done' && { error: facts.outcome }),
+  });
 }
 
 function edgeSettings(config: Config): EdgeSettings {

@@ -33,6 +33,7 @@ export interface EventDependencies {
 export interface EventRecording {
   /** Of agents and tunnels. */
   record(type: string, object: JsonObject): void;
+  isWanted(type: string): boolean;
   readonly traffic: TrafficReporter;
   readonly recorders: readonly EventRecorder[];
   close(): Promise<void>;
@@ -54,6 +55,7 @@ export function openEventRecording({ config, store, replica, clock, logger }: Ev
   const traffic = new EventRecorder({ ...shared, maxQueued: config.events_traffic_queue });
   return {
     record: (type, object) => agents.record(type, object),
+    isWanted: (type) => wanted.has(type),
     traffic: createTrafficReporter(traffic),
     recorders: [agents, traffic],
     close: async () => {

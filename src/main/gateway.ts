@@ -5,7 +5,7 @@ import { Gauge, type Registry } from 'prom-client';
 import type { Config } from '../config/schema.ts';
 import { Gateway } from '../gateway/gateway.ts';
 import type { OnlineTunnelTable } from '../gateway/online-tunnel-table.ts';
-import type { EndpointPublisher } from '../gateway/ports.ts';
+import type { EndpointPublisher, GatewayEvents } from '../gateway/ports.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
 import type { ListenAddress } from '../lib/listen-address.ts';
@@ -30,6 +30,7 @@ export interface GatewayDependencies {
   readonly registry: Registry;
   readonly endpoints: EndpointPublisher;
   readonly table: OnlineTunnelTable;
+  readonly events: GatewayEvents;
 }
 
 export interface OpenedGateway {
@@ -57,7 +58,7 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
     endpoints,
     log: logger,
     newId,
-    events: { sessionStarted: noop, sessionStopped: noop, tunnelStarted: noop, tunnelStopped: noop },
+    events: deps.events,
   });
   addMetrics(registry, gateway);
   const tls = await openTunnelTls({

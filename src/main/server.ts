@@ -12,6 +12,7 @@ import type { SessionCommands } from '../resources/operation.ts';
 import { resources } from '../resources/registry.ts';
 import { Snapshots } from '../snapshot/snapshots.ts';
 import type { Store } from '../store/store.ts';
+import { agentEvents } from './agent-events.ts';
 import { openApi } from './api.ts';
 import { type Bootstrapped, bootstrap } from './bootstrap.ts';
 import { openEdge } from './edge.ts';
@@ -146,7 +147,12 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
 
   if (edge !== null && config.roles.includes('gateway')) {
     const { endpoints } = edge;
-    gateway = await openGateway({ config, store, replica, clock, logger, registry, endpoints, table: tunnels });
+    const events = agentEvents({
+      recording,
+      read: (resource, id) => api.readLive(resource, id),
+      onProblem: (err) => logger.error({ err }, 'an event of an agent could not be recorded'),
+    });
+    gateway = await openGateway({ config, store, replica, clock, logger, registry, endpoints, events, table: tunnels });
     ownAddresses.push(gateway.address);
   }
   opened.defer(() => gateway?.drain(0));

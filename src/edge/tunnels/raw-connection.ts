@@ -10,6 +10,8 @@ export interface RawConnectionFacts {
   readonly tunnelId: string;
   readonly proto: 'tcp' | 'tls';
   readonly clientAddress: string;
+  /** `ip:port` that the client came to. */
+  readonly localAddress: string;
   readonly startedAtMs: number;
   readonly seconds: number;
   /** From the client. */

@@ -35,6 +35,7 @@ export class RawConnections {
 
   carry(endpoint: RawEndpoint, socket: Socket, address: string): void {
     const { endpointId, tunnelId, proto } = endpoint;
+    const localAddress = `${socket.localAddress}:${socket.localPort}`;
     const { tunnels, clock, connectTimeoutMs } = this.#options;
     const clientAddress = formatListenAddress({ host: address, port: socket.remotePort ?? 0 });
     const startedAtMs = clock.nowMs();
@@ -50,7 +51,10 @@ export class RawConnections {
         this.#remove(endpointId, connection);
         const seconds = (performance.now() - startedAt) / 1000;
         const { bytesRead: bytesIn, bytesWritten: bytesOut } = socket;
-        const facts = { endpointId, tunnelId, proto, clientAddress, startedAtMs, seconds, bytesIn, bytesOut, outcome };
+        const facts = {
+          ...{ endpointId, tunnelId, proto, clientAddress, localAddress },
+          ...{ startedAtMs, seconds, bytesIn, bytesOut, outcome },
+        };
         this.#options.onClosed(facts);
       },
     });

@@ -1,0 +1,40 @@
+import type { GatewayEvents } from '../gateway/ports.ts';
+import type { JsonObject } from '../lib/json.ts';
+
+interface AgentEventPorts {
+  readonly recording: { isWanted(type: string): boolean; record(type: string, object: JsonObject): void };
+  /** What GET shows. */
+  read(resource: string, id: string): Promise<JsonObject | null>;
+  onProblem(error: unknown): void;
+}
+
+const SESSION = { resource: 'tunnel_sessions', start: 'agent_session_start.v0', stop: 'agent_session_stop.v0' };
+const TUNNEL = { resource: 'tunnels', start: 'tunnel_start.v0', stop: 'tunnel_stop.v0' };
+
+/** What agents do, as events. What has gone cannot be read any more: it is shown as it was when it came. */
+export function agentEvents({ recording, read, onProblem }: AgentEventPorts): GatewayEvents {
+  const shown = new Map<string, Promise<JsonObject | null>>();
+
+  const started = ({ resource, start, stop }: typeof SESSION, id: string): void => {
+    if (!recording.isWanted(start) && !recording.isWanted(stop)) return;
+    const object = read(resource, id);
+    shown.set(id, object);
+    object.then((found) => {
+      if (found !== null) recording.record(start, found);
+    }, onProblem);
+  };
+  const stopped = ({ stop }: typeof SESSION, id: string): void => {
+    const object = shown.get(id) ?? Promise.resolve(null);
+    shown.delete(id);
+    if (!recording.isWanted(stop)) return;
+    // One that came before anybody wanted to hear of it is known by its id alone.
+    object.then((found) => recording.record(stop, found ?? { id }), onProblem);
+  };
+
+  return {
+    sessionStarted: (id) => started(SESSION, id),
+    sessionStopped: (id) => stopped(SESSION, id),
+    tunnelStarted: (id) => started(TUNNEL, id),
+    tunnelStopped: (id) => stopped(TUNNEL, id),
+  };
+}
