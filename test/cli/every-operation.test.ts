@@ -18,6 +18,8 @@ const ORDER = ['create', 'replace', 'list', 'get', 'update'];
 const REFUSED: Readonly<Record<string, string>> = {
   // Nothing delivers events in this world.
   'event-destinations test': 'ERR_POSTERN_NO_EVENT_DELIVERY',
+  // Its subscription sends to no destination.
+  'event-deliveries replay': 'ERR_POSTERN_DELIVERY_CLOSED',
 };
 
 test('every operation of the API can be called with flags alone', async () => {
