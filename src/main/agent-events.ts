@@ -4,8 +4,8 @@ import type { JsonObject } from '../lib/json.ts';
 interface AgentEventPorts {
   readonly recording: { isWanted(type: string): boolean; record(type: string, object: JsonObject): void };
   /** What GET shows. */
-  read(resource: string, id: string): Promise<JsonObject | null>;
-  onProblem(error: unknown): void;
+  readonly read: (resource: string, id: string) => Promise<JsonObject | null>;
+  readonly onProblem: (error: unknown) => void;
 }
 
 const SESSION = { resource: 'tunnel_sessions', start: 'agent_session_start.v0', stop: 'agent_session_stop.v0' };
