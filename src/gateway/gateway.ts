@@ -197,7 +197,8 @@ export class Gateway implements ConnectionHandler {
       !claimed.isEnded;
     if (hello.join !== undefined) {
       if (isOwner && claimed.connections.length < MAX_CONNECTIONS_PER_SESSION) {
-        await this.#attach(connection, claimed, hello, 'joined');
+        // The last of the others may have been lost meanwhile, and with it the place in the list.
+        await this.#attach(connection, claimed, hello, claimed.isOnline ? 'joined' : 'resumed');
       } else if (isOwner) {
         const message = `one agent may have ${MAX_CONNECTIONS_PER_SESSION} connections`;
         connection.refuse('ERR_POSTERN_AGENT_SESSION', message, true);

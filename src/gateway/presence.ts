@@ -61,7 +61,7 @@ export class Presence {
   async #renew(): Promise<void> {
     if (this.#isRenewing) return;
     this.#isRenewing = true;
-    const { store, clock, bootId, onProblem } = this.#options;
+    const { store, clock, bootId } = this.#options;
     const nowMs = clock.nowMs();
     try {
       await this.#remove([...this.#notRemoved.values()]);
@@ -70,7 +70,7 @@ export class Presence {
       else await store.renew(bootId, this.#expiresAtMs());
       this.#renewedAtMs = nowMs;
     } catch (error) {
-      onProblem(error);
+      this.#options.onProblem(error);
     }
     this.#isRenewing = false;
   }

@@ -17,6 +17,8 @@ import { agentFailure } from './agent-failure.ts';
 import type { TunnelUpstream } from './tunnel-upstream.ts';
 
 const KEY_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+/** Heads are under no flow control: an agent that sends them without end would fill the memory for a client that does not read. */
+const MAX_INFORMATIONAL = 100;
 const OFFLINE = 'the agent of this tunnel has no connection that takes requests';
 
 /**
@@ -32,6 +34,7 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   #link: AgentLink | null = null;
   #refusal: NodeJS.Immediate | null = null;
   #hasBytes = false;
+  #informational = 0;
   #isRetry = false;
 
   constructor(upstream: TunnelUpstream, request: UpstreamRequest, handler: UpstreamHandler) {
@@ -63,7 +66,14 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
 
   onInformational(status: number, headers: HeaderList): void {
     this.#hasBytes = true;
-    this.#handler.onInformational(status, headers);
+    this.#informational += 1;
+    if (this.#informational <= MAX_INFORMATIONAL) {
+      this.#handler.onInformational(status, headers);
+      return;
+    }
+    this.#inner?.abort();
+    this.#inner = null;
+    this.#handler.onFailure(failed('head', 'malformed', 'informational answers come without end', true));
   }
 
   onHead(head: ResponseHead): void {

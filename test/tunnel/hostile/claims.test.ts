@@ -58,7 +58,16 @@ test('a domain, a name of its own choice and a port that the acl forbids are ref
 
 test('names that are none are refused', async () => {
   const agent = await RawAgent.greeted(world);
-  const bad = ['*', '*.localhost', '..', 'a..localhost', '-a.localhost', '127.0.0.1', 'a b.localhost', 'a\u0000.localhost'];
+  const bad = [
+    '*',
+    '*.localhost',
+    '..',
+    'a..localhost',
+    '-a.localhost',
+    '127.0.0.1',
+    'a b.localhost',
+    'a\u0000.localhost',
+  ];
   for (const [ref, domain] of bad.entries()) {
     assert.equal((await refusalOf(agent, { ref, proto: 'https', domain })).code, 'ERR_POSTERN_TUNNEL_INVALID', domain);
   }
@@ -100,7 +109,10 @@ test('a name that an edge has, by itself or by a wildcard, needs an acl that nam
   const named = await RawAgent.greeted(world, { token: (await credential(`bind:app.${base}`, `bind:${exact}`)).token });
   assert.match(await urlOf(named, { ref: 0, proto: 'https', domain: `app.${base}` }), new RegExp(base));
   // What an edge has by name it keeps, whatever the acl says.
-  assert.equal((await refusalOf(named, { ref: 1, proto: 'https', domain: exact })).code, 'ERR_POSTERN_TUNNEL_NAME_TAKEN');
+  assert.equal(
+    (await refusalOf(named, { ref: 1, proto: 'https', domain: exact })).code,
+    'ERR_POSTERN_TUNNEL_NAME_TAKEN',
+  );
   for (const agent of [free, wide, named]) agent.destroy();
 });
 

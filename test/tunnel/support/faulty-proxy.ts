@@ -121,9 +121,13 @@ export class FaultyProxy {
     this.#server = createServer((near) => this.#accept(near));
   }
 
-  static async open(test: Cleanup, targetPort: number, host = '127.0.0.1'): Promise<FaultyProxy> {
+  static async open(
+    test: Cleanup,
+    targetPort: number,
+    at: { readonly host: string; readonly port: number } = { host: '127.0.0.1', port: 0 },
+  ): Promise<FaultyProxy> {
     const proxy = new FaultyProxy(targetPort);
-    proxy.#server.listen(0, host);
+    proxy.#server.listen(at);
     await once(proxy.#server, 'listening');
     test.after(async () => {
       proxy.#server.close();

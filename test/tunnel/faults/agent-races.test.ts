@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { agentFor, fakeGateway } from '../../agent/support/agent-world.ts';
+import type { FakeConnection } from '../../agent/support/fake-gateway.ts';
+
+const TUNNEL = { proto: 'https', addr: 1 } as const;
+
+test('the last connection was lost while another one joined: the session is resumed, and the tunnels asked for', async (t) => {
+  const joining = Promise.withResolvers<FakeConnection>();
+  const gateway = await fakeGateway(t, {
+    connections: 2,
+    onHello: (connection) => {
+      if (connection.hello.join === undefined || gateway.connections.length > 2) return false;
+      joining.resolve(connection);
+      return true;
+    },
+  });
+  const agent = agentFor(t, gateway, { tunnels: [TUNNEL] });
+  await agent.ready;
+  const late = await joining.promise;
+  const lost = once(agent, 'status');
+  (await gateway.connection(0)).cut();
+  assert.equal((await lost)[0].status, 'reconnecting');
+  gateway.welcome(late);
+  await once(agent, 'bound');
+  assert.equal(agent.status, 'online');
+  assert.ok(gateway.connections.some(({ hello }) => hello.resume?.session === 'ts_1'));
+});
+
+test('ids that a server gives a tunnel again and again do not pile up', async (t) => {
+  const gateway = await fakeGateway(t);
+  const agent = agentFor(t, gateway, { tunnels: [TUNNEL] });
+  await agent.ready;
+  const connection = await gateway.connection(0);
+  const first = agent.tunnels[0]?.id ?? '';
+  for (let at = 0; at < 100; at += 1) connection.send({ t: 'bound', ref: 0, id: `tn_again_${at}`, region: 'test' });
+  connection.send({ t: 'bound', ref: 7, id: 'tn_of_nobody', region: 'test' });
+  // In order: when this is answered the others have been read.
+  connection.send({ t: 'command', id: 1, command: 'update' });
+  await connection.message('done');
+  assert.equal(agent.tunnels[0]?.id, 'tn_again_99');
+  for (const gone of [first, 'tn_again_5', 'tn_of_nobody']) {
+    assert.equal((await connection.request(gone)).status, 404, gone);
+  }
+});
