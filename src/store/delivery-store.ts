@@ -170,7 +170,11 @@ export interface DeliveryStore {
     lanes: readonly LaneKey[],
     untilMs: number,
   ): Promise<readonly (LaneKey & { readonly fence: number })[]>;
-  /** Writes what came of a claim. Null when the claim is no longer the caller's: nothing is written then. */
+  /**
+   * Writes what came of a claim, and answers what comes next; nothing, when the lane has been given back: because it was asked
+   * for, because there is nothing pending, or because it is held. Null when the claim is no longer the caller's: nothing is
+   * written then.
+   */
   settle(settlement: Settlement): Promise<readonly PendingDelivery[] | null>;
   ledger(): Promise<readonly LaneLedger[]>;
   /** In short transactions; answers how many deliveries went. */

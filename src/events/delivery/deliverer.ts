@@ -69,8 +69,8 @@ export class Deliverer {
     this.#isClosed = true;
     this.#unsubscribe();
     if (this.#timer !== null) clearTimeout(this.#timer);
-    await this.#looking;
     for (const run of this.#runs.values()) run.stop();
+    await this.#looking;
     const cut = setTimeout(() => {
       for (const run of this.#runs.values()) run.cut();
     }, timeoutMs);

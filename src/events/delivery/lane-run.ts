@@ -65,22 +65,19 @@ export class LaneRun {
 
   async run(): Promise<void> {
     const startedAt = performance.now();
-    let batch: readonly PendingDelivery[] | null = this.lane.deliveries;
-    while (batch !== null && batch.length > 0) {
-      batch = await this.#runBatch(batch, performance.now() - startedAt > TURN_MS);
-    }
-    if (batch !== null && !this.#isLost) await this.#settle({ untilMs: null });
+    let batch = await this.#runBatch(this.lane.deliveries, false);
+    while (batch.length > 0) batch = await this.#runBatch(batch, performance.now() - startedAt > TURN_MS);
   }
 
-  /** What comes next, or null when the lane has been given back or lost. */
-  async #runBatch(batch: readonly PendingDelivery[], isTurnOver: boolean): Promise<readonly PendingDelivery[] | null> {
+  /** What comes next; nothing when the lane has been given back or lost. */
+  async #runBatch(batch: readonly PendingDelivery[], isTurnOver: boolean): Promise<readonly PendingDelivery[]> {
     const { ports } = this.#options;
     for (const delivery of batch) {
       const target = ports.targetOf(this.lane);
       if (target.state !== 'open') return this.#releaseUnsent(target.state === 'held');
       if (this.#isStopping) return this.#release({});
       const ruling = await this.#try(delivery, target);
-      if (ruling === null) return this.#isLost ? null : this.#release({});
+      if (ruling === null) return this.#isLost ? [] : this.#release({});
       if (ruling.suspension !== null) return this.#suspend(ruling);
       if (ruling.nextAttemptAtMs > 0) return this.#release({ nextAttemptAtMs: ruling.nextAttemptAtMs });
       if (performance.now() - this.#settledAt > SETTLE_AFTER_MS) break;
@@ -130,7 +127,7 @@ export class LaneRun {
     }
   }
 
-  async #suspend({ suspension, nextAttemptAtMs }: Ruling): Promise<null> {
+  async #suspend({ suspension, nextAttemptAtMs }: Ruling): Promise<readonly PendingDelivery[]> {
     const { ports } = this.#options;
     try {
       await ports.suspend(this.lane.destinationId);
@@ -147,16 +144,15 @@ export class LaneRun {
   }
 
   /** The store knows best whether the lane is held or gone. If neither, this process is behind, and soon no more. */
-  #releaseUnsent(isHeld: boolean): Promise<null> {
+  #releaseUnsent(isHeld: boolean): Promise<readonly PendingDelivery[]> {
     return this.#release({ isHeld, nextAttemptAtMs: this.#options.ports.clock.nowMs() + BEHIND_MS });
   }
 
-  async #release(change: Partial<Settlement>): Promise<null> {
-    await this.#settle({ ...change, untilMs: null });
-    return null;
+  #release(change: Partial<Settlement>): Promise<readonly PendingDelivery[]> {
+    return this.#settle({ ...change, untilMs: null });
   }
 
-  async #settle(change: Partial<Settlement> & Pick<Settlement, 'untilMs'>): Promise<readonly PendingDelivery[] | null> {
+  async #settle(change: Partial<Settlement> & Pick<Settlement, 'untilMs'>): Promise<readonly PendingDelivery[]> {
     const { ports, owner, maxDeliveries } = this.#options;
     const { subscriptionId, destinationId, fence, wakes } = this.lane;
     const outcomes = this.#outcomes;
@@ -177,7 +173,7 @@ export class LaneRun {
     });
     this.#settledAt = performance.now();
     if (next === null) ports.log.warn(this.#names(), 'another process has taken over a lane of events');
-    return next;
+    return next ?? [];
   }
 
   #report(delivery: PendingDelivery, ruling: Ruling, outcome: SendOutcome): void {

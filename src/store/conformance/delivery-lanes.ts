@@ -61,6 +61,18 @@ export function lanes(openStore: OpenStore): void {
     });
   });
 
+  test('a lane in which nothing is left is given back by itself', async (t) => {
+    const { store } = await openStore(t);
+    await oneLane(store);
+    await committed(store, { events: [event()] });
+    const lane = await claimOne(store, 1_000);
+    const settled = settlement(lane, { outcomes: [outcome(lane.deliveries[0]?.id ?? '')], untilMs: 9_000 });
+    assert.deepEqual(await store.deliveries.settle(settled), []);
+    await committed(store, { events: [event()] });
+    assert.equal((await claim(store, 1_000, 'other')).length, 1);
+    assert.equal(await store.deliveries.settle(settlement(lane)), null);
+  });
+
   test('whoever lost a lane writes nothing', async (t) => {
     const { store } = await openStore(t);
     await oneLane(store);

@@ -33,7 +33,8 @@ export function* settleLane(settlement: SettlementRow): Program<PendingRow[] | n
 
   const isWoken = integer(lane, 'wakes') !== settlement.wakes;
   const isHeld = integer(lane, 'is_held') === 1 || (settlement.isHeld && !(yield* isActive(destinationId)));
-  const isReleased = untilMs === null || isHeld;
+  const next = untilMs === null || isHeld ? [] : yield* readHead(settlement, settlement.maxDeliveries);
+  const isReleased = next.length === 0;
   const health: SqlValue[] = isWoken
     ? [0, 0, null, 0]
     : [settlement.failures, settlement.failingCount, settlement.failingSinceMs, settlement.nextAttemptAtMs];
@@ -54,5 +55,5 @@ export function* settleLane(settlement: SettlementRow): Program<PendingRow[] | n
       destinationId,
     ],
   );
-  return isReleased ? [] : yield* readHead(settlement, settlement.maxDeliveries);
+  return next;
 }

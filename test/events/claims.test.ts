@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Deliverer, type DelivererOptions } from '../../src/events/delivery/deliverer.ts';
+import { startDeliveryUpkeep } from '../../src/events/delivery/delivery-upkeep.ts';
+import type { EventMessage, SendOutcome } from '../../src/events/destinations/destination-kind.ts';
+import { event, ledger, oneLane, subscriptionPut } from '../../src/store/conformance/lane-world.ts';
+import { committed } from '../../src/store/conformance/store-under-test.ts';
+import type { Store } from '../../src/store/store.ts';
+import { emptyLocation, openAt } from '../store/engines.ts';
+
+const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+const DELIVERED: SendOutcome = { verdict: 'delivered', status: 204, error: null };
+
+type Send = (message: EventMessage, signal: AbortSignal) => Promise<SendOutcome>;
+
+function options(store: Store, send: Send, given: Partial<DelivererOptions> = {}): DelivererOptions {
+  return {
+    store: store.deliveries,
+    clock: { nowMs: () => Date.now() },
+    log: quiet,
+    policy: { retryWindowMs: 1e9, suspendAfterMs: 1e9, random: () => 0.5 },
+    senders: new Map([['test', { send: (_config, message, signal) => send(message, signal), close: async () => {} }]]),
+    targetOf: () => ({ state: 'open', kind: 'test', config: {} }),
+    suspend: async () => {},
+    attempted: () => {},
+    suspended: () => {},
+    owner: 'one',
+    isAlone: true,
+    maxLanes: 10,
+    ...given,
+  };
+}
+
+test('a sender that is slower than a lease keeps its lane; one that lost it is told to stop, and writes nothing', async (t) => {
+  const location = await emptyLocation(t, 'sqlite');
+  const store = await openAt(location);
+  await oneLane(store);
+  const begun: AbortSignal[] = [];
+  const started = Promise.withResolvers<void>();
+  const deliverer = await Deliverer.start(
+    options(store, (_message, signal) => {
+      begun.push(signal);
+      started.resolve();
+      return new Promise((resolve) => signal.addEventListener('abort', () => resolve(DELIVERED)));
+    }),
+  );
+  await committed(store, { events: [event()] });
+  await started.promise;
+  // Somebody else takes over, as if this process had been away for too long.
+  await store.deliveries.wakeLanes(Date.now(), { isAlone: true });
+  const nowMs = Date.now();
+  const taken = await store.deliveries.claim({
+    owner: 'two',
+    nowMs,
+    untilMs: nowMs + 60_000,
+    maxLanes: 1,
+    maxDeliveries: 1,
+  });
+  assert.equal(taken.lanes.length, 1);
+  const [signal] = begun;
+  assert.ok(signal);
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
+  await deliverer.close(0);
+  assert.deepEqual(await ledger(store), {
+    'esb_1 ed_1': '1 = 1 pending + 0 delivered + 0 dead + 0 cancelled + 0 pruned',
+  });
+});
+
+test('no more lanes run at once than are allowed, and all get their turn', async (t) => {
+  const location = await emptyLocation(t, 'sqlite');
+  const store = await openAt(location);
+  await oneLane(store);
+  const lanes = Array.from({ length: 9 }, (_, at) => `esb_${at + 2}`);
+  await committed(store, { puts: lanes.map((id) => subscriptionPut(id, ['x.v0'], ['ed_1'])) });
+  let running = 0;
+  let most = 0;
+  const deliverer = await Deliverer.start(
+    options(
+      store,
+      async () => {
+        running += 1;
+        most = Math.max(most, running);
+        await new Promise((resolve) => setTimeout(resolve, 2));
+        running -= 1;
+        return DELIVERED;
+      },
+      { maxLanes: 3 },
+    ),
+  );
+  for (let count = 0; count < 20; count += 1) await committed(store, { events: [event()] });
+  const isDone = async () => (await store.deliveries.ledger()).every(({ pending }) => pending === 0);
+  while (!(await isDone())) await new Promise((resolve) => setTimeout(resolve, 10));
+  await deliverer.close(1_000);
+  assert.equal(most, 3);
+  const delivered = (await store.deliveries.ledger()).map((lane) => lane.delivered);
+  assert.deepEqual(delivered, Array(10).fill(20));
+});
+
+test('a deliverer that closes lets what is under way end, then gives its lanes back', async (t) => {
+  const location = await emptyLocation(t, 'sqlite');
+  const store = await openAt(location);
+  await oneLane(store);
+  const started = Promise.withResolvers<void>();
+  const ending = Promise.withResolvers<SendOutcome>();
+  const deliverer = await Deliverer.start(
+    options(store, () => {
+      started.resolve();
+      return ending.promise;
+    }),
+  );
+  await committed(store, { events: [event(), event()] });
+  await started.promise;
+  const closed = deliverer.close(60_000);
+  ending.resolve(DELIVERED);
+  await closed;
+  assert.deepEqual(await ledger(store), {
+    'esb_1 ed_1': '2 = 1 pending + 1 delivered + 0 dead + 0 cancelled + 0 pruned',
+  });
+  const { lanes } = await store.deliveries.claim({
+    owner: 'two',
+    nowMs: Date.now(),
+    untilMs: Date.now() + 1,
+    maxLanes: 1,
+    maxDeliveries: 1,
+  });
+  assert.equal(lanes.length, 1);
+});
+
+test('what has aged out goes at the start and now and then', async (t) => {
+  const location = await emptyLocation(t, 'sqlite');
+  const store = await openAt(location);
+  await oneLane(store);
+  const clock = { ms: 1_000, nowMs: () => clock.ms };
+  await committed(store, { events: [event('x.v0', 0), event('x.v0', 999)] });
+  const kept = { deliveredMs: 100, deadMs: 100, pendingMs: 500 };
+  const upkeep = startDeliveryUpkeep({ store: store.deliveries, clock, log: quiet, ...kept, everyMs: 10 });
+  const pendingBecomes = async (count: number) => {
+    while ((await store.deliveries.ledger())[0]?.pending !== count) await new Promise((done) => setTimeout(done, 5));
+  };
+  await pendingBecomes(1);
+  clock.ms = 2_000;
+  await pendingBecomes(0);
+  await upkeep.close();
+  assert.equal(await store.events.count(), 0);
+});
