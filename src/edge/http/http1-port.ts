@@ -73,7 +73,8 @@ export class Http1Port implements ClientPort {
     }
     if (this.#drain.isDraining) this.#response.shouldKeepAlive = false;
     this.#response.writeHead(status, framed);
-    process.nextTick(flushHead, this);
+    // Not before the turn of the loop ends: of HTTP/2 the head is told before the body that came with it.
+    setImmediate(flushHead, this);
   }
 
   /** The runtime keeps a head until some of the body goes with it; but the first event of a stream may be minutes away. */

@@ -43,7 +43,7 @@ test(`small requests pass by ${DOWNLOADS} downloads that nobody reads, and those
   const quiet = await times(small);
   const before = processes.rss();
   const sessions = await Promise.all(Array.from({ length: DOWNLOADS / PER_SESSION }, () => processes.session()));
-  const size = 16 * MIB;
+  const size = 4 * MIB;
   const slow = await Promise.all(
     sessions.flatMap((session) => Array.from({ length: PER_SESSION }, () => start(session, size))),
   );

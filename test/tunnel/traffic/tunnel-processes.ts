@@ -28,7 +28,13 @@ export class TunnelProcesses {
     const dataDir = await tempDir(test);
     const token = `test-token-${randomBytes(24).toString('base64url')}`;
     const server = startServerProcess(test, dataDir, {
-      env: { POSTERN_AUTHTOKEN: token, POSTERN_ACCESS_LOG: 'false', POSTERN_EDGE_CONNECTIONS_PER_ADDRESS: '0' },
+      env: {
+        POSTERN_AUTHTOKEN: token,
+        POSTERN_ACCESS_LOG: 'false',
+        POSTERN_EDGE_CONNECTIONS_PER_ADDRESS: '0',
+        // Among many streams of one connection some wait for long: that is the test's doing, and no client that is gone.
+        POSTERN_EDGE_SEND_TIMEOUT: '600',
+      },
     });
     const { addresses } = await server.ready();
     const { edge, tunnel } = addresses as unknown as { edge: string; tunnel: string };

@@ -1,0 +1,155 @@
+import { mkdir } from 'node:fs/promises';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { HOST, makeCertificates } from '../edge/certificates.ts';
+import { others, startOther } from '../edge/others.ts';
+import { UPSTREAM } from '../edge/upstream-file.ts';
+import { call } from '../support/call.ts';
+import { flag, isQuick, listFlag, say } from '../support/flags.ts';
+import { h2load, hasH2load } from '../support/h2load.ts';
+import { percentile } from '../support/load.ts';
+import { cpuSeconds, familyOf, median } from '../support/process-cost.ts';
+import { startProgram } from '../support/start-program.ts';
+import { sayOfOtherTunnels } from './other-tunnels.ts';
+import { startAgents, startTunnelServer } from './tunnel-server.ts';
+
+const ROUNDS = isQuick ? 1 : Number(flag('rounds') ?? 5);
+const REQUESTS = isQuick ? 2000 : 10_000;
+const WARM_UP_REQUESTS = isQuick ? 2000 : 15_000;
+const ROWS = [
+  { protocol: 'h1', title: 'HTTP/1.1, 1 KB, 32 connections', connections: 32, streams: 1, goal: 1.2 },
+  { protocol: 'h2', title: 'HTTP/2, 1 KB, 4 connections of 16 streams', connections: 4, streams: 16, goal: 1 },
+] as const;
+const TUNNEL_HOST = 'tunnel.localhost';
+const GROUP_HOST = 'group.localhost';
+
+/** Where requests go, and whose CPU time they take. */
+interface Way {
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+  readonly servers: readonly number[];
+  readonly agents: readonly number[];
+}
+
+interface Sample {
+  readonly serverMicros: number;
+  readonly agentMicros: number;
+  readonly perSecond: number;
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/**
+ * The cost of a request through a tunnel, beside Caddy in front of the same service without any tunnel: one upstream, TLS with
+ * ECDSA P-256, kept connections, all in one run, alternating in rounds.
+ */
+export async function requests(directory: string): Promise<void> {
+  if (!(await hasH2load())) {
+    say('h2load is not installed (Debian: nghttp2-client): nothing was measured');
+    return;
+  }
+  await using stack = new AsyncDisposableStack();
+  const upstream = await startProgram([UPSTREAM], {});
+  stack.defer(() => upstream.stop());
+  const addr = `127.0.0.1:${upstream.port}`;
+  const ways = await startPostern(stack, directory, addr);
+  const before = flag('before');
+  if (before !== null) {
+    const [tunnel] = await startPostern(stack, join(directory, 'before'), addr, before);
+    if (tunnel !== undefined) ways.push({ ...tunnel, name: 'before' });
+  }
+  const caddyDirectory = join(directory, 'caddy');
+  await mkdir(caddyDirectory);
+  const [caddy] = others;
+  const certificates = await makeCertificates(directory);
+  const other =
+    caddy && (await startOther(caddy, { directory: caddyDirectory, upstreamPort: upstream.port, certificates }));
+  if (other) {
+    stack.defer(() => other.stop());
+    ways.push({ name: 'caddy', host: HOST, port: other.port, servers: [other.pid], agents: [] });
+  } else say('caddy is not installed: left out, and with it the goals');
+  say(
+    `${cpus()[0]?.model}, ${cpus().length} cores; Node ${process.version}, caddy ${other?.version ?? '-'} without tunnel`,
+  );
+  say(`${ROUNDS} rounds of ${REQUESTS} requests, medians`);
+  const only = listFlag('rows');
+  for (const row of ROWS) if (only?.includes(row.protocol) ?? true) await measureRow(row, ways, directory);
+  await sayOfOtherTunnels();
+}
+
+/** A server, an agent, and both ways to its service: an address of its own, and a tunnel group. */
+async function startPostern(
+  stack: AsyncDisposableStack,
+  directory: string,
+  addr: string,
+  checkout?: string,
+): Promise<Way[]> {
+  await mkdir(directory, { recursive: true });
+  const server = await startTunnelServer(directory, checkout);
+  stack.defer(() => server.program.stop());
+  const { pid, port } = server.program;
+  const labels = { app: 'bench' };
+  const group = await call(port, 'POST', '/backends/tunnel_group', { labels });
+  const edge = await call(port, 'POST', '/edges/https', { hostports: [`${GROUP_HOST}:443`] });
+  const route = { match_type: 'path_prefix', match: '/', backend: { backend_id: group['id'] } };
+  await call(port, 'POST', `/edges/https/${String(edge['id'])}/routes`, route);
+  const tunnels = [
+    { proto: 'https', domain: TUNNEL_HOST, addr },
+    { labels, addr },
+  ] as const;
+  const agent = await startAgents(server, [tunnels]);
+  stack.defer(() => agent.stop());
+  const pids = { servers: [pid], agents: [agent.pid] };
+  return [
+    { name: 'tunnel', host: TUNNEL_HOST, port: server.edgePort, ...pids },
+    { name: 'group', host: GROUP_HOST, port: server.edgePort, ...pids },
+  ];
+}
+
+async function measureRow(row: (typeof ROWS)[number], ways: readonly Way[], directory: string): Promise<void> {
+  const run = (way: Way, count: number) =>
+    h2load({ ...row, host: way.host, port: way.port, path: '/', requests: count, headers: {}, directory });
+  const samples = new Map<Way, Sample[]>(ways.map((way) => [way, []]));
+  for (const way of ways) await run(way, WARM_UP_REQUESTS);
+  for (let round = 0; round < ROUNDS; round += 1) {
+    for (const way of ways) {
+      const before = { servers: cpuOf(way.servers), agents: cpuOf(way.agents) };
+      const result = await run(way, REQUESTS);
+      samples.get(way)?.push({
+        serverMicros: ((cpuOf(way.servers) - before.servers) / result.requests) * 1e6,
+        agentMicros: ((cpuOf(way.agents) - before.agents) / result.requests) * 1e6,
+        perSecond: result.requests / result.seconds,
+        p50: percentile(result.latencies, 0.5),
+        p99: percentile(result.latencies, 0.99),
+      });
+    }
+  }
+  say(`\n${row.title}`);
+  say('          CPU/request: server   × caddy       agent    requests/s      p50 ms    p99 ms');
+  const figures = ways.map((way) => ({ name: way.name, ...medians(samples.get(way) ?? []) }));
+  const reference = figures.find(({ name }) => name === 'caddy')?.serverMicros;
+  for (const { name, serverMicros, agentMicros, perSecond, p50, p99 } of figures) {
+    const ratio = reference === undefined ? '-' : (serverMicros / reference).toFixed(2);
+    const goal = name === 'caddy' ? '' : `   (goal at most ${row.goal.toFixed(1)} × caddy)`;
+    const agent = name === 'caddy' ? '-' : `${agentMicros.toFixed(1)} µs`;
+    say(
+      `${name.padEnd(12)}${`${serverMicros.toFixed(1)} µs`.padStart(17)}${ratio.padStart(10)}${agent.padStart(12)}${Math.round(perSecond).toLocaleString('en-US').padStart(14)}${p50.toFixed(2).padStart(12)}${p99.toFixed(2).padStart(10)}${goal}`,
+    );
+  }
+}
+
+function cpuOf(pids: readonly number[]): number {
+  return pids.flatMap((pid) => familyOf(pid)).reduce((sum, pid) => sum + cpuSeconds(pid), 0);
+}
+
+function medians(samples: readonly Sample[]): Sample {
+  const of = (key: keyof Sample): number => median(samples.map((sample) => sample[key]));
+  return {
+    serverMicros: of('serverMicros'),
+    agentMicros: of('agentMicros'),
+    perSecond: of('perSecond'),
+    p50: of('p50'),
+    p99: of('p99'),
+  };
+}

@@ -1,0 +1,72 @@
+import { globSync, readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { TunnelSpec } from '../../src/agent/index.ts';
+import { type Program, startPosternServer, startProgram } from '../support/start-program.ts';
+import type { AgentProgramOptions } from './agent-program.ts';
+
+const AGENT = fileURLToPath(new URL('./agent-program.ts', import.meta.url));
+const TOKEN = 'bench-authtoken-0123456789abcdefghij';
+
+/** A server with edge and gateway whose addresses stay the same when it is started again. */
+export interface TunnelServer {
+  readonly program: Program;
+  readonly edgePort: number;
+  readonly tunnelPort: number;
+  /** A file with the certificates of its authorities. */
+  readonly trust: string;
+  readonly ca: readonly string[];
+  /** The same server once more, after this one has ended. */
+  again(): Promise<TunnelServer>;
+}
+
+/** `checkout`: of this one's source or of another's, to compare with. */
+export async function startTunnelServer(directory: string, checkout?: string): Promise<TunnelServer> {
+  const ports = { edge: await freePort(), tunnel: await freePort() };
+  const dataDir = join(directory, 'server');
+  await mkdir(dataDir, { recursive: true });
+  const start = async (): Promise<TunnelServer> => {
+    const env = {
+      POSTERN_ROLES: 'api,edge,gateway',
+      POSTERN_EDGE_LISTEN: `127.0.0.1:${ports.edge}`,
+      POSTERN_TUNNEL_LISTEN: `127.0.0.1:${ports.tunnel}`,
+      POSTERN_AUTHTOKEN: TOKEN,
+      POSTERN_ACCESS_LOG: 'false',
+      POSTERN_LOG_LEVEL: 'info',
+      POSTERN_EDGE_CONNECTIONS_PER_ADDRESS: '0',
+    };
+    const program = await startPosternServer(dataDir, env, checkout);
+    const files = globSync('internal-ca/*/certificate.pem', { cwd: dataDir });
+    const ca = files.map((file) => readFileSync(join(dataDir, file), 'utf8'));
+    const trust = join(directory, 'trust.pem');
+    await writeFile(trust, ca.join('\n'));
+    return { program, edgePort: ports.edge, tunnelPort: ports.tunnel, trust, ca, again: start };
+  };
+  return start();
+}
+
+/** Agents in one process. `port`: where they dial in, if that is not the server's own. */
+export function startAgents(
+  server: TunnelServer,
+  agents: readonly (readonly TunnelSpec[])[],
+  port = server.tunnelPort,
+): Promise<Program> {
+  const options: AgentProgramOptions = {
+    serverAddr: `127.0.0.1:${port}`,
+    authtoken: TOKEN,
+    ca: server.trust,
+    agents,
+  };
+  return startProgram([AGENT], { BENCH_AGENT: JSON.stringify(options) });
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}
