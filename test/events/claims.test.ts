@@ -46,9 +46,8 @@ test('a sender that is slower than a lease keeps its lane; one that lost it is t
   );
   await committed(store, { events: [event()] });
   await started.promise;
-  // Somebody else takes over, as if this process had been away for too long.
-  await store.deliveries.wakeLanes(Date.now(), { isAlone: true });
-  const nowMs = Date.now();
+  // Somebody else takes over, by whose clock this process has been away for too long.
+  const nowMs = Date.now() + 60_000;
   const taken = await store.deliveries.claim({
     owner: 'two',
     nowMs,
@@ -124,6 +123,26 @@ test('a deliverer that closes lets what is under way end, then gives its lanes b
     maxDeliveries: 1,
   });
   assert.equal(lanes.length, 1);
+});
+
+test('what is cut when the time to close is over counts as not tried', async (t) => {
+  const location = await emptyLocation(t, 'sqlite');
+  const store = await openAt(location);
+  await oneLane(store);
+  const started = Promise.withResolvers<void>();
+  const deliverer = await Deliverer.start(
+    options(store, (_message, signal) => {
+      started.resolve();
+      return new Promise((resolve) => {
+        signal.addEventListener('abort', () => resolve({ verdict: 'wait', status: null, error: 'given up' }));
+      });
+    }),
+  );
+  await committed(store, { events: [event()] });
+  await started.promise;
+  await deliverer.close(0);
+  const [delivery] = await store.deliveries.list({}, { beforeId: null, limit: 1 });
+  assert.deepEqual([delivery?.state, delivery?.attempts], ['pending', []]);
 });
 
 test('what has aged out goes at the start and now and then', async (t) => {
