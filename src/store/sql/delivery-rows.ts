@@ -2,7 +2,7 @@ import type { Delivery, DeliveryFilter, DeliveryState, LaneKey, PageQuery, Pendi
 import { type Condition, pageStatement } from './page-statement.ts';
 import { readCounter } from './revision-rows.ts';
 import type { SealedEvent } from './sealed-write-set.ts';
-import { integer, integerOrNull, type Program, queryOne, type Row, statement, text } from './statement.ts';
+import { integer, integerOrNull, type Program, type Row, type Statement, statement, text } from './statement.ts';
 
 export interface DeliveryRow extends Omit<Delivery, 'event' | 'attempts'> {
   readonly event: SealedEvent;
@@ -15,15 +15,24 @@ export interface PendingRow extends Omit<PendingDelivery, 'event' | 'attempts'> 
 }
 
 const EVENT_COLUMNS = 'event_id, type, events.created_at_ms AS event_created_at_ms, payload';
-/** A subquery, so that conditions and the order of a page name plain columns. */
-const DELIVERIES = `(SELECT event_deliveries.id AS id, event_deliveries.subscription_id AS subscription_id,
-    event_deliveries.destination_id AS destination_id, state, attempts, event_deliveries.created_at_ms AS created_at_ms,
-    ${EVENT_COLUMNS},
-    CASE WHEN state = 'pending' AND is_held = 0 THEN next_attempt_at_ms END AS lane_due_ms
-  FROM event_deliveries
-  JOIN events ON events.id = event_deliveries.event_id
-  JOIN event_lanes ON event_lanes.subscription_id = event_deliveries.subscription_id
-    AND event_lanes.destination_id = event_deliveries.destination_id) AS found`;
+
+/**
+ * What a page of deliveries shows beside its own columns. Joined to the page, not paged after the join: a planner that knows
+ * little of the tables yet would join them whole first (seen: 300 ms instead of 3 for 60,000 rows on PostgreSQL).
+ */
+function withEvents(page: Statement): Statement {
+  return statement(
+    `SELECT page.id AS id, page.subscription_id AS subscription_id, page.destination_id AS destination_id, state, attempts,
+      page.created_at_ms AS created_at_ms, ${EVENT_COLUMNS},
+      CASE WHEN state = 'pending' AND is_held = 0 THEN next_attempt_at_ms END AS lane_due_ms
+    FROM (${page.sql}) AS page
+    JOIN events ON events.id = page.event_id
+    JOIN event_lanes ON event_lanes.subscription_id = page.subscription_id
+      AND event_lanes.destination_id = page.destination_id
+    ORDER BY page.id DESC`,
+    page.params,
+  );
+}
 
 function deliveryOf(row: Row): DeliveryRow {
   const laneDueMs = integerOrNull(row, 'lane_due_ms');
@@ -50,21 +59,24 @@ function eventOf(row: Row): SealedEvent {
 }
 
 export function* getDelivery(id: string): Program<DeliveryRow | null> {
-  const row = yield* queryOne(`SELECT * FROM ${DELIVERIES} WHERE id = ?`, [id]);
-  return row === null ? null : deliveryOf(row);
+  const [row] = yield withEvents(statement('SELECT * FROM event_deliveries WHERE id = ?', [id]));
+  return row === undefined ? null : deliveryOf(row);
 }
 
 export function* listDeliveries(filter: DeliveryFilter, query: PageQuery): Program<DeliveryRow[]> {
-  const rows = yield pageStatement(`SELECT * FROM ${DELIVERIES}`, conditionsOf(filter), query);
+  const rows = yield withEvents(pageStatement('SELECT * FROM event_deliveries', conditionsOf(filter), query));
   return rows.map(deliveryOf);
 }
 
 /** The oldest pending ones of a lane, in order. */
 export function* readHead({ subscriptionId, destinationId }: LaneKey, limit: number): Program<PendingRow[]> {
   const rows = yield statement(
-    `SELECT event_deliveries.id AS id, attempts, refusals, event_deliveries.created_at_ms AS created_at_ms, ${EVENT_COLUMNS}
-    FROM event_deliveries JOIN events ON events.id = event_deliveries.event_id
-    WHERE subscription_id = ? AND destination_id = ? AND state = 'pending' ORDER BY seq LIMIT ?`,
+    `SELECT head.id AS id, attempts, refusals, head.created_at_ms AS created_at_ms, ${EVENT_COLUMNS}
+    FROM (
+      SELECT * FROM event_deliveries WHERE subscription_id = ? AND destination_id = ? AND state = 'pending'
+      ORDER BY seq LIMIT ?
+    ) AS head
+    JOIN events ON events.id = head.event_id ORDER BY seq`,
     [subscriptionId, destinationId, limit],
   );
   return rows.map((row) => ({
