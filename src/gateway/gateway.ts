@@ -9,7 +9,7 @@ import type { OnlineTunnelTable } from './online-tunnel-table.ts';
 import type { GatewayPorts } from './ports.ts';
 import { Presence } from './presence.ts';
 import { SentCommands } from './sent-commands.ts';
-import { TunnelBinder } from './tunnel-binder.ts';
+import { noLongerAllowed, TunnelBinder } from './tunnel-binder.ts';
 import { TunnelNames } from './tunnel-names.ts';
 
 /** How long ids and names of an agent that was lost are kept for its return. */
@@ -331,7 +331,7 @@ export class Gateway implements ConnectionHandler {
       }
       for (const tunnel of [...session.tunnels.values()]) {
         if (this.#binder.isAllowed(tunnel, credential.acl)) continue;
-        const message = 'the acl of this credential no longer allows this tunnel';
+        const message = noLongerAllowed(tunnel);
         const [connection] = session.connections;
         connection?.send({ t: 'unbound', ref: tunnel.ref, code: 'ERR_POSTERN_TUNNEL_ACL', message, retry: false });
         void this.#endTunnel(tunnel);

@@ -131,8 +131,7 @@ export class TunnelBinder {
       return { code: 'ERR_POSTERN_AGENT_SESSION', message: 'the session of this agent has ended', retry: true };
     }
     if (this.isAllowed(tunnel, acl)) return null;
-    const message = 'the acl of this credential no longer allows this tunnel';
-    return { code: 'ERR_POSTERN_TUNNEL_ACL', message, retry: false };
+    return { code: 'ERR_POSTERN_TUNNEL_ACL', message: noLongerAllowed(tunnel), retry: false };
   }
 
   #isSame(tunnel: BoundTunnel, bind: Bind): boolean {
@@ -170,6 +169,12 @@ export class TunnelBinder {
     await presence.listTunnel(tunnel);
     if (isNew) ports.events.tunnelStarted(tunnel.id);
   }
+}
+
+export function noLongerAllowed({ host, labels }: BoundTunnel): string {
+  const what = labels === null ? [host ?? '*'] : Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  const rules = what.map((each) => `"bind:${each}"`).join(', ');
+  return `the acl of this credential no longer allows this tunnel: it needs ${rules}`;
 }
 
 /** By the agent's number too: it asks anew for a tunnel when the answer was lost with a connection. */

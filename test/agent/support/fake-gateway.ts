@@ -198,6 +198,11 @@ export class FakeGateway implements AsyncDisposable {
     }
   }
 
+  /** For connections from now on. */
+  useCertificate({ certificatePem: cert, keyPem: key }: Issued): void {
+    this.#server.setSecureContext({ cert, key });
+  }
+
   welcome(connection: FakeConnection): void {
     const { join, resume } = connection.hello;
     const claim = join ?? resume;

@@ -111,7 +111,7 @@ export class FaultyProxy {
   isDown = false;
   /** Connections are accepted, and nothing comes of them. */
   isSilent = false;
-  accepted = 0;
+  readonly dialledAtMs: number[] = [];
   #server: Server;
   readonly #sockets = new Set<Socket>();
   targetPort: number;
@@ -145,12 +145,16 @@ export class FaultyProxy {
     return `127.0.0.1:${this.port}`;
   }
 
+  get accepted(): number {
+    return this.dialledAtMs.length;
+  }
+
   get open(): readonly ProxiedConnection[] {
     return this.connections.filter(({ isOpen }) => isOpen);
   }
 
   #accept(near: Socket): void {
-    this.accepted += 1;
+    this.dialledAtMs.push(Date.now());
     this.#keep(near);
     if (this.isSilent) return;
     if (this.isDown) {

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect as connectHttp2 } from 'node:http2';
+import type { AddressInfo, Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { createServer, type TLSSocket } from 'node:tls';
+import { type AgentEvent, startAgent } from '../../../src/agent/index.ts';
+import type { AgentTimings } from '../../../src/agent/timings.ts';
+import { ALPN } from '../../../src/tunnel/protocol.ts';
+import { agentFor, fakeGateway } from '../../agent/support/agent-world.ts';
+import { gatewayCertificate, testAuthority } from '../../agent/support/fake-gateway.ts';
+import { eventually, QUICK_TRIES } from '../support/fault-world.ts';
+import { FRAME, frame, SETTINGS, SETTINGS_ACK } from '../support/http2-frames.ts';
+
+const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
+const TUNNEL = { proto: 'https', addr: 1 } as const;
+const MB = 1_048_576;
+
+/** A server whose side of every connection is the test's to do, and an agent that dials it. */
+async function hostileServer(t: TestContext, serve: (socket: TLSSocket) => void, timings: Partial<AgentTimings> = {}) {
+  const { certificatePem: cert, keyPem: key } = await gatewayCertificate();
+  const sockets = new Set<Socket>();
+  const state = { accepted: 0 };
+  const server = createServer({ cert, key, ALPNProtocols: [ALPN] }, (socket) => {
+    state.accepted += 1;
+    sockets.add(socket.on('error', () => {}));
+    serve(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const events: AgentEvent[] = [];
+  const agent = startAgent({
+    serverAddr: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    servername: 'gateway.test',
+    ca: (await testAuthority()).certificatePem,
+    authtoken: 'token',
+    tunnels: [TUNNEL],
+    timings: { ...QUICK_TRIES, welcomeTimeoutMs: 500, ...timings },
+    onEvent: (event) => events.push(event),
+  });
+  t.after(async () => {
+    await agent.close();
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    await once(server, 'close');
+  });
+  const reasons = () => events.flatMap((event) => (event.type === 'status' ? (event.reason ?? []) : []));
+  return { agent, reasons, state };
+}
+
+/** The control stream is opened as HTTP/2 has it, and then it is the test's. */
+function control(socket: TLSSocket, begin: (write: (bytes: string | Buffer) => void) => void): void {
+  const session = connectHttp2('https://agent', { createConnection: () => socket }).on('error', () => {});
+  session.once('connect', () => {
+    const headers = { ':method': 'POST', ':path': '/control', ':authority': 'gateway', ':scheme': 'https' };
+    const stream = session.request(headers, { endStream: false }).on('error', () => {});
+    stream.once('response', () => begin((bytes) => stream.writable && stream.write(bytes)));
+    stream.resume();
+  });
+}
+
+const SERVERS: readonly (readonly [string, (socket: TLSSocket) => void, RegExp])[] = [
+  ['garbage', (socket) => socket.write(Buffer.alloc(1_000, 'garbage ')), /the connection failed|was closed/],
+  ['HTTP/1.1', (socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'), /the connection failed|was closed/],
+  ['nothing at all', () => {}, /did not say welcome in time/],
+  ['a close at once', (socket) => socket.destroy(), /was closed|the connection failed/],
+  [
+    'no control stream',
+    (socket) => void connectHttp2('https://agent', { createConnection: () => socket }).on('error', () => {}),
+    /did not say welcome in time/,
+  ],
+  [
+    'a request instead of a control stream',
+    (socket) => {
+      const session = connectHttp2('https://agent', { createConnection: () => socket }).on('error', () => {});
+      session.once('connect', () => session.request({ ':path': '/' }).on('error', () => {}));
+    },
+    /no Postern server/,
+  ],
+  [
+    'garbage on the control stream',
+    (socket) => control(socket, (write) => write('garbage\n')),
+    /broke the protocol: .* not JSON/,
+  ],
+  ['a line of 1 MB', (socket) => control(socket, (write) => write(Buffer.alloc(MB, 'a'))), /more than 65536 bytes/],
+  [
+    'a flood of messages',
+    (socket) => control(socket, (write) => write('{"t":"later"}\n'.repeat(10_000))),
+    /faster than they may/,
+  ],
+  [
+    'bound before welcome',
+    (socket) => control(socket, (write) => write('{"t":"bound","ref":0,"id":"x","region":"r"}\n')),
+    /first message of a server is welcome/,
+  ],
+  [
+    'a welcome with wrong fields',
+    (socket) => control(socket, (write) => write('{"t":"welcome","session":1}\n')),
+    /welcome has a wrong or missing field/,
+  ],
+];
+for (const [what, serve, reason] of SERVERS) {
+  test(`a server that sends ${what}: the agent says so and goes on trying, at a measured pace`, async (t) => {
+    const { agent, reasons, state } = await hostileServer(t, serve);
+    await eventually('it says so', () => reasons().some((each) => reason.test(each)));
+    await eventually('it tries again', () => state.accepted >= 3);
+    assert.equal(agent.status, 'connecting');
+  });
+}
+
+test('a server that floods frames costs the agent no memory', async (t) => {
+  const ping = frame(FRAME.ping, 0, 0, Buffer.alloc(8));
+  const settings = frame(FRAME.settings, 0, 0, Buffer.from([0, 4, 0, 0, 0xff, 0xff]));
+  const before = process.memoryUsage().rss;
+  const { state } = await hostileServer(t, (socket) => {
+    socket.resume();
+    socket.write(Buffer.concat([Buffer.from(PREFACE), SETTINGS, SETTINGS_ACK]));
+    const many = Buffer.concat(Array.from({ length: 2_000 }, (_, at) => (at % 2 === 0 ? ping : settings)));
+    const more = (): void => {
+      if (socket.destroyed) return;
+      if (socket.write(many)) setImmediate(more);
+      else socket.once('drain', more);
+    };
+    more();
+  });
+  await eventually('several were given up', () => state.accepted >= 4);
+  assert.ok(process.memoryUsage().rss - before < 200 * MB);
+});
+
+test('streams for tunnels that nobody has are refused, and do not pile up', async (t) => {
+  const gateway = await fakeGateway(t);
+  const agent = agentFor(t, gateway, { tunnels: [TUNNEL] });
+  await agent.ready;
+  const connection = await gateway.connection(0);
+  for (let round = 0; round < 5; round += 1) {
+    const asked = Array.from({ length: 300 }, (_, at) => connection.request(`tn_unknown_${at}`));
+    for (const { status } of await Promise.all(asked)) assert.equal(status, 404);
+  }
+  for (let at = 0; at < 100; at += 1) {
+    const stream = connection.connect(`tn_unknown_${at}`);
+    const [headers] = await once(stream, 'response');
+    assert.equal(headers[':status'], 404);
+    stream.destroy();
+  }
+  await eventually('nothing is under way', () => agent.active === 0);
+  assert.equal(agent.status, 'online');
+});
+
+test('streams while a tunnel is still asked for wait a little and then are refused', async (t) => {
+  const gateway = await fakeGateway(t, { onBind: () => true });
+  const agent = agentFor(t, gateway, { tunnels: [TUNNEL] });
+  const connection = await gateway.connection(0);
+  await connection.message('bind');
+  const asked = Array.from({ length: 900 }, (_, at) => connection.request(`tn_unknown_${at}`));
+  for (const { status } of await Promise.all(asked)) assert.equal(status, 404);
+  assert.equal(agent.active, 0);
+});
+
+test('messages about tunnels that nobody asked for change nothing', async (t) => {
+  const gateway = await fakeGateway(t);
+  const agent = agentFor(t, gateway, { tunnels: [TUNNEL] });
+  await agent.ready;
+  const { id } = agent.tunnels[0] ?? {};
+  const connection = await gateway.connection(0);
+  connection.send({ t: 'bound', ref: 9, id: 'tn_9', region: 'test' });
+  connection.send({ t: 'unbound', ref: 9, code: 'X', message: 'no', retry: false });
+  connection.send({ t: 'command', id: 1, command: 'update' });
+  await connection.message('done');
+  assert.deepEqual([agent.status, agent.tunnels[0]?.id, agent.tunnels[0]?.status], ['online', id, 'online']);
+});
+
+test('a server that welcomes twice is left, and one that takes back its welcome is tried less and less often', async (t) => {
+  const gateway = await fakeGateway(t, {
+    onHello: (connection) => {
+      gateway.welcome(connection);
+      gateway.welcome(connection);
+      return true;
+    },
+  });
+  const reasons: string[] = [];
+  const agent = agentFor(t, gateway, { tunnels: [TUNNEL] });
+  agent.on('status', ({ reason }) => reasons.push(reason ?? ''));
+  await eventually('it says so', () => reasons.includes('the server said welcome twice'));
+  await eventually('it tries again', () => gateway.accepted >= 3);
+});

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { after, test } from 'node:test';
+import type { TLSSocket } from 'node:tls';
+import { TunnelWorld } from '../../support/tunnel-world.ts';
+import { eventually, hostOf, localHttp } from '../support/fault-world.ts';
+import { honestAgent } from '../support/honest-agent.ts';
+import { dial } from '../support/raw-agent.ts';
+
+/** As many as may wait; a thousand handshakes take long, so that `npm test` has fewer. */
+const SILENT = 1_000;
+const SILENT_AGENTS = process.env['POSTERN_TEST_LONG'] === '1' ? 1_000 : 200;
+const MB = 1_048_576;
+const world = await TunnelWorld.open({ after });
+const honest = await honestAgent({ after }, world);
+const port = await localHttp({ after }, (_request, response) => response.end('new'));
+
+async function connections(): Promise<number> {
+  return Number(/postern_gateway_connections (\d+)/.exec(await world.edge.metrics())?.[1]);
+}
+
+/** One that comes now gets in, and is served. */
+async function newcomerGetsIn(): Promise<void> {
+  const reasons: string[] = [];
+  const agent = await world.agent([{ proto: 'https', addr: port }], {
+    onEvent: (event) => {
+      if (event.type === 'status' && event.reason !== null) reasons.push(event.reason);
+    },
+  });
+  assert.deepEqual(reasons, [], 'it was turned away first');
+  assert.equal((await world.edge.ask(hostOf(agent))).text, 'new');
+  await agent.close();
+}
+
+test(`${SILENT} connections that do not even begin a handshake keep nobody out, and are gone`, async (t) => {
+  const silent: Socket[] = [];
+  t.after(() => {
+    for (const socket of silent) socket.destroy();
+  });
+  while (silent.length < SILENT + 100) {
+    const socket = connect(world.port, '127.0.0.1').on('error', () => {});
+    silent.push(socket);
+    if (silent.length % 50 === 0) await once(socket, 'connect');
+  }
+  await newcomerGetsIn();
+  await honest.check();
+  for (const socket of silent) socket.resume();
+  await eventually('all are closed', () => silent.every(({ destroyed }) => destroyed), 60_000);
+});
+
+test(`${SILENT_AGENTS} agents that never say hello keep nobody out, and are gone`, async (t) => {
+  const before = process.memoryUsage().rss;
+  const silent: TLSSocket[] = [];
+  t.after(() => {
+    for (const socket of silent) socket.destroy();
+  });
+  while (silent.length < SILENT_AGENTS + 50) {
+    const batch = await Promise.all(Array.from({ length: 25 }, () => dial(world)));
+    for (const socket of batch) silent.push(socket.resume());
+  }
+  await newcomerGetsIn();
+  await honest.check();
+  const grown = process.memoryUsage().rss - before;
+  t.diagnostic(`memory of both ends grew by ${Math.round(grown / MB)} MB`);
+  assert.ok(grown < 600 * MB, `${grown}`);
+  await eventually('all are closed', () => silent.every(({ destroyed }) => destroyed), 60_000);
+  await eventually('the gateway has let go of them', async () => (await connections()) === 2);
+  await honest.check();
+});
