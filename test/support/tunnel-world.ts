@@ -11,7 +11,7 @@ export class TunnelWorld {
   readonly edge: EdgeWorld;
   /** Of the credential that the world was made with. */
   readonly token: string;
-  readonly #agents: AgentHandle[] = [];
+  readonly #agents = new Set<AgentHandle>();
 
   private constructor(edge: EdgeWorld, token: string) {
     this.edge = edge;
@@ -56,11 +56,14 @@ export class TunnelWorld {
       ...fields,
       tunnels,
     });
-    this.#agents.push(agent);
+    this.#agents.add(agent);
+    agent.on('status', ({ status }) => {
+      if (status === 'stopped') this.#agents.delete(agent);
+    });
     return agent;
   }
 
   async closeAgents(): Promise<void> {
-    await Promise.all(this.#agents.map((agent) => agent.close()));
+    await Promise.all([...this.#agents].map((agent) => agent.close()));
   }
 }

@@ -1,0 +1,13 @@
+import { test } from 'node:test';
+import { checkSoak, describeSoak, runCycles } from '../tunnel/support/soak-cycles.ts';
+
+const CYCLES = 1_000;
+const MB = 1_048_576;
+
+/** The full form of `test/tunnel/lists/cycles.test.ts`. */
+test(`${CYCLES} agents that come and go, some of them without a word, leave everything as it was`, async (t) => {
+  const figures = await runCycles(t, { cycles: CYCLES, withAborts: true });
+  t.diagnostic(describeSoak(figures));
+  console.log(describeSoak(figures));
+  checkSoak(figures, 12 * MB);
+});
