@@ -2,11 +2,19 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { say, words } from '../support/flags.ts';
+import { delay } from './delay.ts';
+import { idle } from './idle.ts';
+import { reconnect } from './reconnect.ts';
 import { requests } from './requests.ts';
+import { bulk } from './small-beside-bulk.ts';
 
 /** What each of these measures is in README.md; all of them run when none is named. */
 const benches: Readonly<Record<string, (directory: string) => Promise<void>>> = {
   requests,
+  delay,
+  bulk,
+  idle,
+  reconnect,
 };
 
 const unknown = words.find((word) => benches[word] === undefined);

@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
+import { Readable } from 'node:stream';
+import { connect, type TLSSocket } from 'node:tls';
+
+export type Direction = 'download' | 'upload';
+
+const block = Buffer.alloc(65_536, 'postern');
+
+export interface Place {
+  readonly port: number;
+  readonly host: string;
+  readonly ca: readonly string[];
+}
+
+/** MB/s of one stream through edge and tunnel. */
+export async function throughTunnel(session: ClientHttp2Session, direction: Direction, bytes: number): Promise<number> {
+  if (direction === 'download') return rateOf(session.request({ ':path': `/${bytes}` }), bytes);
+  const startedAt = performance.now();
+  const stream = session.request({ ':method': 'POST', ':path': '/' });
+  blocks(bytes).pipe(stream);
+  let answer = '';
+  for await (const chunk of stream) answer += String(chunk);
+  if (Number(answer) !== bytes) throw new Error(`${answer} of ${bytes} bytes arrived`);
+  return bytes / 1000 / (performance.now() - startedAt);
+}
+
+/** MB/s of a bare TLS connection, which is there before it is measured. */
+export async function throughTls({ port, host, ca }: Place, direction: Direction, bytes: number): Promise<number> {
+  const socket = connect({ port, host: '127.0.0.1', servername: host, ca: [...ca] });
+  await once(socket, 'secureConnect');
+  socket.setNoDelay(true);
+  if (direction === 'download') {
+    socket.write(`GET ${bytes}\n`);
+    return rateOf(socket, bytes).finally(() => socket.destroy());
+  }
+  const startedAt = performance.now();
+  socket.write(`POST ${bytes}\n`);
+  blocks(bytes).pipe(socket, { end: false });
+  await once(socket, 'data');
+  const rate = bytes / 1000 / (performance.now() - startedAt);
+  socket.destroy();
+  return rate;
+}
+
+export async function openSession({ port, host, ca }: Place): Promise<ClientHttp2Session> {
+  const socket: TLSSocket = connect({
+    port,
+    host: '127.0.0.1',
+    servername: host,
+    ca: [...ca],
+    ALPNProtocols: ['h2'],
+  });
+  const session = connectHttp2(`https://${host}:${port}`, {
+    createConnection: () => socket,
+    settings: { initialWindowSize: 8 << 20 },
+  });
+  session.on('error', () => {});
+  await once(session, 'remoteSettings');
+  session.setLocalWindowSize(16 << 20);
+  return session;
+}
+
+/** From the beginning of the wait to the last byte, as for an upload. */
+async function rateOf(source: AsyncIterable<Buffer>, bytes: number): Promise<number> {
+  const startedAt = performance.now();
+  let count = 0;
+  for await (const chunk of source) {
+    count += chunk.length;
+    if (count >= bytes) break;
+  }
+  if (count !== bytes) throw new Error(`${count} of ${bytes} bytes arrived`);
+  return bytes / 1000 / (performance.now() - startedAt);
+}
+
+function blocks(total: number): Readable {
+  let left = total;
+  return new Readable({
+    highWaterMark: 1 << 20,
+    read() {
+      const size = Math.min(left, block.length);
+      left -= size;
+      this.push(size === 0 ? null : block.subarray(0, size));
+    },
+  });
+}
