@@ -12,7 +12,7 @@ import { bothWays } from './ways.ts';
 const world = await TunnelWorld.open({ after });
 
 suite('a service that cannot be reached is 502, and the page names its address', () => {
-  const cases: readonly { name: string; words: RegExp; addr(): Promise<string> }[] = [
+  const cases: readonly { name: string; words: RegExp; addr: () => Promise<string> }[] = [
     { name: 'nothing listens', words: /takes connections/, addr: deadAddress },
     { name: 'a name that does not resolve', words: /does not resolve/, addr: async () => 'nowhere.invalid:80' },
     {
