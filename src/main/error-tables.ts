@@ -1,3 +1,4 @@
+import { agentErrors } from '../agent/errors.ts';
 import { apiErrors } from '../api/errors.ts';
 import { agentCommandErrors } from '../cli/agent/errors.ts';
 import { configErrors } from '../config/errors.ts';
@@ -22,6 +23,7 @@ export const errorTables: readonly { readonly title: string; readonly rows: Erro
   { title: 'Traffic: modules', rows: moduleErrors.rows },
   { title: 'Traffic: login', rows: loginErrors.rows },
   { title: 'Tunnels: what agents are told', rows: gatewayErrors.rows },
+  { title: 'Tunnels: the agent itself', rows: agentErrors.rows },
   { title: 'The store', rows: storeErrors.rows },
   { title: 'Settings', rows: configErrors.rows },
   { title: 'Certificates of the server', rows: pkiErrors.rows },
