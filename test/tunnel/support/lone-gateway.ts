@@ -1,0 +1,98 @@
+import { once } from 'node:events';
+import type { AddressInfo, Socket } from 'node:net';
+import { createServer } from 'node:tls';
+import { type AgentOptions, startAgent } from '../../../src/agent/index.ts';
+import { Gateway } from '../../../src/gateway/gateway.ts';
+import { OnlineTunnelTable } from '../../../src/gateway/online-tunnel-table.ts';
+import type { GatewayPorts } from '../../../src/gateway/ports.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import type { PresenceStore } from '../../../src/store/store.ts';
+import { ALPN } from '../../../src/tunnel/protocol.ts';
+import { gatewayCertificate, testAuthority } from '../../agent/support/fake-gateway.ts';
+import type { Cleanup } from '../../support/cleanup.ts';
+import { QUICK_TRIES } from './fault-world.ts';
+
+const nothing = (): Promise<void> => Promise.resolve();
+
+export const EMPTY_STORE: PresenceStore = {
+  put: nothing,
+  renew: nothing,
+  remove: nothing,
+  removeByCredential: () => Promise.resolve([]),
+  removeOtherBoots: nothing,
+  get: () => Promise.resolve(null),
+  list: () => Promise.resolve([]),
+};
+
+export interface LoneGateway {
+  readonly gateway: Gateway;
+  readonly table: OnlineTunnelTable;
+  readonly errors: string[];
+  /** Every connection of agents is lost. */
+  cut(): void;
+  agent(options: Partial<AgentOptions>): ReturnType<typeof startAgent>;
+}
+
+/** The server's end without the server: whatever it stands on can fail as the test says. */
+export async function loneGateway(test: Cleanup, ports: Partial<GatewayPorts>): Promise<LoneGateway> {
+  const { certificatePem: cert, keyPem: key } = await gatewayCertificate();
+  const ca = (await testAuthority()).certificatePem;
+  const table = new OnlineTunnelTable();
+  const errors: string[] = [];
+  let lastId = 0;
+  const gateway = new Gateway({
+    clock: systemClock,
+    presence: EMPTY_STORE,
+    bootId: 'nd_1',
+    region: 'test',
+    domain: 'gateway.test',
+    credentials: { find: () => ({ id: 'cr_1', acl: [] }), get: () => ({ acl: [] }), onChange: () => () => {} },
+    table,
+    endpoints: {
+      isCoveredByEdge: () => false,
+      publish: ({ proto, host }) => Promise.resolve({ ok: true, url: `${proto}://${host}`, hostport: `${host}:443` }),
+      withdraw: () => {},
+    },
+    log: { info: () => {}, warn: () => {}, error: (_fields, message) => errors.push(message) },
+    newId: (prefix) => {
+      lastId += 1;
+      return `${prefix}_${lastId}`;
+    },
+    events: { sessionStarted: () => {}, sessionStopped: () => {}, tunnelStarted: () => {}, tunnelStopped: () => {} },
+    ...ports,
+  });
+  const sockets = new Set<Socket>();
+  const server = createServer({ cert, key, ALPNProtocols: [ALPN] }, (socket) => {
+    sockets.add(socket.on('error', () => {}));
+    gateway.accept(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  test.after(async () => {
+    await gateway.drain(0);
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    await once(server, 'close');
+  });
+  return {
+    gateway,
+    table,
+    errors,
+    cut: () => {
+      for (const socket of sockets) socket.destroy();
+    },
+    agent: (options) => {
+      const agent = startAgent({
+        serverAddr: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+        servername: 'gateway.test',
+        ca,
+        authtoken: 'token',
+        tunnels: [],
+        timings: QUICK_TRIES,
+        ...options,
+      });
+      test.after(() => agent.close());
+      return agent;
+    },
+  };
+}
