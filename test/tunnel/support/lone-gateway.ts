@@ -29,8 +29,8 @@ export interface LoneGateway {
   readonly table: OnlineTunnelTable;
   readonly errors: string[];
   /** Every connection of agents is lost. */
-  cut(): void;
-  agent(options: Partial<AgentOptions>): ReturnType<typeof startAgent>;
+  readonly cut: () => void;
+  readonly agent: (options: Partial<AgentOptions>) => ReturnType<typeof startAgent>;
 }
 
 /** The server's end without the server: whatever it stands on can fail as the test says. */
