@@ -48,7 +48,7 @@ test('each hostport of an edge is an endpoint, as long as the edge has it', asyn
     edge: { id: edge.id, uri: edge.uri },
   });
   assert.equal(byHost.get('*.one.localhost:7443')?.['public_url'], 'https://*.one.localhost:7443');
-  assert.deepEqual((await world.api('GET', `/endpoints/${id}`)).body, { id, ...rest });
+  assert.deepEqual((await world.api('GET', `/endpoints/${String(id)}`)).body, { id, ...rest });
 
   await world.api('PATCH', `/edges/https/${edge.id}`, { hostports: ['*.one.localhost:7443'] });
   assert.equal((await world.api('GET', `/endpoints/${String(id)}`)).status, 404);
