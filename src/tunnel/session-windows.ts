@@ -10,44 +10,70 @@ export const CONNECTION_WINDOW_BYTES = 2 * BUDGET_BYTES;
 /** What a session starts with, before any stream is there. */
 export const INITIAL_WINDOW_BYTES = LARGEST_BYTES;
 
+/** Wider windows wait until so much time has shown that there is room: loads come in bursts, and settings have a price at both ends. */
+const WIDEN_AFTER_MS = 500;
+
 /**
  * Windows of streams: wide when there are few, because a long fast line needs tens of megabytes under way for one stream; narrow
  * when there are many, because every stream whose reader is slow can fill its window, and memory is their sum. HTTP/2 lets a
- * receiver change the window of all streams at any time (RFC 9113 §6.9.2), so it follows the number of streams in steps of two.
+ * receiver change the window of all streams at any time (RFC 9113 §6.9.2), so it follows the number of streams in steps of two:
+ * down at once, up by the most that were open at a time in the last while.
  */
 export class SessionWindows {
   readonly #session: Http2Session;
   #streams = 0;
+  /** The most at a time since the timer was last set or fired. */
+  #most = 0;
   #bytes = INITIAL_WINDOW_BYTES;
   /** The runtime ends a session with more than ten settings that the peer has not confirmed: there is one at a time. */
   #isPending = false;
+  #timer: NodeJS.Timeout | null = null;
 
   constructor(session: Http2Session) {
     this.#session = session;
+    session.once('close', () => this.#cancel());
   }
 
   opened(): void {
     this.#streams += 1;
-    this.#adjust();
+    if (this.#streams > this.#most) this.#most = this.#streams;
+    this.#narrow();
   }
 
   closed(): void {
     this.#streams -= 1;
-    this.#adjust();
+    this.#widenLater();
   }
 
-  #adjust(): void {
+  #narrow(): void {
     const wanted = windowFor(this.#streams);
-    // Wider again only when half of the streams have gone: else one that comes and goes would send settings each time.
-    const isOutOfStep =
-      wanted < this.#bytes || wanted >= this.#bytes * 4 || (wanted > this.#bytes && this.#streams <= 1);
-    if (!isOutOfStep || this.#isPending || this.#session.closed || this.#session.destroyed) return;
-    this.#bytes = wanted;
+    if (wanted < this.#bytes) this.#set(wanted);
+  }
+
+  #widenLater(): void {
+    if (this.#timer !== null || windowFor(this.#streams) <= this.#bytes || this.#session.destroyed) return;
+    this.#most = this.#streams;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      const wanted = windowFor(this.#most);
+      if (wanted > this.#bytes) this.#set(wanted);
+      this.#widenLater();
+    }, WIDEN_AFTER_MS).unref();
+  }
+
+  #set(bytes: number): void {
+    if (this.#isPending || this.#session.closed || this.#session.destroyed) return;
+    this.#bytes = bytes;
     this.#isPending = true;
-    this.#session.settings({ initialWindowSize: wanted }, () => {
+    this.#session.settings({ initialWindowSize: bytes }, () => {
       this.#isPending = false;
-      this.#adjust();
+      this.#narrow();
+      this.#widenLater();
     });
+  }
+
+  #cancel(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
   }
 }
 

@@ -177,11 +177,13 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
       this.#missingBytes -= chunk.length;
       if (this.#stream !== null && !handler.onData(chunk)) stream.pause();
     });
-    stream.on('drain', () => {
-      this.#progressAtMs = this.#owner.ticker.nowMs;
-      this.#body?.resume();
-    });
-    stream.on('wantTrailers', () => stream.sendTrailers(http2Trailers(this.#requestTrailers)));
+    if (this.#body !== null) {
+      stream.on('drain', () => {
+        this.#progressAtMs = this.#owner.ticker.nowMs;
+        this.#body?.resume();
+      });
+      stream.on('wantTrailers', () => stream.sendTrailers(http2Trailers(this.#requestTrailers)));
+    }
     stream.on('trailers', (_headers, _flags, raw) => {
       this.#trailers = http2ResponseHeaders(raw, true).headers;
     });

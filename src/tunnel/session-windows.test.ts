@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type ClientHttp2Session, connect, createServer, type ServerHttp2Session } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { INITIAL_WINDOW_BYTES, SessionWindows, windowFor } from './session-windows.ts';
+
+const MIB = 1024 * 1024;
+
+/** Two real ends of a session, and the windows that the far one was told of. */
+async function pair(t: TestContext): Promise<{ near: ClientHttp2Session; told: number[]; far: ServerHttp2Session }> {
+  const server = createServer();
+  const accepted = once(server, 'session');
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const near = connect(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: INITIAL_WINDOW_BYTES } });
+  const [far] = (await accepted) as [ServerHttp2Session];
+  const told: number[] = [];
+  far.on('remoteSettings', ({ initialWindowSize = 0 }) => told.push(initialWindowSize));
+  await Promise.all([once(near, 'localSettings'), once(near, 'remoteSettings')]);
+  told.length = 0;
+  t.after(() => {
+    near.destroy();
+    server.close();
+  });
+  return { near, told, far };
+}
+
+async function confirmed(session: ClientHttp2Session): Promise<void> {
+  while (session.pendingSettingsAck) await once(session, 'localSettings');
+}
+
+test('all windows together stay within 64 MiB, in steps of two', () => {
+  assert.deepEqual(
+    [1, 2, 3, 4, 5, 16, 17, 256, 1000].map((streams) => windowFor(streams) / MIB),
+    [32, 32, 16, 16, 8, 4, 2, 0.25, 0.25],
+  );
+});
+
+test('many streams narrow the windows at once, and a burst that comes and goes does not change them each time', async (t) => {
+  const { near, told } = await pair(t);
+  const windows = new SessionWindows(near);
+  for (let burst = 0; burst < 20; burst += 1) {
+    for (let n = 0; n < 16; n += 1) windows.opened();
+    await confirmed(near);
+    for (let n = 0; n < 16; n += 1) windows.closed();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  // The first step is what three streams need; the rest follows when the other end has confirmed it.
+  assert.deepEqual(told.slice(0, 2), [16 * MIB, 4 * MIB]);
+  // On a machine that stood still between two bursts it may have been widened; not with every one.
+  assert.ok(told.length < 20, `${told.length} settings`);
+});
+
+test('who is left alone gets a wide window again', async (t) => {
+  const { near, told, far } = await pair(t);
+  const windows = new SessionWindows(near);
+  for (let n = 0; n < 100; n += 1) windows.opened();
+  await confirmed(near);
+  assert.equal(told.at(-1), windowFor(100));
+  for (let n = 0; n < 99; n += 1) windows.closed();
+  while (told.at(-1) !== INITIAL_WINDOW_BYTES) await once(far, 'remoteSettings');
+});
