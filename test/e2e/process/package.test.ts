@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdir, readdir, readFile, symlink } from 'node:fs/promises';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -14,6 +14,20 @@ const TIMEOUT_MS = 240_000;
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const MAX_PACKAGE_BYTES = 5 * 1024 * 1024;
+
+/** The agent as a library, the way a program that depends on the package has it. */
+const AGENT = `
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect } from 'postern/agent';
+
+const [, , serverAddr, dataDir] = process.argv;
+const ca = globSync(join(dataDir, 'internal-ca', '*', 'certificate.pem')).map((file) => readFileSync(file, 'utf8'));
+const authtoken = readFileSync(join(dataDir, 'first-authtoken'), 'utf8').trim();
+const agent = await connect({ serverAddr, authtoken, ca, tunnels: [{ proto: 'https', addr: 3000 }] });
+console.log(agent.url);
+await agent.close();
+`;
 
 describe('the published package', { timeout: TIMEOUT_MS }, () => {
   it('runs from node_modules, where Node strips no types, and brings no runtime along', async (test) => {
@@ -49,8 +63,12 @@ describe('the published package', { timeout: TIMEOUT_MS }, () => {
         '127.0.0.1:0',
       ],
     });
-    const { base_url } = await server.ready();
+    const { base_url, addresses } = await server.ready();
     assert.equal((await fetch(`${base_url}/healthz`)).status, 200);
+    await writeFile(join(folder, 'agent.mjs'), AGENT);
+    const { tunnel } = addresses as unknown as { tunnel: string };
+    const agent = await run(process.execPath, ['agent.mjs', tunnel, join(folder, 'data')], { cwd: folder });
+    assert.match(agent.stdout, /^https:\/\/[a-z0-9-]+\.localhost:\d+\n$/);
     server.child.kill('SIGTERM');
     assert.deepEqual(await server.exited, { code: 0, signal: null });
   });
