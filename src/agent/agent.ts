@@ -139,6 +139,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
   onWelcome(_slot: ConnectionSlot, connection: GatewayConnection, welcome: Welcome, claim: Claim): void {
     if (claim === 'join' && this.#session?.connections.size === 0) {
       // All others were lost while it joined. At the server they may still count as open: only a resume ends them.
+      this.#session.secret = welcome.secret ?? this.#session.secret;
       connection.fail('the session has to be resumed');
       return;
     }

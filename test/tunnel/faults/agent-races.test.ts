@@ -28,6 +28,32 @@ test('the last connection was lost while another one joined: the session is resu
   assert.ok(gateway.connections.some(({ hello }) => hello.resume?.session === 'ts_1'));
 });
 
+test('a join that the server took for a resume brings the secret that the next resume shows', async (t) => {
+  const joining = Promise.withResolvers<FakeConnection>();
+  const gateway = await fakeGateway(t, {
+    connections: 2,
+    onHello: (connection) => {
+      if (connection.hello.join === undefined || gateway.connections.length > 2) return false;
+      joining.resolve(connection);
+      return true;
+    },
+  });
+  const agent = agentFor(t, gateway, { tunnels: [TUNNEL] });
+  await agent.ready;
+  const late = await joining.promise;
+  const lost = once(agent, 'status');
+  (await gateway.connection(0)).cut();
+  await lost;
+  const rest = { generation: 2, region: 'test', connections: 2, resumed: true };
+  late.send({ t: 'welcome', session: 'ts_1', secret: 'newer', ...rest });
+  await once(agent, 'bound');
+  const resumes = gateway.connections.flatMap(({ hello }) => hello.resume ?? []);
+  assert.ok(
+    resumes.some(({ secret }) => secret === 'newer'),
+    JSON.stringify(resumes),
+  );
+});
+
 test('ids that a server gives a tunnel again and again do not pile up', async (t) => {
   const gateway = await fakeGateway(t);
   const agent = agentFor(t, gateway, { tunnels: [TUNNEL] });
