@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcp } from 'node:net';
 import { after, suite, test } from 'node:test';
 import { createServer as createTls } from 'node:tls';
+import { agentFailure } from '../../../src/edge/tunnels/agent-failure.ts';
 import { issue } from '../../edge/tls/test-authority.ts';
 import { deadAddress, recordingUpstream } from '../../edge/traffic/recording-upstream.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
@@ -105,6 +106,14 @@ test('a request that a service took and did not answer is not sent to another me
   }
   assert.equal(await world.edge.status(host, '/', { method: 'POST' }), 502);
   assert.equal(came, 1);
+});
+
+test('only words that say so let a request be sent to somebody else', () => {
+  const words = ['refused', 'timeout', 'dns', 'tls', 'unanswered', 'protocol', 'closed', 'a new one', 'constructor'];
+  assert.deepEqual(
+    words.filter((word) => !agentFailure(word, '127.0.0.1:1').mayHaveBeenSent),
+    ['refused', 'timeout', 'dns', 'tls'],
+  );
 });
 
 interface Member {
