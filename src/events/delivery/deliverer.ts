@@ -1,6 +1,7 @@
 import type { ClaimedLane, LaneKey } from '../../store/store.ts';
 import type { DeliveryPorts } from './delivery-ports.ts';
 import { LaneRun } from './lane-run.ts';
+import { SendPace } from './send-pace.ts';
 
 export interface DelivererOptions extends DeliveryPorts {
   /** Of this boot of this process. */
@@ -17,6 +18,8 @@ const RENEW_MS = 3_000;
 const LEASE_MARGIN_MS = 1_000;
 const POLL_MS = 1_000;
 const DELIVERIES_AT_ONCE = 32;
+/** During a burst lanes are looked for once in so long, and not for every change. */
+const BURST_LOOK_MS = 50;
 
 /**
  * Runs the lanes that are due, many at once. It looks when something was enqueued here, when the next lane is due, when a lane
@@ -28,17 +31,19 @@ export class Deliverer {
   readonly #options: DelivererOptions;
   readonly #runs = new Map<string, LaneRun>();
   readonly #ended = new Set<Promise<void>>();
+  readonly #pace = new SendPace();
   readonly #unsubscribe: () => void;
   #looking: Promise<void> | null = null;
   #mustLookAgain = false;
   #timer: NodeJS.Timeout | null = null;
+  #burstTimer: NodeJS.Timeout | null = null;
   #renewal: NodeJS.Timeout | null = null;
   #renewedUntilMs = 0;
   #isClosed = false;
 
   private constructor(options: DelivererOptions) {
     this.#options = options;
-    this.#unsubscribe = options.store.onEnqueued(() => this.wake());
+    this.#unsubscribe = options.store.onEnqueued(() => this.#enqueued());
   }
 
   static async start(options: DelivererOptions): Promise<Deliverer> {
@@ -69,6 +74,7 @@ export class Deliverer {
     this.#isClosed = true;
     this.#unsubscribe();
     if (this.#timer !== null) clearTimeout(this.#timer);
+    if (this.#burstTimer !== null) clearTimeout(this.#burstTimer);
     for (const run of this.#runs.values()) run.stop();
     await this.#looking;
     const cut = setTimeout(() => {
@@ -77,6 +83,18 @@ export class Deliverer {
     await Promise.all(this.#ended);
     clearTimeout(cut);
     if (this.#renewal !== null) clearInterval(this.#renewal);
+  }
+
+  #enqueued(): void {
+    this.#pace.enqueued();
+    if (!this.#pace.isBurst) {
+      this.wake();
+      return;
+    }
+    this.#burstTimer ??= setTimeout(() => {
+      this.#burstTimer = null;
+      this.wake();
+    }, BURST_LOOK_MS).unref();
   }
 
   async #look(): Promise<void> {
@@ -118,6 +136,7 @@ export class Deliverer {
     const run = new LaneRun(lane, {
       ports: this.#options,
       owner,
+      pace: this.#pace,
       leaseMs: LEASE_MS,
       maxDeliveries: DELIVERIES_AT_ONCE,
     });

@@ -10,10 +10,12 @@ import type {
 import type { SendOutcome } from '../destinations/destination-kind.ts';
 import type { DeliveryPorts, LaneTarget } from './delivery-ports.ts';
 import { type Ruling, rule } from './retry-rules.ts';
+import type { SendPace } from './send-pace.ts';
 
 export interface LaneRunOptions {
   readonly ports: DeliveryPorts;
   readonly owner: string;
+  readonly pace: SendPace;
   readonly leaseMs: number;
   readonly maxDeliveries: number;
 }
@@ -73,6 +75,8 @@ export class LaneRun {
   async #runBatch(batch: readonly PendingDelivery[], isTurnOver: boolean): Promise<readonly PendingDelivery[]> {
     const { ports } = this.#options;
     for (const delivery of batch) {
+      await this.#options.pace.turn(this.#abort.signal);
+      if (this.#isLost) return [];
       const target = ports.targetOf(this.lane);
       if (target.state !== 'open') return this.#releaseUnsent(target.state === 'held');
       if (this.#isStopping) return this.#release({});

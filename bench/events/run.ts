@@ -1,0 +1,41 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { cpus, loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { say, words } from '../support/flags.ts';
+import { burst } from './burst.ts';
+import { deliveries } from './deliveries.ts';
+import { latency } from './latency.ts';
+import { pending } from './pending.ts';
+
+/** What each of these measures is in README.md; all of them run when none is named. */
+const benches: Readonly<Record<string, (directory: string) => Promise<void>>> = {
+  burst,
+  deliveries,
+  latency,
+  pending,
+};
+
+say(`${cpus()[0]?.model}, ${cpus().length} cores, Node ${process.version}, log level info to a file`);
+const unknown = words.find((word) => benches[word] === undefined);
+if (unknown === undefined) await run(words.length === 0 ? Object.keys(benches) : words);
+else say(`there is no bench "${unknown}"; there are: ${Object.keys(benches).join(', ')}`);
+
+async function run(names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    const directory = await mkdtemp(join(tmpdir(), 'postern-bench-events-'));
+    try {
+      say(`── ${name} (load average ${loadText()})`);
+      await benches[name]?.(directory);
+      say(`   load average at the end ${loadText()}`);
+    } finally {
+      await rm(directory, { recursive: true, force: true });
+    }
+  }
+}
+
+/** Other work on the machine shows in it, and so does the bench's own. */
+function loadText(): string {
+  return loadavg()
+    .map((value) => value.toFixed(1))
+    .join(' ');
+}
