@@ -9,5 +9,6 @@ test(`${CYCLES} agents that come and go, some of them without a word, leave ever
   const figures = await runCycles(t, { cycles: CYCLES, withAborts: true });
   t.diagnostic(describeSoak(figures));
   console.log(describeSoak(figures));
+  // Each cycle has a name of its own, whose certificate and TLS server the edge keeps, up to a bound.
   checkSoak(figures, 12 * MB);
 });
