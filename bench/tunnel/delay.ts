@@ -14,13 +14,13 @@ const ROUNDS = isQuick ? 1 : Number(flag('rounds') ?? 3);
 const DIRECTIONS: readonly Direction[] = ['download', 'upload'];
 const TUNNEL_HOST = 'tunnel.localhost';
 
-/** Of the line, in bytes a millisecond: 40 MB/s, which this machine's part in it does not limit; and none. */
+/** Of the line, in bytes a millisecond: 40 MB/s, and none. */
 const WIDTHS = [40_000, Number.POSITIVE_INFINITY];
 
 /**
  * MB/s of one stream, with a delaying proxy between agent and server, beside a bare TLS connection through the same proxy. The delay
  * is that of a round trip, half of it each way. On a line of a given width the figure is what protocol and windows make of the line;
- * without one it is what CPU time is left for: a stream through the tunnel is encrypted twice and passes four programs.
+ * without one it is also what the machine can do: a stream through the tunnel is encrypted twice and passes four programs.
  */
 export async function delay(directory: string): Promise<void> {
   await using stack = new AsyncDisposableStack();

@@ -22,8 +22,7 @@ const ROWS = [
 const TUNNEL_HOST = 'tunnel.localhost';
 const GROUP_HOST = 'group.localhost';
 
-const OTHER_TUNNELS = `localtunnel and frp: left out. npm has localtunnel's client alone (the server there is a fork that does not start on Node 26),
-and frp cannot be had as a Go module by everybody. README.md says more.`;
+const OTHER_TUNNELS = 'localtunnel and frp are not measured: README.md says why';
 
 /** Where requests go, and whose CPU time they take. */
 interface Way {
