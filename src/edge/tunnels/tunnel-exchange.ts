@@ -85,6 +85,7 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
     }
     // Its few words are not for the visitor: the edge has its own.
     this.#inner?.abort();
+    this.#upstream.rest();
     this.#handler.onFailure(agentFailure(reason, firstValue(head.headers, TUNNEL_ADDRESS_HEADER)));
   }
 

@@ -17,6 +17,7 @@ interface Group {
 
 /** One request tries no more of a group's members than this: what lies in between is time that its client waits. */
 const MAX_TRIES = 16;
+const AT_THE_END = 1e9;
 const NONE: readonly TunnelTarget[] = [];
 
 /** Online tunnels as targets of requests. */
@@ -46,8 +47,9 @@ export class TunnelTargets {
     const keys: number[] = [];
     const best: TunnelTarget[] = [];
     for (const member of members) {
-      // Less than one apart: chance.
-      const key = member.upstream.tunnel.inFlight + random();
+      // Less than one apart: chance. Those that cannot be reached come last.
+      const { tunnel, isResting } = member.upstream;
+      const key = tunnel.inFlight + random() + (isResting ? AT_THE_END : 0);
       if (best.length === MAX_TRIES && key >= (keys[MAX_TRIES - 1] as number)) continue;
       let at = best.length === MAX_TRIES ? MAX_TRIES - 1 : best.length;
       while (at > 0 && key < (keys[at - 1] as number)) {

@@ -11,16 +11,28 @@ import type {
 } from '../upstream/upstream.ts';
 import { TunnelExchange } from './tunnel-exchange.ts';
 
+const REST_MS = 3_000;
+
 /** Requests as streams on the connections of a tunnel's agent. It makes no connections: agents do. */
 export class TunnelUpstream implements Upstream, Http2ExchangeOwner<AgentLink> {
   readonly limits: UpstreamLimits;
   readonly ticker: DeadlineTicker;
   readonly tunnel: OnlineTunnel;
+  #restsUntilMs = 0;
 
   constructor(tunnel: OnlineTunnel, limits: UpstreamLimits, ticker: DeadlineTicker) {
     this.tunnel = tunnel;
     this.limits = limits;
     this.ticker = ticker;
+  }
+
+  /** Its agent has just said that it cannot reach its service. Without this, whoever fails at once would always have least under way. */
+  get isResting(): boolean {
+    return this.ticker.nowMs < this.#restsUntilMs;
+  }
+
+  rest(): void {
+    this.#restsUntilMs = this.ticker.nowMs + REST_MS;
   }
 
   send(request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange {
