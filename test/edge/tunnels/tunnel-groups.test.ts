@@ -208,10 +208,16 @@ test('a member whose service is down is passed over; a request that it may have 
   world.tunnels.add('tn_up', up, labels).inFlight = 1;
   down.failWith('refused');
   for (const method of ['GET', 'POST', 'PATCH']) {
+    // Anew, as one that is not known to be down.
+    world.tunnels.add('tn_down', down, labels);
     const answer = await world.clients.ask(host, '/', { method });
     assert.deepEqual([answer.status, answer.headers['x-agent']], [200, 'up'], method);
   }
+  assert.equal(down.seen.length, 3);
+  assert.equal((await world.clients.ask(host)).headers['x-agent'], 'up', 'it is left alone for a while');
+  assert.equal(down.seen.length, 3);
   down.failWith('closed');
+  world.tunnels.add('tn_down', down, labels);
   up.seen.length = 0;
   assert.equal(await world.clients.status(host, '/', { method: 'POST' }), 502);
   assert.equal(up.seen.length, 0);
