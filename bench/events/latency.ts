@@ -4,10 +4,10 @@ import { isQuick, say } from '../support/flags.ts';
 import { percentile } from '../support/load.ts';
 import { addLane, arrivals, CHANGE, forEachEngine, startReceiver, startServer } from './event-server.ts';
 
-const CHANGES = isQuick ? 200 : 2_000;
+const CHANGES = isQuick ? 200 : 1_000;
 const WARM_UP = 100;
 /** A calm server: each change finds the lane at rest. */
-const PAUSE_MS = 5;
+const PAUSE_MS = 20;
 
 /** From the answer to a change to the arrival of its event. It may be negative: the event need not wait for the answer. */
 export async function latency(directory: string): Promise<void> {

@@ -22,7 +22,7 @@ function clocked() {
 
 test('nobody waits while little is enqueued', () => {
   const { pace, enqueue } = clocked();
-  enqueue(500, 10_000);
+  enqueue(2_000, 10_000);
   assert.deepEqual([pace.takeSlot(), pace.takeSlot(), pace.isBurst], [0, 0, false]);
 });
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** So many enqueuings within a window are a burst. Traffic is written in batches, a few a second, and never is one. */
 const WINDOW_MS = 100;
-const BURST_COUNT = 10;
+const BURST_COUNT = 25;
 /** A burst is over after so long without a window of that kind. */
 const QUIET_MS = 300;
 /** What lasts longer is no burst: deliveries that waited for its end would pile up for good. */
