@@ -33,11 +33,15 @@ if (isLong) process.env['POSTERN_TEST_LONG'] = '1';
 
 const postgres = await startPostgresOnce();
 const temporary = makeTemporaryDirectory();
+// Every test file and every server that it starts is a process that would strip the types of the whole program anew.
+const compiled = mkdtempSync(join(tmpdir(), 'postern-compiled-'));
+process.env['NODE_COMPILE_CACHE'] = compiled;
 try {
   const code = await runFiles(files);
   process.exitCode = (await leftBehind(temporary)) ? 1 : code;
 } finally {
   rmSync(temporary, { recursive: true, force: true });
+  rmSync(compiled, { recursive: true, force: true });
   await postgres?.stop();
 }
 
@@ -94,8 +98,8 @@ async function runFiles(paths: string[]): Promise<number> {
   const failures: string[] = [];
   const tests = run({
     files: paths,
-    // Tests wait more than they compute, but two heavy ones per core make timings of both meaningless.
-    concurrency: Math.max(2, cpus().length),
+    // One more than there are cores, because many wait for a clock or a disk; two heavy ones per core would make timings of both meaningless.
+    concurrency: cpus().length + 1,
     timeout: isLong ? LONG_FILE_TIMEOUT_MS : FILE_TIMEOUT_MS,
   });
   tests.on('test:pass', ({ skip, details }) => {
