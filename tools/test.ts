@@ -32,10 +32,10 @@ process.env['PATH'] = `${dirname(process.execPath)}:${process.env['PATH']}`;
 if (isLong) process.env['POSTERN_TEST_LONG'] = '1';
 
 const postgres = await startPostgresOnce();
-const temporary = makeTemporaryDirectory();
 // Every test file and every server that it starts is a process that would strip the types of the whole program anew.
 const compiled = mkdtempSync(join(tmpdir(), 'postern-compiled-'));
 process.env['NODE_COMPILE_CACHE'] = compiled;
+const temporary = makeTemporaryDirectory();
 try {
   const code = await runFiles(files);
   process.exitCode = (await leftBehind(temporary)) ? 1 : code;
