@@ -1,5 +1,8 @@
+import { hash, X509Certificate } from 'node:crypto';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { type Browser, chromium } from 'playwright-core';
+import type { Cleanup } from './cleanup.ts';
 
 /** For Playwright: a browser that asks nothing of the world outside. */
 export const CHROMIUM_FLAGS = [
@@ -19,6 +22,18 @@ export function chromiumPath(): string | null {
     ['chromium', 'chromium-browser', 'google-chrome'].map((name) => join(folder, name)),
   );
   return found.find((path) => isExecutable(path)) ?? null;
+}
+
+/** A browser that takes certificates of these authorities, and complains about all others. */
+export async function launchChromium(test: Cleanup, executablePath: string, ca: readonly string[]): Promise<Browser> {
+  const keys = ca.map((pem) => {
+    const key = new X509Certificate(pem).publicKey.export({ type: 'spki', format: 'der' });
+    return hash('sha256', key, 'base64');
+  });
+  const trust = `--ignore-certificate-errors-spki-list=${keys.join(',')}`;
+  const browser = await chromium.launch({ executablePath, args: [...CHROMIUM_FLAGS, trust] });
+  test.after(() => browser.close());
+  return browser;
 }
 
 function isExecutable(path: string): boolean {

@@ -3,34 +3,11 @@ import type { Module, ModuleSettings } from '../../modules/module.ts';
 import type { TrafficRequest } from '../../modules/prepared-module.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../../snapshot/snapshots.ts';
-import type { EndpointModules } from '../../tunnel/messages.ts';
+import type { EndpointPublisher, NewEndpoint, Publication } from '../../tunnel/endpoints.ts';
 import { TUNNEL_BACKEND_KIND } from '../backends/tunnel.ts';
 import { decodeModules, ModuleRefusal, type Proto } from './endpoint-modules.ts';
 import type { RawConnections, RawEndpoint } from './raw-connections.ts';
 import type { NoPort, TcpPorts } from './tcp-ports.ts';
-
-/** What the gateway needs of the part that serves traffic. */
-export interface EndpointPublisher {
-  /** Whether an edge answers for this host, by its name or by a wildcard. */
-  isCoveredByEdge(host: string): boolean;
-  /** From when it resolves on, the endpoint gets traffic. A refusal has words for the agent's user. */
-  publish(endpoint: NewEndpoint): Promise<Publication>;
-  /** Traffic under way is cut. */
-  withdraw(endpointId: string): void;
-}
-
-export interface NewEndpoint {
-  readonly id: string;
-  readonly tunnelId: string;
-  readonly proto: Proto;
-  readonly host: string | null;
-  readonly port: number | null;
-  readonly modules: EndpointModules;
-}
-
-export type Publication =
-  | { readonly ok: true; readonly url: string; readonly hostport: string }
-  | { readonly ok: false; readonly code: string; readonly message: string; readonly retry: boolean };
 
 /** What endpoints need to know beside traffic. */
 export interface EndpointSettings {

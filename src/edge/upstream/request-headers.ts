@@ -28,7 +28,8 @@ const RESERVED: ReadonlySet<string> = new Set([
 const COMMON: ReadonlySet<string> = new Set(
   `accept accept-encoding accept-language authorization cache-control client-cert content-encoding content-language content-type
 cookie date dnt forwarded from if-match if-modified-since if-none-match if-range if-unmodified-since max-forwards origin
-postern-request-id pragma priority range referer sec-ch-ua sec-ch-ua-mobile sec-ch-ua-platform sec-fetch-dest sec-fetch-mode
+postern-auth-assertion postern-auth-claims postern-auth-user-email postern-auth-user-id postern-auth-user-name postern-request-id
+pragma priority range referer sec-ch-ua sec-ch-ua-mobile sec-ch-ua-platform sec-fetch-dest sec-fetch-mode
 sec-fetch-site sec-fetch-user sec-websocket-extensions sec-websocket-key sec-websocket-protocol sec-websocket-version
 traceparent tracestate upgrade-insecure-requests user-agent via x-forwarded-for x-forwarded-host x-forwarded-port
 x-forwarded-proto x-real-ip x-request-id x-requested-with`.split(/\s+/),

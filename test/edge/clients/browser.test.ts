@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { after, suite, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { WebSocketServer } from 'ws';
+import { chromiumPath, launchChromium } from '../../support/chromium.ts';
 import { EdgeWorld } from '../../support/edge-world.ts';
 import { recordingUpstream } from '../traffic/recording-upstream.ts';
-import { chromiumPath, launchChromium } from './chromium.ts';
 
 const executablePath = chromiumPath();
 const skip = executablePath === null && 'chromium is not on the PATH: the edge is NOT tested with a browser';

@@ -3,8 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { after, suite, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { WebSocketServer } from 'ws';
-import { chromiumPath, launchChromium } from '../../edge/clients/chromium.ts';
 import { recordingUpstream } from '../../edge/traffic/recording-upstream.ts';
+import { chromiumPath, launchChromium } from '../../support/chromium.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
 import { bothWays } from './ways.ts';
 
