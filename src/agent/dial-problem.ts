@@ -1,5 +1,5 @@
 import type { PeerCertificate } from 'node:tls';
-import { codeOf, messageOf } from '../edge/upstream/upstream-failure.ts';
+import { codeOf, messageOf } from '../upstream/upstream-failure.ts';
 
 /** Why the server could not be reached, in words that say what to do. */
 export interface DialProblem {

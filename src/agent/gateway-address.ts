@@ -1,6 +1,6 @@
-import { upstreamSecureContext } from '../edge/upstream/upstream-secure-context.ts';
 import { parseListenAddress } from '../lib/listen-address.ts';
 import { localhostLookup } from '../lib/localhost-lookup.ts';
+import { upstreamSecureContext } from '../upstream/upstream-secure-context.ts';
 import { AgentError } from './agent-error.ts';
 import type { GatewayAddress } from './dial-gateway.ts';
 import type { AgentOptions } from './options.ts';

@@ -1,5 +1,5 @@
 import type { ServerHttp2Stream } from 'node:http2';
-import { UnsafeRequestError } from '../edge/upstream/request-headers.ts';
+import { UnsafeRequestError } from '../upstream/request-headers.ts';
 import type { AgentEvents } from './events.ts';
 import type { ObserveExchange } from './exchange-observer.ts';
 import { HttpExchange } from './local/http-exchange.ts';

@@ -1,5 +1,5 @@
-import type { Upstream } from '../edge/upstream/upstream.ts';
 import type { Bind, Bound, Unbound } from '../tunnel/messages.ts';
+import type { Upstream } from '../upstream/upstream.ts';
 import { AgentError } from './agent-error.ts';
 import { type BoundName, boundName } from './bound-name.ts';
 import type { AgentTunnel, TunnelStatus } from './handle.ts';

@@ -1,12 +1,12 @@
 import type { Clock } from '../lib/clock.ts';
 import type { BackendSnapshot, EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
+import type { UpstreamFailure } from '../upstream/upstream.ts';
 import type { Target } from './backends/target.ts';
 import type { ConnectionFacts } from './edge-connection.ts';
 import type { EdgeErrorCode } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import type { ForwardingSettings } from './forwarded-headers.ts';
 import type { RequestHead } from './http/request-head.ts';
-import type { UpstreamFailure } from './upstream/upstream.ts';
 
 /** The answer to a request that could not be read. */
 export interface UnreadRefusal {

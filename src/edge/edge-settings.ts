@@ -1,7 +1,7 @@
+import type { UpstreamLimits } from '../upstream/upstream.ts';
 import type { ForwardingSettings } from './forwarded-headers.ts';
 import type { HttpLimits } from './http/http-servers.ts';
 import type { TlsLimits } from './tls/tls-limits.ts';
-import type { UpstreamLimits } from './upstream/upstream.ts';
 
 /** Limits and habits of the edge. */
 export interface EdgeSettings {

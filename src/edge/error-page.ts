@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { ErrorCode } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { escapedHtml, linkButton, PAGE_STYLE_SOURCE, plainPage } from '../lib/plain-page.ts';
-import type { HeaderList } from './upstream/upstream.ts';
+import type { HeaderList } from '../upstream/upstream.ts';
 
 export interface ErrorAnswer {
   readonly status: number;

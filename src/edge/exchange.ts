@@ -8,6 +8,7 @@ import type {
   Verdict,
 } from '../modules/prepared-module.ts';
 import type { EdgeSnapshot, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
+import type { HeaderList } from '../upstream/upstream.ts';
 import type { ConnectionFacts } from './edge-connection.ts';
 import type { EdgeRuntime } from './edge-runtime.ts';
 import { type ErrorAnswer, errorPage } from './error-page.ts';
@@ -17,7 +18,6 @@ import { handshakeSuffices } from './handshake-suffices.ts';
 import { combinedValue, firstValue, valuesOf } from './http/header-list.ts';
 import type { RequestProblem } from './http/request-problem.ts';
 import { isOwnPath, openSite, readSmallBody } from './own-paths.ts';
-import type { HeaderList } from './upstream/upstream.ts';
 
 /**
  * One request through the edge. States: *judging* (route found, modules asked one after the other), *forwarding* (on its way

@@ -2,14 +2,6 @@ import { randomBytes } from 'node:crypto';
 import type { Duplex, Readable, Transform } from 'node:stream';
 import type { ResponseTransform, TrafficResponseHead } from '../modules/prepared-module.ts';
 import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
-import type { Target } from './backends/target.ts';
-import type { ErrorAnswer } from './error-page.ts';
-import type { Exchange } from './exchange.ts';
-import { forwardedHeaders } from './forwarded-headers.ts';
-import { GatheredBody } from './gathered-body.ts';
-import type { ClientPort } from './http/client-port.ts';
-import type { RequestHead } from './http/request-head.ts';
-import { withoutOwnCookies } from './own-cookies.ts';
 import type {
   HeaderList,
   RequestBody,
@@ -18,7 +10,15 @@ import type {
   UpstreamFailure,
   UpstreamHandler,
   UpstreamRequest,
-} from './upstream/upstream.ts';
+} from '../upstream/upstream.ts';
+import type { Target } from './backends/target.ts';
+import type { ErrorAnswer } from './error-page.ts';
+import type { Exchange } from './exchange.ts';
+import { forwardedHeaders } from './forwarded-headers.ts';
+import { GatheredBody } from './gathered-body.ts';
+import type { ClientPort } from './http/client-port.ts';
+import type { RequestHead } from './http/request-head.ts';
+import { withoutOwnCookies } from './own-cookies.ts';
 import { failureAnswer, mayTryNext } from './upstream-failures.ts';
 
 /** What the client sent and where answers go. */

@@ -1,4 +1,4 @@
-import type { HeaderList } from './upstream/upstream.ts';
+import type { HeaderList } from '../upstream/upstream.ts';
 
 /**
  * How long a small answer may be held back, from its head on, so that it can be changed in one go: longer than an upstream

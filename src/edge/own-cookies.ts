@@ -1,5 +1,5 @@
 import { OWN_COOKIE_MARK } from '../modules/prepared-module.ts';
-import type { HeaderList } from './upstream/upstream.ts';
+import type { HeaderList } from '../upstream/upstream.ts';
 
 /** A copy without the cookies that are ours: they open the edge, and are nobody else's business. */
 export function withoutOwnCookies(headers: HeaderList): string[] {

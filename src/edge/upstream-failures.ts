@@ -1,8 +1,8 @@
+import type { UpstreamFailure } from '../upstream/upstream.ts';
 import type { ErrorAnswer } from './error-page.ts';
 import { type EdgeErrorCode, edgeErrors } from './errors.ts';
 import { wordsFor } from './tunnels/agent-failure.ts';
 import { NO_TUNNEL } from './tunnels/no-tunnel.ts';
-import type { UpstreamFailure } from './upstream/upstream.ts';
 
 /** Another target may get the request only when it is certain that this one did not, or when that would not matter. */
 export function mayTryNext(failure: UpstreamFailure): boolean {

@@ -1,6 +1,6 @@
-import { DeadlineTicker } from './upstream/deadline-ticker.ts';
-import { openUpstream } from './upstream/open-upstream.ts';
-import type { Upstream, UpstreamLimits } from './upstream/upstream.ts';
+import { DeadlineTicker } from '../upstream/deadline-ticker.ts';
+import { openUpstream } from '../upstream/open-upstream.ts';
+import type { Upstream, UpstreamLimits } from '../upstream/upstream.ts';
 
 /**
  * One pool per address, shared by all backends that name it. When no snapshot names an address any more, its pool is drained:

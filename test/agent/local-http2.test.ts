@@ -4,7 +4,7 @@ import { createServer as createHttp2Server, type Http2Server, type ServerHttp2St
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import type { TunnelSpec } from '../../src/agent/index.ts';
-import { backendCertificate, http2Server, httpsServer } from '../edge/upstream/tls-servers.ts';
+import { backendCertificate, http2Server, httpsServer } from '../upstream/tls-servers.ts';
 import { agentFor, fakeGateway } from './support/agent-world.ts';
 import type { FakeConnection } from './support/fake-gateway.ts';
 

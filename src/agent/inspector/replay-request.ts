@@ -1,4 +1,4 @@
-import { isToken } from '../../edge/upstream/header-names.ts';
+import { isToken } from '../../upstream/header-names.ts';
 import type { HeaderList } from '../exchange-observer.ts';
 import { InspectorRefusal } from './inspector-refusal.ts';
 import type { KeptExchange } from './kept-exchange.ts';

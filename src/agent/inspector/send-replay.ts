@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { RequestBody, UpstreamExchange } from '../../edge/upstream/upstream.ts';
+import type { RequestBody, UpstreamExchange } from '../../upstream/upstream.ts';
 import { AgentError } from '../agent-error.ts';
 import type { ExchangeObserver } from '../exchange-observer.ts';
 import { type LocalAddress, parseLocalAddress } from '../local/local-address.ts';

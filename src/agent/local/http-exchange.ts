@@ -10,7 +10,7 @@ import type {
   UpstreamFailure,
   UpstreamHandler,
   UpstreamRequest,
-} from '../../edge/upstream/upstream.ts';
+} from '../../upstream/upstream.ts';
 import type { ExchangeObserver } from '../exchange-observer.ts';
 import { answerFailure, type LocalFailure } from './local-failure.ts';
 import { headerObject, type RequestReading, withoutOurs } from './request-reading.ts';

@@ -1,10 +1,10 @@
-import { DeadlineTicker } from '../../edge/upstream/deadline-ticker.ts';
-import { createDial, type Dial } from '../../edge/upstream/dial.ts';
-import { Http1Upstream } from '../../edge/upstream/http1-upstream.ts';
-import { NegotiatedUpstream } from '../../edge/upstream/negotiated-upstream.ts';
-import type { Upstream, UpstreamLimits } from '../../edge/upstream/upstream.ts';
-import { upstreamSecureContext } from '../../edge/upstream/upstream-secure-context.ts';
 import { localhostLookup } from '../../lib/localhost-lookup.ts';
+import { DeadlineTicker } from '../../upstream/deadline-ticker.ts';
+import { createDial, type Dial } from '../../upstream/dial.ts';
+import { Http1Upstream } from '../../upstream/http1-upstream.ts';
+import { NegotiatedUpstream } from '../../upstream/negotiated-upstream.ts';
+import type { Upstream, UpstreamLimits } from '../../upstream/upstream.ts';
+import { upstreamSecureContext } from '../../upstream/upstream-secure-context.ts';
 import type { UpstreamTlsOptions } from '../options.ts';
 import type { LocalAddress } from './local-address.ts';
 

@@ -1,7 +1,7 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { connect } from 'node:net';
-import { messageOf, reasonOf } from '../../edge/upstream/upstream-failure.ts';
 import { localhostLookup } from '../../lib/localhost-lookup.ts';
+import { messageOf, reasonOf } from '../../upstream/upstream-failure.ts';
 import type { LocalAddress } from './local-address.ts';
 import { answerFailure } from './local-failure.ts';
 import { LOCAL_LIMITS } from './open-local.ts';

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import type { HeaderList } from '../upstream/upstream.ts';
+import type { HeaderList } from '../../upstream/upstream.ts';
 import type { RequestProblem } from './request-problem.ts';
 
 /**

@@ -13,8 +13,8 @@ import {
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { HeaderList } from '../../upstream/upstream.ts';
 import type { ConnectionFacts } from '../edge-connection.ts';
-import type { HeaderList } from '../upstream/upstream.ts';
 import type { ClientPort } from './client-port.ts';
 import { Http1Client } from './http1-client.ts';
 import { Http1Facts } from './http1-facts.ts';

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { HeaderList } from '../upstream/upstream.ts';
+import type { HeaderList } from '../../upstream/upstream.ts';
 import type { ClientPort } from './client-port.ts';
 import { objectOf, pairsOf } from './header-list.ts';
 import type { RequestProblem } from './request-problem.ts';

@@ -1,6 +1,6 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
-import type { HeaderList } from '../upstream/upstream.ts';
+import type { HeaderList } from '../../upstream/upstream.ts';
 import type { ClientPort } from './client-port.ts';
 import { objectOf, pairsOf } from './header-list.ts';
 import type { Http2Client } from './http2-client.ts';

@@ -1,6 +1,6 @@
 import { type CanonicalPath, readPath } from '../../snapshot/canonical-path.ts';
+import type { HeaderList } from '../../upstream/upstream.ts';
 import type { EdgeErrorCode } from '../errors.ts';
-import type { HeaderList } from '../upstream/upstream.ts';
 
 /** A request's head after everything that could be read in two ways was refused. */
 export interface RequestHead {

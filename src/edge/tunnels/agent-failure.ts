@@ -1,4 +1,4 @@
-import type { UpstreamFailure } from '../upstream/upstream.ts';
+import type { UpstreamFailure } from '../../upstream/upstream.ts';
 
 /** What the agent may say, and what it means to a person. */
 const WORDS: Readonly<Record<string, string>> = {

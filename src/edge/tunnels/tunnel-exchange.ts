@@ -2,8 +2,7 @@ import { hash } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import type { AgentLink } from '../../tunnel/online-tunnels.ts';
 import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
-import { firstValue } from '../http/header-list.ts';
-import { isSafe } from '../upstream/request-headers.ts';
+import { isSafe } from '../../upstream/request-headers.ts';
 import type {
   HeaderList,
   ResponseHead,
@@ -11,8 +10,9 @@ import type {
   UpstreamFailure,
   UpstreamHandler,
   UpstreamRequest,
-} from '../upstream/upstream.ts';
-import { failed } from '../upstream/upstream-failure.ts';
+} from '../../upstream/upstream.ts';
+import { failed } from '../../upstream/upstream-failure.ts';
+import { firstValue } from '../http/header-list.ts';
 import { agentFailure } from './agent-failure.ts';
 import type { TunnelUpstream } from './tunnel-upstream.ts';
 

@@ -1,14 +1,14 @@
 import type { AgentLink, OnlineTunnel } from '../../tunnel/online-tunnels.ts';
 import { TUNNEL_HEADER } from '../../tunnel/protocol.ts';
-import type { DeadlineTicker } from '../upstream/deadline-ticker.ts';
-import { Http2Exchange, type Http2ExchangeOwner } from '../upstream/http2-exchange.ts';
+import type { DeadlineTicker } from '../../upstream/deadline-ticker.ts';
+import { Http2Exchange, type Http2ExchangeOwner } from '../../upstream/http2-exchange.ts';
 import type {
   Upstream,
   UpstreamExchange,
   UpstreamHandler,
   UpstreamLimits,
   UpstreamRequest,
-} from '../upstream/upstream.ts';
+} from '../../upstream/upstream.ts';
 import { TunnelExchange } from './tunnel-exchange.ts';
 
 const REST_MS = 3_000;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { parseAnswer } from '../../../test/edge/upstream/parse-answer.ts';
+import { parseAnswer } from '../../test/upstream/parse-answer.ts';
 
 const CRLF = '\r\n';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { DeadlineTicker } from '../../../src/edge/upstream/deadline-ticker.ts';
-import { type OpenUpstreamOptions, openUpstream } from '../../../src/edge/upstream/open-upstream.ts';
+import { DeadlineTicker } from '../../src/upstream/deadline-ticker.ts';
+import { type OpenUpstreamOptions, openUpstream } from '../../src/upstream/open-upstream.ts';
 import type {
   HeaderList,
   ResponseHead,
@@ -13,7 +13,7 @@ import type {
   UpstreamHandler,
   UpstreamLimits,
   UpstreamRequest,
-} from '../../../src/edge/upstream/upstream.ts';
+} from '../../src/upstream/upstream.ts';
 
 export const limits: UpstreamLimits = {
   connectTimeoutMs: 5000,

@@ -9,7 +9,7 @@ import {
 } from 'node:http2';
 import { createServer, type Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
-import { type KeyAndCertificate, makeCertificate } from '../../conformance/certificates.ts';
+import { type KeyAndCertificate, makeCertificate } from '../conformance/certificates.ts';
 
 let made: Promise<KeyAndCertificate> | null = null;
 

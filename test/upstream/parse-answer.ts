@@ -1,9 +1,5 @@
-import {
-  Http1ResponseParser,
-  type ParserProblem,
-  type ParserState,
-} from '../../../src/edge/upstream/http1-response-parser.ts';
-import type { HeaderList, ResponseHead } from '../../../src/edge/upstream/upstream.ts';
+import { Http1ResponseParser, type ParserProblem, type ParserState } from '../../src/upstream/http1-response-parser.ts';
+import type { HeaderList, ResponseHead } from '../../src/upstream/upstream.ts';
 
 export interface ParsedAnswer {
   readonly state: ParserState;

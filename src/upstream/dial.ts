@@ -1,7 +1,7 @@
 import { lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction, connect as netConnect, type Socket } from 'node:net';
 import { type ConnectionOptions, checkServerIdentity, type SecureContext, connect as tlsConnect } from 'node:tls';
-import { ForbiddenAddressError, guardedLookup } from '../../lib/guarded-lookup.ts';
+import { ForbiddenAddressError, guardedLookup } from '../lib/guarded-lookup.ts';
 import { Inlet } from './inlet.ts';
 import type { UpstreamFailure } from './upstream.ts';
 import { failed, messageOf, reasonOf } from './upstream-failure.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { after, test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
-import { makeCertificate } from '../../conformance/certificates.ts';
+import { makeCertificate } from '../conformance/certificates.ts';
 import { Answer, ask, assertNothingLeft, type TestUpstreamOptions, upstreamTo } from './ask.ts';
 import { backendCertificate, http2Server, httpsServer } from './tls-servers.ts';
 
