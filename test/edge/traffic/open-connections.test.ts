@@ -132,25 +132,37 @@ suite('open WebSockets', () => {
 });
 
 suite('open connections', () => {
-  test('a request on one whose handshake no longer suffices gets 421, and the connection ends', async () => {
-    const site = await world.site(backend);
-    const socket = await world.connect(site.host);
-    const request = `GET / HTTP/1.1\r\nHost: ${site.host}\r\n\r\n`;
-    const before = await rawExchange(socket, request, { isEnough: (soFar) => soFar.endsWith('}') });
-    assert.deepEqual(before.statuses, [200]);
-    const session = await world.http2(site.host);
-    assert.equal(await http2Status(session), 200);
-    const ended = new Promise((resolve) => session.once('close', resolve));
-    await world.api('PUT', `${site.edgePath}/mutual_tls`, {
-      certificate_authority_ids: [await authorityId(authority)],
+  type Tightening = { name: string; options?: object; before?: (site: Site) => Promise<unknown>; tighten: typeof ask };
+  const ask = async ({ edgePath }: Site, issued: Issued = authority): Promise<unknown> =>
+    world.api('PUT', `${edgePath}/mutual_tls`, { certificate_authority_ids: [await authorityId(issued)] });
+  const TIGHTENINGS: readonly Tightening[] = [
+    { name: 'client certificates turned on', tighten: ask },
+    { name: 'the CA of this client removed', options: certificate, before: ask, tighten: (site) => ask(site, second) },
+    {
+      name: 'a higher lowest TLS version',
+      options: { maxVersion: 'TLSv1.2' },
+      tighten: ({ edgePath }) => world.api('PUT', `${edgePath}/tls_termination`, { min_version: '1.3' }),
+    },
+  ];
+  for (const { name, options = {}, before, tighten } of TIGHTENINGS)
+    test(`${name}: the next request on one that falls short gets 421, and the connection ends`, async () => {
+      const site = await world.site(backend);
+      await before?.(site);
+      const socket = await world.connect(site.host, options);
+      const request = `GET / HTTP/1.1\r\nHost: ${site.host}\r\n\r\n`;
+      const first = await rawExchange(socket, request, { isEnough: (soFar) => soFar.endsWith('}') });
+      assert.deepEqual(first.statuses, [200]);
+      const session = await world.http2(site.host, options);
+      assert.equal(await http2Status(session), 200);
+      const ended = new Promise((resolve) => session.once('close', resolve));
+      await tighten(site);
+      upstream.forget();
+      const answer = await rawExchange(socket, request);
+      assert.deepEqual([answer.statuses, answer.isClosed], [[421], true]);
+      assert.equal(await http2Status(session), 421);
+      await ended;
+      assert.deepEqual(upstream.seen, []);
     });
-    upstream.forget();
-    const answer = await rawExchange(socket, request);
-    assert.deepEqual([answer.statuses, answer.isClosed], [[421], true]);
-    assert.equal(await http2Status(session), 421);
-    await ended;
-    assert.deepEqual(upstream.seen, []);
-  });
 
   test('another host over the same connection gets 421, also after the connection was used', async () => {
     const site = await world.site(backend);
