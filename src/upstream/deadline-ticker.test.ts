@@ -8,6 +8,7 @@ test('one timer, only while somebody is on it', () => {
     const ticker = new DeadlineTicker();
     let ticks = 0;
     const counting = {
+      tickPosition: -1,
       onTick: () => {
         ticks += 1;
       },
@@ -21,6 +22,30 @@ test('one timer, only while somebody is on it', () => {
     ticker.add(counting);
     mock.timers.tick(TICK_MS);
     assert.equal(ticks, 4, 'the timer from before still runs');
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+test('whoever leaves during a tick takes no turn from the others, nor gives one twice', () => {
+  mock.timers.enable({ apis: ['setInterval'] });
+  try {
+    const ticker = new DeadlineTicker();
+    const turns: string[] = [];
+    const leaving = new Set(['b', 'd']);
+    const all = ['a', 'b', 'c', 'd'].map((name) => ({
+      tickPosition: -1,
+      onTick(): void {
+        turns.push(name);
+        if (leaving.has(name)) ticker.delete(this);
+      },
+    }));
+    for (const each of all) ticker.add(each);
+    mock.timers.tick(TICK_MS);
+    assert.deepEqual(turns.toSorted(), ['a', 'b', 'c', 'd']);
+    mock.timers.tick(TICK_MS);
+    assert.deepEqual(turns.slice(4).toSorted(), ['a', 'c']);
+    assert.equal(ticker.size, 2);
   } finally {
     mock.timers.reset();
   }

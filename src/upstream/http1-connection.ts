@@ -35,6 +35,7 @@ function uncork(socket: Socket): void {
  * the answer is whole: *idle* again, or closed. Or until 101: then the socket is given away. Listeners are set once, not per request.
  */
 export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Ticked {
+  tickPosition = -1;
   readonly #socket: Socket;
   readonly #owner: ConnectionOwner;
   readonly #parser: Http1ResponseParser;

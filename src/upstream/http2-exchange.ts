@@ -28,6 +28,8 @@ export interface StreamLink {
 export interface Http2ExchangeOwner<Link extends StreamLink> {
   readonly limits: UpstreamLimits;
   readonly ticker: DeadlineTicker;
+  /** Goes with every request. */
+  readonly ownHeaders: HeaderList;
   resend(request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange;
   /** The answer asks for NTLM or the like, which authenticates a connection, for everybody on it. */
   onConnectionAuth(link: Link): void;
@@ -41,6 +43,7 @@ export interface Http2ExchangeParts {
 }
 
 const CONTINUE_TIMEOUT_MS = 1000;
+const NO_TRAILERS: HeaderList = [];
 const RESET_REASONS: Readonly<Record<number, string>> = {
   [constants.NGHTTP2_REFUSED_STREAM]: 'refused_stream',
   [constants.NGHTTP2_CANCEL]: 'cancelled',
@@ -54,18 +57,18 @@ const RESET_REASONS: Readonly<Record<number, string>> = {
  * One that asked to switch protocols (RFC 8441) and may is given away, and is over when it closes.
  */
 export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange, BodySink, Ticked {
+  tickPosition = -1;
   readonly #owner: Http2ExchangeOwner<Link>;
-  readonly #parts: Http2ExchangeParts;
-  readonly #headers: readonly string[];
-  readonly #body: BodySender | null;
+  /** Null when it is over, as are all that lead to others: the runtime keeps some streams, and this with them, for long after. */
+  #parts: Http2ExchangeParts | null;
+  #body: BodySender | null = null;
   #link: Link | null = null;
   #stream: ClientHttp2Stream | null = null;
   #switched: ClientHttp2Stream | null = null;
   /** Stands for this one after it was sent again. */
   #successor: UpstreamExchange | null = null;
-  #requestTrailers: HeaderList = [];
-  #trailers: HeaderList = [];
-  #error: Error | null = null;
+  #requestTrailers: HeaderList = NO_TRAILERS;
+  #trailers: HeaderList = NO_TRAILERS;
   /** What Content-Length announced and has not come yet. */
   #missingBytes = 0;
   #hasBytes = false;
@@ -76,21 +79,20 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
   #progressAtMs = 0;
 
   constructor(owner: Http2ExchangeOwner<Link>, parts: Http2ExchangeParts) {
-    const { body } = parts.request;
     this.#owner = owner;
     this.#parts = parts;
-    this.#headers = http2RequestHeaders(parts.request);
-    this.#body =
-      body.framing === 'none' || (body.framing === 'length' && body.bytes === 0) ? null : new BodySender(body);
   }
 
+  /** Throws `UnsafeRequestError`; then nothing has begun. */
   start(link: Link): void {
-    const { request } = this.#parts;
+    const { request } = this.#parts as Http2ExchangeParts;
+    const { body } = request;
     const { nowMs } = this.#owner.ticker;
-    const { framing } = request.body;
-    const stream = link.request(this.#headers, {
+    const headers = http2RequestHeaders(request, this.#owner.ownHeaders);
+    if (body.framing !== 'none' && !(body.framing === 'length' && body.bytes === 0)) this.#body = new BodySender(body);
+    const stream = link.request(headers, {
       endStream: this.#body === null && request.switchTo === null,
-      waitForTrailers: framing === 'chunked',
+      waitForTrailers: body.framing === 'chunked',
     });
     this.#link = link;
     this.#stream = stream;
@@ -98,7 +100,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     this.#listen(stream);
     this.#owner.ticker.add(this);
     if (this.#body === null) this.#awaitHead();
-    else if (framing !== 'none' && request.body.expectsContinue)
+    else if (body.framing !== 'none' && body.expectsContinue)
       this.#continueByMs = nowMs + CONTINUE_TIMEOUT_MS + TICK_MS;
     else this.#body.start(this);
   }
@@ -142,56 +144,60 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     }
   }
 
+  /** Each listener has its price in every request, and leads to nothing but this. */
   #listen(stream: ClientHttp2Stream): void {
+    stream.on('headers', (headers, _flags, raw) => this.#onInformational(Number(headers[':status']), raw));
+    stream.on('response', (headers, flags, raw) => this.#onResponse(Number(headers[':status']), flags, raw));
+    stream.on('data', (chunk: Buffer) => this.#onData(chunk));
+    stream.on('end', () => this.#onEnd());
+    // What it was is known when it closes.
+    stream.on('error', noop);
+    stream.on('close', () => this.#onClose(stream));
+    if (this.#body === null) return;
+    stream.on('drain', () => {
+      this.#progressAtMs = this.#owner.ticker.nowMs;
+      this.#body?.resume();
+    });
+    stream.on('wantTrailers', () => stream.sendTrailers(http2Trailers(this.#requestTrailers)));
+  }
+
+  #onInformational(status: number, raw: readonly string[]): void {
+    if (this.#parts === null) return;
+    this.#hasBytes = true;
+    if (this.#headByMs !== 0) this.#awaitHead();
+    if (status === 100) this.#continue();
+    else this.#parts.handler.onInformational(status, http2ResponseHeaders(raw).headers);
+  }
+
+  #onResponse(status: number, flags: number, raw: readonly string[]): void {
+    const stream = this.#stream;
+    if (stream === null || this.#parts === null) return;
     const { handler, request } = this.#parts;
-    stream.on('headers', (headers, _flags, raw) => {
-      if (this.#stream === null) return;
-      this.#hasBytes = true;
-      if (this.#headByMs !== 0) this.#awaitHead();
-      const status = Number(headers[':status']);
-      if (status === 100) this.#continue();
-      else handler.onInformational(status, http2ResponseHeaders(raw).headers);
-    });
-    stream.on('response', (headers, flags, raw) => {
-      if (this.#stream === null) return;
-      this.#hasBytes = true;
-      this.#hasHead = true;
-      this.#continueByMs = 0;
-      this.#progressAtMs = this.#owner.ticker.nowMs;
-      const isEnded = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
-      const { head, hasConnectionAuth } = http2ResponseHead(
-        Number(headers[':status']),
-        raw,
-        request.method === 'HEAD' || isEnded,
-      );
-      if (request.switchTo !== null && head.status === 200) {
-        this.#giveAway(stream, head);
-        return;
-      }
-      if (hasConnectionAuth && this.#link !== null) this.#owner.onConnectionAuth(this.#link);
-      this.#missingBytes = head.bodyBytes ?? 0;
-      handler.onHead(head);
-    });
-    stream.on('data', (chunk: Buffer) => {
-      this.#progressAtMs = this.#owner.ticker.nowMs;
-      this.#missingBytes -= chunk.length;
-      if (this.#stream !== null && !handler.onData(chunk)) stream.pause();
-    });
-    if (this.#body !== null) {
-      stream.on('drain', () => {
-        this.#progressAtMs = this.#owner.ticker.nowMs;
-        this.#body?.resume();
-      });
-      stream.on('wantTrailers', () => stream.sendTrailers(http2Trailers(this.#requestTrailers)));
+    this.#hasBytes = true;
+    this.#hasHead = true;
+    this.#continueByMs = 0;
+    this.#progressAtMs = this.#owner.ticker.nowMs;
+    const isEnded = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
+    const { head, hasConnectionAuth } = http2ResponseHead(status, raw, request.method === 'HEAD' || isEnded);
+    if (request.switchTo !== null && status === 200) {
+      this.#giveAway(stream, head);
+      return;
     }
-    stream.on('trailers', (_headers, _flags, raw) => {
-      this.#trailers = http2ResponseHeaders(raw, true).headers;
-    });
-    stream.on('end', () => this.#onEnd(stream));
-    stream.on('error', (error) => {
-      this.#error = error;
-    });
-    stream.on('close', () => this.#onClose(stream.rstCode));
+    if (hasConnectionAuth && this.#link !== null) this.#owner.onConnectionAuth(this.#link);
+    this.#missingBytes = head.bodyBytes ?? 0;
+    // Where a length was announced nobody further on can take them.
+    if (head.bodyBytes === null) {
+      stream.on('trailers', (_headers, _flags, rawTrailers) => {
+        this.#trailers = http2ResponseHeaders(rawTrailers, true).headers;
+      });
+    }
+    handler.onHead(head);
+  }
+
+  #onData(chunk: Buffer): void {
+    this.#progressAtMs = this.#owner.ticker.nowMs;
+    this.#missingBytes -= chunk.length;
+    if (this.#parts !== null && !this.#parts.handler.onData(chunk)) this.#stream?.pause();
   }
 
   #awaitHead(): void {
@@ -205,12 +211,13 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     const isFirst = !this.#hasContinued;
     this.#hasContinued = true;
     if (this.#body !== null && !this.#body.isStarted && !this.#hasHead) this.#body.start(this);
-    if (isFirst) this.#parts.handler.onInformational(100, []);
+    if (isFirst) this.#parts?.handler.onInformational(100, []);
   }
 
-  #onEnd(stream: ClientHttp2Stream): void {
+  #onEnd(): void {
+    const stream = this.#stream;
     // A stream that was cut off ends as well; 'close' tells.
-    if (this.#stream === null || !this.#hasHead || stream.rstCode !== 0 || stream.aborted) return;
+    if (stream === null || this.#parts === null || !this.#hasHead || stream.rstCode !== 0 || stream.aborted) return;
     if (this.#missingBytes > 0) {
       // RST_STREAM with NO_ERROR looks like an end; the runtime compares lengths only at a real one.
       this.#fail(
@@ -219,18 +226,19 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
       );
       return;
     }
-    const isBodySent = this.#body === null ? this.#parts.request.switchTo === null : this.#body.isDone;
+    const { handler, request } = this.#parts;
+    const isBodySent = this.#body === null ? request.switchTo === null : this.#body.isDone;
     this.#letGo(isBodySent ? null : constants.NGHTTP2_NO_ERROR);
-    this.#parts.handler.onEnd(this.#trailers);
+    handler.onEnd(this.#trailers);
   }
 
-  #onClose(resetCode: number): void {
-    if (this.#stream === null) return;
+  #onClose({ rstCode, errored }: ClientHttp2Stream): void {
+    if (this.#stream === null || this.#parts === null) return;
     const { request, handler, isRetry } = this.#parts;
-    const isUnseen = resetCode === constants.NGHTTP2_REFUSED_STREAM && !this.#hasBytes;
-    const reason = RESET_REASONS[resetCode] ?? (this.#error === null ? 'closed' : resetReason(this.#error));
+    const isUnseen = rstCode === constants.NGHTTP2_REFUSED_STREAM && !this.#hasBytes;
+    const reason = RESET_REASONS[rstCode] ?? (errored === null ? 'closed' : resetReason(errored));
     const phase = this.#hasHead ? 'body' : this.#hasBytes ? 'head' : 'send';
-    const message = this.#error === null ? `the stream was closed with code ${resetCode}` : messageOf(this.#error);
+    const message = errored === null ? `the stream was closed with code ${rstCode}` : messageOf(errored);
     if (isUnseen && !isRetry && this.#body?.isConsumed !== true) {
       this.#letGo(null);
       this.#successor = this.#owner.resend(request, handler);
@@ -239,38 +247,48 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
 
   #giveAway(stream: ClientHttp2Stream, head: ResponseHead): void {
     const link = this.#link;
-    this.#stream = null;
-    this.#owner.ticker.delete(this);
+    const handler = this.#parts?.handler;
     // The listeners stay: they do nothing for a stream that is no longer ours, and whoever gets it may be slower to listen
     // than the peer to reset.
+    this.#forget();
     stream.pause();
     stream.once('close', () => {
       link?.release();
       this.#owner.onOver();
     });
     this.#switched = stream;
-    this.#parts.handler.onSwitch(head, stream);
+    handler?.onSwitch(head, stream);
   }
 
   #fail(failure: UpstreamFailure, resetCode: number | null): void {
-    if (this.#stream === null) return;
+    const handler = this.#parts?.handler;
     this.#letGo(resetCode);
-    this.#parts.handler.onFailure(failure);
+    handler?.onFailure(failure);
   }
 
   #letGo(resetCode: number | null): void {
     const stream = this.#stream;
+    const link = this.#link;
     if (stream === null) return;
-    this.#stream = null;
-    this.#owner.ticker.delete(this);
     this.#body?.stop();
-    if (resetCode !== null) this.#link?.reset(stream, resetCode);
+    this.#forget();
+    if (resetCode !== null) link?.reset(stream, resetCode);
     // What is still in its buffers would keep it, and its share of the session's window.
     stream.resume();
-    this.#link?.release();
+    link?.release();
     this.#owner.onOver();
   }
+
+  #forget(): void {
+    this.#owner.ticker.delete(this);
+    this.#stream = null;
+    this.#link = null;
+    this.#parts = null;
+    this.#body = null;
+  }
 }
+
+function noop(): void {}
 
 function resetReason(error: Error): string {
   const reason = reasonOf(error);

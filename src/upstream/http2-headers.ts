@@ -2,8 +2,11 @@ import { headerName, isAllowedInTrailers, isToken } from './header-names.ts';
 import { assertSafeName, assertSafeRequest, assertSafeValue, isSafeValue } from './request-headers.ts';
 import type { HeaderList, ResponseHead, UpstreamRequest } from './upstream.ts';
 
-/** Throws `UnsafeRequestError`: the runtime drops some bad values silently, and the upstream may speak HTTP/1.1 further on. */
-export function http2RequestHeaders(request: UpstreamRequest): string[] {
+/**
+ * Throws `UnsafeRequestError`: the runtime drops some bad values silently, and the upstream may speak HTTP/1.1 further on. `own` come
+ * from nobody else, and last.
+ */
+export function http2RequestHeaders(request: UpstreamRequest, own: HeaderList): string[] {
   assertSafeRequest(request);
   const { headers, body, switchTo } = request;
   const list = [
@@ -28,6 +31,7 @@ export function http2RequestHeaders(request: UpstreamRequest): string[] {
   }
   if (body.framing === 'length') list.push('content-length', String(body.bytes));
   if (body.framing !== 'none' && body.expectsContinue) list.push('expect', '100-continue');
+  for (let i = 0; i < own.length; i += 1) list.push(own[i] as string);
   return list;
 }
 

@@ -35,6 +35,7 @@ const RESETS_PER_MS = 2 / 1000;
 /** One session: *open*, then *retired* (GOAWAY either way; streams under way finish), then *closed*. */
 export class Http2Link implements Ticked {
   active = 0;
+  tickPosition = -1;
   readonly #socket: Socket;
   readonly #session: ClientHttp2Session;
   readonly #options: Http2LinkOptions;

@@ -2,7 +2,7 @@ import type { DeadlineTicker } from './deadline-ticker.ts';
 import type { Dialled } from './dial.ts';
 import { Http2Exchange, type Http2ExchangeOwner } from './http2-exchange.ts';
 import { Http2Link } from './http2-link.ts';
-import type { UpstreamExchange, UpstreamHandler, UpstreamLimits, UpstreamRequest } from './upstream.ts';
+import type { HeaderList, UpstreamExchange, UpstreamHandler, UpstreamLimits, UpstreamRequest } from './upstream.ts';
 
 export interface Http2UpstreamOptions {
   readonly limits: UpstreamLimits;
@@ -16,6 +16,7 @@ export interface Http2UpstreamOptions {
 export class Http2Upstream implements Http2ExchangeOwner<Http2Link> {
   readonly limits: UpstreamLimits;
   readonly ticker: DeadlineTicker;
+  readonly ownHeaders: HeaderList = [];
   readonly #options: Http2UpstreamOptions;
   readonly #links: Http2Link[] = [];
   #active = 0;
@@ -39,8 +40,8 @@ export class Http2Upstream implements Http2ExchangeOwner<Http2Link> {
     const link = this.#links.find((candidate) => candidate.hasRoom);
     if (link === undefined) return null;
     const exchange = new Http2Exchange(this, { request, handler, isRetry });
-    this.#active += 1;
     exchange.start(link);
+    this.#active += 1;
     return exchange;
   }
 

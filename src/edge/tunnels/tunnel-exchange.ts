@@ -120,11 +120,14 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
     else this.#isRetry = true;
   }
 
+  /** False when the agent has no connection with room, or only the one that has just failed. */
   #send(except: AgentLink | null): boolean {
-    const sent = this.#upstream.sendOnLink(this.#request, this, { isRetry: this.#isRetry, except });
-    this.#inner = sent?.exchange ?? null;
-    this.#link = sent?.link ?? null;
-    return sent !== null;
+    const link = this.#upstream.tunnel.link();
+    if (link === null || link === except) return false;
+    this.#link = link;
+    const parts = { request: this.#request, handler: this, isRetry: this.#isRetry };
+    this.#inner = this.#upstream.sendOn(link, parts);
+    return true;
   }
 
   /** Not at once: whoever sends a request does not expect its failure before it has the exchange. */

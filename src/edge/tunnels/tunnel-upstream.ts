@@ -1,8 +1,9 @@
 import type { AgentLink, OnlineTunnel } from '../../tunnel/online-tunnels.ts';
 import { TUNNEL_HEADER } from '../../tunnel/protocol.ts';
 import type { DeadlineTicker } from '../../upstream/deadline-ticker.ts';
-import { Http2Exchange, type Http2ExchangeOwner } from '../../upstream/http2-exchange.ts';
+import { Http2Exchange, type Http2ExchangeOwner, type Http2ExchangeParts } from '../../upstream/http2-exchange.ts';
 import type {
+  HeaderList,
   Upstream,
   UpstreamExchange,
   UpstreamHandler,
@@ -18,12 +19,15 @@ export class TunnelUpstream implements Upstream, Http2ExchangeOwner<AgentLink> {
   readonly limits: UpstreamLimits;
   readonly ticker: DeadlineTicker;
   readonly tunnel: OnlineTunnel;
+  /** Where the agent is to bring them. */
+  readonly ownHeaders: HeaderList;
   #restsUntilMs = 0;
 
   constructor(tunnel: OnlineTunnel, limits: UpstreamLimits, ticker: DeadlineTicker) {
     this.tunnel = tunnel;
     this.limits = limits;
     this.ticker = ticker;
+    this.ownHeaders = [TUNNEL_HEADER, tunnel.id];
   }
 
   /** Its agent has just said that it cannot reach its service. Without this, whoever fails at once would always have least under way. */
@@ -36,22 +40,14 @@ export class TunnelUpstream implements Upstream, Http2ExchangeOwner<AgentLink> {
   }
 
   send(request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange {
-    const headers = [...request.headers, TUNNEL_HEADER, this.tunnel.id];
-    return new TunnelExchange(this, { ...request, headers }, handler).start();
+    return new TunnelExchange(this, request, handler).start();
   }
 
-  /** Null when the agent has no connection with room, or only the one that has just failed. */
-  sendOnLink(
-    request: UpstreamRequest,
-    handler: UpstreamHandler,
-    { isRetry, except }: { readonly isRetry: boolean; readonly except: AgentLink | null },
-  ): { readonly exchange: UpstreamExchange; readonly link: AgentLink } | null {
-    const link = this.tunnel.link();
-    if (link === null || link === except) return null;
-    const exchange = new Http2Exchange<AgentLink>(this, { request, handler, isRetry });
+  sendOn(link: AgentLink, parts: Http2ExchangeParts): UpstreamExchange {
+    const exchange = new Http2Exchange<AgentLink>(this, parts);
     exchange.start(link);
     this.tunnel.inFlight += 1;
-    return { exchange, link };
+    return exchange;
   }
 
   /** The agent refused a stream unseen: once more, wherever there is room. */
