@@ -167,6 +167,10 @@ export function createEdge(options: EdgeOptions): Edge {
   snapshots.onSwap((edgeId, now, before) => {
     upstreams.release(addressesInUse.swap(before, now));
     live.judgeAgain(edgeId, now);
+    if (before !== null && before.isPlain !== true) {
+      const gone = before.hosts.filter((host) => now?.hosts.includes(host) !== true);
+      front.forget(options.certificates.forget(gone), before.tls);
+    }
     if (now !== null && now.isPlain !== true) void options.certificates.warm(now.hosts);
   });
 

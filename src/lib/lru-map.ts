@@ -11,6 +11,10 @@ export class LruMap<Key, Value> {
     return this.#entries.size;
   }
 
+  keys(): Iterable<Key> {
+    return this.#entries.keys();
+  }
+
   get(key: Key): Value | undefined {
     const value = this.#entries.get(key);
     if (value === undefined) return undefined;

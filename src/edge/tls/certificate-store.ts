@@ -18,6 +18,8 @@ export interface CertificateStore {
   certificateFor(host: string): ServedCertificate | Promise<ServedCertificate>;
   /** Makes ahead what these hosts will show, so that their first visitor does not wait. Wildcards are passed over. */
   warm(hosts: readonly string[]): Promise<void>;
+  /** These hosts are no longer served. Returned is what was made for them alone. */
+  forget(hosts: readonly string[]): readonly ServedCertificate[];
   close(): void;
 }
 
@@ -43,6 +45,7 @@ export function createCertificateStore({ records, ca, clock, onProblem }: Certif
         }
       }
     },
+    forget: (hosts) => hosts.flatMap((host) => minted.forget(host)),
     close: unsubscribe,
   };
 }

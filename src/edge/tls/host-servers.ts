@@ -65,7 +65,7 @@ export class HostServers {
 
   /** Throws when the certificate and its key cannot be used. */
   serverFor(certificate: ServedCertificate, policy: TlsPolicy): Server {
-    const key = `${certificate.identity} ${this.#keyOf(policy)}`;
+    const key = this.#keyOf(certificate, policy);
     const nowMs = this.#options.clock.nowMs();
     const found = this.#entries.get(key);
     if (found !== undefined && nowMs - found.madeAtMs < MAX_AGE_MS) return found.server;
@@ -76,12 +76,21 @@ export class HostServers {
     return server;
   }
 
+  /** Connections that it has made go on. */
+  forget(certificate: ServedCertificate, policy: TlsPolicy): void {
+    this.#entries.delete(this.#keyOf(certificate, policy));
+  }
+
   clear(): void {
     this.#entries.clear();
   }
 
+  #keyOf(certificate: ServedCertificate, policy: TlsPolicy): string {
+    return `${certificate.identity} ${this.#policyKeyOf(policy)}`;
+  }
+
   /** Snapshots are immutable, so the text of a policy is hashed once. */
-  #keyOf(policy: TlsPolicy): string {
+  #policyKeyOf(policy: TlsPolicy): string {
     const known = this.#policyKeys.get(policy);
     if (known !== undefined) return known;
     const key = hash('sha256', JSON.stringify([policy.minVersion ?? null, policy.clientAuthorities ?? null]));

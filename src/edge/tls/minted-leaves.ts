@@ -45,6 +45,23 @@ export class MintedLeaves {
     return entry.certificate;
   }
 
+  /** What a host showed that is no longer served; below a wildcard, all of them. Most names of tunnels are asked for only once. */
+  forget(host: string): readonly ServedCertificate[] {
+    const hosts = host.startsWith('*.') ? this.#below(host.slice(1)) : [host];
+    return hosts.flatMap((name) => {
+      const entry = this.#entries.get(name);
+      this.#entries.delete(name);
+      this.#minting.delete(name);
+      return entry === undefined ? [] : [entry.certificate];
+    });
+  }
+
+  #below(suffix: string): readonly string[] {
+    return [...this.#entries.keys(), ...this.#minting.keys()].filter(
+      (name) => name.endsWith(suffix) && !name.slice(0, -suffix.length).includes('.'),
+    );
+  }
+
   #renew(host: string, entry: Entry, nowMs: number): void {
     // Also while it is under way, so that no second one starts.
     entry.renewAtMs = nowMs + RETRY_AFTER_MS;
@@ -57,22 +74,31 @@ export class MintedLeaves {
     if (this.#minting.size >= MAX_MINTING) {
       return Promise.reject(new Error(`${MAX_MINTING} certificates are being made already`));
     }
-    const minting = this.#mint(host).finally(() => this.#minting.delete(host));
+    const minting = this.#mint(host);
     this.#minting.set(host, minting);
+    const settle = (certificate: ServedCertificate | null): void => {
+      // The host was forgotten meanwhile: whoever waits has the certificate, and nobody keeps it.
+      if (this.#minting.get(host) !== minting) return;
+      this.#minting.delete(host);
+      if (certificate !== null) this.#keep(host, certificate);
+    };
+    minting.then(settle, () => settle(null));
     return minting;
   }
 
   async #mint(host: string): Promise<ServedCertificate> {
     const leaf = await this.#options.ca.mintLeaf({ hosts: [host], ips: [], days: LEAF_DAYS });
     this.#serial += 1;
-    const certificate: ServedCertificate = {
+    return {
       identity: `internal ${host} ${this.#serial}`,
       source: 'internal',
       certificatePem: leaf.certificatePem,
       privateKeyPem: leaf.privateKeyPem,
       notAfterMs: leaf.notAfterMs,
     };
-    this.#entries.set(host, { certificate, renewAtMs: leaf.notAfterMs - RENEW_BEFORE_MS });
-    return certificate;
+  }
+
+  #keep(host: string, certificate: ServedCertificate): void {
+    this.#entries.set(host, { certificate, renewAtMs: certificate.notAfterMs - RENEW_BEFORE_MS });
   }
 }

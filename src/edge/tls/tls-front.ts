@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import type { TlsPolicy } from '../../modules/prepared-module.ts';
 import { verifiedCertificateOf } from './client-certificate.ts';
 import { handshakeFailure } from './handshake-failure.ts';
 import { HostServers } from './host-servers.ts';
@@ -22,6 +23,8 @@ export interface TlsFront {
    * takes them for done, and has sent its request. Established connections are their owner's.
    */
   drain(timeoutMs: number): Promise<void>;
+  /** Certificates that no host shows any more, and the policy under which it did. */
+  forget(certificates: readonly ServedCertificate[], policy: TlsPolicy): void;
   /** Ends what is still in its handshake, and takes no more. */
   close(): void;
 }
@@ -167,6 +170,9 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
       return handshakes.pendingCount;
     },
     drain: (timeoutMs) => handshakes.drain(timeoutMs),
+    forget: (gone, policy) => {
+      for (const certificate of gone) servers.forget(certificate, policy);
+    },
     close: () => {
       handshakes.close();
       servers.clear();

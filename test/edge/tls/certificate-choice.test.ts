@@ -150,6 +150,22 @@ describe('minted certificates', () => {
     assert.deepEqual(minted, [HOST, 'warm.test']);
   });
 
+  it('are forgotten with their host, those on their way too, and those below a wildcard', async (test) => {
+    const world = await open(test);
+    const { certificates } = world;
+    const made = await Promise.all(
+      [HOST, 'a.below.test', 'b.below.test', 'a.b.below.test'].map(async (host) => certificates.certificateFor(host)),
+    );
+    assert.deepEqual(certificates.forget([HOST]), [made[0]]);
+    assert.deepEqual(certificates.forget([HOST]), []);
+    assert.deepEqual(certificates.forget(['*.below.test']), [made[1], made[2]]);
+    assert.equal(certificates.certificateFor('a.b.below.test'), made[3]);
+    const onItsWay = certificates.certificateFor(HOST);
+    certificates.forget([HOST]);
+    assert.ok((await onItsWay).certificatePem.length > 0, 'whoever waits is served');
+    assert.deepEqual(certificates.forget([HOST]), []);
+  });
+
   it('are renewed a month before their end, beside the handshakes', async (test) => {
     const world = await open(test);
     const before = await world.certificates.certificateFor(HOST);

@@ -1,41 +1,56 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { connect } from 'node:net';
-import { setFlagsFromString } from 'node:v8';
+import { createSecureContext } from 'node:tls';
+import { queryObjects, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { TunnelSpec } from '../../../src/agent/index.ts';
+import { BoundTunnel } from '../../../src/gateway/bound-tunnel.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
 import { eventually, hostOf, localHttp } from './fault-world.ts';
 import { RawAgent } from './raw-agent.ts';
 
 const TCP_PORTS = 12;
-/** Of a string beside its characters, and of its place in a list. */
-const LINE_BYTES = 32;
-/** Cycles after which the process has its buffers, caches and compiled code. */
-const WARM_UP = 60;
 /** So long names and ids of an agent that was lost are kept. */
 const RESUME_WITHIN_MS = 60_000;
 
+/** What comes with an agent is made of these, or hangs on one of them. */
+const COUNTED = { EventEmitter, Map, SecureContext: createSecureContext({}).constructor, BoundTunnel };
+/** Fewer than there are cycles: a client of the test may or may not have closed its last connection. */
+const MAX_MORE_OBJECTS = 8;
+
 interface Belongings {
   readonly heapBytes: number;
+  /** Objects that are reachable, by their class. */
+  readonly objects: Readonly<Record<string, number>>;
   /** What keeps the event loop, by its kind: sockets, listeners, timers. */
   readonly resources: Readonly<Record<string, number>>;
   readonly metrics: readonly string[];
   readonly leases: number;
 }
 
+export interface SoakOptions {
+  /** Cycles after which the process has its buffers, caches and compiled code. */
+  readonly warmUp: number;
+  readonly cycles: number;
+  /** Some agents go without a word, in the middle of what they ask for. */
+  readonly withAborts: boolean;
+}
+
 export interface SoakFigures {
   readonly before: Belongings;
+  readonly halfway: Belongings;
   readonly after: Belongings;
 }
 
 /** Agents come and go, in good order or not, and leave nothing. */
-export async function runCycles(
-  test: Cleanup,
-  { cycles, withAborts }: { readonly cycles: number; readonly withAborts: boolean },
-): Promise<SoakFigures> {
-  const world = await TunnelWorld.open(test, { POSTERN_TCP_PORTS: `127.0.0.1:22000-${22_000 + TCP_PORTS - 1}` });
+export async function runCycles(test: Cleanup, { warmUp, cycles, withAborts }: SoakOptions): Promise<SoakFigures> {
+  const world = await TunnelWorld.open(test, {
+    POSTERN_TCP_PORTS: `127.0.0.1:22000-${22_000 + TCP_PORTS - 1}`,
+    // The test keeps the server's log.
+    POSTERN_LOG_LEVEL: 'error',
+  });
   const port = await localHttp(test, (_request, response) => response.end('here'));
   const { edge } = world;
   const { store } = edge.world;
@@ -72,29 +87,37 @@ export async function runCycles(
     if (at % 2 === 0) await new Promise((resolve) => setTimeout(resolve, at % 5));
     agent.destroy();
   };
+  const gatewayMetrics = async (): Promise<readonly string[]> =>
+    (await edge.metrics()).split('\n').filter((line) => /^postern_gateway_/.test(line));
   const belongings = async (): Promise<Belongings> => {
     const leases = await Promise.all(
       (['tunnel_session', 'tunnel', 'endpoint'] as const).map((kind) =>
         store.presence.list(kind, { beforeId: null, limit: 100, nowMs: 0 }),
       ),
     );
-    const metrics = (await edge.metrics()).split('\n').filter((line) => /^postern_gateway_/.test(line));
+    const metrics = await gatewayMetrics();
     collectGarbage();
     await new Promise((resolve) => setTimeout(resolve, 100));
     collectGarbage();
-    // The test keeps the server's log.
-    const logBytes = edge.world.logLines.reduce((sum, line) => sum + line.length + LINE_BYTES, 0);
     return {
-      heapBytes: process.memoryUsage().heapUsed + process.memoryUsage().external - logBytes,
+      heapBytes: process.memoryUsage().heapUsed + process.memoryUsage().external,
+      objects: Object.fromEntries(
+        Object.entries(COUNTED).map(([name, kind]) => [name, queryObjects(kind, { format: 'count' })]),
+      ),
       resources: countOf(process.getActiveResourcesInfo()),
       metrics,
       leases: leases.flat().length,
     };
   };
-  for (let at = 0; at < WARM_UP; at += 1) await cycle();
-  await settled(belongings);
+  for (let at = 0; at < warmUp; at += 1) await cycle();
+  await settled(gatewayMetrics);
   const before = await belongings();
+  let halfway = before;
   for (let at = 0; at < cycles; at += 1) {
+    if (at === cycles / 2) {
+      await settled(gatewayMetrics);
+      halfway = await belongings();
+    }
     // Ports of agents that were lost are kept for them; there are only a few.
     if (withAborts && at % 50 === 25) await abort(at);
     await cycle().catch((error: unknown) => {
@@ -102,7 +125,7 @@ export async function runCycles(
     });
   }
   if (withAborts) await new Promise((resolve) => setTimeout(resolve, RESUME_WITHIN_MS + 5_000));
-  await settled(belongings);
+  await settled(gatewayMetrics);
   const after = await belongings();
   // Nobody holds a name or a port any more.
   await edge.edge('*.localhost');
@@ -110,14 +133,11 @@ export async function runCycles(
     specs.filter(({ proto }) => proto === 'tcp').flatMap((spec) => Array.from({ length: TCP_PORTS }, () => spec)),
   );
   await all.close();
-  return { before, after };
+  return { before, halfway, after };
 }
 
-async function settled(read: () => Promise<Belongings>): Promise<void> {
-  await eventually('nothing is connected', async () => {
-    const { metrics } = await read();
-    return metrics.every((line) => line.endsWith(' 0'));
-  });
+async function settled(metrics: () => Promise<readonly string[]>): Promise<void> {
+  await eventually('nothing is connected', async () => (await metrics()).every((line) => line.endsWith(' 0')));
   // Last words, idle connections of clients, timers of a second.
   await new Promise((resolve) => setTimeout(resolve, 2_500));
 }
@@ -133,7 +153,8 @@ function collectGarbage(): void {
   (runInNewContext('gc') as () => void)();
 }
 
-export function checkSoak({ before, after }: SoakFigures, maxGrowthBytes: number): void {
+/** Equal, but for `maxGrowthBytes` of the second half: by then all code is compiled, and every cache that has a bound is warm. */
+export function checkSoak({ before, halfway, after }: SoakFigures, maxGrowthBytes: number): void {
   assert.deepEqual(after.metrics, before.metrics);
   assert.deepEqual([before.leases, after.leases], [0, 0]);
   for (const kind of ['TCPSocketWrap', 'TCPServerWrap', 'Timeout']) {
@@ -142,11 +163,18 @@ export function checkSoak({ before, after }: SoakFigures, maxGrowthBytes: number
       `${kind}: ${JSON.stringify({ before, after })}`,
     );
   }
-  const grown = after.heapBytes - before.heapBytes;
-  assert.ok(grown < maxGrowthBytes, `the heap grew by ${grown} bytes`);
+  const more = Object.entries(after.objects)
+    .map(([kind, count]) => ({ kind, count: count - (before.objects[kind] ?? 0) }))
+    .filter(({ count }) => count > MAX_MORE_OBJECTS);
+  assert.deepEqual(more, [], 'there are more objects than before');
+  const grown = after.heapBytes - halfway.heapBytes;
+  assert.ok(grown < maxGrowthBytes, `the heap grew by ${grown} bytes in the second half`);
 }
 
-export function describeSoak({ before, after }: SoakFigures): string {
-  const mb = (bytes: number): string => (bytes / 1_048_576).toFixed(1);
-  return `heap ${mb(before.heapBytes)} → ${mb(after.heapBytes)} MB, resources ${JSON.stringify(before.resources)} → ${JSON.stringify(after.resources)}`;
+export function describeSoak(figures: SoakFigures): string {
+  const mb = ({ heapBytes }: Belongings): string => (heapBytes / 1_048_576).toFixed(2);
+  const { before, halfway, after } = figures;
+  const heap = `heap ${mb(before)} → ${mb(halfway)} → ${mb(after)} MB`;
+  const objects = `objects ${JSON.stringify(before.objects)} → ${JSON.stringify(after.objects)}`;
+  return `${heap}, ${objects}, resources ${JSON.stringify(before.resources)} → ${JSON.stringify(after.resources)}`;
 }
