@@ -98,8 +98,9 @@ export class Forwarding implements UpstreamHandler {
   #request(): UpstreamRequest {
     const { head } = this.#client;
     const headers = withoutOwnCookies(head.headers);
+    const standing: HeaderList[] = [];
     for (const { prepared } of this.#route.modules) {
-      if (prepared.upstreamHeaders !== undefined) headers.push(...prepared.upstreamHeaders(this.#exchange));
+      if (prepared.upstreamHeaders !== undefined) standing.push(prepared.upstreamHeaders(this.#exchange));
     }
     forwardedHeaders(headers, head, this.#exchange.connection.remoteAddress, this.#exchange.runtime);
     headers.push('postern-request-id', this.#exchange.id);
@@ -108,7 +109,7 @@ export class Forwarding implements UpstreamHandler {
     if (switchTo !== null && !headers.includes('sec-websocket-key')) {
       headers.push('sec-websocket-key', randomBytes(16).toString('base64'));
     }
-    return { method, target: path.target, authority, headers, body: this.#body(), switchTo };
+    return { method, target: path.target, authority, headers, standing, body: this.#body(), switchTo };
   }
 
   #body(): RequestBody {

@@ -42,7 +42,10 @@ export interface PreparedModule {
    * answer depends on nothing but the request.
    */
   judge?(request: TrafficRequest): Verdict | Promise<Verdict>;
-  /** Headers that the upstream gets, after everything of the same name was taken from the client's. */
+  /**
+   * Headers that the upstream gets, after everything of the same name was taken from the client's. The same list, unchanged, for as
+   * long as it says the same: it is checked and written once.
+   */
   upstreamHeaders?(request: TrafficRequest): HeaderList;
   /** Changes a response on its way out; null leaves it as it is. */
   transform?(request: TrafficRequest, head: TrafficResponseHead): ResponseTransform | null;

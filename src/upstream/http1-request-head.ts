@@ -1,5 +1,6 @@
 import { isAllowedInTrailers, isToken } from './header-names.ts';
 import { assertSafeName, assertSafeRequest, assertSafeValue, isSafeValue } from './request-headers.ts';
+import { standingLines } from './standing-headers.ts';
 import type { HeaderList, UpstreamRequest } from './upstream.ts';
 
 /** The head of a request, whole. Throws `UnsafeRequestError` on anything that could end a line or contradict the framing. */
@@ -19,6 +20,7 @@ export function http1RequestHead(request: UpstreamRequest): string {
     else if (name === 'te') wantsTrailers ||= value === 'trailers';
     else head += `${name}: ${value}\r\n`;
   }
+  for (const list of request.standing ?? []) head += standingLines(list);
   if (cookies !== '') head += `cookie: ${cookies}\r\n`;
   return `${head}${connectionLines(request.switchTo, wantsTrailers)}${framingLines(request)}\r\n`;
 }

@@ -1,5 +1,6 @@
 import { headerName, isAllowedInTrailers, isToken } from './header-names.ts';
 import { assertSafeName, assertSafeRequest, assertSafeValue, isSafeValue } from './request-headers.ts';
+import { standingLines } from './standing-headers.ts';
 import type { HeaderList, ResponseHead, UpstreamRequest } from './upstream.ts';
 
 /**
@@ -28,6 +29,11 @@ export function http2RequestHeaders(request: UpstreamRequest, own: HeaderList): 
     assertSafeValue(name, value);
     // RFC 9113 §8.2.2: the only thing that TE may say here.
     if (name !== 'te' || value === 'trailers') list.push(name, value);
+  }
+  for (const standing of request.standing ?? []) {
+    // Checked, that is; the lines are for HTTP/1.1.
+    standingLines(standing);
+    for (let i = 0; i < standing.length; i += 1) list.push(standing[i] as string);
   }
   if (body.framing === 'length') list.push('content-length', String(body.bytes));
   if (body.framing !== 'none' && body.expectsContinue) list.push('expect', '100-continue');

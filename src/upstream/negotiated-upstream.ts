@@ -4,6 +4,7 @@ import { Http1Upstream } from './http1-upstream.ts';
 import { Http2Upstream } from './http2-upstream.ts';
 import { PendingExchange } from './pending-exchange.ts';
 import { assertSafeHeaders, assertSafeRequest, hasConnectionAuth } from './request-headers.ts';
+import { standingLines } from './standing-headers.ts';
 import type {
   Upstream,
   UpstreamExchange,
@@ -58,6 +59,7 @@ export class NegotiatedUpstream implements Upstream {
     // Here, where whoever made the request can be told, and not when the connection is there.
     assertSafeRequest(request);
     assertSafeHeaders(request.headers);
+    for (const list of request.standing ?? []) standingLines(list);
     return this.#connectFor(new PendingExchange(request, handler, false));
   }
 

@@ -14,6 +14,8 @@ export interface UpstreamRequest {
   /** The Host that the upstream sees. */
   readonly authority: string;
   readonly headers: HeaderList;
+  /** More headers, in lists that are used again and never changed: see `standing-headers.ts`. */
+  readonly standing?: readonly HeaderList[];
   readonly body: RequestBody;
   /** `websocket`, when the client asked to switch: the handler's `onSwitch` is called instead of `onHead` if the upstream agrees. */
   readonly switchTo: string | null;

@@ -39,9 +39,22 @@ export function demandCertificates(authorityIds: readonly string[], ports: Prepa
         return isValid ? 'pass' : NO_CERTIFICATE;
       },
       upstreamHeaders: ({ clientCertificate }) =>
-        clientCertificate === null ? [] : identityHeaders(clientCertificate),
+        clientCertificate === null ? NONE : standingHeaders(clientCertificate),
     },
   };
+}
+
+const NONE: HeaderList = [];
+/** A connection has one certificate, and may carry many requests. */
+const MADE = new WeakMap<ClientCertificate, HeaderList>();
+
+function standingHeaders(certificate: ClientCertificate): HeaderList {
+  let headers = MADE.get(certificate);
+  if (headers === undefined) {
+    headers = identityHeaders(certificate);
+    MADE.set(certificate, headers);
+  }
+  return headers;
 }
 
 /** RFC 9440 §2.2 (a structured-field byte sequence), and readable ones. */

@@ -43,7 +43,7 @@ export class LoginOnRoute implements PreparedModule {
 
   upstreamHeaders(request: TrafficRequest): readonly string[] {
     const { permit } = request;
-    return permit instanceof LoginPermit ? this.#runtime.identity.headersFor(permit.grant, request) : [];
+    return permit instanceof LoginPermit ? this.#runtime.identity.headersFor(permit.grant, request) : NO_IDENTITY;
   }
 
   /** The login of this browser that counts on this route now, if there is one. */
@@ -120,6 +120,8 @@ export class LoginOnRoute implements PreparedModule {
     return 'pass';
   }
 }
+
+const NO_IDENTITY: readonly string[] = [];
 
 /** The key stays: logins of other routes may hang on it, and the next login replaces it. */
 const SESSION_OVER = { reason: 'session_over', isKeyStale: false } as const;

@@ -11,11 +11,12 @@ export class UpstreamIdentity {
   }
 
   headersFor(grant: Grant, request: TrafficRequest): readonly string[] {
-    grant.identityHeaders ??= identityHeaders(grant);
-    if (grant.assertion === null || !isFresh(grant.assertion, request.nowMs)) {
-      grant.assertion = this.#signer.sign(grant, request.nowMs);
-    }
-    return [...grant.identityHeaders, 'postern-auth-assertion', grant.assertion.token];
+    const { identity } = grant;
+    if (identity !== null && isFresh(identity.assertion, request.nowMs)) return identity.headers;
+    const assertion = this.#signer.sign(grant, request.nowMs);
+    const headers = [...identityHeaders(grant), 'postern-auth-assertion', assertion.token];
+    grant.identity = { headers, assertion };
+    return headers;
   }
 }
 

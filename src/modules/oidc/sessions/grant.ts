@@ -44,9 +44,8 @@ export class Grant {
   isEnded = false;
   /** After a provider that could not be asked: not again before. */
   refreshNotBeforeMs = 0;
-  /** What the upstream is told, made once per version; see `identity/`. */
-  identityHeaders: readonly string[] | null = null;
-  assertion: Assertion | null = null;
+  /** What the upstream is told, made anew with each version and each minute; see `identity/`. */
+  identity: { readonly headers: readonly string[]; readonly assertion: Assertion } | null = null;
   #coveredScopes: readonly string[] | null = null;
 
   constructor(record: LoginRecord) {
@@ -71,8 +70,7 @@ export class Grant {
     this.doc = record.doc as unknown as GrantDoc;
     this.secrets = record.secrets ?? {};
     this.lastActiveMs = Math.max(this.lastActiveMs, record.lastActiveMs);
-    this.identityHeaders = null;
-    this.assertion = null;
+    this.identity = null;
   }
 
   isWithin(limits: SessionLimits, nowMs: number): boolean {
