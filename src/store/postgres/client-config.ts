@@ -42,6 +42,7 @@ export function createPool(url: string, max: number): pg.Pool {
   const pool = new pg.Pool({
     ...clientConfig(url),
     max,
+    pipeline: true,
     verify: (client, done) => {
       client.query(WAIT_FOR_DISK, (error: Error | null) => done(error ?? undefined));
     },

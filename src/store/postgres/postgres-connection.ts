@@ -3,9 +3,14 @@ import type { Program, Row, Statement } from '../sql/statement.ts';
 import { numberPlaceholders } from './number-placeholders.ts';
 import { fromPostgresError } from './postgres-error.ts';
 
-/** A pool's client, seen as the store sees it. */
+/**
+ * A pool's client, seen as the store sees it. It pipelines: what is blind is sent and not waited for, and the database answers in
+ * the order of sending. Once one has failed, all that follow in its transaction fail because of it: its error is the one to tell.
+ */
 export class PostgresConnection {
   readonly #client: pg.ClientBase;
+  #blind: Promise<void>[] = [];
+  #failure: { readonly error: unknown } | null = null;
 
   constructor(client: pg.ClientBase) {
     this.#client = client;
@@ -13,7 +18,13 @@ export class PostgresConnection {
 
   async run<Result>(program: Program<Result>): Promise<Result> {
     let step = program.next([]);
-    while (!step.done) step = program.next(await this.query(step.value));
+    while (!step.done) {
+      if (step.value.isBlind) this.#send(step.value);
+      step = program.next(step.value.isBlind ? [] : await this.query(step.value));
+    }
+    await Promise.all(this.#blind);
+    this.#blind = [];
+    if (this.#failure !== null) throw this.#failure.error;
     return step.value;
   }
 
@@ -22,8 +33,18 @@ export class PostgresConnection {
       const { rows } = await this.#client.query<Row>(numberPlaceholders(sql), [...params]);
       return rows;
     } catch (error) {
-      throw fromPostgresError(error);
+      throw this.#failure?.error ?? fromPostgresError(error);
     }
+  }
+
+  #send(statement: Statement): void {
+    const sent = this.query(statement).then(
+      () => {},
+      (error: unknown) => {
+        this.#failure ??= { error };
+      },
+    );
+    this.#blind.push(sent);
   }
 
   /** Without parameters several statements go in one round trip. */

@@ -3,6 +3,7 @@ import { PosternError } from '../../lib/errors.ts';
 import { createGroupCommit, type JobOutcome } from '../group-commit.ts';
 import { type Job, type ProgramArgs, type ProgramName, type ProgramResult, startProgram } from '../sql/programs.ts';
 import { readRevision } from '../sql/revision-rows.ts';
+import { runJobs } from '../sql/run-jobs.ts';
 import type { SqlEngine } from '../sql/sql-engine.ts';
 import { integer, statement } from '../sql/statement.ts';
 import { inTransaction, type PostgresConnection } from './postgres-connection.ts';
@@ -28,10 +29,10 @@ export function createPostgresEngine({ pool, watch, channel }: PostgresEngineOpt
     try {
       const outcomes = await inTransaction(pool, 'BEGIN', async (connection) => {
         before = await lockWriters(connection);
-        const done = await runJobs(connection, jobs);
+        const answers = await connection.run(runJobs(jobs));
         after = await connection.run(readRevision());
         if (after > before) await connection.query(statement('SELECT pg_notify(?, ?)', [channel, String(after)]));
-        return done;
+        return answers.map((value): JobOutcome => ({ ok: true, value }));
       });
       watch.noteOwnCommit(before, after);
       return outcomes;
@@ -71,12 +72,6 @@ async function lockWriters(connection: PostgresConnection): Promise<number> {
   const [row] = await connection.query(LOCK_WRITERS);
   if (row === undefined) throw new Error('the store has no revision counter');
   return integer(row, 'value');
-}
-
-async function runJobs(connection: PostgresConnection, jobs: readonly Job[]): Promise<JobOutcome[]> {
-  const outcomes: JobOutcome[] = [];
-  for (const job of jobs) outcomes.push({ ok: true, value: await connection.run(startProgram(job)) });
-  return outcomes;
 }
 
 async function runProgram<Name extends ProgramName>(

@@ -1,12 +1,9 @@
 import type { RecordKey } from '../store.ts';
-import { enqueueDeliveries } from './delivery-enqueue.ts';
-import { insertEvents } from './event-rows.ts';
 import { writeIdempotency } from './idempotency-rows.ts';
 import { judgeWriteSet } from './judge-write-set.ts';
 import type { Judged } from './judged.ts';
-import { followEventRecords } from './lane-rows.ts';
-import { readRecords } from './record-rows.ts';
-import { readRevision, takeRevision } from './revision-rows.ts';
+import { followEventRecords, movesLanes } from './lane-rows.ts';
+import { RECORD_COLUMNS, recordOf } from './record-rows.ts';
 import {
   type AppliedChange,
   type ApplyResult,
@@ -15,29 +12,41 @@ import {
   type SealedRecord,
   type SealedWriteSet,
 } from './sealed-write-set.ts';
-import { insertRows, type Program, queryForTuples } from './statement.ts';
+import { executeForTuples, insertRows, type Program, queryForTuples } from './statement.ts';
+import { WriteGroup } from './write-group.ts';
 
 /**
  * One write-set, inside a transaction that already holds the writers' lock: judged whole, then written whole.
  * Deletes come first, then puts, then touches; so a record that is deleted and put loses what was below it.
  */
-export function* applyWriteSet(writeSet: SealedWriteSet): Program<ApplyResult> {
+export function* applyWriteSet(writeSet: SealedWriteSet, group: WriteGroup): Program<ApplyResult> {
   const judged = yield* judgeWriteSet(writeSet);
   if (!judged.ok) return judged;
-  if (!isWriting(writeSet)) return { ok: true, revision: yield* readRevision(), changes: [], enqueued: 0 };
+  if (!isWriting(writeSet)) return { ok: true, revision: yield* group.revision(), changes: [], enqueued: 0 };
 
-  const revision = yield* takeRevision();
+  const isMovingLanes = movesLanes(judged);
+  if (isMovingLanes) yield* group.flush();
+  const revision = yield* group.takeRevision();
   yield* deleteRecords(judged);
-  yield* insertEvents(writeSet.events, revision);
   // Between the two: a subscription that goes hears no more of it, and one that comes or changes does so for the next event.
-  const enqueued = yield* enqueueDeliveries(writeSet.events);
+  const enqueued = yield* group.enqueue(writeSet.events, revision);
   yield* putRecords(judged, revision);
   const touched = yield* touchRecords(writeSet.touches, judged, revision);
   const changes = changesOf(judged, touched);
-  yield* insertChanges(changes, revision);
-  yield* followEventRecords(judged, writeSet.nowMs);
+  group.addChanges(changes, revision);
+  if (isMovingLanes) {
+    yield* group.flush();
+    yield* followEventRecords(judged, writeSet.nowMs);
+  }
   if (writeSet.idempotency !== null) yield* writeIdempotency(writeSet.idempotency);
   return { ok: true, revision, changes, enqueued };
+}
+
+export function* applyWriteSetAlone(writeSet: SealedWriteSet): Program<ApplyResult> {
+  const group = new WriteGroup();
+  const result = yield* applyWriteSet(writeSet, group);
+  yield* group.flush();
+  return result;
 }
 
 function isWriting({ puts, deletes, touches, events, idempotency }: SealedWriteSet): boolean {
@@ -46,13 +55,13 @@ function isWriting({ puts, deletes, touches, events, idempotency }: SealedWriteS
 
 function* deleteRecords({ gone, puts, revisions }: Judged): Program<void> {
   const goneKeys = [...gone.values()].map(({ kind, id }) => [kind, id]);
-  yield* queryForTuples('DELETE FROM records WHERE (kind, id) IN (VALUES %s)', goneKeys);
+  yield* executeForTuples('DELETE FROM records WHERE (kind, id) IN (VALUES %s)', goneKeys);
   const replaced = [...puts]
     .filter(([key]) => revisions.has(key) && !gone.has(key))
     .map(([, { kind, id }]) => [kind, id]);
   const released = [...goneKeys, ...replaced];
-  yield* queryForTuples('DELETE FROM unique_keys WHERE (kind, id) IN (VALUES %s)', released);
-  yield* queryForTuples('DELETE FROM record_references WHERE (from_kind, from_id) IN (VALUES %s)', released);
+  yield* executeForTuples('DELETE FROM unique_keys WHERE (kind, id) IN (VALUES %s)', released);
+  yield* executeForTuples('DELETE FROM record_references WHERE (from_kind, from_id) IN (VALUES %s)', released);
 }
 
 function* putRecords({ puts }: Judged, revision: number): Program<void> {
@@ -80,17 +89,18 @@ function uniqueKeyRows({ kind, id, uniqueKeys }: SealedPut): string[][] {
   return [...distinct.values()];
 }
 
+/** The columns of `VALUES` have the same names in both engines, and PostgreSQL takes parameters there for text unless told. */
+const TOUCH = `UPDATE records SET revision = CAST(given.column3 AS bigint) FROM (VALUES %s) AS given
+  WHERE records.kind = given.column1 AND records.id = given.column2 RETURNING ${RECORD_COLUMNS}`;
+
 function* touchRecords(touches: readonly RecordKey[], { puts }: Judged, revision: number): Program<SealedRecord[]> {
   const distinct = new Map(touches.map((key) => [keyText(key), key]));
   const keys = [...distinct].filter(([key]) => !puts.has(key)).map(([, key]) => key);
-  if (keys.length === 0) return [];
-  yield* queryForTuples(
-    // A counter that the lock keeps still: spares a parameter in front of the list.
-    "UPDATE records SET revision = (SELECT value FROM counter WHERE name = 'revision') WHERE (kind, id) IN (VALUES %s)",
-    keys.map(({ kind, id }) => [kind, id]),
+  const rows = yield* queryForTuples(
+    TOUCH,
+    keys.map(({ kind, id }) => [kind, id, revision]),
   );
-  const records = yield* readRecords(keys);
-  return records.map((record) => ({ ...record, revision }));
+  return rows.map(recordOf);
 }
 
 function changesOf({ gone, puts }: Judged, touched: readonly SealedRecord[]): AppliedChange[] {
@@ -100,12 +110,4 @@ function changesOf({ gone, puts }: Judged, touched: readonly SealedRecord[]): Ap
     ...[...puts.values()].map(({ kind, id }): AppliedChange => ({ op: 'put', key: { kind, id } })),
     ...touched.map((record): AppliedChange => ({ op: 'touch', record })),
   ];
-}
-
-function* insertChanges(changes: readonly AppliedChange[], revision: number): Program<void> {
-  const rows = changes.map((change, position) => {
-    const { kind, id } = change.op === 'touch' ? change.record : change.key;
-    return [revision, position, kind, id, change.op === 'delete' ? 'delete' : 'put'];
-  });
-  yield* insertRows('changes', ['revision', 'position', 'kind', 'id', 'op'], rows);
 }

@@ -1,7 +1,7 @@
 import type { PageQuery } from '../store.ts';
 import { pageStatement } from './page-statement.ts';
 import type { SealedEvent } from './sealed-write-set.ts';
-import { insertRows, integer, type Program, queryOne, type Row, text } from './statement.ts';
+import { insertRows, integer, type Program, queryOne, type Row, type SqlValue, text } from './statement.ts';
 
 const EVENT_COLUMNS = 'id, type, created_at_ms, payload';
 
@@ -29,15 +29,12 @@ export function* countEvents(): Program<number> {
   return row === null ? 0 : integer(row, 'total');
 }
 
-/** Revision 0 stands for events that no change of configuration causes. */
-export function* insertEvents(events: readonly SealedEvent[], revision: number): Program<void> {
-  const rows = events.map(({ id, type, createdAtMs, payload }, position) => [
-    id,
-    type,
-    revision,
-    position,
-    createdAtMs,
-    payload,
-  ]);
+/** As `eventRows` makes them. */
+export function* insertEvents(rows: readonly (readonly SqlValue[])[]): Program<void> {
   yield* insertRows('events', ['id', 'type', 'revision', 'position', 'created_at_ms', 'payload'], rows);
+}
+
+/** Revision 0 stands for events that no change of configuration causes. */
+export function eventRows(events: readonly SealedEvent[], revision: number): SqlValue[][] {
+  return events.map(({ id, type, createdAtMs, payload }, at) => [id, type, revision, at, createdAtMs, payload]);
 }

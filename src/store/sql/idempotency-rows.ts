@@ -1,5 +1,5 @@
 import type { IdempotencyRecord } from '../store.ts';
-import { integer, type Program, queryOne, statement, text } from './statement.ts';
+import { execute, integer, type Program, queryOne, text } from './statement.ts';
 
 export const IDEMPOTENCY_WINDOW_MS = 24 * 60 * 60 * 1000;
 
@@ -19,7 +19,7 @@ export function* readIdempotency(scope: string): Program<IdempotencyRecord | nul
 }
 
 export function* writeIdempotency({ scope, bodyHash, kind, id, createdAtMs }: IdempotencyRecord): Program<void> {
-  yield statement(
+  yield* execute(
     `INSERT INTO idempotency (scope, body_hash, kind, id, created_at_ms) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (scope) DO UPDATE SET body_hash = excluded.body_hash, kind = excluded.kind, id = excluded.id,
       created_at_ms = excluded.created_at_ms`,

@@ -60,6 +60,13 @@ const LANE_DEFAULTS: ReadonlyMap<string, SqlValue> = new Map<string, SqlValue>([
   ['lease_until_ms', 0],
 ]);
 
+/** Whether `followEventRecords` has something to do. */
+export function movesLanes({ gone, puts }: Judged): boolean {
+  for (const { kind } of gone.values()) if (kind === SUBSCRIPTION || kind === DESTINATION) return true;
+  for (const { kind } of puts.values()) if (kind === SUBSCRIPTION || kind === DESTINATION) return true;
+  return false;
+}
+
 /** What a change of subscriptions and destinations means for their lanes. */
 export function* followEventRecords({ gone, puts }: Judged, nowMs: number): Program<void> {
   for (const [key, { kind, id }] of gone) {

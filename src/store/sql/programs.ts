@@ -1,6 +1,6 @@
-import { applyWriteSet } from './apply-write-set.ts';
+import { applyWriteSetAlone } from './apply-write-set.ts';
 import { claimLanes, readDueLanes, renewLanes, wakeLanes } from './delivery-claims.ts';
-import { putDeliveries, recordEvents } from './delivery-enqueue.ts';
+import { putDeliveries } from './delivery-enqueue.ts';
 import { pruneDeliveries, pruneEventsAndLanes } from './delivery-prune.ts';
 import { listReplayable, replayDeliveries } from './delivery-replay.ts';
 import { getDelivery, listDeliveries, readDeliverySeq } from './delivery-rows.ts';
@@ -36,6 +36,7 @@ import {
   listLoginUsers,
 } from './login-rows.ts';
 import { prune } from './prune.ts';
+import { recordEvents } from './record-events.ts';
 import { recordLogin } from './record-login.ts';
 import { readRecordPage } from './record-rows.ts';
 import { readChangesSince, readRevision } from './revision-rows.ts';
@@ -43,7 +44,7 @@ import type { Program } from './statement.ts';
 
 /** Everything that a store asks of its engine, by name, so that a request can be sent to another thread. */
 export const programs = {
-  applyWriteSet,
+  applyWriteSet: applyWriteSetAlone,
   readRevision,
   readChangesSince,
   readRecordPage,

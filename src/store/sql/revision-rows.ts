@@ -7,13 +7,6 @@ export function* readRevision(): Program<number> {
   return yield* readCounter('revision');
 }
 
-/** Only under the writers' lock: so revisions have no gaps, and become visible in their order. */
-export function* takeRevision(): Program<number> {
-  const row = yield* queryOne("UPDATE counter SET value = value + 1 WHERE name = 'revision' RETURNING value");
-  if (row === null) throw new Error('the store has no revision counter');
-  return integer(row, 'value');
-}
-
 export function* readCounter(name: string): Program<number> {
   const row = yield* queryOne('SELECT value FROM counter WHERE name = ?', [name]);
   if (row === null) throw new Error(`the store has no counter ${name}`);

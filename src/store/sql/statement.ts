@@ -5,21 +5,31 @@ export interface Statement {
   /** With `?` placeholders; the PostgreSQL engine numbers them. */
   readonly sql: string;
   readonly params: readonly SqlValue[];
+  /** Nobody looks at its rows: PostgreSQL is sent what follows before it has answered. */
+  readonly isBlind?: true;
 }
 
 export type Row = Readonly<Record<string, SqlValue>>;
 
 /**
  * Work inside one transaction, written once for both engines: it yields statements and is resumed with their rows.
- * SQLite's worker drives it synchronously, PostgreSQL's engine with a round trip for each statement.
+ * SQLite's worker drives it synchronously, PostgreSQL's engine with a round trip for each statement that is not blind.
  */
 export type Program<Result> = Generator<Statement, Result, readonly Row[]>;
 
-/** Far below the parameter limits of both engines (32,766 and 65,535), and enough for one statement to be worth its price. */
-const ROWS_PER_STATEMENT = 200;
+/**
+ * Far below the parameter limits of both engines (32,766 and 65,535), and enough for one statement to be worth its price. A
+ * power of two, as all lengths of inserts are: so there are few texts, and SQLite keeps them parsed.
+ */
+const ROWS_PER_STATEMENT = 128;
 
 export function statement(sql: string, params: readonly SqlValue[] = []): Statement {
   return { sql, params };
+}
+
+/** A statement that is run for what it does. */
+export function* execute(sql: string, params: readonly SqlValue[] = []): Program<void> {
+  yield { sql, params, isBlind: true };
 }
 
 export function* queryOne(sql: string, params: readonly SqlValue[] = []): Program<Row | null> {
@@ -35,23 +45,31 @@ export function* insertRows(
   suffix = '',
 ): Program<void> {
   const tuple = `(${columns.map(() => '?').join(', ')})`;
-  for (const chunk of chunks(rows)) {
-    const tuples = chunk.map(() => tuple).join(', ');
-    yield statement(`INSERT INTO ${table} (${columns.join(', ')}) VALUES ${tuples} ${suffix}`, chunk.flat());
+  for (let at = 0, length = ROWS_PER_STATEMENT; at < rows.length; at += length) {
+    while (length > rows.length - at) length /= 2;
+    const tuples = `${`${tuple}, `.repeat(length - 1)}${tuple}`;
+    const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES ${tuples} ${suffix}`;
+    yield { sql, params: rows.slice(at, at + length).flat(), isBlind: true };
   }
 }
 
 /** Runs `sql` for every chunk of `tuples`, with `%s` standing for the list of a row-value `IN (VALUES …)`. */
 export function* queryForTuples(sql: string, tuples: readonly (readonly SqlValue[])[]): Program<Row[]> {
   const found: Row[] = [];
-  for (const chunk of chunks(tuples)) {
-    const rows = yield statement(
-      sql.replace('%s', () => tupleList(chunk)),
-      chunk.flat(),
-    );
-    for (const row of rows) found.push(row);
-  }
+  for (const chunk of chunks(tuples)) for (const row of yield forTuples(sql, chunk)) found.push(row);
   return found;
+}
+
+/** The same for what it does. */
+export function* executeForTuples(sql: string, tuples: readonly (readonly SqlValue[])[]): Program<void> {
+  for (const chunk of chunks(tuples)) yield { ...forTuples(sql, chunk), isBlind: true };
+}
+
+function forTuples(sql: string, tuples: readonly (readonly SqlValue[])[]): Statement {
+  return statement(
+    sql.replace('%s', () => tupleList(tuples)),
+    tuples.flat(),
+  );
 }
 
 export function tupleList(tuples: readonly (readonly SqlValue[])[]): string {

@@ -52,8 +52,10 @@ export class SqliteConnection {
     return step.value;
   }
 
-  query({ sql, params }: Statement): Row[] {
-    return this.#prepare(sql).all(...params) as Row[];
+  query({ sql, params, isBlind }: Statement): Row[] {
+    if (!isBlind) return this.#prepare(sql).all(...params) as Row[];
+    this.#prepare(sql).run(...params);
+    return [];
   }
 
   exec(sql: string): void {

@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { PosternError } from '../../lib/errors.ts';
 import { type Job, startProgram } from '../sql/programs.ts';
 import { readRevision } from '../sql/revision-rows.ts';
+import { runJobs } from '../sql/run-jobs.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import {
   toWire,
@@ -47,7 +48,7 @@ function perform(task: WorkerTask): unknown {
 function runGroup(jobs: readonly Job[]): WireOutcome[] {
   try {
     return connection.transaction('IMMEDIATE', () =>
-      jobs.map((job) => ({ ok: true, value: connection.run(startProgram(job)) })),
+      connection.run(runJobs(jobs)).map((value) => ({ ok: true, value })),
     );
   } catch (error) {
     // A full disk or a failing one is everybody's; anything else is the fault of one job, and must not hurt the others.
