@@ -76,7 +76,7 @@ export function enqueueing(openStore: OpenStore): void {
     await committed(store, {
       puts: [destinationPut('ed_1'), destinationPut('ed_2'), subscriptionPut('esb_all', ['x.v0', 'y.v0'], ['ed_2'])],
     });
-    const [a, b, c, d, e, f] = [event(), event(), event(), event('y.v0'), event(), event('y.v0')];
+    const [a, b, c, d, e, f, g] = [event(), event(), event(), event('y.v0'), event(), event('y.v0'), event('y.v0')];
     const commitsBefore = store.stats().commits;
     await Promise.all([
       committed(store, { puts: [put('edge', 'e1')], events: [a] }),
@@ -84,24 +84,25 @@ export function enqueueing(openStore: OpenStore): void {
       committed(store, { puts: [put('edge', 'e2')], events: [b] }),
       committed(store, { puts: [subscriptionPut('esb_1', ['y.v0'], ['ed_1'])], events: [c] }),
       store.events.record([d, e]),
-      committed(store, { deletes: [{ kind: 'event_subscription', id: 'esb_1' }], events: [f] }),
+      committed(store, { puts: [put('edge', 'e3')], events: [f] }),
+      committed(store, { deletes: [{ kind: 'event_subscription', id: 'esb_1' }], events: [g] }),
     ]);
     assert.equal(store.stats().commits, commitsBefore + 1);
     assert.deepEqual(
       await eventIds(store, 'esb_1'),
-      [b, c, d].map(({ id }) => `${id} esb_1 ed_1`),
+      [b, c, d, f].map(({ id }) => `${id} esb_1 ed_1`),
     );
     assert.deepEqual(await ledger(store), {
-      'esb_1 ed_1': '3 = 0 pending + 0 delivered + 0 dead + 3 cancelled + 0 pruned',
-      'esb_all ed_2': '6 = 6 pending + 0 delivered + 0 dead + 0 cancelled + 0 pruned',
+      'esb_1 ed_1': '4 = 0 pending + 0 delivered + 0 dead + 4 cancelled + 0 pruned',
+      'esb_all ed_2': '7 = 7 pending + 0 delivered + 0 dead + 0 cancelled + 0 pruned',
     });
     assert.deepEqual(
       (await claimOne(store, 1_000)).deliveries.map((each) => each.event),
-      [a, b, c, d, e, f],
+      [a, b, c, d, e, f, g],
     );
-    assert.equal(await store.currentRevision(), 6);
+    assert.equal(await store.currentRevision(), 7);
     const changes = await store.changesSince(1);
-    assert.equal(changes.isComplete && changes.changes.length, 3);
+    assert.equal(changes.isComplete && changes.changes.length, 4);
   });
 
   test('events without a change take no revision, and only wanted ones are kept', async (t) => {
