@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type AgentHandle, connect, type TunnelSpec } from '../../src/agent/index.ts';
+import { tuneRuntime } from '../../src/main/tune-runtime.ts';
 
 /** What the program is told in the variable BENCH_AGENT. */
 export interface AgentProgramOptions {
@@ -11,7 +12,8 @@ export interface AgentProgramOptions {
   readonly agents: readonly (readonly TunnelSpec[])[];
 }
 
-/** Agents in a process of their own, without inspector. It says when their tunnels are there, and ends with SIGTERM. */
+/** Agents in a process of their own, without inspector, tuned as `postern http` is. It says when their tunnels are there, and ends with SIGTERM. */
+tuneRuntime();
 const { agents, ca, ...options } = JSON.parse(process.env['BENCH_AGENT'] ?? '') as AgentProgramOptions;
 const handles: AgentHandle[] = [];
 for (const tunnels of agents) handles.push(await connect({ ...options, ca: readFileSync(ca, 'utf8'), tunnels }));

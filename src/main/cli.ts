@@ -4,6 +4,7 @@ import { PosternError } from '../lib/errors.ts';
 import { didYouMean } from '../lib/near-match.ts';
 import { mainErrors } from './errors.ts';
 import { problemText } from './problem-text.ts';
+import { tuneRuntime } from './tune-runtime.ts';
 import { programVersion } from './version.ts';
 
 interface CommandRow {
@@ -140,6 +141,7 @@ const USAGE_CODES = new Set(['ERR_POSTERN_USAGE', 'ERR_POSTERN_COMMAND']);
 
 /** Called by the launcher. */
 export async function main(): Promise<void> {
+  tuneRuntime();
   const args = process.argv.slice(2);
   process.exitCode = await runCli(args, {
     env: process.env,
