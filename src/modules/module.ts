@@ -51,6 +51,11 @@ export function moduleRecordKey(
   return { kind: `${ownerKind}.${moduleName}`, id: `${ownerId}.${moduleName}` };
 }
 
+/** The other way round: null for kinds of other records. */
+export function moduleNameOf(ownerKind: string, kind: string): string | null {
+  return kind.startsWith(`${ownerKind}.`) ? kind.slice(ownerKind.length + 1) : null;
+}
+
 /** Keeps the definition's own types for its hooks, and gives the registry one type to hold. */
 export function defineModule<Config extends TObject>(module: Module<Config>): Module {
   return module as unknown as Module;

@@ -8,3 +8,9 @@ export interface RecordReader {
   /** Children of one parent, newest first. */
   pageOfParent(kind: string, parent: string, query: PageQuery): readonly StoredRecord[];
 }
+
+/** Also says what is there that nobody asked for by name. */
+export interface BrowsableReader extends RecordReader {
+  /** Of records that are or were there, in no order; those that this version does not know, too. */
+  kinds(): Iterable<string>;
+}

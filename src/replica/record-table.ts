@@ -1,5 +1,5 @@
 import type { Change, PageQuery, StoredRecord } from '../store/store.ts';
-import type { RecordReader } from './record-reader.ts';
+import type { BrowsableReader } from './record-reader.ts';
 import { SortedIds } from './sorted-ids.ts';
 
 interface KindTable {
@@ -9,8 +9,12 @@ interface KindTable {
 }
 
 /** All records in memory, indexed as they are read. Applying a change twice, or an older one late, does no harm. */
-export class RecordTable implements RecordReader {
+export class RecordTable implements BrowsableReader {
   readonly #kinds = new Map<string, KindTable>();
+
+  kinds(): Iterable<string> {
+    return this.#kinds.keys();
+  }
 
   get(kind: string, id: string): StoredRecord | undefined {
     return this.#kinds.get(kind)?.byId.get(id);

@@ -1,5 +1,5 @@
 import type { Change, PageQuery, Store, StoredRecord } from '../store/store.ts';
-import type { RecordReader } from './record-reader.ts';
+import type { BrowsableReader } from './record-reader.ts';
 import { RecordTable } from './record-table.ts';
 
 export type ReplicaListener = (changes: readonly Change[]) => void;
@@ -12,7 +12,7 @@ export type ReplicaListener = (changes: readonly Change[]) => void;
  * another process commits (PostgreSQL only) arrives by signal or, at the latest, with the next poll. Writes do not trust
  * the replica: they carry expectations that the store checks, and are tried again after `refresh()`.
  */
-export class Replica implements RecordReader {
+export class Replica implements BrowsableReader {
   readonly #store: Store;
   readonly #listeners = new Set<ReplicaListener>();
   #table = new RecordTable();
@@ -39,6 +39,10 @@ export class Replica implements RecordReader {
 
   get revision(): number {
     return this.#revision;
+  }
+
+  kinds(): Iterable<string> {
+    return this.#table.kinds();
   }
 
   get(kind: string, id: string): StoredRecord | undefined {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { JsonObject } from '../lib/json.ts';
-import { type Module, moduleRecordKey } from '../modules/module.ts';
+import { type Module, moduleNameOf, moduleRecordKey } from '../modules/module.ts';
 import type { ModuleRuntime } from '../modules/module-runtime.ts';
 import type { PreparePorts, TlsPolicy } from '../modules/prepared-module.ts';
 import type { StoredRecord } from '../store/store.ts';
@@ -95,17 +95,14 @@ function prepareAll(
   ports: RecordPorts,
 ): PreparedModules {
   const level = place.routeId === null ? 'edge' : 'route';
+  const [ownerKind, ownerId] = place.routeId === null ? [EDGE_KIND, place.edgeId] : [ROUTE_KIND, place.routeId];
   const modules: NamedModule[] = [];
   const problems: ModuleProblem[] = [];
   const tls: TlsPolicy = {};
   for (const module of registry) {
     if (module.level !== level) continue;
-    const key =
-      place.routeId === null
-        ? moduleRecordKey(EDGE_KIND, place.edgeId, module.name)
-        : moduleRecordKey(ROUTE_KIND, place.routeId, module.name);
-    const record = reader.get(key.kind, key.id);
-    if (record === undefined || record.doc['enabled'] === false) continue;
+    const record = enabledRecord(reader, ownerKind, ownerId, module.name);
+    if (record === null) continue;
     const preparation = prepareOne(module, record, { ...ports, place, runtime: runtimes?.get(module.name) ?? null });
     if ('prepared' in preparation) {
       modules.push(preparation);
@@ -115,7 +112,36 @@ function prepareAll(
       Object.assign(tls, preparation.tls);
     }
   }
+  for (const name of unknownNames(reader, ownerKind, registry)) {
+    if (enabledRecord(reader, ownerKind, ownerId, name) === null) continue;
+    const { problem, tls: demanded } = unknownModule(name, level);
+    problems.push(problem);
+    Object.assign(tls, demanded);
+  }
   return { modules, problems, tls };
+}
+
+function enabledRecord(reader: TrackingReader, ownerKind: string, ownerId: string, name: string): StoredRecord | null {
+  const { kind, id } = moduleRecordKey(ownerKind, ownerId, name);
+  const record = reader.get(kind, id);
+  return record === undefined || record.doc['enabled'] === false ? null : record;
+}
+
+/** Modules that a later version of this program has written, before a step back or beside this one. */
+function unknownNames(reader: TrackingReader, ownerKind: string, registry: readonly Module[]): readonly string[] {
+  return [...reader.kinds()]
+    .map((kind) => moduleNameOf(ownerKind, kind))
+    .filter((name) => name !== null)
+    .filter((name) => registry.every((module) => module.name !== name));
+}
+
+/** What cannot be applied refuses: it may have been there to keep people out. */
+function unknownModule(name: string, level: Module['level']): UnpreparedModule {
+  const message = `the ${name} module was set by a later version of Postern, and this one cannot apply it: start that version, or delete the ${level}`;
+  return {
+    problem: { module: name, code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message },
+    tls: level === 'edge' ? { clientAuthorities: [] } : {},
+  };
 }
 
 /** A module that throws is broken, and what is broken refuses. */

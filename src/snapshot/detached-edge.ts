@@ -1,6 +1,6 @@
 import type { JsonObject } from '../lib/json.ts';
 import { type Module, moduleRecordKey } from '../modules/module.ts';
-import type { RecordReader } from '../replica/record-reader.ts';
+import type { BrowsableReader } from '../replica/record-reader.ts';
 import type { StoredRecord } from '../store/store.ts';
 import { compileEdge, type Definitions } from './compile-edge.ts';
 import type { EdgeSnapshot } from './edge-snapshot.ts';
@@ -58,11 +58,15 @@ function recordsOf(edge: DetachedEdge, modules: readonly Module[]): readonly Det
   ];
 }
 
-class DetachedReader implements RecordReader {
+class DetachedReader implements BrowsableReader {
   readonly #records: readonly StoredRecord[];
 
   constructor(records: readonly DetachedRecord[]) {
     this.#records = records.map((record) => ({ ...record, revision: 0, secrets: null }));
+  }
+
+  kinds(): Iterable<string> {
+    return this.#records.map(({ kind }) => kind);
   }
 
   get(kind: string, id: string): StoredRecord | undefined {

@@ -96,6 +96,8 @@ export class Snapshots {
       const { kind, id } = change.op === 'put' ? change.record : change.key;
       if (kind === EDGE_KIND) affected.add(id);
       for (const edgeId of this.#dependents.get(recordKey(kind, id)) ?? []) affected.add(edgeId);
+      // A module that this version does not know can appear after nobody could have looked for it.
+      for (const edgeId of this.#dependents.get(ownerKey(kind, id)) ?? []) affected.add(edgeId);
       // A new child is seen by whoever listed its parent's children; one that goes was itself looked at.
       const parent = change.op === 'put' ? change.record.parent : null;
       if (parent !== null)
@@ -160,4 +162,9 @@ export class Snapshots {
       else dependents.add(edgeId);
     }
   }
+}
+
+/** Of a module's record, whether or not the module is known: the record that it belongs to. */
+function ownerKey(kind: string, id: string): string {
+  return recordKey(kind.slice(0, Math.max(kind.lastIndexOf('.'), 0)), id.slice(0, Math.max(id.lastIndexOf('.'), 0)));
 }

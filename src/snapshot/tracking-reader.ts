@@ -1,13 +1,17 @@
-import type { RecordReader } from '../replica/record-reader.ts';
+import type { BrowsableReader } from '../replica/record-reader.ts';
 import type { StoredRecord } from '../store/store.ts';
 
 /** Reads records and remembers which, so that a change is followed by compiling only what had looked at it. */
 export class TrackingReader {
   readonly dependencies = new Set<string>();
-  readonly #reader: RecordReader;
+  readonly #reader: BrowsableReader;
 
-  constructor(reader: RecordReader) {
+  constructor(reader: BrowsableReader) {
     this.#reader = reader;
+  }
+
+  kinds(): Iterable<string> {
+    return this.#reader.kinds();
   }
 
   get(kind: string, id: string): StoredRecord | undefined {
