@@ -8,7 +8,7 @@ import type { BoundTunnel } from './bound-tunnel.ts';
 import type { OnlineTunnelTable } from './online-tunnel-table.ts';
 import type { GatewayPorts } from './ports.ts';
 import { Presence } from './presence.ts';
-import { SentCommands } from './sent-commands.ts';
+import { type CommandOutcome, SentCommands } from './sent-commands.ts';
 import { noLongerAllowed, TunnelBinder } from './tunnel-binder.ts';
 import { TunnelNames } from './tunnel-names.ts';
 
@@ -99,8 +99,8 @@ export class Gateway implements ConnectionHandler {
     oldest.fail('too many connections have not said who they are');
   }
 
-  /** Tells the agent; resolves once it has agreed. */
-  command(sessionId: string, command: 'stop' | 'restart' | 'update'): Promise<'accepted' | 'unreachable'> {
+  /** Tells the agent; resolves once it has answered. */
+  command(sessionId: string, command: 'stop' | 'restart' | 'update'): Promise<CommandOutcome> {
     const [connection] = this.#sessions.get(sessionId)?.connections ?? [];
     return connection === undefined ? Promise.resolve('unreachable') : this.#commands.send(connection, command);
   }
@@ -150,7 +150,7 @@ export class Gateway implements ConnectionHandler {
         this.#inTurn(session, () => this.#endSession(session, null, 'the agent was closed'));
         return;
       case 'done':
-        this.#commands.done(connection, message.id, message.ok);
+        this.#commands.done(connection, message);
     }
   }
 

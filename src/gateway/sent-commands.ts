@@ -1,12 +1,14 @@
+import type { Done } from '../tunnel/messages.ts';
 import type { AgentConnection } from './agent-connection.ts';
 
 const ANSWER_WITHIN_MS = 5_000;
 
-type Outcome = 'accepted' | 'unreachable';
+/** In the agent's own words, when it does not want to. */
+export type CommandOutcome = 'accepted' | 'unreachable' | { readonly refused: string };
 
 interface Sent {
   readonly connection: AgentConnection;
-  settle(outcome: Outcome): void;
+  settle(outcome: CommandOutcome): void;
 }
 
 /** Commands that agents were sent and have not answered. */
@@ -14,7 +16,7 @@ export class SentCommands {
   readonly #waiting = new Map<number, Sent>();
   #lastId = 0;
 
-  send(connection: AgentConnection, command: 'stop' | 'restart' | 'update'): Promise<Outcome> {
+  send(connection: AgentConnection, command: 'stop' | 'restart' | 'update'): Promise<CommandOutcome> {
     this.#lastId += 1;
     const id = this.#lastId;
     return new Promise((resolve) => {
@@ -30,15 +32,15 @@ export class SentCommands {
     });
   }
 
-  done(connection: AgentConnection, id: number, isAgreed: boolean): void {
-    if (this.#waiting.get(id)?.connection === connection) this.#settle(id, isAgreed ? 'accepted' : 'unreachable');
+  done(connection: AgentConnection, { id, ok, message }: Done): void {
+    if (this.#waiting.get(id)?.connection === connection) this.#settle(id, ok ? 'accepted' : { refused: message });
   }
 
   lost(connection: AgentConnection): void {
     for (const [id, sent] of this.#waiting) if (sent.connection === connection) this.#settle(id, 'unreachable');
   }
 
-  #settle(id: number, outcome: Outcome): void {
+  #settle(id: number, outcome: CommandOutcome): void {
     const sent = this.#waiting.get(id);
     this.#waiting.delete(id);
     sent?.settle(outcome);

@@ -25,7 +25,7 @@ export const resourceErrors = errorTable({
   ERR_POSTERN_AGENT_REFUSES: {
     status: 409,
     explanation:
-      'The agent was started with remote_management: false, so it cannot be stopped, restarted or told to update from here.',
+      'The agent does not take this command: mostly it was started with remote_management: false. Stop, restart or update it where it runs.',
   },
   ERR_POSTERN_AGENT_UNREACHABLE: {
     status: 503,

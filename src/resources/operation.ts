@@ -134,7 +134,8 @@ export type SessionCommand = 'stop' | 'restart' | 'update';
 
 /** Reaches the process that holds an agent's session. */
 export interface SessionCommands {
-  send(sessionId: string, command: SessionCommand): Promise<'accepted' | 'unreachable'>;
+  /** `refused`: in the agent's words. */
+  send(sessionId: string, command: SessionCommand): Promise<'accepted' | 'unreachable' | { readonly refused: string }>;
 }
 
 /** Reaches the part that delivers events. */

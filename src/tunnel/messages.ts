@@ -106,7 +106,8 @@ export type Refused = Static<typeof refused>;
 export type Bound = Static<typeof bound>;
 export type Unbound = Static<typeof unbound>;
 export type Command = Static<typeof command>;
-export type AgentMessage = Hello | Bind | Static<typeof unbind> | Static<typeof bye> | Static<typeof done>;
+export type Done = Static<typeof done>;
+export type AgentMessage = Hello | Bind | Static<typeof unbind> | Static<typeof bye> | Done;
 export type GatewayMessage = Welcome | Refused | Bound | Unbound | Command | Static<typeof drain>;
 
 /** `ignored`: a type that a newer peer may know. */

@@ -81,12 +81,15 @@ export class TestWorld {
     const server = await startServer(config, {
       logDestination,
       ...(options.clock !== undefined && { clock: options.clock }),
-      sessionCommands: {
-        send: (id, command) => {
-          sessionCommands.push({ id, command });
-          return Promise.resolve('accepted');
+      // With a gateway, it is agents who are told.
+      ...(!env.POSTERN_ROLES.includes('gateway') && {
+        sessionCommands: {
+          send: (id, command) => {
+            sessionCommands.push({ id, command });
+            return Promise.resolve('accepted' as const);
+          },
         },
-      },
+      }),
     });
     const world = new TestWorld(server, dataDir, logLines, sessionCommands);
     // Hooks run in the order in which they were made, so the directory cannot have a hook of its own before this one.

@@ -64,7 +64,7 @@ export class TunnelSessionsClient extends ResourceClient {
     return this.callForNothing({ method: 'POST', path: '/tunnel_sessions/{id}/restart', params: { id } }, options);
   }
 
-  /** Tell an agent that it should be updated; nothing is downloaded. */
+  /** Tell an agent that it should be updated: it tells whoever runs it, and goes on as it is. */
   update(id: string, options?: RequestOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'POST', path: '/tunnel_sessions/{id}/update', params: { id } }, options);
   }

@@ -63,7 +63,7 @@ export const tunnelSessions: LiveResource = {
     }),
     action('stop', 'Stop an agent; it exits and does not come back'),
     action('restart', 'Make an agent connect anew'),
-    action('update', 'Tell an agent that it should be updated; nothing is downloaded'),
+    action('update', 'Tell an agent that it should be updated: it tells whoever runs it, and goes on as it is'),
   ],
 };
 
@@ -87,7 +87,11 @@ function action(verb: SessionCommand, summary: string): Operation {
           `the agent of ${id} was started with remote_management: false: ${verb} it where it runs`,
         );
       }
-      if ((await sessionCommands.send(id, verb)) === 'unreachable') {
+      const outcome = await sessionCommands.send(id, verb);
+      if (typeof outcome === 'object') {
+        throw resourceErrors.create('ERR_POSTERN_AGENT_REFUSES', `the agent of ${id} refuses: ${outcome.refused}`);
+      }
+      if (outcome === 'unreachable') {
         throw resourceErrors.create(
           'ERR_POSTERN_AGENT_UNREACHABLE',
           `no process that could pass the command on to the agent of ${id} answers: try again, or ${verb} it where it runs`,

@@ -124,7 +124,6 @@ export async function runCycles(test: Cleanup, { warmUp, cycles, withAborts }: S
       throw new Error(`cycle ${at} failed`, { cause: error });
     });
   }
-  if (withAborts) await new Promise((resolve) => setTimeout(resolve, RESUME_WITHIN_MS + 5_000));
   await settled(gatewayMetrics);
   const after = await belongings();
   // Nobody holds a name or a port any more.
@@ -137,7 +136,8 @@ export async function runCycles(test: Cleanup, { warmUp, cycles, withAborts }: S
 }
 
 async function settled(metrics: () => Promise<readonly string[]>): Promise<void> {
-  await eventually('nothing is connected', async () => (await metrics()).every((line) => line.endsWith(' 0')));
+  const isQuiet = async (): Promise<boolean> => (await metrics()).every((line) => line.endsWith(' 0'));
+  await eventually('nothing is connected, and nobody is waited for', isQuiet, RESUME_WITHIN_MS + 30_000);
   // Last words, idle connections of clients, timers of a second.
   await new Promise((resolve) => setTimeout(resolve, 2_500));
 }
