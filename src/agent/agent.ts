@@ -1,8 +1,6 @@
 import type { ServerHttp2Stream } from 'node:http2';
-import { platform, release } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command, GatewayMessage, Hello, Refused, Welcome } from '../tunnel/messages.ts';
-import { PROTOCOL_VERSION } from '../tunnel/protocol.ts';
 import { AgentError } from './agent-error.ts';
 import { type Claim, ConnectionSlot, type SlotOwner } from './connection-slot.ts';
 import type { GatewayAddress } from './dial-gateway.ts';
@@ -12,6 +10,7 @@ import { gatewayAddress } from './gateway-address.ts';
 import type { GatewayConnection } from './gateway-connection.ts';
 import type { AgentHandle } from './handle.ts';
 import { HeldStreams } from './held-streams.ts';
+import { helloOf } from './hello.ts';
 import { refuseStream } from './local/local-failure.ts';
 import type { RequestReading } from './local/request-reading.ts';
 import type { AgentOptions } from './options.ts';
@@ -20,7 +19,6 @@ import { Session } from './session.ts';
 import { type AgentTimings, DEFAULT_TIMINGS } from './timings.ts';
 import { Tunnel } from './tunnel.ts';
 import { TunnelBinding } from './tunnel-binding.ts';
-import { ownVersion } from './version.ts';
 
 /** Refusals that are about the agent itself, and not about the session that it wants to come back to. */
 const ABOUT_AGENT: ReadonlySet<string> = new Set([
@@ -52,7 +50,6 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
   readonly #options: AgentOptions;
   readonly #timings: AgentTimings;
   readonly #address: GatewayAddress;
-  readonly #version: string;
   readonly #binding: TunnelBinding;
   readonly #held = new HeldStreams();
   readonly #slots: ConnectionSlot[] = [];
@@ -73,7 +70,6 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     this.#options = options;
     this.#timings = { ...DEFAULT_TIMINGS, ...options.timings };
     this.#address = gatewayAddress(options);
-    this.#version = options.agentVersion ?? ownVersion();
     this.tunnels = options.tunnels.map((spec, ref) => new Tunnel(ref, spec));
     this.ready = this.#readiness.promise;
     // Whoever has only the events is not to be ended by a promise that nobody looks at.
@@ -84,6 +80,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
       timings: this.#timings,
       connection: () => this.#online(),
       onSettled: () => this.#settled(),
+      onOverdue: (why) => this.#startOver(why),
     });
     const { watchdogMs } = this.#timings;
     this.#watchdog = setInterval(() => this.#watch(), watchdogMs / CHECKS_PER_WATCHDOG).unref();
@@ -117,16 +114,8 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
 
   helloFor(slot: ConnectionSlot): { readonly hello: Hello; readonly claim: Claim } | null {
     if (this.#isLeaving) return null;
-    const session = this.#session;
-    const hello: Hello = {
-      t: 'hello',
-      version: PROTOCOL_VERSION,
-      token: this.#options.authtoken,
-      agent_version: this.#version,
-      os: `${platform()} ${release()}`.slice(0, 64),
-      metadata: this.#options.metadata ?? '',
-      remote_management: this.#options.remoteManagement !== false,
-    };
+    const session = this.#session?.isAbandoned === true ? null : this.#session;
+    const hello = helloOf(this.#options);
     if (session !== null && session.connections.size > 0) {
       return { hello: { ...hello, join: session.claim }, claim: 'join' };
     }
@@ -168,8 +157,8 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     }
     if (this.#lead === slot) this.#lead = null;
     // The session is gone, and nothing that stays is of it: the next try begins another one.
-    if (isClaim && code === 'ERR_POSTERN_AGENT_SESSION' && this.#online() === null) this.#session = null;
-    if (isClaim && !retry && this.#online() === null) this.#session = null;
+    const isGone = code === 'ERR_POSTERN_AGENT_SESSION' || !retry;
+    if (isClaim && isGone && this.#online() === null) this.#session = null;
   }
 
   onMessage(connection: GatewayConnection, message: Exclude<GatewayMessage, Welcome | Refused>): void {
@@ -242,6 +231,15 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
   #online(): GatewayConnection | null {
     for (const slot of this.#slots) if (slot.online !== null) return slot.online;
     return null;
+  }
+
+  /** In this session nothing more is answered. */
+  #startOver(why: string): void {
+    const session = this.#session;
+    if (session === null) return;
+    session.isAbandoned = true;
+    this.#trouble = { code: 'ERR_POSTERN_AGENT_UNANSWERED', reason: why };
+    for (const connection of session.connections) connection.fail(why);
   }
 
   #serveHeld(): void {

@@ -23,6 +23,11 @@ export const agentErrors = errorTable({
     status: 503,
     explanation: 'The agent was told through the API of the server to connect anew. It does so by itself.',
   },
+  ERR_POSTERN_AGENT_UNANSWERED: {
+    status: 504,
+    explanation:
+      'The server let the agent in and then did not say whether it opens its tunnels. The agent connects anew by itself; look at the log of the server when it stays so.',
+  },
   ERR_POSTERN_AGENT_CLOSED: {
     status: 503,
     explanation: 'The agent was closed by the program that runs it, before it was online.',

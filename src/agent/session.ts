@@ -12,6 +12,9 @@ export class Session {
   /** All that were welcomed and are open, also those that are leaving. */
   readonly connections = new Set<GatewayConnection>();
 
+  /** The server leaves what it is asked for unanswered: the next connection begins another session. */
+  isAbandoned = false;
+
   constructor({ session, secret }: Welcome) {
     this.id = session;
     this.secret = secret ?? '';

@@ -5,6 +5,8 @@ export interface AgentTimings {
   readonly connectTimeoutMs: number;
   /** From the connection to the server's `welcome`. */
   readonly welcomeTimeoutMs: number;
+  /** From a `bind`, or from the last answer to one, to the next answer. */
+  readonly bindTimeoutMs: number;
   /** Tries are spread evenly over 0 to this, doubled with every one that fails. */
   readonly backoffBaseMs: number;
   readonly backoffMaxMs: number;
@@ -20,6 +22,7 @@ export interface AgentTimings {
 export const DEFAULT_TIMINGS: AgentTimings = {
   connectTimeoutMs: 10_000,
   welcomeTimeoutMs: 15_000,
+  bindTimeoutMs: 30_000,
   backoffBaseMs: 500,
   backoffMaxMs: 30_000,
   stableAfterMs: 5_000,

@@ -14,6 +14,8 @@ export interface TunnelBindingParts {
   connection(): GatewayConnection | null;
   /** A tunnel got its answer, whichever. */
   onSettled(): void;
+  /** The server has not answered for so long that it will not. */
+  onOverdue(why: string): void;
 }
 
 /** Asks the server for the tunnels, and again when that is of use. */
@@ -23,6 +25,7 @@ export class TunnelBinding {
   readonly #asked = new Map<Tunnel, GatewayConnection>();
   readonly #waiting = new Map<Tunnel, NodeJS.Timeout>();
   readonly #backoffs = new Map<Tunnel, Backoff>();
+  #deadline: NodeJS.Timeout | null = null;
 
   constructor(parts: TunnelBindingParts) {
     this.#parts = parts;
@@ -53,6 +56,7 @@ export class TunnelBinding {
     // It has one id at a time; those that it had would be kept for as long as the session lives.
     for (const [id, other] of session.tunnels) if (other === tunnel) session.tunnels.delete(id);
     session.tunnels.set(bound.id, tunnel);
+    this.#moveDeadline();
     this.#parts.events.tell({ type: 'bound', tunnel });
     this.#parts.onSettled();
   }
@@ -62,6 +66,7 @@ export class TunnelBinding {
     const tunnel = this.#parts.tunnels[unbound.ref];
     if (tunnel === undefined) return;
     const next = tunnel.unbound(unbound);
+    this.#moveDeadline();
     if (next === 'again') {
       this.#bindNow(tunnel);
       return;
@@ -86,6 +91,8 @@ export class TunnelBinding {
   stop(): void {
     for (const timer of this.#waiting.values()) clearTimeout(timer);
     this.#waiting.clear();
+    if (this.#deadline !== null) clearTimeout(this.#deadline);
+    this.#deadline = null;
   }
 
   #bindLater(tunnel: Tunnel): void {
@@ -108,5 +115,23 @@ export class TunnelBinding {
   #bind(tunnel: Tunnel, connection: GatewayConnection): void {
     this.#asked.set(tunnel, connection);
     connection.send(tunnel.bindMessage());
+    this.#moveDeadline();
+  }
+
+  /** What is asked for is done one after the other: each answer shows that the server is at it. */
+  #moveDeadline(): void {
+    if (this.#deadline !== null) clearTimeout(this.#deadline);
+    const isAwaited = this.#asked.keys().some(({ status }) => status === 'binding');
+    const { bindTimeoutMs } = this.#parts.timings;
+    this.#deadline = isAwaited ? setTimeout(() => this.#overdue(bindTimeoutMs), bindTimeoutMs) : null;
+  }
+
+  #overdue(afterMs: number): void {
+    this.#deadline = null;
+    const [first, ...others] = [...this.#asked.keys()].filter(({ status }) => status === 'binding');
+    if (first === undefined) return;
+    const more = others.length === 0 ? '' : ` and ${others.length} more`;
+    const seconds = Math.round(afterMs / 1000);
+    this.#parts.onOverdue(`asked to open ${first.name}${more}, the server has not answered for ${seconds} s`);
   }
 }

@@ -23,6 +23,11 @@ export const gatewayErrors = errorTable({
     status: 404,
     explanation: 'The session that a connection wants to join does not exist, or the agent does not know its secret.',
   },
+  ERR_POSTERN_AGENT_CONNECTIONS: {
+    status: 429,
+    explanation:
+      'The session of the agent has 16 connections, and may not have more. Those that were lost count for up to 12 seconds. Start another agent for more.',
+  },
   ERR_POSTERN_TUNNEL_ACL: {
     status: 403,
     explanation: "The acl of the agent's credential does not allow this name or label.",

@@ -200,8 +200,8 @@ export class Gateway implements ConnectionHandler {
         // The last of the others may have been lost meanwhile, and with it the place in the list.
         await this.#attach(connection, claimed, hello, claimed.isOnline ? 'joined' : 'resumed');
       } else if (isOwner) {
-        const message = `one agent may have ${MAX_CONNECTIONS_PER_SESSION} connections`;
-        connection.refuse('ERR_POSTERN_AGENT_SESSION', message, true);
+        const message = `one agent may have ${MAX_CONNECTIONS_PER_SESSION} connections, those included that were lost in the last seconds: close some, or start another agent for more`;
+        connection.refuse('ERR_POSTERN_AGENT_CONNECTIONS', message, true);
       } else connection.refuse('ERR_POSTERN_AGENT_SESSION', 'the session to join is not known here', true);
     } else if (isOwner) {
       claimed.generation += 1;

@@ -147,7 +147,9 @@ test('an agent has so many connections and no more', async () => {
   while (joined.length < MAX_CONNECTIONS_PER_SESSION) joined.push(await RawAgent.greeted(world, { join }));
   const more = await RawAgent.open(world);
   more.say(helloOf(world.token, { join }));
-  assert.match((await more.message('refused')).message, /may have 16 connections/);
+  const { code, message, retry } = await more.message('refused');
+  assert.deepEqual([code, retry], ['ERR_POSTERN_AGENT_CONNECTIONS', true]);
+  assert.match(message, /may have 16 connections.*: close some, or start another agent/);
   for (const agent of [...joined, more]) agent.destroy();
 });
 

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer, type TLSSocket } from 'node:tls';
 import { type AgentEvent, startAgent } from '../../../src/agent/index.ts';
 import type { AgentTimings } from '../../../src/agent/timings.ts';
@@ -154,6 +155,59 @@ test('streams while a tunnel is still asked for wait a little and then are refus
   const asked = Array.from({ length: 900 }, (_, at) => connection.request(`tn_unknown_${at}`));
   for (const { status } of await Promise.all(asked)) assert.equal(status, 404);
   assert.equal(agent.active, 0);
+});
+
+test('a server that lets the agent in and never says whether a tunnel is open is left for a new session', async (t) => {
+  const asked: string[] = [];
+  const gateway = await fakeGateway(t, {
+    connections: 2,
+    onBind: ({ hello }, { ref }) => {
+      asked.push(`${hello.resume === undefined ? 'new' : 'resumed'} ${ref}`);
+      // The first session answers for one tunnel, the second for none, the third is in its right mind.
+      return gateway.sessions.size < 3 && (gateway.sessions.size > 1 || ref > 0);
+    },
+  });
+  const reasons: string[] = [];
+  const agent = agentFor(t, gateway, {
+    tunnels: [TUNNEL, { ...TUNNEL, name: 'shop' }, TUNNEL],
+    timings: { ...QUICK_TRIES, bindTimeoutMs: 1_000 },
+    onEvent: (event) => {
+      if (event.type === 'status' && event.reason !== null) reasons.push(`${event.status}: ${event.reason}`);
+    },
+  });
+  await agent.ready;
+  assert.deepEqual(
+    agent.tunnels.map(({ status }) => status),
+    ['online', 'online', 'online'],
+  );
+  assert.deepEqual(
+    [...new Set(reasons)].filter((reason) => reason.includes('answered')),
+    [
+      'reconnecting: asked to open shop and 1 more, the server has not answered for 1 s',
+      'reconnecting: asked to open tunnel-1 and 2 more, the server has not answered for 1 s',
+    ],
+  );
+  assert.deepEqual(
+    asked,
+    [0, 1, 2, 0, 1, 2, 0, 1, 2].map((ref) => `new ${ref}`),
+  );
+});
+
+test('a server that takes its time for many tunnels, but answers, is waited for', async (t) => {
+  let answered = Promise.resolve();
+  const gateway = await fakeGateway(t, {
+    onBind: (connection, bind) => {
+      answered = answered.then(async () => {
+        await sleep(400);
+        gateway.bound(connection, bind);
+      });
+      return true;
+    },
+  });
+  const timings = { ...QUICK_TRIES, bindTimeoutMs: 1_200 };
+  const agent = agentFor(t, gateway, { tunnels: Array.from({ length: 8 }, () => TUNNEL), timings });
+  await agent.ready;
+  assert.equal(gateway.accepted, 1);
 });
 
 test('messages about tunnels that nobody asked for change nothing', async (t) => {

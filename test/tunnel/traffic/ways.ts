@@ -1,4 +1,3 @@
-import type { LookupFunction } from 'node:net';
 import type { TunnelSpec } from '../../../src/agent/index.ts';
 import type { TunnelWorld } from '../../support/tunnel-world.ts';
 
@@ -7,6 +6,7 @@ export interface Way {
   readonly name: string;
   readonly host: string;
   readonly url: string;
+  readonly isCompressed: boolean;
 }
 
 let groupCount = 0;
@@ -30,12 +30,9 @@ export async function bothWays(
     { ...spec, labels: { ...labels, member: 'only' } },
   ]);
   const { hostname } = new URL(agent.url ?? '');
+  const at = (host: string) => ({ host, url: `https://${host}:${edge.port}` });
   return [
-    { name: 'an https tunnel', host: hostname, url: `https://${hostname}:${edge.port}` },
-    { name: 'a tunnel group with compression', host: site.host, url: `https://${site.host}:${edge.port}` },
+    { name: 'an https tunnel', isCompressed: false, ...at(hostname) },
+    { name: 'a tunnel group with compression', isCompressed: true, ...at(site.host) },
   ];
 }
-
-/** Every name is here. */
-export const toLoopback = ((_name, { all }, done) =>
-  all === true ? done(null, [{ address: '127.0.0.1', family: 4 }]) : done(null, '127.0.0.1', 4)) as LookupFunction;
