@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { claimOne, destinationPut, event, ledger, subscriptionPut } from '../../src/store/conformance/lane-world.ts';
 import { put } from '../../src/store/conformance/store-under-test.ts';
 import { openOfflineDatabase } from '../../src/store/offline/open-offline-database.ts';
 import { migrate } from '../../src/store/sql/migrate.ts';
 import { currentSchema, migrations } from '../../src/store/sql/migrations.ts';
-import { dropTable, index, schemaAfter, table, textColumn } from '../../src/store/sql/schema.ts';
+import { dropIndex, dropTable, index, schemaAfter, table, textColumn } from '../../src/store/sql/schema.ts';
 import { feedLogin } from '../support/feed-logins.ts';
 import { ENGINES, emptyLocation, openAt, querySql, usePostgres } from './engines.ts';
 import { introspect, ordered } from './introspect.ts';
@@ -18,6 +19,7 @@ const PUBLISHED = [
   { version: 1, fingerprint: '00844be6832011bc' },
   { version: 2, fingerprint: '22dffdd27fd4a5ca' },
   { version: 3, fingerprint: '0cff2d3635e37227' },
+  { version: 4, fingerprint: 'bf6fde4674fe6029' },
 ];
 
 test('published migrations are as they were published', () => {
@@ -43,6 +45,11 @@ test('what is dropped is gone from the description, with its indexes', () => {
     ],
   );
   assert.deepEqual(indexes, []);
+  const indexed = { version: 1, steps: [...steps, index('a', ['x', 'y'])] };
+  assert.deepEqual(
+    schemaAfter([indexed, { version: 2, steps: [dropIndex('a', ['x'])] }]).indexes.map(({ name }) => name),
+    ['a_by_x_y'],
+  );
 });
 
 test('both engines hold exactly what the description says', async (t) => {
@@ -87,6 +94,33 @@ for (const engine of ENGINES) {
       assert.equal(await store.logins.getUser('au_old'), null);
       await feedLogin(store, 'as_1');
       assert.equal(await store.logins.currentSeq(), 1);
+    });
+
+    test('a store of version 3 opens with its deliveries, and goes on with them', async (t) => {
+      const location = await emptyLocation(t, engine);
+      await makeOldStore(location, 3);
+      await querySql(location, "UPDATE counter SET value = 2 WHERE name = 'delivery_seq'");
+      await querySql(location, "INSERT INTO events VALUES ('ev_1', 'x.v0', 1, 0, 5, '{}')");
+      await querySql(
+        location,
+        `INSERT INTO event_deliveries VALUES ('evd_1', 1, 'esb_1', 'ed_1', 'ev_1', 'delivered', '[]', 0, 5, 6),
+          ('evd_2', 2, 'esb_1', 'ed_1', 'ev_1', 'pending', '[]', 0, 7, 7)`,
+      );
+      await querySql(
+        location,
+        "INSERT INTO event_lanes VALUES ('esb_1', 'ed_1', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, '', 0)",
+      );
+      const store = await openAt(location);
+      assert.deepEqual(await introspect(location), ordered(currentSchema));
+      await store.commit({ puts: [destinationPut('ed_1'), subscriptionPut('esb_1', ['x.v0'], ['ed_1'])] });
+      await store.commit({ events: [event('x.v0', 8)] });
+      assert.deepEqual(await ledger(store), {
+        'esb_1 ed_1': '3 = 2 pending + 1 delivered + 0 dead + 0 cancelled + 0 pruned',
+      });
+      const lane = await claimOne(store, 1_000);
+      assert.deepEqual([lane.deliveries.length, lane.deliveries[0]?.id], [2, 'evd_2']);
+      assert.equal(await store.deliveries.prune({ endedBeforeMs: 7, deadBeforeMs: 7, pendingBeforeMs: 7 }), 1);
+      assert.equal((await store.deliveries.get('evd_2'))?.event.id, 'ev_1');
     });
 
     test('a newer store is refused and left as it is', async (t) => {

@@ -56,6 +56,57 @@ export function deliveries(openStore: OpenStore): void {
       assert.equal(await ids({ sinceMs: 2, untilMs: 4 }), 'd3 d2');
     });
 
+    test('pages of many lanes and states are in the order of enqueuing, and none repeats or hides', async (t) => {
+      const { store } = await openStore(t);
+      const states = ['pending', 'delivered', 'dead', 'cancelled'] as const;
+      const id = (at: number) => `d${String(at).padStart(4, '0')}`;
+      // 30 lanes to each of two destinations, so that a filter by destination is more than one statement.
+      const all = Array.from({ length: 240 }, (_, at) =>
+        delivery(id(at), {
+          subscriptionId: `esb_${at % 30}`,
+          destinationId: `ed_${at % 2}`,
+          state: states[(at % 7) % 4] ?? 'dead',
+        }),
+      );
+      await store.deliveries.put(all);
+      const readAll = async (filter: DeliveryFilter) => {
+        const ids: string[] = [];
+        for (let beforeId: string | null = null; ; beforeId = ids.at(-1) ?? null) {
+          const page = await store.deliveries.list(filter, { beforeId, limit: 9 });
+          if (page.length === 0) return ids;
+          ids.push(...page.map((each) => each.id));
+        }
+      };
+      const expected = (matches: (each: Delivery) => boolean) =>
+        all
+          .filter(matches)
+          .map((each) => each.id)
+          .toReversed();
+      assert.deepEqual(
+        await readAll({}),
+        expected(() => true),
+      );
+      assert.deepEqual(
+        await readAll({ destinationId: 'ed_1' }),
+        expected((each) => each.destinationId === 'ed_1'),
+      );
+      assert.deepEqual(
+        await readAll({ state: 'dead' }),
+        expected((each) => each.state === 'dead'),
+      );
+      assert.deepEqual(
+        await readAll({ subscriptionId: 'esb_4', state: 'delivered' }),
+        expected((each) => each.subscriptionId === 'esb_4' && each.state === 'delivered'),
+      );
+      // The one that the last page ended with may have aged out.
+      const after = await store.deliveries.list({}, { beforeId: `${id(100)}x`, limit: 2 });
+      assert.deepEqual(
+        after.map((each) => each.id),
+        [id(100), id(99)],
+      );
+      assert.deepEqual(await store.deliveries.list({}, { beforeId: 'a', limit: 2 }), []);
+    });
+
     test('a replay is a new delivery of the same event, pending and due at once', async (t) => {
       const { store } = await openStore(t);
       await oneLane(store);

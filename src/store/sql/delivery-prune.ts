@@ -1,46 +1,64 @@
-import type { DeliveryRetention } from '../store.ts';
-import { laneText } from './lane-rows.ts';
-import { type Program, queryForTuples, type Row, statement, text } from './statement.ts';
+import type { DeliveryRetention, DeliveryState, LaneKey } from '../store.ts';
+import { execute, executeForTuples, integerOrNull, type Program, type Row, statement, text } from './statement.ts';
 
-/** At most `limit` of each kind, with the events that nothing refers to any more; answers how many deliveries went. */
-export function* pruneDeliveries(retention: DeliveryRetention, limit: number): Program<number> {
-  const ended = [
-    ...(yield* removeOlder('delivered', retention.endedBeforeMs, limit)),
-    ...(yield* removeOlder('cancelled', retention.endedBeforeMs, limit)),
-    ...(yield* removeOlder('dead', retention.deadBeforeMs, limit)),
+export interface AgedPart extends LaneKey {
+  readonly state: DeliveryState;
+  readonly beforeMs: number;
+}
+
+/**
+ * Lanes and states whose first delivery has aged out. Within a lane deliveries end in their order, so the first is the oldest; where
+ * a clock went back, what stands behind a younger one goes a little later.
+ */
+export function* readAgedParts(retention: DeliveryRetention): Program<AgedPart[]> {
+  const limits: readonly (readonly [DeliveryState, number])[] = [
+    ['delivered', retention.endedBeforeMs],
+    ['cancelled', retention.endedBeforeMs],
+    ['dead', retention.deadBeforeMs],
+    ['pending', retention.pendingBeforeMs],
   ];
-  const pending = yield* removeOlder('pending', retention.pendingBeforeMs, limit);
-  yield* countPruned(pending);
-  yield* removeUnusedEvents([...ended, ...pending]);
-  return ended.length + pending.length;
+  const oldest = limits.map(
+    ([state]) => `(SELECT aged_from_ms FROM event_deliveries
+      WHERE event_deliveries.subscription_id = event_lanes.subscription_id
+        AND event_deliveries.destination_id = event_lanes.destination_id AND state = '${state}'
+      ORDER BY seq LIMIT 1) AS ${state}_ms`,
+  );
+  const rows = yield statement(`SELECT subscription_id, destination_id, ${oldest.join(', ')} FROM event_lanes`);
+  return rows.flatMap((row) =>
+    limits.flatMap(([state, beforeMs]) => {
+      const oldestMs = integerOrNull(row, `${state}_ms`);
+      if (oldestMs === null || oldestMs >= beforeMs) return [];
+      const lane = { subscriptionId: text(row, 'subscription_id'), destinationId: text(row, 'destination_id') };
+      return [{ ...lane, state, beforeMs }];
+    }),
+  );
 }
 
-function* removeOlder(state: string, beforeMs: number, limit: number): Program<readonly Row[]> {
-  return yield statement(
+/** At most `limit`, with the events that nothing refers to any more; answers how many deliveries went. */
+export function* pruneDeliveries(part: AgedPart, limit: number): Program<number> {
+  const { subscriptionId, destinationId, state, beforeMs } = part;
+  const rows = yield statement(
     `DELETE FROM event_deliveries WHERE id IN (
-      SELECT id FROM event_deliveries WHERE state = ? AND aged_from_ms < ? LIMIT ?
-    ) RETURNING subscription_id, destination_id, event_id`,
-    [state, beforeMs, limit],
+      SELECT id FROM (
+        SELECT id, aged_from_ms FROM event_deliveries WHERE subscription_id = ? AND destination_id = ? AND state = ?
+        ORDER BY seq LIMIT ?
+      ) AS oldest WHERE aged_from_ms < ?
+    ) RETURNING event_id`,
+    [subscriptionId, destinationId, state, limit, beforeMs],
   );
-}
-
-function* countPruned(rows: readonly Row[]): Program<void> {
-  const byLane = Map.groupBy(rows, (row) =>
-    laneText({ subscriptionId: text(row, 'subscription_id'), destinationId: text(row, 'destination_id') }),
-  );
-  for (const ofLane of byLane.values()) {
-    const [first] = ofLane;
-    if (first === undefined) continue;
-    yield statement(
-      `UPDATE event_lanes SET pruned = pruned + ?, pending = pending - ? WHERE subscription_id = ? AND destination_id = ?`,
-      [ofLane.length, ofLane.length, text(first, 'subscription_id'), text(first, 'destination_id')],
+  if (state === 'pending') {
+    yield* execute(
+      'UPDATE event_lanes SET pruned = pruned + ?, pending = pending - ? WHERE subscription_id = ? AND destination_id = ?',
+      [rows.length, rows.length, subscriptionId, destinationId],
     );
   }
+  yield* removeUnusedEvents(rows);
+  return rows.length;
 }
 
 function* removeUnusedEvents(rows: readonly Row[]): Program<void> {
   const ids = [...new Set(rows.map((row) => text(row, 'event_id')))];
-  yield* queryForTuples(
+  yield* executeForTuples(
     `DELETE FROM events WHERE id IN (VALUES %s)
       AND NOT EXISTS (SELECT 1 FROM event_deliveries WHERE event_deliveries.event_id = events.id)`,
     ids.map((id) => [id]),

@@ -1,8 +1,7 @@
 import type { DeliveryFilter } from '../store.ts';
 import { insertPending } from './delivery-enqueue.ts';
-import { conditionsOf } from './delivery-rows.ts';
-import { whereSql } from './page-statement.ts';
-import { integer, type Program, queryForTuples, type Row, statement, text } from './statement.ts';
+import { readBySeq, sequencesOf } from './delivery-sequences.ts';
+import { integer, type Program, queryForTuples, type Row, text } from './statement.ts';
 
 export interface Replay {
   readonly id: string;
@@ -23,15 +22,11 @@ export interface ReplayCursor {
 
 /** Oldest first: replayed in this order, a lane stays in order. */
 export function* listReplayable(filter: DeliveryFilter, cursor: ReplayCursor): Program<ReplayableId[]> {
-  const all = [
-    ...conditionsOf(filter),
+  const sequences = yield* sequencesOf(filter, [
     { sql: 'seq > ?', param: cursor.afterSeq },
     { sql: 'seq <= ?', param: cursor.upToSeq },
-  ];
-  const rows = yield statement(`SELECT id, seq FROM event_deliveries${whereSql(all)} ORDER BY seq LIMIT ?`, [
-    ...all.map(({ param }) => param),
-    cursor.limit,
   ]);
+  const rows = yield* readBySeq(sequences, { order: 'ASC', limit: cursor.limit, select: (page) => page });
   return rows.map((row) => ({ id: text(row, 'id'), seq: integer(row, 'seq') }));
 }
 

@@ -1,8 +1,17 @@
 import type { Delivery, DeliveryFilter, DeliveryState, LaneKey, PageQuery, PendingDelivery } from '../store.ts';
-import { type Condition, pageStatement } from './page-statement.ts';
+import { readBySeq, sequencesOf } from './delivery-sequences.ts';
 import { readCounter } from './revision-rows.ts';
 import type { SealedEvent } from './sealed-write-set.ts';
-import { integer, integerOrNull, type Program, type Row, type Statement, statement, text } from './statement.ts';
+import {
+  integer,
+  integerOrNull,
+  type Program,
+  queryOne,
+  type Row,
+  type Statement,
+  statement,
+  text,
+} from './statement.ts';
 
 export interface DeliveryRow extends Omit<Delivery, 'event' | 'attempts'> {
   readonly event: SealedEvent;
@@ -22,14 +31,14 @@ const EVENT_COLUMNS = 'event_id, type, events.created_at_ms AS event_created_at_
  */
 function withEvents(page: Statement): Statement {
   return statement(
-    `SELECT page.id AS id, page.subscription_id AS subscription_id, page.destination_id AS destination_id, state, attempts,
+    `SELECT page.id AS id, seq, page.subscription_id AS subscription_id, page.destination_id AS destination_id, state, attempts,
       page.created_at_ms AS created_at_ms, ${EVENT_COLUMNS},
       CASE WHEN state = 'pending' AND is_held = 0 THEN next_attempt_at_ms END AS lane_due_ms
     FROM (${page.sql}) AS page
     JOIN events ON events.id = page.event_id
     JOIN event_lanes ON event_lanes.subscription_id = page.subscription_id
       AND event_lanes.destination_id = page.destination_id
-    ORDER BY page.id DESC`,
+    ORDER BY page.seq DESC`,
     page.params,
   );
 }
@@ -63,9 +72,19 @@ export function* getDelivery(id: string): Program<DeliveryRow | null> {
   return row === undefined ? null : deliveryOf(row);
 }
 
-export function* listDeliveries(filter: DeliveryFilter, query: PageQuery): Program<DeliveryRow[]> {
-  const rows = yield withEvents(pageStatement('SELECT * FROM event_deliveries', conditionsOf(filter), query));
+/** The last that were enqueued first. */
+export function* listDeliveries(filter: DeliveryFilter, { beforeId, limit }: PageQuery): Program<DeliveryRow[]> {
+  const before = beforeId === null ? [] : [{ sql: 'seq < ?', param: yield* seqAbove(beforeId) }];
+  const sequences = yield* sequencesOf(filter, before);
+  const rows = yield* readBySeq(sequences, { order: 'DESC', limit, select: withEvents });
   return rows.map(deliveryOf);
+}
+
+/** Its own number; when it has aged out meanwhile, one that lies between those of its neighbours by id, which comes close. */
+function* seqAbove(id: string): Program<number> {
+  const row = yield* queryOne('SELECT id, seq FROM event_deliveries WHERE id <= ? ORDER BY id DESC LIMIT 1', [id]);
+  if (row === null) return 0;
+  return text(row, 'id') === id ? integer(row, 'seq') : integer(row, 'seq') + 1;
 }
 
 /** The oldest pending ones of a lane, in order. */
@@ -90,14 +109,4 @@ export function* readHead({ subscriptionId, destinationId }: LaneKey, limit: num
 
 export function* readDeliverySeq(): Program<number> {
   return yield* readCounter('delivery_seq');
-}
-
-export function conditionsOf(filter: DeliveryFilter): Condition[] {
-  const all: Condition[] = [];
-  if (filter.subscriptionId !== undefined) all.push({ sql: 'subscription_id = ?', param: filter.subscriptionId });
-  if (filter.destinationId !== undefined) all.push({ sql: 'destination_id = ?', param: filter.destinationId });
-  if (filter.state !== undefined) all.push({ sql: 'state = ?', param: filter.state });
-  if (filter.sinceMs !== undefined) all.push({ sql: 'created_at_ms >= ?', param: filter.sinceMs });
-  if (filter.untilMs !== undefined) all.push({ sql: 'created_at_ms < ?', param: filter.untilMs });
-  return all;
 }

@@ -7,16 +7,12 @@ export interface SettlementRow extends Omit<Settlement, 'outcomes'> {
   readonly outcomes: readonly (Omit<DeliveryOutcome, 'attempts'> & { readonly attempts: string })[];
 }
 
-/**
- * Found by their ids: the state is an expression, because by the index on states SQLite would walk through all that is pending
- * for each of them (seen: 68 deliveries a second instead of 12,000). The columns of `VALUES` have the same names in both
- * engines, and PostgreSQL takes parameters there for text unless told.
- */
+/** The columns of `VALUES` have the same names in both engines, and PostgreSQL takes parameters there for text unless told. */
 const SETTLE_DELIVERIES = `UPDATE event_deliveries
   SET state = given.column2, attempts = given.column3, refusals = CAST(given.column4 AS bigint),
     aged_from_ms = CASE WHEN given.column2 = 'pending' THEN aged_from_ms ELSE CAST(given.column5 AS bigint) END
   FROM (VALUES %s) AS given
-  WHERE event_deliveries.id = given.column1 AND event_deliveries.state || '' = 'pending'
+  WHERE event_deliveries.id = given.column1 AND event_deliveries.state = 'pending'
   RETURNING state`;
 
 /** What was cancelled or taken away meanwhile stays so: the outcome of sending it is nobody's any more. */

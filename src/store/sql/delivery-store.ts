@@ -81,10 +81,10 @@ export function createDeliveryStore(engine: SqlEngine): OpenedDeliveryStore {
     ledger: () => engine.read('readLedger'),
     prune: async (retention) => {
       let pruned = 0;
-      for (;;) {
-        const count = await engine.write('pruneDeliveries', retention, PER_TRANSACTION);
-        if (count === 0) break;
-        pruned += count;
+      for (const part of await engine.read('readAgedParts', retention)) {
+        for (let count = PER_TRANSACTION; count === PER_TRANSACTION; pruned += count) {
+          count = await engine.write('pruneDeliveries', part, PER_TRANSACTION);
+        }
       }
       const { endedBeforeMs, deadBeforeMs, pendingBeforeMs } = retention;
       const oldestMs = Math.min(endedBeforeMs, deadBeforeMs, pendingBeforeMs);

@@ -3,6 +3,7 @@ import type { Judged } from './judged.ts';
 import { parseObject } from './seal.ts';
 import type { SealedPut } from './sealed-write-set.ts';
 import {
+  execute,
   insertRows,
   integer,
   integerOrNull,
@@ -89,14 +90,17 @@ function* keepLanesTo({ id, references }: SealedPut, nowMs: number): Program<voi
 
 function* cancelPending(where: string, params: readonly SqlValue[], nowMs: number): Program<void> {
   const lanes = yield statement(
-    `UPDATE event_lanes SET cancelled = cancelled + pending, pending = 0 WHERE ${where} AND pending > 0 RETURNING pending`,
+    `UPDATE event_lanes SET cancelled = cancelled + pending, pending = 0 WHERE ${where} AND pending > 0
+    RETURNING subscription_id, destination_id`,
     params,
   );
-  if (lanes.length === 0) return;
-  yield statement(
-    `UPDATE event_deliveries SET state = 'cancelled', aged_from_ms = ? WHERE ${where} AND state = 'pending'`,
-    [nowMs, ...params],
-  );
+  for (const lane of lanes) {
+    yield* execute(
+      `UPDATE event_deliveries SET state = 'cancelled', aged_from_ms = ?
+      WHERE subscription_id = ? AND destination_id = ? AND state = 'pending'`,
+      [nowMs, text(lane, 'subscription_id'), text(lane, 'destination_id')],
+    );
+  }
 }
 
 /** Whoever changes or resumes a destination wants to see it tried now, not when the lane's long wait is over. */

@@ -1,6 +1,7 @@
 import {
   bigintColumn,
   counter,
+  dropIndex,
   dropTable,
   index,
   type Migration,
@@ -229,6 +230,19 @@ export const migrations: readonly Migration[] = [
       ),
       index('events', ['created_at_ms']),
       counter('delivery_seq'),
+    ],
+  },
+  {
+    version: 4,
+    steps: [
+      // Every one of them was written with every change that somebody wants to hear of. What they served is found lane by lane.
+      dropIndex('event_deliveries', ['subscription_id', 'id']),
+      dropIndex('event_deliveries', ['destination_id', 'id']),
+      dropIndex('event_deliveries', ['state', 'id']),
+      dropIndex('event_deliveries', ['state', 'aged_from_ms']),
+      // Nothing reads events in this order any more.
+      dropIndex('events', ['revision', 'position']),
+      index('event_deliveries', ['seq'], { isUnique: true }),
     ],
   },
 ];

@@ -1,7 +1,7 @@
 import { applyWriteSetAlone } from './apply-write-set.ts';
 import { claimLanes, readDueLanes, renewLanes, wakeLanes } from './delivery-claims.ts';
 import { putDeliveries } from './delivery-enqueue.ts';
-import { pruneDeliveries, pruneEventsAndLanes } from './delivery-prune.ts';
+import { pruneDeliveries, pruneEventsAndLanes, readAgedParts } from './delivery-prune.ts';
 import { listReplayable, replayDeliveries } from './delivery-replay.ts';
 import { getDelivery, listDeliveries, readDeliverySeq } from './delivery-rows.ts';
 import { settleLane } from './delivery-settle.ts';
@@ -92,6 +92,7 @@ export const programs = {
   wakeLanes,
   settleLane,
   readLedger,
+  readAgedParts,
   pruneDeliveries,
   pruneEventsAndLanes,
 } as const;

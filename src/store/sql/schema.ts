@@ -26,6 +26,7 @@ export interface Index {
 export type MigrationStep =
   | { readonly do: 'create_table'; readonly table: Table }
   | { readonly do: 'create_index'; readonly index: Index }
+  | { readonly do: 'drop_index'; readonly index: string }
   /** With its indexes and its rows. */
   | { readonly do: 'drop_table'; readonly table: string }
   /** A row of `counter` that starts at 0. */
@@ -50,6 +51,7 @@ export function schemaAfter(migrations: readonly Migration[]): Schema {
   for (const step of migrations.flatMap(({ steps }) => steps)) {
     if (step.do === 'create_table') tables = [...tables, step.table];
     if (step.do === 'create_index') indexes = [...indexes, step.index];
+    if (step.do === 'drop_index') indexes = indexes.filter(({ name }) => name !== step.index);
     if (step.do !== 'drop_table') continue;
     tables = tables.filter(({ name }) => name !== step.table);
     indexes = indexes.filter((each) => each.table !== step.table);
@@ -63,6 +65,8 @@ export function stepSql(dialect: Dialect, step: MigrationStep): string {
       return createTableSql(dialect, step.table);
     case 'create_index':
       return createIndexSql(step.index);
+    case 'drop_index':
+      return `DROP INDEX ${step.index}`;
     case 'drop_table':
       return `DROP TABLE ${step.table}`;
     case 'add_counter':
@@ -101,8 +105,16 @@ export function table(name: string, columns: readonly Column[], primaryKey: read
 }
 
 export function index(tableName: string, columns: readonly string[], options = { isUnique: false }): MigrationStep {
-  const name = `${tableName}_by_${columns.join('_')}`;
+  const name = indexName(tableName, columns);
   return { do: 'create_index', index: { name, table: tableName, columns, isUnique: options.isUnique } };
+}
+
+export function dropIndex(tableName: string, columns: readonly string[]): MigrationStep {
+  return { do: 'drop_index', index: indexName(tableName, columns) };
+}
+
+function indexName(tableName: string, columns: readonly string[]): string {
+  return `${tableName}_by_${columns.join('_')}`;
 }
 
 export function dropTable(name: string): MigrationStep {
