@@ -11,8 +11,8 @@ import {
   type sendUnaryData,
   status,
 } from '@grpc/grpc-js';
-import type { Cleanup } from '../../support/cleanup.ts';
-import type { Issued } from '../tls/test-authority.ts';
+import type { Issued } from '../../edge/tls/test-authority.ts';
+import type { Cleanup } from '../cleanup.ts';
 
 const bytes = (value: Buffer): Buffer => value;
 

@@ -3,8 +3,8 @@ import { createServer, type Server } from 'node:http';
 import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { Cleanup } from '../../support/cleanup.ts';
-import type { Issued } from '../tls/test-authority.ts';
+import type { Issued } from '../../edge/tls/test-authority.ts';
+import type { Cleanup } from '../cleanup.ts';
 
 export interface WebSocketUpstream {
   readonly address: string;

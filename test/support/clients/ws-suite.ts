@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { suite, test } from 'node:test';
+import type { ClientOptions, WebSocket } from 'ws';
+import type { EdgeWorld } from '../edge-world.ts';
+import type { WebSocketUpstream } from './web-socket-upstream.ts';
+import { nextWsMessage, openWs } from './ws-client.ts';
+
+export interface WsSuiteOptions {
+  readonly name: string;
+  readonly edge: EdgeWorld;
+  /** Where the edge has the upstream. */
+  readonly host: string;
+  readonly upstream: WebSocketUpstream;
+}
+
+/** What WebSockets must be able to do, whichever way leads to the upstream. */
+export function wsSuite({ name, edge, host, upstream }: WsSuiteOptions): void {
+  const open = (protocols: string[] = [], options: ClientOptions = {}): Promise<WebSocket> =>
+    openWs(edge, host, protocols, options);
+  /** The upstream's side of the WebSocket that was opened last. */
+  const end = (): WebSocket => upstream.sockets.at(-1) ?? assert.fail();
+
+  suite(`ws through ${name}`, () => {
+    for (const perMessageDeflate of [true, false]) {
+      test(`text and binary, both ways, ${perMessageDeflate ? '' : 'not '}compressed`, async () => {
+        const client = await open([], { perMessageDeflate });
+        client.send('gr\u00fc\u00dfe');
+        assert.deepEqual(await nextWsMessage(client), { data: Buffer.from('gr\u00fc\u00dfe'), isBinary: false });
+        const bytes = randomBytes(3000);
+        client.send(bytes);
+        assert.deepEqual(await nextWsMessage(client), { data: bytes, isBinary: true });
+        client.close();
+        await once(client, 'close');
+      });
+
+      test(`messages of 1 MiB and of 8 MiB, ${perMessageDeflate ? '' : 'not '}compressed`, async () => {
+        const client = await open([], { perMessageDeflate });
+        assert.equal(client.extensions, perMessageDeflate ? 'permessage-deflate' : '');
+        for (const bytes of [randomBytes(1 << 20), Buffer.alloc(1 << 20, 'repeat'), randomBytes(8 << 20)]) {
+          client.send(bytes);
+          assert.ok(bytes.equals((await nextWsMessage(client)).data));
+        }
+        client.terminate();
+      });
+    }
+
+    test('a message in fragments, with a ping between them', async () => {
+      const client = await open([], { perMessageDeflate: false });
+      client.send('one ', { fin: false });
+      client.ping('still there?');
+      assert.equal(String((await once(client, 'pong'))[0]), 'still there?');
+      client.send('two ', { fin: false });
+      client.send('three', { fin: true });
+      assert.equal(String((await nextWsMessage(client)).data), 'one two three');
+      client.terminate();
+    });
+
+    test('the upstream pings', async () => {
+      const client = await open();
+      const there = end();
+      there.ping('and you?');
+      assert.equal(String((await once(there, 'pong'))[0]), 'and you?');
+      client.terminate();
+      await once(there, 'close');
+    });
+
+    test('close codes and reasons, from either side', async () => {
+      const first = await open();
+      const closed = once(end(), 'close');
+      first.close(4001, 'bye');
+      const [code, reason] = await closed;
+      assert.deepEqual([code, String(reason)], [4001, 'bye']);
+      const second = await open();
+      const closedHere = once(second, 'close');
+      end().close(1012, 'restart');
+      const [codeHere, reasonHere] = await closedHere;
+      assert.deepEqual([codeHere, String(reasonHere)], [1012, 'restart']);
+    });
+
+    test('a side that goes without a word is noticed by the other', async () => {
+      const first = await open();
+      const closed = once(end(), 'close');
+      first.terminate();
+      assert.equal((await closed)[0], 1006);
+      const second = await open();
+      const closedHere = once(second, 'close');
+      end().terminate();
+      assert.equal((await closedHere)[0], 1006);
+    });
+
+    test('the subprotocol is the one that the upstream chose', async () => {
+      const client = await open(['first', 'second']);
+      assert.equal(client.protocol, 'second');
+      client.terminate();
+    });
+  });
+}
