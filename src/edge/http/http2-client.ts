@@ -2,6 +2,7 @@ import type { ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { ConnectionFacts } from '../edge-connection.ts';
 import type { Http2Port } from './http2-port.ts';
+import { Stall } from './stall.ts';
 import type { SweepLimits } from './sweep.ts';
 
 /** A client's connection over HTTP/2. *Open* → *closed* (GOAWAY; streams under way finish) → the socket ends. */
@@ -12,6 +13,10 @@ export class Http2Client {
   /** A list in which the last one takes the place of one that leaves: see LiveExchanges. */
   readonly #ports: Http2Port[] = [];
   #quietSinceMs = performance.now();
+  /** Of streams that are gone. */
+  #takenBefore = 0;
+  readonly #stall = new Stall();
+  #isMoving = false;
   /** When it was seen to be closed, with no stream left. */
   #closedSinceMs: number | null = null;
 
@@ -27,6 +32,7 @@ export class Http2Client {
   }
 
   delete(port: Http2Port): void {
+    this.#takenBefore += port.taken;
     const last = this.#ports.pop();
     if (last !== undefined && last !== port) {
       this.#ports[port.position] = last;
@@ -36,10 +42,21 @@ export class Http2Client {
   }
 
   /**
+   * The window of the connection is used up, and what the client adds to it goes to some of its streams after the others: one that
+   * gets nothing may have a reader who waits.
+   */
+  get isSentToOthers(): boolean {
+    return this.#isMoving && (this.session.state.remoteWindowSize ?? 0) <= 0;
+  }
+
+  /**
    * What the client sends apart from requests (pings, a head byte by byte) keeps no connection open, and a client that does not
    * close its side after GOAWAY does not keep the socket.
    */
   check(nowMs: number, limits: SweepLimits): void {
+    let taken = this.#takenBefore;
+    for (const port of this.#ports) taken += port.taken;
+    this.#isMoving = this.#stall.lasts(true, taken, nowMs) < limits.sendTimeoutMs;
     for (let at = this.#ports.length - 1; at >= 0; at -= 1) this.#ports[at]?.check(nowMs, limits);
     if (this.#ports.length > 0) return;
     if (this.session.closed || this.session.destroyed) {

@@ -17,11 +17,13 @@ export class Http2Port implements ClientPort {
   /** Where its connection keeps it. */
   position = -1;
   readonly #stream: ServerHttp2Stream;
+  readonly #client: Http2Client;
   readonly #isHead: boolean;
   readonly #startedAtMs = performance.now();
   #stall: Stall | null = null;
   /** Bytes given to the stream; once switched, how often it has taken all that waited. */
   #given = 0;
+  #taken = 0;
   #isSwitched = false;
   #trailers: HeaderList = [];
   #isEnded = false;
@@ -29,6 +31,7 @@ export class Http2Port implements ClientPort {
 
   constructor(stream: ServerHttp2Stream, method: string, client: Http2Client) {
     this.#stream = stream;
+    this.#client = client;
     this.#isHead = method === 'HEAD';
     client.add(this);
     stream.on('close', () => {
@@ -40,6 +43,14 @@ export class Http2Port implements ClientPort {
 
   get isHeadSent(): boolean {
     return this.#stream.headersSent;
+  }
+
+  /** Moves when the client takes something of the answer. */
+  get taken(): number {
+    const { destroyed, writableFinished, writableLength } = this.#stream;
+    // What a broken stream throws away was not taken.
+    if (!destroyed || writableFinished) this.#taken = this.#isSwitched ? this.#given : this.#given - writableLength;
+    return this.#taken;
   }
 
   informational(status: number, headers: HeaderList): void {
@@ -105,22 +116,22 @@ export class Http2Port implements ClientPort {
   check(nowMs: number, { sendTimeoutMs, requestTimeoutMs }: SweepLimits): void {
     const stream = this.#stream;
     if (this.#isSwitched) {
-      if (this.#lasts(stream.writableNeedDrain, this.#given, nowMs) >= sendTimeoutMs) this.cut();
+      if (this.#lasts(stream.writableNeedDrain, nowMs) >= sendTimeoutMs && !this.#client.isSentToOthers) this.cut();
       return;
     }
-    const { writableLength } = stream;
+    const hasBytes = stream.writableLength > 0;
     // With the answer all out, what is left to wait for is the end of the request's body.
-    const isWaiting = writableLength > 0 || this.#isEnded;
-    if (this.#lasts(isWaiting, this.#given - writableLength, nowMs) >= sendTimeoutMs) this.#fail(NOT_TAKEN);
+    const isLate = this.#lasts(hasBytes || this.#isEnded, nowMs) >= sendTimeoutMs;
+    if (isLate && !(hasBytes && this.#client.isSentToOthers)) this.#fail(NOT_TAKEN);
     else if (requestTimeoutMs > 0 && nowMs - this.#startedAtMs >= requestTimeoutMs && !isRequestWhole(stream))
       this.#fail(TOO_SLOW);
   }
 
   /** Few answers wait long enough to be seen here. */
-  #lasts(isWaiting: boolean, taken: number, nowMs: number): number {
+  #lasts(isWaiting: boolean, nowMs: number): number {
     if (!isWaiting && this.#stall === null) return 0;
     this.#stall ??= new Stall();
-    return this.#stall.lasts(isWaiting, taken, nowMs);
+    return this.#stall.lasts(isWaiting, this.taken, nowMs);
   }
 
   #fail(problem: RequestProblem): void {

@@ -130,6 +130,34 @@ suite('clients that take their time', { concurrency: true }, () => {
     client.destroy();
   });
 
+  test('many answers share a connection whose window opens slowly: none is cut while others have their turn', async () => {
+    const client = await RawHttp2.open(world, host, setting(INITIAL_WINDOW_SIZE, 2 ** 31 - 1));
+    const total = MB / 8;
+    ask(client, 16, `/large/${total}`);
+    const got = (): number => client.of(DATA).reduce((sum, { payload }) => sum + payload.length, 0);
+    const dribble = setInterval(() => client.send(windowUpdate(0, 32_768)), SEND_TIMEOUT_MS / 16);
+    await client.until(() => got() === 16 * total || resets(client) > 0);
+    clearInterval(dribble);
+    assert.deepEqual([resets(client), got()], [0, 16 * total]);
+    client.destroy();
+  });
+
+  test('an answer that nobody takes is cut, though others on its connection are taken', async () => {
+    const client = await RawHttp2.open(world, host, NO_WINDOW);
+    ask(client, 2, `/large/${50 * MB}`);
+    const dribble = setInterval(
+      () => client.send(windowUpdate(0, 32_768), windowUpdate(1, 32_768)),
+      SEND_TIMEOUT_MS / 16,
+    );
+    await client.until(() => resets(client) > 0);
+    clearInterval(dribble);
+    assert.deepEqual(
+      client.of(RST_STREAM).map(({ stream }) => stream),
+      [3],
+    );
+    client.destroy();
+  });
+
   test('HTTP/1.1 read slowly but steadily gets all of it', async () => {
     const socket = await world.connect(host);
     const total = 24 * MB;
