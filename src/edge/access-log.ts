@@ -15,6 +15,8 @@ export type AccessLine = {
   readonly bytes_in: number;
   readonly bytes_out: number;
   readonly ms: number;
+  /** Who has logged in. */
+  readonly user?: string;
   readonly error_code?: string;
   readonly refused_by?: string;
 };
@@ -34,6 +36,7 @@ export function accessLine(exchange: Exchange, seconds: number): AccessLine {
     bytes_in: exchange.bytesIn,
     bytes_out: exchange.bytesOut,
     ms: Math.round(seconds * 1e5) / 100,
+    ...(exchange.permit !== null && { user: exchange.permit.userId }),
     ...(exchange.errorCode !== null && { error_code: exchange.errorCode }),
     ...(exchange.refusedBy !== null && { refused_by: exchange.refusedBy }),
   };

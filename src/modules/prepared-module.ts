@@ -112,6 +112,8 @@ export interface TrafficRequest {
 
 /** A right that can end while a request runs: a stream is cut within a second of its end. */
 export interface Permit {
+  /** Of the user whose right it is, for the access log and traffic events. */
+  readonly userId: string;
   isHeld(nowMs: number): boolean;
   /** The right was used: a request began, or bytes went either way. */
   touch(nowMs: number): void;

@@ -136,6 +136,10 @@ export class LoginPermit implements Permit {
     this.#login = login;
   }
 
+  get userId(): string {
+    return this.grant.userId;
+  }
+
   isHeld(nowMs: number): boolean {
     this.grant.heldAtMs = nowMs;
     return this.#login.isInForce(this.grant, nowMs) || this.#login.isHeldElsewhere(this.grant, nowMs);
