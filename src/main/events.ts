@@ -13,6 +13,7 @@ import { DestinationDirectory } from '../events/delivery/destination-directory.t
 import { createDestinationTester } from '../events/delivery/destination-tester.ts';
 import { destinationKinds } from '../events/destinations/registry.ts';
 import { EventRecorder } from '../events/event-recorder.ts';
+import { addRecordingMetrics } from '../events/recording-metrics.ts';
 import { createTrafficReporter, type TrafficReporter } from '../events/traffic-reporter.ts';
 import { WantedTypes } from '../events/wanted-types.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -28,6 +29,7 @@ export interface EventDependencies {
   readonly replica: Replica;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly registry: Registry;
 }
 
 export interface EventRecording {
@@ -35,7 +37,6 @@ export interface EventRecording {
   record(type: string, object: JsonObject): void;
   isWanted(type: string): boolean;
   readonly traffic: TrafficReporter;
-  readonly recorders: readonly EventRecorder[];
   close(): Promise<void>;
 }
 
@@ -46,18 +47,19 @@ const DAY_MS = 24 * HOUR_MS;
 const MAX_AGENT_EVENTS = 10_000;
 
 /** What records events that no change of configuration causes. Every process has it; who delivers them is another matter. */
-export function openEventRecording({ config, store, replica, clock, logger }: EventDependencies): EventRecording {
+export function openEventRecording(deps: EventDependencies): EventRecording {
+  const { config, store, replica, clock, logger, registry } = deps;
   const wanted = new WantedTypes(replica);
   const newId = idSource(clock);
   const shared = { events: store.events, wanted, accountId: store.accountId, clock, log: logger, newId };
   // A queue each: a flood of requests must not push out what agents do.
   const agents = new EventRecorder({ ...shared, maxQueued: MAX_AGENT_EVENTS });
   const traffic = new EventRecorder({ ...shared, maxQueued: config.events_traffic_queue });
+  addRecordingMetrics({ registry, recorders: [agents, traffic], changeEvents: () => store.stats().events });
   return {
     record: (type, object) => agents.record(type, object),
     isWanted: (type) => wanted.has(type),
     traffic: createTrafficReporter(traffic),
-    recorders: [agents, traffic],
     close: async () => {
       await Promise.all([agents.close(), traffic.close()]);
     },
@@ -66,8 +68,6 @@ export function openEventRecording({ config, store, replica, clock, logger }: Ev
 
 export interface EventDeliveryDependencies extends EventDependencies {
   readonly catalog: Catalog;
-  readonly registry: Registry;
-  readonly recorders: readonly EventRecorder[];
   /** Sets a destination's status, as a change that is seen and reported like any other. */
   suspendDestination(id: string): Promise<void>;
 }
@@ -79,7 +79,7 @@ export interface EventDelivery {
 
 /** The role that delivers. */
 export async function openEventDelivery(deps: EventDeliveryDependencies): Promise<EventDelivery> {
-  const { config, store, replica, clock, logger, catalog, registry, recorders } = deps;
+  const { config, store, replica, clock, logger, catalog, registry } = deps;
   const newId = idSource(clock);
   const senders = new Map(
     destinationKinds.map((kind) => [
@@ -95,7 +95,7 @@ export async function openEventDelivery(deps: EventDeliveryDependencies): Promis
   );
   const compiled = catalog.compiled.get('event_destination') as CompiledResource;
   const directory = new DestinationDirectory(replica, (record) => configOf(compiled, record));
-  const metrics = new DeliveryMetrics({ registry, store: store.deliveries, clock, recorders });
+  const metrics = new DeliveryMetrics({ registry, store: store.deliveries, clock });
   const deliverer = await Deliverer.start({
     store: store.deliveries,
     clock,

@@ -98,7 +98,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   opened.defer(() => listener.drain(0));
   const baseUrl = config.api_url ?? derivedBaseUrl(listener.address, tls !== null);
 
-  const recording = openEventRecording({ config, store, replica, clock, logger });
+  const recording = openEventRecording({ config, store, replica, clock, logger, registry });
   opened.defer(() => recording.close());
   let delivery: EventDelivery | null = null;
 
@@ -163,7 +163,6 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   problems.follow(served);
 
   if (config.roles.includes('events')) {
-    const { recorders } = recording;
     const suspendDestination = (id: string): Promise<void> => api.suspendDestination(id);
     delivery = await openEventDelivery({
       config,
@@ -173,7 +172,6 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       logger,
       catalog,
       registry,
-      recorders,
       suspendDestination,
     });
   }

@@ -197,4 +197,6 @@ export interface StoreStats {
   /** Write-sets applied, and the transactions (each with one fsync) that carried them. */
   readonly writeSets: number;
   readonly commits: number;
+  /** Events that were recorded with them, by type. */
+  readonly events: ReadonlyMap<string, number>;
 }

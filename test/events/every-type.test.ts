@@ -84,6 +84,11 @@ test('each change, by each operation that causes it, ends as a signed request; n
     assert.match(told[0]?.event.account_id, /^ac_/);
   }
   assert.ok(received.length >= caused.size);
+  const { text } = await world.world.api('GET', '/metrics');
+  for (const type of changes) {
+    const count = new Set(received.filter(({ event }) => event.event_type === type).map(({ id }) => id)).size;
+    assert.ok(text.includes(`postern_events_recorded_total{type="${type}"} ${count}\n`), `${type} was counted`);
+  }
   const everything = received.map(({ body }) => body).join('\n');
   for (const secret of [...secrets, lane.secret]) assert.ok(!everything.includes(secret), 'a secret was told');
 });

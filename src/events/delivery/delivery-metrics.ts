@@ -2,13 +2,11 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Clock } from '../../lib/clock.ts';
 import type { DeliveryStore, LaneLedger } from '../../store/store.ts';
 import type { SendVerdict } from '../destinations/destination-kind.ts';
-import type { EventRecorder } from '../event-recorder.ts';
 
 export interface DeliveryMetricsOptions {
   readonly registry: Registry;
   readonly store: Pick<DeliveryStore, 'ledger'>;
   readonly clock: Clock;
-  readonly recorders: readonly EventRecorder[];
 }
 
 const LANE = ['subscription', 'destination'] as const;
@@ -20,7 +18,7 @@ export class DeliveryMetrics {
   readonly #seconds: Histogram<'kind'>;
   readonly #suspensions: Counter<'reason'>;
 
-  constructor({ registry, store, clock, recorders }: DeliveryMetricsOptions) {
+  constructor({ registry, store, clock }: DeliveryMetricsOptions) {
     const registers = [registry];
     this.#attempts = new Counter({
       name: 'postern_event_attempts_total',
@@ -41,7 +39,6 @@ export class DeliveryMetrics {
       labelNames: ['reason'],
       registers,
     });
-    addRecorderMetrics(registers, recorders);
     addLaneMetrics(registers, store, clock);
   }
 
@@ -53,39 +50,6 @@ export class DeliveryMetrics {
   suspended(reason: 'gone' | 'failing'): void {
     this.#suspensions.inc({ reason });
   }
-}
-
-function addRecorderMetrics(registers: Registry[], recorders: readonly EventRecorder[]): void {
-  const perType = (
-    name: string,
-    help: string,
-    read: (recorder: EventRecorder) => ReadonlyMap<string, number>,
-  ): void => {
-    new Counter({
-      name,
-      help,
-      labelNames: ['type'],
-      registers,
-      collect() {
-        this.reset();
-        for (const recorder of recorders) for (const [type, count] of read(recorder)) this.inc({ type }, count);
-      },
-    });
-  };
-  perType('postern_events_recorded_total', 'Events of agents and traffic that were recorded.', (each) => each.recorded);
-  perType(
-    'postern_events_dropped_total',
-    'Events of agents and traffic that were dropped because their queue was full.',
-    (each) => each.dropped,
-  );
-  new Gauge({
-    name: 'postern_events_queued',
-    help: 'Events of agents and traffic that wait to be written.',
-    registers,
-    collect() {
-      this.set(recorders.reduce((sum, recorder) => sum + recorder.queued, 0));
-    },
-  });
 }
 
 function addLaneMetrics(registers: Registry[], store: Pick<DeliveryStore, 'ledger'>, clock: Clock): void {

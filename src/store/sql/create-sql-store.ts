@@ -34,6 +34,7 @@ export function createSqlStore({
 }: SqlStoreOptions): Store {
   const listeners = new Set<CommitListener>();
   const deliveries = createDeliveryStore(engine);
+  const recorded = new Map<string, number>();
   let writeSets = 0;
   engine.onForeignCommit(() => tellListeners(listeners, []));
 
@@ -44,6 +45,7 @@ export function createSqlStore({
     const result = await engine.write('applyWriteSet', sealed);
     if (!result.ok) return result;
     writeSets += 1;
+    for (const { type } of writeSet.events ?? []) recorded.set(type, (recorded.get(type) ?? 0) + 1);
     const changes = openChanges(result.changes, result.revision, writeSet.puts ?? [], keyring);
     // Outcomes of a group arrive in the order of their revisions, and nothing is awaited here: so listeners hear in order.
     if (changes.length > 0) tellListeners(listeners, changes);
@@ -102,7 +104,7 @@ export function createSqlStore({
     logins: createLoginStore(engine, keyring),
     deliveries: deliveries.store,
     prune: (nowMs) => engine.write('prune', nowMs, keepRevisions),
-    stats: () => ({ writeSets, commits: engine.commitCount() }),
+    stats: () => ({ writeSets, commits: engine.commitCount(), events: recorded }),
     close: () => engine.close(),
   };
 }
