@@ -5,7 +5,7 @@ export interface RecordingMetricsOptions {
   readonly registry: Registry;
   readonly recorders: readonly EventRecorder[];
   /** Events that changes of configuration have caused, by type. */
-  changeEvents(): ReadonlyMap<string, number>;
+  readonly changeEvents: () => ReadonlyMap<string, number>;
 }
 
 /** What this process has recorded, whoever delivers it. */
