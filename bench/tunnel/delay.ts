@@ -1,69 +1,152 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { HOST, makeCertificates } from '../edge/certificates.ts';
-import { flag, isQuick, say } from '../support/flags.ts';
-import { median } from '../support/process-cost.ts';
+import { type BenchCertificates, HOST, makeCertificates } from '../edge/certificates.ts';
+import { others, startOther } from '../edge/others.ts';
+import { flag, isQuick, listFlag, say } from '../support/flags.ts';
+import { cpuSeconds, median } from '../support/process-cost.ts';
 import { type Program, startProgram } from '../support/start-program.ts';
-import { type Direction, openSession, type Place, throughTls, throughTunnel } from './transfer.ts';
-import { startAgents, startTunnelServer } from './tunnel-server.ts';
+import { type Direction, openSession, throughSession, throughTls } from './transfer.ts';
+import { startAgents, startTunnelServer, type TunnelServer } from './tunnel-server.ts';
 
 const PROXY = fileURLToPath(new URL('./delay-proxy.ts', import.meta.url));
 const SERVICE = fileURLToPath(new URL('./bytes-service.ts', import.meta.url));
-const DELAYS_MS = [0, 50, 150];
-const BYTES = (isQuick ? 40 : 240) * 1_000_000;
+const DELAYS_MS = listFlag('delays')?.map(Number) ?? [0, 50, 150];
+/** Of the line, in MB/s. */
+const WIDTHS = listFlag('widths')?.map(Number) ?? [40, Number.POSITIVE_INFINITY];
+const MEGABYTES = isQuick ? 40 : 240;
 const ROUNDS = isQuick ? 1 : Number(flag('rounds') ?? 3);
 const DIRECTIONS: readonly Direction[] = ['download', 'upload'];
-const TUNNEL_HOST = 'tunnel.localhost';
 
-/** Of the line, in bytes a millisecond: 40 MB/s, and none. */
-const WIDTHS = [40_000, Number.POSITIVE_INFINITY];
+/** One way from this process to the service. */
+interface Way {
+  readonly name: 'tunnel' | 'caddy' | 'plain TLS';
+  /** Whose CPU time it takes, beside this process's, in the order in which bytes pass. */
+  readonly pids: Readonly<Record<string, number>>;
+  /** MB/s. */
+  transfer(direction: Direction, bytes: number): Promise<number>;
+}
+
+interface Sample {
+  readonly rate: number;
+  /** CPU seconds per GB of each process, in the order of `pids` with this one in front. */
+  readonly cost: readonly number[];
+}
+
+interface World {
+  readonly stack: AsyncDisposableStack;
+  readonly directory: string;
+  readonly certificates: BenchCertificates;
+  readonly service: Program;
+  readonly server: TunnelServer;
+}
 
 /**
- * MB/s of one stream, with a delaying proxy between agent and server, beside a bare TLS connection through the same proxy. The delay
- * is that of a round trip, half of it each way. On a line of a given width the figure is what protocol and windows make of the line;
- * without one it is also what the machine can do: a stream through the tunnel is encrypted twice and passes four programs.
+ * MB/s of one stream, with a delaying proxy between agent and server, beside a bare TLS connection and beside Caddy in front of the
+ * service, both through such a proxy. The delay is that of a round trip, half of it each way. On a line of a given width the figure is what
+ * protocol and windows make of the line; without one it is also what the machine can do: so CPU time is told with it.
  */
 export async function delay(directory: string): Promise<void> {
   await using stack = new AsyncDisposableStack();
-  const keep = async (program: Promise<Program>): Promise<Program> => {
-    const started = await program;
-    stack.defer(() => started.stop());
-    return started;
-  };
   const certificates = await makeCertificates(directory);
-  const service = await keep(
-    startProgram([SERVICE], { BENCH_CERTIFICATE: certificates.certificateFile, BENCH_KEY: certificates.keyFile }),
-  );
+  const env = { BENCH_CERTIFICATE: certificates.certificateFile, BENCH_KEY: certificates.keyFile };
+  const service = await keep(stack, startProgram([SERVICE], env));
   const server = await startTunnelServer(directory);
   stack.defer(() => server.program.stop());
-  const proxy = (port: number | undefined, delayMs: number, width: number): Promise<Program> => {
-    const env = { BENCH_ONE_WAY_MS: String(delayMs / 2), BENCH_BYTES_PER_MS: String(width) };
-    return keep(startProgram([PROXY], { BENCH_TARGET: String(port), ...env }));
-  };
-  say(
-    `one stream, ${BYTES / 1e6} MB, MB/s, medians of ${ROUNDS} rounds (goal: at least 80 % of a plain TLS connection)`,
-  );
-  say('line         delay        direction      tunnel    plain TLS     share');
-  for (const [width, delayMs] of WIDTHS.flatMap((each) => DELAYS_MS.map((delayMs) => [each, delayMs] as const))) {
-    const line = await proxy(server.tunnelPort, delayMs, width);
-    const plainLine = await proxy(service.edgePort, delayMs, width);
-    const lineName = width === Number.POSITIVE_INFINITY ? 'unlimited' : `${width / 1000} MB/s`;
-    const host = `at-${delayMs}-${width}.${TUNNEL_HOST}`.toLowerCase();
-    await keep(startAgents(server, [[{ proto: 'https', domain: host, addr: `127.0.0.1:${service.port}` }]], line.port));
-    const session = await openSession({ port: server.edgePort, host, ca: server.ca });
-    const plain: Place = { port: plainLine.port, host: HOST, ca: [certificates.clientAuthorityPem] };
-    for (const direction of DIRECTIONS) {
-      const tunnelled: number[] = [];
-      const bare: number[] = [];
-      await throughTunnel(session, direction, BYTES / 4);
-      for (let round = 0; round < ROUNDS; round += 1) {
-        tunnelled.push(await throughTunnel(session, direction, BYTES));
-        bare.push(await throughTls(plain, direction, BYTES));
-      }
-      const [ours, theirs] = [median(tunnelled), median(bare)];
-      say(
-        `${lineName.padEnd(13)}${`${delayMs} ms`.padEnd(13)}${direction.padEnd(12)}${ours.toFixed(0).padStart(9)}${theirs.toFixed(0).padStart(13)}${`${((ours / theirs) * 100).toFixed(0)} %`.padStart(10)}`,
-      );
+  const world: World = { stack, directory, certificates, service, server };
+  say(`one stream, ${MEGABYTES} MB, MB/s, medians of ${ROUNDS} rounds (goal: at least 80 % of a plain TLS connection)`);
+  say('line        delay   direction   way          MB/s   of TLS   of Caddy   CPU s per GB: of it');
+  for (const width of WIDTHS) for (const delayMs of DELAYS_MS) await measureLine(world, width, delayMs);
+}
+
+async function measureLine(world: World, width: number, delayMs: number): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const ways = await openWays({ ...world, stack }, width, delayMs);
+  const lineName = width === Number.POSITIVE_INFINITY ? 'unlimited' : `${width} MB/s`;
+  for (const direction of DIRECTIONS) {
+    const samples = new Map<Way, Sample[]>(ways.map((way) => [way, []]));
+    for (const way of ways) await way.transfer(direction, (MEGABYTES * 1e6) / 4);
+    for (let round = 0; round < ROUNDS; round += 1) {
+      for (const way of ways) samples.get(way)?.push(await measure(way, direction));
     }
-    session.destroy();
+    const rateOf = (name: Way['name']): number => {
+      const way = ways.find((each) => each.name === name);
+      return median((way === undefined ? [] : (samples.get(way) ?? [])).map(({ rate }) => rate));
+    };
+    for (const way of ways) {
+      const place = `${lineName.padEnd(12)}${`${delayMs} ms`.padEnd(8)}${direction.padEnd(12)}`;
+      const rate = rateOf(way.name);
+      const share = (of: Way['name']): string =>
+        way.name === of || Number.isNaN(rateOf(of)) ? '-' : `${((rate / rateOf(of)) * 100).toFixed(0)} %`;
+      const figures = `${rate.toFixed(0).padStart(7)}${share('plain TLS').padStart(9)}${share('caddy').padStart(11)}`;
+      say(`${place}${way.name.padEnd(10)}${figures}   ${costText(way, samples.get(way) ?? [])}`);
+    }
   }
+}
+
+async function measure(way: Way, direction: Direction): Promise<Sample> {
+  const costs = (): readonly number[] => [process.pid, ...Object.values(way.pids)].map((pid) => cpuSeconds(pid));
+  const before = costs();
+  const rate = await way.transfer(direction, MEGABYTES * 1e6);
+  const cost = costs().map((seconds, at) => ((seconds - (before[at] ?? 0)) / MEGABYTES) * 1000);
+  return { rate, cost };
+}
+
+function costText(way: Way, samples: readonly Sample[]): string {
+  const names = ['client', ...Object.keys(way.pids)];
+  const each = names.map((_, at) => median(samples.map(({ cost }) => cost[at] ?? Number.NaN)));
+  const sum = each.reduce((total, seconds) => total + seconds, 0);
+  return `${sum.toFixed(1).padStart(5)}: ${names.map((name, at) => `${name} ${each[at]?.toFixed(1)}`).join(', ')}`;
+}
+
+async function openWays({ stack, ...world }: World, width: number, delayMs: number): Promise<readonly Way[]> {
+  const { service, server, certificates } = world;
+  const line = (port: number | undefined): Promise<Program> => {
+    const env = { BENCH_ONE_WAY_MS: String(delayMs / 2), BENCH_BYTES_PER_MS: String(width * 1000) };
+    return keep(stack, startProgram([PROXY], { BENCH_TARGET: String(port), ...env }));
+  };
+  const toServer = await line(server.tunnelPort);
+  const host = `at-${delayMs}-${width}.tunnel.localhost`.toLowerCase();
+  const spec = { proto: 'https', domain: host, addr: `127.0.0.1:${service.port}` } as const;
+  const agent = await keep(stack, startAgents(server, [[spec]], toServer.port));
+  const session = await openSession({ port: server.edgePort, host, ca: server.ca });
+  stack.defer(() => session.destroy());
+  const tunnel: Way = {
+    name: 'tunnel',
+    pids: { server: server.program.pid, line: toServer.pid, agent: agent.pid, service: service.pid },
+    transfer: (direction, bytes) => throughSession(session, direction, bytes),
+  };
+  const toService = await line(service.edgePort);
+  const ca = [certificates.clientAuthorityPem];
+  const plain: Way = {
+    name: 'plain TLS',
+    pids: { line: toService.pid, service: service.pid },
+    transfer: (direction, bytes) => throughTls({ port: toService.port, host: HOST, ca }, direction, bytes),
+  };
+  const caddy = await openCaddy({ stack, ...world }, await line(service.port), `${delayMs}-${width}`);
+  return caddy === null ? [tunnel, plain] : [tunnel, caddy, plain];
+}
+
+/** In front of the service and not of an agent: its side of the line is neither encrypted nor shared. Null when it is not installed. */
+async function openCaddy({ stack, service, ...world }: World, line: Program, name: string): Promise<Way | null> {
+  const directory = join(world.directory, `caddy-${name}`);
+  await mkdir(directory);
+  const [other] = others;
+  const { certificates } = world;
+  const caddy = other && (await startOther(other, { directory, upstreamPort: line.port, certificates }));
+  if (!caddy) return null;
+  stack.defer(() => caddy.stop());
+  const session = await openSession({ port: caddy.port, host: HOST, ca: [certificates.clientAuthorityPem] });
+  stack.defer(() => session.destroy());
+  return {
+    name: 'caddy',
+    pids: { caddy: caddy.pid, line: line.pid, service: service.pid },
+    transfer: (direction, bytes) => throughSession(session, direction, bytes),
+  };
+}
+
+async function keep(stack: AsyncDisposableStack, program: Promise<Program>): Promise<Program> {
+  const started = await program;
+  stack.defer(() => started.stop());
+  return started;
 }

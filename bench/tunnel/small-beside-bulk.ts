@@ -4,7 +4,7 @@ import { makeCertificates } from '../edge/certificates.ts';
 import { isQuick, say } from '../support/flags.ts';
 import { percentile } from '../support/load.ts';
 import { startProgram } from '../support/start-program.ts';
-import { openSession, throughTunnel } from './transfer.ts';
+import { openSession, throughSession } from './transfer.ts';
 import { startAgents, startTunnelServer } from './tunnel-server.ts';
 
 const SERVICE = fileURLToPath(new URL('./bytes-service.ts', import.meta.url));
@@ -31,7 +31,7 @@ export async function bulk(directory: string): Promise<void> {
   const startedAt = performance.now();
   const uploading = (async () => {
     while (!state.isOver) {
-      await throughTunnel(large, 'upload', BULK_BYTES / 10);
+      await throughSession(large, 'upload', BULK_BYTES / 10);
       state.bytes += BULK_BYTES / 10;
     }
   })();
@@ -54,7 +54,7 @@ async function latencies(session: ClientHttp2Session, count: number): Promise<re
   const took: number[] = [];
   for (let n = 0; n < count; n += 1) {
     const startedAt = performance.now();
-    await throughTunnel(session, 'download', SMALL_BYTES);
+    await throughSession(session, 'download', SMALL_BYTES);
     took.push(performance.now() - startedAt);
   }
   return took.sort((a, b) => a - b);

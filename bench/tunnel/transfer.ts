@@ -13,8 +13,12 @@ export interface Place {
   readonly ca: readonly string[];
 }
 
-/** MB/s of one stream through edge and tunnel. */
-export async function throughTunnel(session: ClientHttp2Session, direction: Direction, bytes: number): Promise<number> {
+/** MB/s of one stream of HTTP/2. */
+export async function throughSession(
+  session: ClientHttp2Session,
+  direction: Direction,
+  bytes: number,
+): Promise<number> {
   if (direction === 'download') return rateOf(session.request({ ':path': `/${bytes}` }), bytes);
   const startedAt = performance.now();
   const stream = session.request({ ':method': 'POST', ':path': '/' });
