@@ -7,6 +7,8 @@ import type { LoadResult } from './load.ts';
 const run = promisify(execFile);
 
 export interface H2loadOptions {
+  /** `https` unless told. */
+  readonly scheme?: 'http' | 'https';
   readonly protocol: 'h1' | 'h2';
   readonly host: string;
   readonly port: number;
@@ -43,7 +45,7 @@ export async function h2load(options: H2loadOptions): Promise<H2loadResult> {
     ...(options.perSecond === undefined ? [] : [`--rps=${options.perSecond / options.connections}`]),
     ...Object.entries(options.headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
     `--connect-to=127.0.0.1:${options.port}`,
-    `https://${options.host}:${options.port}${options.path}`,
+    `${options.scheme ?? 'https'}://${options.host}:${options.port}${options.path}`,
   ]);
   const succeeded = Number(/status codes: (\d+) 2xx/.exec(stdout)?.[1]);
   if (succeeded !== options.requests) throw new Error(`${succeeded} of ${options.requests} succeeded:\n${stdout}`);

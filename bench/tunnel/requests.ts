@@ -10,23 +10,41 @@ import { h2load, hasH2load } from '../support/h2load.ts';
 import { percentile } from '../support/load.ts';
 import { cpuSeconds, familyOf, median } from '../support/process-cost.ts';
 import { startProgram } from '../support/start-program.ts';
+import { otherTunnels, startOtherTunnel } from './other-tunnels.ts';
 import { startAgents, startTunnelServer } from './tunnel-server.ts';
 
 const ROUNDS = isQuick ? 1 : Number(flag('rounds') ?? 5);
 const REQUESTS = isQuick ? 2000 : 10_000;
 const WARM_UP_REQUESTS = isQuick ? 2000 : 15_000;
 const ROWS = [
-  { protocol: 'h1', title: 'HTTP/1.1, 1 KB, 32 connections', connections: 32, streams: 1, goal: 1.2 },
-  { protocol: 'h2', title: 'HTTP/2, 1 KB, 4 connections of 16 streams', connections: 4, streams: 16, goal: 1 },
+  { name: 'h1', protocol: 'h1', title: 'HTTP/1.1, 1 KB, 32 connections', connections: 32, streams: 1, goal: 1.2 },
+  {
+    name: 'h2',
+    protocol: 'h2',
+    title: 'HTTP/2, 1 KB, 4 connections of 16 streams',
+    connections: 4,
+    streams: 16,
+    goal: 1,
+  },
 ] as const;
+/** Other tunnels have no TLS of their own towards visitors. */
+const PLAIN_ROW = {
+  name: 'plain',
+  protocol: 'h1',
+  scheme: 'http',
+  title: 'HTTP/1.1 without TLS, 1 KB, 32 connections, beside other tunnels',
+  connections: 32,
+  streams: 1,
+  goal: null,
+} as const;
 const TUNNEL_HOST = 'tunnel.localhost';
 const GROUP_HOST = 'group.localhost';
-
-const OTHER_TUNNELS = 'localtunnel and frp are not measured: README.md says why';
 
 /** Where requests go, and whose CPU time they take. */
 interface Way {
   readonly name: string;
+  /** Visitors come without TLS. */
+  readonly isPlain?: boolean;
   readonly host: string;
   readonly port: number;
   readonly servers: readonly number[];
@@ -75,8 +93,22 @@ export async function requests(directory: string): Promise<void> {
   );
   say(`${ROUNDS} rounds of ${REQUESTS} requests, medians`);
   const only = listFlag('rows');
-  for (const row of ROWS) if (only?.includes(row.protocol) ?? true) await measureRow(row, ways, directory);
-  say(`\n${OTHER_TUNNELS}`);
+  const encrypted = ways.filter(({ isPlain }) => isPlain !== true);
+  for (const row of ROWS) if (only?.includes(row.name) ?? true) await measureRow(row, encrypted, directory);
+  if (!(only?.includes(PLAIN_ROW.name) ?? true)) return;
+  const plain = ways.filter(({ isPlain }) => isPlain === true);
+  for (const kind of otherTunnels) {
+    say(`installing ${kind.name} into a temporary folder`);
+    const tunnel = await startOtherTunnel(kind, join(directory, kind.name), upstream.port);
+    if ('problem' in tunnel) {
+      say(`${kind.name.toUpperCase()} IS LEFT OUT: ${tunnel.problem}`);
+      continue;
+    }
+    stack.defer(() => tunnel.stop());
+    const { host, port, server, agent } = tunnel;
+    plain.push({ name: kind.name, host, port, servers: [server], agents: [agent] });
+  }
+  await measureRow(PLAIN_ROW, plain, directory);
 }
 
 /** A server, an agent, and both ways to its service: an address of its own, and a tunnel group. */
@@ -97,6 +129,7 @@ async function startPostern(
   await call(port, 'POST', `/edges/https/${String(edge['id'])}/routes`, route);
   const tunnels = [
     { proto: 'https', domain: TUNNEL_HOST, addr },
+    { proto: 'http', domain: TUNNEL_HOST, addr },
     { labels, addr },
   ] as const;
   const agent = await startAgents(server, [tunnels]);
@@ -104,13 +137,27 @@ async function startPostern(
   const pids = { servers: [pid], agents: [agent.pid] };
   return [
     { name: 'tunnel', host: TUNNEL_HOST, port: server.edgePort, ...pids },
+    { name: 'tunnel', isPlain: true, host: TUNNEL_HOST, port: server.httpPort, ...pids },
     { name: 'group', host: GROUP_HOST, port: server.edgePort, ...pids },
   ];
 }
 
-async function measureRow(row: (typeof ROWS)[number], ways: readonly Way[], directory: string): Promise<void> {
+async function measureRow(
+  row: (typeof ROWS)[number] | typeof PLAIN_ROW,
+  ways: readonly Way[],
+  directory: string,
+): Promise<void> {
   const run = (way: Way, count: number) =>
-    h2load({ ...row, host: way.host, port: way.port, path: '/', requests: count, headers: {}, directory });
+    h2load({
+      scheme: 'https',
+      ...row,
+      host: way.host,
+      port: way.port,
+      path: '/',
+      requests: count,
+      headers: {},
+      directory,
+    });
   const samples = new Map<Way, Sample[]>(ways.map((way) => [way, []]));
   for (const way of ways) await run(way, WARM_UP_REQUESTS);
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -127,12 +174,13 @@ async function measureRow(row: (typeof ROWS)[number], ways: readonly Way[], dire
     }
   }
   say(`\n${row.title}`);
-  say('          CPU/request: server   × caddy       agent    requests/s      p50 ms    p99 ms');
+  const beside = row.goal === null ? 'tunnel' : 'caddy';
+  say(`          CPU/request: server${`× ${beside}`.padStart(10)}       agent    requests/s      p50 ms    p99 ms`);
   const figures = ways.map((way) => ({ name: way.name, ...medians(samples.get(way) ?? []) }));
-  const reference = figures.find(({ name }) => name === 'caddy')?.serverMicros;
+  const reference = figures.find(({ name }) => name === beside)?.serverMicros;
   for (const { name, serverMicros, agentMicros, perSecond, p50, p99 } of figures) {
     const ratio = reference === undefined ? '-' : (serverMicros / reference).toFixed(2);
-    const goal = name === 'caddy' ? '' : `   (goal at most ${row.goal.toFixed(1)} × caddy)`;
+    const goal = name === 'caddy' || row.goal === null ? '' : `   (goal at most ${row.goal.toFixed(1)} × caddy)`;
     const agent = name === 'caddy' ? '-' : `${agentMicros.toFixed(1)} µs`;
     say(
       `${name.padEnd(12)}${`${serverMicros.toFixed(1)} µs`.padStart(17)}${ratio.padStart(10)}${agent.padStart(12)}${Math.round(perSecond).toLocaleString('en-US').padStart(14)}${p50.toFixed(2).padStart(12)}${p99.toFixed(2).padStart(10)}${goal}`,

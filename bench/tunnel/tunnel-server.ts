@@ -14,6 +14,8 @@ const TOKEN = 'bench-authtoken-0123456789abcdefghij';
 export interface TunnelServer {
   readonly program: Program;
   readonly edgePort: number;
+  /** Of the listener without TLS. */
+  readonly httpPort: number;
   readonly tunnelPort: number;
   /** A file with the certificates of its authorities. */
   readonly trust: string;
@@ -24,13 +26,14 @@ export interface TunnelServer {
 
 /** `checkout`: of this one's source or of another's, to compare with. */
 export async function startTunnelServer(directory: string, checkout?: string): Promise<TunnelServer> {
-  const ports = { edge: await freePort(), tunnel: await freePort() };
+  const ports = { edge: await freePort(), http: await freePort(), tunnel: await freePort() };
   const dataDir = join(directory, 'server');
   await mkdir(dataDir, { recursive: true });
   const start = async (): Promise<TunnelServer> => {
     const env = {
       POSTERN_ROLES: 'api,edge,gateway',
       POSTERN_EDGE_LISTEN: `127.0.0.1:${ports.edge}`,
+      POSTERN_EDGE_HTTP_LISTEN: `127.0.0.1:${ports.http}`,
       POSTERN_TUNNEL_LISTEN: `127.0.0.1:${ports.tunnel}`,
       POSTERN_AUTHTOKEN: TOKEN,
       POSTERN_ACCESS_LOG: 'false',
@@ -42,7 +45,7 @@ export async function startTunnelServer(directory: string, checkout?: string): P
     const ca = files.map((file) => readFileSync(join(dataDir, file), 'utf8'));
     const trust = join(directory, 'trust.pem');
     await writeFile(trust, ca.join('\n'));
-    return { program, edgePort: ports.edge, tunnelPort: ports.tunnel, trust, ca, again: start };
+    return { program, edgePort: ports.edge, httpPort: ports.http, tunnelPort: ports.tunnel, trust, ca, again: start };
   };
   return start();
 }
