@@ -3,21 +3,12 @@ import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type ClientRequest, request } from 'node:http';
 import { after, type TestContext, test } from 'node:test';
+import { newHost } from '../../support/edge-world.ts';
 import { until } from '../tls/tls-world.ts';
 import { openWebSocket, WebSocketEnd } from '../traffic/web-socket.ts';
-import { FakeAgent } from './fake-agent.ts';
 import { dial, TunnelWorld } from './tunnel-world.ts';
 
 const world = await TunnelWorld.open({ after });
-let tunnelCount = 0;
-
-async function tunnel(test: TestContext): Promise<{ id: string; agent: FakeAgent }> {
-  tunnelCount += 1;
-  const id = `tn_${tunnelCount}`;
-  const agent = await FakeAgent.open(test, id);
-  world.tunnels.add(id, agent);
-  return { id, agent };
-}
 
 async function ask(host: string, options: { path?: string; method?: string; body?: string } = {}) {
   const { path = '/', method = 'GET', body } = options;
@@ -46,7 +37,7 @@ async function send(test: TestContext, text: string): Promise<string> {
 }
 
 test('a host of an http tunnel is served in plain, and over plain HTTP alone', async (context) => {
-  const { id } = await tunnel(context);
+  const { id } = await world.tunnel(context);
   const { host, id: endpointId, ...published } = await world.publish(id, { proto: 'http' });
   assert.deepEqual(published, {
     ok: true,
@@ -66,8 +57,8 @@ test('a host of an http tunnel is served in plain, and over plain HTTP alone', a
 });
 
 test('edges are redirected as ever; the name of an edge comes before an agent, and an agent before a wildcard', async (context) => {
-  const { id } = await tunnel(context);
-  const zone = `plain-${tunnelCount}.localhost`;
+  const { id } = await world.tunnel(context);
+  const zone = newHost();
   await world.clients.site(await world.clients.httpResponse('wildcard'), `*.${zone}`);
   const name = `a.${zone}`;
   assert.equal((await ask(name)).headers.location, `https://${name}:${world.clients.port}/`);
@@ -81,7 +72,7 @@ test('edges are redirected as ever; the name of an edge comes before an agent, a
 });
 
 test('one connection serves requests for several hosts, one after the other, and is kept', async (context) => {
-  const [one, two] = [await tunnel(context), await tunnel(context)];
+  const [one, two] = [await world.tunnel(context), await world.tunnel(context)];
   const hosts = [await world.publish(one.id, { proto: 'http' }), await world.publish(two.id, { proto: 'http' })];
   const text = hosts.map(({ host }) => `GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`).join('');
   const answer = await send(context, `${text}GET / HTTP/1.1\r\nHost: ${hosts[0]?.host}\r\nConnection: close\r\n\r\n`);
@@ -92,7 +83,7 @@ test('one connection serves requests for several hosts, one after the other, and
 });
 
 test('a WebSocket in plain', async (context) => {
-  const { id, agent } = await tunnel(context);
+  const { id, agent } = await world.tunnel(context);
   const { host } = await world.publish(id, { proto: 'http' });
   agent.handle = (stream) => {
     stream.respond({ ':status': 200 });
@@ -107,7 +98,7 @@ test('a WebSocket in plain', async (context) => {
 });
 
 test('a withdrawal cuts what runs', async (context) => {
-  const { id, agent } = await tunnel(context);
+  const { id, agent } = await world.tunnel(context);
   const { host, id: endpointId } = await world.publish(id, { proto: 'http' });
   agent.handle = (stream) => {
     stream.respond({ ':status': 200 });
@@ -123,7 +114,7 @@ test('a withdrawal cuts what runs', async (context) => {
 });
 
 test('what can be read in two ways is refused here, too', async (context) => {
-  const { id, agent } = await tunnel(context);
+  const { id, agent } = await world.tunnel(context);
   const { host } = await world.publish(id, { proto: 'http' });
   for (const [head, status] of [
     [`GET /a/../b HTTP/1.1\r\nHost: ${host}`, 400],
@@ -141,7 +132,7 @@ test('what can be read in two ways is refused here, too', async (context) => {
 });
 
 test('modules that need TLS are refused with words, others work', async (context) => {
-  const { id } = await tunnel(context);
+  const { id } = await world.tunnel(context);
   for (const modules of [{ oidc: {} }, { mutual_tls: { ca_pems: ['x'] } }]) {
     const refused = await world.publish(id, { proto: 'http', modules });
     assert.match(refused.ok ? '' : refused.message, /cannot be applied to a tunnel of the protocol http: .*use https/);

@@ -1,26 +1,31 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, test } from 'node:test';
+import { newHost } from '../../support/edge-world.ts';
 import { CLIENT_ID, CLIENT_SECRET, LoginWorld } from '../../support/login-world.ts';
 import { issue } from '../tls/test-authority.ts';
 import { until } from '../tls/tls-world.ts';
-import { FakeAgent } from './fake-agent.ts';
+import type { FakeAgent } from './fake-agent.ts';
 import { TunnelWorld } from './tunnel-world.ts';
 
 const world = await TunnelWorld.open({ after });
-let tunnelCount = 0;
 
-/** A tunnel that is online, with an agent that says what it got. */
-async function tunnel(test: { after(task: () => Promise<void>): void }): Promise<{ id: string; agent: FakeAgent }> {
-  tunnelCount += 1;
-  const id = `tn_${tunnelCount}`;
-  const agent = await FakeAgent.open(test, id);
-  world.tunnels.add(id, agent);
-  return { id, agent };
+/** A response of which the client has the beginning, and which the agent does not end. */
+async function answerUnderWay(agent: FakeAgent, host: string) {
+  agent.handle = (stream) => {
+    stream.respond({ ':status': 200 });
+    stream.write('first');
+  };
+  const session = await world.clients.http2(host);
+  const stream = session.request({ ':path': '/', ':authority': host });
+  stream.on('error', () => {});
+  await once(stream, 'data');
+  const closed = new Promise((resolve) => stream.once('close', resolve));
+  return { session, stream, closed };
 }
 
 test('a published host is served from its certificate to its tunnel, and is gone when it is withdrawn', async (context) => {
-  const { id } = await tunnel(context);
+  const { id } = await world.tunnel(context);
   const { host, id: endpointId, ...published } = await world.publish(id);
   assert.deepEqual(published, {
     ok: true,
@@ -35,7 +40,7 @@ test('a published host is served from its certificate to its tunnel, and is gone
 });
 
 test('an agent that is away: 503 that says so, until it is back', async (context) => {
-  const { id, agent } = await tunnel(context);
+  const { id, agent } = await world.tunnel(context);
   const { host } = await world.publish(id);
   world.tunnels.remove(id);
   const answer = await world.clients.ask(host);
@@ -46,17 +51,9 @@ test('an agent that is away: 503 that says so, until it is back', async (context
 });
 
 test('a withdrawal cuts what runs, and says 421 to what comes on the same connection', async (context) => {
-  const { id, agent } = await tunnel(context);
+  const { id, agent } = await world.tunnel(context);
   const { host, id: endpointId } = await world.publish(id);
-  agent.handle = (stream) => {
-    stream.respond({ ':status': 200 });
-    stream.write('first');
-  };
-  const session = await world.clients.http2(host);
-  const stream = session.request({ ':path': '/', ':authority': host });
-  stream.on('error', () => {});
-  await once(stream, 'data');
-  const closed = new Promise((resolve) => stream.once('close', resolve));
+  const { session, stream, closed } = await answerUnderWay(agent, host);
   world.edge.endpoints.withdraw(endpointId);
   await closed;
   assert.notEqual(stream.rstCode, 0);
@@ -68,8 +65,8 @@ test('a withdrawal cuts what runs, and says 421 to what comes on the same connec
 });
 
 test('an exact edge comes before an agent, and an agent before a wildcard', async (context) => {
-  const { id } = await tunnel(context);
-  const zone = `zone-${tunnelCount}.localhost`;
+  const { id } = await world.tunnel(context);
+  const zone = newHost();
   const { host } = await world.clients.site(await world.clients.httpResponse('wildcard'), `*.${zone}`);
   assert.equal(host, `*.${zone}`);
   const name = `a.${zone}`;
@@ -95,24 +92,16 @@ test('an exact edge comes before an agent, and an agent before a wildcard', asyn
 });
 
 test('what runs through an agent is cut when an edge takes its name', async (context) => {
-  const { id, agent } = await tunnel(context);
+  const { id, agent } = await world.tunnel(context);
   const { host } = await world.publish(id);
-  agent.handle = (stream) => {
-    stream.respond({ ':status': 200 });
-    stream.write('first');
-  };
-  const session = await world.clients.http2(host);
-  const stream = session.request({ ':path': '/', ':authority': host });
-  stream.on('error', () => {});
-  await once(stream, 'data');
-  const closed = new Promise((resolve) => stream.once('close', resolve));
+  const { closed } = await answerUnderWay(agent, host);
   await world.clients.site(undefined, host);
   await closed;
   await until(() => agent.active === 0);
 });
 
 test('ip_restriction: allowed, denied, and words for what is no range', async (context) => {
-  const { id } = await tunnel(context);
+  const { id } = await world.tunnel(context);
   const at = async (allow: readonly string[], deny: readonly string[]) => {
     const { host, ...published } = await world.publish(id, {
       modules: { ip_restriction: { allow: [...allow], deny: [...deny] } },
@@ -130,7 +119,7 @@ test('ip_restriction: allowed, denied, and words for what is no range', async (c
 });
 
 test('mutual_tls: whoever has a certificate of the authority, and nobody else', async (context) => {
-  const { id } = await tunnel(context);
+  const { id } = await world.tunnel(context);
   const [authority, other] = await Promise.all([
     issue({ commonName: 'staff', isCa: true }),
     issue({ commonName: 'other', isCa: true }),
@@ -154,7 +143,7 @@ test('mutual_tls: whoever has a certificate of the authority, and nobody else', 
 });
 
 test('compression', async (context) => {
-  const { id, agent } = await tunnel(context);
+  const { id, agent } = await world.tunnel(context);
   agent.handle = (stream) => {
     stream.respond({ ':status': 200, 'content-type': 'text/plain' });
     stream.end('word '.repeat(2000));
@@ -168,7 +157,7 @@ test('compression', async (context) => {
 test('oidc: nobody without a login, and with one the identity; then its words', async (context) => {
   const login = await LoginWorld.open(context);
   const here = login.servedBy(world.clients);
-  const { id } = await tunnel(context);
+  const { id } = await world.tunnel(context);
   const oidc = { issuer: login.provider.issuer, client_id: CLIENT_ID, client_secret: CLIENT_SECRET, scopes: ['email'] };
   const { host } = await world.publish(id, { modules: { oidc } });
   here.register(host);
@@ -194,7 +183,7 @@ test('oidc: nobody without a login, and with one the identity; then its words', 
 });
 
 test('all modules at once, in their order: the address is looked at before the login', async (context) => {
-  const { id } = await tunnel(context);
+  const { id } = await world.tunnel(context);
   const oidc = { issuer: 'https://idp.example.com', client_id: 'x' };
   const ip_restriction = { allow: ['192.0.2.0/24'], deny: [] };
   const { host } = await world.publish(id, { modules: { oidc, ip_restriction, compression: {} } });
@@ -202,7 +191,7 @@ test('all modules at once, in their order: the address is looked at before the l
 });
 
 test('endpoints come and go by the hundred without series of their own', async (context) => {
-  const { id } = await tunnel(context);
+  const { id } = await world.tunnel(context);
   for (let at = 0; at < 20; at += 1) {
     const { host, id: endpointId } = await world.publish(id);
     assert.equal(await world.clients.status(host), 200);

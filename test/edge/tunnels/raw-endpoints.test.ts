@@ -5,21 +5,13 @@ import type { ServerHttp2Stream } from 'node:http2';
 import { type AddressInfo, connect, createServer as createTcp, type Server } from 'node:net';
 import { after, type TestContext, test } from 'node:test';
 import { connect as connectTls, createServer as createTls } from 'node:tls';
+import { newHost } from '../../support/edge-world.ts';
 import { issue } from '../tls/test-authority.ts';
 import { until } from '../tls/tls-world.ts';
 import { FakeAgent } from './fake-agent.ts';
 import { dial, TunnelWorld } from './tunnel-world.ts';
 
 const world = await TunnelWorld.open({ after });
-let tunnelCount = 0;
-
-async function tunnel(test: TestContext): Promise<{ id: string; agent: FakeAgent }> {
-  tunnelCount += 1;
-  const id = `tn_${tunnelCount}`;
-  const agent = await FakeAgent.open(test, id);
-  world.tunnels.add(id, agent);
-  return { id, agent };
-}
 
 /** As an agent does it: CONNECT streams go to a local service, each direction ended on its own. */
 function forwardTo(agent: FakeAgent, port: number): void {
@@ -53,7 +45,7 @@ async function readAll(socket: NodeJS.ReadableStream): Promise<string> {
 }
 
 test('tcp: a port of the range, bytes both ways, each direction ended on its own', async (context) => {
-  const { id, agent } = await tunnel(context);
+  const { id, agent } = await world.tunnel(context);
   // Answers only when it has heard everything: without half-closing it never would.
   const service = createTcp({ allowHalfOpen: true }, (socket) => {
     let text = '';
@@ -83,7 +75,7 @@ test('tcp: a port of the range, bytes both ways, each direction ended on its own
 });
 
 test('tcp: a service that ends first, and one that nobody listens to any more', async (context) => {
-  const { id, agent } = await tunnel(context);
+  const { id, agent } = await world.tunnel(context);
   const service = createTcp((socket) => {
     socket.on('error', () => {});
     socket.end('greeting and goodbye');
@@ -97,7 +89,7 @@ test('tcp: a service that ends first, and one that nobody listens to any more', 
 });
 
 test('tcp: much both ways, whole, in flat memory; a reader that stops holds up the sender', async (context) => {
-  const { id, agent } = await tunnel(context);
+  const { id, agent } = await world.tunnel(context);
   const service = createTcp((socket) => {
     socket.on('error', () => {});
     socket.pipe(socket);
@@ -139,7 +131,7 @@ test('tcp: much both ways, whole, in flat memory; a reader that stops holds up t
 });
 
 test('tcp: a wanted port, one that is taken, one that is not ours, and none left', async (context) => {
-  const { id } = await tunnel(context);
+  const { id } = await world.tunnel(context);
   const { first, last } = world.tcpPorts;
   const wanted = await world.publish(id, { proto: 'tcp', port: first + 1 });
   assert.equal(portOf(wanted), first + 1);
@@ -161,7 +153,7 @@ test('tcp: a wanted port, one that is taken, one that is not ours, and none left
 });
 
 test('tcp: a withdrawal cuts connections and frees the port', async (context) => {
-  const { id, agent } = await tunnel(context);
+  const { id, agent } = await world.tunnel(context);
   const { promise, resolve } = Promise.withResolvers<ServerHttp2Stream>();
   agent.handle = (stream) => {
     stream.respond({ ':status': 200 });
@@ -185,7 +177,7 @@ test('tcp: a withdrawal cuts connections and frees the port', async (context) =>
 });
 
 test('tcp: without an agent, a service that is down, an address that is not allowed, an agent that is lost', async (context) => {
-  const { id, agent } = await tunnel(context);
+  const { id, agent } = await world.tunnel(context);
   const outcome = async (port: number): Promise<string> => {
     const count = world.closed.length;
     // A reset may come before the connection is seen to be open.
@@ -219,7 +211,7 @@ test('tcp: without an agent, a service that is down, an address that is not allo
 });
 
 test('tls: the handshake is the service’s own, the server only carries it', async (context) => {
-  const { id, agent } = await tunnel(context);
+  const { id, agent } = await world.tunnel(context);
   const { host, ...published } = await world.publish(id, { proto: 'tls' });
   assert.equal(published.ok && published.url, `tls://${host}:${world.clients.port}`);
   const own = await issue({ commonName: host, dnsNames: [host], usages: ['server'] });
@@ -254,8 +246,8 @@ test('tls: the handshake is the service’s own, the server only carries it', as
 });
 
 test('tls: the name of an edge comes before an agent, and an agent before a wildcard', async (context) => {
-  const { id, agent } = await tunnel(context);
-  const zone = `tls-${tunnelCount}.localhost`;
+  const { id, agent } = await world.tunnel(context);
+  const zone = newHost();
   await world.clients.site(await world.clients.httpResponse('wildcard'), `*.${zone}`);
   const host = `a.${zone}`;
   const published = await world.publish(id, { proto: 'tls', host });

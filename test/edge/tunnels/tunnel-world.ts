@@ -22,7 +22,7 @@ import type { NewEndpoint, Publication } from '../../../src/tunnel/endpoints.ts'
 import type { Cleanup } from '../../support/cleanup.ts';
 import { EdgeWorld, newHost, type Site } from '../../support/edge-world.ts';
 import { TestWorld } from '../../support/test-world.ts';
-import { FakeTunnels } from './fake-agent.ts';
+import { FakeAgent, FakeTunnels } from './fake-agent.ts';
 
 const SETTINGS: EdgeSettings = {
   http: {
@@ -48,6 +48,7 @@ const SETTINGS: EdgeSettings = {
   trustedProxies: [],
 };
 
+let tunnelCount = 0;
 let endpointCount = 0;
 
 /** The API of a real server, and over its configuration an edge whose agents the test plays. */
@@ -62,7 +63,7 @@ export class TunnelWorld {
   readonly closed: RawConnectionFacts[];
   readonly registry: Registry;
 
-  private constructor(parts: Omit<TunnelWorld, 'publish' | 'group' | 'isOver' | 'url'>) {
+  private constructor(parts: Omit<TunnelWorld, 'tunnel' | 'publish' | 'group'>) {
     this.edge = parts.edge;
     this.clients = parts.clients;
     this.tunnels = parts.tunnels;
@@ -131,6 +132,15 @@ export class TunnelWorld {
     const clients = EdgeWorld.over(world, https.address.port);
     holder.clients = clients;
     return new TunnelWorld({ edge, clients, tunnels, httpPort: http.address.port, tcpPorts, closed, registry });
+  }
+
+  /** A tunnel that is online, with an agent that says what it got. */
+  async tunnel(test: Cleanup): Promise<{ id: string; agent: FakeAgent }> {
+    tunnelCount += 1;
+    const id = `tn_${tunnelCount}`;
+    const agent = await FakeAgent.open(test, id);
+    this.tunnels.add(id, agent);
+    return { id, agent };
   }
 
   /** An address of an agent's, which must be granted unless the test looks at the refusal itself. */
