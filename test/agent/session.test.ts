@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentEvent } from '../../src/agent/index.ts';
 import { agentFor, fakeGateway, httpWorld, localService, QUICK } from './support/agent-world.ts';
@@ -8,6 +8,19 @@ import { answerOf } from './support/fake-gateway.ts';
 import { startRelay } from './support/relay.ts';
 
 const TUNNEL = { proto: 'https', addr: 1 } as const;
+
+/** A request that its local service answers with `done` when it is released. */
+async function requestUnderWay(t: TestContext) {
+  const release = Promise.withResolvers<void>();
+  const arrived = Promise.withResolvers<void>();
+  const world = await httpWorld(t, (_request, response) => {
+    arrived.resolve();
+    void release.promise.then(() => response.end('done'));
+  });
+  const answer = world.connection.request(world.tunnel);
+  await arrived.promise;
+  return { ...world, release: () => release.resolve(), answer };
+}
 
 test('a session has as many connections as the server says, and each comes back on its own', async (t) => {
   const gateway = await fakeGateway(t, { connections: 2 });
@@ -122,14 +135,7 @@ test('a drain opens another connection first, and no request is lost', async (t)
 });
 
 test('a drain towards a server that does not know the session begins another one beside it', async (t) => {
-  const release = Promise.withResolvers<void>();
-  const arrived = Promise.withResolvers<void>();
-  const { connection, gateway, tunnel, agent } = await httpWorld(t, (_request, response) => {
-    arrived.resolve();
-    void release.promise.then(() => response.end('done'));
-  });
-  const answer = connection.request(tunnel);
-  await arrived.promise;
+  const { connection, gateway, agent, release, answer } = await requestUnderWay(t);
   gateway.sessions.clear();
   const bound = once(agent, 'bound');
   connection.send({ t: 'drain' });
@@ -137,7 +143,7 @@ test('a drain towards a server that does not know the session begins another one
   const next = gateway.connections.at(-1);
   assert.equal(next?.hello.join, undefined);
   assert.equal((await next?.message('bind'))?.domain, 'given-0.gateway.test');
-  release.resolve();
+  release();
   assert.equal((await answer).body, 'done');
 });
 
@@ -196,21 +202,14 @@ test('a server that is not there yet is waited for', async (t) => {
 });
 
 test('close takes the tunnels off, waits for what is under way, and says goodbye', async (t) => {
-  const release = Promise.withResolvers<void>();
-  const arrived = Promise.withResolvers<void>();
-  const { connection, gateway, tunnel, agent } = await httpWorld(t, (_request, response) => {
-    arrived.resolve();
-    void release.promise.then(() => response.end('done'));
-  });
-  const answer = connection.request(tunnel);
-  await arrived.promise;
+  const { connection, gateway, agent, release, answer } = await requestUnderWay(t);
   const closed = agent.close();
   assert.equal((await connection.message('unbind')).ref, 0);
   assert.equal(
     connection.received.some(({ t: type }) => type === 'bye'),
     false,
   );
-  release.resolve();
+  release();
   assert.equal((await answer).body, 'done');
   await connection.message('bye');
   await closed;

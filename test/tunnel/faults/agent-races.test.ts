@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { agentFor, fakeGateway } from '../../agent/support/agent-world.ts';
 import type { FakeConnection } from '../../agent/support/fake-gateway.ts';
 
 const TUNNEL = { proto: 'https', addr: 1 } as const;
 
-test('the last connection was lost while another one joined: the session is resumed, and the tunnels asked for', async (t) => {
+/** An agent that lost its only connection while the server had not yet answered another one, `late`, that was to join it. */
+async function lostWhileJoining(t: TestContext) {
   const joining = Promise.withResolvers<FakeConnection>();
   const gateway = await fakeGateway(t, {
     connections: 2,
@@ -22,6 +23,11 @@ test('the last connection was lost while another one joined: the session is resu
   const lost = once(agent, 'status');
   (await gateway.connection(0)).cut();
   assert.equal((await lost)[0].status, 'reconnecting');
+  return { gateway, agent, late };
+}
+
+test('the last connection was lost while another one joined: the session is resumed, and the tunnels asked for', async (t) => {
+  const { gateway, agent, late } = await lostWhileJoining(t);
   gateway.welcome(late);
   await once(agent, 'bound');
   assert.equal(agent.status, 'online');
@@ -29,21 +35,7 @@ test('the last connection was lost while another one joined: the session is resu
 });
 
 test('a join that the server took for a resume brings the secret that the next resume shows', async (t) => {
-  const joining = Promise.withResolvers<FakeConnection>();
-  const gateway = await fakeGateway(t, {
-    connections: 2,
-    onHello: (connection) => {
-      if (connection.hello.join === undefined || gateway.connections.length > 2) return false;
-      joining.resolve(connection);
-      return true;
-    },
-  });
-  const agent = agentFor(t, gateway, { tunnels: [TUNNEL] });
-  await agent.ready;
-  const late = await joining.promise;
-  const lost = once(agent, 'status');
-  (await gateway.connection(0)).cut();
-  await lost;
+  const { gateway, agent, late } = await lostWhileJoining(t);
   const rest = { generation: 2, region: 'test', connections: 2, resumed: true };
   late.send({ t: 'welcome', session: 'ts_1', secret: 'newer', ...rest });
   await once(agent, 'bound');
