@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { after, before, type TestContext } from 'node:test';
 import pg from 'pg';
+import type { OpenStore } from '../../src/store/conformance/store-under-test.ts';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
 import { type OpenPostgresStoreOptions, openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
 import { type OpenSqliteStoreOptions, openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
@@ -51,6 +52,21 @@ export async function openAt(location: StoreLocation, options: OpenStoreOptions 
     location.engine === 'sqlite' ? await openSqliteStore(all) : await openPostgresStore({ url: location.url, ...all });
   openStores.get(location)?.add(store);
   return store;
+}
+
+/** For the conformance suite: a store of a test's own, which may be closed and opened again. */
+export function openerOf(engine: EngineName): OpenStore {
+  return async (t, options) => {
+    const location = await emptyLocation(t, engine);
+    const store = await openAt(location, options);
+    return {
+      store,
+      reopen: async () => {
+        await store.close();
+        return openAt(location, options);
+      },
+    };
+  };
 }
 
 /** Straight into the database, past the store. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { HeaderList, ResponseTransform, TrafficRequest } from '../prepared-module.ts';
+import { trafficRequest } from '../../../test/support/traffic-request.ts';
+import type { HeaderList, ResponseTransform } from '../prepared-module.ts';
 import { compressResponse } from './compress-response.ts';
 import { MIN_BODY_BYTES } from './eligibility.ts';
 
@@ -17,22 +18,7 @@ const JSON_TYPE = ['content-type', 'application/json'];
 
 function answer(given: Given): ResponseTransform | null {
   const sent: Readonly<Record<string, string>> = given.request ?? { 'accept-encoding': 'gzip' };
-  const request: TrafficRequest = {
-    id: 'req_1',
-    method: given.method ?? 'GET',
-    path: '/',
-    host: 'app.example',
-    authority: 'app.example',
-    target: '/',
-    switchTo: null,
-    permit: null,
-    headerLines: () => [],
-    clientAddress: '192.0.2.1',
-    clientCertificate: null,
-    nowMs: 0,
-    header: (name) => sent[name],
-    combinedHeader: (name) => sent[name],
-  };
+  const request = trafficRequest(given.method, '/', (name) => sent[name]);
   const { status = 200, headers = JSON_TYPE, bodyBytes = null } = given;
   return compressResponse(request, { status, headers, bodyBytes });
 }

@@ -13,7 +13,7 @@ import type { Transform } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
-import type { TrafficRequest } from '../prepared-module.ts';
+import { trafficRequest } from '../../../test/support/traffic-request.ts';
 import { CODINGS, type Coding } from './accept-encoding.ts';
 import { compression } from './compression.ts';
 
@@ -57,26 +57,6 @@ const serve: RequestListener = (request, response) => {
   }
 };
 
-function traffic(incoming: IncomingMessage): TrafficRequest {
-  const value = (name: string): string | undefined => incoming.headers[name]?.toString();
-  return {
-    id: 'req_1',
-    method: incoming.method ?? 'GET',
-    path: incoming.url ?? '/',
-    host: 'app.example',
-    authority: 'app.example',
-    target: '/',
-    switchTo: null,
-    permit: null,
-    headerLines: () => [],
-    clientAddress: '192.0.2.1',
-    clientCertificate: null,
-    nowMs: 0,
-    header: value,
-    combinedHeader: value,
-  };
-}
-
 const forward: RequestListener = (incoming, outgoing) => {
   const preparation = compression.prepare(
     { enabled: true },
@@ -94,7 +74,8 @@ const forward: RequestListener = (incoming, outgoing) => {
       .filter(([name]) => !/^(content-length|transfer-encoding|connection|keep-alive)$/.test(name))
       .flatMap(([name, value]) => [name, String(value)]);
     const bodyBytes = answer.headers['content-length'] === undefined ? null : Number(answer.headers['content-length']);
-    const change = preparation.prepared.transform?.(traffic(incoming), { status, headers, bodyBytes }) ?? null;
+    const request = trafficRequest(incoming.method, incoming.url, (name) => incoming.headers[name]?.toString());
+    const change = preparation.prepared.transform?.(request, { status, headers, bodyBytes }) ?? null;
     outgoing.writeHead(status, [...(change?.headers ?? headers)]);
     outgoing.flushHeaders();
     const stream = change?.createStream?.() ?? null;

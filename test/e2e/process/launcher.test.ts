@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { cp, mkdir, readFile } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { findOldNode } from '../../support/old-node.ts';
 import { startPostern, startServerProcess } from '../../support/server-process.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
@@ -70,17 +71,4 @@ function runCopy(node: string, path: string): { code: number; stderr: string } {
     const { status, stderr } = error as { status: number; stderr: Buffer };
     return { code: status, stderr: stderr.toString() };
   }
-}
-
-function findOldNode(): string | null {
-  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
-    try {
-      const node = join(folder, 'node');
-      const version = execFileSync(node, ['--version'], { stdio: 'pipe' }).toString();
-      if (Number(version.slice(1).split('.')[0]) < 24) return node;
-    } catch {
-      // None in this folder.
-    }
-  }
-  return null;
 }

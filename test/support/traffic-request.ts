@@ -1,0 +1,25 @@
+import type { TrafficRequest } from '../../src/modules/prepared-module.ts';
+
+/** A request as modules see it, of which only this matters to the test. */
+export function trafficRequest(
+  method: string | undefined,
+  path: string | undefined,
+  header: (name: string) => string | undefined,
+): TrafficRequest {
+  return {
+    id: 'req_1',
+    method: method ?? 'GET',
+    path: path ?? '/',
+    host: 'app.example',
+    authority: 'app.example',
+    target: '/',
+    switchTo: null,
+    permit: null,
+    headerLines: () => [],
+    clientAddress: '192.0.2.1',
+    clientCertificate: null,
+    nowMs: 0,
+    header,
+    combinedHeader: header,
+  };
+}
