@@ -140,6 +140,8 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
       this.#admit(connection, this.#session as Session);
       this.region = welcome.region;
       this.#setStatus('online');
+      // For whoever looks at the round trip: by itself a connection asks only after a silence.
+      void connection.isAlive(PING_WITHIN_MS);
       this.#binding.bindAll(connection, isResumed);
       this.#settled();
       this.#fillSlots(welcome.connections);

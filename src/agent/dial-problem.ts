@@ -57,7 +57,7 @@ export function dialProblem(error: unknown, dialled: DialledName, certificate: P
   }
   if (UNKNOWN_AUTHORITY.has(code)) {
     return distrust(
-      `is signed by an authority that is not trusted here (${code}): give the agent that authority's certificate as "ca"`,
+      `is signed by an authority that is not trusted here (${code}): the agent needs the certificate of that authority`,
     );
   }
   if (/^(?:CERT_|CRL_|HOSTNAME_)/.test(code)) return distrust(`is not good: ${messageOf(error)} (${code})`);
@@ -73,6 +73,8 @@ export function dialProblem(error: unknown, dialled: DialledName, certificate: P
     case 'ENETDOWN':
       return unreachable(`there is no way to ${serverAddr} (${code}): check the network`);
     case 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL':
+      return notGateway(serverAddr);
+    case 'ERR_SSL_TLSV1_UNRECOGNIZED_NAME':
       return notGateway(serverAddr);
     default:
       return NOT_TLS.has(code)

@@ -64,7 +64,7 @@ test('a wrong token ends with 1 and says what to do', async () => {
   assert.deepEqual(world.exits, [1]);
   assert.match(
     world.stdout.at(-1) ?? '',
-    /error stopped: the authtoken is not one of this server; give the right one in POSTERN_AUTHTOKEN, .*postern api credentials create/,
+    /error stopped: the authtoken is not one of this server; give the right one in POSTERN_AUTHTOKEN, .*configuration file$/m,
   );
 });
 

@@ -60,13 +60,15 @@ export class Screen {
 
   #control(final: string, parameter: string): void {
     const row = this.#cells[this.#row] as string[];
+    // After the last cell of a row the cursor stands on it, until something more is written.
+    const column = Math.min(this.#column, this.columns - 1);
     if (final === 'H') {
       this.#row = 0;
       this.#column = 0;
-    } else if (final === 'K') row.fill(' ', this.#column);
+    } else if (final === 'K') row.fill(' ', column);
     else if (final === 'J' && parameter === '2') this.#cells = this.#blank();
     else if (final === 'J') {
-      row.fill(' ', this.#column);
+      row.fill(' ', column);
       for (const below of this.#cells.slice(this.#row + 1)) below.fill(' ');
     } else if (final !== 'm') throw new Error(`sequence ${parameter}${final} is not known`);
   }

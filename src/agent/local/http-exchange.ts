@@ -12,7 +12,7 @@ import type {
   UpstreamRequest,
 } from '../../upstream/upstream.ts';
 import type { ExchangeObserver } from '../exchange-observer.ts';
-import { answerFailure, type LocalFailure } from './local-failure.ts';
+import { answerFailure, type LocalFailure, problemWords } from './local-failure.ts';
 import { headerObject, type RequestReading, withoutOurs } from './request-reading.ts';
 import { splice } from './splice.ts';
 
@@ -197,7 +197,7 @@ export class HttpExchange implements UpstreamHandler {
   }
 
   #fail(failure: LocalFailure, message: string): void {
-    this.problem = message;
+    this.problem = problemWords(failure, message, this.#parts.hostport);
     if (!this.#stream.headersSent) this.status = 502;
     answerFailure(this.#stream, failure, this.#parts.hostport);
     this.#over();

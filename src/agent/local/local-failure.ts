@@ -20,6 +20,18 @@ const SENT_WORDS: Readonly<Record<string, string>> = {
   protocol: 'protocol',
 };
 
+const NO_CONNECTION: Readonly<Record<string, string>> = {
+  refused: 'takes no connections: start the service, or give its right address',
+  timeout: 'took no connection in time: check the address, and firewalls',
+  dns: 'has a name that cannot be resolved: check the address',
+};
+
+/** For whoever runs the agent. */
+export function problemWords({ reason, mayHaveBeenSent }: LocalFailure, message: string, hostport: string): string {
+  const words = mayHaveBeenSent ? undefined : NO_CONNECTION[reason];
+  return words === undefined ? message : `${hostport} ${words}`;
+}
+
 /** The local service did not answer: the edge makes an error page of it that names the address. */
 export function answerFailure(stream: ServerHttp2Stream, failure: LocalFailure, hostport: string): void {
   if (stream.destroyed || stream.closed) return;

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { localhostLookup } from '../../lib/localhost-lookup.ts';
 import { messageOf, reasonOf } from '../../upstream/upstream-failure.ts';
 import type { LocalAddress } from './local-address.ts';
-import { answerFailure } from './local-failure.ts';
+import { answerFailure, problemWords } from './local-failure.ts';
 import { LOCAL_LIMITS } from './open-local.ts';
 import { splice } from './splice.ts';
 
@@ -31,8 +31,9 @@ export function openTcpConnection(stream: ServerHttp2Stream, address: LocalAddre
     socket.off('error', onError).on('error', () => {});
     socket.destroy();
     stream.off('close', onGone);
-    observer.onFailed(message);
-    answerFailure(stream, { reason, mayHaveBeenSent: false }, hostport);
+    const failure = { reason, mayHaveBeenSent: false };
+    observer.onFailed(problemWords(failure, message, hostport));
+    answerFailure(stream, failure, hostport);
   };
   const onError = (error: Error): void => fail(reasonOf(error), messageOf(error));
   const onGone = (): void => fail('closed', 'the client went away');

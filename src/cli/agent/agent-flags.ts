@@ -37,7 +37,7 @@ const RUN_FLAGS: readonly Flag[] = [
     isFile: true,
   }),
   CONFIG,
-  flag('remote-management', 'switch', '', 'The server may not stop, restart or update this agent.'),
+  flag('remote-management', 'switch', '', 'The server may not stop or restart this agent, nor ask for an update.'),
   flag('inspect', 'switch', '', 'Start no inspector.'),
   flag(
     'inspect-addr',

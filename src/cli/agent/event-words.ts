@@ -5,16 +5,16 @@ import { printable } from '../api/cell-text.ts';
 /** What somebody at the command line can do about a refusal, where the words of it are not made for a command line. */
 const ADVICE: Readonly<Record<string, string>> = {
   ERR_POSTERN_AGENT_TOKEN:
-    'give the right one in POSTERN_AUTHTOKEN, with --authtoken-file, or as authtoken in the configuration file; "postern api credentials create" makes a new one',
+    'give the right one in POSTERN_AUTHTOKEN, with --authtoken-file, or as authtoken in the configuration file',
   ERR_POSTERN_AGENT_REVOKED:
     'make a new one with "postern api credentials create", and give it in POSTERN_AUTHTOKEN, with --authtoken-file, or in the configuration file',
   ERR_POSTERN_AGENT_CERTIFICATE:
-    'the certificate of a CA is given with --root-ca FILE; "postern ca print" on the machine of the server prints the server\'s own',
+    'certificates of CAs are given with --root-ca FILE; "postern ca print" on the machine of the server prints its own',
 };
 /** The end that the server's operator wanted. */
 export const STOPPED_BY_SERVER = 'ERR_POSTERN_AGENT_STOPPED';
 /** Each tunnel has told its own reason before. */
-const ALL_REFUSED = 'ERR_POSTERN_TUNNEL_REFUSED';
+export const ALL_REFUSED = 'ERR_POSTERN_TUNNEL_REFUSED';
 
 /** Words come from the server: they must not steer the terminal. */
 export function refusalWords(message: string, code: string | null): string {

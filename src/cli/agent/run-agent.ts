@@ -5,7 +5,7 @@ import { isLoopbackHost, isWildcardHost } from '../../lib/listen-address.ts';
 import type { CommandContext } from '../command.ts';
 import type { AgentPorts } from './agent-ports.ts';
 import { AgentState } from './agent-state.ts';
-import { STOPPED_BY_SERVER } from './event-words.ts';
+import { ALL_REFUSED, STOPPED_BY_SERVER } from './event-words.ts';
 import { plainLines } from './output/plain-lines.ts';
 import type { Reporter } from './output/reporter.ts';
 import { TerminalView } from './output/terminal-view.ts';
@@ -142,11 +142,17 @@ class AgentRun {
   #onEvent(given: AgentEvent, reporter: Reporter): void {
     const isWanted = given.type === 'status' && given.status === 'stopped' && this.#firstSignalMs !== null;
     // What it struggled with before somebody ended it is not why it ended.
-    const event = isWanted ? { ...given, reason: null, code: null } : given;
+    const event = isWanted ? { ...given, reason: null, code: null } : this.#withoutRepetition(given);
     this.#state.apply(event, this.#ports.nowMs());
     reporter.event(event);
     if (event.type === 'status' && event.status === 'stopped') this.#stopped.resolve(this.#exitCode());
     if (event.type === 'unbound' && !event.retry && this.#isUseless()) this.#stopped.resolve(EXIT_FAILED);
+  }
+
+  /** Tunnels that were refused have said why. */
+  #withoutRepetition(event: AgentEvent): AgentEvent {
+    const isLast = event.type === 'status' && event.status === 'stopped' && this.#isUseless();
+    return isLast ? { ...event, code: ALL_REFUSED } : event;
   }
 
   #exitCode(): number {
@@ -156,7 +162,8 @@ class AgentRun {
 
   /** Every tunnel was refused for good. */
   #isUseless(): boolean {
-    return this.#agent?.tunnels.every(({ status }) => status === 'refused') === true;
+    const tunnels = this.#agent?.tunnels ?? [];
+    return tunnels.length > 0 && tunnels.every(({ status }) => status === 'refused');
   }
 
   #onSignal(): void {

@@ -4,7 +4,7 @@ import type { AgentState } from '../agent-state.ts';
 import { commandWords, statusWords, unboundWords } from '../event-words.ts';
 import { frame, plural } from './frame.ts';
 import type { Reporter } from './reporter.ts';
-import { toScreen } from './styled-text.ts';
+import { type StyledLine, toScreen, widthOf } from './styled-text.ts';
 
 /** A second screen, no cursor, and no wrapping: what is too wide must not push the rest away. */
 const ENTER = '\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J';
@@ -142,11 +142,17 @@ export class TerminalView implements Reporter {
       },
       size,
     );
-    const text = lines.map((line) => `${toScreen(line, size.columns, hasColour)}${ERASE_REST_OF_LINE}`).join('\r\n');
+    const text = lines.map((line) => screenLine(line, size.columns, hasColour)).join('\r\n');
     if (text === this.#shown) return;
     this.#shown = text;
     // Below the last line of a full screen there is nothing to erase, and from its last cell it would erase that line's end.
     const rest = lines.length < size.rows ? `\r\n${ERASE_BELOW}` : '';
     terminal.write(`${BEGIN_FRAME}${HOME}${text}${rest}${END_FRAME}`);
   }
+}
+
+/** Of a full line there is no rest: the cursor stands on its last cell, and that would be erased. */
+function screenLine(line: StyledLine, columns: number, hasColour: boolean): string {
+  const isFull = widthOf(toScreen(line, columns, false)) >= columns;
+  return `${toScreen(line, columns, hasColour)}${isFull ? '' : ERASE_REST_OF_LINE}`;
 }
