@@ -2,16 +2,14 @@ import { mkdir } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { flag, isQuick, listFlag, say } from '../support/flags.ts';
-import { hasH2load } from '../support/h2load.ts';
 import { percentile } from '../support/load.ts';
+import { openBench } from '../support/open-bench.ts';
 import { cpuSeconds, familyOf, median, rssMiB } from '../support/process-cost.ts';
-import { startProgram } from '../support/start-program.ts';
 import { makeCertificates } from './certificates.ts';
 import type { Contender, ContenderOptions } from './contender.ts';
 import { others, startOther } from './others.ts';
 import { startPostern } from './postern.ts';
 import { allRows, type Row } from './rows.ts';
-import { UPSTREAM } from './upstream-file.ts';
 
 const ROUNDS = isQuick ? 1 : Number(flag('rounds') ?? 5);
 const REQUESTS = isQuick ? 2000 : 10_000;
@@ -32,16 +30,12 @@ interface Sample {
  * proxy), which other work on the machine disturbs least.
  */
 export async function compare(directory: string): Promise<void> {
-  if (!(await hasH2load())) {
-    say('h2load is not installed (Debian: nghttp2-client): nothing was compared');
-    return;
-  }
+  await using bench = await openBench();
+  if (bench === null) return;
+  const { upstream, stack } = bench;
   const certificates = await makeCertificates(directory);
   const wantedRows = listFlag('rows');
   const rows = allRows(directory, certificates).filter((row) => wantedRows?.includes(row.name) ?? true);
-  await using stack = new AsyncDisposableStack();
-  const upstream = await startProgram([UPSTREAM], {});
-  stack.defer(() => upstream.stop());
   const contenders: Contender[] = [];
   const only = listFlag('only');
   const names = ['postern', ...(flag('before') === null ? [] : ['before']), ...others.map((other) => other.name)];

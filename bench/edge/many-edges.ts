@@ -2,13 +2,13 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { call } from '../support/call.ts';
 import { isQuick, say } from '../support/flags.ts';
-import { h2load, hasH2load } from '../support/h2load.ts';
+import { h2load } from '../support/h2load.ts';
 import { httpRequest, load, percentile } from '../support/load.ts';
+import { openBench } from '../support/open-bench.ts';
 import { cpuSeconds, median, rssMiB } from '../support/process-cost.ts';
-import { API_KEY, type Program, startPosternServer, startProgram } from '../support/start-program.ts';
+import { API_KEY, type Program, startPosternServer } from '../support/start-program.ts';
 import { QUIET } from './postern.ts';
 import { makeBackend, makeSite } from './sites.ts';
-import { UPSTREAM } from './upstream-file.ts';
 
 const FEW = 10;
 const MANY = isQuick ? 500 : 10_000;
@@ -33,13 +33,9 @@ interface Side {
 
 /** What a request and a change cost beside ten edges and beside ten thousand, on two servers that are measured in turns. */
 export async function manyEdges(directory: string): Promise<void> {
-  if (!(await hasH2load())) {
-    say('h2load is not installed (Debian: nghttp2-client): nothing was measured');
-    return;
-  }
-  await using stack = new AsyncDisposableStack();
-  const upstream = await startProgram([UPSTREAM], {});
-  stack.defer(() => upstream.stop());
+  await using bench = await openBench();
+  if (bench === null) return;
+  const { upstream, stack } = bench;
   const sides: Side[] = [];
   for (const edges of [FEW, MANY]) {
     const side = await prepare(join(directory, String(edges)), edges, upstream.port);

@@ -2,14 +2,14 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { call } from '../support/call.ts';
 import { isQuick, say } from '../support/flags.ts';
-import { h2load, hasH2load } from '../support/h2load.ts';
+import { h2load } from '../support/h2load.ts';
 import { percentile } from '../support/load.ts';
+import { openBench } from '../support/open-bench.ts';
 import { cpuSeconds, median } from '../support/process-cost.ts';
-import { type Program, startPosternServer, startProgram } from '../support/start-program.ts';
+import { type Program, startPosternServer } from '../support/start-program.ts';
 import { EchoSockets } from './echo-sockets.ts';
 import { QUIET } from './postern.ts';
 import { type BenchSite, makeBackend, makeSite } from './sites.ts';
-import { UPSTREAM } from './upstream-file.ts';
 
 const HOST = 'steady.localhost';
 const SOCKETS = isQuick ? 100 : 1000;
@@ -32,13 +32,9 @@ interface Phase {
  * a second server tell what of it is the machine, whose cores and disk the changes, their client and the load share.
  */
 export async function storms(directory: string): Promise<void> {
-  if (!(await hasH2load())) {
-    say('h2load is not installed (Debian: nghttp2-client): nothing was measured');
-    return;
-  }
-  await using stack = new AsyncDisposableStack();
-  const upstream = await startProgram([UPSTREAM], {});
-  stack.defer(() => upstream.stop());
+  await using bench = await openBench();
+  if (bench === null) return;
+  const { upstream, stack } = bench;
   const server = await startPosternServer(join(directory, 'server'), QUIET);
   stack.defer(() => server.stop());
   const others = await makeOthers(server, upstream.port);

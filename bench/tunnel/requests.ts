@@ -3,13 +3,12 @@ import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { HOST, makeCertificates } from '../edge/certificates.ts';
 import { others, startOther } from '../edge/others.ts';
-import { UPSTREAM } from '../edge/upstream-file.ts';
 import { call } from '../support/call.ts';
 import { flag, isQuick, listFlag, say } from '../support/flags.ts';
-import { h2load, hasH2load } from '../support/h2load.ts';
+import { h2load } from '../support/h2load.ts';
 import { percentile } from '../support/load.ts';
+import { openBench } from '../support/open-bench.ts';
 import { cpuSeconds, familyOf, median } from '../support/process-cost.ts';
-import { startProgram } from '../support/start-program.ts';
 import { otherTunnels, startOtherTunnel } from './other-tunnels.ts';
 import { startAgents, startTunnelServer } from './tunnel-server.ts';
 
@@ -64,13 +63,9 @@ interface Sample {
  * ECDSA P-256, kept connections, all in one run, alternating in rounds.
  */
 export async function requests(directory: string): Promise<void> {
-  if (!(await hasH2load())) {
-    say('h2load is not installed (Debian: nghttp2-client): nothing was measured');
-    return;
-  }
-  await using stack = new AsyncDisposableStack();
-  const upstream = await startProgram([UPSTREAM], {});
-  stack.defer(() => upstream.stop());
+  await using bench = await openBench();
+  if (bench === null) return;
+  const { upstream, stack } = bench;
   const addr = `127.0.0.1:${upstream.port}`;
   const ways = await startPostern(stack, directory, addr);
   const before = flag('before');
