@@ -1,28 +1,10 @@
+import type { RequestFacts } from '../lib/request-facts.ts';
 import type { ConnectionFacts } from './edge-connection.ts';
 import type { UnreadRefusal } from './edge-runtime.ts';
 import type { Exchange } from './exchange.ts';
 
-export type AccessLine = {
-  readonly request_id: string;
-  readonly method: string;
-  readonly host: string;
-  readonly path: string;
-  readonly status: number;
-  readonly client: string;
-  readonly edge: string | null;
-  readonly route: string | null;
-  readonly upstream: string | null;
-  readonly bytes_in: number;
-  readonly bytes_out: number;
-  readonly ms: number;
-  /** Who has logged in. */
-  readonly user?: string;
-  readonly error_code?: string;
-  readonly refused_by?: string;
-};
-
 /** One line per request: ids, what was asked and answered, how long it took. No headers, no query, no cookies. */
-export function accessLine(exchange: Exchange, seconds: number): AccessLine {
+export function accessLine(exchange: Exchange, seconds: number): RequestFacts {
   return {
     request_id: exchange.id,
     method: exchange.method,

@@ -1,10 +1,11 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
 import { createDenseIds } from '../lib/dense-ids.ts';
+import type { RequestFacts } from '../lib/request-facts.ts';
 import type { BackendSnapshot, EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
 import type { EndpointPublisher } from '../tunnel/endpoints.ts';
-import { type AccessLine, accessLine, unreadLine } from './access-log.ts';
+import { accessLine, unreadLine } from './access-log.ts';
 import { AddressesInUse } from './addresses-in-use.ts';
 import { backendTargets } from './backends/backend-targets.ts';
 import { ClientAddresses } from './client-address.ts';
@@ -35,7 +36,7 @@ export interface EdgeOptions {
   /** Null: no line per request. */
   readonly accessLog: ((line: Record<string, unknown>) => void) | null;
   /** Hears of requests as the access log does, but only while it wants to. */
-  readonly traffic?: { wantsRequests(): boolean; requestComplete(line: AccessLine): void };
+  readonly traffic?: { wantsRequests(): boolean; requestComplete(facts: RequestFacts): void };
   createMetrics(live: { requests(): number; connections(): number }): EdgeMetrics;
   /** Of the listeners, as clients reach them. Asked once these are open. */
   readonly publicPorts: PublicPorts;

@@ -1,30 +1,11 @@
 import type { JsonObject } from '../lib/json.ts';
+import type { RequestFacts } from '../lib/request-facts.ts';
 
 export const REQUEST_COMPLETE = 'http_request_complete.v0';
 export const CONNECTION_CLOSED = 'tcp_connection_closed.v0';
 
 /** Never told of: paths of the login and the like carry codes and states. */
 const OWN_PATHS = '/.postern/';
-
-/** A request as the access log has it. */
-export interface RequestFacts {
-  readonly request_id: string;
-  readonly method: string;
-  readonly host: string;
-  /** Without the query. */
-  readonly path: string;
-  readonly status: number;
-  readonly client: string;
-  readonly edge: string | null;
-  readonly route: string | null;
-  readonly upstream: string | null;
-  readonly bytes_in: number;
-  readonly bytes_out: number;
-  readonly ms: number;
-  readonly user?: string;
-  readonly error_code?: string;
-  readonly refused_by?: string;
-}
 
 export interface ConnectionFacts {
   readonly connection_id: string;

@@ -1,10 +1,10 @@
+import type { RequestFacts } from '../lib/request-facts.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import {
   CONNECTION_CLOSED,
   type ConnectionFacts,
   connectionObject,
   REQUEST_COMPLETE,
-  type RequestFacts,
   requestObject,
 } from './traffic-events.ts';
 
