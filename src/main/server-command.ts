@@ -32,7 +32,7 @@ async function run(args: readonly string[], context: CommandContext): Promise<nu
   });
   const stopping = stopSignal(() => server?.log ?? null);
   server = await startServer(loaded.config, { isTerminal: context.isTerminal });
-  if (context.isTerminal) context.print(welcomeText(server));
+  if (context.isTerminal) context.print(welcomeText(server, loaded.config.data_dir));
   await stopping;
   await server.close();
   // Not left to the event loop: whatever still holds it open, a server that has drained is done.

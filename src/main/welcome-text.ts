@@ -1,9 +1,17 @@
-import { basename, relative } from 'node:path';
+import { basename, relative, resolve } from 'node:path';
+import { formatListenAddress, isWildcardHost } from '../lib/listen-address.ts';
 import type { RunningServer } from './server.ts';
 import { programVersion } from './version.ts';
 
+/** Where an agent looks for a server and its CA unless told. */
+const AGENT_DEFAULTS = { serverAddr: '127.0.0.1:7444', dataDir: 'postern-data' };
+
+type Welcomed = Pick<RunningServer, 'addresses' | 'baseUrl' | 'bootstrapped'>;
+
 /** For the person who typed `npm start`: where it is, what to keep, what to type next. */
-export function welcomeText({ baseUrl, bootstrapped: { apiKey, authtoken } }: RunningServer): string {
+export function welcomeText(server: Welcomed, dataDir: string): string {
+  const { baseUrl, bootstrapped, addresses } = server;
+  const { apiKey, authtoken } = bootstrapped;
   const rows = [`  API         ${baseUrl}`, `  Docs        ${baseUrl}/docs`];
   if (apiKey !== null) rows.push(`  API key     ${apiKey}`);
   if (authtoken !== null) rows.push(`  Authtoken   ${authtoken}`);
@@ -18,9 +26,29 @@ export function welcomeText({ baseUrl, bootstrapped: { apiKey, authtoken } }: Ru
     '  Next, in another terminal:',
     '',
     `  export POSTERN_API_URL=${baseUrl} POSTERN_API_KEY=${key}`,
-    `  ${ownCommand()} api https-edges create --hostports app.localhost:7443`,
+    addresses.edge === undefined
+      ? `  ${ownCommand()} api --help`
+      : `  ${ownCommand()} api https-edges create --hostports app.localhost:${addresses.edge.port}`,
+    ...firstTunnel(server, dataDir),
     '',
   ].join('\n');
+}
+
+function firstTunnel({ addresses: { tunnel }, bootstrapped }: Welcomed, dataDir: string): readonly string[] {
+  if (tunnel === undefined) return [];
+  const serverAddr = formatListenAddress({ ...tunnel, host: isWildcardHost(tunnel.host) ? '127.0.0.1' : tunnel.host });
+  const variables = [
+    `POSTERN_AUTHTOKEN=${bootstrapped.authtoken ?? 'YOUR-AUTHTOKEN'}`,
+    ...(serverAddr === AGENT_DEFAULTS.serverAddr ? [] : [`POSTERN_SERVER_ADDR=${serverAddr}`]),
+    ...(resolve(dataDir) === resolve(AGENT_DEFAULTS.dataDir) ? [] : [`POSTERN_DATA_DIR=${resolve(dataDir)}`]),
+  ];
+  return [
+    '',
+    '  Or give what listens on port 3000 a public address at once:',
+    '',
+    `  export ${variables.join(' ')}`,
+    `  ${ownCommand()} http 3000`,
+  ];
 }
 
 /** How to call this program again, from this directory. */
