@@ -70,6 +70,26 @@ test('a page limit: the same, with space made by deleting', async (t) => {
   assert.equal(await store.currentRevision(), revision + 2);
 });
 
+test('what a failing group had committed one by one before the disk was full is told so', async (t) => {
+  const location = await emptyLocation(t, 'sqlite');
+  const store = await openAt(location, { maxPages: 400 });
+  const known = { id: 'ev_1', type: 'x', createdAtMs: 1, payload: {} };
+  await committed(store, { events: [known] });
+  const outcomes = await Promise.allSettled([
+    store.commit({ puts: [put('edge', 'e1')] }),
+    store.commit({ puts: [put('edge', 'e2')], events: [known] }),
+    // Has what is before it written, so that the group fails by the event and not by the disk.
+    store.events.record([{ ...known, id: 'ev_2' }]),
+    store.commit({ puts: [big('too-big', 4_000_000)] }),
+    store.commit({ puts: [put('edge', 'e3')] }),
+  ]);
+  assert.deepEqual(
+    outcomes.map((outcome) => (outcome.status === 'fulfilled' ? 'ok' : outcome.reason.code === FULL ? FULL : 'bug')),
+    ['ok', 'bug', 'ok', FULL, FULL],
+  );
+  assert.deepEqual(await idsOf(store), ['e1']);
+});
+
 test('a thread that dies fails what it had in hand, and the next request gets a new one', async (t) => {
   const location = await emptyLocation(t, 'sqlite');
   await (await openAt(location)).close();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { destinationPut, event, ledger, oneLane } from './lane-world.ts';
 import { committed, everything, type OpenStore, put } from './store-under-test.ts';
 
 const WRITERS = 64;
@@ -49,13 +50,13 @@ export function concurrency(openStore: OpenStore): void {
 
     test('a refused or failing write does not disturb those that share its commit', async (t) => {
       const { store } = await openStore(t);
-      const event = { id: 'ev_1', type: 'x', createdAtMs: 1, payload: {} };
-      await committed(store, { events: [event] });
+      const known = { id: 'ev_1', type: 'x', createdAtMs: 1, payload: {} };
+      await committed(store, { events: [known] });
       const outcomes = await Promise.allSettled([
         store.commit({ puts: [put('edge', 'e1')] }),
         store.commit({ deletes: [{ kind: 'edge', id: 'none' }] }),
         // An event id that exists is a bug of the caller, found by the primary key in the middle of the transaction.
-        store.commit({ puts: [put('edge', 'e2')], events: [event] }),
+        store.commit({ puts: [put('edge', 'e2')], events: [known] }),
         store.commit({ puts: [put('edge', 'e3')] }),
       ]);
       assert.deepEqual(
@@ -68,6 +69,37 @@ export function concurrency(openStore: OpenStore): void {
         ['e1', 'e3'],
       );
       assert.deepEqual([revision, events], [3, 1]);
+    });
+
+    test('a write that fails with those of its commit that are written together fails alone', async (t) => {
+      const { store } = await openStore(t);
+      await oneLane(store);
+      const known = event();
+      await committed(store, { events: [known] });
+      const heard: string[] = [];
+      store.onCommitted((changes) => {
+        for (const change of changes)
+          if (change.op === 'put') heard.push(`${change.record.id} ${change.record.revision}`);
+      });
+      const outcomes = await Promise.allSettled([
+        store.commit({ puts: [put('edge', 'e1')], events: [event()] }),
+        store.commit({ puts: [put('edge', 'e2')], events: [known] }),
+        // Has what is before it written at once, and then asks: PostgreSQL answers the failure and what follows it together.
+        store.events.record([event()]),
+        store.commit({ puts: [destinationPut('ed_2')], events: [event()] }),
+        store.commit({ puts: [put('edge', 'e1')], expect: [{ kind: 'edge', id: 'e1', revision: 'absent' }] }),
+        store.commit({ puts: [put('edge', 'e3')], events: [event()] }),
+      ]);
+      assert.deepEqual(
+        outcomes.map(({ status }) => status === 'fulfilled'),
+        [true, false, true, true, true, true],
+      );
+      assert.deepEqual(heard, ['e1 3', 'ed_2 4', 'e3 5']);
+      assert.deepEqual(await ledger(store), {
+        'esb_1 ed_1': '5 = 5 pending + 0 delivered + 0 dead + 0 cancelled + 0 pruned',
+      });
+      assert.equal(await store.currentRevision(), 5);
+      assert.equal((await store.deliveries.list({}, { beforeId: null, limit: 9 })).length, 5);
     });
 
     test('reads go on while a commit waits for the disk, and see what was committed before', async (t) => {

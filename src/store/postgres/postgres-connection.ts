@@ -28,23 +28,29 @@ export class PostgresConnection {
     return step.value;
   }
 
-  async query({ sql, params }: Statement): Promise<Row[]> {
+  async query(statement: Statement): Promise<Row[]> {
     try {
-      const { rows } = await this.#client.query<Row>(numberPlaceholders(sql), [...params]);
-      return rows;
+      return await this.#ask(statement);
     } catch (error) {
+      // They were answered before it, but in one packet with it, and are heard of only now.
+      await Promise.all(this.#blind);
       throw this.#failure?.error ?? fromPostgresError(error);
     }
   }
 
   #send(statement: Statement): void {
-    const sent = this.query(statement).then(
+    const sent = this.#ask(statement).then(
       () => {},
       (error: unknown) => {
-        this.#failure ??= { error };
+        this.#failure ??= { error: fromPostgresError(error) };
       },
     );
     this.#blind.push(sent);
+  }
+
+  async #ask({ sql, params }: Statement): Promise<Row[]> {
+    const { rows } = await this.#client.query<Row>(numberPlaceholders(sql), [...params]);
+    return rows;
   }
 
   /** Without parameters several statements go in one round trip. */

@@ -40,10 +40,19 @@ export function createPostgresEngine({ pool, watch, channel }: PostgresEngineOpt
       // A lost connection or a full disk is everybody's; anything else is the fault of one job, and must not hurt others.
       if (error instanceof PosternError) throw error;
       if (jobs.length === 1) return [{ ok: false, error }];
-      const outcomes: JobOutcome[] = [];
-      for (const job of jobs) outcomes.push(...(await runGroup([job])));
-      return outcomes;
+      return runOneByOne(jobs);
     }
+  }
+
+  async function runOneByOne(jobs: readonly Job[]): Promise<JobOutcome[]> {
+    const outcomes: JobOutcome[] = [];
+    try {
+      for (const job of jobs) outcomes.push(...(await runGroup([job])));
+    } catch (error) {
+      // Those before it are committed, and are told so.
+      while (outcomes.length < jobs.length) outcomes.push({ ok: false, error });
+    }
+    return outcomes;
   }
 
   async function close(): Promise<void> {

@@ -54,8 +54,19 @@ function runGroup(jobs: readonly Job[]): WireOutcome[] {
     // A full disk or a failing one is everybody's; anything else is the fault of one job, and must not hurt the others.
     if (error instanceof PosternError) throw error;
     if (jobs.length === 1) return [{ ok: false, error: toWire(error) }];
-    return jobs.map((job) => runGroup([job])[0] ?? { ok: false, error: toWire(error) });
+    return runOneByOne(jobs);
   }
+}
+
+function runOneByOne(jobs: readonly Job[]): WireOutcome[] {
+  const outcomes: WireOutcome[] = [];
+  try {
+    for (const job of jobs) outcomes.push(...runGroup([job]));
+  } catch (error) {
+    // Those before it are committed, and are told so.
+    while (outcomes.length < jobs.length) outcomes.push({ ok: false, error: toWire(error) });
+  }
+  return outcomes;
 }
 
 function runRead(job: Job): unknown {
