@@ -1,4 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { collectPassedBuffers } from '../lib/passing-buffers.ts';
 
 /** For programs that run for long, live on objects that do not, and carry bytes. What each is worth: bench/tunnel/README.md. */
 export function tuneRuntime(): void {
@@ -6,7 +8,16 @@ export function tuneRuntime(): void {
   // While a program is young, objects of requests look like that. Once there, each keeps all that it leads to (request, answer,
   // headers, streams) until the next full garbage collection, which looks like survival again: a third of all that is allocated.
   setFlagsFromString('--no-allocation-site-pretenuring');
-  // Every 32 to 64 MB of buffers, however short their lives, would be a full garbage collection: twenty per GB carried, and half of
-  // its CPU time. So they count with the rest of the heap; what is garbage among them goes with the next small collection.
-  setFlagsFromString('--external-memory-accounted-in-global-limit');
+  const collect = collector();
+  if (collect !== null) collectPassedBuffers(() => collect({ type: 'minor' }));
+}
+
+type Collector = (options: { readonly type: 'minor' }) => void;
+
+/** V8 has it in contexts that are made while the flag is set. */
+function collector(): Collector | null {
+  setFlagsFromString('--expose-gc');
+  const found: unknown = runInNewContext('globalThis.gc');
+  setFlagsFromString('--no-expose-gc');
+  return typeof found === 'function' ? (found as Collector) : null;
 }

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { bufferPassed } from '../lib/passing-buffers.ts';
 import type { HeaderList, RequestBody } from './upstream.ts';
 
 export type StreamedBody = Exclude<RequestBody, { readonly framing: 'none' }>;
@@ -74,6 +75,7 @@ export class BodySender {
   readonly #onData = (chunk: Buffer): void => {
     const sink = this.#sink;
     if (sink === null || chunk.length === 0) return;
+    bufferPassed(chunk.length);
     this.isConsumed = true;
     this.#sentBytes += chunk.length;
     const body = this.#body;

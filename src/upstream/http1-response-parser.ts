@@ -1,3 +1,4 @@
+import { bufferPassed } from '../lib/passing-buffers.ts';
 import { CarriedBytes } from './carried-bytes.ts';
 import { Http1ChunkedBody } from './http1-chunked-body.ts';
 import { Http1HeaderBlock } from './http1-header-block.ts';
@@ -208,6 +209,7 @@ export class Http1ResponseParser {
   }
 
   #handUp(bytes: Buffer, from: number, to: number): void {
+    bufferPassed(to - from);
     const chunk = from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to);
     this.#sink.onData(this.#options.copiesData ? Buffer.from(chunk) : chunk);
   }

@@ -1,4 +1,5 @@
 import { type ClientHttp2Stream, constants } from 'node:http2';
+import { bufferPassed } from '../lib/passing-buffers.ts';
 import { BodySender, type BodySink } from './body-sender.ts';
 import { type DeadlineTicker, TICK_MS, type Ticked } from './deadline-ticker.ts';
 import { http2RequestHeaders, http2ResponseHead, http2ResponseHeaders, http2Trailers } from './http2-headers.ts';
@@ -195,6 +196,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
   }
 
   #onData(chunk: Buffer): void {
+    bufferPassed(chunk.length);
     this.#progressAtMs = this.#owner.ticker.nowMs;
     this.#missingBytes -= chunk.length;
     if (this.#parts !== null && !this.#parts.handler.onData(chunk)) this.#stream?.pause();

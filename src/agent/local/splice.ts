@@ -1,5 +1,6 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
+import { bufferPassed } from '../../lib/passing-buffers.ts';
 
 /**
  * Bytes both ways between a stream of the gateway and a local socket, until both directions have ended. An end of one direction is
@@ -17,8 +18,8 @@ export function splice(stream: ServerHttp2Stream, socket: Duplex, onOver: (probl
   socket.on('error', (error) => {
     problem ??= error.message;
   });
-  stream.pipe(socket);
-  socket.pipe(stream);
+  stream.on('data', passed).pipe(socket);
+  socket.on('data', passed).pipe(stream);
   stream.once('close', () => {
     if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) socket.destroy();
     // What the gateway sent before its end is still to be written.
@@ -32,4 +33,8 @@ export function splice(stream: ServerHttp2Stream, socket: Duplex, onOver: (probl
     else if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
     over();
   });
+}
+
+function passed({ length }: Buffer): void {
+  bufferPassed(length);
 }

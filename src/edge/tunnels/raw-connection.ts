@@ -1,5 +1,6 @@
 import { type ClientHttp2Stream, constants } from 'node:http2';
 import type { Socket } from 'node:net';
+import { bufferPassed } from '../../lib/passing-buffers.ts';
 import type { OnlineTunnel } from '../../tunnel/online-tunnels.ts';
 import { CLIENT_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
 import { knownReason } from './agent-failure.ts';
@@ -86,8 +87,8 @@ export class RawConnection {
 
   #carry(stream: ClientHttp2Stream): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#socket.pipe(stream);
-    stream.pipe(this.#socket, { end: false });
+    this.#socket.on('data', passed).pipe(stream);
+    stream.on('data', passed).pipe(this.#socket, { end: false });
     stream.once('end', () => {
       // A stream that was cut off ends as well: passed on, its client would take a part for the whole.
       if (stream.rstCode === constants.NGHTTP2_NO_ERROR && !stream.aborted) this.#socket.end();
@@ -127,4 +128,8 @@ export class RawConnection {
     if (this.#socket.writableEnded) this.#socket.destroy();
     else if (!this.#socket.destroyed) this.#socket.resetAndDestroy();
   }
+}
+
+function passed({ length }: Buffer): void {
+  bufferPassed(length);
 }

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { bufferPassed, collectPassedBuffers } from './passing-buffers.ts';
+
+const CHUNK = 1024 * 1024;
+
+after(() => collectPassedBuffers(null));
+
+test('what has passed is collected every 24 MB, and only when somebody has said how', () => {
+  for (let n = 0; n < 100; n += 1) bufferPassed(CHUNK);
+  let collections = 0;
+  collectPassedBuffers(() => {
+    collections += 1;
+  });
+  for (let n = 0; n < 23; n += 1) bufferPassed(CHUNK);
+  assert.equal(collections, 0, 'what passed before does not count');
+  bufferPassed(CHUNK);
+  assert.equal(collections, 1);
+  for (let n = 0; n < 72; n += 1) bufferPassed(CHUNK);
+  assert.equal(collections, 4);
+});
