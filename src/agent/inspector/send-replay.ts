@@ -3,6 +3,7 @@ import type { RequestBody, UpstreamExchange } from '../../upstream/upstream.ts';
 import { AgentError } from '../agent-error.ts';
 import type { ExchangeObserver } from '../exchange-observer.ts';
 import { type LocalAddress, parseLocalAddress } from '../local/local-address.ts';
+import { problemWords } from '../local/local-failure.ts';
 import { openLocal } from '../local/open-local.ts';
 import type { TunnelSpec } from '../options.ts';
 import type { ReplayRequest } from './replay-request.ts';
@@ -53,7 +54,7 @@ export function sendReplay(target: ReplayTarget, request: ReplayRequest, observe
           return true;
         },
         onEnd: () => end(null),
-        onFailure: (failure) => end(failure.message),
+        onFailure: (failure) => end(problemWords(failure, failure.message, address.hostport)),
       },
     );
     // Its connections are its own, and end with it.
