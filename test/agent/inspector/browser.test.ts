@@ -95,7 +95,7 @@ test('a request is replayed, and edited and replayed', { skip }, async (context)
   await row(page, '/in').click();
   await page.getByRole('button', { name: 'Replay', exact: true }).click();
   await page.locator('#detail', { hasText: 'replay of' }).waitFor();
-  assert.equal(world.seen[1]?.body.toString(), 'before');
+  assert.equal((await world.seenBy(2)).body.toString(), 'before');
 
   await page.getByRole('button', { name: 'Edit and replay' }).click();
   const dialog = page.getByRole('dialog', { name: 'Edit and replay' });
@@ -112,12 +112,12 @@ test('a request is replayed, and edited and replayed', { skip }, async (context)
   await dialog.waitFor({ state: 'hidden' });
   await page.getByRole('heading', { name: 'PUT /out' }).waitFor();
   await row(page, '/out').waitFor();
-  const seen = world.seen[2];
+  const seen = await world.seenBy(3);
   assert.deepEqual(
-    [seen?.method, seen?.url, seen?.headers.authorization, seen?.headers['x-new'], seen?.headers['x-old']],
+    [seen.method, seen.url, seen.headers.authorization, seen.headers['x-new'], seen.headers['x-old']],
     ['PUT', '/out', 'Bearer abc', '2', undefined],
   );
-  assert.equal(seen?.body.toString(), 'after ✓');
+  assert.equal(seen.body.toString(), 'after ✓');
   assert.deepEqual(
     complaints.filter((text) => !text.includes('400 (Bad Request)')),
     [],
@@ -230,6 +230,7 @@ test('everything can be reached with the keyboard', { skip }, async (context) =>
   await page.locator('#detail', { hasText: 'replay of' }).waitFor();
   // What was pressed is there again for the next one.
   await page.waitForFunction("document.activeElement.textContent === 'Replay'");
+  await world.seenBy(4);
   assert.equal(world.seen.length, 4);
 });
 

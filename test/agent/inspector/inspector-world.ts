@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import {
   type ClientHttp2Session,
@@ -66,6 +66,7 @@ export class InspectorWorld {
   };
   readonly tunnels: Tunnel[];
   readonly #gateway: ClientHttp2Session;
+  readonly #onSeen = new EventEmitter();
 
   private constructor(inspector: Inspector, tunnels: Tunnel[], gateway: ClientHttp2Session) {
     this.inspector = inspector;
@@ -121,7 +122,14 @@ export class InspectorWorld {
     const { method = '', url = '', headers, rawHeaders } = message;
     const seen = { method, url, headers, rawHeaders, body: Buffer.concat(chunks) };
     this.seen.push(seen);
+    this.#onSeen.emit('seen');
     this.respond(seen, response);
+  }
+
+  /** The request with this number, from 1 on, as soon as the service has got it: a page shows a replay before that. */
+  async seenBy(count: number): Promise<Seen> {
+    while (this.seen.length < count) await once(this.#onSeen, 'seen');
+    return this.seen[count - 1] as Seen;
   }
 
   /** A request through the tunnel, as the gateway sends it. */
