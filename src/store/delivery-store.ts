@@ -133,6 +133,7 @@ export interface LaneLedger extends LaneKey {
 }
 
 export interface DeliveryRetention {
+  readonly nowMs: number;
   /** Delivered and cancelled ones that ended before this go. */
   readonly endedBeforeMs: number;
   readonly deadBeforeMs: number;

@@ -119,7 +119,8 @@ for (const engine of ENGINES) {
       });
       const lane = await claimOne(store, 1_000);
       assert.deepEqual([lane.deliveries.length, lane.deliveries[0]?.id], [2, 'evd_2']);
-      assert.equal(await store.deliveries.prune({ endedBeforeMs: 7, deadBeforeMs: 7, pendingBeforeMs: 7 }), 1);
+      const retention = { nowMs: 9, endedBeforeMs: 7, deadBeforeMs: 7, pendingBeforeMs: 7 };
+      assert.equal(await store.deliveries.prune(retention), 1);
       assert.equal((await store.deliveries.get('evd_2'))?.event.id, 'ev_1');
     });
 

@@ -22,6 +22,7 @@ export function startDeliveryUpkeep(options: DeliveryUpkeepOptions): { close(): 
     const nowMs = clock.nowMs();
     try {
       const count = await store.prune({
+        nowMs,
         endedBeforeMs: nowMs - options.deliveredMs,
         deadBeforeMs: nowMs - options.deadMs,
         pendingBeforeMs: nowMs - options.pendingMs,

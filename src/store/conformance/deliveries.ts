@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { createKsuidSource } from '../../lib/ksuid.ts';
 import type { Delivery, DeliveryFilter } from '../store.ts';
 import { enqueueing } from './delivery-enqueueing.ts';
 import { lanes } from './delivery-lanes.ts';
 import { retention } from './delivery-retention.ts';
-import { event, ledger, oneLane } from './lane-world.ts';
+import { destinationPut, event, ledger, oneLane, outcome, settlement, subscriptionPut } from './lane-world.ts';
 import { committed, type OpenStore } from './store-under-test.ts';
 
 function delivery(id: string, rest: Partial<Delivery> = {}): Delivery {
@@ -105,6 +106,42 @@ export function deliveries(openStore: OpenStore): void {
         [id(100), id(99)],
       );
       assert.deepEqual(await store.deliveries.list({}, { beforeId: 'a', limit: 2 }), []);
+    });
+
+    test('a page after one that has aged out hides none of those that came with it', async (t) => {
+      const { store } = await openStore(t);
+      const destinations = ['ed_1', 'ed_2', 'ed_3', 'ed_4'];
+      await committed(store, {
+        puts: [...destinations.map((id) => destinationPut(id)), subscriptionPut('esb_1', ['x.v0'], destinations)],
+      });
+      const newId = createKsuidSource();
+      const events = [1, 2, 3].map((at) => ({ ...event(), id: `ev_${newId(at)}` }));
+      await committed(store, { events });
+      const idsOf = async (beforeId: string | null) =>
+        (await store.deliveries.list({}, { beforeId, limit: 99 })).map(({ id }) => id);
+      const all = await idsOf(null);
+      const { lanes } = await store.deliveries.claim({
+        owner: 'me',
+        nowMs: 1_000,
+        untilMs: 2_000,
+        maxLanes: 4,
+        maxDeliveries: 9,
+      });
+      // Second in its lane each, so that it has older and younger ones of its own, and of its own event on both sides.
+      for (const lane of lanes) {
+        const [first, second] = lane.deliveries.map(({ id }) => id) as [string, string];
+        const outcomes = [outcome(first, 'dead'), outcome(second)];
+        await store.deliveries.settle(settlement(lane, { outcomes, nowMs: 500 }));
+        const wanted = all.slice(all.indexOf(second) + 1);
+        await store.deliveries.prune({ nowMs: 900, endedBeforeMs: 900, deadBeforeMs: 0, pendingBeforeMs: 0 });
+        const left = await idsOf(null);
+        const next = await idsOf(second);
+        assert.deepEqual(
+          wanted.filter((id) => left.includes(id) && !next.includes(id)),
+          [],
+        );
+        assert.ok(next.length < left.length, 'what is younger than its event is not shown again');
+      }
     });
 
     test('a replay is a new delivery of the same event, pending and due at once', async (t) => {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { claimOne, event, ledger, oneLane, outcome, settlement } from './lane-world.ts';
 import { committed, type OpenStore } from './store-under-test.ts';
 
-const KEEP_ALL = { endedBeforeMs: 0, deadBeforeMs: 0, pendingBeforeMs: 0 };
+const KEEP_ALL = { nowMs: 1_000, endedBeforeMs: 0, deadBeforeMs: 0, pendingBeforeMs: 0 };
 
 export function retention(openStore: OpenStore): void {
   test('prune takes what has aged out, and its events, and the ledger still balances', async (t) => {
@@ -21,12 +21,37 @@ export function retention(openStore: OpenStore): void {
     assert.equal(await store.deliveries.prune({ ...KEEP_ALL, endedBeforeMs: 500, deadBeforeMs: 500 }), 0);
     assert.equal(await store.deliveries.prune({ ...KEEP_ALL, endedBeforeMs: 501 }), 1);
     assert.equal(await store.deliveries.get(first), null);
-    assert.equal(await store.deliveries.prune({ endedBeforeMs: 501, deadBeforeMs: 501, pendingBeforeMs: 101 }), 1_099);
+    assert.equal(
+      await store.deliveries.prune({ nowMs: 1_000, endedBeforeMs: 501, deadBeforeMs: 501, pendingBeforeMs: 101 }),
+      1_099,
+    );
     assert.deepEqual(await ledger(store), {
       'esb_1 ed_1': '1101 = 1 pending + 1 delivered + 1 dead + 0 cancelled + 1098 pruned',
     });
     // The one that is pending has its event; the one that nobody wanted has gone by its age.
     assert.equal(await store.events.count(), 1);
+  });
+
+  test('what a clock that was ahead has dated keeps nothing else from ageing out', async (t) => {
+    const { store } = await openStore(t);
+    await oneLane(store);
+    await committed(store, { events: [event(), event(), event()] });
+    const settleOne = async (nowMs: number): Promise<string> => {
+      const lane = await claimOne(store, 1_000);
+      const id = lane.deliveries[0]?.id ?? '';
+      await store.deliveries.settle(settlement(lane, { outcomes: [outcome(id)], nowMs }));
+      return id;
+    };
+    const ahead = await settleOne(900_000);
+    await settleOne(500);
+    const young = await settleOne(700);
+    assert.equal(await store.deliveries.prune({ ...KEEP_ALL, endedBeforeMs: 600 }), 1);
+    const left = await store.deliveries.list({}, { beforeId: null, limit: 9 });
+    assert.deepEqual(
+      left.map(({ id }) => id),
+      [young, ahead],
+    );
+    assert.equal(await store.deliveries.prune({ ...KEEP_ALL, nowMs: 910_000, endedBeforeMs: 900_001 }), 2);
   });
 
   test('an event stays for as long as any delivery of it, a replay included', async (t) => {
@@ -38,7 +63,10 @@ export function retention(openStore: OpenStore): void {
     const id = lane.deliveries[0]?.id ?? '';
     await store.deliveries.settle(settlement(lane, { outcomes: [outcome(id)], nowMs: 500 }));
     await store.deliveries.replay(id, 'again', 900);
-    assert.equal(await store.deliveries.prune({ endedBeforeMs: 800, deadBeforeMs: 800, pendingBeforeMs: 800 }), 1);
+    assert.equal(
+      await store.deliveries.prune({ nowMs: 1_000, endedBeforeMs: 800, deadBeforeMs: 800, pendingBeforeMs: 800 }),
+      1,
+    );
     assert.deepEqual((await store.deliveries.get('again'))?.event, kept);
   });
 

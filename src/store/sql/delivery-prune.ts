@@ -4,11 +4,12 @@ import { execute, executeForTuples, integerOrNull, type Program, type Row, state
 export interface AgedPart extends LaneKey {
   readonly state: DeliveryState;
   readonly beforeMs: number;
+  readonly nowMs: number;
 }
 
 /**
- * Lanes and states whose first delivery has aged out. Within a lane deliveries end in their order, so the first is the oldest; where
- * a clock went back, what stands behind a younger one goes a little later.
+ * Lanes and states whose first delivery has aged out. Within a lane deliveries end in their order, so the first is the oldest. One
+ * that a clock which was ahead has dated later than now is passed over: it would keep all behind it until then.
  */
 export function* readAgedParts(retention: DeliveryRetention): Program<AgedPart[]> {
   const limits: readonly (readonly [DeliveryState, number])[] = [
@@ -21,30 +22,34 @@ export function* readAgedParts(retention: DeliveryRetention): Program<AgedPart[]
     ([state]) => `(SELECT aged_from_ms FROM event_deliveries
       WHERE event_deliveries.subscription_id = event_lanes.subscription_id
         AND event_deliveries.destination_id = event_lanes.destination_id AND state = '${state}'
-      ORDER BY seq LIMIT 1) AS ${state}_ms`,
+        AND aged_from_ms <= ? ORDER BY seq LIMIT 1) AS ${state}_ms`,
   );
-  const rows = yield statement(`SELECT subscription_id, destination_id, ${oldest.join(', ')} FROM event_lanes`);
+  const { nowMs } = retention;
+  const rows = yield statement(
+    `SELECT subscription_id, destination_id, ${oldest.join(', ')} FROM event_lanes`,
+    limits.map(() => nowMs),
+  );
   return rows.flatMap((row) =>
     limits.flatMap(([state, beforeMs]) => {
       const oldestMs = integerOrNull(row, `${state}_ms`);
       if (oldestMs === null || oldestMs >= beforeMs) return [];
       const lane = { subscriptionId: text(row, 'subscription_id'), destinationId: text(row, 'destination_id') };
-      return [{ ...lane, state, beforeMs }];
+      return [{ ...lane, state, beforeMs, nowMs }];
     }),
   );
 }
 
 /** At most `limit`, with the events that nothing refers to any more; answers how many deliveries went. */
 export function* pruneDeliveries(part: AgedPart, limit: number): Program<number> {
-  const { subscriptionId, destinationId, state, beforeMs } = part;
+  const { subscriptionId, destinationId, state, beforeMs, nowMs } = part;
   const rows = yield statement(
     `DELETE FROM event_deliveries WHERE id IN (
       SELECT id FROM (
         SELECT id, aged_from_ms FROM event_deliveries WHERE subscription_id = ? AND destination_id = ? AND state = ?
-        ORDER BY seq LIMIT ?
+          AND aged_from_ms <= ? ORDER BY seq LIMIT ?
       ) AS oldest WHERE aged_from_ms < ?
     ) RETURNING event_id`,
-    [subscriptionId, destinationId, state, limit, beforeMs],
+    [subscriptionId, destinationId, state, nowMs, limit, beforeMs],
   );
   if (state === 'pending') {
     yield* execute(

@@ -1,4 +1,5 @@
 import type { Delivery, DeliveryFilter, DeliveryState, LaneKey, PageQuery, PendingDelivery } from '../store.ts';
+import { endOfSameAge } from './delivery-id.ts';
 import { readBySeq, sequencesOf } from './delivery-sequences.ts';
 import { readCounter } from './revision-rows.ts';
 import type { SealedEvent } from './sealed-write-set.ts';
@@ -80,11 +81,21 @@ export function* listDeliveries(filter: DeliveryFilter, { beforeId, limit }: Pag
   return rows.map(deliveryOf);
 }
 
-/** Its own number; when it has aged out meanwhile, one that lies between those of its neighbours by id, which comes close. */
+/** As many as an event may have deliveries in most stores, and no burden. */
+const NEIGHBOURS = 1_000;
+
+/**
+ * Its own number. When it has aged out meanwhile, one above the numbers of all that are as old or older: an event's other
+ * deliveries may then be shown again, but none is hidden.
+ */
 function* seqAbove(id: string): Program<number> {
-  const row = yield* queryOne('SELECT id, seq FROM event_deliveries WHERE id <= ? ORDER BY id DESC LIMIT 1', [id]);
-  if (row === null) return 0;
-  return text(row, 'id') === id ? integer(row, 'seq') : integer(row, 'seq') + 1;
+  const own = yield* queryOne('SELECT seq FROM event_deliveries WHERE id = ?', [id]);
+  if (own !== null) return integer(own, 'seq');
+  const row = yield* queryOne(
+    `SELECT max(seq) AS seq FROM (SELECT seq FROM event_deliveries WHERE id < ? ORDER BY id DESC LIMIT ${NEIGHBOURS}) AS near`,
+    [endOfSameAge(id)],
+  );
+  return (row === null ? 0 : (integerOrNull(row, 'seq') ?? 0)) + 1;
 }
 
 /** The oldest pending ones of a lane, in order. */
