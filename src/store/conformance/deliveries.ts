@@ -127,8 +127,8 @@ export function deliveries(openStore: OpenStore): void {
         maxLanes: 4,
         maxDeliveries: 9,
       });
-      // Second in its lane each, so that it has older and younger ones of its own, and of its own event on both sides.
-      for (const lane of lanes) {
+      // The last of an event's deliveries go first, so that there are others of the event to be hidden.
+      for (const lane of lanes.toSorted((one, other) => (one.destinationId < other.destinationId ? 1 : -1))) {
         const [first, second] = lane.deliveries.map(({ id }) => id) as [string, string];
         const outcomes = [outcome(first, 'dead'), outcome(second)];
         await store.deliveries.settle(settlement(lane, { outcomes, nowMs: 500 }));
