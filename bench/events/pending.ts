@@ -27,11 +27,11 @@ interface Figures {
 /** What a server costs that has much to deliver: at rest, when it is looked at, and while it delivers; beside one with little. */
 export async function pending(directory: string): Promise<void> {
   await forEachEngine(directory, async (engine) => {
-    // As much as is delivered meanwhile, or the small one would run dry.
-    const few = await measure(engine, PENDING / 100);
+    // More than is delivered meanwhile, or the small one would run dry and rest.
+    const few = await measure(engine, PENDING / 10);
     const many = await measure(engine, PENDING);
     for (const [count, figures] of [
-      [PENDING / 100, few],
+      [PENDING / 10, few],
       [PENDING, many],
     ] as const) {
       say(
