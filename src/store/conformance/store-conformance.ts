@@ -8,6 +8,7 @@ import { logins } from './logins.ts';
 import { modelComparison } from './model-comparison.ts';
 import { presence } from './presence.ts';
 import { refusals } from './refusals.ts';
+import { sharedCommits } from './shared-commits.ts';
 import type { OpenStore } from './store-under-test.ts';
 import { writing } from './writing.ts';
 
@@ -24,5 +25,6 @@ export function storeConformance(name: string, openStore: OpenStore): void {
     logins(openStore);
     deliveries(openStore);
     modelComparison(openStore);
+    sharedCommits(openStore);
   });
 }
