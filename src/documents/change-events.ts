@@ -13,8 +13,11 @@ const EVENT_VIEW: View = { readable: 'masked', masked: 'masked' };
 export interface ChangeEventPorts {
   readonly renderer: Renderer;
   readonly accountId: string;
-  /** Whether some subscription asks for the type: only then is the event recorded. */
-  isWanted(type: string): boolean;
+  /**
+   * Whether some subscription asks for the type: only then is the event recorded. `unknown` where another process may have added
+   * one just now: then the store decides, which knows.
+   */
+  isWanted(type: string): boolean | 'unknown';
   newId(prefix: string): string;
   nowMs(): number;
 }
@@ -26,7 +29,7 @@ export function eventTypeOf(compiled: CompiledResource, verb: ChangeVerb): strin
 }
 
 export function isChangeWanted(compiled: CompiledResource, verb: ChangeVerb, ports: ChangeEventPorts): boolean {
-  return ports.isWanted(eventTypeOf(compiled, verb));
+  return ports.isWanted(eventTypeOf(compiled, verb)) !== false;
 }
 
 /** The event that reports a change, to be written in the change's own transaction; none when nobody asks for it. */
@@ -42,7 +45,8 @@ export function changeEvent(
   ports: ChangeEventPorts,
 ): readonly OutboxEvent[] {
   const type = eventTypeOf(compiled, verb);
-  if (!ports.isWanted(type)) return [];
+  const isWanted = ports.isWanted(type);
+  if (isWanted === false) return [];
   const reader = verb === 'deleted' ? subject.reader : overlay(subject.reader, subject.writeSet);
   const id = ports.newId('ev');
   const createdAtMs = ports.nowMs();
@@ -55,5 +59,5 @@ export function changeEvent(
     principal: subject.principal.apiKeyId === '' ? null : { ...ports.renderer.ref(subject.principal.apiKeyId) },
     object: ports.renderer.resource(compiled, subject.record, reader, EVENT_VIEW),
   };
-  return [{ id, type, createdAtMs, payload }];
+  return [{ id, type, createdAtMs, payload, isUncertain: isWanted === 'unknown' }];
 }

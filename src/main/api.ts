@@ -79,7 +79,8 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     events: {
       renderer,
       accountId: store.accountId,
-      isWanted: (type: string) => wanted.has(type),
+      // One process hears of a subscription before its creation is answered; where several share a store, others hear of it later.
+      isWanted: (type: string) => wanted.has(type) || (store.engine === 'postgres' && 'unknown'),
       newId,
       nowMs: () => clock.nowMs(),
     },

@@ -7,6 +7,11 @@ export interface OutboxEvent {
   readonly createdAtMs: number;
   /** The envelope as it will be delivered, secrets masked. */
   readonly payload: JsonObject;
+  /**
+   * Whoever made it knows of no subscription that wants it, but may not have heard of all: kept if one with a destination is there
+   * when it is written. The store does not give it back.
+   */
+  readonly isUncertain?: boolean;
 }
 
 export interface EventStore {

@@ -58,3 +58,20 @@ test('of several processes on one database one holds a lane at a time; all lanes
   await first.policies(5);
   for (const lane of lanes) await first.settled(lane, { delivered: 95 });
 });
+
+test('a subscription that one process has made counts for the next change in every other', async (t) => {
+  const database = await freshDatabase(postgres);
+  const open = () => EventWorld.open(t, { POSTERN_SECRET_KEY: SECRET_KEY }, { databaseUrl: database.url });
+  const [one, other] = [await open(), await open()];
+  t.after(() => database.drop());
+  for (let round = 0; round < 10; round += 1) {
+    // Of a type each, so that nothing of the last round is known.
+    const type = round % 2 === 0 ? 'ip_policy_created.v0' : 'ip_policy_updated.v0';
+    const [id] = await other.policies(1);
+    const lane = await one.lane([type]);
+    if (round % 2 === 0) await other.policies(1);
+    else await other.api('PATCH', `/ip_policies/${id}`, { description: 'changed' });
+    await one.settled(lane, { delivered: 1 });
+    await one.api('DELETE', `/event_subscriptions/${lane.subscriptionId}`);
+  }
+});

@@ -35,6 +35,17 @@ test('a database that answers before it has written lost an acknowledged write',
   assert.equal(seen.rows[0]?.setting, 'on');
 });
 
+test('a database with another default isolation makes no writer fail that had to wait for another', async (t) => {
+  const location = await emptyLocation(t, 'postgres');
+  const [{ name }] = (await querySql(location, 'SELECT current_database() AS name')) as [{ name: string }];
+  await querySql(location, `ALTER DATABASE "${name}" SET default_transaction_isolation = 'repeatable read'`);
+  const stores = await Promise.all([openAt(location), openAt(location)]);
+  for (let round = 0; round < 20; round += 1) {
+    await Promise.all(stores.map((store, at) => committed(store, { puts: [put('edge', `e${at}-${round}`)] })));
+  }
+  assert.equal(await stores[0].currentRevision(), 40);
+});
+
 test('two stores hear of each other by NOTIFY', async (t) => {
   const location = await emptyLocation(t, 'postgres');
   const [one, other] = await Promise.all([

@@ -71,6 +71,26 @@ export function enqueueing(openStore: OpenStore): void {
     assert.deepEqual(await eventIds(store), [`${told.id} esb_1 ed_1`]);
   });
 
+  test('an event that nobody may want is kept only if a lane wants it when it is written', async (t) => {
+    const { store } = await openStore(t);
+    await oneLane(store);
+    const [wanted, unwanted, certain] = [event(), event('y.v0'), event('y.v0')];
+    await committed(store, {
+      puts: [put('edge', 'e1')],
+      events: [{ ...wanted, isUncertain: true }, { ...unwanted, isUncertain: true }, certain],
+    });
+    const kept = await store.events.list({ beforeId: null, limit: 10 });
+    assert.deepEqual(kept.map(({ id }) => id).sort(), [wanted.id, certain.id].sort());
+    assert.equal((await eventIds(store)).length, 1);
+    assert.deepEqual(
+      [...store.stats().events],
+      [
+        ['x.v0', 1],
+        ['y.v0', 1],
+      ],
+    );
+  });
+
   test('writes that share a commit meet the subscriptions that those before them left, in their order', async (t) => {
     const { store } = await openStore(t);
     await committed(store, {

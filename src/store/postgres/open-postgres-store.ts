@@ -7,7 +7,7 @@ import { readRevision } from '../sql/revision-rows.ts';
 import type { Store } from '../store.ts';
 import { createPool } from './client-config.ts';
 import { inTransaction } from './postgres-connection.ts';
-import { createPostgresEngine, READ_VIEW } from './postgres-engine.ts';
+import { createPostgresEngine, READ_VIEW, WRITE } from './postgres-engine.ts';
 import { RevisionWatch } from './revision-watch.ts';
 import { readSchemaNames, TAKE_MIGRATION_LOCK } from './schema-names.ts';
 
@@ -54,7 +54,7 @@ export async function openPostgresStore(options: OpenPostgresStoreOptions): Prom
 
 /** Processes that start together wait here for the first: it migrates and makes the key, the others find both. */
 function prepare(pool: pg.Pool, { dataDir, secretKey }: OpenPostgresStoreOptions) {
-  return inTransaction(pool, 'BEGIN', async (connection) => {
+  return inTransaction(pool, WRITE, async (connection) => {
     await connection.exec(TAKE_MIGRATION_LOCK);
     const initialised = await connection.run(initialise('postgres', { dataDir, configured: secretKey }));
     return { ...initialised, revision: await connection.run(readRevision()) };

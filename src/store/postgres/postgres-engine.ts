@@ -16,6 +16,8 @@ export interface PostgresEngineOptions {
 }
 
 export const READ_VIEW = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
+/** Said, because a database may have another default: whoever waited for the writers' row would then fail instead of going on. */
+export const WRITE = 'BEGIN ISOLATION LEVEL READ COMMITTED';
 /** Every writer of every process takes this row first: so they come one after the other, and what one has judged holds. */
 export const LOCK_WRITERS = statement("SELECT value FROM counter WHERE name = 'revision' FOR UPDATE");
 
@@ -27,7 +29,7 @@ export function createPostgresEngine({ pool, watch, channel }: PostgresEngineOpt
     let before = 0;
     let after = 0;
     try {
-      const outcomes = await inTransaction(pool, 'BEGIN', async (connection) => {
+      const outcomes = await inTransaction(pool, WRITE, async (connection) => {
         before = await lockWriters(connection);
         const answers = await connection.run(runJobs(jobs));
         after = await connection.run(readRevision());

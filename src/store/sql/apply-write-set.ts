@@ -22,14 +22,15 @@ import { WriteGroup } from './write-group.ts';
 export function* applyWriteSet(writeSet: SealedWriteSet, group: WriteGroup): Program<ApplyResult> {
   const judged = yield* judgeWriteSet(writeSet);
   if (!judged.ok) return judged;
-  if (!isWriting(writeSet)) return { ok: true, revision: yield* group.revision(), changes: [], enqueued: 0 };
+  if (!isWriting(writeSet))
+    return { ok: true, revision: yield* group.revision(), changes: [], enqueued: 0, recorded: [] };
 
   const isMovingLanes = movesLanes(judged);
   if (isMovingLanes) yield* group.flush();
   const revision = yield* group.takeRevision();
   yield* deleteRecords(judged);
   // Between the two: a subscription that goes hears no more of it, and one that comes or changes does so for the next event.
-  const enqueued = yield* group.enqueue(writeSet.events, revision);
+  const ofEvents = yield* group.enqueue(writeSet.events, revision);
   yield* putRecords(judged, revision);
   const touched = yield* touchRecords(writeSet.touches, judged, revision);
   const changes = changesOf(judged, touched);
@@ -39,7 +40,7 @@ export function* applyWriteSet(writeSet: SealedWriteSet, group: WriteGroup): Pro
     yield* followEventRecords(judged, writeSet.nowMs);
   }
   if (writeSet.idempotency !== null) yield* writeIdempotency(writeSet.idempotency);
-  return { ok: true, revision, changes, enqueued };
+  return { ok: true, revision, changes, ...ofEvents };
 }
 
 export function* applyWriteSetAlone(writeSet: SealedWriteSet): Program<ApplyResult> {

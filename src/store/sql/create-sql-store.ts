@@ -45,7 +45,7 @@ export function createSqlStore({
     const result = await engine.write('applyWriteSet', sealed);
     if (!result.ok) return result;
     writeSets += 1;
-    for (const { type } of writeSet.events ?? []) recorded.set(type, (recorded.get(type) ?? 0) + 1);
+    for (const type of result.recorded) recorded.set(type, (recorded.get(type) ?? 0) + 1);
     const changes = openChanges(result.changes, result.revision, writeSet.puts ?? [], keyring);
     // Outcomes of a group arrive in the order of their revisions, and nothing is awaited here: so listeners hear in order.
     if (changes.length > 0) tellListeners(listeners, changes);

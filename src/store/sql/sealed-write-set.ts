@@ -23,6 +23,7 @@ export interface SealedEvent {
   readonly type: string;
   readonly createdAtMs: number;
   readonly payload: string;
+  readonly isUncertain?: boolean;
 }
 
 export interface SealedRecord extends RecordKey {
@@ -45,6 +46,8 @@ export type ApplyResult =
       readonly changes: readonly AppliedChange[];
       /** How many deliveries its events gave. */
       readonly enqueued: number;
+      /** Types of the events that were written. */
+      readonly recorded: readonly string[];
     }
   | Refused;
 

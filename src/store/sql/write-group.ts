@@ -11,6 +11,12 @@ interface WantingLane extends LaneKey {
   readonly idFor: (eventId: string) => string;
 }
 
+/** What came of a write-set's events: deliveries, and the types of those that were written. */
+export interface Recorded {
+  readonly enqueued: number;
+  readonly recorded: readonly string[];
+}
+
 interface Counters {
   readonly storedRevision: number;
   readonly storedSeq: number;
@@ -51,12 +57,12 @@ export class WriteGroup {
 
   /**
    * The events, and a delivery for each of them and each lane of a subscription that wants its type, judged here: a type that
-   * was added or taken away holds for the next event, whatever the process that wrote this one has heard of it. Answers how many
-   * deliveries.
+   * was added or taken away holds for the next event, whatever the process that wrote this one has heard of it.
    */
-  *enqueue(events: readonly SealedEvent[], revision: number): Program<number> {
-    if (events.length === 0) return 0;
-    yield* this.#readLanes(events);
+  *enqueue(given: readonly SealedEvent[], revision: number): Program<Recorded> {
+    if (given.length === 0) return { enqueued: 0, recorded: [] };
+    yield* this.#readLanes(given);
+    const events = given.filter(({ type, isUncertain }) => isUncertain !== true || this.#hasLane(type));
     this.#events.push(...eventRows(events, revision));
     const before = this.#deliveries.length;
     for (const { id: eventId, type, createdAtMs } of events) {
@@ -64,13 +70,17 @@ export class WriteGroup {
         this.#deliveries.push({ id: idFor(eventId), subscriptionId, destinationId, eventId, createdAtMs });
       }
     }
-    return this.#deliveries.length - before;
+    return { enqueued: this.#deliveries.length - before, recorded: events.map(({ type }) => type) };
   }
 
   /** Of these events. */
   *wanted(events: readonly SealedEvent[]): Program<SealedEvent[]> {
     yield* this.#readLanes(events);
-    return events.filter(({ type }) => (this.#lanes.get(type) ?? []).length > 0);
+    return events.filter(({ type }) => this.#hasLane(type));
+  }
+
+  #hasLane(type: string): boolean {
+    return (this.#lanes.get(type) ?? []).length > 0;
   }
 
   *flush(): Program<void> {
