@@ -13,7 +13,7 @@ const PROXY = fileURLToPath(new URL('./delay-proxy.ts', import.meta.url));
 const SERVICE = fileURLToPath(new URL('./bytes-service.ts', import.meta.url));
 const DELAYS_MS = listFlag('delays')?.map(Number) ?? [0, 50, 150];
 /** Of the line, in MB/s. */
-const WIDTHS = listFlag('widths')?.map(Number) ?? [40, Number.POSITIVE_INFINITY];
+const WIDTHS = listFlag('widths')?.map(Number) ?? [100, Number.POSITIVE_INFINITY];
 const MEGABYTES = isQuick ? 40 : 240;
 const ROUNDS = isQuick ? 1 : Number(flag('rounds') ?? 3);
 const DIRECTIONS: readonly Direction[] = ['download', 'upload'];
