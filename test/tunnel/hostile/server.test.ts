@@ -24,9 +24,10 @@ async function hostileServer(t: TestContext, serve: (socket: TLSSocket) => void,
   const state = { accepted: 0 };
   const server = createServer({ cert, key, ALPNProtocols: [ALPN] }, (socket) => {
     state.accepted += 1;
-    sockets.add(socket.on('error', () => {}));
-    serve(socket);
+    serve(socket.on('error', () => {}));
   });
+  // Below TLS: one whose handshake ends while the test does would be missed, and keep the server open.
+  server.on('connection', (socket) => sockets.add(socket));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const events: AgentEvent[] = [];
@@ -41,8 +42,8 @@ async function hostileServer(t: TestContext, serve: (socket: TLSSocket) => void,
   });
   t.after(async () => {
     await agent.close();
-    for (const socket of sockets) socket.destroy();
     server.close();
+    for (const socket of sockets) socket.destroy();
     await once(server, 'close');
   });
   const reasons = () => events.flatMap((event) => (event.type === 'status' ? (event.reason ?? []) : []));
