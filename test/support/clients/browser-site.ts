@@ -5,7 +5,8 @@ import type { RecordingUpstream } from '../../edge/traffic/recording-upstream.ts
 const FILES: Readonly<Record<string, readonly [type: string, body: string]>> = {
   '/': [
     'text/html',
-    '<!doctype html><title>page</title><link rel="stylesheet" href="/a.css"><script src="/a.js"></script>',
+    // Long enough to be shorter when compressed, in however many pieces it comes.
+    `<!doctype html><title>page</title><link rel="stylesheet" href="/a.css"><script src="/a.js"></script>${'<!-- padding -->'.repeat(100)}`,
   ],
   '/a.css': ['text/css', `body { background: rgb(1, 2, 3) } ${'/* padding */'.repeat(200)}`],
   '/a.js': ['text/javascript', 'globalThis.loaded = true;'],
