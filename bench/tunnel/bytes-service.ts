@@ -1,14 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { createServer as createHttp } from 'node:http';
-import { Readable } from 'node:stream';
 import { createServer as createTls } from 'node:tls';
+import { blocks } from './blocks.ts';
 
 /**
  * The service behind the tunnel: GET /n answers n bytes, POST counts what comes. And the same over a bare TLS connection: the first
  * line says `GET n` or `POST n`. It says how many it got.
  */
-const block = Buffer.alloc(65_536, 'postern');
-
 const http = createHttp((request, response) => {
   if (request.method === 'GET') {
     const total = Number(request.url?.slice(1));
@@ -61,15 +59,3 @@ http.listen(0, '127.0.0.1', () => {
   });
 });
 process.once('SIGTERM', () => process.exit());
-
-function blocks(total: number): Readable {
-  let left = total;
-  return new Readable({
-    highWaterMark: 1 << 20,
-    read() {
-      const size = Math.min(left, block.length);
-      left -= size;
-      this.push(size === 0 ? null : block.subarray(0, size));
-    },
-  });
-}

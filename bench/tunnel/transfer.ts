@@ -1,11 +1,9 @@
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
-import { Readable } from 'node:stream';
 import { connect, type TLSSocket } from 'node:tls';
+import { blocks } from './blocks.ts';
 
 export type Direction = 'download' | 'upload';
-
-const block = Buffer.alloc(65_536, 'postern');
 
 export interface Place {
   readonly port: number;
@@ -78,16 +76,4 @@ async function rateOf(source: AsyncIterable<Buffer>, bytes: number, hasEnd: bool
   }
   if (count !== bytes) throw new Error(`${count} of ${bytes} bytes arrived`);
   return bytes / 1000 / (performance.now() - startedAt);
-}
-
-function blocks(total: number): Readable {
-  let left = total;
-  return new Readable({
-    highWaterMark: 1 << 20,
-    read() {
-      const size = Math.min(left, block.length);
-      left -= size;
-      this.push(size === 0 ? null : block.subarray(0, size));
-    },
-  });
 }
