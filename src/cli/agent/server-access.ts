@@ -61,7 +61,9 @@ async function tokenOf(around: Surroundings, isLocal: boolean): Promise<string> 
   const firstPath = join(dataDir(context), 'first-authtoken');
   const first = isLocal ? await ports.files.read(firstPath).catch(() => null) : null;
   if (first !== null) return checkedToken(first, `the file ${firstPath}`);
-  const local = isLocal ? ` (there is no ${firstPath} either)` : '';
+  const local = isLocal
+    ? ` (there is no ${firstPath} either; a server that was started in a terminal has printed its token there, once)`
+    : '';
   throw usage(
     `no authtoken: put one into POSTERN_AUTHTOKEN, into a file for --authtoken-file, or into the configuration file${local}; "postern api credentials create" makes one`,
   );
