@@ -31,7 +31,10 @@ export class Replica implements BrowsableReader {
   static async open(store: Store): Promise<Replica> {
     const replica = new Replica(store);
     // Listening starts first: what is committed while everything is read must not fall between the two.
-    replica.#unsubscribe = store.onCommitted((changes) => replica.#onCommitted(changes));
+    replica.#unsubscribe = store.onCommitted(
+      (changes) => replica.#onCommitted(changes),
+      () => replica.#revision,
+    );
     await replica.#readAll();
     await replica.refresh();
     return replica;
@@ -77,7 +80,8 @@ export class Replica implements BrowsableReader {
 
   /** Brings the replica up to what the store holds now. Callers that come while one runs wait for the next one after it. */
   async refresh(): Promise<void> {
-    while (this.#refreshing !== null) await this.#refreshing;
+    // A failure is reported to those who asked for that read; this caller gets a read of its own.
+    while (this.#refreshing !== null) await this.#refreshing.catch(() => {});
     this.#refreshing = this.#follow().finally(() => {
       this.#refreshing = null;
     });
@@ -92,7 +96,7 @@ export class Replica implements BrowsableReader {
 
   #onCommitted(changes: readonly Change[]): void {
     if (changes.length === 0) {
-      // A failing store says so to those who write; the poll brings the next chance to follow it.
+      // A failing store says so to those who write; the poll asks again until this replica stands where the store stands.
       void this.refresh().catch(() => {});
       return;
     }

@@ -30,9 +30,10 @@ export interface Store {
   /**
    * Called when there may be something new: with the changes themselves when this process committed them (ascending, gapless
    * among themselves), with none when another process did. A lost call costs latency, never truth: followers also poll.
-   * Listeners run before the promise of the commit that caused them resolves.
+   * Listeners run before the promise of the commit that caused them resolves. A listener that gives `applied`, the revision
+   * that it has read up to, is called with every poll until it stands where the store stands: so a failed read is repeated.
    */
-  onCommitted(listener: CommitListener): () => void;
+  onCommitted(listener: CommitListener, applied?: () => number): () => void;
 
   findIdempotency(scope: string): Promise<IdempotencyRecord | null>;
   /** Account id, made with the store. */

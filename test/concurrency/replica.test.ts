@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TestWorld } from '../support/test-world.ts';
 import { HeldFeed, inWorld, makeStaticBackend, openWorld, openWorldsOnOneDatabase, usePostgres } from './worlds.ts';
 
 usePostgres();
@@ -45,3 +47,47 @@ describe('the replica, when an answer of the change feed comes late', () => {
     assert.equal((await a.api('GET', doomed.uri)).status, 404);
   });
 });
+
+describe('a node whose read after a notification fails', () => {
+  it('rejects a deleted API key with the next poll', async (test) => {
+    const [a, b] = (await openWorldsOnOneDatabase(test, 2)) as [TestWorld, TestWorld];
+    const key = (await a.api('POST', '/api_keys', { description: 'doomed' })).body;
+    const statusOnB = async () => (await b.api('GET', '/api_keys?limit=1', undefined, { key: key.token })).status;
+    await b.server.replica.refresh();
+    assert.equal(await statusOnB(), 200);
+    const failures = failNextReads(b, 2);
+    assert.equal((await a.api('DELETE', key.uri)).status, 204);
+    await until(() => failures.left === 0, 'the node did not read after the notification');
+    await untilAsync(async () => (await statusOnB()) === 401, 'the deleted key is still accepted');
+  });
+
+  it('reads again for a notification that came while a failing read was under way', async (test) => {
+    const world = await openWorld(test, 'sqlite');
+    const failures = failNextReads(world, 1);
+    const [first, second] = await Promise.allSettled([world.server.replica.refresh(), world.server.replica.refresh()]);
+    assert.deepEqual([first.status, second.status, failures.left], ['rejected', 'fulfilled', 0]);
+  });
+});
+
+/** The database answers nothing for so many reads of the feed. */
+function failNextReads({ store }: TestWorld, count: number): { left: number } {
+  const failures = { left: count };
+  const changesSince = store.changesSince.bind(store);
+  store.changesSince = async (from) => {
+    if (failures.left === 0) return changesSince(from);
+    failures.left -= 1;
+    throw new Error('the database did not answer');
+  };
+  return failures;
+}
+
+async function until(isTrue: () => boolean, otherwise: string): Promise<void> {
+  await untilAsync(async () => isTrue(), otherwise);
+}
+
+async function untilAsync(isTrue: () => Promise<boolean>, otherwise: string): Promise<void> {
+  for (let waitedMs = 0; !(await isTrue()); waitedMs += 50) {
+    assert.ok(waitedMs < 15_000, otherwise);
+    await sleep(50);
+  }
+}

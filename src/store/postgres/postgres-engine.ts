@@ -71,6 +71,7 @@ export function createPostgresEngine({ pool, watch, channel }: PostgresEngineOpt
     withView: (use) =>
       inTransaction(pool, READ_VIEW, (connection) => use((name, ...args) => runProgram(connection, name, args))),
     onForeignCommit: (listener) => watch.onForeignCommit(listener),
+    compareWith: (applied) => watch.compareWith(applied),
     commitCount: () => group.commitCount(),
     close: () => {
       closing ??= close();

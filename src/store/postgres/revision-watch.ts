@@ -21,7 +21,9 @@ const LONGEST_RETRY_MS = 5_000;
 export class RevisionWatch {
   readonly #options: RevisionWatchOptions;
   readonly #listeners = new Set<() => void>();
+  /** The newest revision that was announced to the listeners, whether or not they could read it. */
   #revision = 0;
+  #applied: () => number = () => Number.POSITIVE_INFINITY;
   #client: pg.Client | null = null;
   #retryMs = FIRST_RETRY_MS;
   #retryTimer: NodeJS.Timeout | null = null;
@@ -41,6 +43,11 @@ export class RevisionWatch {
     this.#listeners.add(listener);
   }
 
+  /** Announcing a revision is not reading it: the poll repeats itself until the followers have applied what it found. */
+  compareWith(applied: () => number): void {
+    this.#applied = applied;
+  }
+
   /** This process moved the store from `before` to `after`. `before` is new to us if others wrote in between. */
   noteOwnCommit(before: number, after: number): void {
     this.#noteForeign(before);
@@ -57,6 +64,10 @@ export class RevisionWatch {
   #noteForeign(revision: number): void {
     if (revision <= this.#revision) return;
     this.#revision = revision;
+    this.#tell();
+  }
+
+  #tell(): void {
     for (const listener of this.#listeners) listener();
   }
 
@@ -96,7 +107,9 @@ export class RevisionWatch {
 
   async #poll(): Promise<void> {
     try {
-      this.#noteForeign(await this.#options.readRevision());
+      const revision = await this.#options.readRevision();
+      if (revision > this.#revision) this.#noteForeign(revision);
+      else if (revision > this.#applied()) this.#tell();
     } catch {
       // The database is away; whoever needs it now is told so, and the next poll tries again.
     }

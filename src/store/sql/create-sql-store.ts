@@ -33,10 +33,12 @@ export function createSqlStore({
   keepRevisions = DEFAULT_KEEP_REVISIONS,
 }: SqlStoreOptions): Store {
   const listeners = new Set<CommitListener>();
+  const followers = new Map<CommitListener, () => number>();
   const deliveries = createDeliveryStore(engine);
   const recorded = new Map<string, number>();
   let writeSets = 0;
   engine.onForeignCommit(() => tellListeners(listeners, []));
+  engine.compareWith(() => Math.min(...[...followers.values()].map((applied) => applied())));
 
   async function commit(writeSet: WriteSet): Promise<CommitResult> {
     const sealed = sealWriteSet(writeSet, keyring, clock.nowMs());
@@ -91,9 +93,13 @@ export function createSqlStore({
       );
       return { isComplete: true, revision: found.revision, changes };
     },
-    onCommitted: (listener) => {
+    onCommitted: (listener, applied) => {
       listeners.add(listener);
-      return () => listeners.delete(listener);
+      if (applied !== undefined) followers.set(listener, applied);
+      return () => {
+        listeners.delete(listener);
+        followers.delete(listener);
+      };
     },
     findIdempotency: async (scope) => {
       const found = await engine.read('readIdempotency', scope);

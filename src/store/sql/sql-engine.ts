@@ -11,6 +11,8 @@ export interface SqlEngine {
   withView<Result>(use: (read: SqlEngine['read']) => Promise<Result>): Promise<Result>;
   /** Another process may have committed. Never called for what was written through this engine, as far as that is known. */
   onForeignCommit(listener: () => void): void;
+  /** The lowest revision that a follower has applied; the poll compares the store's with it. */
+  compareWith(applied: () => number): void;
   commitCount(): number;
   close(): Promise<void>;
 }

@@ -48,6 +48,7 @@ export function createSqliteEngine({ path, maxPages, onClosed }: SqliteEngineOpt
     },
     // One process has the data directory, so nobody else writes.
     onForeignCommit: () => {},
+    compareWith: () => {},
     commitCount: () => group.commitCount(),
     close: () => {
       closing ??= close();
