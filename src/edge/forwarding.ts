@@ -18,7 +18,7 @@ import { forwardedHeaders } from './forwarded-headers.ts';
 import { GatheredBody } from './gathered-body.ts';
 import type { ClientPort } from './http/client-port.ts';
 import type { RequestHead } from './http/request-head.ts';
-import { withoutOwnCookies } from './own-cookies.ts';
+import { withoutOwnCookies, withoutOwnHeaders } from './own-cookies.ts';
 import { failureAnswer, mayTryNext } from './upstream-failures.ts';
 
 /** What the client sent and where answers go. */
@@ -79,7 +79,7 @@ export class Forwarding implements UpstreamHandler {
       case 'response':
         this.#isOver = true;
         this.#exchange.targetName = 'http_response';
-        this.#answerFixed(target.status, target.headers, target.body);
+        this.#answerFixed(target.status, this.#withoutOwn(target.headers), target.body);
         return;
       case 'unreachable':
         this.#failed(target.error, target.reason, true);
@@ -123,15 +123,20 @@ export class Forwarding implements UpstreamHandler {
     return isChunked ? { framing: 'chunked', source, expectsContinue, onBytes, trailers } : { framing: 'none' };
   }
 
+  /** Whatever a backend answers with goes through here, whichever part of an answer it is. */
+  #withoutOwn(headers: HeaderList): HeaderList {
+    return withoutOwnHeaders(headers, this.#route.ownCookieNames);
+  }
+
   onInformational(status: number, headers: HeaderList): void {
-    if (!this.#isOver) this.#client.port.informational(status, withoutOurs(headers));
+    if (!this.#isOver) this.#client.port.informational(status, this.#withoutOwn(headers));
   }
 
   onHead(head: ResponseHead): void {
     if (this.#isOver) return;
     this.#exchange.status = head.status;
     const { status, bodyBytes } = head;
-    const headers = this.#changedHeaders({ status, headers: withoutOurs(head.headers), bodyBytes });
+    const headers = this.#changedHeaders({ status, headers: this.#withoutOwn(head.headers), bodyBytes });
     if (this.#change === null) {
       // RFC 9110 §8.6: to HEAD, the length is that of the body which GET would have got.
       const announced = this.#exchange.method === 'HEAD' ? (head.declaredBytes ?? null) : bodyBytes;
@@ -188,7 +193,7 @@ export class Forwarding implements UpstreamHandler {
     }
     this.#exchange.status = head.status;
     this.#upstream = null;
-    const client = this.#client.port.acceptSwitch(head.status, withoutOurs(head.headers));
+    const client = this.#client.port.acceptSwitch(head.status, this.#withoutOwn(head.headers));
     this.#switched = client;
     const end = (): void => {
       client.destroy();
@@ -220,7 +225,7 @@ export class Forwarding implements UpstreamHandler {
 
   onEnd(upstreamTrailers: HeaderList): void {
     if (this.#isOver) return;
-    const trailers = withoutOurs(upstreamTrailers);
+    const trailers = this.#withoutOwn(upstreamTrailers);
     this.#upstream = null;
     if (this.#gathered !== null) {
       this.#answerGathered(this.#gathered, trailers);
@@ -284,14 +289,4 @@ type BodyChange = ResponseTransform & { readonly createStream: () => Transform }
 
 function changesBody(change: ResponseTransform): change is BodyChange {
   return change.createStream !== null;
-}
-
-/** What the edge says of itself must be believable: an upstream cannot say it. */
-function withoutOurs(headers: HeaderList): HeaderList {
-  for (let at = 0; at < headers.length; at += 2) {
-    if (headers[at]?.startsWith('postern-')) {
-      return headers.filter((_, index) => !headers[index - (index % 2)]?.startsWith('postern-'));
-    }
-  }
-  return headers;
 }

@@ -51,6 +51,8 @@ export interface PreparedModule {
   transform?(request: TrafficRequest, head: TrafficResponseHead): ResponseTransform | null;
   /** Where requests go, for the module that answers. */
   readonly backendId?: string;
+  /** Cookies that it sets on every host of its edge, in lower case: no backend there may set them. */
+  readonly ownCookieNames?: readonly string[];
   /** Paths under `/.postern/` that it serves on every host of its edge. */
   readonly ownPaths?: OwnPaths;
 }

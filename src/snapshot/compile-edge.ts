@@ -41,9 +41,14 @@ export function compileEdge(edgeId: string, reader: TrackingReader, definitions:
   if (record === undefined) return null;
   const ports = recordPorts(reader);
   const own = prepareAll(definitions, { edgeId, routeId: null }, reader, ports);
+  // Complete when the last route is compiled; the routes share it.
+  const ownCookieNames = new Set<string>();
   const routes = reader
     .children(ROUTE_KIND, edgeId)
-    .map((route) => compileRoute(route, own, reader, definitions, ports));
+    .map((route) => ({ ...compileRoute(route, own, reader, definitions, ports), ownCookieNames }));
+  for (const { modules } of routes) {
+    for (const { prepared } of modules) for (const name of prepared.ownCookieNames ?? []) ownCookieNames.add(name);
+  }
   const { tls } = own;
   const problem = own.problems[0] ?? null;
   return {
@@ -68,7 +73,7 @@ function compileRoute(
   reader: TrackingReader,
   definitions: Definitions,
   ports: RecordPorts,
-): RouteSnapshot {
+): Omit<RouteSnapshot, 'ownCookieNames'> {
   // A route that is gone by the time its modules are looked at takes its modules with it.
   reader.get(ROUTE_KIND, record.id);
   const { modules: registry, kindOfId } = definitions;

@@ -31,6 +31,8 @@ export interface RouteSnapshot extends MatchableRoute {
   /** Every module of its own that cannot be prepared; those of the edge are the edge's. */
   readonly problems: readonly ModuleProblem[];
   readonly backend: BackendSnapshot | null;
+  /** Of all modules of all routes of the edge, in lower case: cookies belong to a host, not to a route. */
+  readonly ownCookieNames: ReadonlySet<string>;
 }
 
 export interface NamedModule {

@@ -21,6 +21,7 @@ export class LoginOnRoute implements PreparedModule {
   readonly config: LoginConfig;
   readonly client: OidcClient;
   readonly cookieNames: CookieNames;
+  readonly ownCookieNames: readonly string[];
   readonly ownPaths: OwnPaths;
   readonly #runtime: LoginRuntime;
 
@@ -29,6 +30,7 @@ export class LoginOnRoute implements PreparedModule {
     this.config = config;
     this.client = client;
     this.cookieNames = cookieNames(config.cookiePrefix);
+    this.ownCookieNames = Object.values(this.cookieNames).map((name) => name.toLowerCase());
     this.ownPaths = runtime.ownPaths;
   }
 
