@@ -20,6 +20,7 @@ const PUBLISHED = [
   { version: 2, fingerprint: '22dffdd27fd4a5ca' },
   { version: 3, fingerprint: '0cff2d3635e37227' },
   { version: 4, fingerprint: 'bf6fde4674fe6029' },
+  { version: 5, fingerprint: 'e5896de5a2fb28f4' },
 ];
 
 test('published migrations are as they were published', () => {

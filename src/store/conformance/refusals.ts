@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { assertRefused, committed, type OpenStore, put, refersTo } from './store-under-test.ts';
+import { assertRefused, committed, everything, type OpenStore, put, refersTo } from './store-under-test.ts';
 
 const EVENT = { id: 'ev_1', type: 'edge_created.v0', createdAtMs: 1, payload: {} };
 
@@ -109,6 +109,19 @@ export function refusals(openStore: OpenStore): void {
       await assertRefused(store, { deletes: [key], events: [EVENT] }, { reason: 'still_referenced', key, by });
       // Also when it would go with its parent.
       await assertRefused(store, { deletes: [{ kind: 'pool', id: 'p1' }] }, { reason: 'still_referenced', key, by });
+    });
+
+    test('still_referenced: finds the one that stays behind hundreds that go along', async (t) => {
+      const { store } = await openStore(t);
+      const key = { kind: 'edge', id: 'e1' };
+      const references = [refersTo(key, 'edge_id')];
+      const inside = Array.from({ length: 450 }, (_, at) => put('route', `a${at}`, { parent: 'e1', references }));
+      await committed(store, { puts: [put('edge', 'e1'), ...inside, put('route', 'z', { references })] });
+      const by = [{ kind: 'route', id: 'z', field: 'edge_id' }];
+      await assertRefused(store, { deletes: [key] }, { reason: 'still_referenced', key, by });
+      await committed(store, { deletes: [{ kind: 'route', id: 'z' }] });
+      await committed(store, { deletes: [key] });
+      assert.deepEqual((await everything(store)).records, []);
     });
 
     test('cycle: over stored references and those of the same write-set', async (t) => {

@@ -79,11 +79,13 @@ export function* pruneEventsAndLanes(beforeMs: number, limit: number): Program<n
         AND event_deliveries.destination_id = event_lanes.destination_id)`,
   );
   const rows = yield statement(
-    `DELETE FROM events WHERE id IN (
-      SELECT id FROM events WHERE created_at_ms < ?
-        AND NOT EXISTS (SELECT 1 FROM event_deliveries WHERE event_deliveries.event_id = events.id) LIMIT ?
-    ) RETURNING id`,
+    `SELECT id FROM events WHERE created_at_ms < ?
+      AND NOT EXISTS (SELECT 1 FROM event_deliveries WHERE event_deliveries.event_id = events.id) LIMIT ?`,
     [beforeMs, limit],
+  );
+  yield* executeForTuples(
+    'DELETE FROM events WHERE id IN (VALUES %s)',
+    rows.map((row) => [text(row, 'id')]),
   );
   return rows.length;
 }

@@ -1,8 +1,18 @@
 import type { RecordKey } from '../store.ts';
 import type { Judged } from './judged.ts';
-import { cascadeSql, keyParams, readRevisions } from './record-rows.ts';
+import { keyParams, readRevisions } from './record-rows.ts';
 import { keyText, type Refused, type SealedPut } from './sealed-write-set.ts';
-import { type Program, queryForTuples, statement, text, tupleList } from './statement.ts';
+import {
+  chunks,
+  type Program,
+  queryForTuples,
+  type Row,
+  type SqlValue,
+  type Statement,
+  statement,
+  text,
+  tupleList,
+} from './statement.ts';
 
 export function* judgeReferences({ puts, gone }: Judged): Program<Refused | null> {
   const references = [...puts.values()].flatMap((put) => put.references);
@@ -15,30 +25,56 @@ export function* judgeReferences({ puts, gone }: Judged): Program<Refused | null
   return missing === undefined ? null : { ok: false, reason: 'reference_missing', reference: missing };
 }
 
-/** A record that goes, or is put anew in the same write-set, no longer refers to what it did. */
-export function* judgeReferrers(deletes: readonly RecordKey[], { puts }: Judged): Program<Refused | null> {
-  if (deletes.length === 0) return null;
-  const putKeys = [...puts.values()];
-  const putTuples = tupleList(putKeys.map(() => ['', '']));
-  const notPut = (kind: string, id: string) =>
-    putKeys.length === 0 ? '' : `AND (${kind}, ${id}) NOT IN (VALUES ${putTuples})`;
-  const rows = yield statement(
-    `${cascadeSql(deletes)}
-    SELECT ref.from_kind, ref.from_id, ref.field, ref.to_kind, ref.to_id
-    FROM gone JOIN record_references ref ON ref.to_kind = gone.kind AND ref.to_id = gone.id
-    WHERE NOT EXISTS (SELECT 1 FROM gone g WHERE g.kind = ref.from_kind AND g.id = ref.from_id)
-      ${notPut('ref.from_kind', 'ref.from_id')} ${notPut('ref.to_kind', 'ref.to_id')}
-    ORDER BY ref.to_kind, ref.to_id, ref.from_kind, ref.from_id, ref.position
-    LIMIT 10`,
-    [...keyParams(deletes), ...keyParams(putKeys), ...keyParams(putKeys)],
+/** More than a refusal names, and a page that costs nothing when there is one referrer or none. */
+const REFERRERS_PER_PAGE = 200;
+const MAX_NAMED = 10;
+
+const REFERRER_COLUMNS = 'to_kind, to_id, from_kind, from_id, position, field';
+const REFERRER_ORDER = ['to_kind', 'to_id', 'from_kind', 'from_id', 'position'] as const;
+
+/**
+ * A record that goes, or is put again in the same write-set, no longer refers to what it did. Asked for by the keys that were
+ * found to go: as a join with the cascade, both engines read every reference of the store (39 ms instead of 0.3 for an edge).
+ */
+export function* judgeReferrers({ gone, puts }: Judged): Program<Refused | null> {
+  const targets = [...gone.values()].filter((key) => !puts.has(keyText(key))).sort(byKindAndId);
+  for (const chunk of chunks(targets)) {
+    for (let after: readonly SqlValue[] | null = null; ; ) {
+      const rows: readonly Row[] = yield referrersOf(chunk, after);
+      const staying = rows.filter((row) => {
+        const from = keyText({ kind: text(row, 'from_kind'), id: text(row, 'from_id') });
+        return !gone.has(from) && !puts.has(from);
+      });
+      if (staying.length > 0) return stillReferenced(staying);
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < REFERRERS_PER_PAGE) break;
+      after = REFERRER_ORDER.map((column) => last[column] ?? null);
+    }
+  }
+  return null;
+}
+
+function referrersOf(targets: readonly RecordKey[], after: readonly SqlValue[] | null): Statement {
+  const beyond = after === null ? '' : `AND (${REFERRER_ORDER.join(', ')}) > (?, ?, ?, ?, ?)`;
+  return statement(
+    `SELECT ${REFERRER_COLUMNS} FROM record_references
+    WHERE (to_kind, to_id) IN (VALUES ${tupleList(targets.map(() => ['', '']))}) ${beyond}
+    ORDER BY ${REFERRER_ORDER.join(', ')} LIMIT ?`,
+    [...keyParams(targets), ...(after ?? []), REFERRERS_PER_PAGE],
   );
-  const first = rows[0];
-  if (first === undefined) return null;
-  const key = { kind: text(first, 'to_kind'), id: text(first, 'to_id') };
+}
+
+function stillReferenced(rows: readonly Row[]): Refused {
+  const key = { kind: text(rows[0] as Row, 'to_kind'), id: text(rows[0] as Row, 'to_id') };
   const by = rows
     .filter((row) => row['to_kind'] === key.kind && row['to_id'] === key.id)
+    .slice(0, MAX_NAMED)
     .map((row) => ({ kind: text(row, 'from_kind'), id: text(row, 'from_id'), field: text(row, 'field') }));
   return { ok: false, reason: 'still_referenced', key, by };
+}
+
+function byKindAndId(one: RecordKey, other: RecordKey): number {
+  return keyText(one) < keyText(other) ? -1 : 1;
 }
 
 export function* judgeCycles({ puts }: Judged): Program<Refused | null> {

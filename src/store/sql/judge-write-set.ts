@@ -33,7 +33,7 @@ export function* judgeWriteSet(writeSet: SealedWriteSet): Program<Judged | Refus
     (yield* judgeParents(judged)) ??
     (yield* judgeUniqueKeys(judged)) ??
     (yield* judgeReferences(judged)) ??
-    (yield* judgeReferrers(writeSet.deletes, judged)) ??
+    (yield* judgeReferrers(judged)) ??
     (yield* judgeCycles(judged)) ??
     (yield* judgeLastOnes(writeSet.keepAtLeastOne, judged)) ??
     judged

@@ -72,9 +72,10 @@ export function* removeLeasesByCredential(credentialId: string): Program<string[
       SELECT kind, id FROM leases WHERE kind = 'tunnel_session' AND credential_id = ?
       UNION SELECT child.kind, child.id FROM leases child JOIN gone ON child.parent = gone.id
     )
-    DELETE FROM leases WHERE (kind, id) IN (SELECT kind, id FROM gone) RETURNING kind, id`,
+    SELECT kind, id FROM gone`,
     [credentialId],
   );
+  yield* removeLeases(rows.map((row) => ({ kind: text(row, 'kind') as LeaseKind, id: text(row, 'id') })));
   return rows
     .filter((row) => row['kind'] === 'tunnel_session')
     .map((row) => text(row, 'id'))

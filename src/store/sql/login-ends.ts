@@ -1,6 +1,6 @@
 import type { LoginChange, LoginClient, ProviderLogout } from '../store.ts';
 import { logLoginChanges } from './login-change-rows.ts';
-import { type Program, type SqlValue, statement, text } from './statement.ts';
+import { chunks, type Program, type SqlValue, statement, text, tupleList } from './statement.ts';
 
 /** Every end of a grant goes through here: so none happens without a line in the log. */
 export function* endLogins(where: string, params: readonly SqlValue[]): Program<readonly LoginChange[]> {
@@ -64,8 +64,14 @@ export function* endOrphanedLogins(edgeId: string, kept: readonly LoginClient[])
 
 /** At most `limit`, so that other writers get their turn. */
 export function* pruneLogins(nowMs: number, unusedSinceMs: number, limit: number): Program<readonly LoginChange[]> {
-  return yield* endLogins(
-    `id IN (SELECT id FROM app_sessions WHERE last_active_ms < ? OR (expires_at_ms <> 0 AND expires_at_ms <= ?) LIMIT ?)`,
+  const rows = yield statement(
+    'SELECT id FROM app_sessions WHERE last_active_ms < ? OR (expires_at_ms > 0 AND expires_at_ms <= ?) LIMIT ?',
     [unusedSinceMs, nowMs, limit],
   );
+  const ended: LoginChange[] = [];
+  for (const chunk of chunks(rows)) {
+    const ids = chunk.map((row) => text(row, 'id'));
+    ended.push(...(yield* endLogins(`id IN (VALUES ${tupleList(ids.map(() => ['']))})`, ids)));
+  }
+  return ended;
 }

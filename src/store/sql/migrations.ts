@@ -245,6 +245,14 @@ export const migrations: readonly Migration[] = [
       index('event_deliveries', ['seq'], { isUnique: true }),
     ],
   },
+  {
+    version: 5,
+    steps: [
+      // Looking for logins that have ended read every login of the store, once a minute and under the writers' lock.
+      index('app_sessions', ['last_active_ms']),
+      index('app_sessions', ['expires_at_ms']),
+    ],
+  },
 ];
 
 export const currentSchema = schemaAfter(migrations);

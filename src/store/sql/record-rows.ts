@@ -44,7 +44,7 @@ export function* readCascade(deletes: readonly RecordKey[]): Program<Map<string,
 }
 
 /** Starts at the table, not at the values: PostgreSQL wants one collation through all of a recursive query. */
-export function cascadeSql(deletes: readonly RecordKey[]): string {
+function cascadeSql(deletes: readonly RecordKey[]): string {
   return `WITH RECURSIVE gone (kind, id) AS (
     SELECT kind, id FROM records WHERE (kind, id) IN (VALUES ${tupleList(deletes.map(() => ['', '']))})
     UNION SELECT child.kind, child.id FROM records child JOIN gone ON child.parent = gone.id

@@ -76,7 +76,7 @@ export function tupleList(tuples: readonly (readonly SqlValue[])[]): string {
   return tuples.map((tuple) => `(${tuple.map(() => '?').join(', ')})`).join(', ');
 }
 
-function* chunks<T>(items: readonly T[]): Generator<readonly T[]> {
+export function* chunks<T>(items: readonly T[]): Generator<readonly T[]> {
   for (let at = 0; at < items.length; at += ROWS_PER_STATEMENT) yield items.slice(at, at + ROWS_PER_STATEMENT);
 }
 
