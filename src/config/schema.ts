@@ -164,6 +164,10 @@ export const settings = {
   oidc_http_issuers: required(hostList, {
     description: 'Hosts whose OpenID issuer may be plain http. Loopback always may.',
   }),
+  agent_issuer_allow_cidrs: required(cidrList, {
+    description:
+      'Loopback, private and other special address ranges that OpenID issuers named by agents may have, also over plain http where oidc_http_issuers allows it. Empty: https on public addresses only.',
+  }),
   login_retention_days: required(integer(1, 3650), {
     description: 'Days after which a login that nobody used is forgotten, whatever its module says.',
   }),

@@ -54,6 +54,8 @@ export interface Edge {
   acceptPlain(socket: Socket): void;
   /** Addresses that agents make. */
   readonly endpoints: EndpointPublisher;
+  /** Ports that tcp tunnels have now: addresses of our own. */
+  readonly tunnelPorts: { readonly host: string; has(port: number): boolean };
   /** Tells clients to go elsewhere, lets requests under way finish for up to `timeoutMs`, then cuts what is left. */
   drain(timeoutMs: number): Promise<void>;
   readonly requestsInFlight: number;
@@ -181,6 +183,7 @@ export function createEdge(options: EdgeOptions): Edge {
     accept: (socket) => front.accept(socket),
     acceptPlain: (socket) => plainServers.accept(socket, 'http/1.1', plainFacts(socket)),
     endpoints: tunnels.endpoints,
+    tunnelPorts: tunnels.ports,
     get requestsInFlight() {
       return live.count;
     },

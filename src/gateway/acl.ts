@@ -1,32 +1,51 @@
-/** What a credential lets its agents open. No rule at all: anything. */
+const BIND = 'bind:';
+const CONFIGURE = 'configure:';
+
+/**
+ * What a credential lets its agents open and configure. The two are apart: without a `bind:` rule agents open anything, without a
+ * `configure:` rule they configure every module, and a rule of one kind says nothing about the other.
+ */
 export class Acl {
-  readonly #rules: ReadonlySet<string>;
+  readonly #binds: ReadonlySet<string>;
+  readonly #modules: ReadonlySet<string>;
 
   constructor(rules: readonly string[]) {
-    this.#rules = new Set(rules.map((rule) => rule.replace(/^bind:/, '')));
+    this.#modules = new Set(
+      rules.filter((rule) => rule.startsWith(CONFIGURE)).map((rule) => rule.slice(CONFIGURE.length)),
+    );
+    // A rule of a kind that this version does not know narrows what may be opened: it allows nothing.
+    this.#binds = new Set(
+      rules.filter((rule) => !rule.startsWith(CONFIGURE)).map((rule) => rule.replace(new RegExp(`^${BIND}`), '')),
+    );
   }
 
   allowsHost(host: string): boolean {
-    if (this.#allowsAnything()) return true;
+    if (this.#bindsAnything()) return true;
     // As edges have it: a wildcard stands for one label.
-    return this.#rules.has(host) || this.#rules.has(`*${host.slice(host.indexOf('.'))}`);
+    return this.#binds.has(host) || this.#binds.has(`*${host.slice(host.indexOf('.'))}`);
   }
 
   /** By name, not by a wildcard and not by having no rules: only this opens a host that an edge covers. */
   namesExactly(host: string): boolean {
-    return this.#rules.has(host);
+    return this.#binds.has(host);
   }
 
   allowsLabels(labels: Readonly<Record<string, string>>): boolean {
-    return this.#allowsAnything() || Object.entries(labels).every(([key, value]) => this.#rules.has(`${key}=${value}`));
+    return this.#bindsAnything() || Object.entries(labels).every(([key, value]) => this.#binds.has(`${key}=${value}`));
   }
 
   /** Ports have no name that a rule could allow: they go with the right to everything. */
   allowsPorts(): boolean {
-    return this.#allowsAnything();
+    return this.#bindsAnything();
   }
 
-  #allowsAnything(): boolean {
-    return this.#rules.size === 0 || this.#rules.has('*');
+  /** Of a tunnel's modules, those that agents with this credential may not configure. */
+  forbiddenModules(modules: Readonly<Record<string, unknown>>): readonly string[] {
+    if (this.#modules.size === 0 || this.#modules.has('*')) return [];
+    return Object.keys(modules).filter((name) => modules[name] !== undefined && !this.#modules.has(name));
+  }
+
+  #bindsAnything(): boolean {
+    return this.#binds.size === 0 || this.#binds.has('*');
   }
 }

@@ -30,7 +30,7 @@ export const gatewayErrors = errorTable({
   },
   ERR_POSTERN_TUNNEL_ACL: {
     status: 403,
-    explanation: "The acl of the agent's credential does not allow this name or label.",
+    explanation: "The acl of the agent's credential does not allow this name, label or module.",
   },
   ERR_POSTERN_TUNNEL_NAME_TAKEN: {
     status: 409,

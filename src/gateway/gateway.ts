@@ -331,7 +331,7 @@ export class Gateway implements ConnectionHandler {
       }
       for (const tunnel of [...session.tunnels.values()]) {
         if (this.#binder.isAllowed(tunnel, credential.acl)) continue;
-        const message = noLongerAllowed(tunnel);
+        const message = noLongerAllowed(tunnel, credential.acl);
         const [connection] = session.connections;
         connection?.send({ t: 'unbound', ref: tunnel.ref, code: 'ERR_POSTERN_TUNNEL_ACL', message, retry: false });
         void this.#endTunnel(tunnel);

@@ -43,12 +43,17 @@ export class TunnelBinder {
       return { code: 'ERR_POSTERN_AGENT_REVOKED', message: 'the credential of this agent was deleted', retry: false };
     }
     const acl = new Acl(credential.acl);
+    const forbidden = acl.forbiddenModules(bind.modules ?? {});
+    if (forbidden.length > 0) {
+      return { code: 'ERR_POSTERN_TUNNEL_ACL', message: modulesNotAllowed(forbidden), retry: false };
+    }
     return bind.labels === undefined ? this.#bindEndpoint(session, bind, acl) : this.#bindLabels(session, bind, acl);
   }
 
   /** Whether the tunnel is still within what its credential allows. */
   isAllowed(tunnel: BoundTunnel, rules: readonly string[]): boolean {
     const acl = new Acl(rules);
+    if (acl.forbiddenModules(tunnel.modules).length > 0) return false;
     if (tunnel.labels !== null) return acl.allowsLabels(tunnel.labels);
     return tunnel.host === null ? acl.allowsPorts() : acl.allowsHost(tunnel.host);
   }
@@ -131,7 +136,7 @@ export class TunnelBinder {
       return { code: 'ERR_POSTERN_AGENT_SESSION', message: 'the session of this agent has ended', retry: true };
     }
     if (this.isAllowed(tunnel, acl)) return null;
-    return { code: 'ERR_POSTERN_TUNNEL_ACL', message: noLongerAllowed(tunnel), retry: false };
+    return { code: 'ERR_POSTERN_TUNNEL_ACL', message: noLongerAllowed(tunnel, acl), retry: false };
   }
 
   #isSame(tunnel: BoundTunnel, bind: Bind): boolean {
@@ -171,10 +176,17 @@ export class TunnelBinder {
   }
 }
 
-export function noLongerAllowed({ host, labels }: BoundTunnel): string {
+export function noLongerAllowed({ host, labels, modules }: BoundTunnel, rules: readonly string[]): string {
+  const forbidden = new Acl(rules).forbiddenModules(modules);
+  if (forbidden.length > 0) return modulesNotAllowed(forbidden);
   const what = labels === null ? [host ?? '*'] : Object.entries(labels).map(([key, value]) => `${key}=${value}`);
-  const rules = what.map((each) => `"bind:${each}"`).join(', ');
-  return `the acl of this credential no longer allows this tunnel: it needs ${rules}`;
+  const needed = what.map((each) => `"bind:${each}"`).join(', ');
+  return `the acl of this credential no longer allows this tunnel: it needs ${needed}`;
+}
+
+function modulesNotAllowed(modules: readonly string[]): string {
+  const rules = modules.map((name) => `"configure:${name}"`).join(', ');
+  return `the acl of this credential does not allow agents to configure ${modules.join(', ')}: it needs ${rules}, or "configure:*"`;
 }
 
 /** By the agent's number too: it asks anew for a tunnel when the answer was lost with a connection. */

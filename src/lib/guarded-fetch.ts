@@ -18,7 +18,7 @@ export type GuardedFetch = (url: string | URL, init?: GuardedFetchInit) => Promi
 
 export interface GuardedFetchOptions {
   /** Judged at the moment of connecting, with the address that is connected to. IPv4 inside IPv6 is asked about as IPv4. */
-  isAddressAllowed(ip: string, port: number): boolean;
+  isAddressAllowed(ip: string, port: number, isTls: boolean): boolean;
   /** Hosts, as in URL.hostname, that may be asked without TLS. */
   isPlainHttpAllowed(hostname: string): boolean;
   /** Trusted in place of the runtime's authorities. */
@@ -52,7 +52,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
         method: init.method ?? 'GET',
         headers: { ...init.headers },
         agent: (url.protocol === 'https:' ? options.agents?.https : options.agents?.http) ?? false,
-        lookup: guardedLookup(options.lookup ?? systemLookup, (ip) => isAllowed(options, ip, port)),
+        lookup: guardedLookup(options.lookup ?? systemLookup, (ip) => isAllowed(options, ip, port, url)),
         // Said here because an environment variable of the runtime can turn it off.
         rejectUnauthorized: true,
         ...(options.ca === undefined ? {} : { ca: typeof options.ca === 'string' ? options.ca : [...options.ca] }),
@@ -96,13 +96,13 @@ function allowedPort(url: URL, options: GuardedFetchOptions): number {
   }
   const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
-  if (isIP(host) !== 0 && !isAllowed(options, host, port)) throw problemOf(new ForbiddenAddressError(host), url);
+  if (isIP(host) !== 0 && !isAllowed(options, host, port, url)) throw problemOf(new ForbiddenAddressError(host), url);
   return port;
 }
 
-function isAllowed(options: GuardedFetchOptions, ip: string, port: number): boolean {
+function isAllowed(options: GuardedFetchOptions, ip: string, port: number, url: URL): boolean {
   const address = parseAddress(ip);
-  return address !== null && options.isAddressAllowed(address.toString(), port);
+  return address !== null && options.isAddressAllowed(address.toString(), port, url.protocol === 'https:');
 }
 
 interface BodyLimit {

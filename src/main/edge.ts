@@ -22,6 +22,7 @@ import type { OnlineTunnels } from '../tunnel/online-tunnels.ts';
 import { listenOn } from './listener.ts';
 import { openModuleRuntimes } from './module-runtimes.ts';
 import { newProblems } from './new-problems.ts';
+import type { OwnAddresses } from './own-addresses.ts';
 import type { RequestLogger } from './request-lines.ts';
 import { upstreamGuard } from './upstream-guard.ts';
 
@@ -35,7 +36,7 @@ export interface EdgeDependencies {
   readonly requestLogger: RequestLogger;
   readonly registry: Registry;
   /** Addresses of our own that an upstream may not be: a request must not come back in. */
-  readonly ownAddresses: () => readonly ListenAddress[];
+  readonly own: OwnAddresses;
   readonly traffic: TrafficReporter;
   /** Tunnels of agents, as the gateway of this process has them. */
   readonly tunnels: OnlineTunnels;
@@ -56,7 +57,7 @@ const UPSTREAM_KEEP_ALIVE_MS = 60_000;
 /** The data plane, put together from the replica. */
 export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
   const { config, replica, catalog, clock, logger, requestLogger } = deps;
-  const isAddressAllowed = upstreamGuard(config.upstream_allow_cidrs, deps.ownAddresses);
+  const isAddressAllowed = upstreamGuard(config.upstream_allow_cidrs, deps.own);
   const runtimes = await openModuleRuntimes({ ...deps, isAddressAllowed });
   const { modules, kindOfId } = catalog;
   const ksuid = createKsuidSource();
@@ -84,7 +85,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
       onConnectionClosed: (facts) => reportConnection(deps.traffic, newConnectionId, facts),
       endpoints: {
         modules,
-        moduleSettings: { oidcHttpIssuers: config.oidc_http_issuers },
+        moduleSettings: { oidcHttpIssuers: config.oidc_http_issuers, agentIssuers: runtimes.agentIssuers },
         tcpPorts: config.tcp_ports,
         domain: config.domain,
       },
@@ -96,6 +97,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
     for (const problem of newProblems(now, before))
       logger.warn({ edge: edgeId, ...problem }, 'a route refuses traffic');
   });
+  deps.own.setTunnelPorts(edge.tunnelPorts);
   const onProblem = (err: Error): void => logger.error({ err }, 'a connection could not be accepted');
   const https = await openEdgeListener({
     open: (server) => listenOn(server, 'edge_listen', config.edge_listen),

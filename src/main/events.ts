@@ -5,7 +5,6 @@ import type { Config } from '../config/schema.ts';
 import type { Catalog } from '../documents/catalog.ts';
 import type { CompiledResource } from '../documents/compiled.ts';
 import { configOf } from '../documents/record-puts.ts';
-import { eventAddressGuard } from '../events/address-guard.ts';
 import { Deliverer } from '../events/delivery/deliverer.ts';
 import { DeliveryMetrics } from '../events/delivery/delivery-metrics.ts';
 import { startDeliveryUpkeep } from '../events/delivery/delivery-upkeep.ts';
@@ -19,9 +18,11 @@ import { WantedTypes } from '../events/wanted-types.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
+import { publicAddressGuard } from '../lib/public-address-guard.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { DestinationTester } from '../resources/operation.ts';
 import type { Store } from '../store/store.ts';
+import type { OwnAddresses } from './own-addresses.ts';
 
 export interface EventDependencies {
   readonly config: Config;
@@ -68,6 +69,8 @@ export function openEventRecording(deps: EventDependencies): EventRecording {
 
 export interface EventDeliveryDependencies extends EventDependencies {
   readonly catalog: Catalog;
+  /** What no event may be sent to. */
+  readonly own: OwnAddresses;
   /** Sets a destination's status, as a change that is seen and reported like any other. */
   suspendDestination(id: string): Promise<void>;
 }
@@ -81,6 +84,7 @@ export interface EventDelivery {
 export async function openEventDelivery(deps: EventDeliveryDependencies): Promise<EventDelivery> {
   const { config, store, replica, clock, logger, catalog, registry } = deps;
   const newId = idSource(clock);
+  const isPublic = publicAddressGuard(config.events_allow_cidrs);
   const senders = new Map(
     destinationKinds.map((kind) => [
       kind.name,
@@ -89,7 +93,7 @@ export async function openEventDelivery(deps: EventDeliveryDependencies): Promis
         folder: join(config.data_dir, 'events'),
         fileLimits: { maxBytes: config.events_file_bytes, maxFiles: config.events_file_count },
         timeoutMs: config.events_timeout * SECOND_MS,
-        isAddressAllowed: eventAddressGuard(config.events_allow_cidrs),
+        isAddressAllowed: (ip, port) => isPublic(ip) && !deps.own.hasBesidesEdge(ip, port),
       }),
     ]),
   );

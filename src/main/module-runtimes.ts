@@ -7,10 +7,11 @@ import { createGuardedFetch } from '../lib/guarded-fetch.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
 import { localhostLookup } from '../lib/localhost-lookup.ts';
 import { moduleRecordKey } from '../modules/module.ts';
-import type { ModuleRuntime, RuntimePorts } from '../modules/module-runtime.ts';
+import type { IssuerAccess, ModuleRuntime, RuntimePorts } from '../modules/module-runtime.ts';
 import { isLoopback } from '../modules/oidc/issuer-problem.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';
+import { agentIssuers } from './agent-issuers.ts';
 import { signingKeyRecords } from './signing-key-records.ts';
 
 const ROUTE_KIND = 'https_edge_route';
@@ -19,6 +20,8 @@ const DAY_SECONDS = 86_400;
 
 export interface ModuleRuntimes {
   readonly byModule: ReadonlyMap<string, ModuleRuntime>;
+  /** Limits of the issuers that agents name. */
+  readonly agentIssuers: IssuerAccess;
   edgeChanged(edgeId: string): void;
   close(): Promise<void>;
 }
@@ -44,6 +47,7 @@ export async function openModuleRuntimes(deps: RuntimeDependencies): Promise<Mod
   }
   return {
     byModule,
+    agentIssuers: ports.agentIssuers,
     edgeChanged: (edgeId) => {
       for (const runtime of byModule.values()) runtime.edgeChanged?.(edgeId);
     },
@@ -76,6 +80,12 @@ function runtimePorts({
     log: logger,
     fetch: createGuardedFetch({ isAddressAllowed, isPlainHttpAllowed, lookup: localhostLookup }),
     isPlainHttpAllowed,
+    agentIssuers: agentIssuers({
+      allowedCidrs: config.agent_issuer_allow_cidrs,
+      isUpstreamAllowed: isAddressAllowed,
+      isPlainHttpAllowed,
+      lookup: localhostLookup,
+    }),
     mac: (purpose, data) => store.mac(purpose, data),
     seal: (purpose, text) => store.seal(purpose, text),
     open: (purpose, sealed) => store.open(purpose, sealed),

@@ -22,6 +22,7 @@ import { Health } from './health.ts';
 import { openListener } from './listener.ts';
 import { createLog, type ServerLog } from './logger.ts';
 import { openStore } from './open-store.ts';
+import { OwnAddresses } from './own-addresses.ts';
 import { prepareDataDir } from './prepare-data-dir.ts';
 import { ProblemIndex } from './problem-index.ts';
 import { startStoreUpkeep } from './store-upkeep.ts';
@@ -126,7 +127,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   opened.defer(() => api.close());
   handle = api.handle;
 
-  const ownAddresses: ListenAddress[] = [listener.address];
+  const own = new OwnAddresses();
+  own.addControl(listener.address);
   const edge = config.roles.includes('edge')
     ? await openEdge({
         config,
@@ -137,13 +139,13 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
         logger,
         requestLogger,
         registry,
-        ownAddresses: () => ownAddresses,
+        own,
         traffic: recording.traffic,
         tunnels,
       })
     : null;
   opened.defer(() => edge?.drain(0));
-  if (edge !== null) ownAddresses.push(edge.https, edge.http);
+  if (edge !== null) own.addEdge(edge.https, edge.http);
 
   if (edge !== null && config.roles.includes('gateway')) {
     const { endpoints } = edge;
@@ -153,7 +155,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       onProblem: (err) => logger.error({ err }, 'an event of an agent could not be recorded'),
     });
     gateway = await openGateway({ config, store, replica, clock, logger, registry, endpoints, events, table: tunnels });
-    ownAddresses.push(gateway.address);
+    own.addControl(gateway.address);
   }
   opened.defer(() => gateway?.drain(0));
 
@@ -172,6 +174,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       logger,
       catalog,
       registry,
+      own,
       suspendDestination,
     });
   }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { OwnAddresses } from './own-addresses.ts';
 import { upstreamGuard } from './upstream-guard.ts';
 
-const own = () => [{ host: '0.0.0.0', port: 443 }];
+const own = new OwnAddresses();
+own.addEdge({ host: '0.0.0.0', port: 443 });
 
 test('metadata services, nowhere and Postern itself are not dialled; private networks are', () => {
   const isAllowed = upstreamGuard([], own);

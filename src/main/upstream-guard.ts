@@ -1,5 +1,5 @@
 import { cidrMatcher, parseAddress } from '../lib/cidr.ts';
-import type { ListenAddress } from '../lib/listen-address.ts';
+import type { OwnAddresses } from './own-addresses.ts';
 
 /** Link-local, where clouds keep their metadata services, the same through NAT64, and those of AWS, Alibaba and Azure elsewhere. */
 const FORBIDDEN = [
@@ -16,22 +16,12 @@ const FORBIDDEN = [
 /** What Postern dials for others may not reach metadata services or Postern itself, judged by the address that is dialled. */
 export function upstreamGuard(
   allowedCidrs: readonly string[],
-  ownAddresses: () => readonly ListenAddress[],
+  own: Pick<OwnAddresses, 'has'>,
 ): (ip: string, port: number) => boolean {
   const allowed = allowedCidrs.map(cidrMatcher);
   return (ip, port) => {
     const address = parseAddress(ip);
-    if (address === null) return false;
-    if (ownAddresses().some((own) => own.port === port && isSameHost(own.host, ip))) return false;
+    if (address === null || own.has(ip, port)) return false;
     return allowed.some((matches) => matches(address)) || !FORBIDDEN.some((matches) => matches(address));
   };
-}
-
-/** A listener on every address is reached by each of them; only loopback can be told for certain here. */
-function isSameHost(host: string, ip: string): boolean {
-  const own = parseAddress(host);
-  const dialled = parseAddress(ip);
-  if (own === null || dialled === null) return false;
-  const isEverywhere = own.range() === 'unspecified';
-  return isEverywhere ? dialled.range() === 'loopback' : own.toNormalizedString() === dialled.toNormalizedString();
 }

@@ -18,6 +18,8 @@ export interface RuntimePorts {
   readonly fetch: GuardedFetch;
   /** Hosts that may be asked over plain http. */
   isPlainHttpAllowed(hostname: string): boolean;
+  /** The same for servers that an agent named, within narrower limits. Nothing is shared between the two. */
+  readonly agentIssuers: IssuerAccess;
   /** HMAC-SHA256, hex, under a key of its own for each purpose. */
   mac(purpose: string, data: string): string;
   /** Authenticated encryption, as text that fits a cookie; what was sealed for one purpose opens for no other. */
@@ -33,6 +35,13 @@ export interface RuntimePorts {
   moduleConfigs(edgeId: string, module: string): readonly JsonObject[];
   /** Counts what happened, by a stable word, for the metrics. */
   count(happening: string): void;
+}
+
+/** Which servers may be asked because somebody named them as issuer, and how. */
+export interface IssuerAccess {
+  readonly fetch: GuardedFetch;
+  isPlainHttpAllowed(hostname: string): boolean;
+  isAddressAllowed(ip: string, port: number, isTls: boolean): boolean;
 }
 
 export interface ModuleLog {

@@ -1,7 +1,7 @@
 import Type, { type Static, type TObject, type TProperties } from 'typebox';
 import type { JsonObject } from '../lib/json.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';
-import type { ModuleRuntime, RuntimePorts } from './module-runtime.ts';
+import type { IssuerAccess, ModuleRuntime, RuntimePorts } from './module-runtime.ts';
 import type { Preparation, PreparePorts } from './prepared-module.ts';
 
 /**
@@ -37,6 +37,8 @@ export interface Module<Config extends TObject = TObject> {
 export interface ModuleSettings {
   /** Hosts whose OpenID issuer may be plain `http`. */
   readonly oidcHttpIssuers: readonly string[];
+  /** Limits of issuers that an agent names; absent for operators. */
+  readonly agentIssuers?: Pick<IssuerAccess, 'isAddressAllowed' | 'isPlainHttpAllowed'>;
 }
 
 /**

@@ -12,11 +12,15 @@ export interface PreparePorts {
   record(kind: string, id: string): JsonObject | undefined;
   /** Documents of a record's children. */
   children(kind: string, parentId: string): readonly JsonObject[];
+  /** Who configured the module. Agents are trusted with less: nothing of an operator's may be used for them unchecked. */
+  readonly configuredBy: ConfiguredBy;
   /** Where the module is. */
   readonly place: { readonly edgeId: string /** Null for a module of an edge. */; readonly routeId: string | null };
   /** The module's own, when it has one; null where no traffic is served and only problems are looked for. */
   readonly runtime: ModuleRuntime | null;
 }
+
+export type ConfiguredBy = 'operator' | 'agent';
 
 export type Preparation =
   | { readonly ok: true; readonly prepared: PreparedModule }

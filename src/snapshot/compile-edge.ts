@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { JsonObject } from '../lib/json.ts';
 import { type Module, moduleNameOf, moduleRecordKey } from '../modules/module.ts';
 import type { ModuleRuntime } from '../modules/module-runtime.ts';
-import type { PreparePorts, TlsPolicy } from '../modules/prepared-module.ts';
+import type { ConfiguredBy, PreparePorts, TlsPolicy } from '../modules/prepared-module.ts';
 import type { StoredRecord } from '../store/store.ts';
 import { compileBackend, type KindOfId } from './compile-backend.ts';
 import type { EdgeSnapshot, ModuleProblem, NamedModule, RouteSnapshot } from './edge-snapshot.ts';
@@ -21,7 +21,7 @@ export interface Definitions {
 }
 
 /** Of a module's ports, those that are the same for all of an edge. */
-type RecordPorts = Pick<PreparePorts, 'record' | 'children'>;
+type RecordPorts = Pick<PreparePorts, 'record' | 'children' | 'configuredBy'>;
 
 interface PreparedModules {
   readonly modules: readonly NamedModule[];
@@ -36,10 +36,15 @@ interface UnpreparedModule {
 }
 
 /** Makes of an edge's records what traffic needs. Null when the edge is gone. */
-export function compileEdge(edgeId: string, reader: TrackingReader, definitions: Definitions): EdgeSnapshot | null {
+export function compileEdge(
+  edgeId: string,
+  reader: TrackingReader,
+  definitions: Definitions,
+  configuredBy: ConfiguredBy,
+): EdgeSnapshot | null {
   const record = reader.get(EDGE_KIND, edgeId);
   if (record === undefined) return null;
-  const ports = recordPorts(reader);
+  const ports = recordPorts(reader, configuredBy);
   const own = prepareAll(definitions, { edgeId, routeId: null }, reader, ports);
   // Complete when the last route is compiled; the routes share it.
   const ownCookieNames = new Set<string>();
@@ -163,8 +168,9 @@ function prepareOne(module: Module, record: StoredRecord, ports: PreparePorts): 
   }
 }
 
-function recordPorts(reader: TrackingReader): RecordPorts {
+function recordPorts(reader: TrackingReader, configuredBy: ConfiguredBy): RecordPorts {
   return {
+    configuredBy,
     record: (kind, id) => {
       const record = reader.get(kind, id);
       return record === undefined ? undefined : withSecrets(record);

@@ -36,7 +36,7 @@ export function compileDetached(edge: DetachedEdge, definitions: Definitions): E
   const { backend } = edge;
   const kindOfId = (id: string): string | null => (id === backend.id ? backend.kind : definitions.kindOfId(id));
   const reader = new TrackingReader(new DetachedReader(recordsOf(edge, definitions.modules)));
-  const snapshot = compileEdge(edge.id, reader, { ...definitions, kindOfId });
+  const snapshot = compileEdge(edge.id, reader, { ...definitions, kindOfId }, 'agent');
   if (snapshot === null) throw new Error(`${edge.id} was compiled from records without itself`);
   return edge.isPlain ? { ...snapshot, isPlain: true } : snapshot;
 }

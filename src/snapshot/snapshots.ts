@@ -151,7 +151,7 @@ export class Snapshots {
 
   #compile(edgeId: string): void {
     const reader = new TrackingReader(this.#replica);
-    const snapshot = compileEdge(edgeId, reader, this.#definitions);
+    const snapshot = compileEdge(edgeId, reader, this.#definitions, 'operator');
     if (snapshot === null) return;
     this.#edges.set(edgeId, snapshot);
     for (const host of snapshot.hosts) this.#hosts.set(host, snapshot);

@@ -513,6 +513,14 @@ const badValues: readonly BadValue[] = [
     says: 'start with "bind:"',
   },
   {
+    title: 'an acl rule for a module that agents do not have',
+    request: 'POST /credentials',
+    body: () => ({ acl: ['bind:*', 'configure:backend'] }),
+    status: 400,
+    field: '/acl',
+    says: 'names no module of agents',
+  },
+  {
     title: 'an acl rule for an odd host',
     request: 'POST /credentials',
     body: () => ({ acl: ['bind:a b'] }),

@@ -16,8 +16,9 @@ export interface Credential {
   /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
   readonly metadata: string;
   /**
-   * What agents with this token may open: rules such as "bind:app.example.com", "bind:*.example.com" or
-   * "bind:env=prod". Empty: anything.
+   * What agents with this token may open and configure. "bind:app.example.com", "bind:*.example.com",
+   * "bind:env=prod" allow names and labels; without a "bind:" rule, all. "configure:oidc", "configure:*" allow
+   * modules on addresses of agents; without a "configure:" rule, all.
    */
   readonly acl: readonly string[];
 }
@@ -33,8 +34,9 @@ export interface CredentialCreate {
   /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
   readonly metadata?: string | undefined;
   /**
-   * What agents with this token may open: rules such as "bind:app.example.com", "bind:*.example.com" or
-   * "bind:env=prod". Empty: anything.
+   * What agents with this token may open and configure. "bind:app.example.com", "bind:*.example.com",
+   * "bind:env=prod" allow names and labels; without a "bind:" rule, all. "configure:oidc", "configure:*" allow
+   * modules on addresses of agents; without a "configure:" rule, all.
    */
   readonly acl?: readonly string[] | undefined;
 }
@@ -54,8 +56,9 @@ export interface CredentialUpdate {
   /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
   readonly metadata?: string | undefined;
   /**
-   * What agents with this token may open: rules such as "bind:app.example.com", "bind:*.example.com" or
-   * "bind:env=prod". Empty: anything.
+   * What agents with this token may open and configure. "bind:app.example.com", "bind:*.example.com",
+   * "bind:env=prod" allow names and labels; without a "bind:" rule, all. "configure:oidc", "configure:*" allow
+   * modules on addresses of agents; without a "configure:" rule, all.
    */
   readonly acl?: readonly string[] | undefined;
 }

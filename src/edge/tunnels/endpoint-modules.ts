@@ -3,6 +3,7 @@ import { certificatesIn, describeCertificate } from '../../lib/describe-certific
 import type { JsonObject } from '../../lib/json.ts';
 import { createDecoder } from '../../lib/schema/decode-body.ts';
 import { fieldName } from '../../lib/schema/field-problem.ts';
+import { AGENT_MODULES } from '../../modules/agent-modules.ts';
 import type { Module, ModuleSettings } from '../../modules/module.ts';
 import type { DetachedRecord } from '../../snapshot/detached-edge.ts';
 import type { EndpointModules } from '../../tunnel/messages.ts';
@@ -20,7 +21,7 @@ export class ModuleRefusal extends Error {}
 
 /** Cookies that are no secret on the way, certificates without TLS, answers that nobody can read: these cannot be. */
 const POSSIBLE: Readonly<Record<Proto, readonly ModuleName[]>> = {
-  https: ['oidc', 'ip_restriction', 'mutual_tls', 'compression'],
+  https: AGENT_MODULES,
   http: ['ip_restriction', 'compression'],
   tcp: ['ip_restriction'],
   tls: ['ip_restriction'],

@@ -37,6 +37,11 @@ export class TcpPorts {
     });
   }
 
+  /** Whether a tunnel has this port, from before it listens on. */
+  has(port: number): boolean {
+    return this.#held.has(port);
+  }
+
   /** Takes no more connections, on none of them. */
   close(): void {
     this.#isClosed = true;

@@ -34,6 +34,8 @@ export interface TunnelTrafficOptions {
 export interface TunnelTraffic {
   readonly targets: TunnelTargets;
   readonly endpoints: EndpointPublisher;
+  /** Ports that tcp tunnels have now. */
+  readonly ports: { readonly host: string; has(port: number): boolean };
   passthroughFor(host: string): Passthrough | undefined;
   /** Takes no more connections on ports of tunnels. */
   startDraining(): void;
@@ -72,6 +74,7 @@ export function createTunnelTraffic(options: TunnelTrafficOptions): TunnelTraffi
   return {
     targets: new TunnelTargets(tunnels.online, settings.upstream, new DeadlineTicker()),
     endpoints,
+    ports: { host: tunnels.endpoints.tcpPorts.host, has: (port) => ports.has(port) },
     passthroughFor: (host) => {
       const endpoint = endpoints.tlsEndpoint(host);
       return endpoint && ((socket, address) => connections.carry(endpoint, socket, address));

@@ -28,7 +28,7 @@ export interface DestinationPorts {
   readonly fileLimits: { readonly maxBytes: number; readonly maxFiles: number };
   readonly timeoutMs: number;
   /** Judged at the moment of connecting, with the address that is connected to. */
-  isAddressAllowed(ip: string): boolean;
+  isAddressAllowed(ip: string, port: number): boolean;
   /** For tests. */
   readonly lookup?: LookupFunction | undefined;
   readonly ca?: string | undefined;

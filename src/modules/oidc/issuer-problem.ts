@@ -1,3 +1,6 @@
+import { isIP } from 'node:net';
+import type { IssuerAccess } from '../module-runtime.ts';
+
 /** What is wrong with an issuer's URL, or null. OpenID Connect Discovery 1.0 §3: https, no query, no fragment. */
 export function issuerProblem(issuer: string, httpHosts: readonly string[]): string | null {
   if (/[\s\\\p{Cc}]/u.test(issuer)) return 'must not contain spaces, backslashes or control characters';
@@ -11,6 +14,25 @@ export function issuerProblem(issuer: string, httpHosts: readonly string[]): str
     return `must be https: plain http is accepted for loopback only, or for hosts listed in POSTERN_OIDC_HTTP_ISSUERS (add "${url.hostname}" there if you mean it)`;
   }
   return null;
+}
+
+/** RFC 6761 §6.3: names under `localhost` are these. */
+const LOOPBACK = ['127.0.0.1', '::1'];
+
+/** What is wrong with an issuer that an agent names, or null. Other names are judged when they are dialled, by their address. */
+export function agentIssuerProblem(
+  issuer: string,
+  { isPlainHttpAllowed, isAddressAllowed }: Pick<IssuerAccess, 'isAddressAllowed' | 'isPlainHttpAllowed'>,
+): string | null {
+  const { protocol, hostname, port } = new URL(issuer);
+  const advice = 'the operator of the server can allow more with the setting agent_issuer_allow_cidrs';
+  const isTls = protocol === 'https:';
+  if (!isTls && !isPlainHttpAllowed(hostname)) return `must be https when an agent names it: ${advice}`;
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  const addresses = isIP(host) === 0 ? (isLoopback(hostname) ? LOOPBACK : []) : [host];
+  const dialledPort = port === '' ? (isTls ? 443 : 80) : Number(port);
+  if (addresses.length === 0 || addresses.some((ip) => isAddressAllowed(ip, dialledPort, isTls))) return null;
+  return `must be on a public address when an agent names it, and ${hostname} is none: ${advice}`;
 }
 
 /** Hosts (as in URL.hostname) that need no network to be reached. */

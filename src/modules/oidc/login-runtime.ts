@@ -1,6 +1,6 @@
 import { LruMap } from '../../lib/lru-map.ts';
 import type { LoginRecord, LoginRecords, ModuleLog, ModuleRuntime, RuntimePorts } from '../module-runtime.ts';
-import type { OwnPaths, TrafficRequest } from '../prepared-module.ts';
+import type { ConfiguredBy, OwnPaths, TrafficRequest } from '../prepared-module.ts';
 import { FlowCookies } from './cookies/flow-cookies.ts';
 import { type BrowserKey, SessionCookies } from './cookies/session-cookie.ts';
 import { OwnLoginPaths } from './flow/own-login-paths.ts';
@@ -26,7 +26,6 @@ const MAX_LOGOUT_TOKENS = 100_000;
 export class LoginRuntime implements ModuleRuntime {
   readonly records: LoginRecords;
   readonly log: ModuleLog;
-  readonly providers: Providers;
   readonly cookies: SessionCookies;
   readonly flows: FlowCookies;
   readonly sessions: Sessions;
@@ -36,6 +35,7 @@ export class LoginRuntime implements ModuleRuntime {
   readonly identity: UpstreamIdentity;
   readonly ownPaths: OwnPaths;
   readonly #ports: RuntimePorts;
+  readonly #providers: Readonly<Record<ConfiguredBy, Providers>>;
   readonly #orphans: OrphanedLogins;
   readonly #logoutTokens = new LruMap<string, true>(MAX_LOGOUT_TOKENS);
   readonly #looking = new Map<Grant, Promise<void>>();
@@ -49,7 +49,10 @@ export class LoginRuntime implements ModuleRuntime {
     this.#ports = ports;
     this.records = logins;
     this.log = log;
-    this.providers = new Providers(ports);
+    this.#providers = {
+      operator: new Providers(ports),
+      agent: new Providers({ clock, ...ports.agentIssuers }),
+    };
     this.cookies = new SessionCookies((purpose, data) => ports.mac(purpose, data));
     this.flows = new FlowCookies(ports);
     this.sessions = new Sessions(logins, this.cookies, clock);
@@ -66,6 +69,11 @@ export class LoginRuntime implements ModuleRuntime {
     const runtime = new LoginRuntime(ports);
     await runtime.#begin();
     return runtime;
+  }
+
+  /** Apart: what is known of an operator's provider on a private network must not serve an agent that names it. */
+  providersFor(configuredBy: ConfiguredBy): Providers {
+    return this.#providers[configuredBy];
   }
 
   newId(prefix: string): string {

@@ -4,7 +4,7 @@ import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { defineModule, enabledField, type ModuleSettings } from '../module.ts';
 import type { Preparation, PreparePorts, Refusal } from '../prepared-module.ts';
-import { issuerProblem } from './issuer-problem.ts';
+import { agentIssuerProblem, issuerProblem } from './issuer-problem.ts';
 import { type LoginConfig, LoginOnRoute } from './login-on-route.ts';
 import { LoginRuntime } from './login-runtime.ts';
 import { OidcClient } from './provider/oidc-client.ts';
@@ -86,11 +86,16 @@ export const oidc = defineModule({
 
 /** An enabled module without issuer or client id is stored as it is: the route then refuses traffic and says what is missing. */
 function check(config: Type.Static<typeof oidcConfig>, settings: ModuleSettings): readonly FieldProblem[] {
-  const problem = config.issuer === '' ? null : issuerProblem(config.issuer, settings.oidcHttpIssuers);
+  const { issuer } = config;
+  const { oidcHttpIssuers, agentIssuers } = settings;
+  if (issuer === '') return [];
+  const problem =
+    issuerProblem(issuer, oidcHttpIssuers) ??
+    (agentIssuers === undefined ? null : agentIssuerProblem(issuer, agentIssuers));
   return problem === null ? [] : [bodyProblem('issuer', problem)];
 }
 
-function prepare(config: Type.Static<typeof oidcConfig>, { place, runtime }: PreparePorts): Preparation {
+function prepare(config: Type.Static<typeof oidcConfig>, { place, runtime, configuredBy }: PreparePorts): Preparation {
   const missing = (['issuer', 'client_id'] as const).filter((field) => config[field] === '');
   if (missing.length > 0 || place.routeId === null) {
     const message = `login has no ${missing.join(' and no ')}: set it with PUT, or delete the module or set "enabled": false to open the route`;
@@ -109,7 +114,12 @@ function prepare(config: Type.Static<typeof oidcConfig>, { place, runtime }: Pre
     limits: { inactivitySeconds: config.inactivity_timeout, maximumSeconds: config.maximum_duration },
     passesOptions: config.options_passthrough,
   };
-  const client = new OidcClient(runtime.providers.get(issuer), { issuer, clientId, clientSecret, scopes });
+  const client = new OidcClient(runtime.providersFor(configuredBy).get(issuer), {
+    issuer,
+    clientId,
+    clientSecret,
+    scopes,
+  });
   return { ok: true, prepared: new LoginOnRoute(runtime, login, client) };
 }
 

@@ -1,10 +1,12 @@
 import { hostNameProblem } from '../../lib/host-name.ts';
 import { labelsProblem } from '../../lib/labels.ts';
+import { AGENT_MODULES } from '../../modules/agent-modules.ts';
 
 /** What is wrong with one rule of a credential's acl, or null. */
 export function aclRuleProblem(rule: string): string | null {
+  if (rule.startsWith('configure:')) return configureRuleProblem(rule);
   if (!rule.startsWith('bind:'))
-    return `has the rule "${rule}", and rules start with "bind:", as in "bind:app.example.com" or "bind:env=prod"`;
+    return `has the rule "${rule}", and rules start with "bind:" or "configure:", as in "bind:app.example.com", "bind:env=prod" or "configure:oidc"`;
   const subject = rule.slice('bind:'.length);
   const separator = subject.indexOf('=');
   if (separator !== -1) {
@@ -14,4 +16,11 @@ export function aclRuleProblem(rule: string): string | null {
   if (subject === '*') return null;
   const problem = hostNameProblem(subject, 'allowed');
   return problem === null ? null : `has the rule "${rule}": ${problem}`;
+}
+
+function configureRuleProblem(rule: string): string | null {
+  const known = ['*', ...AGENT_MODULES].map((name) => `configure:${name}`);
+  return known.includes(rule)
+    ? null
+    : `has the rule "${rule}", which names no module of agents: use ${known.map((each) => `"${each}"`).join(', ')}`;
 }

@@ -21,7 +21,7 @@ export const credentials = defineResource({
       default: [],
       maxItems: 1000,
       description:
-        'What agents with this token may open: rules such as "bind:app.example.com", "bind:*.example.com" or "bind:env=prod". Empty: anything.',
+        'What agents with this token may open and configure. "bind:app.example.com", "bind:*.example.com", "bind:env=prod" allow names and labels; without a "bind:" rule, all. "configure:oidc", "configure:*" allow modules on addresses of agents; without a "configure:" rule, all.',
     }),
   }),
   shownOnce: {

@@ -10,11 +10,13 @@ import { openHostileWorld } from '../hostile/hostile-world.ts';
 
 /** Login beside a store of which only the end of logins is real enough to fail. */
 function portsWith(logins: Partial<LoginRecords>): RuntimePorts {
+  const fetch = createGuardedFetch({ isAddressAllowed: () => true, isPlainHttpAllowed: () => true });
   return {
     clock: { nowMs: () => Date.now() },
     log: { info() {}, warn() {}, error() {} },
-    fetch: createGuardedFetch({ isAddressAllowed: () => true, isPlainHttpAllowed: () => true }),
+    fetch,
     isPlainHttpAllowed: () => true,
+    agentIssuers: { fetch, isAddressAllowed: () => true, isPlainHttpAllowed: () => true },
     mac: () => '',
     seal: () => '',
     open: () => null,

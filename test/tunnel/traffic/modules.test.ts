@@ -6,7 +6,7 @@ import { CLIENT_ID, CLIENT_SECRET, LoginWorld } from '../../support/login-world.
 import { TunnelWorld } from '../../support/tunnel-world.ts';
 
 const login = await LoginWorld.open({ after });
-const world = await TunnelWorld.open({ after });
+const world = await TunnelWorld.open({ after }, { POSTERN_AGENT_ISSUER_ALLOW_CIDRS: '127.0.0.0/8' });
 const here = login.servedBy(world.edge);
 
 /** An address of its own with these modules; leads to a service that shows what it got. */

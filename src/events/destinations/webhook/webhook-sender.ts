@@ -25,7 +25,7 @@ export function createWebhookSender(ports: DestinationPorts): DestinationSender<
     https: new HttpsAgent({ keepAlive: true, timeout: IDLE_CONNECTION_MS }),
   };
   const fetch = createGuardedFetch({
-    isAddressAllowed: (ip) => ports.isAddressAllowed(ip),
+    isAddressAllowed: (ip, port) => ports.isAddressAllowed(ip, port),
     isPlainHttpAllowed: () => true,
     timeoutMs: ports.timeoutMs,
     maxBytes: MAX_ANSWER_BYTES,

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { LookupFunction } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { eventAddressGuard } from '../../address-guard.ts';
+import { publicAddressGuard } from '../../../lib/public-address-guard.ts';
 import type { DestinationPorts, SendOutcome } from '../destination-kind.ts';
 import { webhook } from './webhook.ts';
 
@@ -28,7 +28,7 @@ function sender(t: TestContext, ports: Partial<DestinationPorts> = {}) {
     folder: '',
     fileLimits: { maxBytes: 0, maxFiles: 0 },
     timeoutMs: 1_000,
-    isAddressAllowed: eventAddressGuard(['127.0.0.0/8']),
+    isAddressAllowed: publicAddressGuard(['127.0.0.0/8']),
     ...ports,
   });
   t.after(() => made.close());
@@ -184,13 +184,13 @@ test('addresses inside are refused in every spelling, with a reason, and nothing
     requests += 1;
     response.end();
   });
-  const send = sender(t, { isAddressAllowed: eventAddressGuard([]) });
+  const send = sender(t, { isAddressAllowed: publicAddressGuard([]) });
   for (const url of FORBIDDEN_URLS) {
     const outcome = await send(url.replace('PORT', String(port)));
     assert.equal(outcome.verdict, 'wait', url);
     assert.match(outcome.error ?? '', /may not be dialled/, url);
   }
-  const rebound = sender(t, { isAddressAllowed: eventAddressGuard([]), lookup: rebinding() });
+  const rebound = sender(t, { isAddressAllowed: publicAddressGuard([]), lookup: rebinding() });
   for (let tries = 0; tries < 2; tries += 1) {
     assert.match((await rebound(`http://name.example.com:${port}/`)).error ?? '', /may not be dialled/);
   }

@@ -1,0 +1,44 @@
+import type { LookupFunction } from 'node:net';
+import { cidrMatcher, parseAddress } from '../lib/cidr.ts';
+import { FetchProblem } from '../lib/fetch-problem.ts';
+import { createGuardedFetch } from '../lib/guarded-fetch.ts';
+import { publicAddressGuard } from '../lib/public-address-guard.ts';
+import type { IssuerAccess } from '../modules/module-runtime.ts';
+
+export interface AgentIssuerOptions {
+  /** `agent_issuer_allow_cidrs`. */
+  readonly allowedCidrs: readonly string[];
+  /** Limits of operators' issuers; those of agents' lie within them. */
+  isUpstreamAllowed(ip: string, port: number): boolean;
+  isPlainHttpAllowed(hostname: string): boolean;
+  readonly lookup: LookupFunction;
+}
+
+/**
+ * What the server may ask because an agent said so: https on public addresses, judged by the address that is connected to. A token
+ * of an agent is no right to reach the server's own network. Ranges that the operator allows count as public, and may be asked
+ * over plain http where operators' issuers may.
+ */
+export function agentIssuers(options: AgentIssuerOptions): IssuerAccess {
+  const { allowedCidrs } = options;
+  const isPublic = publicAddressGuard(allowedCidrs);
+  const listed = allowedCidrs.map(cidrMatcher);
+  const isListed = (ip: string): boolean => {
+    const address = parseAddress(ip);
+    return address !== null && listed.some((matches) => matches(address));
+  };
+  const isAddressAllowed = (ip: string, port: number, isTls: boolean): boolean =>
+    options.isUpstreamAllowed(ip, port) && (isTls ? isPublic(ip) : isListed(ip));
+  const isPlainHttpAllowed = (hostname: string): boolean => listed.length > 0 && options.isPlainHttpAllowed(hostname);
+  const fetch = createGuardedFetch({ isAddressAllowed, isPlainHttpAllowed, lookup: options.lookup });
+  return {
+    isAddressAllowed,
+    isPlainHttpAllowed,
+    fetch: (url, init) =>
+      fetch(url, init).catch((error: unknown) => {
+        if (!(error instanceof FetchProblem) || error.reason !== 'address_refused') throw error;
+        const advice = 'issuers of agents must be public, or in a range of the setting agent_issuer_allow_cidrs';
+        throw new FetchProblem('address_refused', new URL(url), `${error.explanation}: ${advice}`);
+      }),
+  };
+}

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { networkInterfaces } from 'node:os';
+import { test } from 'node:test';
+import { OwnAddresses } from './own-addresses.ts';
+
+const LOOPBACK = ['127.0.0.1', '::ffff:127.0.0.1', '0.0.0.0', '::'];
+
+test('a listener is found under every spelling of its address', () => {
+  const own = new OwnAddresses();
+  own.addControl({ host: '127.0.0.1', port: 7080 });
+  own.addControl({ host: 'localhost', port: 7444 });
+  for (const ip of LOOPBACK) {
+    assert.equal(own.has(ip, 7080), true, ip);
+    assert.equal(own.has(ip, 7444), true, ip);
+    assert.equal(own.has(ip, 7081), false, ip);
+  }
+  assert.equal(own.has('127.0.0.2', 7080), false);
+  assert.equal(own.has('10.0.0.1', 7080), false);
+});
+
+test('ports that tunnels hold are ours for as long as they are held, on every address of the machine', () => {
+  const held = new Set([20_001]);
+  const own = new OwnAddresses();
+  own.setTunnelPorts({ host: '0.0.0.0', has: (port) => held.has(port) });
+  const interfaces = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+  for (const ip of [...LOOPBACK, '::1', '127.9.9.9', ...interfaces.map(({ address }) => address)]) {
+    assert.equal(own.has(ip, 20_001), true, ip);
+    assert.equal(own.hasBesidesEdge(ip, 20_001), true, ip);
+    assert.equal(own.has(ip, 20_002), false, ip);
+  }
+  assert.equal(own.has('203.0.113.1', 20_001), false);
+  held.clear();
+  assert.equal(own.has('127.0.0.1', 20_001), false);
+});
+
+test('the edge is ours for upstreams, and a place for receivers of events', () => {
+  const own = new OwnAddresses();
+  own.addEdge({ host: '127.0.0.1', port: 7443 });
+  assert.equal(own.has('127.0.0.1', 7443), true);
+  assert.equal(own.hasBesidesEdge('127.0.0.1', 7443), false);
+});

@@ -1,0 +1,65 @@
+import { networkInterfaces } from 'node:os';
+import { parseAddress } from '../lib/cidr.ts';
+import { isLoopbackHost, isWildcardHost, type ListenAddress } from '../lib/listen-address.ts';
+
+/** Ports that tcp tunnels hold now, all on one host. */
+export interface HeldPorts {
+  readonly host: string;
+  has(port: number): boolean;
+}
+
+/** Where this process listens. Nothing that it dials for others may lead back to it. */
+export class OwnAddresses {
+  readonly #control: ListenAddress[] = [];
+  readonly #edge: ListenAddress[] = [];
+  #tunnelPorts: HeldPorts | null = null;
+
+  /** Listeners of the API and of agents. */
+  addControl(address: ListenAddress): void {
+    this.#control.push(address);
+  }
+
+  addEdge(...addresses: readonly ListenAddress[]): void {
+    this.#edge.push(...addresses);
+  }
+
+  setTunnelPorts(ports: HeldPorts): void {
+    this.#tunnelPorts = ports;
+  }
+
+  has(ip: string, port: number): boolean {
+    return this.hasBesidesEdge(ip, port) || this.#edge.some((own) => own.port === port && isListener(own.host, ip));
+  }
+
+  /** Receivers of events may be published through the edge; everything else here is no receiver. */
+  hasBesidesEdge(ip: string, port: number): boolean {
+    if (this.#control.some((own) => own.port === port && isListener(own.host, ip))) return true;
+    const tunnels = this.#tunnelPorts;
+    return tunnels?.has(port) === true && (isListener(tunnels.host, ip) || isOwnInterface(tunnels.host, ip));
+  }
+}
+
+/**
+ * A listener on every address counts on loopback only: an OpenID provider may be published through this very edge, under the
+ * machine's public address.
+ */
+function isListener(host: string, ip: string): boolean {
+  const own = parseAddress(host);
+  const dialled = parseAddress(ip);
+  if (dialled === null) return false;
+  // Linux connects 0.0.0.0 and :: to loopback.
+  const isLocal = dialled.range() === 'loopback' || dialled.range() === 'unspecified';
+  if (own === null) return isLocal && isLoopbackHost(host);
+  if (own.range() === 'unspecified') return isLocal;
+  if (dialled.range() === 'unspecified') return own.range() === 'loopback';
+  return own.toNormalizedString() === dialled.toNormalizedString();
+}
+
+/** Ports of tunnels on every address are reached by each address of the machine. A name may be any of them. */
+function isOwnInterface(host: string, ip: string): boolean {
+  const dialled = parseAddress(ip);
+  if (dialled === null || (parseAddress(host) !== null && !isWildcardHost(host))) return false;
+  return Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .some(({ address }) => parseAddress(address)?.toNormalizedString() === dialled.toNormalizedString());
+}
