@@ -1,5 +1,6 @@
 import { performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
+import { REPEATED_FIELDS } from '../lib/repeated-fields.ts';
 import { ControlStream } from '../tunnel/control-stream.ts';
 import { Liveness } from '../tunnel/liveness.ts';
 import { type AgentMessage, decodeGatewayMessage, type GatewayMessage } from '../tunnel/messages.ts';
@@ -62,6 +63,7 @@ export class GatewayConnection {
     socket.setKeepAlive(true, TCP_PROBE_AFTER_MS);
     const session = performServerHandshake(socket, {
       maxSessionMemory: MAX_SESSION_MEMORY_MB,
+      ...REPEATED_FIELDS,
       maxHeaderListPairs: MAX_HEADER_PAIRS,
       streamResetBurst: UNLIMITED_RESETS,
       streamResetRate: UNLIMITED_RESETS,

@@ -1,24 +1,22 @@
-import { randomBytes } from 'node:crypto';
 import type { Duplex, Readable, Transform } from 'node:stream';
 import type { ResponseTransform, TrafficResponseHead } from '../modules/prepared-module.ts';
 import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
+import { isUnsendable, unsendable } from '../upstream/unsendable.ts';
 import type {
   HeaderList,
-  RequestBody,
   ResponseHead,
   UpstreamExchange,
   UpstreamFailure,
   UpstreamHandler,
-  UpstreamRequest,
 } from '../upstream/upstream.ts';
 import type { Target } from './backends/target.ts';
 import type { ErrorAnswer } from './error-page.ts';
 import type { Exchange } from './exchange.ts';
-import { forwardedHeaders } from './forwarded-headers.ts';
+import { forwardedRequest } from './forwarded-request.ts';
 import { GatheredBody } from './gathered-body.ts';
 import type { ClientPort } from './http/client-port.ts';
 import type { RequestHead } from './http/request-head.ts';
-import { withoutOwnCookies, withoutOwnHeaders } from './own-cookies.ts';
+import { withoutOwnHeaders } from './own-cookies.ts';
 import { failureAnswer, mayTryNext } from './upstream-failures.ts';
 
 /** What the client sent and where answers go. */
@@ -33,6 +31,9 @@ export interface ClientSide {
 /**
  * The way of an admitted request to its backend and of the answer back. Targets are tried in order, the next only when one
  * cannot be reached; once a byte of an answer has gone out, or may have been earned, there is no other try.
+ *
+ * Modules and the runtime may throw at what an upstream sends. Each method that a carrier calls is the boundary for that: the
+ * carrier's socket listener is shared, or has nobody above it.
  */
 export class Forwarding implements UpstreamHandler {
   readonly #exchange: Exchange;
@@ -56,7 +57,11 @@ export class Forwarding implements UpstreamHandler {
 
   start(targets: readonly Target[]): void {
     this.#targets = targets;
-    this.#tryNext();
+    try {
+      this.#tryNext();
+    } catch (error) {
+      this.#broke(error);
+    }
   }
 
   /** Frees everything; the exchange ends the client's side. */
@@ -74,7 +79,7 @@ export class Forwarding implements UpstreamHandler {
     switch (target.kind) {
       case 'upstream':
         this.#exchange.targetName = target.name;
-        this.#upstream = target.upstream.send(this.#request(), this);
+        this.#upstream = target.upstream.send(forwardedRequest(this.#exchange, this.#client, this.#route), this);
         return;
       case 'response':
         this.#isOver = true;
@@ -86,6 +91,12 @@ export class Forwarding implements UpstreamHandler {
     }
   }
 
+  #broke(error: unknown): void {
+    this.abort();
+    if (isUnsendable(error)) this.#fail(unsendable(error));
+    else this.#exchange.bug(error);
+  }
+
   #failed(error: ErrorAnswer, reason: string, mayTryAnother: boolean): void {
     if (mayTryAnother && this.#targetAt < this.#targets.length) {
       this.#tryNext();
@@ -95,45 +106,28 @@ export class Forwarding implements UpstreamHandler {
     this.#exchange.refuseWith(error, 'backend', reason);
   }
 
-  #request(): UpstreamRequest {
-    const { head } = this.#client;
-    const headers = withoutOwnCookies(head.headers);
-    const standing: HeaderList[] = [];
-    for (const { prepared } of this.#route.modules) {
-      if (prepared.upstreamHeaders !== undefined) standing.push(prepared.upstreamHeaders(this.#exchange));
-    }
-    forwardedHeaders(headers, head, this.#exchange.connection.remoteAddress, this.#exchange.runtime);
-    headers.push('postern-request-id', this.#exchange.id);
-    const { method, path, authority, switchTo } = head;
-    // RFC 8441 §5.1: over HTTP/2 there is no key; an upstream of HTTP/1.1 wants one.
-    if (switchTo !== null && !headers.includes('sec-websocket-key')) {
-      headers.push('sec-websocket-key', randomBytes(16).toString('base64'));
-    }
-    return { method, target: path.target, authority, headers, standing, body: this.#body(), switchTo };
-  }
-
-  #body(): RequestBody {
-    const { source, trailers } = this.#client;
-    const { contentLength, isChunked, expectsContinue } = this.#client.head;
-    if (source === null || contentLength === 0) return { framing: 'none' };
-    const onBytes = (count: number): void => {
-      this.#exchange.bytesIn += count;
-    };
-    if (contentLength !== null) return { framing: 'length', bytes: contentLength, source, expectsContinue, onBytes };
-    return isChunked ? { framing: 'chunked', source, expectsContinue, onBytes, trailers } : { framing: 'none' };
-  }
-
   /** Whatever a backend answers with goes through here, whichever part of an answer it is. */
   #withoutOwn(headers: HeaderList): HeaderList {
     return withoutOwnHeaders(headers, this.#route.ownCookieNames);
   }
 
   onInformational(status: number, headers: HeaderList): void {
-    if (!this.#isOver) this.#client.port.informational(status, this.#withoutOwn(headers));
+    try {
+      if (!this.#isOver) this.#client.port.informational(status, this.#withoutOwn(headers));
+    } catch (error) {
+      this.#broke(error);
+    }
   }
 
   onHead(head: ResponseHead): void {
-    if (this.#isOver) return;
+    try {
+      if (!this.#isOver) this.#head(head);
+    } catch (error) {
+      this.#broke(error);
+    }
+  }
+
+  #head(head: ResponseHead): void {
     this.#exchange.status = head.status;
     const { status, bodyBytes } = head;
     const headers = this.#changedHeaders({ status, headers: this.#withoutOwn(head.headers), bodyBytes });
@@ -169,8 +163,12 @@ export class Forwarding implements UpstreamHandler {
   #streamGathered(late: GatheredBody): void {
     if (this.#isOver || this.#change === null) return;
     this.#gathered = null;
-    const transform = this.#startTransform(this.#change, late.headers);
-    for (const chunk of late.chunks) transform.write(chunk);
+    try {
+      const transform = this.#startTransform(this.#change, late.headers);
+      for (const chunk of late.chunks) transform.write(chunk);
+    } catch (error) {
+      this.#broke(error);
+    }
   }
 
   #startTransform(change: BodyChange, headers: HeaderList): Transform {
@@ -193,7 +191,15 @@ export class Forwarding implements UpstreamHandler {
     }
     this.#exchange.status = head.status;
     this.#upstream = null;
-    const client = this.#client.port.acceptSwitch(head.status, this.#withoutOwn(head.headers));
+    try {
+      this.#splice(this.#client.port.acceptSwitch(head.status, this.#withoutOwn(head.headers)), socket);
+    } catch (error) {
+      socket.destroy();
+      this.#broke(error);
+    }
+  }
+
+  #splice(client: Duplex, socket: Duplex): void {
     this.#switched = client;
     const end = (): void => {
       client.destroy();
@@ -213,7 +219,15 @@ export class Forwarding implements UpstreamHandler {
   }
 
   onData(chunk: Buffer): boolean {
-    if (this.#isOver) return true;
+    try {
+      return this.#isOver || this.#write(chunk);
+    } catch (error) {
+      this.#broke(error);
+      return true;
+    }
+  }
+
+  #write(chunk: Buffer): boolean {
     if (this.#transform !== null) return this.#transform.write(chunk);
     if (this.#gathered !== null) {
       this.#gathered.add(chunk);
@@ -224,47 +238,62 @@ export class Forwarding implements UpstreamHandler {
   }
 
   onEnd(upstreamTrailers: HeaderList): void {
-    if (this.#isOver) return;
+    try {
+      if (!this.#isOver) this.#end(upstreamTrailers);
+    } catch (error) {
+      this.#broke(error);
+    }
+  }
+
+  #end(upstreamTrailers: HeaderList): void {
     const trailers = this.#withoutOwn(upstreamTrailers);
     this.#upstream = null;
     if (this.#gathered !== null) {
       this.#answerGathered(this.#gathered, trailers);
       return;
     }
-    const end = (): void => {
-      if (this.#isOver) return;
-      this.#isOver = true;
+    if (this.#transform === null) this.#endWith(trailers);
+    else this.#transform.once('end', () => this.#endWith(trailers)).end();
+  }
+
+  #endWith(trailers: HeaderList): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    try {
       this.#client.port.end(this.#change?.trailers?.(trailers) ?? trailers);
       this.#exchange.done();
-    };
-    if (this.#transform === null) end();
-    else this.#transform.once('end', end).end();
+    } catch (error) {
+      this.#broke(error);
+    }
   }
 
   #answerGathered({ headers, chunks }: GatheredBody, upstreamTrailers: HeaderList): void {
     this.abort();
     const { port } = this.#client;
     const { status } = this.#exchange;
-    try {
-      const whole = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
-      const body = this.#change?.whole?.(whole) ?? whole;
-      const trailers = this.#change?.trailers?.(upstreamTrailers) ?? upstreamTrailers;
-      this.#exchange.bytesOut += body.length;
-      if (trailers.length === 0) port.answer(status, headers, body);
-      else {
-        // Over HTTP/1.1 there are none after a Content-Length.
-        port.head(status, headers, null);
-        port.write(body);
-        port.end(trailers);
-      }
-      this.#exchange.done();
-    } catch (error) {
-      this.#exchange.bug(error);
+    const whole = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+    const body = this.#change?.whole?.(whole) ?? whole;
+    const trailers = this.#change?.trailers?.(upstreamTrailers) ?? upstreamTrailers;
+    this.#exchange.bytesOut += body.length;
+    if (trailers.length === 0) port.answer(status, headers, body);
+    else {
+      // Over HTTP/1.1 there are none after a Content-Length.
+      port.head(status, headers, null);
+      port.write(body);
+      port.end(trailers);
     }
+    this.#exchange.done();
   }
 
   onFailure(failure: UpstreamFailure): void {
-    if (this.#isOver) return;
+    try {
+      if (!this.#isOver) this.#fail(failure);
+    } catch (error) {
+      this.#broke(error);
+    }
+  }
+
+  #fail(failure: UpstreamFailure): void {
     this.#upstream = null;
     this.#gathered?.drop();
     this.#gathered = null;

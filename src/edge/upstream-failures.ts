@@ -1,3 +1,4 @@
+import { UNSENDABLE_REQUEST } from '../upstream/unsendable.ts';
 import type { UpstreamFailure } from '../upstream/upstream.ts';
 import type { ErrorAnswer } from './error-page.ts';
 import { type EdgeErrorCode, edgeErrors } from './errors.ts';
@@ -15,6 +16,12 @@ export function failureAnswer(failure: UpstreamFailure): ErrorAnswer {
     return answer(
       'ERR_POSTERN_UPSTREAM_TIMEOUT',
       'The server behind this site did not answer in time. Try again later.',
+    );
+  }
+  if (failure.reason === UNSENDABLE_REQUEST) {
+    return answer(
+      'ERR_POSTERN_BAD_HTTP',
+      'The request was refused: the server behind this site cannot be sent it as it is.',
     );
   }
   const { agentAddress } = failure;

@@ -1,5 +1,6 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
+import { REPEATED_FIELDS } from '../lib/repeated-fields.ts';
 import { ControlStream } from '../tunnel/control-stream.ts';
 import { Liveness } from '../tunnel/liveness.ts';
 import { type AgentMessage, decodeAgentMessage, type GatewayMessage } from '../tunnel/messages.ts';
@@ -51,6 +52,7 @@ export class AgentConnection implements AgentLink {
     const session = connect('https://agent', {
       createConnection: () => socket,
       maxSessionMemory: MAX_SESSION_MEMORY_MB,
+      ...REPEATED_FIELDS,
       maxHeaderListPairs: MAX_HEADER_PAIRS,
       settings: { enablePush: false, initialWindowSize: INITIAL_WINDOW_BYTES, maxHeaderListSize: MAX_HEADER_BYTES },
     });
@@ -96,9 +98,10 @@ export class AgentConnection implements AgentLink {
     headers: readonly string[],
     options: { readonly endStream: boolean; readonly waitForTrailers: boolean },
   ): ClientHttp2Stream {
+    const stream = this.#session.request(headers, options);
     this.#active += 1;
     this.#windows.opened();
-    return this.#session.request(headers, options);
+    return stream;
   }
 
   /** The agent has no limit of resets towards its own server, so a client that goes away costs nobody else anything. */

@@ -23,6 +23,8 @@ const SPECIAL = {
   'keep-alive': 'keep-alive',
   upgrade: 'upgrade',
   'proxy-connection': 'hop-by-hop',
+  // RFC 7540 §3.2.1; HTTP/2 refuses to carry it.
+  'http2-settings': 'hop-by-hop',
   te: 'hop-by-hop',
   trailer: 'hop-by-hop',
   'www-authenticate': 'www-authenticate',
@@ -70,7 +72,7 @@ function kindOf(name: string): HeaderKind {
  * (RFC 9110 §6.5.1). A trailer that is merged into the headers by a later reader must not be able to change any of these.
  */
 const FORBIDDEN_IN_TRAILERS: ReadonlySet<string> = new Set(
-  `content-length transfer-encoding connection keep-alive proxy-connection te trailer upgrade host forwarded x-forwarded-for
+  `content-length transfer-encoding connection keep-alive proxy-connection http2-settings te trailer upgrade host forwarded x-forwarded-for
 x-forwarded-host x-forwarded-proto authorization proxy-authorization www-authenticate proxy-authenticate cookie set-cookie
 content-encoding content-type content-range cache-control expires vary age location range expect max-forwards
 if-match if-none-match if-modified-since if-unmodified-since if-range`.split(/\s+/),

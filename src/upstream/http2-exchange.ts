@@ -3,6 +3,7 @@ import { bufferPassed } from '../lib/passing-buffers.ts';
 import { BodySender, type BodySink } from './body-sender.ts';
 import { type DeadlineTicker, TICK_MS, type Ticked } from './deadline-ticker.ts';
 import { http2RequestHeaders, http2ResponseHead, http2ResponseHeaders, http2Trailers } from './http2-headers.ts';
+import { requestRefusal } from './unsendable.ts';
 import type {
   HeaderList,
   ResponseHead,
@@ -84,17 +85,14 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     this.#parts = parts;
   }
 
-  /** Throws `UnsafeRequestError`; then nothing has begun. */
+  /** Throws `UnsafeRequestError`, or what the runtime throws for a session that has just ended; then nothing has begun. */
   start(link: Link): void {
     const { request } = this.#parts as Http2ExchangeParts;
     const { body } = request;
     const { nowMs } = this.#owner.ticker;
     const headers = http2RequestHeaders(request, this.#owner.ownHeaders);
     if (body.framing !== 'none' && !(body.framing === 'length' && body.bytes === 0)) this.#body = new BodySender(body);
-    const stream = link.request(headers, {
-      endStream: this.#body === null && request.switchTo === null,
-      waitForTrailers: body.framing === 'chunked',
-    });
+    const stream = this.#open(link, headers, request);
     this.#link = link;
     this.#stream = stream;
     this.#progressAtMs = nowMs;
@@ -104,6 +102,15 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     else if (body.framing !== 'none' && body.expectsContinue)
       this.#continueByMs = nowMs + CONTINUE_TIMEOUT_MS + TICK_MS;
     else this.#body.start(this);
+  }
+
+  #open(link: Link, headers: readonly string[], { body, switchTo }: UpstreamRequest): ClientHttp2Stream {
+    const endStream = this.#body === null && switchTo === null;
+    try {
+      return link.request(headers, { endStream, waitForTrailers: body.framing === 'chunked' });
+    } catch (error) {
+      throw requestRefusal(error);
+    }
   }
 
   resume(): void {
@@ -159,7 +166,16 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
       this.#progressAtMs = this.#owner.ticker.nowMs;
       this.#body?.resume();
     });
-    stream.on('wantTrailers', () => stream.sendTrailers(http2Trailers(this.#requestTrailers)));
+    stream.on('wantTrailers', () => this.#sendTrailers(stream));
+  }
+
+  /** A request without the trailers that it had is not whole, and must not look so. */
+  #sendTrailers(stream: ClientHttp2Stream): void {
+    try {
+      stream.sendTrailers(http2Trailers(this.#requestTrailers));
+    } catch (error) {
+      this.onBodyProblem(`its trailers cannot be sent: ${messageOf(error)}`);
+    }
   }
 
   #onInformational(status: number, raw: readonly string[]): void {

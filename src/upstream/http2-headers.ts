@@ -1,4 +1,5 @@
 import { headerName, isAllowedInTrailers, isToken } from './header-names.ts';
+import { headerObject } from './header-object.ts';
 import { assertSafeName, assertSafeRequest, assertSafeValue, isSafeValue } from './request-headers.ts';
 import { standingLines } from './standing-headers.ts';
 import type { HeaderList, ResponseHead, UpstreamRequest } from './upstream.ts';
@@ -81,12 +82,7 @@ export function http2ResponseHead(
 
 /** For `sendTrailers`, which takes an object. What is unfit is left out, as over HTTP/1.1. */
 export function http2Trailers(list: HeaderList): Record<string, string[]> {
-  const trailers: Record<string, string[]> = {};
-  for (let i = 0; i < list.length; i += 2) {
-    const name = list[i] as string;
-    const value = list[i + 1] as string;
-    if (!isToken(name) || !isAllowedInTrailers(name) || !isSafeValue(value)) continue;
-    trailers[name] = [...(trailers[name] ?? []), value];
-  }
-  return trailers;
+  const fit = (name: string, value: string): boolean =>
+    isToken(name) && isAllowedInTrailers(name) && isSafeValue(value);
+  return headerObject(list.filter((_, at) => fit(list[at - (at % 2)] as string, list[at - (at % 2) + 1] as string)));
 }

@@ -1,5 +1,6 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
 import type { Socket } from 'node:net';
+import { REPEATED_FIELDS } from '../lib/repeated-fields.ts';
 import type { DeadlineTicker, Ticked } from './deadline-ticker.ts';
 import type { UpstreamLimits } from './upstream.ts';
 
@@ -60,6 +61,7 @@ export class Http2Link implements Ticked {
     const session = connect(authority, {
       createConnection: () => socket,
       maxSessionMemory: MAX_SESSION_MEMORY_MB,
+      ...REPEATED_FIELDS,
       maxHeaderListPairs: limits.maxHeaderCount,
       settings: {
         enablePush: false,
@@ -87,8 +89,9 @@ export class Http2Link implements Ticked {
   }
 
   request(headers: readonly string[], options: { endStream: boolean; waitForTrailers: boolean }): ClientHttp2Stream {
+    const stream = this.#session.request(headers, options);
     this.active += 1;
-    return this.#session.request(headers, options);
+    return stream;
   }
 
   /** Ends a stream of this session early. */

@@ -1,3 +1,4 @@
+import { isUnsendable, unsendable } from './unsendable.ts';
 import type { UpstreamExchange, UpstreamFailure, UpstreamHandler, UpstreamRequest } from './upstream.ts';
 
 /** A request that waits for a connection, and then stands for the exchange on it. */
@@ -23,7 +24,14 @@ export class PendingExchange implements UpstreamExchange {
   /** Answers false when it has to go on waiting. */
   sendThrough(send: (pending: this) => UpstreamExchange | null): boolean {
     if (this.#isOver) return true;
-    this.#actual = send(this);
+    try {
+      this.#actual = send(this);
+    } catch (error) {
+      // Whoever made the request has long returned: this runs in a listener of the new connection.
+      if (!isUnsendable(error)) throw error;
+      this.fail(unsendable(error));
+      return true;
+    }
     if (this.#actual === null) return false;
     this.#settle();
     return true;

@@ -1,6 +1,8 @@
 import { hash, randomBytes } from 'node:crypto';
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
+import { headerObject } from '../../upstream/header-object.ts';
+import { isUnsendable } from '../../upstream/unsendable.ts';
 import type {
   HeaderList,
   RequestBody,
@@ -11,9 +13,10 @@ import type {
   UpstreamHandler,
   UpstreamRequest,
 } from '../../upstream/upstream.ts';
+import { messageOf } from '../../upstream/upstream-failure.ts';
 import type { ExchangeObserver } from '../exchange-observer.ts';
 import { answerFailure, type LocalFailure, problemWords } from './local-failure.ts';
-import { headerObject, type RequestReading, withoutOurs } from './request-reading.ts';
+import { type RequestReading, withoutOurs } from './request-reading.ts';
 import { splice } from './splice.ts';
 
 export interface HttpExchangeParts {
@@ -33,6 +36,9 @@ const WRONG_ANSWER: LocalFailure = { reason: 'protocol', mayHaveBeenSent: true }
 /**
  * A request of the gateway on its way to the local service, and the answer back. *Waiting* for the head, *answering*, perhaps
  * *switched* (WebSocket: bytes both ways), *over*. Ends with the answer, a failure, or the gateway's reset.
+ *
+ * The runtime throws at answers that it cannot send. Each method that a carrier calls is the boundary for that: beyond it is the
+ * listener of a socket, and the end of the agent.
  */
 export class HttpExchange implements UpstreamHandler {
   status = 0;
@@ -105,10 +111,22 @@ export class HttpExchange implements UpstreamHandler {
   onInformational(status: number, headers: HeaderList): void {
     const stream = this.#stream;
     if (stream.destroyed || stream.closed || stream.headersSent) return;
-    stream.additionalHeaders({ ':status': status, ...headerObject(withoutOurs(headers)) });
+    try {
+      stream.additionalHeaders({ ':status': status, ...headerObject(withoutOurs(headers)) });
+    } catch (error) {
+      this.#broke(error);
+    }
   }
 
   onHead(head: ResponseHead): void {
+    try {
+      this.#head(head);
+    } catch (error) {
+      this.#broke(error);
+    }
+  }
+
+  #head(head: ResponseHead): void {
     const { status } = head;
     if (this.#websocketKey !== null && status < 300) {
       // 2xx would mean to the gateway that the service has switched.
@@ -128,9 +146,18 @@ export class HttpExchange implements UpstreamHandler {
     if (announced !== null && status !== 204 && status !== 304) framed.push('content-length', String(announced));
     // Trailers can only come where the length was left open: gRPC, and chunked answers.
     const waitForTrailers = !isEmpty && announced === null;
-    if (waitForTrailers) stream.once('wantTrailers', () => stream.sendTrailers(headerObject(this.#trailers)));
-    if (isEmpty) this.#isAnswered = true;
     stream.respond(framed, { endStream: isEmpty, waitForTrailers });
+    if (waitForTrailers) stream.once('wantTrailers', () => this.#sendTrailers());
+    if (isEmpty) this.#isAnswered = true;
+  }
+
+  /** An answer without the trailers that it had is not whole, and must not look so. */
+  #sendTrailers(): void {
+    try {
+      this.#stream.sendTrailers(headerObject(this.#trailers));
+    } catch {
+      this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    }
   }
 
   onData(chunk: Buffer): boolean {
@@ -169,12 +196,18 @@ export class HttpExchange implements UpstreamHandler {
       socket.destroy();
       return;
     }
-    this.#isSwitched = true;
-    this.status = 101;
     // Its answer to a key that only the agent knows means nothing to anybody else.
     const shown = withoutOurs(key.isOwn ? head.headers.toSpliced(at, 2) : head.headers);
+    try {
+      stream.respond([':status', '200', ...shown]);
+    } catch (error) {
+      socket.destroy();
+      this.#broke(error);
+      return;
+    }
+    this.#isSwitched = true;
+    this.status = 101;
     this.#parts.observer?.onResponseHead(101, shown);
-    stream.respond([':status', '200', ...shown]);
     socket.on('data', (chunk: Buffer) => {
       this.bytesOut += chunk.length;
     });
@@ -194,6 +227,13 @@ export class HttpExchange implements UpstreamHandler {
       this.#stream.close(constants.NGHTTP2_CANCEL);
       this.#over();
     } else this.#fail(failure, failure.message);
+  }
+
+  #broke(error: unknown): void {
+    if (!isUnsendable(error)) throw error;
+    this.#upstream?.abort();
+    this.#upstream = null;
+    this.#fail(WRONG_ANSWER, `the service gave an answer that cannot be forwarded: ${messageOf(error)}`);
   }
 
   #fail(failure: LocalFailure, message: string): void {

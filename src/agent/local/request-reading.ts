@@ -65,15 +65,3 @@ export function withoutOurs(headers: readonly string[]): readonly string[] {
   }
   return kept ?? headers;
 }
-
-/** For the runtime's functions that take objects: values of one name become a list. */
-export function headerObject(list: readonly string[]): Record<string, string | string[]> {
-  const result: Record<string, string | string[]> = {};
-  for (let at = 0; at < list.length; at += 2) {
-    const name = list[at] as string;
-    const value = list[at + 1] as string;
-    const known = result[name];
-    result[name] = known === undefined ? value : [...(Array.isArray(known) ? known : [known]), value];
-  }
-  return result;
-}

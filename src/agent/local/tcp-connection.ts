@@ -47,6 +47,11 @@ export function openTcpConnection(stream: ServerHttp2Stream, address: LocalAddre
     clearTimeout(timer);
     socket.off('error', onError);
     stream.off('close', onGone);
+    // It may have been reset already, with its 'close' still to come.
+    if (stream.destroyed || stream.closed) {
+      fail('closed', 'the client went away');
+      return;
+    }
     stream.respond([':status', '200']);
     observer.onOpened();
     splice(stream, socket, (problem) => observer.onClosed(problem));

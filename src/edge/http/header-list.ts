@@ -6,16 +6,6 @@ export function pairsOf(list: HeaderList): [string, string][] {
   return pairs;
 }
 
-/** For the runtime's functions that take objects: values of one name become a list. */
-export function objectOf(list: HeaderList): Record<string, string | string[]> {
-  const result: Record<string, string | string[]> = {};
-  for (const [name, value] of pairsOf(list)) {
-    const known = result[name];
-    result[name] = known === undefined ? value : [...(Array.isArray(known) ? known : [known]), value];
-  }
-  return result;
-}
-
 export function firstValue(list: HeaderList, name: string): string | undefined {
   for (let at = 0; at < list.length; at += 2) if (list[at] === name) return list[at + 1];
   return undefined;

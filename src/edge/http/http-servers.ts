@@ -13,6 +13,7 @@ import {
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { REPEATED_FIELDS } from '../../lib/repeated-fields.ts';
 import type { HeaderList } from '../../upstream/upstream.ts';
 import type { ConnectionFacts } from '../edge-connection.ts';
 import type { ClientPort } from './client-port.ts';
@@ -116,6 +117,7 @@ export class HttpServers {
     });
     this.#http2 = createHttp2Server({
       maxSessionMemory: 64,
+      ...REPEATED_FIELDS,
       maxHeaderListPairs: limits.maxHeaderCount,
       streamResetBurst: STREAM_RESET_BURST,
       streamResetRate: STREAM_RESETS_PER_SECOND,

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { HeaderList } from '../../upstream/upstream.ts';
 import type { ClientPort } from './client-port.ts';
-import { objectOf, pairsOf } from './header-list.ts';
+import { pairsOf } from './header-list.ts';
 import type { RequestProblem } from './request-problem.ts';
 
 const noop = (): void => {};
@@ -62,7 +62,7 @@ export class Http1Port implements ClientPort {
     // RFC 9110 §15.2: HTTP/1.0 has none, and its clients would take one for the answer.
     if (this.#response.req.httpVersionMinor === 0) return;
     if (status === 100) this.#response.writeContinue();
-    else if (status === 103) this.#response.writeInformation(status, objectOf(headers));
+    else if (status === 103) this.#response.writeInformation(status, headers.slice());
   }
 
   head(status: number, headers: HeaderList, bodyBytes: number | null): void {
@@ -111,11 +111,11 @@ export class Http1Port implements ClientPort {
   }
 
   answer(status: number, headers: HeaderList, body: Buffer): void {
-    this.#finish();
     // RFC 9110 §8.6: never with 204. To HEAD the runtime sends the head alone.
     const framing = status === 204 || status === 304 ? [] : ['content-length', String(body.length)];
     if (this.#drain.isDraining) this.#response.shouldKeepAlive = false;
     this.#response.writeHead(status, [...headers, ...framing]);
+    this.#finish();
     this.#response.end(body);
   }
 

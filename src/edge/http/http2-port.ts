@@ -1,8 +1,9 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
+import { headerObject } from '../../upstream/header-object.ts';
 import type { HeaderList } from '../../upstream/upstream.ts';
 import type { ClientPort } from './client-port.ts';
-import { objectOf, pairsOf } from './header-list.ts';
+import { pairsOf } from './header-list.ts';
 import type { Http2Client } from './http2-client.ts';
 import { NOT_TAKEN, type RequestProblem, TOO_SLOW } from './request-problem.ts';
 import { Stall } from './stall.ts';
@@ -54,12 +55,12 @@ export class Http2Port implements ClientPort {
   }
 
   informational(status: number, headers: HeaderList): void {
-    if (!this.#stream.destroyed && !this.#stream.headersSent)
-      this.#stream.additionalHeaders({ ':status': status, ...objectOf(headers) });
+    if (!this.#isGone && !this.#stream.headersSent)
+      this.#stream.additionalHeaders({ ':status': status, ...headerObject(headers) });
   }
 
   head(status: number, headers: HeaderList, bodyBytes: number | null): void {
-    if (this.#stream.destroyed) return;
+    if (this.#isGone) return;
     const isEmpty = this.#isHead || bodyBytes === 0 || status === 204 || status === 304;
     const framed: (string | number)[] = [':status', status, ...headers];
     if (bodyBytes !== null && status !== 204 && status !== 304) framed.push('content-length', String(bodyBytes));
@@ -67,7 +68,7 @@ export class Http2Port implements ClientPort {
     const waitForTrailers = bodyBytes === null && !isEmpty;
     this.#stream.respond(framed as string[], { endStream: isEmpty, waitForTrailers });
     if (isEmpty) this.#finish();
-    if (waitForTrailers) this.#stream.once('wantTrailers', () => this.#stream.sendTrailers(objectOf(this.#trailers)));
+    if (waitForTrailers) this.#stream.once('wantTrailers', () => this.#sendTrailers());
   }
 
   write(chunk: Buffer): boolean {
@@ -93,19 +94,19 @@ export class Http2Port implements ClientPort {
   }
 
   answer(status: number, headers: HeaderList, body: Buffer): void {
-    if (this.#stream.destroyed) return;
-    this.#finish();
+    if (this.#isGone) return;
     const endStream = this.#isHead || body.length === 0;
     this.#stream.respond([':status', String(status), ...headers, 'content-length', String(body.length)], { endStream });
+    this.#finish();
     if (!endStream) this.#stream.end(body);
   }
 
   /** RFC 8441 §5: what is 101 over HTTP/1.1 is 200 here, and the stream carries the bytes. */
   acceptSwitch(_status: number, headers: HeaderList): Duplex {
-    this.#finish();
     // §5.1 there: it answers a key, and there was none.
     const shown = pairsOf(headers).filter(([name]) => name !== 'sec-websocket-accept');
     this.#stream.respond([':status', '200', ...shown.flat()]);
+    this.#finish();
     this.#isSwitched = true;
     this.#stream.on('drain', () => {
       this.#given += 1;
@@ -132,6 +133,20 @@ export class Http2Port implements ClientPort {
     if (!isWaiting && this.#stall === null) return 0;
     this.#stall ??= new Stall();
     return this.#stall.lasts(isWaiting, this.taken, nowMs);
+  }
+
+  /** The stream can no longer carry an answer: the runtime throws at every attempt. */
+  get #isGone(): boolean {
+    return this.#stream.destroyed || this.#stream.closed;
+  }
+
+  /** An answer without the trailers that it had is not whole, and must not look so. */
+  #sendTrailers(): void {
+    try {
+      this.#stream.sendTrailers(headerObject(this.#trailers));
+    } catch {
+      this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    }
   }
 
   #fail(problem: RequestProblem): void {

@@ -1,0 +1,35 @@
+import { randomBytes } from 'node:crypto';
+import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
+import type { HeaderList, RequestBody, UpstreamRequest } from '../upstream/upstream.ts';
+import type { Exchange } from './exchange.ts';
+import { forwardedHeaders } from './forwarded-headers.ts';
+import type { ClientSide } from './forwarding.ts';
+import { withoutOwnCookies } from './own-cookies.ts';
+
+/** The request as its upstream gets it. */
+export function forwardedRequest(exchange: Exchange, client: ClientSide, route: RouteSnapshot): UpstreamRequest {
+  const { head } = client;
+  const headers = withoutOwnCookies(head.headers);
+  const standing: HeaderList[] = [];
+  for (const { prepared } of route.modules) {
+    if (prepared.upstreamHeaders !== undefined) standing.push(prepared.upstreamHeaders(exchange));
+  }
+  forwardedHeaders(headers, head, exchange.connection.remoteAddress, exchange.runtime);
+  headers.push('postern-request-id', exchange.id);
+  const { method, path, authority, switchTo } = head;
+  // RFC 8441 §5.1: over HTTP/2 there is no key; an upstream of HTTP/1.1 wants one.
+  if (switchTo !== null && !headers.includes('sec-websocket-key')) {
+    headers.push('sec-websocket-key', randomBytes(16).toString('base64'));
+  }
+  return { method, target: path.target, authority, headers, standing, body: requestBody(exchange, client), switchTo };
+}
+
+function requestBody(exchange: Exchange, { head, source, trailers }: ClientSide): RequestBody {
+  const { contentLength, isChunked, expectsContinue } = head;
+  if (source === null || contentLength === 0) return { framing: 'none' };
+  const onBytes = (count: number): void => {
+    exchange.bytesIn += count;
+  };
+  if (contentLength !== null) return { framing: 'length', bytes: contentLength, source, expectsContinue, onBytes };
+  return isChunked ? { framing: 'chunked', source, expectsContinue, onBytes, trailers } : { framing: 'none' };
+}

@@ -1,0 +1,16 @@
+import type { HeaderList } from './upstream.ts';
+
+/**
+ * For functions of the runtime that take an object: each name with the list of its values. Without a prototype, since `constructor`
+ * and `__proto__` are names that a stranger may send.
+ */
+export function headerObject(list: HeaderList): Record<string, string[]> {
+  const result: Record<string, string[]> = Object.create(null);
+  for (let at = 0; at < list.length; at += 2) {
+    const name = list[at] as string;
+    const values = result[name];
+    if (values === undefined) result[name] = [list[at + 1] as string];
+    else values.push(list[at + 1] as string);
+  }
+  return result;
+}

@@ -1,0 +1,29 @@
+import { UnsafeRequestError } from './request-headers.ts';
+import type { UpstreamFailure } from './upstream.ts';
+import { codeOf, failed, messageOf } from './upstream-failure.ts';
+
+/** The runtime validates what it puts on the wire, and throws: bad characters, connection headers in HTTP/2, status 600. */
+const REFUSED = /^ERR_(?:HTTP2?_|INVALID_CHAR$|INVALID_HTTP_TOKEN$)/;
+/** The session or stream has ended in the meantime, whatever was to go out on it. */
+const IS_OVER = /_(?:SESSION|STREAM|STREAMS)$/;
+
+/** Reason of a request that the client can be blamed for. */
+export const UNSENDABLE_REQUEST = 'unsendable_request';
+
+/** Whether an error means that a message from outside cannot be put on the wire. Everything else that is thrown is a bug. */
+export function isUnsendable(error: unknown): boolean {
+  return error instanceof UnsafeRequestError || REFUSED.test(codeOf(error));
+}
+
+/** Its `mayHaveBeenSent` says true: no other target gets what one could not be given. */
+export function unsendable(error: unknown): UpstreamFailure {
+  return error instanceof UnsafeRequestError
+    ? failed('send', UNSENDABLE_REQUEST, error.message, true)
+    : failed('head', 'unsendable', messageOf(error), true);
+}
+
+/** What to throw when the runtime has thrown at a request's head. */
+export function requestRefusal(error: unknown): unknown {
+  const code = codeOf(error);
+  return REFUSED.test(code) && !IS_OVER.test(code) ? new UnsafeRequestError(messageOf(error)) : error;
+}
