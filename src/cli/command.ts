@@ -7,6 +7,10 @@ export interface CommandContext {
   /** Both write one line. */
   print(line: string): void;
   warn(line: string): void;
+  /** Resolves when the reader has room for more; absent where nobody has to wait. */
+  printed?(): Promise<void>;
+  /** For a command that runs for long: the line that stands where lines were dropped because nobody read them. */
+  describeDropped?(lineOf: (count: number) => string): void;
 }
 
 export interface Command {

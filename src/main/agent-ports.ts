@@ -3,13 +3,12 @@ import { homedir } from 'node:os';
 import { startAgent } from '../agent/index.ts';
 import { startInspector } from '../agent/inspector/index.ts';
 import type { AgentPorts, ProcessPort, Terminal } from '../cli/agent/agent-ports.ts';
+import { standardOutput } from './standard-output.ts';
 import { programVersion } from './version.ts';
 
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export function agentPorts(): AgentPorts {
-  // The reader of the lines went away: no reason to take the tunnels down, and nobody to tell.
-  if (!process.stdout.listeners('error').includes(noop)) process.stdout.on('error', noop);
   return {
     version: programVersion(),
     startAgent,
@@ -32,7 +31,7 @@ export function agentPorts(): AgentPorts {
 
 const terminal: Terminal = {
   write: (text) => {
-    process.stdout.write(text);
+    standardOutput().write(text);
   },
   size: () => ({ columns: process.stdout.columns || 80, rows: process.stdout.rows || 24 }),
   onResize: (listener) => {
@@ -76,5 +75,3 @@ const processPort: ProcessPort = {
   },
   exit: (code) => process.exit(code),
 };
-
-function noop(): void {}

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { TunnelCommandName } from '../cli/agent/agent-flags.ts';
 import { type Command, type CommandContext, isHelp } from '../cli/command.ts';
 import { PosternError } from '../lib/errors.ts';
@@ -12,37 +13,45 @@ interface CommandRow {
   readonly summary: string;
   /** Loaded only when it runs: `--help` needs no database driver. */
   load(): Promise<Command>;
+  /** It runs until it is stopped, whether or not anybody reads what it prints. */
+  readonly isLongRunning?: true;
 }
 
 const COMMANDS: readonly CommandRow[] = [
   {
     name: 'server',
     summary: 'start the server',
+    isLongRunning: true,
     load: async () => (await import('./server-command.ts')).serverCommand,
   },
   {
     name: 'http',
     summary: 'give a local HTTP service a public address',
+    isLongRunning: true,
     load: () => loadTunnelCommand('http'),
   },
   {
     name: 'tcp',
     summary: "give a local TCP service a port of the server's",
+    isLongRunning: true,
     load: () => loadTunnelCommand('tcp'),
   },
   {
     name: 'tls',
     summary: 'give a local TLS service a public name, and keep its key at home',
+    isLongRunning: true,
     load: () => loadTunnelCommand('tls'),
   },
   {
     name: 'tunnel',
     summary: 'make a local service a member of tunnel group backends, by labels',
+    isLongRunning: true,
     load: () => loadTunnelCommand('tunnel'),
   },
   {
     name: 'start',
     summary: 'open tunnels of a configuration file',
+    isLongRunning: true,
     load: async () => {
       const [{ createStartCommand }, { agentPorts }] = await Promise.all([
         import('../cli/agent/start-command.ts'),
@@ -143,12 +152,23 @@ const USAGE_CODES = new Set(['ERR_POSTERN_USAGE', 'ERR_POSTERN_COMMAND']);
 export async function main(): Promise<void> {
   tuneRuntime();
   const args = process.argv.slice(2);
+  const isLongRunning = COMMANDS.some((command) => command.name === args[0] && command.isLongRunning === true);
   process.exitCode = await runCli(args, {
     env: process.env,
     isTerminal: process.stdout.isTTY === true,
-    print: (line) => process.stdout.write(`${line}\n`),
     warn: (line) => process.stderr.write(`${line}\n`),
+    ...(isLongRunning ? (await import('./standard-output.ts')).droppingPrinter() : waitingPrinter()),
   });
+}
+
+/** For commands that end: nothing is lost, however slow the reader is. */
+function waitingPrinter(): Pick<CommandContext, 'print' | 'printed'> {
+  return {
+    print: (line) => process.stdout.write(`${line}\n`),
+    printed: async () => {
+      if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain');
+    },
+  };
 }
 
 export async function runCli(args: readonly string[], context: CommandContext): Promise<number> {

@@ -1,7 +1,8 @@
-import { type DestinationStream, destination, type Logger, pino, stdTimeFunctions } from 'pino';
+import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import type { Config } from '../config/schema.ts';
 import { RequestLines, type RequestLogger } from './request-lines.ts';
-import { terminalLines } from './terminal-lines.ts';
+import { standardOutput } from './standard-output.ts';
+import { readableLine, terminalLines } from './terminal-lines.ts';
 
 /** Names that never carry anything but a secret, wherever a log line has them. The first defence is not to log them. */
 const SECRET_FIELDS = [
@@ -20,6 +21,15 @@ const SECRET_FIELDS = [
   'database_url',
 ];
 
+const GAP_MESSAGE = 'log lines were dropped here, because standard output was not read fast enough';
+/** How long the end of the process waits for a reader that has stalled. */
+const FLUSH_MS = 1000;
+
+interface LogOutput extends DestinationStream {
+  flush(): void;
+  droppedLines(): number;
+}
+
 export interface ServerLog {
   readonly logger: Logger;
   /**
@@ -27,13 +37,15 @@ export interface ServerLog {
    * costs more than answering the request.
    */
   readonly requestLogger: RequestLogger;
-  /** Writes out what a slow reader has left in memory, without giving way: the process may be about to end. */
+  /** Writes what waits in memory for a slow reader, and blocks for a second at most: the process may be about to end. */
   flush(): void;
+  /** Lines that were dropped because standard output was not read. */
+  droppedLines(): number;
 }
 
 /** JSON lines on standard output for programs, short lines for a person at a terminal. Tests give their own destination. */
 export function createLog(level: Config['log_level'], given?: DestinationStream): ServerLog {
-  const output = given ?? (process.stdout.isTTY ? terminalLines(process.stdout) : standardOutput());
+  const output = given === undefined ? openStandardOutput() : givenOutput(given);
   const form = {
     level,
     base: null,
@@ -52,27 +64,32 @@ export function createLog(level: Config['log_level'], given?: DestinationStream)
   const logger = pino({ ...form, redact: { paths, censor: '[secret]' } }, ordered);
   const flush = (): void => {
     requests.flush();
-    flushNow(output);
+    output.flush();
   };
-  return { logger, requestLogger: logger.isLevelEnabled('info') ? requests : { info: () => {} }, flush };
+  return {
+    logger,
+    requestLogger: logger.isLevelEnabled('info') ? requests : { info: () => {} },
+    flush,
+    droppedLines: () => output.droppedLines(),
+  };
 }
 
-/**
- * Synchronous, as pino is by default: the last lines before an exit or a crash are the ones that matter, and a write in flight
- * on the thread pool is lost with the process. The price, a few microseconds per line, is paid on the management plane only.
- */
-function standardOutput(): DestinationStream {
-  const output = destination({ fd: 1, sync: true });
-  // The reader went away (`postern server | head`): no reason to stop serving, and nobody to tell.
-  output.on('error', () => {});
-  return output;
+function jsonGapLine(count: number): string {
+  return `{"level":"warn","time":"${new Date().toISOString()}","dropped_lines":${count},"msg":"${GAP_MESSAGE}"}\n`;
 }
 
-function flushNow(output: DestinationStream): void {
-  if (!('flushSync' in output) || typeof output.flushSync !== 'function') return;
-  try {
-    output.flushSync();
-  } catch {
-    // The destination is not open yet or gone: there is nowhere left to say so.
-  }
+/** A person's terminal, or lines for programs. */
+function openStandardOutput(): LogOutput {
+  const output = standardOutput();
+  const readable = process.stdout.isTTY ? terminalLines(output) : null;
+  output.gapLine = (count) => (readable === null ? jsonGapLine(count) : readableLine(jsonGapLine(count)));
+  return {
+    write: (text) => (readable ?? output).write(text),
+    flush: () => output.flush(FLUSH_MS),
+    droppedLines: () => output.dropped,
+  };
+}
+
+function givenOutput(given: DestinationStream): LogOutput {
+  return { write: (text) => given.write(text), flush: () => {}, droppedLines: () => 0 };
 }

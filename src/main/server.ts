@@ -20,6 +20,7 @@ import { type EventDelivery, openEventDelivery, openEventRecording } from './eve
 import { type OpenedGateway, openGateway } from './gateway.ts';
 import { Health } from './health.ts';
 import { openListener } from './listener.ts';
+import { addLogMetrics } from './log-metrics.ts';
 import { createLog, type ServerLog } from './logger.ts';
 import { openStore } from './open-store.ts';
 import { OwnAddresses } from './own-addresses.ts';
@@ -77,6 +78,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
 
   const catalog = createCatalog(resources, modules);
   const registry = new Registry();
+  addLogMetrics(registry, log);
 
   const tls = await openApiTls({
     config,

@@ -109,7 +109,11 @@ class AgentRun {
     const print = (line: string): void => this.#context.print(line);
     const warn = (line: string): void => this.#context.warn(line);
     const { serverAddr } = agent;
-    if (!this.#hasView()) return plainLines({ format: logFormat ?? 'text', level: logLevel, serverAddr, print, nowMs });
+    if (!this.#hasView()) {
+      const describeDropped = this.#context.describeDropped?.bind(this.#context);
+      const format = logFormat ?? 'text';
+      return plainLines({ format, level: logLevel, serverAddr, print, describeDropped, nowMs });
+    }
     const hasColour = !env['NO_COLOR'];
     const state = this.#state;
     const view = new TerminalView({

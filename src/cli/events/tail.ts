@@ -35,6 +35,8 @@ export async function tail(
       if (told.has(event.event_id) || !isWanted(event.event_type)) continue;
       remember(told, event.event_id);
       context.print(flags.get('json') === 'true' ? JSON.stringify(event) : lineOf(event));
+      // A reader that stalls makes it wait, instead of filling the memory.
+      await context.printed?.();
       left -= 1;
       if (left === 0) return 0;
     }

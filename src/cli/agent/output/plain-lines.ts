@@ -27,11 +27,14 @@ export interface PlainLinesOptions {
   readonly level: LogLevel;
   readonly serverAddr: string;
   readonly print: (line: string) => void;
+  /** See CommandContext. */
+  readonly describeDropped?: ((lineOf: (count: number) => string) => void) | undefined;
   readonly nowMs: () => number;
 }
 
 /** One line per event, for a journal. */
-export function plainLines({ format, level, serverAddr, print, nowMs }: PlainLinesOptions): Reporter {
+export function plainLines(options: PlainLinesOptions): Reporter {
+  const { format, level, serverAddr, print, nowMs } = options;
   let before: StatusHistory = { wasOnline: false, last: null };
   let told: { readonly reason: string; readonly atMs: number } | null = null;
   /** Tries come fast at first, and for days if need be: the same reason again and again helps nobody. */
@@ -46,15 +49,16 @@ export function plainLines({ format, level, serverAddr, print, nowMs }: PlainLin
     told = { reason, atMs: nowMs() };
     return false;
   };
-  const put = (line: Line): void => {
-    if (LOG_LEVELS.indexOf(line.level) < LOG_LEVELS.indexOf(level)) return;
+  const textOf = (line: Line): string => {
     const time = new Date(nowMs()).toISOString();
-    print(
-      format === 'json'
-        ? JSON.stringify({ level: line.level, time, msg: line.message, ...line.fields })
-        : `${time.slice(11, 19)} ${line.level.padEnd(5)} ${line.message}`,
-    );
+    return format === 'json'
+      ? JSON.stringify({ level: line.level, time, msg: line.message, ...line.fields })
+      : `${time.slice(11, 19)} ${line.level.padEnd(5)} ${line.message}`;
   };
+  const put = (line: Line): void => {
+    if (LOG_LEVELS.indexOf(line.level) >= LOG_LEVELS.indexOf(level)) print(textOf(line));
+  };
+  options.describeDropped?.((count) => textOf(droppedLines(count)));
   return {
     started: () => {},
     event: (event) => {
@@ -129,6 +133,11 @@ function lineOf(event: AgentEvent, serverAddr: string, before: StatusHistory): L
       };
     }
   }
+}
+
+function droppedLines(count: number): Line {
+  const message = `${count} lines were dropped here, because standard output was not read`;
+  return { level: 'warn', message, fields: { event: 'dropped', count } };
 }
 
 function statusLevel({ status, reason, code }: Extract<AgentEvent, { type: 'status' }>): LogLevel {

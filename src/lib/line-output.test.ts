@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LineOutput } from './line-output.ts';
+
+/** A reader that takes as many bytes as it is given leave to. */
+class Reader {
+  text = '';
+  room = Number.POSITIVE_INFINITY;
+  failure: Error | null = null;
+
+  readonly tryWrite = (bytes: Uint8Array): number => {
+    if (this.failure !== null) throw this.failure;
+    const count = Math.min(bytes.length, this.room);
+    this.room -= count;
+    this.text += Buffer.from(bytes.subarray(0, count)).toString();
+    return count;
+  };
+}
+
+function open(maxPendingBytes = 100): { reader: Reader; output: LineOutput } {
+  const reader = new Reader();
+  const output = new LineOutput({ tryWrite: reader.tryWrite, maxPendingBytes, retryMs: 1 });
+  output.gapLine = (count) => `(${count} dropped)\n`;
+  return { reader, output };
+}
+
+describe('line output', () => {
+  it('writes at once while the reader keeps up', () => {
+    const { reader, output } = open();
+    output.write('one\n');
+    output.write('two\n');
+    assert.equal(reader.text, 'one\ntwo\n');
+  });
+
+  it('keeps order and every byte when the reader takes a line in pieces', async () => {
+    const { reader, output } = open();
+    reader.room = 2;
+    output.write('first\n');
+    output.write('second\n');
+    assert.equal(reader.text, 'fi');
+    reader.room = 5;
+    await sleep(20);
+    assert.equal(reader.text, 'first\ns');
+    reader.room = Number.POSITIVE_INFINITY;
+    await sleep(20);
+    assert.equal(reader.text, 'first\nsecond\n');
+    assert.equal(output.dropped, 0);
+  });
+
+  it('drops whole lines beyond its bound, counts them, and says so once where they are missing', async () => {
+    const { reader, output } = open(20);
+    reader.room = 0;
+    for (let at = 0; at < 10; at += 1) output.write(`line ${at}\n`);
+    output.write('three\nin\none\n');
+    assert.ok(output.pendingBytes <= 20);
+    reader.room = Number.POSITIVE_INFINITY;
+    await sleep(20);
+    output.write('after\n');
+    assert.equal(reader.text, 'line 0\nline 1\n(11 dropped)\nafter\n');
+    assert.equal(output.dropped, 11);
+  });
+
+  it('survives a reader that is gone, and says how much was lost when another one comes', () => {
+    const { reader, output } = open();
+    reader.failure = new Error('EPIPE');
+    output.write('lost\n');
+    output.write('lost\n');
+    reader.failure = null;
+    output.write('seen\n');
+    assert.equal(reader.text, '(2 dropped)\nseen\n');
+    assert.equal(output.pendingBytes, 0);
+  });
+
+  it('waits at the end for a bounded time only', () => {
+    const { reader, output } = open();
+    reader.room = 1;
+    output.write('stuck\n');
+    const before = performance.now();
+    output.flush(30);
+    assert.ok(performance.now() - before >= 30);
+    assert.equal(output.pendingBytes, 5);
+    reader.room = 10;
+    output.flush(30);
+    assert.equal(reader.text, 'stuck\n');
+  });
+});

@@ -1,0 +1,14 @@
+import { Counter, type Registry } from 'prom-client';
+import type { ServerLog } from './logger.ts';
+
+export function addLogMetrics(registry: Registry, log: ServerLog): void {
+  new Counter({
+    name: 'postern_log_dropped_lines_total',
+    help: 'Log lines that were dropped because standard output was not read.',
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(log.droppedLines());
+    },
+  });
+}

@@ -1,0 +1,64 @@
+import { constants, fstatSync, openSync, writeSync } from 'node:fs';
+import type { CommandContext } from '../cli/command.ts';
+import { LineOutput, type TryWrite } from '../lib/line-output.ts';
+
+const STANDARD_OUTPUT = 1;
+/** How long a process that ends waits for a reader that has stalled. */
+const FLUSH_MS = 1000;
+
+type Printer = Required<Pick<CommandContext, 'print' | 'describeDropped'>>;
+
+let opened: LineOutput | null = null;
+
+/**
+ * Standard output of commands that run for long: a reader that stalls must not stop a server or an agent. One for the process,
+ * because lines of two would not keep their order.
+ */
+export function standardOutput(): LineOutput {
+  if (opened !== null) return opened;
+  const output = new LineOutput({ tryWrite: nonBlockingWrite(STANDARD_OUTPUT) });
+  process.on('exit', () => output.flush(FLUSH_MS));
+  opened = output;
+  return output;
+}
+
+export function droppingPrinter(): Printer {
+  const output = standardOutput();
+  return {
+    print: (line) => output.write(`${line}\n`),
+    describeDropped: (lineOf) => {
+      output.gapLine = (count) => `${lineOf(count)}\n`;
+    },
+  };
+}
+
+function nonBlockingWrite(given: number): TryWrite {
+  const fd = nonBlockingDescriptor(given);
+  return (bytes) => {
+    try {
+      return writeSync(fd, bytes);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EAGAIN' || code === 'EINTR') return 0;
+      throw error;
+    }
+  };
+}
+
+/**
+ * The same pipe or terminal, opened once more: whether writing blocks belongs to the open file, and this one may be shared with
+ * other programs. Sockets (the journal) and pipes of another user cannot be opened like this. Those the runtime has made
+ * non-blocking when it looked at `process.stdout`; a terminal of another user stays blocking. A regular file never makes
+ * anybody wait, and opened once more it would be written from its beginning.
+ */
+function nonBlockingDescriptor(fd: number): number {
+  // Looking at it is what makes sockets and pipes non-blocking.
+  void process.stdout.writable;
+  try {
+    const kind = fstatSync(fd);
+    if (!kind.isFIFO() && !kind.isCharacterDevice()) return fd;
+    return openSync(`/dev/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+  } catch {
+    return fd;
+  }
+}
