@@ -1,21 +1,16 @@
 import { readFileSync } from 'node:fs';
 import type { FlagForm } from '../lib/flags.ts';
-import { didYouMean } from '../lib/near-match.ts';
 import { checkTogether } from './check-together.ts';
 import { decodeSetting, isUnset } from './decode.ts';
+import { CONFIG_VARIABLE, checkVariables } from './environment.ts';
 import { configErrors } from './errors.ts';
 import { type FileEntry, readConfigText } from './read-file.ts';
 import { type Config, flagOf, type SettingName, settingNames, settings, variableOf } from './schema.ts';
 
 export const DEFAULTS_URL = new URL('./defaults.yaml', import.meta.url);
 const CONFIG_FLAG = 'config';
-const CONFIG_VARIABLE = 'POSTERN_CONFIG';
 
-/** Variables with our prefix that are no settings: read by the command line, the launcher and the tests. */
-const OTHER_VARIABLES = [CONFIG_VARIABLE, 'POSTERN_BACKUP_PASSPHRASE', 'POSTERN_LAUNCHER', 'POSTERN_SERVER_ADDR'];
-const TEST_PREFIX = 'POSTERN_TEST_';
-
-/** The flags that `loadConfig` understands, for whoever parses a command line. */
+/** The flags that `loadConfig` understands, for parsers of a command line. */
 export const configFlags: ReadonlyMap<string, FlagForm> = new Map([
   [CONFIG_FLAG, 'value'],
   ...settingNames.map((name) => [flagOf(name), isSwitch(name) ? 'switch' : 'value'] as const),
@@ -31,11 +26,12 @@ export interface LoadedConfig {
   readonly config: Config;
   /** Where each value came from, in words: `flag --domain`, `variable POSTERN_DOMAIN`, `postern.yaml:3`, `default`. */
   readonly sources: Readonly<Record<SettingName, string>>;
+  readonly warnings: readonly string[];
 }
 
 /** Flags beat the environment, which beats the file, which beats the defaults. Throws at the first thing it cannot take. */
 export function loadConfig({ flags, env, readText = readUtf8 }: ConfigInput): LoadedConfig {
-  refuseUnknownVariables(env);
+  const warnings = checkVariables(env);
   const file = readConfigFile(flags.get(CONFIG_FLAG) || env[CONFIG_VARIABLE], readText);
   const defaults = readConfigText(readFileSync(DEFAULTS_URL, 'utf8'), 'defaults.yaml');
 
@@ -57,7 +53,7 @@ export function loadConfig({ flags, env, readText = readUtf8 }: ConfigInput): Lo
   // Every name was visited, and decodeSetting returns what the setting's kind makes.
   const config = Object.freeze(values) as Config;
   checkTogether(config);
-  return { config, sources: sources as Record<SettingName, string> };
+  return { config, sources: sources as Record<SettingName, string>, warnings };
 }
 
 function readConfigFile(path: string | undefined, readText: (path: string) => string) {
@@ -72,17 +68,6 @@ function readConfigFile(path: string | undefined, readText: (path: string) => st
     });
   }
   return { name: path, entries: readConfigText(text, path) };
-}
-
-/** A misspelt variable would otherwise be silently without effect. */
-function refuseUnknownVariables(env: ConfigInput['env']): void {
-  const known = [...settingNames.map(variableOf), ...OTHER_VARIABLES];
-  for (const [variable, value] of Object.entries(env)) {
-    if (!variable.startsWith('POSTERN_') || variable.startsWith(TEST_PREFIX)) continue;
-    if (known.includes(variable) || isUnset(value)) continue;
-    const message = `unknown variable ${variable} in the environment.${didYouMean(variable, known)}`;
-    throw configErrors.create('ERR_POSTERN_CONFIG_UNKNOWN', message);
-  }
 }
 
 function isSwitch(name: SettingName): boolean {

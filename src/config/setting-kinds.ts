@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import Type from 'typebox';
+import { HTTP_URL_FORM, parseHttpUrl } from '../lib/http-url.ts';
 import {
   formatListenAddress,
   formatPortRange,
@@ -69,17 +70,7 @@ export const postgresUrl = text(
   },
 );
 
-/** Without its trailing slash: paths are put behind it. */
-export const httpUrl: SettingKind<string> = parsedText(
-  'an absolute http:// or https:// URL without user, query or fragment',
-  (value) => {
-    if (!URL.canParse(value)) return null;
-    const url = new URL(value);
-    const isPlain = url.username === '' && url.password === '' && url.search === '' && url.hash === '';
-    return isPlain && /^https?:$/.test(url.protocol) ? `${url.origin}${url.pathname}`.replace(/\/+$/, '') : null;
-  },
-  (value) => value,
-);
+export const httpUrl: SettingKind<string> = parsedText(HTTP_URL_FORM, parseHttpUrl, (value) => value);
 
 export const presetToken = text('32 to 200 visible ASCII characters', (value) => /^[\x21-\x7e]{32,200}$/.test(value));
 

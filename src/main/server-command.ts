@@ -1,4 +1,5 @@
 import type { Command, CommandContext } from '../cli/command.ts';
+import { foreignApiUrl } from '../config/foreign-api-url.ts';
 import { configFlags, loadConfig } from '../config/load.ts';
 import { printConfig } from '../config/print.ts';
 import { flagOf, settingNames, settings } from '../config/schema.ts';
@@ -17,6 +18,7 @@ async function run(args: readonly string[], context: CommandContext): Promise<nu
   const { flags, positionals } = parseFlags(args, FLAGS);
   if (positionals[0] !== undefined) throw usage(`postern server takes no argument, but flags: ${positionals[0]}`);
   const loaded = loadConfig({ flags, env: context.env });
+  for (const warning of [...loaded.warnings, ...foreignApiUrl(loaded)]) context.warn(`postern: warning: ${warning}`);
   if (flags.get(PRINT_FLAG) === 'true') {
     context.print(printConfig(loaded).trimEnd());
     return 0;

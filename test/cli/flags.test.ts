@@ -184,7 +184,7 @@ describe('wrong words', () => {
     ]) {
       assert.doesNotMatch(await refusal('oidc', 'replace', EDGE, ROUTE, ...args), /hunter2/);
     }
-    assert.match(await refusal('https-edges', 'list', '--api-key', 'x'), /--api-key-file, or into POSTERN_API_KEY/);
+    assert.match(await refusal('https-edges', 'list', '--api-key', 'x'), /--api-key-file, or into POSTERN_CLI_API_KEY/);
   });
 
   test('a dry run masks the key and every secret field', async () => {

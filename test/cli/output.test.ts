@@ -161,6 +161,27 @@ describe('the key', () => {
     assert.match(elsewhere.stderr, /no API key/);
   });
 
+  test('of POSTERN_CLI_API_KEY wins over the one that is also a setting of the server, with a warning', async () => {
+    const env = { POSTERN_API_KEY: 'other'.repeat(8), POSTERN_CLI_API_KEY: TEST_API_KEY };
+    const own = await api(list, { env });
+    assert.equal(own.code, 0, own.stderr);
+    assert.match(own.stderr, /warning: POSTERN_CLI_API_KEY and POSTERN_API_KEY differ: using POSTERN_CLI_API_KEY/);
+    assert.match(own.stderr, /key from POSTERN_CLI_API_KEY/);
+    assert.doesNotMatch(own.stderr, new RegExp(`${TEST_API_KEY}|otherother`));
+    const alone = await api(list, { env: { POSTERN_API_KEY: '', POSTERN_CLI_API_KEY: TEST_API_KEY } });
+    assert.equal(alone.code, 0);
+    assert.doesNotMatch(alone.stderr, /warning/);
+  });
+
+  test('goes to the server of POSTERN_CLI_API_URL, whatever the server is told to call itself', async () => {
+    const env = { POSTERN_API_URL: 'http://127.0.0.1:2', POSTERN_CLI_API_URL: world.baseUrl };
+    const { code, stderr } = await api(list, { env });
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /warning: POSTERN_CLI_API_URL and POSTERN_API_URL differ/);
+    const wrong = await api(list, { env: { POSTERN_CLI_API_URL: 'ftp://x' } });
+    assert.match(wrong.stderr, /POSTERN_CLI_API_URL must be an absolute http/);
+  });
+
   test('goes over a connection in the clear only with a warning', async () => {
     const url = world.baseUrl.replace('127.0.0.1', '127.0.0.1.invalid');
     const { code, stderr } = await api(list, { env: { POSTERN_API_URL: url } });

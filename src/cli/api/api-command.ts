@@ -134,5 +134,5 @@ function noKey(url: string): string {
   const local = isLoopback(url)
     ? ' (there is no first-api-key in POSTERN_DATA_DIR or ./postern-data; a server that was started in a terminal has printed its key there, once)'
     : '';
-  return `no API key: put one into POSTERN_API_KEY or into a file for --api-key-file${local}`;
+  return `no API key: put one into POSTERN_CLI_API_KEY or into a file for --api-key-file${local}`;
 }

@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { httpUrl } from '../../config/setting-kinds.ts';
 import { usage } from '../../lib/flags.ts';
+import { HTTP_URL_FORM, parseHttpUrl } from '../../lib/http-url.ts';
 import type { CommandContext } from '../command.ts';
+import { clientVariable } from './client-variables.ts';
 import type { ParsedArguments } from './parse-arguments.ts';
 import type { TextSource } from './text-source.ts';
 
@@ -17,14 +18,13 @@ export interface ApiKey {
   readonly source: string;
 }
 
-export function apiUrl({ values }: ParsedArguments, { env }: CommandContext): string {
+export function apiUrl({ values }: ParsedArguments, context: CommandContext): string {
   const [flag] = values.get('api-url') ?? [];
-  const given = flag ?? (env['POSTERN_API_URL'] || undefined);
-  if (given === undefined) return DEFAULT_URL;
-  const url = httpUrl.decode(given);
-  // Not repeated: somebody may have put a password into it.
-  if (url === undefined)
-    throw usage(`${flag === undefined ? 'POSTERN_API_URL' : '--api-url'} must be ${httpUrl.allowed}`);
+  const given = flag === undefined ? clientVariable('API_URL', context) : { name: '--api-url', value: flag };
+  if (given === null) return DEFAULT_URL;
+  const url = parseHttpUrl(given.value);
+  // The value is not repeated: it may contain a password.
+  if (url === null) throw usage(`${given.name} must be ${HTTP_URL_FORM}`);
   return url;
 }
 
@@ -32,15 +32,15 @@ export function apiUrl({ values }: ParsedArguments, { env }: CommandContext): st
 export async function findApiKey(
   url: string,
   { values }: ParsedArguments,
-  { env }: CommandContext,
+  context: CommandContext,
   source: TextSource,
 ): Promise<ApiKey | null> {
   const [file] = values.get('api-key-file') ?? [];
   if (file !== undefined) return checked(await source.read(file, 'api-key-file'), `the file ${file}`);
-  const variable = env['POSTERN_API_KEY'];
-  if (variable !== undefined && variable !== '') return checked(variable, 'POSTERN_API_KEY');
+  const variable = clientVariable('API_KEY', context);
+  if (variable !== null) return checked(variable.value, variable.name);
   if (!isLoopback(url)) return null;
-  const path = join(env['POSTERN_DATA_DIR'] || DEFAULT_DATA_DIR, KEY_FILE);
+  const path = join(context.env['POSTERN_DATA_DIR'] || DEFAULT_DATA_DIR, KEY_FILE);
   const text = await readFile(path, 'utf8').catch(() => null);
   return text === null ? null : checked(text, `the file ${path}`);
 }

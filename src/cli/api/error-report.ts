@@ -37,18 +37,19 @@ function rows(entries: readonly (readonly [string, string])[]): readonly string[
 }
 
 function connectionHint(error: PosternConnectionError, { apiUrl }: ReportContext): string {
-  if (error.failure === 'not_postern') return `something else answers at ${apiUrl}: check --api-url or POSTERN_API_URL`;
+  if (error.failure === 'not_postern')
+    return `something else answers at ${apiUrl}: check --api-url or POSTERN_CLI_API_URL`;
   if (/certificate|self[- ]signed|issuer/i.test(error.message)) {
     return 'the certificate is not trusted: name its CA with --root-ca FILE';
   }
-  return `is the server running, and is ${apiUrl} its address? --api-url or POSTERN_API_URL names another`;
+  return `is the server running, and is ${apiUrl} its address? --api-url or POSTERN_CLI_API_URL names another`;
 }
 
 function apiHint({ status, code }: PosternApiError, { operation, keySource }: ReportContext): string {
   const resource = kebab(resourceName(operation));
   switch (status) {
     case 401:
-      return `the key came from ${keySource}; --api-key-file or POSTERN_API_KEY name another`;
+      return `the key came from ${keySource}; --api-key-file or POSTERN_CLI_API_KEY name another`;
     case 403:
       return `the key came from ${keySource}; "postern api api-keys list" shows what each key may do`;
     case 404:

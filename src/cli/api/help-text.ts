@@ -22,8 +22,9 @@ ${columns(rows)}
 
 postern api RESOURCE --help lists its verbs, and postern api RESOURCE VERB --help the flags of one.
 
-The server is the one of --api-url or POSTERN_API_URL, else http://127.0.0.1:7080. The API key comes from --api-key-file,
-from POSTERN_API_KEY or, for a server on this machine, from the file first-api-key in POSTERN_DATA_DIR or ./postern-data.
+The server's address is --api-url, else POSTERN_CLI_API_URL or POSTERN_API_URL, else http://127.0.0.1:7080. The API key is in the
+file of --api-key-file, else in POSTERN_CLI_API_KEY or POSTERN_API_KEY, else, for a server on this machine, in the file
+first-api-key in POSTERN_DATA_DIR or ./postern-data.
 Values that are long or secret are better given as @FILE than on the command line, which other users can see.
 
 ${EXIT_CODES}`;

@@ -117,14 +117,15 @@ export const CONNECTION_FLAGS: readonly Flag[] = [
     name: 'api-url',
     kind: 'text',
     hint: 'URL',
-    description: 'Where the API is; else POSTERN_API_URL, else http://127.0.0.1:7080.',
+    description: 'Where the API is; else POSTERN_CLI_API_URL or POSTERN_API_URL, else http://127.0.0.1:7080.',
   }),
   commandFlag({
     name: 'api-key-file',
     kind: 'text',
     hint: 'FILE',
     isFile: true,
-    description: 'File with the API key; else POSTERN_API_KEY, else first-api-key in the data directory.',
+    description:
+      'File with the API key; else POSTERN_CLI_API_KEY or POSTERN_API_KEY, else first-api-key in the data directory.',
   }),
   commandFlag({
     name: 'root-ca',

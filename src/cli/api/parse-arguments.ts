@@ -44,7 +44,7 @@ function lookUp(
   if (negated?.kind === 'switch') return { flag: negated, name, inline };
   if (name === 'api-key') {
     throw usage(
-      'an API key is not taken as a flag, because other users of the machine can read it there: put it into a file for --api-key-file, or into POSTERN_API_KEY',
+      'an API key is not taken as a flag, because other users of the machine can read it there: put it into a file for --api-key-file, or into POSTERN_CLI_API_KEY',
     );
   }
   const raw = arg.split('=')[0] ?? '';

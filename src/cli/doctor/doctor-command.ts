@@ -3,6 +3,7 @@ import { configFlags, type LoadedConfig, loadConfig } from '../../config/load.ts
 import { PosternError } from '../../lib/errors.ts';
 import { type FlagForm, parseFlags, usage } from '../../lib/flags.ts';
 import { formatListenAddress } from '../../lib/listen-address.ts';
+import { clientVariable, OWN_URL } from '../api/client-variables.ts';
 import { isLoopback, trustRootCa } from '../api/connection.ts';
 import { createTextSource } from '../api/text-source.ts';
 import type { Command, CommandContext } from '../command.ts';
@@ -32,7 +33,7 @@ certificates that hosts are shown, uploaded certificates and authorities, routes
 let in anybody, and upstreams. It changes nothing. Where no server answers it looks at what there is without one.
 
 Run it on the machine of the server, as the server's user and with the server's settings: it takes the same flags, POSTERN_
-variables and --config FILE. The API key comes from --api-key-file, from POSTERN_API_KEY, or from the file of the first start.
+variables and --config FILE. The API key comes from --api-key-file, from POSTERN_CLI_API_KEY or POSTERN_API_KEY, or from the file of the first start.
 
   --json           one JSON object: ok, counts by level, findings with level, check, message and advice
   --api-url        address of the API, such as http://127.0.0.1:7080; else made from api_listen
@@ -72,9 +73,14 @@ async function findingsFor(
 }
 
 /** A server cannot start with settings that cannot be loaded, and nothing else can be found without them. */
-function loaded(flags: ReadonlyMap<string, string>, { env }: CommandContext): LoadedConfig | readonly Finding[] {
+function loaded(flags: ReadonlyMap<string, string>, context: CommandContext): LoadedConfig | readonly Finding[] {
+  const url = clientVariable('API_URL', context);
+  // The shared name is a setting, which says what clients call the server; only the command's own name says what to dial.
+  const named = url?.name === OWN_URL ? new Map([['api-url', url.value], ...flags]) : flags;
   try {
-    return loadConfig({ flags, env });
+    const settings = loadConfig({ flags: named, env: context.env });
+    for (const warning of settings.warnings) context.warn(`postern: warning: ${warning}`);
+    return settings;
   } catch (error) {
     if (!(error instanceof PosternError)) throw error;
     const found = findingsOf('settings');

@@ -58,7 +58,7 @@ function unknownUrl(): { readonly findings: readonly Finding[]; readonly isAnswe
   const found = findingsOf('api');
   found.problem(
     'api_listen has the port 0: which one it became, only the line "ready" in the log of the server says',
-    'name its address with --api-url or POSTERN_API_URL',
+    'name its address with --api-url or POSTERN_CLI_API_URL',
   );
   return { findings: found.list, isAnswering: false };
 }
@@ -78,7 +78,7 @@ function withoutKey(): readonly Finding[] {
   const found = findingsOf('api_key');
   found.problem(
     'there is no API key, so nothing behind the API was looked at',
-    'put one into POSTERN_API_KEY or into a file for --api-key-file',
+    'put one into POSTERN_CLI_API_KEY or into a file for --api-key-file',
   );
   return found.list;
 }

@@ -59,8 +59,8 @@ Usage: postern events SUBCOMMAND [FLAGS]
   --state             replay: pending, delivered, dead or cancelled, instead of dead
   --since             replay: only those queued at or after this time, such as 2026-11-01T00:00:00Z
   --until             replay: only those queued before this time
-  --api-url           address of the API; else POSTERN_API_URL, else http://127.0.0.1:7080
-  --api-key-file      file with the API key, - for standard input; else POSTERN_API_KEY, else the first key of ./postern-data
+  --api-url           address of the API; else POSTERN_CLI_API_URL or POSTERN_API_URL, else http://127.0.0.1:7080
+  --api-key-file      file with the API key, - for standard input; else POSTERN_CLI_API_KEY or POSTERN_API_KEY, else the first key of ./postern-data
   --root-ca           PEM file with the CA of the API's certificate
 
 Events are seen here only if a subscription asks for them and has a destination. postern api event-deliveries list shows what
@@ -99,7 +99,7 @@ async function connect({ flags }: ParsedFlags, context: CommandContext): Promise
   const source = createTextSource();
   const baseUrl = apiUrl(parsed, context);
   const found = await findApiKey(baseUrl, parsed, context, source);
-  if (found === null) throw usage('no API key: put one into POSTERN_API_KEY or into a file for --api-key-file');
+  if (found === null) throw usage('no API key: put one into POSTERN_CLI_API_KEY or into a file for --api-key-file');
   await trustRootCa(parsed, source);
   return new Transport({ baseUrl, apiKey: found.key });
 }

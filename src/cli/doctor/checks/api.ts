@@ -26,7 +26,7 @@ export async function checkReach(url: string, nowMs: () => number): Promise<Reac
       `no server answers at ${url} (${answer})`,
       isUntrusted
         ? 'its certificate is not trusted: name its CA with --root-ca FILE'
-        : 'start it with "postern server", or name its address with --api-url or POSTERN_API_URL',
+        : 'start it with "postern server", or name its address with --api-url or POSTERN_CLI_API_URL',
     );
     return { findings: found.list, isAnswering: false };
   }
@@ -35,7 +35,7 @@ export async function checkReach(url: string, nowMs: () => number): Promise<Reac
   if (typeof state !== 'string' || answer.headers.get('postern-operation-id') === null) {
     found.problem(
       `something else than Postern answers at ${url}`,
-      'name its address with --api-url or POSTERN_API_URL',
+      'name its address with --api-url or POSTERN_CLI_API_URL',
     );
     return { findings: found.list, isAnswering: false };
   }
@@ -64,7 +64,7 @@ export async function checkKey(transport: Transport, key: ApiKey): Promise<reado
       `the key from ${key.source} is refused: ${message}`,
       error instanceof PosternApiError && error.status === 403
         ? 'use a key with the scopes edges:read, backends:read, tls_certificates:read and certificate_authorities:read'
-        : 'name another with POSTERN_API_KEY or --api-key-file; "postern store create-key" makes one when all are lost',
+        : 'name another with POSTERN_CLI_API_KEY or --api-key-file; "postern store create-key" makes one when all are lost',
     );
   }
   return found.list;

@@ -1,0 +1,27 @@
+import type { CommandContext } from '../command.ts';
+
+export type ClientVariable = 'API_URL' | 'API_KEY';
+
+export const OWN_URL = 'POSTERN_CLI_API_URL';
+
+export interface GivenVariable {
+  readonly name: string;
+  readonly value: string;
+}
+
+/**
+ * `POSTERN_API_URL` and `POSTERN_API_KEY` are also settings of the server, with another meaning: the URL that clients see, and
+ * the first key. So commands have names of their own, which win; the shared ones go on working.
+ */
+export function clientVariable(variable: ClientVariable, { env, warn }: CommandContext): GivenVariable | null {
+  const own = given(`POSTERN_CLI_${variable}`, env);
+  const shared = given(`POSTERN_${variable}`, env);
+  if (own !== null && shared !== null && own.value !== shared.value)
+    warn(`postern: warning: ${own.name} and ${shared.name} differ: using ${own.name}`);
+  return own ?? shared;
+}
+
+function given(name: string, env: CommandContext['env']): GivenVariable | null {
+  const value = env[name];
+  return value === undefined || value === '' ? null : { name, value };
+}

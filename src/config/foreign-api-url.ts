@@ -1,0 +1,14 @@
+import { isLoopbackHost } from '../lib/listen-address.ts';
+import type { LoadedConfig } from './load.ts';
+import { variableOf } from './schema.ts';
+
+/** `POSTERN_API_URL` may be left over from a shell that drives another server on this machine: it would prefix every uri. */
+export function foreignApiUrl({ config, sources }: LoadedConfig): readonly string[] {
+  const { api_url: apiUrl, api_listen: listen } = config;
+  if (apiUrl === null || listen.port === 0 || sources.api_url !== `variable ${variableOf('api_url')}`) return [];
+  const { hostname, port } = new URL(apiUrl);
+  if (!isLoopbackHost(hostname.replace(/^\[|\]$/g, '')) || port === String(listen.port)) return [];
+  return [
+    `POSTERN_API_URL is ${apiUrl}, but the API listens on port ${listen.port}: unset it here if it is meant for commands, or use POSTERN_CLI_API_URL for them`,
+  ];
+}
