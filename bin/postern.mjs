@@ -2,7 +2,8 @@
 // The launcher. Old syntax on purpose: every Node since 12.20 must be able to read it, so that it can say what is missing.
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
-import { createRequire } from 'node:module';
+import module, { createRequire } from 'node:module';
+import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -38,6 +39,7 @@ function runHere() {
     // Listening alone would keep a finished command alive.
     process.channel.unref();
   }
+  keepCompiledCode();
   // A checkout runs the source; the published package holds JavaScript, since Node strips no types inside node_modules.
   const source = path.join(root, 'src', 'main', 'cli.ts');
   const program = fs.existsSync(source) ? source : path.join(root, 'dist', 'main', 'cli.js');
@@ -47,6 +49,31 @@ function runHere() {
       console.error(error);
       process.exit(1);
     });
+}
+
+/**
+ * Half of a short command's time is stripping types and compiling. The cache is in the user's own directory: Node's default is
+ * in the shared temporary directory, where another user could prepare code for us to run. NODE_COMPILE_CACHE names another,
+ * NODE_DISABLE_COMPILE_CACHE=1 turns it off. Without a home that can be written to there is no cache, and no error.
+ */
+function keepCompiledCode() {
+  if (process.env.NODE_COMPILE_CACHE || typeof module.enableCompileCache !== 'function') return;
+  const home = process.env.XDG_CACHE_HOME || (os.homedir() && path.join(os.homedir(), '.cache'));
+  if (!home || !path.isAbsolute(home)) return;
+  const directory = path.join(home, 'postern', 'compiled');
+  try {
+    // One by one: with `recursive`, Node spins for ever below a directory that refuses, such as /proc.
+    for (const each of [home, path.dirname(directory), directory]) {
+      if (!fs.existsSync(each)) fs.mkdirSync(each, { mode: 0o700 });
+    }
+    const found = fs.lstatSync(directory);
+    // As with ssh keys: if others can write there, its content is not ours.
+    const isOurs =
+      typeof process.getuid !== 'function' || (found.uid === process.getuid() && (found.mode & 0o022) === 0);
+    if (found.isDirectory() && isOurs) module.enableCompileCache(directory);
+  } catch {
+    // A slower start is all that it costs.
+  }
 }
 
 function runOn(runtime) {

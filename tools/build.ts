@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const output = join(root, 'dist');
 const PROJECT_FILE = join(root, 'node_modules', '.postern-build.json');
 /** What the program reads at run time beside its code. */
-const ASSETS = 'src/**/*.{yaml,html,css,svg,sql,js}';
+const ASSETS = 'src/**/*.{yaml,html,css,svg,sql,js,json}';
 
 rmSync(output, { recursive: true, force: true });
 // A project file of its own, because files cannot be left out on the command line; not in the tree, where editors find it.

@@ -1,7 +1,7 @@
 import type { TObject, TSchema } from 'typebox';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
-import { type Ref, referenceAnnotation, secretVisibility } from '../lib/schema/annotations.ts';
-import { isObjectSchema } from '../lib/schema/wire-forms.ts';
+import { type Ref, referenceAnnotation } from '../lib/schema/annotations.ts';
+import { isObjectSchema, secretVisibility } from '../lib/schema/schema-facts.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
 import type { RecordKey, StoredRecord } from '../store/store.ts';
 import type { Catalog } from './catalog.ts';

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { operationList } from '../../src/cli/api/operation-list.ts';
 import { refSchema } from '../../src/lib/schema/annotations.ts';
 import { type ClientResource, clientResources } from './client/client-resource.ts';
 import { declaredTypes } from './client/operation-types.ts';
 import { HEAD, resourceFile } from './client/resource-file.ts';
 import { comment, NamedTypes } from './client/type-text.ts';
+import { registeredOperationList } from './operations/registered.ts';
 
 const FOLDER = 'src/client/generated';
 const run = promisify(execFile);
@@ -22,7 +22,7 @@ export const name = 'client';
  * under one type, and because a client that imported the schemas would bring half of the server into a browser.
  */
 export async function generate(): Promise<Map<string, string>> {
-  const resources = clientResources(operationList());
+  const resources = clientResources(registeredOperationList());
   const all = resources.flatMap((resource) => [...resource.modules, resource]);
   const { named, homes } = nameTypes(all);
   const texts = new Map(all.map((resource) => [`${resource.file}.ts`, resourceFile(resource, named, homes)]));

@@ -1,7 +1,8 @@
 import type { TObject, TSchema } from 'typebox';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { referenceAnnotation, refSchema, SECRET_MASK, secretVisibility } from '../../lib/schema/annotations.ts';
-import { defaultOf, hasDefault, isObjectSchema } from '../../lib/schema/wire-forms.ts';
+import { referenceAnnotation, refSchema, SECRET_MASK } from '../../lib/schema/annotations.ts';
+import { isObjectSchema, secretVisibility } from '../../lib/schema/schema-facts.ts';
+import { defaultOf, hasDefault } from '../../lib/schema/wire-forms.ts';
 import { SAMPLE_TIME } from './sample-ids.ts';
 
 /** What filling a schema needs to know about the world. */

@@ -1,7 +1,7 @@
 import type { TObject, TSchema } from 'typebox';
 import type { Catalog } from '../../documents/catalog.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { isObjectSchema } from '../../lib/schema/wire-forms.ts';
+import { isObjectSchema } from '../../lib/schema/schema-facts.ts';
 import type { Operation } from '../../resources/operation.ts';
 import type { Resource } from '../../resources/resource.ts';
 import { pathParameters } from './path-parameters.ts';

@@ -1,6 +1,5 @@
 import type { TObject, TSchema } from 'typebox';
-import { secretVisibility } from '../../lib/schema/annotations.ts';
-import { isObjectSchema } from '../../lib/schema/wire-forms.ts';
+import { isObjectSchema, secretVisibility } from '../../lib/schema/schema-facts.ts';
 import type { Flag, FlagKind } from './flag.ts';
 import { kebab } from './resource-names.ts';
 

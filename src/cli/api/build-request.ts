@@ -1,4 +1,3 @@
-import { parse } from 'yaml';
 import { fillPath, queryString } from '../../client/fill-path.ts';
 import type { ApiRequest } from '../../client/transport.ts';
 import { usage } from '../../lib/flags.ts';
@@ -67,6 +66,7 @@ async function fileBody(parsed: ParsedArguments, source: TextSource): Promise<Mu
   const [file] = parsed.values.get('from-file') ?? [];
   if (file === undefined) return {};
   const text = await source.read(file, 'from-file');
+  const { parse } = await import('yaml');
   let value: unknown;
   try {
     // JSON is YAML.

@@ -1,8 +1,7 @@
 import type { TSchema } from 'typebox';
 import type { ApiRequest } from '../../client/transport.ts';
 import { isJsonObject, type JsonValue } from '../../lib/json.ts';
-import { secretVisibility } from '../../lib/schema/annotations.ts';
-import { isObjectSchema } from '../../lib/schema/wire-forms.ts';
+import { isObjectSchema, secretVisibility } from '../../lib/schema/schema-facts.ts';
 
 const MASK = '********';
 

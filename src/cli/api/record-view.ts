@@ -1,7 +1,6 @@
 import type { TSchema } from 'typebox';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { secretVisibility } from '../../lib/schema/annotations.ts';
-import { isObjectSchema } from '../../lib/schema/wire-forms.ts';
+import { isObjectSchema, secretVisibility } from '../../lib/schema/schema-facts.ts';
 import { cellText, printable } from './cell-text.ts';
 
 type Row = readonly [name: string, text: string];

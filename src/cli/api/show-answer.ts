@@ -2,7 +2,7 @@ import type { RawAnswer } from '../../client/transport.ts';
 import { usage } from '../../lib/flags.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { didYouMean } from '../../lib/near-match.ts';
-import { isObjectSchema } from '../../lib/schema/wire-forms.ts';
+import { isObjectSchema } from '../../lib/schema/schema-facts.ts';
 import type { CommandContext } from '../command.ts';
 import { cellText } from './cell-text.ts';
 import type { OperationDescription } from './operation-list.ts';

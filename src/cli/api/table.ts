@@ -1,7 +1,6 @@
 import type { TSchema } from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
-import { refSchema, secretVisibility } from '../../lib/schema/annotations.ts';
-import { isObjectSchema } from '../../lib/schema/wire-forms.ts';
+import { isObjectSchema, secretVisibility } from '../../lib/schema/schema-facts.ts';
 import { cellText, EMPTY } from './cell-text.ts';
 
 const MAX_COLUMNS = 6;
@@ -64,7 +63,7 @@ function isShort(field: TSchema): boolean {
 
 function isRef(field: TSchema): boolean {
   const own = isObjectSchema(field) ? Object.keys(field.properties) : [];
-  return own.length === 2 && own.every((name) => name in refSchema.properties);
+  return own.length === 2 && own.every((name) => name === 'id' || name === 'uri');
 }
 
 function isIdField(name: string, items: readonly JsonObject[]): boolean {

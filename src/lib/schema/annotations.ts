@@ -1,19 +1,12 @@
 import Type, { type TSchema, type TString } from 'typebox';
+import { SECRET_KEYWORD, type SecretVisibility } from './schema-facts.ts';
 
 /**
  * What a field's schema says beside its type. From these follow, without code per resource: references (what blocks a
  * deletion, what reads back as a Ref), secrets (sealed at rest, masked or left out on reading) and the wire forms.
  */
-export const SECRET_KEYWORD = 'x-secret';
 export const REFERENCE_KEYWORD = 'x-reference';
 const SENT_TO_KEYWORD = 'x-sent-to';
-
-/**
- * `readable`: returned to those who may read secrets, `""` to others.
- * `masked`: returned once by the create that made it, afterwards as a mask.
- * `write_only`: never returned.
- */
-export type SecretVisibility = 'readable' | 'masked' | 'write_only';
 
 /** What a `masked` secret reads back as. Sent back, it stands for what is stored. */
 export const SECRET_MASK = '********';
@@ -34,10 +27,6 @@ export function secret<Schema extends TSchema>(visibility: SecretVisibility, sch
 
 export function secretSentTo(schema: TSchema): string | undefined {
   return (schema as Record<string, unknown>)[SENT_TO_KEYWORD] as string | undefined;
-}
-
-export function secretVisibility(schema: TSchema): SecretVisibility | undefined {
-  return (schema as Record<string, unknown>)[SECRET_KEYWORD] as SecretVisibility | undefined;
 }
 
 export function reference<Schema extends TSchema>(annotation: ReferenceAnnotation, schema: Schema): Schema {

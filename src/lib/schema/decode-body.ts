@@ -1,10 +1,11 @@
 import type { TObject, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
-import { referenceAnnotation, SECRET_MASK, secretVisibility } from './annotations.ts';
+import { referenceAnnotation, SECRET_MASK } from './annotations.ts';
 import { describeProblems } from './describe-problems.ts';
 import { type FieldProblem, pointerTo } from './field-problem.ts';
-import { createForm, defaultOf, hasDefault, isObjectSchema, patchForm } from './wire-forms.ts';
+import { isObjectSchema, secretVisibility } from './schema-facts.ts';
+import { createForm, defaultOf, hasDefault, patchForm } from './wire-forms.ts';
 
 export type Decoded =
   | { readonly ok: true; readonly value: JsonObject }

@@ -1,7 +1,7 @@
 import type { TObject, TSchema } from 'typebox';
 import { didYouMean } from '../near-match.ts';
 import { type FieldProblem, lastName, pointerTo } from './field-problem.ts';
-import { isObjectSchema } from './wire-forms.ts';
+import { isObjectSchema } from './schema-facts.ts';
 
 export interface SchemaError {
   readonly keyword: string;

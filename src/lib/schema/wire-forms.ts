@@ -1,15 +1,11 @@
 import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
-import { referenceAnnotation, refSchema, secretVisibility } from './annotations.ts';
+import { referenceAnnotation, refSchema } from './annotations.ts';
+import { isObjectSchema, secretVisibility } from './schema-facts.ts';
 
 /**
  * A resource or module is described once, by the schema of its stored form: every field present, defaults as `default`.
  * The three wire forms are derived from it here.
  */
-
-export function isObjectSchema(schema: TSchema): schema is TObject {
-  const candidate = schema as { type?: unknown; properties?: unknown };
-  return candidate.type === 'object' && typeof candidate.properties === 'object';
-}
 
 export function hasDefault(schema: TSchema): boolean {
   return 'default' in schema;

@@ -1,6 +1,7 @@
-import { type OperationDescription, resourceDescription } from '../../../src/cli/api/operation-list.ts';
+import type { OperationDescription } from '../../../src/cli/api/operation-list.ts';
 import { kebab, moduleName, resourceName } from '../../../src/cli/api/resource-names.ts';
 import { resources } from '../../../src/resources/registry.ts';
+import { registeredDescription } from '../operations/registered.ts';
 
 /** A resource or module as the client has it: one file, one class, one property. */
 export interface ClientResource {
@@ -35,7 +36,7 @@ function describe(resource: string, operations: readonly OperationDescription[])
     typeName: pascal(noun),
     className: `${pascal(module === null ? name : noun)}Client`,
     property: camel(name),
-    description: resourceDescription(resource),
+    description: registeredDescription(resource),
     operations,
     modules: [],
   };

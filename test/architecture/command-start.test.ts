@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { productFiles } from './source-files.ts';
+
+/**
+ * A command that asks the API one question spent 0.8 to 1.5 s loading modules. A limit on its time would measure the machine, so
+ * this holds the cause: what `postern api` and `postern events` load before they run.
+ */
+const ENTRIES = ['src/main/cli.ts', 'src/cli/api/api-command.ts', 'src/cli/events/events-command.ts'];
+const files = new Map(productFiles().map((file) => [file.path, file]));
+
+function loadedBy(entry: string): ReadonlySet<string> {
+  const loaded = new Set<string>();
+  const visit = (path: string): void => {
+    if (loaded.has(path)) return;
+    loaded.add(path);
+    for (const { target, isTypeOnly } of files.get(path)?.imports ?? []) {
+      // An import() inside a function loads nothing until it runs; the others stand at the start of a line.
+      const isStatic = !new RegExp(`import\\('[^']*${target.split('/').at(-1)}'\\)`).test(files.get(path)?.text ?? '');
+      if (!isTypeOnly && isStatic) visit(target);
+    }
+  };
+  visit(entry);
+  return loaded;
+}
+
+for (const entry of ENTRIES) {
+  test(`${entry} loads no registry, no settings and no third-party package`, () => {
+    const heavy = [...loadedBy(entry)].filter((path) => {
+      const isThirdParty = !path.startsWith('src/') && !path.startsWith('node:');
+      return isThirdParty || /\/registry\.ts$|^src\/(config|documents|resources|modules|store|api)\//.test(path);
+    });
+    assert.deepEqual(heavy, []);
+  });
+}

@@ -1,0 +1,15 @@
+import { registeredDescription, registeredOperationList } from './operations/registered.ts';
+
+export const name = 'operations';
+
+const PATH = 'src/cli/api/generated/operations.json';
+
+/** What `postern api` and the shell completion know of the API. One operation per line, so that a change stays readable. */
+export function generate(): Promise<Map<string, string>> {
+  const operations = registeredOperationList();
+  const resources = [...new Set(operations.map(({ resource }) => resource))];
+  const descriptions = Object.fromEntries(resources.map((each) => [each, registeredDescription(each)]));
+  const lines = operations.map((operation) => JSON.stringify(operation));
+  const text = `{"descriptions": ${JSON.stringify(descriptions, null, 1)},\n"operations": [\n${lines.join(',\n')}\n]}\n`;
+  return Promise.resolve(new Map([[PATH, text]]));
+}

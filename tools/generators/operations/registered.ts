@@ -1,0 +1,17 @@
+import { registeredOperations } from '../../../src/api/openapi/registered-operations.ts';
+import type { OperationDescription } from '../../../src/cli/api/operation-list.ts';
+import { modules } from '../../../src/modules/registry.ts';
+import { resources } from '../../../src/resources/registry.ts';
+
+/** Every operation, as the registries define it now. */
+export function registeredOperationList(): readonly OperationDescription[] {
+  return registeredOperations(resources, modules).operations;
+}
+
+/** What a resource or module (`https_edge_routes.oidc`) is for. */
+export function registeredDescription(resource: string): string {
+  const [name, module] = resource.split('.');
+  const definitions: readonly { readonly name: string; readonly description: string }[] =
+    module === undefined ? resources : modules;
+  return definitions.find((each) => each.name === (module ?? name))?.description ?? '';
+}
