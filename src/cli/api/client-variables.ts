@@ -13,11 +13,11 @@ export interface GivenVariable {
  * `POSTERN_API_URL` and `POSTERN_API_KEY` are also settings of the server, with another meaning: the URL that clients see, and
  * the first key. So commands have names of their own, which win; the shared ones go on working.
  */
-export function clientVariable(variable: ClientVariable, { env, warn }: CommandContext): GivenVariable | null {
-  const own = given(`POSTERN_CLI_${variable}`, env);
-  const shared = given(`POSTERN_${variable}`, env);
+export function clientVariable(variable: ClientVariable, context: CommandContext): GivenVariable | null {
+  const own = given(`POSTERN_CLI_${variable}`, context.env);
+  const shared = given(`POSTERN_${variable}`, context.env);
   if (own !== null && shared !== null && own.value !== shared.value)
-    warn(`postern: warning: ${own.name} and ${shared.name} differ: using ${own.name}`);
+    context.warn(`postern: warning: ${own.name} and ${shared.name} differ: using ${own.name}`);
   return own ?? shared;
 }
 
