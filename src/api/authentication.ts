@@ -1,4 +1,5 @@
-import type { FastifyRequest } from 'fastify';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { PosternError } from '../lib/errors.ts';
 import type { Principal } from '../resources/operation.ts';
 import { apiErrors } from './errors.ts';
 import type { FailedLoginBrake } from './failed-login-brake.ts';
@@ -10,16 +11,28 @@ export interface Caller {
   readonly token: string;
 }
 
+export interface LoginAttempt {
+  readonly headers: IncomingHttpHeaders;
+  readonly ip: string;
+}
+
 /** At once when the key is good; a failure takes its time. */
-export type Login = (request: FastifyRequest) => Caller | Promise<never>;
+export type Login = (attempt: LoginAttempt) => Caller | Promise<never>;
+
+export interface LoginOptions {
+  readonly brake: FailedLoginBrake;
+  /** False while the first keys are being made. */
+  readonly areKeysKnown: () => boolean;
+}
 
 /** The only way in, for whatever needs a key: a failure waits before it is answered, wherever it was tried. */
-export function createLogin(find: FindPrincipal, brake: FailedLoginBrake): Login {
-  return (request) => {
+export function createLogin(find: FindPrincipal, { brake, areKeysKnown }: LoginOptions): Login {
+  return ({ headers, ip }) => {
     try {
-      return authenticate(request.headers.authorization, find);
+      return authenticate(headers.authorization, find);
     } catch (error) {
-      return brake.slowDown(request.ip).then(() => Promise.reject(error as Error));
+      if (!areKeysKnown()) return Promise.reject(startingError());
+      return brake.slowDown(ip).then(() => Promise.reject(error as Error));
     }
   };
 }
@@ -37,6 +50,12 @@ function authenticate(header: string | undefined, find: FindPrincipal): Caller {
   const principal = find(token);
   if (principal === null) throw unauthenticated('the API key is not known: it may have been deleted');
   return { principal, token };
+}
+
+export function startingError(): PosternError {
+  return apiErrors.create('ERR_POSTERN_STARTING', 'the server is starting: send the request again in a second', {
+    headers: { 'retry-after': '1' },
+  });
 }
 
 function unauthenticated(why: string): Error {

@@ -5,30 +5,32 @@ import type { Logger } from 'pino';
 import type { Clock } from '../lib/clock.ts';
 import { createDenseIds } from '../lib/dense-ids.ts';
 import type { Operation, OperationPorts } from '../resources/operation.ts';
-import type { ApiMetrics } from './api-metrics.ts';
+import { type AnswerRecords, recordAnswer } from './answered-request.ts';
 import { createLogin, type FindPrincipal, type Login } from './authentication.ts';
 import { addBodyParsers, ignoreContentType } from './body-parsers.ts';
 import { DirectReads } from './direct-reads.ts';
-import { errorBody, shownError } from './error-response.ts';
+import { cutOffError, errorBody, shownError } from './error-response.ts';
 import { FailedLoginBrake } from './failed-login-brake.ts';
 import { operationGate, operationHandler } from './operation-route.ts';
 import { pathTable } from './path-table.ts';
+import { PlainRefusals } from './plain-refusals.ts';
+import type { ProtocolErrorAnswers } from './protocol-errors.ts';
 import { addPublicRoutes, type PublicPages, publicRoutes } from './public-routes.ts';
 import { RateLimit } from './rate-limit.ts';
 import { takesBody } from './request-body.ts';
 import type { RequestState } from './request-state.ts';
+import { isRoutedMethod, unroutableProblem, unservedRequests } from './unserved-requests.ts';
 
 const MAX_BODY_BYTES = 1_048_576;
 
-export interface ApiDependencies {
+export interface ApiDependencies extends AnswerRecords {
   readonly operations: readonly Operation[];
   readonly ports: OperationPorts;
   readonly findPrincipal: FindPrincipal;
+  /** False until the first API key is made: before, an unknown key may be a right one. */
+  areKeysKnown(): boolean;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Gets one line per request. */
-  readonly requestLogger: { info(fields: object, message: string): void };
-  readonly metrics: ApiMetrics;
   readonly pages: PublicPages;
   /** Requests per second and API key; 0 = no limit. */
   readonly rateLimitPerSecond: number;
@@ -38,6 +40,7 @@ export interface ApiDependencies {
 
 export interface Api {
   readonly handle: RequestListener;
+  readonly protocolErrors: ProtocolErrorAnswers;
   close(): Promise<void>;
 }
 
@@ -75,10 +78,12 @@ export async function createApi(deps: ApiDependencies): Promise<Api> {
 
   const brake = new FailedLoginBrake(deps.clock, deps.sleep ?? ((ms) => sleep(ms, undefined, { ref: false })));
   addBodyParsers(app);
-  const login = createLogin(deps.findPrincipal, brake);
+  const login = createLogin(deps.findPrincipal, { brake, areKeysKnown: () => deps.areKeysKnown() });
   addPublicRoutes(app, deps.pages, login);
   addOperations(app, deps, login);
-  addNotFound(app, deps, login);
+  const table = pathTable([...deps.operations, ...publicRoutes]);
+  const refuse = unservedRequests(table, login);
+  app.setNotFoundHandler((request) => refuse(request.raw));
   await app.ready();
   const direct = new DirectReads({
     operations: deps.operations,
@@ -86,14 +91,23 @@ export async function createApi(deps: ApiDependencies): Promise<Api> {
     findPrincipal: deps.findPrincipal,
     newOperationId,
     onAnswered: ({ operation, operationId, path, status, apiKeyId, startedAt }) =>
-      report({ operation, operationId, method: 'GET', path, status, apiKeyId, startedAt }, deps),
+      recordAnswer({ operation, operationId, method: 'GET', path, status, apiKeyId, startedAt }, deps),
   });
-  // A configured rate limit counts every request once: then all go the full way.
+  const refusals = new PlainRefusals({
+    newOperationId,
+    onRefused: (refused) =>
+      recordAnswer({ ...refused, operation: undefined, apiKeyId: null, startedAt: performance.now() }, deps),
+  });
   const handle: RequestListener = (request, response) => {
     const goTheFullWay = (): void => app.routing(request, response);
-    if (deps.rateLimitPerSecond > 0 || !direct.answers(request, response, goTheFullWay)) goTheFullWay();
+    const problem = unroutableProblem(request);
+    if (problem !== null) refusals.answer(request, response, problem);
+    else if (!isRoutedMethod(request.method))
+      refuse(request).catch((error: unknown) => refusals.answer(request, response, shownError(error)));
+    // A configured rate limit counts every request once: then all go the full way.
+    else if (deps.rateLimitPerSecond > 0 || !direct.answers(request, response, goTheFullWay)) goTheFullWay();
   };
-  return { handle, close: () => app.close() };
+  return { handle, protocolErrors: { refusals, refusePath: table.refusal }, close: () => app.close() };
 }
 
 function addOperations(app: FastifyInstance, deps: ApiDependencies, login: Login): void {
@@ -109,15 +123,6 @@ function addOperations(app: FastifyInstance, deps: ApiDependencies, login: Login
   }
 }
 
-function addNotFound(app: FastifyInstance, deps: ApiDependencies, login: Login): void {
-  const table = pathTable([...deps.operations, ...publicRoutes]);
-  app.setNotFoundHandler(async (request) => {
-    // Who may not enter learns nothing about what there is.
-    await login(request);
-    throw table.refusal(request.method, request.url);
-  });
-}
-
 function begin(request: FastifyRequest, newOperationId: () => string): void {
   request.postern = {
     operationId: newOperationId(),
@@ -127,43 +132,17 @@ function begin(request: FastifyRequest, newOperationId: () => string): void {
   };
 }
 
-interface Answered {
-  readonly operation: Operation | undefined;
-  readonly operationId: string;
-  readonly method: string;
-  readonly path: string;
-  readonly status: number;
-  readonly apiKeyId: string | null;
-  readonly startedAt: number;
-}
-
-/** Counts and logs a request when its answer is written. */
-function report(
-  { operation, operationId, method, path, status, apiKeyId, startedAt }: Answered,
-  deps: ApiDependencies,
-): void {
-  const name = operation === undefined ? 'none' : `${operation.resource}.${operation.verb}`;
-  const seconds = (performance.now() - startedAt) / 1000;
-  deps.metrics.observe(name, status, seconds);
-  if (operation === undefined && status < 400) return;
-  const ms = Math.round(seconds * 1e5) / 100;
-  deps.requestLogger.info(
-    { operation_id: operationId, operation: name, method, path, status, key_id: apiKeyId, ms },
-    'request',
-  );
-}
-
 function finish(request: FastifyRequest, status: number, deps: ApiDependencies): void {
   const { operation } = request.routeOptions.config as { operation?: Operation };
   const { operationId, apiKeyId, startedAt } = request.postern;
-  report(
+  recordAnswer(
     { operation, operationId, method: request.method, path: pathOf(request.url), status, apiKeyId, startedAt },
     deps,
   );
 }
 
 function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, deps: ApiDependencies): void {
-  const error = shownError(thrown);
+  const error = isCutOff(request) ? cutOffError(thrown) : shownError(thrown);
   const { operationId } = request.postern;
   if (error.status >= 500)
     deps.logger.error({ operation_id: operationId, err: thrown, code: error.code }, 'request failed');
@@ -177,4 +156,9 @@ function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply
 function pathOf(url: string): string {
   const end = url.indexOf('?');
   return end === -1 ? url : url.slice(0, end);
+}
+
+/** The client left, or broke the framing, before its body was complete. */
+function isCutOff({ raw }: FastifyRequest): boolean {
+  return raw.destroyed && !raw.complete;
 }

@@ -45,6 +45,11 @@ export function shownError(error: unknown): PosternError {
   );
 }
 
+/** No failure of the server, whatever broke first. */
+export function cutOffError(cause: unknown): PosternError {
+  return apiErrors.create('ERR_POSTERN_BAD_REQUEST', 'the connection ended before the body was complete', { cause });
+}
+
 export function contentTypeError(): PosternError {
   return apiErrors.create(
     'ERR_POSTERN_CONTENT_TYPE',

@@ -31,6 +31,23 @@ export const apiErrors = errorTable({
     status: 400,
     explanation: 'The request is not well-formed HTTP for this API. The message says in which way.',
   },
+  ERR_POSTERN_API_REQUEST_TIMEOUT: {
+    status: 408,
+    explanation: 'The request did not arrive completely in time. Send it again on a new connection.',
+  },
+  ERR_POSTERN_EXPECTATION: {
+    status: 417,
+    explanation: 'The Expect header asks for something other than "100-continue". Leave the header out.',
+  },
+  ERR_POSTERN_API_HEADERS_TOO_LARGE: {
+    status: 431,
+    explanation: 'The request line and the headers together are too large. Send fewer or shorter ones.',
+  },
+  ERR_POSTERN_STARTING: {
+    status: 503,
+    explanation:
+      'The server is starting and does not know all API keys yet. Send the request again as Retry-After says.',
+  },
   ERR_POSTERN_RATE_LIMITED: {
     status: 429,
     explanation: 'Too many requests, or too many failed logins from this address. Wait as long as Retry-After says.',

@@ -26,8 +26,14 @@ export function openApiDocument(operations: readonly Operation[], options: OpenA
   const conditional = operations.filter((operation) => operation.isConditional === true);
   const conditionalPaths = new Set(conditional.map((operation) => operation.path));
   const errorResponses = new ErrorResponses(options.errorRows);
-  // No operation answers with these: there is none at the path that was asked for.
-  errorResponses.of('none', ['ERR_POSTERN_UNKNOWN_PATH', 'ERR_POSTERN_METHOD_NOT_ALLOWED']);
+  // No operation answers with these: there is none at the path, or the request was not read to its end.
+  errorResponses.of('none', [
+    'ERR_POSTERN_UNKNOWN_PATH',
+    'ERR_POSTERN_METHOD_NOT_ALLOWED',
+    'ERR_POSTERN_API_REQUEST_TIMEOUT',
+    'ERR_POSTERN_EXPECTATION',
+    'ERR_POSTERN_API_HEADERS_TOO_LARGE',
+  ]);
   const context = { catalog, components, subjects, serverUrl, errorResponses, conditionalPaths };
   const described = operations.map((operation) => ({ operation, object: operationObject(operation, context) }));
   return {

@@ -1,3 +1,4 @@
+import type { PosternError } from '../lib/errors.ts';
 import { apiErrors } from './errors.ts';
 
 export interface ServedPath {
@@ -5,8 +6,12 @@ export interface ServedPath {
   readonly path: string;
 }
 
+export interface PathTable {
+  readonly refusal: (method: string, url: string) => PosternError;
+}
+
 /** Tells a path that does not exist from one that does not take the method. */
-export function pathTable(served: readonly ServedPath[]): { refusal(method: string, url: string): Error } {
+export function pathTable(served: readonly ServedPath[]): PathTable {
   const methods = new Map<string, Set<string>>();
   for (const { method, path } of served) {
     const known = methods.get(path) ?? new Set<string>();

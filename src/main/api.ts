@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import type { RequestListener } from 'node:http';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { ApiMetrics } from '../api/api-metrics.ts';
 import { createApi } from '../api/create-api.ts';
 import { Documentation } from '../api/docs/documentation.ts';
+import type { ApiFace } from '../api/starting-face.ts';
 import type { Config } from '../config/schema.ts';
 import type { Catalog } from '../documents/catalog.ts';
 import { Documents } from '../documents/documents.ts';
@@ -51,8 +51,7 @@ export interface ApiDependencies {
   destinationTester?(): DestinationTester | null;
 }
 
-export interface OpenedApi {
-  readonly handle: RequestListener;
+export interface OpenedApi extends ApiFace {
   readonly bootstrapPort: BootstrapPort;
   /** What GET of a live resource shows; null when it is not online. */
   readLive(resource: string, id: string): Promise<JsonObject | null>;
@@ -121,6 +120,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     operations,
     ports,
     findPrincipal: (token) => keys.find(token),
+    areKeysKnown: () => deps.health.state !== 'starting',
     clock,
     logger: deps.logger,
     requestLogger: deps.requestLogger,
@@ -136,6 +136,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
   });
   return {
     handle: api.handle,
+    protocolErrors: api.protocolErrors,
     bootstrapPort: bootstrapPort(context, replica),
     readLive: async (resource, id) => {
       const read = operations.find((operation) => operation.resource === resource && operation.verb === 'get');

@@ -1,6 +1,8 @@
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
+import { answerProtocolErrors } from '../api/protocol-errors.ts';
+import type { ApiFace } from '../api/starting-face.ts';
 import { type Config, variableOf } from '../config/schema.ts';
 import { type DrainingServer, drainingServer } from '../lib/draining-server.ts';
 import { formatListenAddress, type ListenAddress } from '../lib/listen-address.ts';
@@ -19,7 +21,8 @@ type ListenSetting = Extract<keyof Config, `${string}_listen`>;
 export interface ListenerOptions {
   readonly setting: ListenSetting;
   readonly address: ListenAddress;
-  readonly handler: RequestListener;
+  /** Asked for each request: another face takes over once the API is there. */
+  readonly face: () => ApiFace;
   readonly tls: TlsSource | null;
 }
 
@@ -28,24 +31,27 @@ export interface Listener extends DrainingServer {
   readonly address: ListenAddress;
 }
 
-export async function openListener({ setting, address, handler, tls }: ListenerOptions): Promise<Listener> {
-  const timeouts = {
+export async function openListener({ setting, address, face, tls }: ListenerOptions): Promise<Listener> {
+  const options = {
     headersTimeout: HEADERS_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    // The API refuses a request without Host itself: Node's answer has no body.
+    requireHostHeader: false,
   };
   const server =
     tls === null
-      ? createServer(timeouts)
+      ? createServer(options)
       : createTlsServer({
-          ...timeouts,
+          ...options,
           ...tls.current,
           minVersion: 'TLSv1.2',
           handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
         });
   // Counts first: a handler that answers at once must already be counted.
   const draining = drainingServer(server);
-  server.on('request', handler);
+  answerProtocolErrors(server, () => face().protocolErrors);
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => face().handle(request, response));
   tls?.onChange((pair) => (server as HttpsServer).setSecureContext({ ...pair, minVersion: 'TLSv1.2' }));
 
   const opened = await listenOn(server, setting, address);

@@ -1,6 +1,6 @@
-import type { RequestListener } from 'node:http';
 import type { DestinationStream } from 'pino';
 import { Registry } from 'prom-client';
+import { type ApiFace, startingFace } from '../api/starting-face.ts';
 import type { Config } from '../config/schema.ts';
 import { createCatalog } from '../documents/catalog.ts';
 import { OnlineTunnelTable } from '../gateway/online-tunnel-table.ts';
@@ -87,15 +87,13 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   });
   opened.defer(() => tls?.close());
 
-  // The listener comes before the API: with port 0 the base URL is known only now. Until `handle` is set it answers 503.
+  // The listener comes before the API: with port 0 the base URL is known only now. Until then it answers 503.
   const health = new Health();
-  let handle: RequestListener = (_request, response) => {
-    response.writeHead(503, { 'Retry-After': '1' }).end();
-  };
+  let face: ApiFace = startingFace(clock);
   const listener = await openListener({
     setting: 'api_listen',
     address: config.api_listen,
-    handler: (request, response) => handle(request, response),
+    face: () => face,
     tls,
   });
   opened.defer(() => listener.drain(0));
@@ -127,7 +125,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     },
   });
   opened.defer(() => api.close());
-  handle = api.handle;
+  face = api;
 
   const own = new OwnAddresses();
   own.addControl(listener.address);

@@ -5,7 +5,11 @@ import { headerRef } from './headers.ts';
 import { SAMPLE_OPERATION_ID } from './sample-ids.ts';
 
 /** Headers that some errors carry beside the usual ones, by status. */
-const EXTRA_HEADERS: Readonly<Record<string, string>> = { 401: 'WWW-Authenticate', 405: 'Allow', 429: 'Retry-After' };
+const EXTRA_HEADERS: Readonly<Record<string, string>> = {
+  401: 'WWW-Authenticate',
+  405: 'Allow',
+  429: 'Retry-After',
+};
 
 /** Existing clients need `msg`, `status_code` and an object `details` in every error. */
 export const errorSchema: JsonObject = {

@@ -11,6 +11,7 @@ export function errorsOf(operation: Operation, subject: Subject): readonly Error
   return [
     ...new Set<ErrorCode>([
       'ERR_POSTERN_UNAUTHENTICATED',
+      'ERR_POSTERN_BAD_REQUEST',
       'ERR_POSTERN_VERSION',
       'ERR_POSTERN_FORBIDDEN',
       'ERR_POSTERN_RATE_LIMITED',
@@ -21,6 +22,7 @@ export function errorsOf(operation: Operation, subject: Subject): readonly Error
       ...operation.errors,
       ...constraintErrors(operation, subject),
       'ERR_POSTERN_INTERNAL',
+      'ERR_POSTERN_STARTING',
       'ERR_POSTERN_STORE_UNAVAILABLE',
       ...(operation.method === 'GET' ? [] : (['ERR_POSTERN_STORE_FULL'] as const)),
     ]),
@@ -29,7 +31,7 @@ export function errorsOf(operation: Operation, subject: Subject): readonly Error
 
 function bodyErrors(operation: Operation): readonly ErrorCode[] {
   if (operation.body === undefined) return [];
-  const transport: readonly ErrorCode[] = ['ERR_POSTERN_BAD_REQUEST', 'ERR_POSTERN_BODY_TOO_LARGE'];
+  const transport: readonly ErrorCode[] = ['ERR_POSTERN_BODY_TOO_LARGE'];
   if (!takesBody(operation)) return transport;
   return [...transport, 'ERR_POSTERN_CONTENT_TYPE', 'ERR_POSTERN_INVALID_JSON', 'ERR_POSTERN_INVALID_BODY'];
 }

@@ -1,0 +1,76 @@
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { PosternError } from '../lib/errors.ts';
+import { errorBody } from './error-response.ts';
+
+/** How long a client may take to read the answer to a request that ends its connection. */
+const LINGER_MS = 2000;
+
+export interface Refused {
+  readonly operationId: string;
+  readonly status: number;
+  readonly method: string;
+  readonly path: string;
+}
+
+export interface PlainRefusalsOptions {
+  newOperationId(): string;
+  onRefused(refused: Refused): void;
+}
+
+/** Answers with errors of the documented form where no framework is: before routing, and where no request was parsed. */
+export class PlainRefusals {
+  readonly #options: PlainRefusalsOptions;
+
+  constructor(options: PlainRefusalsOptions) {
+    this.#options = options;
+  }
+
+  answer(request: IncomingMessage, response: ServerResponse, error: PosternError): void {
+    const { headers, body } = this.#refusal(error, request);
+    response.writeHead(error.status, headers).end(body);
+  }
+
+  /**
+   * Writes the answer by hand and ends the connection. What the client still sends is read for a moment: a socket that is
+   * closed with unread bytes resets the connection, and the client would lose the answer.
+   */
+  answerSocket(socket: Duplex, error: PosternError, request?: IncomingMessage): void {
+    const { headers, body } = this.#refusal(error, request);
+    const fields = Object.entries({ ...headers, date: new Date().toUTCString(), connection: 'close' });
+    const head = [
+      `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}`,
+      ...fields.map(([name, value]) => `${name}: ${value}`),
+    ];
+    socket.on('error', () => socket.destroy());
+    socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+    socket.resume();
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+    socket.once('close', () => clearTimeout(timer));
+  }
+
+  #refusal(
+    error: PosternError,
+    request: IncomingMessage | undefined,
+  ): { readonly headers: Record<string, string>; readonly body: string } {
+    const operationId = this.#options.newOperationId();
+    const body = errorBody(error, operationId);
+    const { status } = error;
+    this.#options.onRefused({
+      operationId,
+      status,
+      method: request?.method ?? '',
+      path: request?.url?.split('?')[0] ?? '',
+    });
+    return {
+      headers: {
+        ...error.headers,
+        'postern-operation-id': operationId,
+        'cache-control': 'no-store',
+        'content-type': 'application/json; charset=utf-8',
+        'content-length': String(Buffer.byteLength(body)),
+      },
+      body,
+    };
+  }
+}

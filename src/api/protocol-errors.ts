@@ -1,0 +1,60 @@
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
+import type { Server as HttpsServer } from 'node:https';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { PosternError } from '../lib/errors.ts';
+import { apiErrors } from './errors.ts';
+import { type ParserError, parserRefusal, type RefusePath } from './parser-error.ts';
+import type { PlainRefusals } from './plain-refusals.ts';
+
+export interface ProtocolErrorAnswers {
+  readonly refusals: PlainRefusals;
+  readonly refusePath: RefusePath;
+}
+
+/**
+ * Answers what Node answers without a body, or not at all, with an error of the documented form: requests that its parser
+ * rejects, expectations, CONNECT. Existing clients crash on an error that is not JSON.
+ */
+export function answerProtocolErrors(server: HttpServer | HttpsServer, answers: () => ProtocolErrorAnswers): void {
+  const latest = new WeakMap<Duplex, ServerResponse>();
+  const refused = new WeakSet<Duplex>();
+
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    latest.set(request.socket, response);
+  });
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    answers().refusals.answer(request, response, expectationFailed());
+  });
+  server.on('connect', (request: IncomingMessage, socket: Duplex) => {
+    const { refusals, refusePath } = answers();
+    refusals.answerSocket(socket, refusePath('CONNECT', request.url ?? ''), request);
+  });
+  server.on('clientError', (error: ParserError, socket: Socket) => {
+    // The parser reports again for whatever follows.
+    if (refused.has(socket)) return;
+    refused.add(socket);
+    const response = latest.get(socket);
+    const pending = response === undefined || response.writableFinished ? undefined : response;
+    // An answer written now would be taken for the one to an earlier request.
+    const isOutOfTurn = pending !== undefined && !isReading(pending);
+    if (!socket.writable || error.code === 'ECONNRESET' || isOutOfTurn) {
+      socket.destroy();
+      return;
+    }
+    const { refusals, refusePath } = answers();
+    refusals.answerSocket(socket, parserRefusal(error, refusePath), pending?.req);
+  });
+}
+
+/** Its body is still on the way, so the error is about this request. A response behind others has no socket yet. */
+function isReading(response: ServerResponse): boolean {
+  return !response.req.complete && !response.headersSent && response.socket !== null;
+}
+
+function expectationFailed(): PosternError {
+  return apiErrors.create(
+    'ERR_POSTERN_EXPECTATION',
+    'the server meets no expectation but "100-continue": leave the Expect header out',
+  );
+}

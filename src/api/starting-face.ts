@@ -1,0 +1,22 @@
+import type { RequestListener } from 'node:http';
+import type { Clock } from '../lib/clock.ts';
+import { createDenseIds } from '../lib/dense-ids.ts';
+import { startingError } from './authentication.ts';
+import { PlainRefusals } from './plain-refusals.ts';
+import type { ProtocolErrorAnswers } from './protocol-errors.ts';
+
+/** What a listener needs of the API. */
+export interface ApiFace {
+  readonly handle: RequestListener;
+  readonly protocolErrors: ProtocolErrorAnswers;
+}
+
+/** Stands in for the API between the opening of its listener and its own: every request is to be sent again. */
+export function startingFace(clock: Clock): ApiFace {
+  const denseIds = createDenseIds('op');
+  const refusals = new PlainRefusals({ newOperationId: () => denseIds(clock.nowMs()), onRefused: () => {} });
+  return {
+    handle: (request, response) => refusals.answer(request, response, startingError()),
+    protocolErrors: { refusals, refusePath: startingError },
+  };
+}

@@ -1,0 +1,45 @@
+import type { IncomingMessage } from 'node:http';
+import type { PosternError } from '../lib/errors.ts';
+import type { Login } from './authentication.ts';
+import { apiErrors } from './errors.ts';
+import type { PathTable } from './path-table.ts';
+import { publicRoutes } from './public-routes.ts';
+
+/** Methods that the framework routes; it fails on some others, such as QUERY. */
+const ROUTED_METHODS: ReadonlySet<string | undefined> = new Set([
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+]);
+const PUBLIC_PATHS: ReadonlySet<string> = new Set(publicRoutes.map(({ path }) => path));
+
+export function isRoutedMethod(method: string | undefined): boolean {
+  return ROUTED_METHODS.has(method);
+}
+
+/** What Node's parser passes although it is malformed or outdated. Node itself would answer a missing Host without a body. */
+export function unroutableProblem({ headers, httpVersion }: IncomingMessage): PosternError | null {
+  if (httpVersion === '1.1') {
+    // RFC 9112 §3.2.
+    return headers.host === undefined
+      ? apiErrors.create('ERR_POSTERN_BAD_REQUEST', 'the request has no Host header: send one')
+      : null;
+  }
+  return httpVersion === '1.0'
+    ? null
+    : apiErrors.create('ERR_POSTERN_BAD_REQUEST', `HTTP/${httpVersion} is not served here: send HTTP/1.1`);
+}
+
+/** Rejects with 405 or 404. Without a key, a caller learns only about the pages that need none. */
+export function unservedRequests(table: PathTable, login: Login): (request: IncomingMessage) => Promise<never> {
+  return async (request) => {
+    const url = request.url ?? '';
+    if (!PUBLIC_PATHS.has(url.split('?')[0] ?? ''))
+      await login({ headers: request.headers, ip: request.socket.remoteAddress ?? '' });
+    throw table.refusal(request.method ?? '', url);
+  };
+}
