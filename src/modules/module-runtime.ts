@@ -87,7 +87,12 @@ export interface LoginRecords {
   replaceTokens(
     id: string,
     expectedVersion: number,
-    tokens: { readonly secrets: Readonly<Record<string, string>>; readonly doc: JsonObject },
+    tokens: {
+      readonly secrets: Readonly<Record<string, string>>;
+      readonly doc: JsonObject;
+      /** Fields of the user that a refresh has changed. */
+      readonly user?: JsonObject;
+    },
   ): Promise<LoginRecord | null>;
   releaseRefresh(id: string): Promise<void>;
   deleteSession(id: string): Promise<boolean>;
@@ -97,7 +102,10 @@ export interface LoginRecords {
     readonly clientId: string;
     readonly identity: string | null;
     readonly providerSessionId: string | null;
-  }): Promise<readonly string[]>;
+    readonly token: { readonly key: string; readonly goodUntilMs: number } | null;
+  }): Promise<readonly string[] | null>;
+  /** True for one caller of all processes. */
+  claimOnce(key: string, untilMs: number): Promise<boolean>;
   endOrphans(
     edgeId: string,
     kept: readonly { readonly issuer: string; readonly clientId: string }[],

@@ -61,6 +61,8 @@ export interface LoginActivity {
 export interface LoginTokens {
   readonly secrets: Secrets;
   readonly doc: JsonObject;
+  /** Fields of the user's document that a refresh has changed; the others stay. */
+  readonly user?: JsonObject;
 }
 
 export interface ProviderLogout {
@@ -68,6 +70,8 @@ export interface ProviderLogout {
   readonly clientId: string;
   readonly identity: string | null;
   readonly providerSessionId: string | null;
+  /** The token that says so, good once; remembered until it is no longer good anyway. */
+  readonly token: { readonly key: string; readonly goodUntilMs: number } | null;
 }
 
 export interface LoginClient {
@@ -110,8 +114,13 @@ export interface LoginStore {
   deleteUser(id: string): Promise<boolean>;
   /** Ends all grants of a browser; answers their ids, as all that end several do. */
   endByKey(keyHash: string): Promise<readonly string[]>;
-  /** Back-channel logout: grants of this client with this provider session, or of this identity, or with both if both are given. */
-  endByProvider(logout: ProviderLogout): Promise<readonly string[]>;
+  /**
+   * Back-channel logout: grants of this client with this provider session, or of this identity, or with both if both are given.
+   * Null when the token was used before: then nothing ends.
+   */
+  endByProvider(logout: ProviderLogout): Promise<readonly string[] | null>;
+  /** True for one caller of all processes, durable when it resolves; forgotten some time after `untilMs`. */
+  claimOnce(key: string, untilMs: number): Promise<boolean>;
   /** Ends grants of the edge whose client is not among `kept`. */
   endOrphans(edgeId: string, kept: readonly LoginClient[]): Promise<readonly string[]>;
   /** Edges that have grants. */

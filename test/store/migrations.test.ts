@@ -21,6 +21,7 @@ const PUBLISHED = [
   { version: 3, fingerprint: '0cff2d3635e37227' },
   { version: 4, fingerprint: 'bf6fde4674fe6029' },
   { version: 5, fingerprint: 'e5896de5a2fb28f4' },
+  { version: 6, fingerprint: '545363cf119a9d9d' },
 ];
 
 test('published migrations are as they were published', () => {

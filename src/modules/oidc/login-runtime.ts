@@ -1,4 +1,3 @@
-import { LruMap } from '../../lib/lru-map.ts';
 import type { LoginRecord, LoginRecords, ModuleLog, ModuleRuntime, RuntimePorts } from '../module-runtime.ts';
 import type { ConfiguredBy, OwnPaths, TrafficRequest } from '../prepared-module.ts';
 import { FlowCookies } from './cookies/flow-cookies.ts';
@@ -19,8 +18,6 @@ import { TokenRefresh } from './sessions/token-refresh.ts';
 const MINUTE_MS = 60_000;
 /** Another process's logout reaches streams here within a second. */
 const FOLLOW_MS = 400;
-/** More than a provider sends within the minutes for which a logout token is good. */
-const MAX_LOGOUT_TOKENS = 100_000;
 
 /** Everything about login that outlives a version of a module's configuration. One for the process. */
 export class LoginRuntime implements ModuleRuntime {
@@ -37,7 +34,6 @@ export class LoginRuntime implements ModuleRuntime {
   readonly #ports: RuntimePorts;
   readonly #providers: Readonly<Record<ConfiguredBy, Providers>>;
   readonly #orphans: OrphanedLogins;
-  readonly #logoutTokens = new LruMap<string, true>(MAX_LOGOUT_TOKENS);
   readonly #looking = new Map<Grant, Promise<void>>();
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #unsubscribe: () => void;
@@ -121,14 +117,6 @@ export class LoginRuntime implements ModuleRuntime {
       this.#looking.set(grant, looking);
     }
     return looking;
-  }
-
-  isUsedLogoutToken(id: string): boolean {
-    return this.#logoutTokens.get(id) !== undefined;
-  }
-
-  usedLogoutToken(id: string): void {
-    this.#logoutTokens.set(id, true);
   }
 
   edgeChanged(edgeId: string): void {

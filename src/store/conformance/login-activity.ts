@@ -112,6 +112,16 @@ export function loginActivity(openStore: OpenStore): void {
       assert.deepEqual(await (await opened.reopen()).logins.getSession('as_1'), after);
     });
 
+    test('come with what they say about the user, whose other fields stay', async (t) => {
+      const { store } = await openStore(t);
+      await store.logins.recordLogin(newLogin('as_1', { userDoc: { name: 'Ada', email: 'a@example.com', since: 1 } }));
+      const tokens = { secrets: {}, doc: {} };
+      await store.logins.replaceTokens('as_1', 1, { ...tokens, user: { name: 'Ada L.', email: '' } });
+      assert.deepEqual((await store.logins.getUser('au_1'))?.doc, { name: 'Ada L.', email: '', since: 1 });
+      await store.logins.replaceTokens('as_1', 1, { ...tokens, user: { name: 'late' } });
+      assert.equal((await store.logins.getUser('au_1'))?.doc['name'], 'Ada L.');
+    });
+
     test('written twice at once are written once', async (t) => {
       const { store } = await openStore(t);
       await store.logins.recordLogin(newLogin('as_1', { secrets: { refresh_token: 'first' } }));
@@ -132,6 +142,24 @@ export function loginActivity(openStore: OpenStore): void {
       const tokens = { secrets: { refresh_token: 'late' }, doc: {} };
       assert.equal(await store.logins.replaceTokens('as_1', 1, tokens), null);
       assert.equal(await store.logins.getSession('as_1'), null);
+    });
+  });
+  describe('claims', { concurrency: true }, () => {
+    test('of many at once one is granted, for good until it has run out', async (t) => {
+      const opened = await openStore(t);
+      const { store } = opened;
+      const claims = await Promise.all(Array.from({ length: 10 }, () => store.logins.claimOnce('state:1', 500)));
+      assert.equal(claims.filter(Boolean).length, 1);
+      assert.equal(await store.logins.claimOnce('state:2', 500), true);
+      await store.prune(499);
+      assert.equal(await (await opened.reopen()).logins.claimOnce('state:1', 500), false);
+    });
+
+    test('that have run out are forgotten', async (t) => {
+      const { store } = await openStore(t);
+      await store.logins.claimOnce('state:1', 500);
+      await store.prune(500);
+      assert.equal(await store.logins.claimOnce('state:1', 900), true);
     });
   });
 }

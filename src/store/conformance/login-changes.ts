@@ -47,6 +47,7 @@ export function loginChanges(openStore: OpenStore): void {
         clientId: 'client-1',
         identity: identityOf('au_1'),
         providerSessionId: null,
+        token: null,
       });
       expectHeard('end as_5 as_5', 'end as_6 as_6', 'end as_7 as_7', 'end as_8 as_8');
 

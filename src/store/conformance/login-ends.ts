@@ -61,6 +61,7 @@ export function loginEnds(openStore: OpenStore): void {
           clientId: 'client-1',
           identity: null,
           providerSessionId: null,
+          token: null,
         };
         assert.deepEqual(await store.logins.endByProvider({ ...none, ...logout }), ended);
         const all = grants.map(({ session }) => session.id);
@@ -70,6 +71,26 @@ export function loginEnds(openStore: OpenStore): void {
         );
       });
     }
+
+    test('by the provider: a logout token counts once, and again when its logout could not be written', async (t) => {
+      const opened = await openStore(t);
+      const { store } = opened;
+      const logout: ProviderLogout = {
+        issuer: 'https://idp.example.com',
+        clientId: 'client-1',
+        identity: identityOf('au_1'),
+        providerSessionId: null,
+        token: { key: 'logout:1', goodUntilMs: 1_000 },
+      };
+      await store.logins.recordLogin(newLogin('as_1'));
+      const answers = await Promise.all(Array.from({ length: 5 }, () => store.logins.endByProvider(logout)));
+      assert.deepEqual(
+        answers.filter((ended) => ended !== null),
+        [['as_1']],
+      );
+      await store.logins.recordLogin(newLogin('as_2'));
+      assert.equal(await (await opened.reopen()).logins.endByProvider(logout), null);
+    });
 
     test('those of an edge whose client is no longer there', async (t) => {
       const { store } = await openStore(t);

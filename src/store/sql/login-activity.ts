@@ -1,4 +1,5 @@
 import { rfc3339 } from '../../lib/clock.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import type { LoginActivity, LoginChange } from '../store.ts';
 import { logLoginChanges } from './login-change-rows.ts';
 import { type LoginSessionRow, SESSION_COLUMNS, sessionOf } from './login-rows.ts';
@@ -67,6 +68,7 @@ export function* releaseLoginRefresh(id: string): Program<void> {
 export interface LoginTokensRow {
   readonly doc: string;
   readonly secrets: string | null;
+  readonly user?: JsonObject;
 }
 
 export interface ReplacedTokens {
@@ -77,7 +79,7 @@ export interface ReplacedTokens {
 export function* replaceLoginTokens(
   id: string,
   expectedVersion: number,
-  { doc, secrets }: LoginTokensRow,
+  { doc, secrets, user }: LoginTokensRow,
 ): Program<ReplacedTokens> {
   const row = yield* queryOne(
     `UPDATE app_sessions SET doc = ?, secrets = ?, version = version + 1, refresh_claim_until_ms = 0
@@ -86,7 +88,16 @@ export function* replaceLoginTokens(
   );
   if (row === null) return { session: null, changes: [] };
   const session = sessionOf(row);
+  if (user !== undefined) yield* changeUser(session.userId, user);
   const changes: readonly LoginChange[] = [{ op: 'put', sessionId: id, keyHash: session.keyHash }];
   yield* logLoginChanges(changes);
   return { session, changes };
+}
+
+function* changeUser(id: string, fields: JsonObject): Program<void> {
+  const row = yield* queryOne('SELECT doc FROM app_users WHERE id = ?', [id]);
+  // A grant goes with its user, so there is one.
+  if (row === null) return;
+  const doc = { ...parseObject(text(row, 'doc')), ...fields };
+  yield statement('UPDATE app_users SET doc = ? WHERE id = ?', [JSON.stringify(doc), id]);
 }

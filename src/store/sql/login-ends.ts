@@ -1,5 +1,6 @@
 import type { LoginChange, LoginClient, ProviderLogout } from '../store.ts';
 import { logLoginChanges } from './login-change-rows.ts';
+import { claimLoginOnce } from './login-claims.ts';
 import { chunks, type Program, type SqlValue, statement, text, tupleList } from './statement.ts';
 
 /** Every end of a grant goes through here: so none happens without a line in the log. */
@@ -31,8 +32,10 @@ export function* endLoginsByKey(keyHash: string): Program<readonly LoginChange[]
   return yield* endLogins('key_hash = ?', [keyHash]);
 }
 
-export function* endLoginsByProvider(logout: ProviderLogout): Program<readonly LoginChange[]> {
-  const { issuer, clientId, identity, providerSessionId } = logout;
+/** In one transaction with the use of its token: a logout that could not be written may be sent again. Null: used before. */
+export function* endLoginsByProvider(logout: ProviderLogout): Program<readonly LoginChange[] | null> {
+  const { issuer, clientId, identity, providerSessionId, token } = logout;
+  if (token !== null && !(yield* claimLoginOnce(token.key, token.goodUntilMs))) return null;
   // It names nobody; without this line it would be everybody.
   if (identity === null && providerSessionId === null) return [];
   const conditions = ['issuer = ?', 'client_id = ?'];

@@ -57,8 +57,8 @@ export function createLoginStore(engine: SqlEngine, keyring: Keyring): LoginStor
       if (activity.length > 0) await engine.write('touchLogins', activity);
     },
     claimRefresh: (id, nowMs, untilMs) => engine.write('claimLoginRefresh', id, nowMs, untilMs),
-    replaceTokens: async (id, expectedVersion, { doc, secrets }) => {
-      const tokens = { doc: JSON.stringify(doc), secrets: seal(id, secrets) };
+    replaceTokens: async (id, expectedVersion, { doc, secrets, user }) => {
+      const tokens = { doc: JSON.stringify(doc), secrets: seal(id, secrets), ...(user !== undefined && { user }) };
       const { session, changes } = await engine.write('replaceLoginTokens', id, expectedVersion, tokens);
       announce(changes);
       return session === null ? null : openSession(session);
@@ -71,7 +71,11 @@ export function createLoginStore(engine: SqlEngine, keyring: Keyring): LoginStor
       return isDeleted;
     },
     endByKey: async (keyHash) => announceEnds(await engine.write('endLoginsByKey', keyHash)),
-    endByProvider: async (logout) => announceEnds(await engine.write('endLoginsByProvider', logout)),
+    endByProvider: async (logout) => {
+      const changes = await engine.write('endLoginsByProvider', logout);
+      return changes === null ? null : announceEnds(changes);
+    },
+    claimOnce: (key, untilMs) => engine.write('claimLoginOnce', key, untilMs),
     endOrphans: async (edgeId, kept) => announceEnds(await engine.write('endOrphanedLogins', edgeId, kept)),
     listEdgeIds: () => engine.read('listLoginEdgeIds'),
     prune: async (nowMs, unusedSinceMs) => {

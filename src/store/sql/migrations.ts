@@ -253,6 +253,14 @@ export const migrations: readonly Migration[] = [
       index('app_sessions', ['expires_at_ms']),
     ],
   },
+  {
+    version: 6,
+    steps: [
+      // What may be used once: states of logins under way, logout tokens.
+      table('login_claims', [textColumn('key'), bigintColumn('expires_at_ms')], ['key']),
+      index('login_claims', ['expires_at_ms']),
+    ],
+  },
 ];
 
 export const currentSchema = schemaAfter(migrations);

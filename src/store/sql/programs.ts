@@ -19,6 +19,7 @@ import {
 } from './lease-rows.ts';
 import { claimLoginRefresh, releaseLoginRefresh, replaceLoginTokens, touchLogins } from './login-activity.ts';
 import { readLoginChangesSince, readLoginSeq } from './login-change-rows.ts';
+import { claimLoginOnce } from './login-claims.ts';
 import {
   deleteLoginSession,
   deleteLoginUser,
@@ -68,6 +69,7 @@ export const programs = {
   listLoginSessions,
   listLoginEdgeIds,
   touchLogins,
+  claimLoginOnce,
   claimLoginRefresh,
   releaseLoginRefresh,
   replaceLoginTokens,

@@ -1,6 +1,7 @@
 import { IDEMPOTENCY_WINDOW_MS } from './idempotency-rows.ts';
 import { pruneLeases } from './lease-rows.ts';
 import { pruneLoginChanges } from './login-change-rows.ts';
+import { pruneLoginClaims } from './login-claims.ts';
 import { pruneChanges } from './revision-rows.ts';
 import { type Program, statement } from './statement.ts';
 
@@ -8,5 +9,6 @@ export function* prune(nowMs: number, keepRevisions: number): Program<void> {
   yield* pruneChanges(keepRevisions);
   yield* pruneLoginChanges(keepRevisions);
   yield statement('DELETE FROM idempotency WHERE created_at_ms <= ?', [nowMs - IDEMPOTENCY_WINDOW_MS]);
+  yield* pruneLoginClaims(nowMs);
   yield* pruneLeases(nowMs);
 }

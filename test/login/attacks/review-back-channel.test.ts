@@ -39,10 +39,13 @@ test('a logout that the store could not write is not taken for a used one when t
   const { provider, client } = await openHostileWorld(t);
   let isDown = true;
   const ended: (string | null)[] = [];
+  const used = new Set<string>();
   const runtime = await LoginRuntime.open(
     portsWith({
-      endByProvider: ({ providerSessionId }) => {
+      endByProvider: ({ providerSessionId, token }) => {
         if (isDown) return Promise.reject(new Error('the store is away'));
+        if (used.has(token?.key ?? '')) return Promise.resolve(null);
+        used.add(token?.key ?? '');
         ended.push(providerSessionId);
         return Promise.resolve(['as_1']);
       },

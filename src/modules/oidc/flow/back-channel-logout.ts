@@ -1,9 +1,11 @@
+import { hash } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import type { OwnAnswer, OwnPathRequest, OwnPathSite } from '../../prepared-module.ts';
 import { LoginOnRoute } from '../login-on-route.ts';
 import type { LoginRuntime } from '../login-runtime.ts';
 import { jsonAnswer } from '../pages/page.ts';
 import { LoginProblem } from '../provider/login-problem.ts';
+import { LOGOUT_TOKEN_GOOD_FOR_MS } from '../provider/logout-token.ts';
 import { identityOf } from '../sessions/record-login.ts';
 
 const MAX_BODY_BYTES = 65_536;
@@ -21,19 +23,17 @@ export async function backChannelLogout(
   if (login === null) return refused('no login of this host has the issuer and audience of the token');
   const { issuer, clientId } = login.config;
   try {
-    const { sub, sid, jti } = await login.client.verifyLogoutToken(token);
-    const tokenId = `${issuer}\n${jti}`;
-    if (runtime.isUsedLogoutToken(tokenId)) {
-      throw new LoginProblem('token', 'logout_token_jti', 'the logout token was used before');
-    }
+    const { sub, sid, jti, iatMs } = await login.client.verifyLogoutToken(token);
+    // By hash: the provider chose the text, and its length.
+    const key = `logout:${hash('sha256', `${issuer}\n${jti}`)}`;
     const ended = await runtime.records.endByProvider({
       issuer,
       clientId,
       identity: sub === null ? null : identityOf(issuer, sub),
       providerSessionId: sid,
+      token: { key, goodUntilMs: iatMs + LOGOUT_TOKEN_GOOD_FOR_MS },
     });
-    // Not before: a logout that could not be written is sent again.
-    runtime.usedLogoutToken(tokenId);
+    if (ended === null) throw new LoginProblem('token', 'logout_token_jti', 'the logout token was used before');
     runtime.count('back_channel_logout');
     runtime.log.info({ request_id: request.id, issuer, ended: ended.length }, 'logged out by the provider');
     return { status: 200, headers: ['cache-control', 'no-store'], body: '' };

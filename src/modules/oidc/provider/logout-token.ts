@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../../lib/json.ts';
 import type { Provider } from './provider.ts';
 import { isSubject } from './subject.ts';
-import { tokenProblem, verifyToken } from './verify-token.ts';
+import { CLOCK_TOLERANCE_SECONDS, tokenProblem, verifyToken } from './verify-token.ts';
 
 export interface LogoutToken {
   readonly sub: string | null;
@@ -13,6 +13,8 @@ export interface LogoutToken {
 
 const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 const MAX_AGE_SECONDS = 300;
+/** From when it was issued, with the tolerance of clocks on both sides: after this it is refused for its age. */
+export const LOGOUT_TOKEN_GOOD_FOR_MS = (MAX_AGE_SECONDS + 2 * CLOCK_TOLERANCE_SECONDS) * 1000;
 /** Whoever finds the address can send one: what no provider would send is not looked into. */
 const MAX_TOKEN_CHARACTERS = 16_384;
 const MAX_ID_CHARACTERS = 255;
