@@ -7,6 +7,7 @@ import {
   cidrList,
   domainName,
   hostList,
+  hostPatternList,
   httpUrl,
   integer,
   listenAddress,
@@ -20,6 +21,8 @@ import {
 /** The parts of the program that this version can start. */
 export const ROLES = ['api', 'edge', 'gateway', 'events'] as const;
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
+
+export const AMBIGUOUS_PATHS = ['refuse', 'pass'] as const;
 
 /** `api_tls_cert` with this value asks for a certificate of the internal CA. */
 export const INTERNAL_CERTIFICATE = 'internal';
@@ -81,6 +84,14 @@ export const settings = {
   }),
   trusted_proxies: required(cidrList, {
     description: 'Address ranges of proxies in front of the edge whose X-Forwarded-For is believed. Empty: nobody is.',
+  }),
+  ambiguous_paths: required(choice(AMBIGUOUS_PATHS), {
+    description:
+      'What becomes of a path that an upstream may read as that of a route with other access modules, such as /ADMIN beside a protected /admin: "refuse" answers 400, "pass" forwards it by the route that it matches as it stands.',
+  }),
+  ambiguous_paths_pass_hosts: required(hostPatternList, {
+    description:
+      'Hosts on which ambiguous paths pass although ambiguous_paths is "refuse": names, or wildcards such as *.example.com.',
   }),
   forwarded_header: required(boolean, { description: 'Whether upstreams also get the Forwarded header of RFC 7239.' }),
   edge_header_bytes: required(integer(1024, 1_048_576), { description: 'Bytes that the head of a request may have.' }),

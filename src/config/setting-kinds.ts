@@ -86,6 +86,11 @@ export const hostList = list('host names or addresses, each with or without a po
   return parseListenAddress(value.replace(/:\d+$/, '').concat(':1')) !== null;
 });
 
+export const hostPatternList = list('host names in lower case, or wildcards such as *.example.com', (value) => {
+  const name = value.startsWith('*.') ? value.slice(2) : value;
+  return isHostName(name) && value === value.toLowerCase();
+});
+
 export function choiceList<const Choice extends string>(choices: readonly Choice[]): SettingKind<readonly Choice[]> {
   const kind = list(choices.join(', '), (value) => choices.some((known) => known === value));
   return {

@@ -18,6 +18,7 @@ import { handshakeSuffices } from './handshake-suffices.ts';
 import { combinedValue, firstValue, valuesOf } from './http/header-list.ts';
 import type { RequestProblem } from './http/request-problem.ts';
 import { isOwnPath, openSite, readSmallBody } from './own-paths.ts';
+import { UNMATCHED } from './unmatched-path.ts';
 
 /**
  * One request through the edge. States: *judging* (route found, modules asked one after the other), *forwarding* (on its way
@@ -133,15 +134,10 @@ export class Exchange implements OwnPathRequest {
       this.#serveOwnPath(edge);
       return;
     }
-    const match = edge.routes.match(this.#client.head.path);
+    const match = edge.routes.match(this.#client.head.path, this.host);
     if (match.found === null) {
-      if (match.why === 'none') this.#refuse('ERR_POSTERN_NO_ROUTE', 'no_route', 'There is nothing at this address.');
-      else
-        this.#refuse(
-          'ERR_POSTERN_BAD_PATH',
-          'ambiguous_path',
-          'The path can be read in two ways. Write it without escaped slashes and parameters.',
-        );
+      const [code, reason, message] = UNMATCHED[match.why];
+      this.#refuse(code, reason, message);
       return;
     }
     this.route = match.found;
@@ -246,7 +242,7 @@ export class Exchange implements OwnPathRequest {
     // The host may have gone to another edge.
     const isElsewhere = this.runtime.findEdge(this.host)?.id !== this.connection.edgeId;
     const isStale = edge === null || isElsewhere || !handshakeSuffices(this.connection, edge);
-    const route = isStale ? null : edge.routes.match(this.#client.head.path).found;
+    const route = isStale ? null : edge.routes.match(this.#client.head.path, this.host).found;
     if (route === null || route.problem !== null) {
       this.cut('configuration');
       return;

@@ -41,7 +41,7 @@ const UNAVAILABLE: Refusal = {
 
 function moduleFor(edge: EdgeSnapshot, request: TrafficRequest, target: string): ReturnType<OwnPathSite['moduleFor']> {
   const reading = readPath(target);
-  const route = reading.ok ? edge.routes.match(reading.path).found : null;
+  const route = reading.ok ? edge.routes.match(reading.path, request.host).found : null;
   if (route === null) return { found: null };
   if (route.problem !== null) return { refusal: UNAVAILABLE };
   const entered = enter(route, request);

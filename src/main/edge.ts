@@ -15,6 +15,7 @@ import { createKsuidSource } from '../lib/ksuid.ts';
 import type { ListenAddress } from '../lib/listen-address.ts';
 import { openInternalCa } from '../pki/internal-ca.ts';
 import type { Replica } from '../replica/replica.ts';
+import { AmbiguousPaths } from '../snapshot/ambiguous-paths.ts';
 import { Snapshots } from '../snapshot/snapshots.ts';
 import type { Store } from '../store/store.ts';
 import type { EndpointPublisher } from '../tunnel/endpoints.ts';
@@ -62,7 +63,8 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
   const { modules, kindOfId } = catalog;
   const ksuid = createKsuidSource();
   const newConnectionId = (): string => `cn_${ksuid(clock.nowMs())}`;
-  const snapshots = new Snapshots(replica, { modules, kindOfId, runtimes: runtimes.byModule });
+  const ambiguousPaths = new AmbiguousPaths(config.ambiguous_paths, config.ambiguous_paths_pass_hosts);
+  const snapshots = new Snapshots(replica, { modules, kindOfId, runtimes: runtimes.byModule, ambiguousPaths });
   const ca = await openInternalCa({ dataDir: config.data_dir, domain: config.domain, clock });
   const certificates = createCertificateStore({
     records: replica,

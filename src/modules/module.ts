@@ -13,6 +13,11 @@ export interface Module<Config extends TObject = TObject> {
   /** Wire name, which is also the folder's. */
   readonly name: string;
   readonly level: 'edge' | 'route';
+  /**
+   * Whether it decides who may enter. Paths that an upstream may read as those of a route where such modules are configured
+   * differently are refused: see src/snapshot/access-guard.ts.
+   */
+  readonly decidesAccess: boolean;
   readonly title: string;
   readonly description: string;
   /** The stored form: every field present, defaults as `default`. */

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
-import type { JsonObject } from '../lib/json.ts';
+import { canonicalJson, type JsonObject } from '../lib/json.ts';
 import { type Module, moduleNameOf, moduleRecordKey } from '../modules/module.ts';
 import type { ModuleRuntime } from '../modules/module-runtime.ts';
 import type { ConfiguredBy, PreparePorts, TlsPolicy } from '../modules/prepared-module.ts';
 import type { StoredRecord } from '../store/store.ts';
+import type { AmbiguousPaths } from './ambiguous-paths.ts';
 import { compileBackend, type KindOfId } from './compile-backend.ts';
 import type { EdgeSnapshot, ModuleProblem, NamedModule, RouteSnapshot } from './edge-snapshot.ts';
 import { RouteTable } from './route-table.ts';
@@ -18,6 +19,8 @@ export interface Definitions {
   readonly kindOfId: KindOfId;
   /** By module; empty where nothing is served. */
   readonly runtimes?: ReadonlyMap<string, ModuleRuntime>;
+  /** Absent: ambiguous paths are refused on every host. */
+  readonly ambiguousPaths?: AmbiguousPaths;
 }
 
 /** Of a module's ports, those that are the same for all of an edge. */
@@ -26,6 +29,8 @@ type RecordPorts = Pick<PreparePorts, 'record' | 'children' | 'configuredBy'>;
 interface PreparedModules {
   readonly modules: readonly NamedModule[];
   readonly problems: readonly ModuleProblem[];
+  /** Configuration of those that decide who may enter, those that cannot be prepared included. */
+  readonly access: readonly JsonObject[];
   /** What handshakes have to prove, for modules that cannot be prepared too. */
   readonly tls: TlsPolicy;
 }
@@ -54,16 +59,16 @@ export function compileEdge(
   for (const { modules } of routes) {
     for (const { prepared } of modules) for (const name of prepared.ownCookieNames ?? []) ownCookieNames.add(name);
   }
+  const hostports = record.doc['hostports'] as readonly string[];
+  const hosts = hostports.map((hostport) => hostport.slice(0, hostport.lastIndexOf(':')));
   const { tls } = own;
   const problem = own.problems[0] ?? null;
   return {
     id: edgeId,
-    hosts: (record.doc['hostports'] as readonly string[]).map((hostport) =>
-      hostport.slice(0, hostport.lastIndexOf(':')),
-    ),
+    hosts,
     tls,
     tlsGeneration: hash('sha256', JSON.stringify([tls, problem])),
-    routes: new RouteTable(routes),
+    routes: new RouteTable(routes, hosts, definitions.ambiguousPaths),
     problem,
     problems: own.problems,
     ownPathRoutes: routes.filter(
@@ -91,6 +96,7 @@ function compileRoute(
     edgeId,
     matchType: record.doc['match_type'] as RouteSnapshot['matchType'],
     match: record.doc['match'] as string,
+    access: own.access.length === 0 ? '' : hash('sha256', canonicalJson(own.access), 'base64url'),
     modules: inOrder,
     problem: edge.problems[0] ?? own.problems[0] ?? null,
     problems: own.problems,
@@ -108,11 +114,13 @@ function prepareAll(
   const [ownerKind, ownerId] = place.routeId === null ? [EDGE_KIND, place.edgeId] : [ROUTE_KIND, place.routeId];
   const modules: NamedModule[] = [];
   const problems: ModuleProblem[] = [];
+  const access: JsonObject[] = [];
   const tls: TlsPolicy = {};
   for (const module of registry) {
     if (module.level !== level) continue;
     const record = enabledRecord(reader, ownerKind, ownerId, module.name);
     if (record === null) continue;
+    if (module.decidesAccess) access.push({ module: module.name, config: withSecrets(record) });
     const preparation = prepareOne(module, record, { ...ports, place, runtime: runtimes?.get(module.name) ?? null });
     if ('prepared' in preparation) {
       modules.push(preparation);
@@ -123,12 +131,15 @@ function prepareAll(
     }
   }
   for (const name of unknownNames(reader, ownerKind, registry)) {
-    if (enabledRecord(reader, ownerKind, ownerId, name) === null) continue;
+    const record = enabledRecord(reader, ownerKind, ownerId, name);
+    if (record === null) continue;
+    // It may have been there to keep people out.
+    access.push({ module: name, config: withSecrets(record) });
     const { problem, tls: demanded } = unknownModule(name, level);
     problems.push(problem);
     Object.assign(tls, demanded);
   }
-  return { modules, problems, tls };
+  return { modules, problems, access, tls };
 }
 
 function enabledRecord(reader: TrackingReader, ownerKind: string, ownerId: string, name: string): StoredRecord | null {

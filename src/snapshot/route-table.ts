@@ -1,13 +1,17 @@
+import { AccessGuard } from './access-guard.ts';
+import { type AmbiguousPaths, REFUSED_EVERYWHERE } from './ambiguous-paths.ts';
 import { type CanonicalPath, matchKey } from './canonical-path.ts';
 
 export interface MatchableRoute {
   readonly matchType: 'exact_path' | 'path_prefix';
   readonly match: string;
+  /** Equal for routes whose access modules are configured identically. */
+  readonly access: string;
 }
 
 export type RouteMatch<Route> =
   | { readonly found: Route }
-  | { readonly found: null; readonly why: 'none' | 'ambiguous' };
+  | { readonly found: null; readonly why: 'none' | 'ambiguous' | 'other_access' };
 
 /** Routes of one edge: an exact path beats a prefix, the longest prefix wins. */
 export class RouteTable<Route extends MatchableRoute> {
@@ -16,8 +20,12 @@ export class RouteTable<Route extends MatchableRoute> {
   /** Longest first. */
   readonly #prefixes: readonly { readonly key: string; readonly route: Route }[];
   readonly #anything: Route | null;
+  /** Null where nothing needs to be looked at. */
+  readonly #guard: AccessGuard<Route> | null;
+  readonly #ambiguous: AmbiguousPaths;
 
-  constructor(routes: readonly Route[]) {
+  /** `hosts` are the patterns of the edge. */
+  constructor(routes: readonly Route[], hosts: readonly string[] = [], ambiguous = REFUSED_EVERYWHERE) {
     const prefixes: { key: string; route: Route }[] = [];
     let anything: Route | null = null;
     for (const route of routes) {
@@ -28,14 +36,18 @@ export class RouteTable<Route extends MatchableRoute> {
     }
     this.#prefixes = prefixes.sort((a, b) => b.key.length - a.key.length);
     this.#anything = anything;
+    this.#guard = hosts.length > 0 && ambiguous.passOnAll(hosts) ? null : AccessGuard.over(routes);
+    this.#ambiguous = ambiguous;
     this.all = routes;
   }
 
   /** A path that an upstream could read as another route's is refused rather than guessed. */
-  match(path: CanonicalPath): RouteMatch<Route> {
+  match(path: CanonicalPath, host: string): RouteMatch<Route> {
     const found = this.#find(path.key);
     if (path.otherKeys.some((key) => this.#find(key) !== found)) return { found: null, why: 'ambiguous' };
-    return found === null ? { found, why: 'none' } : { found };
+    if (found === null) return { found, why: 'none' };
+    const isAmbiguous = this.#guard?.isAmbiguous(path.key, found) === true && !this.#ambiguous.passOn(host);
+    return isAmbiguous ? { found: null, why: 'other_access' } : { found };
   }
 
   #find(key: string): Route | null {

@@ -37,7 +37,8 @@ export interface HttpsEdgeRoute {
   readonly match_type: 'exact_path' | 'path_prefix';
   /**
    * The path, starting with "/", without query, percent-encoded as clients send it. As a prefix it is a prefix of
-   * the text: "/admin" also covers "/administrator".
+   * the text: "/admin" also covers "/administrator". Requests that an upstream may read as this path, such as
+   * "/ADMIN" for "/admin", are refused where other access modules would decide (setting ambiguous_paths).
    */
   readonly match: string;
   /**
@@ -65,7 +66,8 @@ export interface HttpsEdgeRouteCreate {
   readonly match_type: 'exact_path' | 'path_prefix';
   /**
    * The path, starting with "/", without query, percent-encoded as clients send it. As a prefix it is a prefix of
-   * the text: "/admin" also covers "/administrator".
+   * the text: "/admin" also covers "/administrator". Requests that an upstream may read as this path, such as
+   * "/ADMIN" for "/admin", are refused where other access modules would decide (setting ambiguous_paths).
    */
   readonly match: string;
   /** Lets a client through when an allow rule of the named policies matches its address and no deny rule does. */
@@ -99,7 +101,8 @@ export interface HttpsEdgeRouteUpdate {
   readonly match_type?: 'exact_path' | 'path_prefix' | undefined;
   /**
    * The path, starting with "/", without query, percent-encoded as clients send it. As a prefix it is a prefix of
-   * the text: "/admin" also covers "/administrator".
+   * the text: "/admin" also covers "/administrator". Requests that an upstream may read as this path, such as
+   * "/ADMIN" for "/admin", are refused where other access modules would decide (setting ambiguous_paths).
    */
   readonly match?: string | undefined;
   /** Lets a client through when an allow rule of the named policies matches its address and no deny rule does. */

@@ -23,6 +23,7 @@ export const backendConfig = Type.Object({
 export const backend = defineModule({
   name: 'backend',
   level: 'route',
+  decidesAccess: false,
   title: 'Backend module',
   description: 'Sends requests to a backend. A route without an enabled one answers 503.',
   config: backendConfig,

@@ -8,6 +8,7 @@ export const compressionConfig = Type.Object({ enabled: enabledField });
 export const compression = defineModule({
   name: 'compression',
   level: 'route',
+  decidesAccess: false,
   title: 'Compression module',
   description: 'Compresses responses for clients that accept it.',
   config: compressionConfig,

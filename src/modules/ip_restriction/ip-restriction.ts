@@ -23,6 +23,7 @@ export const ipRestrictionConfig = Type.Object({
 export const ipRestriction = defineModule({
   name: 'ip_restriction',
   level: 'route',
+  decidesAccess: true,
   title: 'IP restriction module',
   description:
     'Lets a client through when an allow rule of the named policies matches its address and no deny rule does.',

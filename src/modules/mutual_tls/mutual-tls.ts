@@ -23,6 +23,7 @@ export const mutualTlsConfig = Type.Object({
 export const mutualTls = defineModule({
   name: 'mutual_tls',
   level: 'edge',
+  decidesAccess: true,
   title: 'Mutual TLS module',
   description: 'Demands a client certificate that one of the named authorities has issued.',
   config: mutualTlsConfig,

@@ -69,6 +69,7 @@ export const oidcConfig = Type.Object({
 export const oidc = defineModule({
   name: 'oidc',
   level: 'route',
+  decidesAccess: true,
   title: 'OIDC module',
   description: 'Lets only those through who have logged in at an OpenID provider.',
   config: oidcConfig,

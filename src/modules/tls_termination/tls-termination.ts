@@ -13,6 +13,7 @@ export const tlsTerminationConfig = Type.Object({
 export const tlsTermination = defineModule({
   name: 'tls_termination',
   level: 'edge',
+  decidesAccess: false,
   title: 'TLS termination module',
   description: 'Sets how TLS is terminated at the edge.',
   config: tlsTerminationConfig,

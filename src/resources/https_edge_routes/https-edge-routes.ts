@@ -24,7 +24,7 @@ export const httpsEdgeRoutes = defineResource({
     }),
     match: Type.String({
       description:
-        'The path, starting with "/", without query, percent-encoded as clients send it. As a prefix it is a prefix of the text: "/admin" also covers "/administrator".',
+        'The path, starting with "/", without query, percent-encoded as clients send it. As a prefix it is a prefix of the text: "/admin" also covers "/administrator". Requests that an upstream may read as this path, such as "/ADMIN" for "/admin", are refused where other access modules would decide (setting ambiguous_paths).',
     }),
   }),
   example: { match_type: 'path_prefix', match: '/' },

@@ -42,8 +42,8 @@ test('what is accepted is matched by a request for just that path', () => {
       accepted += 1;
       const reading = readPath(match);
       assert.ok(reading.ok, match);
-      const route = { match, matchType };
-      assert.equal(new RouteTable([route]).match(reading.path).found, route, match);
+      const route = { match, matchType, access: '' };
+      assert.equal(new RouteTable([route]).match(reading.path, 'a.example').found, route, match);
     }),
     { numRuns: 3000 },
   );
@@ -57,7 +57,10 @@ test('what is refused is matched by no request', () => {
       if (matchProblem(match) === null || /[?#]/.test(match)) return;
       const reading = readPath(`${match}${rest.join('')}`);
       if (!reading.ok || reading.path.path.length < match.length) return;
-      const found = new RouteTable([{ match, matchType: 'path_prefix' as const }]).match(reading.path).found;
+      const found = new RouteTable([{ match, matchType: 'path_prefix' as const, access: '' }]).match(
+        reading.path,
+        'a.example',
+      ).found;
       // "/." alone is a dot segment; only longer names that start so could match.
       if (!/(^|\/|%2f)(\.|%2e){1,2}$/i.test(match) && !/%.?$/.test(match)) assert.equal(found, null, match);
     }),

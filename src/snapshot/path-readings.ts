@@ -1,0 +1,122 @@
+/** More kinds of oddity than this many readings stand for come from nobody honest, and each reading costs time. */
+const MAX_READINGS = 16;
+
+/** No step below changes such a key. A dot counts only inside a name. */
+const PLAIN = /^(?:[A-Za-z0-9\-_~!$&'()*+,:=@/]|\.(?=[A-Za-z0-9\-_]))*$/;
+
+export function hasOneReading(key: string): boolean {
+  return PLAIN.test(key);
+}
+
+/**
+ * Everything that upstreams may make of a key by any of the steps below, in any order and any number of times; the key itself
+ * included. Null: too many to look at.
+ */
+export function readingsOf(key: string): ReadonlySet<string> | null {
+  const readings = new Set([key]);
+  // The loop also visits what is added while it runs.
+  for (const reading of readings) {
+    for (const step of STEPS) readings.add(step(reading));
+    if (readings.size > MAX_READINGS) return null;
+  }
+  return readings;
+}
+
+/** Keys have a byte a character, and `%2F` for a slash that came escaped. */
+type Step = (key: string) => string;
+
+/** Decoding once more than the URL was encoded; IIS knows `%uXXXX`, too. */
+const decoded: Step = (key) =>
+  key.includes('%')
+    ? key.replaceAll(/%(?:u([0-9a-f]{4})|([0-9a-f]{2}))/gi, (_escape, unit?: string, byte?: string) =>
+        unit === undefined ? character(byte) : Buffer.from(character(unit)).toString('latin1'),
+      )
+    : key;
+
+/** Parsers of URLs drop tabs and line ends (WHATWG URL §4.4). They get here by further decoding only. */
+const withoutControls: Step = (key) => key.replaceAll(/[^\x20-\x7e\x80-\xff]/g, '');
+
+/** `%2F` and, after further decoding, `\` as separators: Tomcat and IIS can be set so. */
+const withSlashes: Step = (key) => key.replaceAll(/%2F|\\/g, '/');
+
+/** Tomcat, Jetty and Spring drop `;name=value` from each segment. */
+const withoutParameters: Step = (key) => (key.includes(';') ? key.replaceAll(/;[^/]*/g, '') : key);
+
+/** A proxy that forwards what it decoded makes a query of `%3F` (CVE-2024-38474); C ends a string at NUL. */
+const cutShort: Step = (key) => {
+  const end = key.search(/[?#\0]/);
+  return end > 0 ? key.slice(0, end) : key;
+};
+
+/** Windows drops dots and spaces at the end of names. */
+const withoutTrailingDots: Step = (key) =>
+  /[. ](?:\/|$)/.test(key) ? key.split('/').map(withoutDotsAtEnd).join('/') : key;
+
+/** ".. " is ".." where trailing spaces are dropped. */
+const withBareDots: Step = (key) =>
+  key.includes('/..')
+    ? key
+        .split('/')
+        .map((name) => (/^\.\.[. ]*$/.test(name) ? '..' : name))
+        .join('/')
+    : key;
+
+const withoutEmptySegments: Step = (key) => key.replaceAll(/\/{2,}/g, '/');
+
+/** RFC 3986 §5.2.4. */
+const withoutDotSegments: Step = (key) => {
+  if (!/\/\.{1,2}(?:\/|$)/.test(key)) return key;
+  const kept: string[] = [];
+  const segments = key.slice(1).split('/');
+  const last = segments.at(-1);
+  for (const segment of segments) {
+    if (segment === '..') kept.pop();
+    else if (segment !== '.') kept.push(segment);
+  }
+  if (last === '.' || last === '..') kept.push('');
+  return `/${kept.join('/')}`;
+};
+
+const OVERLONG = /[\xc0\xc1][\x80-\xbf]|\xe0[\x80-\x9f][\x80-\xbf]|\xf0[\x80-\x8f][\x80-\xbf]{2}/g;
+const CHARACTER = /[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}/g;
+
+/** Overlong UTF-8 (RFC 3629 §10) and what Unicode calls compatible with ASCII, such as full-width letters, as ASCII. */
+const inAscii: Step = (key) =>
+  /[\x80-\xff]/.test(key) ? key.replaceAll(OVERLONG, shortForm).replaceAll(CHARACTER, compatibleForm) : key;
+
+const STEPS: readonly Step[] = [
+  inAscii,
+  decoded,
+  withoutControls,
+  withSlashes,
+  withoutParameters,
+  cutShort,
+  withoutTrailingDots,
+  withBareDots,
+  withoutEmptySegments,
+  withoutDotSegments,
+];
+
+/** From the end by hand: a regular expression would take quadratic time over "......x". */
+function withoutDotsAtEnd(name: string): string {
+  if (name === '.' || name === '..') return name;
+  let end = name.length;
+  while (end > 0 && (name[end - 1] === '.' || name[end - 1] === ' ')) end -= 1;
+  return name.slice(0, end);
+}
+
+function character(hex = ''): string {
+  return String.fromCharCode(Number.parseInt(hex, 16));
+}
+
+function shortForm(overlong: string): string {
+  let code = 0;
+  for (let at = 1; at < overlong.length; at += 1) code = (code << 6) | (overlong.charCodeAt(at) & 0x3f);
+  const first = overlong.length === 2 ? (overlong.charCodeAt(0) & 0x1f) << 6 : 0;
+  return (code | first) < 0x80 ? String.fromCharCode(code | first) : overlong;
+}
+
+function compatibleForm(bytes: string): string {
+  const form = Buffer.from(bytes, 'latin1').toString().normalize('NFKC');
+  return /^[\0-\x7f]*$/.test(form) ? form : bytes;
+}

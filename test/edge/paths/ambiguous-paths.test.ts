@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict';
+import type { IncomingHttpHeaders } from 'node:http2';
+import { after, suite, test } from 'node:test';
+import { EdgeWorld, newHost } from '../../support/edge-world.ts';
+import { rawExchange } from '../traffic/raw-exchange.ts';
+import { laxUpstream } from './lax-upstream.ts';
+
+interface RouteToMake {
+  readonly match: string;
+  readonly type?: 'exact_path' | 'path_prefix';
+  readonly policy?: string;
+}
+
+const upstream = await laxUpstream({ after });
+const world = await EdgeWorld.open({ after });
+const backendId = await world.staticBackend(upstream.address);
+const { policyId: nobody } = await world.ipPolicy('allow', '192.0.2.0/24');
+const { policyId: everybody } = await world.ipPolicy('allow', '0.0.0.0/0');
+
+async function siteWith(routes: readonly RouteToMake[], of = world, backend = backendId): Promise<string> {
+  const host = newHost();
+  const edgeId = await of.edge(host);
+  for (const { match, type = 'path_prefix', policy } of routes) {
+    const path = await of.route(edgeId, match, type);
+    await of.api('PUT', `${path}/backend`, { backend_id: backend });
+    if (policy !== undefined) await of.api('PUT', `${path}/ip_restriction`, { ip_policy_ids: [policy] });
+  }
+  return host;
+}
+
+/** The path as it stands, which node:https would not always send. */
+async function rawStatus(host: string, path: string, of = world): Promise<{ status: number; code: string }> {
+  const socket = await of.connect(host);
+  const { bytes, statuses } = await rawExchange(
+    socket,
+    `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
+  );
+  return { status: statuses[0] ?? 0, code: /postern-error-code: (\S+)/i.exec(bytes)?.[1] ?? '' };
+}
+
+async function http2Status(host: string, path: string): Promise<number> {
+  const session = await world.http2(host);
+  const stream = session.request({ ':path': path });
+  const headers = await new Promise<IncomingHttpHeaders>((resolve) => stream.once('response', resolve));
+  session.destroy();
+  return Number(headers[':status']);
+}
+
+const SPELLINGS_OF_ADMIN = [
+  '/ADMIN',
+  '/Admin/users',
+  '/%2561dmin',
+  '/%2541dmin',
+  '/%25u0061dmin',
+  '/%c1%a1dmin',
+  '/%e0%81%a1dmin',
+  '/%ef%bd%81dmin',
+  '/%25ef%25bd%2581dmin',
+  '/adm%c4%b1n',
+  '/ADMIN;x=1',
+  '/x/%252e%252e/admin',
+  '/x/..%20/admin',
+  '/%252fadmin',
+  '/%255cadmin',
+  '/%20/admin',
+  '/ad%2509min',
+  '/x/%252E%252e%253b/ADMIN',
+  '/x%255c..%255cadmin',
+  '/x/%ef%bc%8e%ef%bc%8e/admin',
+  '/ADMIN;%252f..%252f../x',
+  '/%EF%BC%852561dmin',
+];
+
+suite('paths that an upstream may read as those of a route with other access rules', () => {
+  test('a protected prefix is not reached by another spelling', async () => {
+    const host = await siteWith([{ match: '/' }, { match: '/admin', policy: nobody }]);
+    assert.equal((await rawStatus(host, '/admin')).status, 403);
+    assert.equal((await rawStatus(host, '/')).status, 200);
+    for (const path of SPELLINGS_OF_ADMIN) {
+      assert.deepEqual(await rawStatus(host, path), { status: 400, code: 'ERR_POSTERN_BAD_PATH' }, path);
+    }
+  });
+
+  test('nor over HTTP/2', async () => {
+    const host = await siteWith([{ match: '/' }, { match: '/admin', policy: nobody }]);
+    assert.equal(await http2Status(host, '/ADMIN'), 400);
+    assert.equal(await http2Status(host, '/%2561dmin'), 400);
+    assert.equal(await http2Status(host, '/public'), 200);
+  });
+
+  test('a protected exact path is not reached with a trailing slash, dot or space, or by parameters', async () => {
+    const host = await siteWith([{ match: '/' }, { match: '/admin', type: 'exact_path', policy: nobody }]);
+    assert.equal((await rawStatus(host, '/admin')).status, 403);
+    for (const path of [
+      '/admin/',
+      '/ADMIN/',
+      '/admin.',
+      '/admin%20',
+      '/admin;x',
+      '/admin%3F',
+      '/admin%252F',
+      '/admin%2500.png',
+      '/aDmin. ./',
+    ]) {
+      const target = path.replaceAll(' ', '%20');
+      assert.deepEqual(await rawStatus(host, target), { status: 400, code: 'ERR_POSTERN_BAD_PATH' }, path);
+    }
+    for (const path of ['/admin/x', '/administrator', '/ADMINistrator', '/admin.html', '/x/admin']) {
+      assert.equal((await rawStatus(host, path)).status, 200, path);
+    }
+  });
+
+  test('a route with a trailing slash protects its path without one, and stays reachable itself', async () => {
+    for (const type of ['exact_path', 'path_prefix'] as const) {
+      const host = await siteWith([
+        { match: '/', policy: nobody },
+        { match: '/open/', type, policy: everybody },
+      ]);
+      assert.equal((await rawStatus(host, '/open/')).status, 200);
+      assert.equal((await rawStatus(host, '/open')).status, 400);
+      assert.equal((await rawStatus(host, '/opening')).status, 403);
+    }
+  });
+
+  test('a route in capitals protects its path in small letters, and stays reachable itself', async () => {
+    const host = await siteWith([{ match: '/' }, { match: '/Admin', policy: nobody }]);
+    assert.equal((await rawStatus(host, '/Admin')).status, 403);
+    for (const path of ['/admin', '/ADMIN', '/administrator']) assert.equal((await rawStatus(host, path)).status, 400);
+  });
+
+  test('several candidates: one with other rules is enough', async () => {
+    const host = await siteWith([{ match: '/' }, { match: '/a/B', policy: nobody }, { match: '/A/b' }]);
+    for (const path of ['/a/b', '/a/B', '/A/b', '/A/B/c'])
+      assert.equal((await rawStatus(host, path)).status, 400, path);
+    assert.equal((await rawStatus(host, '/a')).status, 200);
+  });
+
+  test('a path of an exact route in front of a prefix is itself, not its prefix', async () => {
+    const host = await siteWith([
+      { match: '/', policy: nobody },
+      { match: '/', type: 'exact_path' },
+    ]);
+    assert.equal((await rawStatus(host, '/')).status, 200);
+    assert.equal((await rawStatus(host, '/x')).status, 403);
+  });
+
+  test('a module that cannot be applied is no less different', async () => {
+    const host = newHost();
+    const edgeId = await world.edge(host);
+    for (const match of ['/', '/admin']) {
+      const path = await world.route(edgeId, match);
+      await world.api('PUT', `${path}/backend`, { backend_id: backendId });
+      if (match === '/admin') await world.api('PUT', `${path}/oidc`, {});
+    }
+    assert.equal((await rawStatus(host, '/admin')).status, 503);
+    assert.equal((await rawStatus(host, '/ADMIN')).status, 400);
+  });
+});
+
+suite('sites that notice nothing', () => {
+  const everySpelling = [...SPELLINGS_OF_ADMIN, '/admin/', '/admin.', '/admin%20'].filter(
+    (path) => !path.includes(';'),
+  );
+  const cases: Readonly<Record<string, readonly RouteToMake[]>> = {
+    'no access modules': [{ match: '/' }, { match: '/admin' }],
+    'the same on every route': [
+      { match: '/', policy: everybody },
+      { match: '/admin', policy: everybody },
+    ],
+  };
+  for (const [name, routes] of Object.entries(cases)) {
+    test(name, async () => {
+      const host = await siteWith(routes);
+      for (const path of everySpelling) assert.equal((await rawStatus(host, path)).status, 200, path);
+    });
+  }
+
+  test('modules that let everybody in make no difference', async () => {
+    const host = newHost();
+    const edgeId = await world.edge(host);
+    for (const match of ['/', '/admin']) {
+      const path = await world.route(edgeId, match);
+      await world.api('PUT', `${path}/backend`, { backend_id: backendId });
+      if (match === '/admin') {
+        await world.api('PUT', `${path}/compression`, {});
+        await world.api('PUT', `${path}/ip_restriction`, { enabled: false, ip_policy_ids: [nobody] });
+      }
+    }
+    assert.equal((await rawStatus(host, '/ADMIN')).status, 200);
+  });
+});
+
+suite('ambiguous_paths', () => {
+  const routesOf = (policy: string): readonly RouteToMake[] => [{ match: '/' }, { match: '/admin', policy }];
+
+  test('pass: the paths go to the route that they match as they stand', async () => {
+    const lax = await EdgeWorld.open({ after }, { POSTERN_AMBIGUOUS_PATHS: 'pass' });
+    const { policyId } = await lax.ipPolicy('allow', '192.0.2.0/24');
+    const host = await siteWith(routesOf(policyId), lax, await lax.staticBackend(upstream.address));
+    assert.equal((await rawStatus(host, '/ADMIN', lax)).status, 200);
+    assert.equal((await rawStatus(host, '/admin', lax)).status, 403);
+    assert.equal((await rawStatus(host, '/x/..%2fadmin', lax)).status, 400);
+  });
+
+  test('pass for some hosts, by name and by wildcard', async () => {
+    const some = await EdgeWorld.open(
+      { after },
+      { POSTERN_AMBIGUOUS_PATHS_PASS_HOSTS: 'one.localhost,*.any.localhost' },
+    );
+    const { policyId } = await some.ipPolicy('allow', '192.0.2.0/24');
+    const backend = await some.staticBackend(upstream.address);
+    const { id } = await some.api('POST', '/edges/https', {
+      hostports: ['one.localhost:443', 'two.localhost:443', '*.any.localhost:443'],
+    });
+    for (const { match, policy } of routesOf(policyId)) {
+      const path = await some.route(id, match);
+      await some.api('PUT', `${path}/backend`, { backend_id: backend });
+      if (policy !== undefined) await some.api('PUT', `${path}/ip_restriction`, { ip_policy_ids: [policy] });
+    }
+    assert.equal((await rawStatus('one.localhost', '/ADMIN', some)).status, 200);
+    assert.equal((await rawStatus('x.any.localhost', '/ADMIN', some)).status, 200);
+    assert.equal((await rawStatus('two.localhost', '/ADMIN', some)).status, 400);
+  });
+});
