@@ -28,6 +28,7 @@ export class Presence {
   readonly #timer: NodeJS.Timeout;
   /** What could not be taken off the list: renewing would keep it there for as long as this process lives. */
   readonly #notRemoved = new Map<string, LeaseKey>();
+  readonly #stopResets: () => void;
   #renewedAtMs: number;
   #isRenewing = false;
 
@@ -35,6 +36,10 @@ export class Presence {
     this.#options = options;
     this.#renewedAtMs = options.clock.nowMs();
     this.#timer = setInterval(() => void this.#renew(), RENEW_MS).unref();
+    // What was put after the state that the store went back to is on no list: the next renewal puts everything again.
+    this.#stopResets = options.store.onReset(() => {
+      this.#renewedAtMs = 0;
+    });
   }
 
   listSession(session: AgentSession): Promise<void> {
@@ -56,6 +61,7 @@ export class Presence {
 
   close(): void {
     clearInterval(this.#timer);
+    this.#stopResets();
   }
 
   async #renew(): Promise<void> {

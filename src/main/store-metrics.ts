@@ -38,6 +38,15 @@ function countersOf(store: Store, registers: Registry[]): void {
     },
   });
   new Counter({
+    name: 'postern_store_resets_total',
+    help: 'How often this process read everything again because the database had lost commits.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(store.stats().resets);
+    },
+  });
+  new Counter({
     name: 'postern_store_commits_total',
     help: 'Transactions, each with one fsync, that carried those writes.',
     registers,

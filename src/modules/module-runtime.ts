@@ -119,6 +119,8 @@ export interface LoginRecords {
     seq: number,
   ): Promise<{ readonly isComplete: boolean; readonly seq: number; readonly changes: readonly LoginChange[] }>;
   currentSeq(): Promise<number>;
+  /** The store went back to an earlier state: everything that is known of logins has to be read again. */
+  onReset(reload: () => void | Promise<void>): () => void;
 }
 
 export interface LoginChange {

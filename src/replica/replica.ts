@@ -22,6 +22,7 @@ export class Replica implements BrowsableReader {
   #ahead: readonly Change[] = [];
   #refreshing: Promise<void> | null = null;
   #unsubscribe: () => void = () => {};
+  #stopResets: () => void = () => {};
   #isClosed = false;
 
   private constructor(store: Store) {
@@ -35,6 +36,7 @@ export class Replica implements BrowsableReader {
       (changes) => replica.#onCommitted(changes),
       () => replica.#revision,
     );
+    replica.#stopResets = store.onReset(() => replica.#reset());
     await replica.#readAll();
     await replica.refresh();
     return replica;
@@ -79,19 +81,24 @@ export class Replica implements BrowsableReader {
   }
 
   /** Brings the replica up to what the store holds now. Callers that come while one runs wait for the next one after it. */
-  async refresh(): Promise<void> {
-    // A failure is reported to those who asked for that read; this caller gets a read of its own.
-    while (this.#refreshing !== null) await this.#refreshing.catch(() => {});
-    this.#refreshing = this.#follow().finally(() => {
-      this.#refreshing = null;
-    });
-    await this.#refreshing;
+  refresh(): Promise<void> {
+    return this.#inTurn(() => this.#follow());
   }
 
   close(): void {
     this.#isClosed = true;
     this.#unsubscribe();
+    this.#stopResets();
     this.#listeners.clear();
+  }
+
+  async #inTurn(read: () => Promise<void>): Promise<void> {
+    // A failure is reported to those who asked for that read; this caller gets a read of its own.
+    while (this.#refreshing !== null) await this.#refreshing.catch(() => {});
+    this.#refreshing = read().finally(() => {
+      this.#refreshing = null;
+    });
+    await this.#refreshing;
   }
 
   #onCommitted(changes: readonly Change[]): void {
@@ -136,14 +143,30 @@ export class Replica implements BrowsableReader {
   }
 
   async #readAll(): Promise<void> {
-    const table = new RecordTable();
+    const { table, revision } = await this.#readTable();
+    if (revision < this.#revision) return;
     const before = this.#table;
+    this.#table = table;
+    this.#advance(differences(before, table, revision), revision);
+  }
+
+  /** The store is of another history: its revision may be lower, and an equal one says nothing about a record. */
+  #reset(): Promise<void> {
+    return this.#inTurn(async () => {
+      const { table, revision } = await this.#readTable();
+      const before = this.#table;
+      this.#table = table;
+      this.#ahead = [];
+      this.#advance(replacement(before, table, revision), revision);
+    });
+  }
+
+  async #readTable(): Promise<{ readonly table: RecordTable; readonly revision: number }> {
+    const table = new RecordTable();
     const { revision } = await this.#store.readAll((records) => {
       for (const record of records) table.put(record);
     });
-    if (revision < this.#revision) return;
-    this.#table = table;
-    this.#advance(differences(before, table, revision), revision);
+    return { table, revision };
   }
 
   #tell(changes: readonly Change[]): void {
@@ -157,11 +180,17 @@ function revisionOf(change: Change): number {
 }
 
 function differences(before: RecordTable, after: RecordTable, revision: number): Change[] {
+  return replacement(before, after, revision).filter(
+    (change) =>
+      change.op === 'delete' || before.get(change.record.kind, change.record.id)?.revision !== change.record.revision,
+  );
+}
+
+/** Every record that there is, and the end of those that there were. */
+function replacement(before: RecordTable, after: RecordTable, revision: number): Change[] {
   const changes: Change[] = [];
   for (const kind of new Set([...before.counts().keys(), ...after.counts().keys()])) {
-    for (const record of after.all(kind)) {
-      if (before.get(kind, record.id)?.revision !== record.revision) changes.push({ op: 'put', record });
-    }
+    for (const record of after.all(kind)) changes.push({ op: 'put', record });
     for (const record of before.all(kind)) {
       if (after.get(kind, record.id) === undefined) {
         changes.push({ op: 'delete', key: { kind, id: record.id }, revision });

@@ -166,6 +166,9 @@ export interface DeliveryStore {
   /** This process has enqueued something. */
   onEnqueued(listener: () => void): () => void;
 
+  /** As of the store: claims that this process holds are void. */
+  onReset(release: () => void): () => void;
+
   /** After a start: every lane that nobody holds is tried at once. With `isAlone`, what others held is void. */
   wakeLanes(nowMs: number, options: { readonly isAlone: boolean }): Promise<void>;
   /** Takes lanes that are due, the longest waiting first, each for one holder until `untilMs`. */

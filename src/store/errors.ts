@@ -19,6 +19,11 @@ export const storeErrors = errorTable({
     status: 503,
     explanation: 'The store was written by a newer version of Postern. Start that version or a later one.',
   },
+  ERR_POSTERN_STORE_WENT_BACK: {
+    status: 503,
+    explanation:
+      'The database was restored to an earlier time, or failed over to a server that had not received every commit. Nothing of the request was applied. The node reads all configuration again by itself: send the request again.',
+  },
   ERR_POSTERN_STORE_CORRUPT: {
     status: 503,
     explanation: 'The store holds something that Postern did not write. Restore a backup.',

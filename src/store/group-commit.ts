@@ -1,15 +1,15 @@
 import { storeErrors } from './errors.ts';
-import type { Job } from './sql/programs.ts';
+import type { QueuedJob } from './sql/programs.ts';
 
 export type JobOutcome =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly error: unknown };
 
 /** Runs the jobs in one transaction, in their order, and answers each. Rejects when none of them was applied. */
-export type RunGroup = (jobs: readonly Job[]) => Promise<readonly JobOutcome[]>;
+export type RunGroup = (jobs: readonly QueuedJob[]) => Promise<readonly JobOutcome[]>;
 
 export interface GroupCommit {
-  submit(job: Job): Promise<unknown>;
+  submit(job: QueuedJob): Promise<unknown>;
   /** Transactions that carried at least one write-set. */
   commitCount(): number;
   /** Resolves when everything submitted has been answered; what comes later is refused. */
@@ -17,7 +17,7 @@ export interface GroupCommit {
 }
 
 interface Waiting {
-  readonly job: Job;
+  readonly job: QueuedJob;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }

@@ -132,4 +132,6 @@ export interface LoginStore {
   /** What changed after `seq`, by any process, in order. */
   changesSince(seq: number): Promise<LoginChangesSince>;
   currentSeq(): Promise<number>;
+  /** As of the store: everything that is known of grants has to be read again. */
+  onReset(reload: () => void | Promise<void>): () => void;
 }

@@ -35,6 +35,13 @@ export interface Store {
    */
   onCommitted(listener: CommitListener, applied?: () => number): () => void;
 
+  /**
+   * Called when the database turns out not to have what this process has seen of it: it failed over to a server behind it, or was
+   * restored to an earlier time. Everything in memory that came from the store has to be read again. Writes are refused, and
+   * this is called again after a failure, until all listeners have done so.
+   */
+  onReset(reload: (cause: Error) => void | Promise<void>): () => void;
+
   findIdempotency(scope: string): Promise<IdempotencyRecord | null>;
   /** Account id, made with the store. */
   readonly accountId: string;
@@ -189,6 +196,8 @@ export interface PresenceStore {
   removeByCredential(credentialId: string): Promise<readonly string[]>;
   /** Voids what other boots of the same process left behind. */
   removeOtherBoots(bootId: string): Promise<void>;
+  /** As of the store: leases that this process has put may be gone. */
+  onReset(relist: () => void): () => void;
   /** Online ones only: the lease has not run out at `nowMs`. */
   get(kind: LeaseKind, id: string, nowMs: number): Promise<Lease | null>;
   list(kind: LeaseKind, query: PageQuery & { readonly nowMs: number }): Promise<readonly Lease[]>;
@@ -200,4 +209,6 @@ export interface StoreStats {
   readonly commits: number;
   /** Events that were recorded with them, by type. */
   readonly events: ReadonlyMap<string, number>;
+  /** How often everything was read again because the database had gone back. */
+  readonly resets: number;
 }

@@ -26,6 +26,7 @@ async function realGateway(t: TestContext) {
         remove: nothing,
         removeByCredential: async () => [],
         removeOtherBoots: nothing,
+        onReset: () => () => {},
         get: async () => null,
         list: async () => [],
       },

@@ -22,6 +22,7 @@ const PUBLISHED = [
   { version: 4, fingerprint: 'bf6fde4674fe6029' },
   { version: 5, fingerprint: 'e5896de5a2fb28f4' },
   { version: 6, fingerprint: '545363cf119a9d9d' },
+  { version: 7, fingerprint: '760e78e1f89c684f' },
 ];
 
 test('published migrations are as they were published', () => {

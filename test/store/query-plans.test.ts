@@ -35,6 +35,7 @@ const SAMPLES: Samples = {
     [writeSet({ puts: [sealedPut('event_destination', 'ed_1'), sealedPut('event_subscription', 'esb_1')] })],
     [writeSet({ idempotency: { scope: 's', bodyHash: 'h', kind: 'edge', id: 'e1', createdAtMs: 1 } })],
   ],
+  readCommit: [[]],
   readRevision: [[]],
   readChangesSince: [[3]],
   readRecordPage: [
@@ -122,7 +123,9 @@ const SAMPLES: Samples = {
 
 /** Each with its reason: everything else finds its rows by an index. */
 const MAY_SCAN: Readonly<Partial<Record<ProgramName, readonly string[]>>> = {
-  // A first page: in the order of the primary key, as far as the page is long.
+  // A first page, or the first of all: in the order of the primary key, as far as the page is long.
+  readCommit: ['commits'],
+  prune: ['commits', 'leases'],
   readRecordPage: ['records'],
   listEvents: ['events'],
   listLoginUsers: ['app_users'],
@@ -136,9 +139,7 @@ const MAY_SCAN: Readonly<Partial<Record<ProgramName, readonly string[]>>> = {
   readLedger: ['event_lanes'],
   readAgedParts: ['event_lanes'],
   pruneEventsAndLanes: ['event_lanes'],
-  // Leases are moved every few seconds, all at once: an index on their end would cost more than a look every ten minutes.
-  prune: ['leases'],
-  // At the start of a process.
+  // At the start of a process. (`prune` looks at all of them, too: an index on their end would be written every few seconds.)
   removeLeasesOfOtherBoots: ['leases'],
   listLoginEdgeIds: ['app_sessions'],
   // For tests.

@@ -43,7 +43,15 @@ export class Deliverer {
 
   private constructor(options: DelivererOptions) {
     this.#options = options;
-    this.#unsubscribe = options.store.onEnqueued(() => this.#enqueued());
+    const stopHearing = options.store.onEnqueued(() => this.#enqueued());
+    // Fences and deliveries may be those of a history that is gone: another claim finds out what is pending now.
+    const stopResets = options.store.onReset(() => {
+      for (const run of this.#runs.values()) run.lose();
+    });
+    this.#unsubscribe = () => {
+      stopHearing();
+      stopResets();
+    };
   }
 
   static async start(options: DelivererOptions): Promise<Deliverer> {

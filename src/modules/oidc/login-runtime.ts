@@ -58,7 +58,12 @@ export class LoginRuntime implements ModuleRuntime {
     this.identity = new UpstreamIdentity(this.signer);
     this.ownPaths = new OwnLoginPaths(this);
     this.#orphans = new OrphanedLogins(ports);
-    this.#unsubscribe = logins.onChanged((changes) => this.sessions.changed(changes));
+    const stopHearing = logins.onChanged((changes) => this.sessions.changed(changes));
+    const stopResets = logins.onReset(() => this.#readAgain());
+    this.#unsubscribe = () => {
+      stopHearing();
+      stopResets();
+    };
   }
 
   static async open(ports: RuntimePorts): Promise<LoginRuntime> {
@@ -166,6 +171,13 @@ export class LoginRuntime implements ModuleRuntime {
     if (!isComplete) await this.sessions.missedChanges();
     else if (changes.length > 0) this.sessions.changed(changes);
     // Last: what failed is done again.
+    this.#seq = seq;
+  }
+
+  /** Numbers of changes begin again with another history, so none of those from before counts. */
+  async #readAgain(): Promise<void> {
+    const seq = await this.records.currentSeq();
+    await this.sessions.missedChanges();
     this.#seq = seq;
   }
 

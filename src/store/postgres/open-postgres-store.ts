@@ -1,6 +1,8 @@
 import type pg from 'pg';
 import type { Clock } from '../../lib/clock.ts';
 import { makeDataDirectory } from '../data-directory.ts';
+import { History } from '../history.ts';
+import { provePosition, readCommit } from '../sql/commit-rows.ts';
 import { createSqlStore } from '../sql/create-sql-store.ts';
 import { initialise } from '../sql/initialise.ts';
 import { readRevision } from '../sql/revision-rows.ts';
@@ -31,25 +33,37 @@ export async function openPostgresStore(options: OpenPostgresStoreOptions): Prom
   makeDataDirectory(options.dataDir);
   const pool = createPool(url, MAX_CONNECTIONS);
   let watch: RevisionWatch | null = null;
+  let history: History | null = null;
   try {
     const { channel } = await inTransaction(pool, READ_VIEW, (connection) => connection.run(readSchemaNames()));
     watch = new RevisionWatch({
       url,
       channel,
       pollIntervalMs,
-      readRevision: () => inTransaction(pool, READ_VIEW, (connection) => connection.run(readRevision())),
+      readRevision: async () => (history === null ? 0 : readPosition(pool, history)),
     });
     // Before the keys are read: a rotation that sees no server must not have one here that knows the old key alone.
     await watch.start();
-    const { keyring, accountId, revision } = await prepare(pool, options);
+    const { keyring, accountId, revision, commit } = await prepare(pool, options);
+    history = new History(commit, () => inTransaction(pool, READ_VIEW, (connection) => connection.run(readCommit())));
     watch.noteOwnCommit(revision, revision);
-    const engine = createPostgresEngine({ pool, watch, channel });
+    const engine = createPostgresEngine({ pool, watch, channel, history });
     return createSqlStore({ engine, keyring, accountId, clock, keepRevisions });
   } catch (error) {
     await watch?.close();
     await pool.end();
     throw error;
   }
+}
+
+/** The revision of a database that still has what this process has seen of it. */
+function readPosition(pool: pg.Pool, history: History): Promise<number> {
+  return history.noticing(async () => {
+    const { seen, epoch } = history;
+    const position = await inTransaction(pool, READ_VIEW, (connection) => connection.run(provePosition(seen)));
+    history.advance(position.commit, epoch);
+    return position.revision;
+  });
 }
 
 /** Processes that start together wait here for the first: it migrates and makes the key, the others find both. */

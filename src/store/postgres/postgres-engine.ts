@@ -1,17 +1,25 @@
 import type pg from 'pg';
 import { PosternError } from '../../lib/errors.ts';
 import { createGroupCommit, type JobOutcome } from '../group-commit.ts';
-import { type Job, type ProgramArgs, type ProgramName, type ProgramResult, startProgram } from '../sql/programs.ts';
-import { readRevision } from '../sql/revision-rows.ts';
-import { runJobs } from '../sql/run-jobs.ts';
+import type { History } from '../history.ts';
+import { type CommitMark, provePosition } from '../sql/commit-rows.ts';
+import {
+  type ProgramArgs,
+  type ProgramName,
+  type ProgramResult,
+  type QueuedJob,
+  startProgram,
+} from '../sql/programs.ts';
+import { type GroupAnswers, runJobs } from '../sql/run-jobs.ts';
 import type { SqlEngine } from '../sql/sql-engine.ts';
-import { integer, statement } from '../sql/statement.ts';
+import { execute, type Program, statement } from '../sql/statement.ts';
 import { inTransaction, type PostgresConnection } from './postgres-connection.ts';
 import type { RevisionWatch } from './revision-watch.ts';
 
 export interface PostgresEngineOptions {
   readonly pool: pg.Pool;
   readonly watch: RevisionWatch;
+  readonly history: History;
   readonly channel: string;
 }
 
@@ -21,23 +29,20 @@ export const WRITE = 'BEGIN ISOLATION LEVEL READ COMMITTED';
 /** Every writer of every process takes this row first: so they come one after the other, and what one has judged holds. */
 export const LOCK_WRITERS = statement("SELECT value FROM counter WHERE name = 'revision' FOR UPDATE");
 
-export function createPostgresEngine({ pool, watch, channel }: PostgresEngineOptions): SqlEngine {
-  const group = createGroupCommit(runGroup);
+export function createPostgresEngine({ pool, watch, channel, history }: PostgresEngineOptions): SqlEngine {
+  const group = createGroupCommit(history.guard(runGroup));
   let closing: Promise<void> | null = null;
+  history.onReset(() => watch.forget());
 
-  async function runGroup(jobs: readonly Job[]): Promise<JobOutcome[]> {
-    let before = 0;
-    let after = 0;
+  async function runGroup(jobs: readonly QueuedJob[]): Promise<JobOutcome[]> {
+    const { seen, epoch } = history;
     try {
-      const outcomes = await inTransaction(pool, WRITE, async (connection) => {
-        before = await lockWriters(connection);
-        const answers = await connection.run(runJobs(jobs));
-        after = await connection.run(readRevision());
-        if (after > before) await connection.query(statement('SELECT pg_notify(?, ?)', [channel, String(after)]));
-        return answers.map((value): JobOutcome => ({ ok: true, value }));
-      });
-      watch.noteOwnCommit(before, after);
-      return outcomes;
+      const { answers, before, after } = await inTransaction(pool, WRITE, (connection) =>
+        connection.run(lockedJobs(jobs, seen, channel)),
+      );
+      history.advance(after.commit, epoch);
+      watch.noteOwnCommit(before.revision, after.revision);
+      return answers.map((value): JobOutcome => ({ ok: true, value }));
     } catch (error) {
       // A lost connection or a full disk is everybody's; anything else is the fault of one job, and must not hurt others.
       if (error instanceof PosternError) throw error;
@@ -46,7 +51,7 @@ export function createPostgresEngine({ pool, watch, channel }: PostgresEngineOpt
     }
   }
 
-  async function runOneByOne(jobs: readonly Job[]): Promise<JobOutcome[]> {
+  async function runOneByOne(jobs: readonly QueuedJob[]): Promise<JobOutcome[]> {
     const outcomes: JobOutcome[] = [];
     try {
       for (const job of jobs) outcomes.push(...(await runGroup([job])));
@@ -58,6 +63,7 @@ export function createPostgresEngine({ pool, watch, channel }: PostgresEngineOpt
   }
 
   async function close(): Promise<void> {
+    history.close();
     await group.close();
     await watch.close();
     await pool.end();
@@ -65,9 +71,20 @@ export function createPostgresEngine({ pool, watch, channel }: PostgresEngineOpt
 
   return {
     name: 'postgres',
+    history,
     read: (name, ...args) => inTransaction(pool, READ_VIEW, (connection) => runProgram(connection, name, args)),
+    readProven: <Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>) =>
+      history.noticing(async () => {
+        const { seen, epoch } = history;
+        const { commit, value } = await inTransaction(pool, READ_VIEW, async (connection) => ({
+          ...(await connection.run(provePosition(seen))),
+          value: await runProgram(connection, name, args),
+        }));
+        history.advance(commit, epoch);
+        return value;
+      }),
     write: async <Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>) =>
-      (await group.submit({ name, args })) as ProgramResult<Name>,
+      (await group.submit({ name, args, epoch: history.epoch })) as ProgramResult<Name>,
     withView: (use) =>
       inTransaction(pool, READ_VIEW, (connection) => use((name, ...args) => runProgram(connection, name, args))),
     onForeignCommit: (listener) => watch.onForeignCommit(listener),
@@ -80,10 +97,15 @@ export function createPostgresEngine({ pool, watch, channel }: PostgresEngineOpt
   };
 }
 
-async function lockWriters(connection: PostgresConnection): Promise<number> {
-  const [row] = await connection.query(LOCK_WRITERS);
-  if (row === undefined) throw new Error('the store has no revision counter');
-  return integer(row, 'value');
+/** The lock is sent along with the proof, which sees what was committed before the lock was had. */
+function* lockedJobs(jobs: readonly QueuedJob[], seen: CommitMark, channel: string): Program<GroupAnswers> {
+  yield { ...LOCK_WRITERS, isBlind: true };
+  const done = yield* runJobs(jobs, seen);
+  const { before, after } = done;
+  if (after.revision > before.revision) {
+    yield* execute('SELECT pg_notify(?, ?)', [channel, String(after.revision)]);
+  }
+  return done;
 }
 
 async function runProgram<Name extends ProgramName>(

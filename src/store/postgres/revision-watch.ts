@@ -48,6 +48,11 @@ export class RevisionWatch {
     this.#applied = applied;
   }
 
+  /** Another history numbers its revisions again. */
+  forget(): void {
+    this.#revision = 0;
+  }
+
   /** This process moved the store from `before` to `after`. `before` is new to us if others wrote in between. */
   noteOwnCommit(before: number, after: number): void {
     this.#noteForeign(before);

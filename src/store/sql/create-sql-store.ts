@@ -43,7 +43,7 @@ export function createSqlStore({
   async function commit(writeSet: WriteSet): Promise<CommitResult> {
     const sealed = sealWriteSet(writeSet, keyring, clock.nowMs());
     // Asking takes no lock and no place in a group.
-    if (isAskingOnly(writeSet)) return asked(await engine.read('applyWriteSet', sealed));
+    if (isAskingOnly(writeSet)) return asked(await engine.readProven('applyWriteSet', sealed));
     const result = await engine.write('applyWriteSet', sealed);
     if (!result.ok) return result;
     writeSets += 1;
@@ -71,7 +71,10 @@ export function createSqlStore({
     currentRevision: () => engine.read('readRevision'),
     readAll: (onBatch) =>
       engine.withView(async (read) => {
+        const { epoch } = engine.history;
         const revision = await read('readRevision');
+        const commit = await read('readCommit');
+        if (commit !== null) engine.history.advance(commit, epoch);
         let after: RecordKey | null = null;
         for (;;) {
           const rows: Awaited<ReturnType<typeof read<'readRecordPage'>>> = await read(
@@ -86,7 +89,7 @@ export function createSqlStore({
         }
       }),
     changesSince: async (revision) => {
-      const found = await engine.read('readChangesSince', revision);
+      const found = await engine.readProven('readChangesSince', revision);
       if (!found.isComplete) return found;
       const changes = found.changes.map(
         (change): Change => (change.op === 'put' ? { op: 'put', record: openRecord(change.record, keyring) } : change),
@@ -101,6 +104,7 @@ export function createSqlStore({
         followers.delete(listener);
       };
     },
+    onReset: (reload) => engine.history.onReset(reload),
     findIdempotency: async (scope) => {
       const found = await engine.read('readIdempotency', scope);
       return found === null || found.createdAtMs <= clock.nowMs() - IDEMPOTENCY_WINDOW_MS ? null : found;
@@ -110,7 +114,7 @@ export function createSqlStore({
     logins: createLoginStore(engine, keyring),
     deliveries: deliveries.store,
     prune: (nowMs) => engine.write('prune', nowMs, keepRevisions),
-    stats: () => ({ writeSets, commits: engine.commitCount(), events: recorded }),
+    stats: () => ({ writeSets, commits: engine.commitCount(), events: recorded, resets: engine.history.resets }),
     close: () => engine.close(),
   };
 }

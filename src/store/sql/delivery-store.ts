@@ -60,6 +60,7 @@ export function createDeliveryStore(engine: SqlEngine): OpenedDeliveryStore {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    onReset: (release) => engine.history.onReset(release),
     wakeLanes: (nowMs, options) => engine.write('wakeLanes', nowMs, options),
     claim: async (options) => {
       const { lanes, nextDueMs } = await engine.read('readDueLanes', options.nowMs, options.maxLanes);

@@ -1,12 +1,15 @@
 import { createKsuidSource } from '../../lib/ksuid.ts';
 import type { Keyring } from '../keyring.ts';
 import { type KeySource, loadKeyring, sealKeyCheck, verifyKeyCheck } from '../load-keyring.ts';
+import { adoptCommit, type CommitMark } from './commit-rows.ts';
 import { readMeta, writeMeta } from './meta-rows.ts';
 import { migrate } from './migrate.ts';
 import type { Dialect } from './schema.ts';
 import type { Program } from './statement.ts';
 
 export interface Initialised {
+  /** The last commit of the store as it is opened. */
+  readonly commit: CommitMark;
   readonly keyring: Keyring;
   readonly accountId: string;
 }
@@ -24,5 +27,5 @@ export function* initialise(dialect: Dialect, source: KeySource): Program<Initia
   else verifyKeyCheck(check, keyring, source);
   const accountId = (yield* readMeta('account_id')) ?? `ac_${createKsuidSource()(Date.now())}`;
   if (check === null) yield* writeMeta('account_id', accountId);
-  return { keyring, accountId };
+  return { keyring, accountId, commit: yield* adoptCommit() };
 }

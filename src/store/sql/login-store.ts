@@ -42,13 +42,13 @@ export function createLoginStore(engine: SqlEngine, keyring: Keyring): LoginStor
       announce(changes);
       return sessions.map(openSession);
     },
-    findByKey: async (keyHash) => (await engine.read('findLoginsByKey', keyHash)).map(openSession),
+    findByKey: async (keyHash) => (await engine.readProven('findLoginsByKey', keyHash)).map(openSession),
     getUser: async (id) => {
       const row = await engine.read('getLoginUser', id);
       return row === null ? null : userOf(row);
     },
     getSession: async (id) => {
-      const row = await engine.read('getLoginSession', id);
+      const row = await engine.readProven('getLoginSession', id);
       return row === null ? null : openSession(row);
     },
     listUsers: async (query) => (await engine.read('listLoginUsers', query)).map(userOf),
@@ -90,7 +90,8 @@ export function createLoginStore(engine: SqlEngine, keyring: Keyring): LoginStor
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    changesSince: (seq) => engine.read('readLoginChangesSince', seq),
+    changesSince: (seq) => engine.readProven('readLoginChangesSince', seq),
+    onReset: (reload) => engine.history.onReset(reload),
     currentSeq: () => engine.read('readLoginSeq'),
   };
 }

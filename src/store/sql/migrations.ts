@@ -261,6 +261,11 @@ export const migrations: readonly Migration[] = [
       index('login_claims', ['expires_at_ms']),
     ],
   },
+  {
+    version: 7,
+    // One row for each transaction: by its id a process proves that the database still has what the process has seen.
+    steps: [table('commits', [bigintColumn('number'), textColumn('id')], ['number'])],
+  },
 ];
 
 export const currentSchema = schemaAfter(migrations);

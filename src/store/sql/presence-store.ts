@@ -10,6 +10,7 @@ export function createPresenceStore(engine: SqlEngine): PresenceStore {
     remove: (keys) => engine.write('removeLeases', keys),
     removeByCredential: (credentialId) => engine.write('removeLeasesByCredential', credentialId),
     removeOtherBoots: (bootId) => engine.write('removeLeasesOfOtherBoots', bootId),
+    onReset: (relist) => engine.history.onReset(relist),
     get: async (kind, id, nowMs) => {
       const row = await engine.read('getLease', kind, id, nowMs);
       return row === null ? null : leaseOf(row);

@@ -1,4 +1,5 @@
 import { applyWriteSetAlone } from './apply-write-set.ts';
+import { readCommit } from './commit-rows.ts';
 import { claimLanes, readDueLanes, renewLanes, wakeLanes } from './delivery-claims.ts';
 import { putDeliveries } from './delivery-enqueue.ts';
 import { pruneDeliveries, pruneEventsAndLanes, readAgedParts } from './delivery-prune.ts';
@@ -46,6 +47,7 @@ import type { Program } from './statement.ts';
 /** Everything that a store asks of its engine, by name, so that a request can be sent to another thread. */
 export const programs = {
   applyWriteSet: applyWriteSetAlone,
+  readCommit,
   readRevision,
   readChangesSince,
   readRecordPage,
@@ -108,6 +110,11 @@ export type ProgramResult<Name extends ProgramName> =
 export interface Job {
   readonly name: ProgramName;
   readonly args: readonly unknown[];
+}
+
+/** A job that waits to be written. `epoch`: of the history that it was decided on. */
+export interface QueuedJob extends Job {
+  readonly epoch: number;
 }
 
 export function startProgram({ name, args }: Job): Program<unknown> {

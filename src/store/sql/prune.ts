@@ -1,3 +1,4 @@
+import { pruneCommits } from './commit-rows.ts';
 import { IDEMPOTENCY_WINDOW_MS } from './idempotency-rows.ts';
 import { pruneLeases } from './lease-rows.ts';
 import { pruneLoginChanges } from './login-change-rows.ts';
@@ -6,6 +7,7 @@ import { pruneChanges } from './revision-rows.ts';
 import { type Program, statement } from './statement.ts';
 
 export function* prune(nowMs: number, keepRevisions: number): Program<void> {
+  yield* pruneCommits();
   yield* pruneChanges(keepRevisions);
   yield* pruneLoginChanges(keepRevisions);
   yield statement('DELETE FROM idempotency WHERE created_at_ms <= ?', [nowMs - IDEMPOTENCY_WINDOW_MS]);

@@ -1,10 +1,17 @@
+import type { History } from '../history.ts';
 import type { ProgramArgs, ProgramName, ProgramResult } from './programs.ts';
 
 /** What a database brings to the store; `createSqlStore` makes the rest of it. */
 export interface SqlEngine {
   readonly name: 'sqlite' | 'postgres';
+  readonly history: History;
   /** One consistent view for each call. Never waits for a writer. */
   read<Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>): Promise<ProgramResult<Name>>;
+  /**
+   * The same for what is kept in memory: refused when the database does not have what this process has seen of it, and this
+   * view counts as seen from now on.
+   */
+  readProven<Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>): Promise<ProgramResult<Name>>;
   /** Durable when it resolves. Shares its transaction with the writes that wait beside it. */
   write<Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>): Promise<ProgramResult<Name>>;
   /** Several reads in one view. */

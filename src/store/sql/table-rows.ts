@@ -1,8 +1,8 @@
 import type { Schema, Table } from './schema.ts';
 import { insertRows, type Program, queryOne, type Row, type SqlValue, statement } from './statement.ts';
 
-/** Live state of processes that will not exist when a backup is restored. */
-const NOT_BACKED_UP: ReadonlySet<string> = new Set(['leases']);
+/** Live state of processes that will not exist when a backup is restored, and the proof that nothing was restored. */
+const NOT_BACKED_UP: ReadonlySet<string> = new Set(['leases', 'commits']);
 
 export function backedUpTables({ tables }: Schema): readonly Table[] {
   return tables.filter(({ name }) => !NOT_BACKED_UP.has(name));

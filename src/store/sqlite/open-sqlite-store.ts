@@ -25,8 +25,8 @@ export async function openSqliteStore(options: OpenSqliteStoreOptions): Promise<
   try {
     const path = databasePath(dataDir);
     makePrivateFile(path);
-    const { keyring, accountId } = prepare(path, dataDir, secretKey);
-    const engine = createSqliteEngine({ path, maxPages, onClosed: () => lock.release() });
+    const { keyring, accountId, commit } = prepare(path, dataDir, secretKey);
+    const engine = createSqliteEngine({ path, maxPages, commit, onClosed: () => lock.release() });
     return createSqlStore({ engine, keyring, accountId, clock, keepRevisions });
   } catch (error) {
     lock.release();

@@ -1,31 +1,41 @@
 import { createGroupCommit, type JobOutcome } from '../group-commit.ts';
-import type { ProgramArgs, ProgramName, ProgramResult } from '../sql/programs.ts';
+import { History } from '../history.ts';
+import type { CommitMark } from '../sql/commit-rows.ts';
+import type { ProgramArgs, ProgramName, ProgramResult, QueuedJob } from '../sql/programs.ts';
 import type { SqlEngine } from '../sql/sql-engine.ts';
-import { outcomeFromWire, type WireOutcome } from './worker-protocol.ts';
+import { outcomeFromWire, type WireGroup, type WireProvenRead } from './worker-protocol.ts';
 import { WorkerThread } from './worker-thread.ts';
 
 export interface SqliteEngineOptions {
   readonly path: string;
   readonly maxPages?: number | undefined;
+  /** The last commit as the store was opened. */
+  readonly commit: CommitMark;
   readonly onClosed: () => void;
 }
 
 /** Two threads on one WAL database: a read never waits behind an fsync. */
-export function createSqliteEngine({ path, maxPages, onClosed }: SqliteEngineOptions): SqlEngine {
+export function createSqliteEngine({ path, maxPages, commit, onClosed }: SqliteEngineOptions): SqlEngine {
   const writer = new WorkerThread({ path, access: 'write', maxPages });
   const reader = new WorkerThread({ path, access: 'read', maxPages: undefined });
-  const group = createGroupCommit(async (jobs): Promise<JobOutcome[]> => {
-    const outcomes = (await writer.request({ do: 'group', jobs })) as WireOutcome[];
-    return outcomes.map(outcomeFromWire);
-  });
+  const history = new History(commit, () => readIn(null, 'readCommit', []));
+  const group = createGroupCommit(history.guard(runGroup));
   let lastView = 0;
   let closing: Promise<void> | null = null;
+
+  async function runGroup(jobs: readonly QueuedJob[]): Promise<JobOutcome[]> {
+    const { seen, epoch } = history;
+    const written = (await writer.request({ do: 'group', jobs, seen })) as WireGroup;
+    history.advance(written.commit, epoch);
+    return written.outcomes.map(outcomeFromWire);
+  }
 
   async function readIn<Name extends ProgramName>(view: number | null, name: Name, args: ProgramArgs<Name>) {
     return (await reader.request({ do: 'read', job: { name, args }, view })) as ProgramResult<Name>;
   }
 
   async function close(): Promise<void> {
+    history.close();
     await group.close();
     await Promise.all([writer.close(), reader.close()]);
     onClosed();
@@ -33,9 +43,17 @@ export function createSqliteEngine({ path, maxPages, onClosed }: SqliteEngineOpt
 
   return {
     name: 'sqlite',
+    history,
     read: (name, ...args) => readIn(null, name, args),
+    readProven: <Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>) =>
+      history.noticing(async () => {
+        const { seen, epoch } = history;
+        const read = (await reader.request({ do: 'read_proven', job: { name, args }, seen })) as WireProvenRead;
+        history.advance(read.commit, epoch);
+        return read.value as ProgramResult<Name>;
+      }),
     write: async <Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>) =>
-      (await group.submit({ name, args })) as ProgramResult<Name>,
+      (await group.submit({ name, args, epoch: history.epoch })) as ProgramResult<Name>,
     withView: async (use) => {
       lastView += 1;
       const view = lastView;

@@ -1,5 +1,6 @@
 import { type ErrorCode, PosternError } from '../../lib/errors.ts';
 import type { JobOutcome } from '../group-commit.ts';
+import type { CommitMark } from '../sql/commit-rows.ts';
 import type { Job } from '../sql/programs.ts';
 
 export interface WorkerOptions {
@@ -9,8 +10,10 @@ export interface WorkerOptions {
 }
 
 export type WorkerTask =
-  | { readonly do: 'group'; readonly jobs: readonly Job[] }
+  | { readonly do: 'group'; readonly jobs: readonly Job[]; readonly seen: CommitMark }
   | { readonly do: 'read'; readonly job: Job; readonly view: number | null }
+  /** Only from a database that has the commit `seen`. */
+  | { readonly do: 'read_proven'; readonly job: Job; readonly seen: CommitMark }
   | { readonly do: 'open_view'; readonly view: number }
   | { readonly do: 'close_view'; readonly view: number };
 
@@ -23,9 +26,21 @@ export type WireOutcome =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly error: WireError };
 
+/** One outcome for each job, and the last commit that they made. */
+export interface WireGroup {
+  readonly outcomes: readonly WireOutcome[];
+  readonly commit: CommitMark;
+}
+
+export interface WireProvenRead {
+  readonly value: unknown;
+  /** The newest commit of the view that was read. */
+  readonly commit: CommitMark;
+}
+
 export interface WorkerReply {
   readonly id: number;
-  /** Of a group, the value is a list of outcomes, one for each job. */
+  /** Of a group, the value is a `WireGroup`. */
   readonly outcome: WireOutcome;
 }
 

@@ -1,12 +1,15 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { PosternError } from '../../lib/errors.ts';
+import { type CommitMark, provePosition } from '../sql/commit-rows.ts';
 import { type Job, startProgram } from '../sql/programs.ts';
 import { readRevision } from '../sql/revision-rows.ts';
 import { runJobs } from '../sql/run-jobs.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import {
   toWire,
+  type WireGroup,
   type WireOutcome,
+  type WireProvenRead,
   type WorkerOptions,
   type WorkerReply,
   type WorkerRequest,
@@ -33,9 +36,11 @@ function attempt(work: () => unknown): WireOutcome {
 function perform(task: WorkerTask): unknown {
   switch (task.do) {
     case 'group':
-      return runGroup(task.jobs);
+      return runGroup(task.jobs, task.seen);
     case 'read':
       return task.view === null ? runRead(task.job) : viewOf(task.view).run(startProgram(task.job));
+    case 'read_proven':
+      return runProvenRead(task.job, task.seen);
     case 'open_view':
       return openView(task.view);
     case 'close_view':
@@ -45,32 +50,43 @@ function perform(task: WorkerTask): unknown {
   }
 }
 
-function runGroup(jobs: readonly Job[]): WireOutcome[] {
+function runGroup(jobs: readonly Job[], seen: CommitMark): WireGroup {
   try {
-    return connection.transaction('IMMEDIATE', () =>
-      connection.run(runJobs(jobs)).map((value) => ({ ok: true, value })),
-    );
+    const { answers, after } = connection.transaction('IMMEDIATE', () => connection.run(runJobs(jobs, seen)));
+    return { outcomes: answers.map((value) => ({ ok: true, value })), commit: after.commit };
   } catch (error) {
     // A full disk or a failing one is everybody's; anything else is the fault of one job, and must not hurt the others.
     if (error instanceof PosternError) throw error;
-    if (jobs.length === 1) return [{ ok: false, error: toWire(error) }];
-    return runOneByOne(jobs);
+    if (jobs.length === 1) return { outcomes: [{ ok: false, error: toWire(error) }], commit: seen };
+    return runOneByOne(jobs, seen);
   }
 }
 
-function runOneByOne(jobs: readonly Job[]): WireOutcome[] {
+function runOneByOne(jobs: readonly Job[], seen: CommitMark): WireGroup {
   const outcomes: WireOutcome[] = [];
+  let commit = seen;
   try {
-    for (const job of jobs) outcomes.push(...runGroup([job]));
+    for (const job of jobs) {
+      const group = runGroup([job], commit);
+      outcomes.push(...group.outcomes);
+      commit = group.commit;
+    }
   } catch (error) {
     // Those before it are committed, and are told so.
     while (outcomes.length < jobs.length) outcomes.push({ ok: false, error: toWire(error) });
   }
-  return outcomes;
+  return { outcomes, commit };
 }
 
 function runRead(job: Job): unknown {
   return connection.transaction('DEFERRED', () => connection.run(startProgram(job)));
+}
+
+function runProvenRead(job: Job, seen: CommitMark): WireProvenRead {
+  return connection.transaction('DEFERRED', () => {
+    const { commit } = connection.run(provePosition(seen));
+    return { commit, value: connection.run(startProgram(job)) };
+  });
 }
 
 /** On a connection of its own, so that other reads go on seeing what is new. */

@@ -24,6 +24,7 @@ function portsWith(logins: Partial<LoginRecords>): RuntimePorts {
     logins: {
       onChanged: () => () => {},
       currentSeq: () => Promise.resolve(0),
+      onReset: () => () => {},
       listEdgeIds: () => Promise.resolve([]),
       isShared: false,
       ...logins,

@@ -45,6 +45,7 @@ function runtimePorts(keys: readonly SigningKeyRecord[]): RuntimePorts {
   const logins = {
     onChanged: () => () => {},
     currentSeq: () => Promise.resolve(0),
+    onReset: () => () => {},
     listEdgeIds: () => Promise.resolve([]),
     isShared: false,
   };

@@ -20,6 +20,7 @@ export const EMPTY_STORE: PresenceStore = {
   remove: nothing,
   removeByCredential: () => Promise.resolve([]),
   removeOtherBoots: nothing,
+  onReset: () => () => {},
   get: () => Promise.resolve(null),
   list: () => Promise.resolve([]),
 };
