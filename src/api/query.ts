@@ -1,36 +1,74 @@
-import type { TObject } from 'typebox';
-import { Compile } from 'typebox/compile';
+import type { TObject, TSchema } from 'typebox';
 import { didYouMean } from '../lib/near-match.ts';
 import { resourceErrors } from '../resources/errors.ts';
 
 export type QueryDecoder = (query: Readonly<Record<string, unknown>>) => Readonly<Record<string, string>>;
 
-/** Unknown and repeated parameters are refused: a misspelt filter must not answer with everything. */
+/** How existing clients spell a parameter. Not declared: generators would make two fields of the same name of it. */
+const OTHER_SPELLINGS: ReadonlyMap<string, string> = new Map([['beforeId', 'before_id']]);
+
+/** Unknown, repeated and senseless parameters are refused: a misspelt filter must not answer with everything. */
 export function queryDecoder(schema: TObject | undefined): QueryDecoder {
-  const known = Object.keys(schema?.properties ?? {});
-  const compiled = schema === undefined ? null : Compile(schema);
+  const fields = new Map(
+    Object.entries(schema?.properties ?? {}).map(([name, field]: [string, TSchema]) => [name, parameterCheck(field)]),
+  );
   return (query) => {
-    const names = Object.keys(query);
-    if (names.length === 0) return {};
-    for (const name of names) {
-      if (!known.includes(name))
-        throw queryError(name, `is not a query parameter here.${didYouMean(name, known)}${listed(known)}`);
-      if (typeof query[name] !== 'string') throw queryError(name, 'is given more than once: send it once');
-      if (/\p{Cc}/u.test(query[name])) throw queryError(name, 'contains control characters');
+    const decoded: Record<string, string> = {};
+    for (const [spelling, value] of Object.entries(query)) {
+      const name = fields.has(spelling) ? spelling : (OTHER_SPELLINGS.get(spelling) ?? spelling);
+      const check = fields.get(name);
+      if (check === undefined) throw unknownParameter(spelling, [...fields.keys()]);
+      if (typeof value !== 'string' || (decoded[name] !== undefined && decoded[name] !== value))
+        throw queryError(name, `"${name}" is given more than once: send it once`);
+      const problem = value === '' ? null : check(value);
+      if (problem !== null) throw queryError(name, `${name} ${problem}`);
+      decoded[name] = value;
     }
-    if (compiled !== null && !compiled.Check(query)) {
-      const [problem] = compiled.Errors(query);
-      throw queryError(problem?.instancePath.slice(1) ?? '', `${problem?.message ?? 'is invalid'}`);
-    }
-    return query as Record<string, string>;
+    // Empty counts as left out: existing clients send what they have not set.
+    return Object.fromEntries(Object.entries(decoded).filter(([, value]) => value !== ''));
   };
 }
 
-function listed(known: readonly string[]): string {
-  return known.length === 0 ? ' None is taken here.' : ` Known: ${known.join(', ')}.`;
+interface Keywords {
+  readonly type?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly pattern?: string;
+  readonly enum?: readonly string[];
+  readonly description?: string;
 }
 
-function queryError(name: string, message: string): Error {
+type ParameterCheck = (value: string) => string | null;
+
+function parameterCheck(field: TSchema): ParameterCheck {
+  const {
+    type,
+    minimum = 0,
+    maximum = Number.MAX_SAFE_INTEGER,
+    pattern,
+    enum: choices,
+    description = '',
+  } = field as Keywords;
+  if (choices !== undefined)
+    return (value) => (choices.includes(value) ? null : `must be one of ${choices.join(', ')}`);
+  if (type === 'integer') {
+    const isInRange = (value: string): boolean =>
+      /^(0|[1-9]\d{0,15})$/.test(value) && Number(value) >= minimum && Number(value) <= maximum;
+    return (value) => (isInRange(value) ? null : `must be a whole number from ${minimum} to ${maximum}`);
+  }
+  const form = new RegExp(pattern ?? '');
+  return (value) => {
+    if (/\p{Cc}/u.test(value)) return 'contains control characters';
+    return form.test(value) ? null : `is malformed. ${description}`;
+  };
+}
+
+function unknownParameter(name: string, known: readonly string[]): Error {
+  const listed = known.length === 0 ? ' None is taken here.' : ` Known: ${known.join(', ')}.`;
   const shown = name.slice(0, 64);
-  return resourceErrors.create('ERR_POSTERN_INVALID_QUERY', `"${shown}" ${message}`, { details: { parameter: shown } });
+  return queryError(shown, `"${shown}" is not a query parameter here.${didYouMean(name, known)}${listed}`);
+}
+
+function queryError(parameter: string, message: string): Error {
+  return resourceErrors.create('ERR_POSTERN_INVALID_QUERY', message, { details: { parameter } });
 }

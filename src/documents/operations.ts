@@ -57,7 +57,7 @@ function resourceOperations(compiled: CompiledResource, documents: Documents): r
       method: 'GET',
       path: resource.path,
       summary: `List ${plural(resource.title)}`,
-      query: Type.Object(pagingQuery, { additionalProperties: false }),
+      query: Type.Object(pagingQuery(resource.idPrefix), { additionalProperties: false }),
       success: { status: 200, schema: listEnvelope(resource.listKey, read), description: 'A page, newest first.' },
       errors: ['ERR_POSTERN_INVALID_QUERY'],
       run: async (request, ports) => {

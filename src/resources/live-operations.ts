@@ -7,6 +7,7 @@ import { nextPageUri, pageOf, pagingQuery } from './paging.ts';
 export interface LiveReads<Item> {
   readonly resource: string;
   readonly path: string;
+  readonly idPrefix: string;
   readonly listKey: string;
   readonly title: string;
   readonly plural: string;
@@ -33,7 +34,7 @@ export function liveReads<Item extends { readonly id: string }>(reads: LiveReads
       method: 'GET',
       path: reads.path,
       summary: `List ${reads.plural}`,
-      query: Type.Object({ ...pagingQuery, ...reads.filters }, { additionalProperties: false }),
+      query: Type.Object({ ...pagingQuery(reads.idPrefix), ...reads.filters }, { additionalProperties: false }),
       success: {
         status: 200,
         schema: listEnvelope(reads.listKey, reads.schema),

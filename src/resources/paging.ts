@@ -1,51 +1,40 @@
-import Type, { type TProperties } from 'typebox';
-import { resourceErrors } from './errors.ts';
+import Type, { type TProperties, type TString } from 'typebox';
+import { KSUID_PATTERN } from '../lib/ksuid.ts';
 
 const MAX_LIMIT = 100;
 
-/** `beforeId` is how existing clients spell it. */
-export const pagingQuery = {
-  limit: Type.Optional(
-    Type.String({ description: `At most this many, 1 to ${MAX_LIMIT}; ${MAX_LIMIT} when left out.` }),
-  ),
-  before_id: Type.Optional(
-    Type.String({ description: 'Only what is older than this id. The resource itself may be gone.' }),
-  ),
-  beforeId: Type.Optional(Type.String({ description: 'Another spelling of before_id.' })),
-} satisfies TProperties;
+/** A query parameter that takes an id of one kind. */
+export function idParameter(prefix: string, description: string): TString {
+  return Type.String({
+    pattern: `^${prefix}_${KSUID_PATTERN}$`,
+    description: `${description} An id: "${prefix}_" and 27 letters and digits.`,
+  });
+}
+
+/** What a list of resources with this prefix takes. */
+export function pagingQuery(idPrefix: string): TProperties {
+  return {
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: MAX_LIMIT,
+        description: `At most this many, 1 to ${MAX_LIMIT}; ${MAX_LIMIT} when left out.`,
+      }),
+    ),
+    before_id: Type.Optional(
+      idParameter(idPrefix, 'Only what is older than this, which itself may have been deleted since.'),
+    ),
+  };
+}
 
 export interface Page {
   readonly beforeId: string | null;
   readonly limit: number;
 }
 
-export function pageOf(query: Readonly<Record<string, string>>): Page {
-  const limit = query['limit'];
-  if (limit !== undefined && limit !== '' && (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > MAX_LIMIT)) {
-    throw resourceErrors.create('ERR_POSTERN_INVALID_QUERY', `limit must be a whole number from 1 to ${MAX_LIMIT}`, {
-      details: { parameter: 'limit' },
-    });
-  }
-  const { before_id: snake, beforeId: camel } = query;
-  if (snake !== undefined && camel !== undefined && snake !== camel) {
-    throw resourceErrors.create(
-      'ERR_POSTERN_INVALID_QUERY',
-      'before_id and beforeId say different things: send one of them',
-      {
-        details: { parameter: 'before_id' },
-      },
-    );
-  }
-  const beforeId = snake ?? camel ?? '';
-  if (!/^[\w-]{0,64}$/.test(beforeId)) {
-    throw resourceErrors.create('ERR_POSTERN_INVALID_QUERY', 'before_id must be an id that a list has returned', {
-      details: { parameter: 'before_id' },
-    });
-  }
-  return {
-    beforeId: beforeId === '' ? null : beforeId,
-    limit: limit === undefined || limit === '' ? MAX_LIMIT : Number(limit),
-  };
+/** The query is already checked against its schema. */
+export function pageOf({ limit, before_id: beforeId }: Readonly<Record<string, string>>): Page {
+  return { beforeId: beforeId ?? null, limit: limit === undefined ? MAX_LIMIT : Number(limit) };
 }
 
 /** Carries the filters along, so that a client can follow it verbatim. */
@@ -55,11 +44,6 @@ export function nextPageUri(
   limit: number,
   lastId: string,
 ): string {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    if (name !== 'limit' && name !== 'before_id' && name !== 'beforeId') parameters.set(name, value);
-  }
-  parameters.set('before_id', lastId);
-  parameters.set('limit', String(limit));
+  const parameters = new URLSearchParams({ ...query, before_id: lastId, limit: String(limit) });
   return `${listUri}?${parameters.toString()}`;
 }

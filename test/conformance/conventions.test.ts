@@ -187,14 +187,26 @@ test('lists: limit is 1 to 100, parameters come once, and cursors are ids', asyn
         code: 'ERR_POSTERN_INVALID_QUERY',
         says: 'limit must be a whole number from 1 to 100',
       });
-    for (const query of ['limit=1&limit=1', 'before_id=a&before_id=b'])
+    const { idPrefix = '' } = resources.find((each) => each.path === operation.path) ?? {};
+    const [older, other] = [newId(idPrefix), newId(idPrefix)];
+    for (const query of [
+      'limit=1&limit=1',
+      `before_id=${older}&before_id=${other}`,
+      `before_id=${older}&beforeId=${other}`,
+    ])
       await assertRefused(world, () => world.api('GET', `${path}?${query}`), { status: 400, says: 'more than once' });
     for (const query of [
       'before_id=%00',
       'before_id=a%20b',
       'before_id=%F0%9F%98%80',
       `before_id=${'x'.repeat(65)}`,
-      'before_id=a&beforeId=b',
+      'before_id=nonsense',
+      'beforeId=nonsense',
+      'before_id=0',
+      `before_id=${newId('zz')}`,
+      `before_id=${older.toUpperCase()}`,
+      `before_id=${older}%0A`,
+      `before_id=${older}x`,
       '__proto__=1',
       'Limit=1',
     ])
@@ -202,11 +214,31 @@ test('lists: limit is 1 to 100, parameters come once, and cursors are ids', asyn
         status: 400,
         code: 'ERR_POSTERN_INVALID_QUERY',
       });
-    for (const query of ['limit=1', 'limit=100', 'limit=', 'before_id=', `beforeId=${newId('zz')}`]) {
+    for (const query of ['limit=1', 'limit=100', 'limit=', 'before_id=', `before_id=${older}`, `beforeId=${older}`]) {
       const answer = await world.api('GET', `${path}?${query}`);
       assert.equal(answer.status, 200, `${path}?${query}: ${answer.text}`);
     }
   }
+});
+
+test('event deliveries: filters take an id of their own kind, and one of the states', async () => {
+  for (const [parameter, value] of [
+    ['before_id', 'nonsense'],
+    ['before_id', newId('esb')],
+    ['subscription_id', 'nonsense'],
+    ['subscription_id', newId('ed')],
+    ['destination_id', newId('esb')],
+    ['state', 'lost'],
+  ] as const) {
+    const answer = await assertRefused(world, () => world.api('GET', `/event_deliveries?${parameter}=${value}`), {
+      status: 400,
+      code: 'ERR_POSTERN_INVALID_QUERY',
+      says: parameter,
+    });
+    assert.equal(answer.body.details.parameter, parameter);
+  }
+  for (const query of [`subscription_id=${newId('esb')}`, `destination_id=${newId('ed')}`, 'state=dead', 'state='])
+    assert.equal((await world.api('GET', `/event_deliveries?${query}`)).status, 200, query);
 });
 
 test('lists: newest first, in an envelope whose array is never null, page by page the same', async () => {
@@ -228,7 +260,7 @@ test('lists: newest first, in an envelope whose array is never null, page by pag
       next = page.body.next_page_uri;
     }
     assert.deepEqual(paged, all.body[listKey], nameOf(operation));
-    const beyond = await world.api('GET', `${all.body.uri}?before_id=0`);
+    const beyond = await world.api('GET', `${all.body.uri}?before_id=${resource?.idPrefix}_${'0'.repeat(27)}`);
     assert.deepEqual(beyond.body[listKey], []);
   }
 });

@@ -4,9 +4,6 @@ import type { Flag } from './flag.ts';
 import type { OperationDescription } from './operation-list.ts';
 import { kebab, moduleName, pathParameters, singularNoun } from './resource-names.ts';
 
-/** Other spellings in the API that would be the same flag. */
-const HIDDEN_QUERY = new Set(['beforeId']);
-
 export function operationFlags(operation: OperationDescription): readonly Flag[] {
   const named = [...pathFlags(operation), ...queryFlags(operation), ...ownBodyFlags(operation)];
   return [...named, ...commandFlags(operation)];
@@ -32,19 +29,17 @@ export function pathFlags(operation: OperationDescription): readonly Flag[] {
 
 function queryFlags(operation: OperationDescription): readonly Flag[] {
   const fields: readonly (readonly [string, TSchema])[] = Object.entries(operation.query?.properties ?? {});
-  return fields
-    .filter(([name]) => !HIDDEN_QUERY.has(name))
-    .map(([name, field]) => {
-      const { description = '', enum: choices } = field as { description?: string; enum?: readonly string[] };
-      return {
-        name: kebab(name),
-        kind: 'text',
-        hint: choices?.join('|') ?? (name === 'limit' ? 'NUMBER' : 'ID'),
-        description,
-        target: { in: 'query', name },
-        ...(choices !== undefined && { choices }),
-      };
-    });
+  return fields.map(([name, field]) => {
+    const { description = '', enum: choices } = field as { description?: string; enum?: readonly string[] };
+    return {
+      name: kebab(name),
+      kind: 'text',
+      hint: choices?.join('|') ?? (name === 'limit' ? 'NUMBER' : 'ID'),
+      description,
+      target: { in: 'query', name },
+      ...(choices !== undefined && { choices }),
+    };
+  });
 }
 
 function ownBodyFlags(operation: OperationDescription): readonly Flag[] {

@@ -48,6 +48,16 @@ export interface ApiKeyPage {
   readonly next_page_uri: string | null;
 }
 
+export interface ApiKeyQuery extends PageQuery {
+  /** At most this many, 1 to 100; 100 when left out. */
+  readonly limit?: number | undefined;
+  /**
+   * Only what is older than this, which itself may have been deleted since. An id: "ak_" and 27 letters and
+   * digits.
+   */
+  readonly before_id?: string | undefined;
+}
+
 export interface ApiKeyUpdate {
   /** What this is for, in your own words; at most 255 characters. */
   readonly description?: string | undefined;
@@ -68,12 +78,12 @@ export class ApiKeysClient extends ResourceClient {
   }
 
   /** List API keies: every one, page after page. */
-  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<ApiKey, void, undefined> {
+  list(query?: ApiKeyQuery, options?: RequestOptions): AsyncGenerator<ApiKey, void, undefined> {
     return this.eachItem({ method: 'GET', path: '/api_keys', query }, 'keys', options);
   }
 
   /** List API keies: one page. */
-  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<ApiKeyPage>> {
+  page(query?: ApiKeyQuery, options?: RequestOptions): Promise<Answer<ApiKeyPage>> {
     return this.call({ method: 'GET', path: '/api_keys', query }, options);
   }
 

@@ -50,6 +50,16 @@ export interface CredentialPage {
   readonly next_page_uri: string | null;
 }
 
+export interface CredentialQuery extends PageQuery {
+  /** At most this many, 1 to 100; 100 when left out. */
+  readonly limit?: number | undefined;
+  /**
+   * Only what is older than this, which itself may have been deleted since. An id: "cr_" and 27 letters and
+   * digits.
+   */
+  readonly before_id?: string | undefined;
+}
+
 export interface CredentialUpdate {
   /** What this is for, in your own words; at most 255 characters. */
   readonly description?: string | undefined;
@@ -77,12 +87,12 @@ export class CredentialsClient extends ResourceClient {
   }
 
   /** List tunnel credentials: every one, page after page. */
-  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<Credential, void, undefined> {
+  list(query?: CredentialQuery, options?: RequestOptions): AsyncGenerator<Credential, void, undefined> {
     return this.eachItem({ method: 'GET', path: '/credentials', query }, 'credentials', options);
   }
 
   /** List tunnel credentials: one page. */
-  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<CredentialPage>> {
+  page(query?: CredentialQuery, options?: RequestOptions): Promise<Answer<CredentialPage>> {
     return this.call({ method: 'GET', path: '/credentials', query }, options);
   }
 

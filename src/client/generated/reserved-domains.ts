@@ -77,6 +77,16 @@ export interface ReservedDomainPage {
   readonly next_page_uri: string | null;
 }
 
+export interface ReservedDomainQuery extends PageQuery {
+  /** At most this many, 1 to 100; 100 when left out. */
+  readonly limit?: number | undefined;
+  /**
+   * Only what is older than this, which itself may have been deleted since. An id: "rd_" and 27 letters and
+   * digits.
+   */
+  readonly before_id?: string | undefined;
+}
+
 export interface ReservedDomainUpdate {
   /** What this is for, in your own words; at most 255 characters. */
   readonly description?: string | undefined;
@@ -106,12 +116,12 @@ export class ReservedDomainsClient extends ResourceClient {
   }
 
   /** List reserved domains: every one, page after page. */
-  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<ReservedDomain, void, undefined> {
+  list(query?: ReservedDomainQuery, options?: RequestOptions): AsyncGenerator<ReservedDomain, void, undefined> {
     return this.eachItem({ method: 'GET', path: '/reserved_domains', query }, 'reserved_domains', options);
   }
 
   /** List reserved domains: one page. */
-  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<ReservedDomainPage>> {
+  page(query?: ReservedDomainQuery, options?: RequestOptions): Promise<Answer<ReservedDomainPage>> {
     return this.call({ method: 'GET', path: '/reserved_domains', query }, options);
   }
 

@@ -58,6 +58,7 @@ export const appSessions: LiveResource = {
   operations: [
     ...liveReads<LoginSession>({
       resource: 'app_sessions',
+      idPrefix: 'as',
       path: PATH,
       listKey: 'application_sessions',
       title: 'a login session',

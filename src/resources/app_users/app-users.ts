@@ -43,6 +43,7 @@ export const appUsers: LiveResource = {
   operations: [
     ...liveReads<LoginUser>({
       resource: 'app_users',
+      idPrefix: 'au',
       path: PATH,
       listKey: 'application_users',
       title: 'a login user',

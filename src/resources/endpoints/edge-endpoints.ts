@@ -6,6 +6,7 @@ import { endpointId, firstIdOf, secondsOf } from './endpoint-id.ts';
 const EDGE_KIND = 'https_edge';
 const EDGE_PREFIX = 'edghts';
 const EDGES_AT_ONCE = 100;
+const LAST_SECOND = 2n ** 32n - 1n;
 
 /** As leases have it, of which the other endpoints are made. */
 export interface EdgeEndpoint {
@@ -47,9 +48,9 @@ export function newestFirst(a: { readonly id: string }, b: { readonly id: string
   return a.id < b.id ? 1 : -1;
 }
 
-/** Newest first, from the end of a second on; null: all. */
+/** Newest first, from the end of a second on; null: all. A KSUID counts seconds in 32 bits, and 27 characters hold more. */
 function* edgesUpTo(reader: RecordReader, second: bigint | null): Generator<StoredRecord> {
-  let beforeId = second === null ? null : firstIdOf(EDGE_PREFIX, second + 1n);
+  let beforeId = second === null || second >= LAST_SECOND ? null : firstIdOf(EDGE_PREFIX, second + 1n);
   for (;;) {
     const edges = reader.page(EDGE_KIND, { beforeId, limit: EDGES_AT_ONCE });
     yield* edges;

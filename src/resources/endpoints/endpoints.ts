@@ -38,6 +38,7 @@ export const endpoints: LiveResource = {
   description: 'A public address that is answered.',
   operations: liveReads<EdgeEndpoint>({
     resource: 'endpoints',
+    idPrefix: 'ep',
     path: PATH,
     listKey: 'endpoints',
     title: 'an endpoint',

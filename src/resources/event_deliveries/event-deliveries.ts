@@ -6,6 +6,7 @@ import type { Delivery } from '../../store/store.ts';
 import { notOnline, resourceErrors } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
 import type { OperationPorts } from '../operation.ts';
+import { idParameter } from '../paging.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
 import { deliveryFilter, deliveryStates, replayFilter } from './delivery-filter.ts';
 
@@ -77,14 +78,15 @@ export const eventDeliveries: LiveResource = {
   operations: [
     ...liveReads<Delivery>({
       resource: 'event_deliveries',
+      idPrefix: 'evd',
       path: PATH,
       listKey: 'event_deliveries',
       title: 'an event delivery',
       plural: 'event deliveries',
       schema,
       filters: {
-        subscription_id: Type.Optional(Type.String({ description: 'Only those of this subscription.' })),
-        destination_id: Type.Optional(Type.String({ description: 'Only those to this destination.' })),
+        subscription_id: Type.Optional(idParameter('esb', 'Only those of this subscription.')),
+        destination_id: Type.Optional(idParameter('ed', 'Only those to this destination.')),
         state: Type.Optional(Type.Enum([...deliveryStates], { description: 'Only those in this state.' })),
       },
       list: (query, request, { store }) => store.deliveries.list(deliveryFilter(request.query), query),

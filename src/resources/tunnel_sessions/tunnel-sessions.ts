@@ -39,6 +39,7 @@ export const tunnelSessions: LiveResource = {
   operations: [
     ...liveReads<Lease>({
       resource: 'tunnel_sessions',
+      idPrefix: 'ts',
       path: PATH,
       listKey: 'tunnel_sessions',
       title: 'a tunnel session',

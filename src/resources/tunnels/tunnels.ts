@@ -61,6 +61,7 @@ export const tunnels: LiveResource = {
   description: 'A tunnel that an agent holds open. Those that are listed are online.',
   operations: liveReads<Lease>({
     resource: 'tunnels',
+    idPrefix: 'tn',
     path: PATH,
     listKey: 'tunnels',
     title: 'a tunnel',
