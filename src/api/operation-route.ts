@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler, RouteHandlerMethod } from 'fastify';
 import type { TObject } from 'typebox';
-import { documentErrors, invalidBody } from '../documents/errors.ts';
+import { invalidBody } from '../documents/errors.ts';
 import { hasScope, scopeOf } from '../documents/scopes.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { createDecoder } from '../lib/schema/decode-body.ts';
-import { resourceErrors } from '../resources/errors.ts';
+import { refuseWithout, resourceErrors } from '../resources/errors.ts';
 import type { Operation, OperationPorts, OperationRequest, OperationResult } from '../resources/operation.ts';
 import type { Caller, Login } from './authentication.ts';
 import { queryDecoder } from './query.ts';
@@ -30,11 +30,7 @@ export function operationGate(operation: Operation, gate: Gate): onRequestHookHa
     gate.rateLimit.take(caller.principal.apiKeyId);
     const version = requestedVersion(request.headers, operation);
     if (!hasScope(caller.principal, scope)) {
-      throw documentErrors.create(
-        'ERR_POSTERN_FORBIDDEN',
-        `this API key lacks the scope "${scope}": use a key that has it`,
-        { details: { scope } },
-      );
+      refuseWithout({ scope, message: `this API key lacks the scope "${scope}": use a key that has it` });
     }
     request.postern.admission = { principal: caller.principal, token: caller.token, version };
   };

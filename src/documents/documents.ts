@@ -10,6 +10,7 @@ import type {
   RecordChange,
 } from '../resources/operation.ts';
 import type { Expectation, OutboxEvent, RecordKey, StoredRecord, WriteSet } from '../store/store.ts';
+import { authorize, authorizeChange } from './authorize.ts';
 import { type ChangeVerb, changeEvent, isChangeWanted } from './change-events.ts';
 import { changedConfig } from './changed-config.ts';
 import { commitWithRetries, writtenIn } from './commit-with-retries.ts';
@@ -107,7 +108,7 @@ export class Documents implements DocumentsPort {
     const { principal } = request;
     const decoded = decodeWrite(compiled, request.body, 'create', settings);
     const checked = checkConfig(compiled, decoded.config, settings);
-    this.#authorize(compiled, principal, checked, null);
+    authorize(compiled, { principal, id: null, config: checked, previous: null }, this.#context);
     this.#refuseConflict(compiled, checked, null);
 
     const nowMs = clock.nowMs();
@@ -180,6 +181,10 @@ export class Documents implements DocumentsPort {
       config: { ...config, ...decoded.config },
       clearedSecrets,
     });
+    const { compiled, id, parentId } = address;
+    const previous = configOf(compiled, requireUnder(this.#context, compiled, id, parentId));
+    const config = { ...previous, ...decoded.config };
+    await authorizeChange(compiled, { principal: request.principal, id, config, previous }, this.#context);
     const { record, revision } = await this.#update(address, request, changeOf, decoded.modules);
     return { ...(await this.#answer(address.compiled, record, viewOf(request.principal))), revision };
   }
@@ -207,7 +212,7 @@ export class Documents implements DocumentsPort {
       const change = changeOf(previous);
       const { principal } = request;
       const config = changedConfig(compiled, change, previous, { principal, settings: this.#context.settings });
-      this.#authorize(compiled, principal, config, previous);
+      authorize(compiled, { principal, id, config, previous }, this.#context);
       this.#refuseConflict(compiled, config, previous);
       const extra = { ...extraOf(compiled, record.doc), ...change.derived };
       const isSame = isUnchanged(config, previous) && isUnchanged(extra, record.doc);
@@ -256,7 +261,8 @@ export class Documents implements DocumentsPort {
     const attempt = (): PlacedWriteSet => {
       const record = requireUnder(this.#context, compiled, id, parentId);
       deleted = record;
-      this.#authorize(compiled, request.principal, null, configOf(compiled, record));
+      const { principal } = request;
+      authorize(compiled, { principal, id, config: null, previous: configOf(compiled, record) }, this.#context);
       return {
         // Who may delete it was judged by what the replica shows: it must still be that.
         expect: [
@@ -305,16 +311,6 @@ export class Documents implements DocumentsPort {
       return all.flatMap((each) => this.#deletionEvents(child, each, principal));
     });
     return [...children, ...this.#event(compiled, 'deleted', record, {}, principal)];
-  }
-
-  #authorize(
-    compiled: CompiledResource,
-    principal: Principal,
-    config: JsonObject | null,
-    previous: JsonObject | null,
-  ): void {
-    const refusal = compiled.resource.authorize?.(principal, config as never, previous as never) ?? null;
-    if (refusal !== null) throw documentErrors.create('ERR_POSTERN_FORBIDDEN', refusal);
   }
 }
 

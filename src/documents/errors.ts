@@ -17,11 +17,6 @@ export const documentErrors = errorTable({
     explanation:
       'The backends would refer to each other in a circle, so a request could never end. Take one of them out.',
   },
-  ERR_POSTERN_FORBIDDEN: {
-    status: 403,
-    explanation:
-      'The API key lacks the scope that the operation needs. Use another key, or have one made with that scope.',
-  },
   ERR_POSTERN_ALREADY_EXISTS: {
     status: 409,
     explanation:

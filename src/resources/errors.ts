@@ -1,6 +1,11 @@
 import { errorTable } from '../lib/errors.ts';
 
 export const resourceErrors = errorTable({
+  ERR_POSTERN_FORBIDDEN: {
+    status: 403,
+    explanation:
+      'The API key lacks the scope that the operation needs; details.scope names it. Use another key, or have one made with that scope.',
+  },
   ERR_POSTERN_NOT_FOUND: {
     status: 404,
     explanation:
@@ -42,6 +47,17 @@ export const resourceErrors = errorTable({
     explanation: 'No process of this server delivers events, so a destination cannot be tried out.',
   },
 });
+
+/** A scope that a key lacks for what it wants to do. */
+export interface MissingScope {
+  readonly message: string;
+  readonly scope: string;
+}
+
+export function refuseWithout(missing: MissingScope | null): void {
+  if (missing === null) return;
+  throw resourceErrors.create('ERR_POSTERN_FORBIDDEN', missing.message, { details: { scope: missing.scope } });
+}
 
 /** A live resource that is not there (any more). */
 export function notOnline(title: string, path: string, id: string): Error {

@@ -73,6 +73,8 @@ export interface OperationResult {
 export interface EventType {
   readonly type: string;
   readonly description: string;
+  /** What a key needs to have such events sent somewhere, or to see them. */
+  readonly scope: string;
 }
 
 export interface OperationPorts {

@@ -2,8 +2,10 @@ import Type, { type Static, type TObject, type TProperties, type TSchema } from 
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';
 import type { ModuleSettings } from '../modules/module.ts';
+import type { RecordReader } from '../replica/record-reader.ts';
 import type { StoredRecord, UniqueKey } from '../store/store.ts';
-import type { Operation, OperationPorts, Principal } from './operation.ts';
+import type { MissingScope } from './errors.ts';
+import type { EventType, Operation, OperationPorts, Principal } from './operation.ts';
 
 /**
  * A resource's contract: one folder per API noun and one line in `registry.ts`. A configuration resource is described by
@@ -73,7 +75,18 @@ export interface ConfigurationResource<Config extends TObject = TObject> extends
     extra: JsonObject,
   ): readonly ClaimedKey[];
   /** Refuses what the caller's key may not do with this configuration; `previous` is null on create. */
-  authorize?(principal: Principal, config: Static<Config> | null, previous: Static<Config> | null): string | null;
+  authorize?(
+    principal: Principal,
+    config: Static<Config> | null,
+    previous: Static<Config> | null,
+    about: Authorization,
+  ): MissingScope | null;
+  /** The same for changes, with what only the store knows. Asked before `authorize`, which has the last word. */
+  authorizeChange?(
+    change: { readonly principal: Principal; readonly config: Static<Config>; readonly previous: Static<Config> },
+    id: string,
+    ports: OperationPorts,
+  ): Promise<MissingScope | null>;
   /** Schema of the fields whose form `render` changes. */
   readonly rendered?: TProperties;
   /** Last word on how it reads back. */
@@ -111,6 +124,14 @@ export interface Creation {
   /** Configuration that was made up because the client left it out, such as a webhook's secret. */
   readonly config?: JsonObject;
   readonly shownOnce?: JsonObject;
+}
+
+/** What a right can depend on beside the configuration. */
+export interface Authorization {
+  /** Null on create. */
+  readonly id: string | null;
+  readonly reader: RecordReader;
+  readonly eventTypes: readonly EventType[];
 }
 
 export interface ResourceSettings extends ModuleSettings {

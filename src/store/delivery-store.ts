@@ -54,6 +54,14 @@ export interface DeliveryFilter {
   readonly untilMs?: number;
 }
 
+export interface ReplayOptions {
+  /** Called for each match that is wanted. */
+  readonly newId: () => string;
+  readonly nowMs: number;
+  /** Asked with the type of each match. Absent: all. */
+  readonly isWanted?: (type: string) => boolean;
+}
+
 /** A lane: what one subscription sends to one destination, in order. */
 export interface LaneKey {
   readonly subscriptionId: string;
@@ -161,8 +169,10 @@ export interface DeliveryStore {
    * subscription is gone or no longer sends there.
    */
   replay(id: string, newId: string, nowMs: number): Promise<Delivery | 'closed' | null>;
-  /** The same for all that match and whose lane is open, in their order; answers how many. `newId` is called for each match. */
-  replayMatching(filter: DeliveryFilter, newId: () => string, nowMs: number): Promise<number>;
+  /** The same for all that match and whose lane is open, in their order; answers how many. */
+  replayMatching(filter: DeliveryFilter, options: ReplayOptions): Promise<number>;
+  /** Types of the events that wait for a destination. */
+  pendingTypes(destinationId: string): Promise<readonly string[]>;
   /** This process has enqueued something. */
   onEnqueued(listener: () => void): () => void;
 

@@ -104,6 +104,7 @@ const SAMPLES: Samples = {
     [{ ...LANE, sinceMs: 1 }, PAGE],
     [{ destinationId: 'ed_1' }, PAGE],
   ],
+  listPendingTypes: [['ed_000007']],
   readDeliverySeq: [[]],
   listReplayable: [[{ state: 'dead' }, { afterSeq: 0, upToSeq: 10, limit: 10 }]],
   replayDeliveries: [[[{ id: 'evd_x', newId: 'evd_y' }], 5]],
@@ -133,6 +134,7 @@ const MAY_SCAN: Readonly<Partial<Record<ProgramName, readonly string[]>>> = {
   // There are as many lanes as pairs of subscription and destination, and these want all of them.
   applyWriteSet: ['event_lanes'],
   listDeliveries: ['event_lanes', 'event_deliveries'],
+  listPendingTypes: ['event_lanes'],
   listReplayable: ['event_lanes'],
   readDueLanes: ['event_lanes'],
   wakeLanes: ['event_lanes'],

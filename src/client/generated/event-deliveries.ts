@@ -16,7 +16,10 @@ export interface EventDelivery {
   readonly subscription: Ref;
   /** Where the event goes. */
   readonly destination: Ref;
-  /** The event as it is delivered. */
+  /**
+   * The event as it is delivered. Its object is null for a key without the scope of the event type, which GET
+   * /event_types names.
+   */
   readonly event: Readonly<Record<string, unknown>>;
   /**
    * How far it got: "pending" until the destination took it ("delivered"), refused it too often or could not be
@@ -96,7 +99,7 @@ export class EventDeliveriesClient extends ResourceClient {
 
   /**
    * Deliver an event once more. It is queued at the end of its lane, behind what is already pending there. The
-   * event keeps its id.
+   * event keeps its id. The key needs the scope of the event type as well.
    */
   replay(id: string, options?: RequestOptions): Promise<Answer<EventDelivery>> {
     return this.call({ method: 'POST', path: '/event_deliveries/{id}/replay', params: { id } }, options);
@@ -104,7 +107,8 @@ export class EventDeliveriesClient extends ResourceClient {
 
   /**
    * Deliver all matching events once more. In their order, at the ends of their lanes. Those whose subscription is
-   * gone, or no longer sends there, are left out.
+   * gone, or no longer sends there, are left out, and those of event types whose scope the key lacks: 403 when
+   * these are all.
    */
   replayMatching(
     body: EventDeliveryReplayMatching = {},

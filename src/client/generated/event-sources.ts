@@ -24,7 +24,10 @@ export interface EventSourcePage {
 
 /** An event type for which a subscription triggers. */
 export class EventSourcesClient extends ResourceClient {
-  /** Add an event type to a subscription. It takes effect for the next event. */
+  /**
+   * Add an event type to a subscription. It takes effect for the next event. The key needs the scope of the event
+   * type as well, which GET /event_types names.
+   */
   create(subscriptionId: string, body: EventSourceCreate, options?: CreateOptions): Promise<Answer<EventSource>> {
     return this.call(
       {

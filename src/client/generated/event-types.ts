@@ -8,6 +8,8 @@ export interface EventType {
   readonly type: string;
   /** When such an event happens. */
   readonly description: string;
+  /** Scope that a key needs to subscribe to the type, and to see what such an event holds. */
+  readonly scope: string;
 }
 
 export interface EventTypePage {

@@ -9,6 +9,8 @@ export interface DestinationKind<Config extends TObject = TObject> {
   readonly name: string;
   readonly description: string;
   readonly config: Config;
+  /** The field that says where events go: to change it is to have them sent elsewhere. */
+  readonly place: string;
   readonly example: JsonObject;
   /** Paths of the problems are relative to the kind's own object. */
   check?(config: Static<Config>): readonly FieldProblem[];

@@ -53,7 +53,10 @@ export const apiKeys = defineResource({
     );
     return beyond === undefined
       ? null
-      : `this API key lacks the scope "${beyond}", so it cannot make, change or delete a key that has it: use a key with that scope`;
+      : {
+          scope: beyond,
+          message: `this API key lacks the scope "${beyond}", so it cannot make, change or delete a key that has it: use a key with that scope`,
+        };
   },
   onCreate: (_config, ports) => {
     const token = ports.newToken('postern_ak_');

@@ -3,9 +3,10 @@ import { rfc3339 } from '../../lib/clock.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { reference, refSchema } from '../../lib/schema/annotations.ts';
 import type { Delivery } from '../../store/store.ts';
-import { notOnline, resourceErrors } from '../errors.ts';
+import { notOnline, refuseWithout, resourceErrors } from '../errors.ts';
+import { canReadType, unreadableType } from '../event_types/unreadable-type.ts';
 import { liveReads } from '../live-operations.ts';
-import type { OperationPorts } from '../operation.ts';
+import type { OperationPorts, Principal } from '../operation.ts';
 import { idParameter } from '../paging.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
 import { deliveryFilter, deliveryStates, replayFilter } from './delivery-filter.ts';
@@ -25,7 +26,8 @@ const schema = Type.Object({
     {},
     {
       additionalProperties: true,
-      description: 'The event as it is delivered.',
+      description:
+        'The event as it is delivered. Its object is null for a key without the scope of the event type, which GET /event_types names.',
       examples: [
         {
           event_id: 'ev_2zXAMPLEeventAAAAAAAAAAAAAA',
@@ -91,7 +93,7 @@ export const eventDeliveries: LiveResource = {
       },
       list: (query, request, { store }) => store.deliveries.list(deliveryFilter(request.query), query),
       get: (id, { store }) => store.deliveries.get(id),
-      render: (deliveries, _request, ports) => deliveries.map((delivery) => render(delivery, ports)),
+      render: (deliveries, { principal }, ports) => deliveries.map((delivery) => render(delivery, principal, ports)),
       notFound,
     }),
     {
@@ -100,16 +102,20 @@ export const eventDeliveries: LiveResource = {
       method: 'POST',
       path: `${PATH}/{id}/replay`,
       summary: 'Deliver an event once more',
-      description: 'It is queued at the end of its lane, behind what is already pending there. The event keeps its id.',
+      description:
+        'It is queued at the end of its lane, behind what is already pending there. The event keeps its id. The key needs the scope of the event type as well.',
       body: { schema: Type.Object({}), example: {}, parsing: 'ignored' },
       success: { status: 201, schema, description: 'The new delivery.' },
       errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_DELIVERY_CLOSED'],
       run: async (request, ports) => {
         const id = request.params['id'] as string;
+        const delivery = await ports.store.deliveries.get(id);
+        if (delivery === null) throw notFound(id);
+        refuseWithout(unreadableType([delivery.event.type], request.principal, ports.eventTypes));
         const replayed = await ports.store.deliveries.replay(id, ports.newId('evd'), ports.clock.nowMs());
         if (replayed === null) throw notFound(id);
         if (replayed === 'closed') throw closedLane(id);
-        return { body: render(replayed, ports) };
+        return { body: render(replayed, request.principal, ports) };
       },
     },
     {
@@ -119,7 +125,7 @@ export const eventDeliveries: LiveResource = {
       path: `${PATH}/replay`,
       summary: 'Deliver all matching events once more',
       description:
-        'In their order, at the ends of their lanes. Those whose subscription is gone, or no longer sends there, are left out.',
+        'In their order, at the ends of their lanes. Those whose subscription is gone, or no longer sends there, are left out, and those of event types whose scope the key lacks: 403 when these are all.',
       body: {
         schema: Type.Object(
           {
@@ -142,9 +148,17 @@ export const eventDeliveries: LiveResource = {
         description: 'They are queued.',
       },
       errors: ['ERR_POSTERN_INVALID_TIME'],
-      run: async (request, { store, clock, newId }) => {
-        const filter = replayFilter(request.body);
-        return { body: { replayed: await store.deliveries.replayMatching(filter, () => newId('evd'), clock.nowMs()) } };
+      run: async ({ body, principal }, { store, clock, newId, eventTypes }) => {
+        const leftOut = new Set<string>();
+        const isWanted = (type: string): boolean => {
+          const isReadable = canReadType(type, principal, eventTypes);
+          if (!isReadable) leftOut.add(type);
+          return isReadable;
+        };
+        const ids = { newId: () => newId('evd'), nowMs: clock.nowMs(), isWanted };
+        const replayed = await store.deliveries.replayMatching(replayFilter(body), ids);
+        if (replayed === 0) refuseWithout(unreadableType(leftOut, principal, eventTypes));
+        return { body: { replayed } };
       },
     },
   ],
@@ -157,13 +171,14 @@ function closedLane(id: string): Error {
   );
 }
 
-function render(delivery: Delivery, ports: OperationPorts): JsonObject {
+function render(delivery: Delivery, principal: Principal, ports: OperationPorts): JsonObject {
+  const { type, payload } = delivery.event;
   return {
     ...ports.ref(delivery.id),
     created_at: rfc3339(delivery.createdAtMs),
     subscription: { ...ports.ref(delivery.subscriptionId) },
     destination: { ...ports.ref(delivery.destinationId) },
-    event: delivery.event.payload,
+    event: canReadType(type, principal, ports.eventTypes) ? payload : { ...payload, object: null },
     state: delivery.state,
     attempts: delivery.attempts.map((attempt) => ({ ...attempt })),
     next_attempt_at: delivery.nextAttemptAtMs === null ? null : rfc3339(delivery.nextAttemptAtMs),

@@ -3,6 +3,8 @@ import Type, { type TProperties } from 'typebox';
 import { destinationKinds } from '../../events/destinations/registry.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
+import type { RecordReader } from '../../replica/record-reader.ts';
+import { unreadableType } from '../event_types/unreadable-type.ts';
 import { defineResource, describedFields } from '../resource.ts';
 import { destinationActions } from './destination-actions.ts';
 
@@ -39,6 +41,15 @@ export const eventDestinations = defineResource({
     kindIn(config.target as JsonObject) === kindIn(previous.target as JsonObject)
       ? changeProblems(config.target as JsonObject, previous.target as JsonObject)
       : [{ path: '/target', message: 'cannot change to another kind: create another destination for that' }],
+  authorize: (principal, config, previous, { id, reader, eventTypes }) => {
+    if (config === null || previous === null || id === null || !leadsElsewhere(config, previous)) return null;
+    return unreadableType(subscribedTypes(reader, id), principal, eventTypes);
+  },
+  authorizeChange: async ({ principal, config, previous }, id, { store, eventTypes }) =>
+    // Events of types that are no longer subscribed to may still wait for it.
+    leadsElsewhere(config, previous)
+      ? unreadableType(await store.deliveries.pendingTypes(id), principal, eventTypes)
+      : null,
   onCreate: (config) => ({
     config: { target: completed(config.target as JsonObject) },
     derived: { status: 'active' },
@@ -60,6 +71,25 @@ function changeProblems(target: JsonObject, previous: JsonObject): readonly Fiel
   const kind = destinationKinds.find(({ name }) => name === kindIn(target));
   const problems = kind?.checkChange?.(target[kind.name] as never, previous[kind.name] as never) ?? [];
   return problems.map((problem) => ({ ...problem, path: `/target/${kind?.name}${problem.path}` }));
+}
+
+/** Whether events would arrive at another place than before. */
+function leadsElsewhere(config: { readonly target: object }, previous: { readonly target: object }): boolean {
+  return destinationKinds.some(
+    ({ name, place }) => fieldIn(config.target, name, place) !== fieldIn(previous.target, name, place),
+  );
+}
+
+function fieldIn(target: object, kind: string, field: string): unknown {
+  const config = (target as JsonObject)[kind] as JsonObject | null | undefined;
+  return config?.[field] ?? null;
+}
+
+function* subscribedTypes(reader: RecordReader, destinationId: string): Iterable<string> {
+  for (const { doc } of reader.page('event_subscription', { beforeId: null, limit: Number.MAX_SAFE_INTEGER })) {
+    if (!(doc['destination_ids'] as readonly string[]).includes(destinationId)) continue;
+    for (const { type } of doc['sources'] as unknown as readonly { readonly type: string }[]) yield type;
+  }
 }
 
 function kindIn(target: JsonObject): string | undefined {

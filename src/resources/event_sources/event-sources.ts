@@ -24,7 +24,8 @@ const operations: readonly Operation[] = [
     path: PATH,
     isIdempotentByKey: true,
     summary: 'Add an event type to a subscription',
-    description: 'It takes effect for the next event.',
+    description:
+      'It takes effect for the next event. The key needs the scope of the event type as well, which GET /event_types names.',
     body: {
       schema: Type.Object(
         {

@@ -3,6 +3,7 @@ import { idString, reference } from '../../lib/schema/annotations.ts';
 import { pointerTo } from '../../lib/schema/field-problem.ts';
 import { sourceSchema } from '../event_sources/source-schema.ts';
 import { unknownTypeMessage } from '../event_sources/unknown-type-message.ts';
+import { unreadableType } from '../event_types/unreadable-type.ts';
 import { defineResource, describedFields } from '../resource.ts';
 
 /** Which events go where. */
@@ -63,6 +64,14 @@ export const eventSubscriptions = defineResource({
     return twice === undefined
       ? []
       : [{ path: pointerTo('', 'destination_ids'), message: `names ${twice} twice: name each destination once` }];
+  },
+  authorize: (principal, config, previous, { eventTypes }) => {
+    if (config === null) return null;
+    const types = config.sources.map((source) => source.type);
+    const known = previous?.sources.map((source) => source.type) ?? [];
+    // A new destination gets events of every type; without one only what is new matters. Taking away needs no right to read.
+    const isNewPlace = config.destination_ids.some((id) => previous?.destination_ids.includes(id) !== true);
+    return unreadableType(isNewPlace ? types : types.filter((type) => !known.includes(type)), principal, eventTypes);
   },
   rendered: { sources: Type.Array(sourceSchema, { description: 'The event types that trigger the subscription.' }) },
   render: (body) => ({

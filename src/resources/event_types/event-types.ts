@@ -9,6 +9,10 @@ const schema = Type.Object({
     description: 'When such an event happens.',
     examples: ['An IP policy was created.'],
   }),
+  scope: Type.String({
+    description: 'Scope that a key needs to subscribe to the type, and to see what such an event holds.',
+    examples: ['ip_policies:read'],
+  }),
 });
 
 /** Everything that a subscription can trigger for. */
@@ -40,7 +44,7 @@ export const eventTypes: LiveResource = {
       errors: [],
       run: (_request, ports) => ({
         body: {
-          event_types: ports.eventTypes.map(({ type, description }) => ({ type, description })),
+          event_types: ports.eventTypes.map(({ type, description, scope }) => ({ type, description, scope })),
           uri: ports.uri(PATH),
           next_page_uri: null,
         },

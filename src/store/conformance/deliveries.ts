@@ -159,13 +159,43 @@ export function deliveries(openStore: OpenStore): void {
       });
     });
 
+    test('only types that are wanted are replayed, and the types that wait are known', async (t) => {
+      const { store } = await openStore(t);
+      await oneLane(store);
+      const events = Array.from({ length: 600 }, (_, at) => ({ ...event(), type: `t${at % 2}` }));
+      await store.deliveries.put([
+        ...events.map((each, at) =>
+          delivery(`d${String(at).padStart(4, '0')}`, { event: each, state: at < 300 ? 'dead' : 'pending' }),
+        ),
+        delivery('e1', { event: { ...event(), type: 'done' }, state: 'delivered' }),
+        delivery('e2', { event: { ...event(), type: 'elsewhere' }, destinationId: 'ed_2' }),
+      ]);
+      assert.deepEqual(await store.deliveries.pendingTypes('ed_1'), ['t0', 't1']);
+      assert.deepEqual(await store.deliveries.pendingTypes('ed_2'), ['elsewhere']);
+      assert.deepEqual(await store.deliveries.pendingTypes('ed_3'), []);
+      let count = 0;
+      const newId = () => {
+        count += 1;
+        return `z${count}`;
+      };
+      const asked = new Set<string>();
+      const isWanted = (type: string) => {
+        asked.add(type);
+        return type === 't1';
+      };
+      assert.equal(await store.deliveries.replayMatching({ state: 'dead' }, { newId, nowMs: 900, isWanted }), 150);
+      assert.deepEqual([count, [...asked].sort()], [150, ['t0', 't1']]);
+      const replayed = await store.deliveries.list({ sinceMs: 900 }, { beforeId: null, limit: 999 });
+      assert.ok(replayed.length === 150 && replayed.every((each) => each.event.type === 't1'));
+    });
+
     test('what has no open lane is not replayed', async (t) => {
       const { store } = await openStore(t);
       await oneLane(store);
       await committed(store, { events: [event()] });
       await store.deliveries.put([delivery('d1', { destinationId: 'ed_2' })]);
       assert.equal(await store.deliveries.replay('d1', 'd2', 900), 'closed');
-      assert.equal(await store.deliveries.replayMatching({}, () => 'd3', 900), 1);
+      assert.equal(await store.deliveries.replayMatching({}, { newId: () => 'd3', nowMs: 900 }), 1);
       assert.equal(await store.deliveries.get('d2'), null);
     });
 
@@ -179,14 +209,14 @@ export function deliveries(openStore: OpenStore): void {
         count += 1;
         return `z${String(count).padStart(4, '0')}`;
       };
-      assert.equal(await store.deliveries.replayMatching({ subscriptionId: 'esb_1' }, newId, 900), 1_200);
+      assert.equal(await store.deliveries.replayMatching({ subscriptionId: 'esb_1' }, { newId, nowMs: 900 }), 1_200);
       assert.equal(count, 1_200);
       const replayed = await store.deliveries.list({ sinceMs: 900 }, { beforeId: null, limit: 2_000 });
       assert.deepEqual(
         replayed.map((each) => each.event.id),
         events.map(({ id }) => id).toReversed(),
       );
-      assert.equal(await store.deliveries.replayMatching({ state: 'dead' }, newId, 900), 0);
+      assert.equal(await store.deliveries.replayMatching({ state: 'dead' }, { newId, nowMs: 900 }), 0);
     });
   });
 }

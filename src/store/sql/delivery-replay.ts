@@ -1,7 +1,7 @@
 import type { DeliveryFilter } from '../store.ts';
 import { insertPending } from './delivery-enqueue.ts';
 import { readBySeq, sequencesOf } from './delivery-sequences.ts';
-import { integer, type Program, queryForTuples, type Row, text } from './statement.ts';
+import { integer, type Program, queryForTuples, type Row, type Statement, statement, text } from './statement.ts';
 
 export interface Replay {
   readonly id: string;
@@ -11,6 +11,7 @@ export interface Replay {
 export interface ReplayableId {
   readonly id: string;
   readonly seq: number;
+  readonly type: string;
 }
 
 export interface ReplayCursor {
@@ -26,8 +27,15 @@ export function* listReplayable(filter: DeliveryFilter, cursor: ReplayCursor): P
     { sql: 'seq > ?', param: cursor.afterSeq },
     { sql: 'seq <= ?', param: cursor.upToSeq },
   ]);
-  const rows = yield* readBySeq(sequences, { order: 'ASC', limit: cursor.limit, select: (page) => page });
-  return rows.map((row) => ({ id: text(row, 'id'), seq: integer(row, 'seq') }));
+  const rows = yield* readBySeq(sequences, { order: 'ASC', limit: cursor.limit, select: withTypes });
+  return rows.map((row) => ({ id: text(row, 'id'), seq: integer(row, 'seq'), type: text(row, 'type') }));
+}
+
+function withTypes(page: Statement): Statement {
+  return statement(
+    `SELECT page.id AS id, seq, type FROM (${page.sql}) AS page JOIN events ON events.id = page.event_id ORDER BY seq`,
+    page.params,
+  );
 }
 
 /** Answers, in the order given, which became a new delivery; a lane whose subscription no longer sends there is closed. */

@@ -118,6 +118,21 @@ export function* readHead({ subscriptionId, destinationId }: LaneKey, limit: num
   }));
 }
 
+/** Lane by lane, by the index of lanes. */
+export function* listPendingTypes(destinationId: string): Program<string[]> {
+  const lanes = yield statement('SELECT subscription_id FROM event_lanes WHERE destination_id = ?', [destinationId]);
+  const types = new Set<string>();
+  for (const lane of lanes) {
+    const rows = yield statement(
+      `SELECT DISTINCT type FROM event_deliveries JOIN events ON events.id = event_id
+      WHERE subscription_id = ? AND destination_id = ? AND state = 'pending'`,
+      [text(lane, 'subscription_id'), destinationId],
+    );
+    for (const row of rows) types.add(text(row, 'type'));
+  }
+  return [...types].sort();
+}
+
 export function* readDeliverySeq(): Program<number> {
   return yield* readCounter('delivery_seq');
 }

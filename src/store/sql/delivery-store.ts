@@ -41,7 +41,8 @@ export function createDeliveryStore(engine: SqlEngine): OpenedDeliveryStore {
       announce();
       return get(newId);
     },
-    replayMatching: async (filter, newId, nowMs) => {
+    pendingTypes: (destinationId) => engine.read('listPendingTypes', destinationId),
+    replayMatching: async (filter, { newId, nowMs, isWanted = () => true }) => {
       const upToSeq = await engine.read('readDeliverySeq');
       let replayed = 0;
       for (let afterSeq = 0; ; ) {
@@ -49,7 +50,8 @@ export function createDeliveryStore(engine: SqlEngine): OpenedDeliveryStore {
         const last = found.at(-1);
         if (last === undefined) return replayed;
         afterSeq = last.seq;
-        const replays = found.map(({ id }) => ({ id, newId: newId() }));
+        const replays = found.filter(({ type }) => isWanted(type)).map(({ id }) => ({ id, newId: newId() }));
+        if (replays.length === 0) continue;
         const answers = await engine.write('replayDeliveries', replays, nowMs);
         const count = answers.filter((answer) => answer === 'replayed').length;
         replayed += count;

@@ -4,7 +4,7 @@ import { claimLanes, readDueLanes, renewLanes, wakeLanes } from './delivery-clai
 import { putDeliveries } from './delivery-enqueue.ts';
 import { pruneDeliveries, pruneEventsAndLanes, readAgedParts } from './delivery-prune.ts';
 import { listReplayable, replayDeliveries } from './delivery-replay.ts';
-import { getDelivery, listDeliveries, readDeliverySeq } from './delivery-rows.ts';
+import { getDelivery, listDeliveries, listPendingTypes, readDeliverySeq } from './delivery-rows.ts';
 import { settleLane } from './delivery-settle.ts';
 import { countEvents, getEvent, listEvents } from './event-rows.ts';
 import { readIdempotency } from './idempotency-rows.ts';
@@ -87,6 +87,7 @@ export const programs = {
   putDeliveries,
   getDelivery,
   listDeliveries,
+  listPendingTypes,
   readDeliverySeq,
   listReplayable,
   replayDeliveries,

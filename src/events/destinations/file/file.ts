@@ -15,6 +15,7 @@ export const file = defineDestinationKind({
         'Name of the file, without folders: letters, digits, "-", "_" and single dots, such as "audit.ndjson".',
     }),
   }),
+  place: 'name',
   example: { name: 'audit.ndjson' },
   createSender: createFileSender,
 });

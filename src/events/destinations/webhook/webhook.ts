@@ -56,6 +56,7 @@ export const webhook = defineDestinationKind({
   name: 'webhook',
   description: 'Sends each event as a signed HTTP request (Standard Webhooks).',
   config: webhookConfig,
+  place: 'url',
   example: { url: 'https://hooks.example.com/postern' },
   check: (config) => [...urlProblems(config.url), ...headerProblems(config.headers)],
   checkChange: (config, previous) =>

@@ -1,0 +1,30 @@
+import type { JsonObject } from '../lib/json.ts';
+import { refuseWithout } from '../resources/errors.ts';
+import type { Principal } from '../resources/operation.ts';
+import type { CompiledResource } from './compiled.ts';
+import type { DocumentsContext } from './documents-context.ts';
+
+export interface Change {
+  readonly principal: Principal;
+  /** Null on create. */
+  readonly id: string | null;
+  /** Null on delete. */
+  readonly config: JsonObject | null;
+  readonly previous: JsonObject | null;
+}
+
+/** Throws unless the key may do this with the resource. Its scope for the path was judged before. */
+export function authorize({ resource }: CompiledResource, change: Change, context: DocumentsContext): void {
+  const { principal, id, config, previous } = change;
+  const about = { id, reader: context.replica, eventTypes: context.catalog.eventTypes };
+  refuseWithout(resource.authorize?.(principal, config as never, previous as never, about) ?? null);
+}
+
+/** With what only the store knows, before the change is tried. */
+export async function authorizeChange(
+  { resource }: CompiledResource,
+  { id, ...change }: Change & { readonly id: string },
+  context: DocumentsContext,
+): Promise<void> {
+  refuseWithout((await resource.authorizeChange?.(change as never, id, context.ports())) ?? null);
+}

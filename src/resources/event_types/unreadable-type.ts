@@ -1,0 +1,31 @@
+import type { MissingScope } from '../errors.ts';
+import type { EventType, Principal } from '../operation.ts';
+
+const ALL = '*';
+
+/**
+ * An event shows its object whole, so events of a type are for keys that may read such objects. A type that this version does not
+ * know is for keys that may read everything.
+ */
+export function scopeOfType(type: string, known: readonly EventType[]): string {
+  return known.find((each) => each.type === type)?.scope ?? ALL;
+}
+
+export function canReadType(type: string, principal: Principal, known: readonly EventType[]): boolean {
+  return principal.scopes.includes(ALL) || principal.scopes.includes(scopeOfType(type, known));
+}
+
+/** Why a key may not have events of these types sent anywhere, or null. */
+export function unreadableType(
+  types: Iterable<string>,
+  principal: Principal,
+  known: readonly EventType[],
+): MissingScope | null {
+  for (const type of types) {
+    if (canReadType(type, principal, known)) continue;
+    const scope = scopeOfType(type, known);
+    const message = `this API key lacks the scope "${scope}", which events of the type "${type}" need: use a key that has it`;
+    return { message, scope };
+  }
+  return null;
+}
