@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { FRAME, frame, SETTINGS, SETTINGS_ACK } from '../tunnel/support/http2-frames.ts';
 import type { Cleanup } from './cleanup.ts';
+import { FRAME, frame, SETTINGS, SETTINGS_ACK } from './http2-frames.ts';
 
 /** An answer as bytes on the wire, so that it can be one that no HTTP library would send. */
 export interface ScriptedAnswer {

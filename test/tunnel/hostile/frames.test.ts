@@ -3,10 +3,10 @@ import { constants } from 'node:http2';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
+import { FRAME, frame, SETTINGS, SETTINGS_ACK, STATUS_200 } from '../../support/http2-frames.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
 import { eventually } from '../support/fault-world.ts';
 import { honestAgent } from '../support/honest-agent.ts';
-import { FRAME, frame, SETTINGS, SETTINGS_ACK, STATUS_200 } from '../support/http2-frames.ts';
 import { closed, dial, helloOf, RawAgent } from '../support/raw-agent.ts';
 
 const MB = 1_048_576;

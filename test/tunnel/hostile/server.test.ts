@@ -10,8 +10,8 @@ import type { AgentTimings } from '../../../src/agent/timings.ts';
 import { ALPN } from '../../../src/tunnel/protocol.ts';
 import { agentFor, fakeGateway } from '../../agent/support/agent-world.ts';
 import { gatewayCertificate, testAuthority } from '../../agent/support/fake-gateway.ts';
+import { FRAME, frame, SETTINGS, SETTINGS_ACK } from '../../support/http2-frames.ts';
 import { eventually, QUICK_TRIES } from '../support/fault-world.ts';
-import { FRAME, frame, SETTINGS, SETTINGS_ACK } from '../support/http2-frames.ts';
 
 const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
 const TUNNEL = { proto: 'https', addr: 1 } as const;
