@@ -1,5 +1,6 @@
 import { performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
+import { watchStreamEnd } from '../lib/http2-stream-end.ts';
 import { REPEATED_FIELDS } from '../lib/repeated-fields.ts';
 import { ControlStream } from '../tunnel/control-stream.ts';
 import { Liveness } from '../tunnel/liveness.ts';
@@ -143,6 +144,8 @@ export class GatewayConnection {
   }
 
   #stream(stream: ServerHttp2Stream, raw: readonly string[]): void {
+    // Here and not where it is served: it may be held until its tunnel is there.
+    watchStreamEnd(stream);
     stream.on('error', () => {});
     const reading = readRequest(raw);
     if (this.#control === null) {

@@ -220,9 +220,9 @@ function onPlainHost(connection: ConnectionFacts, { id: edgeId, tlsGeneration }:
 }
 
 function serve(runtime: EdgeRuntime, connection: ConnectionFacts, request: IncomingRequest): void {
-  const { reading, port, source, trailers } = request;
+  const { reading, port, source, trailers, isBodyWhole } = request;
   if (reading.ok) {
-    new Exchange(runtime, connection, { head: reading.head, port, source, trailers }).start();
+    new Exchange(runtime, connection, { head: reading.head, port, source, trailers, isBodyWhole }).start();
     return;
   }
   const { code, why } = reading;

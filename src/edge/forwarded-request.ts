@@ -24,12 +24,12 @@ export function forwardedRequest(exchange: Exchange, client: ClientSide, route: 
   return { method, target: path.target, authority, headers, standing, body: requestBody(exchange, client), switchTo };
 }
 
-function requestBody(exchange: Exchange, { head, source, trailers }: ClientSide): RequestBody {
+function requestBody(exchange: Exchange, { head, source, trailers, isBodyWhole: isWhole }: ClientSide): RequestBody {
   const { contentLength, isChunked, expectsContinue } = head;
   if (source === null || contentLength === 0) return { framing: 'none' };
   const onBytes = (count: number): void => {
     exchange.bytesIn += count;
   };
   if (contentLength !== null) return { framing: 'length', bytes: contentLength, source, expectsContinue, onBytes };
-  return isChunked ? { framing: 'chunked', source, expectsContinue, onBytes, trailers } : { framing: 'none' };
+  return isChunked ? { framing: 'chunked', source, expectsContinue, onBytes, isWhole, trailers } : { framing: 'none' };
 }

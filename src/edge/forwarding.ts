@@ -1,4 +1,6 @@
 import type { Duplex, Readable, Transform } from 'node:stream';
+import { breakOff } from '../lib/break-off.ts';
+import { splice } from '../lib/splice.ts';
 import type { ResponseTransform, TrafficResponseHead } from '../modules/prepared-module.ts';
 import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import { isUnsendable, unsendable } from '../upstream/unsendable.ts';
@@ -26,6 +28,8 @@ export interface ClientSide {
   /** Null when there is no body. */
   readonly source: Readable | null;
   readonly trailers: () => HeaderList;
+  /** Asked once the source has ended: whether the client said that this is the end of the body. */
+  readonly isBodyWhole: () => boolean;
 }
 
 /**
@@ -45,7 +49,8 @@ export class Forwarding implements UpstreamHandler {
   #transform: Transform | null = null;
   #change: BodyChange | null = null;
   #gathered: GatheredBody | null = null;
-  #switched: Duplex | null = null;
+  /** Both ends of what has switched protocols. */
+  #switched: readonly Duplex[] = [];
   #isOver = false;
 
   constructor(exchange: Exchange, client: ClientSide, route: RouteSnapshot) {
@@ -70,7 +75,7 @@ export class Forwarding implements UpstreamHandler {
     this.#upstream?.abort();
     this.#gathered?.drop();
     this.#transform?.destroy();
-    this.#switched?.destroy();
+    for (const side of this.#switched) breakOff(side);
   }
 
   #tryNext(): void {
@@ -186,7 +191,7 @@ export class Forwarding implements UpstreamHandler {
 
   onSwitch(head: ResponseHead, socket: Duplex): void {
     if (this.#isOver) {
-      socket.destroy();
+      breakOff(socket);
       return;
     }
     this.#exchange.status = head.status;
@@ -194,28 +199,23 @@ export class Forwarding implements UpstreamHandler {
     try {
       this.#splice(this.#client.port.acceptSwitch(head.status, this.#withoutOwn(head.headers)), socket);
     } catch (error) {
-      socket.destroy();
+      breakOff(socket);
       this.#broke(error);
     }
   }
 
   #splice(client: Duplex, socket: Duplex): void {
-    this.#switched = client;
-    const end = (): void => {
-      client.destroy();
-      socket.destroy();
-      this.#isOver = true;
-      this.#exchange.done();
-    };
-    for (const side of [client, socket]) side.once('close', end).on('error', end);
+    this.#switched = [client, socket];
     client.on('data', (chunk: Buffer) => {
       this.#exchange.bytesIn += chunk.length;
     });
     socket.on('data', (chunk: Buffer) => {
       this.#exchange.bytesOut += chunk.length;
     });
-    client.pipe(socket);
-    socket.pipe(client);
+    splice(client, socket, () => {
+      this.#isOver = true;
+      this.#exchange.done();
+    });
   }
 
   onData(chunk: Buffer): boolean {

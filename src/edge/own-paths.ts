@@ -66,7 +66,10 @@ function enter(
 }
 
 /** A body that must fit into memory; null when it is longer than `maxBytes`, or never came to its end. */
-export function readSmallBody({ source, head, port }: ClientSide, maxBytes: number): Promise<Buffer | null> {
+export function readSmallBody(
+  { source, head, port, isBodyWhole }: ClientSide,
+  maxBytes: number,
+): Promise<Buffer | null> {
   if (source === null) return Promise.resolve(Buffer.alloc(0));
   if ((head.contentLength ?? 0) > maxBytes) return Promise.resolve(null);
   if (head.expectsContinue) port.informational(100, []);
@@ -78,7 +81,9 @@ export function readSmallBody({ source, head, port }: ClientSide, maxBytes: numb
       if (bytes > maxBytes) resolve(null);
       else chunks.push(chunk);
     });
-    source.once('end', () => resolve(Buffer.concat(chunks)));
+    // An upload of unknown length that was cut ends as well; one of known length is judged by its bytes.
+    const isWhole = (): boolean => (head.contentLength === null ? isBodyWhole() : bytes === head.contentLength);
+    source.once('end', () => resolve(isWhole() ? Buffer.concat(chunks) : null));
     source.once('error', () => resolve(null));
     source.once('close', () => resolve(null));
   });

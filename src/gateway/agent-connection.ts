@@ -1,5 +1,6 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
+import { cancelStream } from '../lib/http2-reset.ts';
 import { REPEATED_FIELDS } from '../lib/repeated-fields.ts';
 import { ControlStream } from '../tunnel/control-stream.ts';
 import { Liveness } from '../tunnel/liveness.ts';
@@ -105,8 +106,8 @@ export class AgentConnection implements AgentLink {
   }
 
   /** The agent has no limit of resets towards its own server, so a client that goes away costs nobody else anything. */
-  reset(stream: ClientHttp2Stream, code: number): void {
-    stream.close(code);
+  reset(stream: ClientHttp2Stream): void {
+    cancelStream(stream);
   }
 
   release(): void {

@@ -25,8 +25,8 @@ export interface AgentLink {
     headers: readonly string[],
     options: { readonly endStream: boolean; readonly waitForTrailers: boolean },
   ): ClientHttp2Stream;
-  /** Ends a stream early. */
-  reset(stream: ClientHttp2Stream, code: number): void;
+  /** Ends a stream early, with CANCEL. */
+  reset(stream: ClientHttp2Stream): void;
   /** A stream is over, in whichever way. */
   release(): void;
   /** No new streams on it. */

@@ -100,6 +100,10 @@ export class BodySender {
       this.#fail(`the body ended after ${this.#sentBytes} of ${body.bytes} bytes`);
       return;
     }
+    if (body.framing === 'chunked' && !body.isWhole()) {
+      this.#onCut();
+      return;
+    }
     this.isDone = true;
     sink.endBody(body.framing === 'chunked' ? body.trailers() : NO_TRAILERS);
   };

@@ -241,6 +241,8 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
     this.#exchange = null;
     this.#owner.ticker.delete(this);
     socket.pause();
+    // The end of one direction is not the end of the other.
+    socket.allowHalfOpen = true;
     socket.off('data', this.#onStreamData).off('drain', this.#onDrain).off('end', this.#onEnd);
     // Whoever gets it may be slower to listen than the peer to reset.
     socket.off('error', this.#onError).on('error', noop).off('close', this.#onClose);

@@ -1,4 +1,6 @@
 import { type ClientHttp2Stream, constants } from 'node:http2';
+import { breakOff } from '../lib/break-off.ts';
+import { hasStreamEnd, watchStreamEnd } from '../lib/http2-stream-end.ts';
 import { bufferPassed } from '../lib/passing-buffers.ts';
 import { BodySender, type BodySink } from './body-sender.ts';
 import { type DeadlineTicker, TICK_MS, type Ticked } from './deadline-ticker.ts';
@@ -21,8 +23,8 @@ export interface StreamLink {
     headers: readonly string[],
     options: { readonly endStream: boolean; readonly waitForTrailers: boolean },
   ): ClientHttp2Stream;
-  /** Ends a stream early. */
-  reset(stream: ClientHttp2Stream, code: number): void;
+  /** Ends a stream early, with CANCEL. */
+  reset(stream: ClientHttp2Stream): void;
   /** A stream is over, in whichever way. */
   release(): void;
 }
@@ -71,8 +73,6 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
   #successor: UpstreamExchange | null = null;
   #requestTrailers: HeaderList = NO_TRAILERS;
   #trailers: HeaderList = NO_TRAILERS;
-  /** What Content-Length announced and has not come yet. */
-  #missingBytes = 0;
   #hasBytes = false;
   #hasHead = false;
   #hasContinued = false;
@@ -93,6 +93,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     const headers = http2RequestHeaders(request, this.#owner.ownHeaders);
     if (body.framing !== 'none' && !(body.framing === 'length' && body.bytes === 0)) this.#body = new BodySender(body);
     const stream = this.#open(link, headers, request);
+    watchStreamEnd(stream);
     this.#link = link;
     this.#stream = stream;
     this.#progressAtMs = nowMs;
@@ -120,8 +121,8 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
 
   abort(): void {
     if (this.#successor !== null) this.#successor.abort();
-    else if (this.#switched !== null) this.#switched.destroy();
-    else this.#letGo(constants.NGHTTP2_CANCEL);
+    else if (this.#switched !== null) breakOff(this.#switched);
+    else this.#letGo(true);
   }
 
   writeBody(chunk: Buffer): boolean {
@@ -136,7 +137,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
   }
 
   onBodyProblem(message: string): void {
-    this.#fail(failed(this.#hasHead ? 'body' : 'send', 'request_body', message, true), constants.NGHTTP2_CANCEL);
+    this.#fail(failed(this.#hasHead ? 'body' : 'send', 'request_body', message, true), true);
   }
 
   onTick(nowMs: number): void {
@@ -145,10 +146,10 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
       if (nowMs >= this.#continueByMs) this.#continue();
     } else if (!this.#hasHead && this.#headByMs !== 0) {
       if (nowMs < this.#headByMs) return;
-      this.#fail(failed('head', 'timeout', `no answer within ${responseTimeoutMs} ms`, true), constants.NGHTTP2_CANCEL);
+      this.#fail(failed('head', 'timeout', `no answer within ${responseTimeoutMs} ms`, true), true);
     } else if (nowMs - this.#progressAtMs >= idleTimeoutMs) {
       const message = `no byte either way for ${idleTimeoutMs} ms`;
-      this.#fail(failed(this.#hasHead ? 'body' : 'send', 'timeout', message, true), constants.NGHTTP2_CANCEL);
+      this.#fail(failed(this.#hasHead ? 'body' : 'send', 'timeout', message, true), true);
     }
   }
 
@@ -201,7 +202,6 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
       return;
     }
     if (hasConnectionAuth && this.#link !== null) this.#owner.onConnectionAuth(this.#link);
-    this.#missingBytes = head.bodyBytes ?? 0;
     // Where a length was announced nobody further on can take them.
     if (head.bodyBytes === null) {
       stream.on('trailers', (_headers, _flags, rawTrailers) => {
@@ -214,7 +214,6 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
   #onData(chunk: Buffer): void {
     bufferPassed(chunk.length);
     this.#progressAtMs = this.#owner.ticker.nowMs;
-    this.#missingBytes -= chunk.length;
     if (this.#parts !== null && !this.#parts.handler.onData(chunk)) this.#stream?.pause();
   }
 
@@ -234,19 +233,12 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
 
   #onEnd(): void {
     const stream = this.#stream;
-    // A stream that was cut off ends as well; 'close' tells.
-    if (stream === null || this.#parts === null || !this.#hasHead || stream.rstCode !== 0 || stream.aborted) return;
-    if (this.#missingBytes > 0) {
-      // RST_STREAM with NO_ERROR looks like an end; the runtime compares lengths only at a real one.
-      this.#fail(
-        failed('body', 'closed', 'the stream ended before its Content-Length', true),
-        constants.NGHTTP2_CANCEL,
-      );
-      return;
-    }
+    // A stream that was cut off ends as well; 'close' tells. One that was reset after its end (RFC 9113 §8.1) is whole. The runtime
+    // holds it to its Content-Length.
+    if (stream === null || this.#parts === null || !this.#hasHead || !hasStreamEnd(stream)) return;
     const { handler, request } = this.#parts;
     const isBodySent = this.#body === null ? request.switchTo === null : this.#body.isDone;
-    this.#letGo(isBodySent ? null : constants.NGHTTP2_NO_ERROR);
+    this.#letGo(!isBodySent);
     handler.onEnd(this.#trailers);
   }
 
@@ -258,9 +250,9 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     const phase = this.#hasHead ? 'body' : this.#hasBytes ? 'head' : 'send';
     const message = errored === null ? `the stream was closed with code ${rstCode}` : messageOf(errored);
     if (isUnseen && !isRetry && this.#body?.isConsumed !== true) {
-      this.#letGo(null);
+      this.#letGo(false);
       this.#successor = this.#owner.resend(request, handler);
-    } else this.#fail(failed(phase, reason, message, !isUnseen), null);
+    } else this.#fail(failed(phase, reason, message, !isUnseen), false);
   }
 
   #giveAway(stream: ClientHttp2Stream, head: ResponseHead): void {
@@ -278,19 +270,19 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     handler?.onSwitch(head, stream);
   }
 
-  #fail(failure: UpstreamFailure, resetCode: number | null): void {
+  #fail(failure: UpstreamFailure, isReset: boolean): void {
     const handler = this.#parts?.handler;
-    this.#letGo(resetCode);
+    this.#letGo(isReset);
     handler?.onFailure(failure);
   }
 
-  #letGo(resetCode: number | null): void {
+  #letGo(isReset: boolean): void {
     const stream = this.#stream;
     const link = this.#link;
     if (stream === null) return;
     this.#body?.stop();
     this.#forget();
-    if (resetCode !== null) link?.reset(stream, resetCode);
+    if (isReset) link?.reset(stream);
     // What is still in its buffers would keep it, and its share of the session's window.
     stream.resume();
     link?.release();

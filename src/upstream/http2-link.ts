@@ -1,5 +1,6 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
 import type { Socket } from 'node:net';
+import { cancelStream } from '../lib/http2-reset.ts';
 import { REPEATED_FIELDS } from '../lib/repeated-fields.ts';
 import type { DeadlineTicker, Ticked } from './deadline-ticker.ts';
 import type { UpstreamLimits } from './upstream.ts';
@@ -94,9 +95,9 @@ export class Http2Link implements Ticked {
     return stream;
   }
 
-  /** Ends a stream of this session early. */
-  reset(stream: ClientHttp2Stream, code: number): void {
-    stream.close(code);
+  /** Ends a stream of this session early, with CANCEL. */
+  reset(stream: ClientHttp2Stream): void {
+    cancelStream(stream);
     const { nowMs } = this.#options.ticker;
     this.#resets = Math.max(0, this.#resets - (nowMs - this.#resetAtMs) * RESETS_PER_MS) + 1;
     this.#resetAtMs = nowMs;

@@ -31,12 +31,14 @@ export type RequestBody =
       /** Told of all bytes that go on, as they do. */
       readonly onBytes?: (count: number) => void;
     }
-  /** Length unknown. `trailers` is called once the source has ended. */
+  /** Length unknown. `isWhole` and `trailers` are asked once the source has ended. */
   | {
       readonly framing: 'chunked';
       readonly source: Readable;
       readonly expectsContinue: boolean;
       readonly onBytes?: (count: number) => void;
+      /** Whether the sender said that this is the end (last chunk, END_STREAM): streams of the runtime end when they are cut, too. */
+      isWhole(): boolean;
       trailers(): HeaderList;
     };
 

@@ -96,7 +96,7 @@ for (const framing of ['length', 'chunked'] as const) {
     const body =
       framing === 'length'
         ? ({ framing, bytes: TOTAL, source, expectsContinue: false } as const)
-        : ({ framing, source, expectsContinue: false, trailers: () => [] } as const);
+        : ({ framing, source, expectsContinue: false, isWhole: () => true, trailers: () => [] } as const);
     const answer = await ask(given.upstream, { method: 'POST', body });
     clearInterval(meter);
     assert.equal(answer.head?.status, 200);

@@ -14,7 +14,7 @@ function withLength(source: Readable, bytes: number, expectsContinue = false): R
 }
 
 function chunked(source: Readable, trailers: HeaderList = [], expectsContinue = false): RequestBody {
-  return { framing: 'chunked', source, expectsContinue, trailers: () => trailers };
+  return { framing: 'chunked', source, expectsContinue, isWhole: () => true, trailers: () => trailers };
 }
 
 async function nodeServer(handle: (request: IncomingMessage, response: ServerResponse) => void) {

@@ -68,6 +68,7 @@ test('bodies, trailers both ways, TE, cookies and what the upstream sees', async
     framing: 'chunked',
     source: Readable.from([Buffer.from('hel'), Buffer.from('lo')]),
     expectsContinue: false,
+    isWhole: () => true,
     trailers: () => ['x-sum', '7', 'content-length', '9'],
   };
   const answer = await ask(given.upstream, {

@@ -1,6 +1,10 @@
 import { hash, randomBytes } from 'node:crypto';
-import { constants, type ServerHttp2Stream } from 'node:http2';
+import type { ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
+import { breakOff } from '../../lib/break-off.ts';
+import { cancelStream, failStream } from '../../lib/http2-reset.ts';
+import { hasStreamEnd } from '../../lib/http2-stream-end.ts';
+import { splice } from '../../lib/splice.ts';
 import { headerObject } from '../../upstream/header-object.ts';
 import { isUnsendable } from '../../upstream/unsendable.ts';
 import type {
@@ -17,7 +21,6 @@ import { messageOf } from '../../upstream/upstream-failure.ts';
 import type { ExchangeObserver } from '../exchange-observer.ts';
 import { answerFailure, type LocalFailure, problemWords } from './local-failure.ts';
 import { type RequestReading, withoutOurs } from './request-reading.ts';
-import { splice } from './splice.ts';
 
 export interface HttpExchangeParts {
   readonly upstream: Upstream;
@@ -105,7 +108,8 @@ export class HttpExchange implements UpstreamHandler {
     source.on('trailers', (_headers, _flags, raw) => {
       this.#requestTrailers = raw;
     });
-    return { framing: 'chunked', source, expectsContinue, onBytes, trailers: () => this.#requestTrailers };
+    const isWhole = (): boolean => hasStreamEnd(source);
+    return { framing: 'chunked', source, expectsContinue, onBytes, isWhole, trailers: () => this.#requestTrailers };
   }
 
   onInformational(status: number, headers: HeaderList): void {
@@ -156,7 +160,7 @@ export class HttpExchange implements UpstreamHandler {
     try {
       this.#stream.sendTrailers(headerObject(this.#trailers));
     } catch {
-      this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+      failStream(this.#stream);
     }
   }
 
@@ -193,7 +197,7 @@ export class HttpExchange implements UpstreamHandler {
       return;
     }
     if (stream.destroyed || stream.closed) {
-      socket.destroy();
+      breakOff(socket);
       return;
     }
     // Its answer to a key that only the agent knows means nothing to anybody else.
@@ -201,7 +205,7 @@ export class HttpExchange implements UpstreamHandler {
     try {
       stream.respond([':status', '200', ...shown]);
     } catch (error) {
-      socket.destroy();
+      breakOff(socket);
       this.#broke(error);
       return;
     }
@@ -224,7 +228,7 @@ export class HttpExchange implements UpstreamHandler {
     this.#upstream = null;
     if (failure.reason === 'request_body') {
       this.problem = failure.message;
-      this.#stream.close(constants.NGHTTP2_CANCEL);
+      cancelStream(this.#stream);
       this.#over();
     } else this.#fail(failure, failure.message);
   }

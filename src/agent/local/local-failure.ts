@@ -1,4 +1,5 @@
-import { constants, type ServerHttp2Stream } from 'node:http2';
+import type { ServerHttp2Stream } from 'node:http2';
+import { failStream } from '../../lib/http2-reset.ts';
 import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
 
 export interface LocalFailure {
@@ -36,7 +37,7 @@ export function problemWords({ reason, mayHaveBeenSent }: LocalFailure, message:
 export function answerFailure(stream: ServerHttp2Stream, failure: LocalFailure, hostport: string): void {
   if (stream.destroyed || stream.closed) return;
   if (stream.headersSent) {
-    stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    failStream(stream);
     return;
   }
   const word = (failure.mayHaveBeenSent ? SENT_WORDS : UNSENT_WORDS)[failure.reason] ?? 'closed';

@@ -1,11 +1,11 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { connect } from 'node:net';
 import { localhostLookup } from '../../lib/localhost-lookup.ts';
+import { splice } from '../../lib/splice.ts';
 import { messageOf, reasonOf } from '../../upstream/upstream-failure.ts';
 import type { LocalAddress } from './local-address.ts';
 import { answerFailure, problemWords } from './local-failure.ts';
 import { LOCAL_LIMITS } from './open-local.ts';
-import { splice } from './splice.ts';
 
 export interface TcpObserver {
   onOpened(): void;

@@ -13,6 +13,7 @@ import {
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { hasStreamEnd, watchStreamEnd } from '../../lib/http2-stream-end.ts';
 import { REPEATED_FIELDS } from '../../lib/repeated-fields.ts';
 import type { HeaderList } from '../../upstream/upstream.ts';
 import type { ConnectionFacts } from '../edge-connection.ts';
@@ -43,6 +44,8 @@ export interface IncomingRequest {
   /** Null when there is no body. */
   readonly source: IncomingMessage | ServerHttp2Stream | null;
   readonly trailers: () => HeaderList;
+  /** Asked once the source has ended: whether the client said that this is the end of the body. */
+  readonly isBodyWhole: () => boolean;
   /** For an error page when the head could not be read. */
   readonly accept: string | undefined;
 }
@@ -59,6 +62,7 @@ export interface HttpServersOptions {
 /** How often slow heads are looked for; the runtime's default of 30 s would be the timeout that counts. */
 const CHECK_INTERVAL_MS = 1000;
 const NO_TRAILERS = (): HeaderList => [];
+const YES = (): boolean => true;
 const NOTHING = Buffer.alloc(0);
 /**
  * Requests that a client may take back at once, and per second for ever; then its connection ends (CVE-2023-44487). The runtime's
@@ -202,6 +206,7 @@ export class HttpServers {
       port: client.portFor(response, this.#drain),
       source: hasBody ? request : null,
       trailers: hasBody ? () => forwardableTrailers(request.rawTrailers) : NO_TRAILERS,
+      isBodyWhole: hasBody ? () => request.complete : YES,
       accept: request.headers.accept,
     });
   }
@@ -214,6 +219,7 @@ export class HttpServers {
       port: new Http1SwitchPort(socket, firstBytes),
       source: null,
       trailers: NO_TRAILERS,
+      isBodyWhole: YES,
       accept: request.headers.accept,
     });
   }
@@ -230,6 +236,7 @@ export class HttpServers {
       port: new Http1SwitchPort(socket, NOTHING),
       source: null,
       trailers: NO_TRAILERS,
+      isBodyWhole: YES,
       accept: undefined,
     });
   }
@@ -260,11 +267,13 @@ export class HttpServers {
     }
     const reading = readHead(http2Head(headers, raw));
     const hasBody = !stream.endAfterHeaders && headers[':protocol'] === undefined;
+    if (!stream.endAfterHeaders) watchStreamEnd(stream);
     this.#handle(client.facts, {
       reading: withStreamedBody(reading, hasBody),
       port: new Http2Port(stream, String(headers[':method']), client),
       source: hasBody ? stream : null,
       trailers: hasBody ? trailersOf(stream) : NO_TRAILERS,
+      isBodyWhole: hasBody ? () => hasStreamEnd(stream) : YES,
       accept: headers.accept,
     });
   }

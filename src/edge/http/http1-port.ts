@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { breakOff } from '../../lib/break-off.ts';
 import type { HeaderList } from '../../upstream/upstream.ts';
 import type { ClientPort } from './client-port.ts';
 import { pairsOf } from './header-list.ts';
@@ -16,6 +17,8 @@ export class Http1Port implements ClientPort {
   #isEnded = false;
   #awaitsDrain = false;
   #hasBody = false;
+  /** No length was announced. */
+  #isOpenEnded = false;
   /** What was announced, until a part of it has gone out; -1 when nothing was. */
   #announcedBytes = -1;
   /** The runtime has it all. */
@@ -67,6 +70,7 @@ export class Http1Port implements ClientPort {
 
   head(status: number, headers: HeaderList, bodyBytes: number | null): void {
     const framed = headers.slice();
+    this.#isOpenEnded = bodyBytes === null;
     if (bodyBytes !== null && status !== 204 && status !== 304) {
       framed.push('content-length', String(bodyBytes));
       this.#announcedBytes = bodyBytes;
@@ -124,8 +128,11 @@ export class Http1Port implements ClientPort {
   }
 
   cut(): void {
+    const { req, chunkedEncoding } = this.#response;
     this.#finish();
-    this.#response.destroy();
+    // To HTTP/1.0 an answer of unknown length ends with the connection, so this must not look like an end.
+    if (!chunkedEncoding && this.#isOpenEnded) breakOff(req.socket);
+    else this.#response.destroy();
   }
 
   /** The runtime keeps its objects for longer than the exchange lives: they must not keep the exchange, too. */

@@ -19,6 +19,7 @@ export class Http1SwitchPort implements ClientPort {
   readonly #socket: Duplex;
   readonly #firstBytes: Buffer;
   #isEnded = false;
+  #isChunked = false;
 
   constructor(socket: Duplex, firstBytes: Buffer) {
     this.#socket = socket;
@@ -32,17 +33,23 @@ export class Http1SwitchPort implements ClientPort {
 
   informational(): void {}
 
-  head(status: number, headers: HeaderList): void {
-    this.#writeHead(status, [...headers, 'connection', 'close']);
+  /** Framed although the connection ends with it: an end of the connection alone would make a cut answer look whole. */
+  head(status: number, headers: HeaderList, bodyBytes: number | null): void {
+    this.#isChunked = bodyBytes === null && status !== 204 && status !== 304;
+    const framing = this.#isChunked ? ['transfer-encoding', 'chunked'] : ['content-length', String(bodyBytes)];
+    this.#writeHead(status, [...headers, 'connection', 'close', ...(status === 204 || status === 304 ? [] : framing)]);
   }
 
   write(chunk: Buffer): boolean {
-    return this.#socket.write(chunk);
+    if (!this.#isChunked || chunk.length === 0) return this.#socket.write(chunk);
+    this.#socket.write(`${chunk.length.toString(16)}\r\n`, 'latin1');
+    this.#socket.write(chunk);
+    return this.#socket.write('\r\n', 'latin1');
   }
 
   end(): void {
     this.#isEnded = true;
-    this.#socket.end(() => this.#linger());
+    this.#socket.end(this.#isChunked ? '0\r\n\r\n' : '', 'latin1', () => this.#linger());
   }
 
   answer(status: number, headers: HeaderList, body: Buffer): void {
@@ -55,6 +62,8 @@ export class Http1SwitchPort implements ClientPort {
     this.#isEnded = true;
     this.#writeHead(status, [...headers, 'connection', 'upgrade', 'upgrade', 'websocket']);
     if (this.#firstBytes.length > 0) this.#socket.unshift(this.#firstBytes);
+    // The end of one direction is not the end of the other.
+    this.#socket.allowHalfOpen = true;
     return this.#socket;
   }
 

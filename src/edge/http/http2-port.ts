@@ -1,5 +1,6 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
+import { cancelStream, failStream } from '../../lib/http2-reset.ts';
 import { headerObject } from '../../upstream/header-object.ts';
 import type { HeaderList } from '../../upstream/upstream.ts';
 import type { ClientPort } from './client-port.ts';
@@ -145,7 +146,7 @@ export class Http2Port implements ClientPort {
     try {
       this.#stream.sendTrailers(headerObject(this.#trailers));
     } catch {
-      this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+      failStream(this.#stream);
     }
   }
 
@@ -153,12 +154,13 @@ export class Http2Port implements ClientPort {
     this.onGone(problem);
     // RFC 9113 §8.1: after a whole answer, the rest of the request is asked not to come. Whatever waits unread is let go.
     const isOut = this.#stream.writableLength === 0 || problem === TOO_SLOW;
-    this.#stream.close(isOut ? constants.NGHTTP2_NO_ERROR : constants.NGHTTP2_CANCEL);
+    if (isOut) this.#stream.close(constants.NGHTTP2_NO_ERROR);
+    else cancelStream(this.#stream);
   }
 
   cut(): void {
     this.#finish();
-    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    failStream(this.#stream);
   }
 
   /**

@@ -1,5 +1,7 @@
 import { type ClientHttp2Stream, constants } from 'node:http2';
 import type { Socket } from 'node:net';
+import { cancelStream } from '../../lib/http2-reset.ts';
+import { hasStreamEnd, watchStreamEnd } from '../../lib/http2-stream-end.ts';
 import { bufferPassed } from '../../lib/passing-buffers.ts';
 import type { OnlineTunnel } from '../../tunnel/online-tunnels.ts';
 import { CLIENT_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
@@ -65,6 +67,7 @@ export class RawConnection {
       endStream: false,
       waitForTrailers: false,
     });
+    watchStreamEnd(stream);
     this.#stream = stream;
     tunnel.inFlight += 1;
     this.#timer = setTimeout(() => this.#end('timeout'), connectTimeoutMs);
@@ -91,13 +94,13 @@ export class RawConnection {
     stream.on('data', passed).pipe(this.#socket, { end: false });
     stream.once('end', () => {
       // A stream that was cut off ends as well: passed on, its client would take a part for the whole.
-      if (stream.rstCode === constants.NGHTTP2_NO_ERROR && !stream.aborted) this.#socket.end();
+      if (hasStreamEnd(stream)) this.#socket.end();
     });
   }
 
   /** After an end in order the agent's last bytes may still be on their way out of the socket. */
   #streamClosed(stream: ClientHttp2Stream): void {
-    const isWhole = stream.rstCode === constants.NGHTTP2_NO_ERROR && stream.readableEnded;
+    const isWhole = stream.rstCode === constants.NGHTTP2_NO_ERROR && stream.readableEnded && hasStreamEnd(stream);
     if (!isWhole) {
       this.#end('agent_gone');
       return;
@@ -120,7 +123,8 @@ export class RawConnection {
     if (this.#timer !== null) clearTimeout(this.#timer);
     const stream = this.#stream;
     if (stream !== null && !stream.closed) {
-      stream.close(outcome === 'done' ? constants.NGHTTP2_NO_ERROR : constants.NGHTTP2_CANCEL);
+      if (outcome === 'done') stream.close(constants.NGHTTP2_NO_ERROR);
+      else cancelStream(stream);
     }
     // What is unread in it would keep the stream, and its share of the session's window.
     stream?.resume();

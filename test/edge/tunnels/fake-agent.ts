@@ -8,6 +8,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
+import { cancelStream } from '../../../src/lib/http2-reset.ts';
 import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../../src/tunnel/online-tunnels.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 
@@ -40,8 +41,8 @@ class TestLink implements AgentLink {
     return this.session.request(headers, options);
   }
 
-  reset(stream: ClientHttp2Stream, code: number): void {
-    stream.close(code);
+  reset(stream: ClientHttp2Stream): void {
+    cancelStream(stream);
   }
 
   release(): void {

@@ -1,0 +1,29 @@
+import type { Http2Stream } from 'node:http2';
+import { addAbortSignal, Readable } from 'node:stream';
+
+const BROKEN = new Error('the message broke off');
+const CANCELLED = runtimeAbortError();
+
+/**
+ * RST_STREAM with INTERNAL_ERROR: the message that we were sending cannot be brought to its end.
+ *
+ * `close(code)` would not do: it ends our side first, so that END_STREAM goes out, in front of the reset or, when that closes the
+ * stream, instead of it (Node 26.10). The peer would take a part for the whole.
+ */
+export function failStream(stream: Http2Stream): void {
+  stream.destroy(BROKEN);
+}
+
+/** RST_STREAM with CANCEL: nobody wants the exchange any more. Our side is not ended; see `failStream`. */
+export function cancelStream(stream: Http2Stream): void {
+  stream.destroy(CANCELLED);
+}
+
+/** The runtime destroys a stream with CANCEL only for an error of a class that it keeps to itself. */
+function runtimeAbortError(): Error {
+  const controller = new AbortController();
+  const any = new Readable().on('error', () => {});
+  addAbortSignal(controller.signal, any);
+  controller.abort();
+  return any.errored ?? BROKEN;
+}

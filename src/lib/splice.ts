@@ -1,0 +1,58 @@
+import { constants } from 'node:http2';
+import type { Duplex } from 'node:stream';
+import { breakOff, isHttp2Stream } from './break-off.ts';
+import { hasStreamEnd } from './http2-stream-end.ts';
+import { bufferPassed } from './passing-buffers.ts';
+
+/**
+ * Bytes both ways between two connections or streams, until both have closed. The end of one direction is passed on as such, and the
+ * other direction goes on; a reset is passed on as a reset (RFC 9113 §8.5). HTTP/2 streams must be watched (`watchStreamEnd`).
+ */
+export function splice(one: Duplex, other: Duplex, onOver: (problem: string | null) => void): void {
+  let problem: string | null = null;
+  let open = 2;
+  for (const side of [one, other]) {
+    side.on('error', (error) => {
+      problem ??= error.message;
+    });
+    side.once('close', () => {
+      open -= 1;
+      if (open === 0) onOver(problem);
+    });
+  }
+  carry(one, other);
+  carry(other, one);
+}
+
+function carry(from: Duplex, to: Duplex): void {
+  if (from.closed && from.destroyed) {
+    breakOff(to);
+    return;
+  }
+  from.on('data', passed).pipe(to, { end: false });
+  from.once('end', () => {
+    if (isWhole(from)) to.end();
+  });
+  from.once('close', () => {
+    if (isWhole(from)) closeAfterLastBytes(to);
+    else breakOff(to);
+  });
+}
+
+function isWhole(side: Duplex): boolean {
+  if (!side.readableEnded || side.errored !== null) return false;
+  return !isHttp2Stream(side) || (hasStreamEnd(side) && side.rstCode === constants.NGHTTP2_NO_ERROR);
+}
+
+/** Nobody is there for what it still sends. */
+function closeAfterLastBytes(side: Duplex): void {
+  if (isHttp2Stream(side)) {
+    if (!side.closed) side.close(constants.NGHTTP2_NO_ERROR);
+    side.resume();
+  } else if (side.writableFinished) side.destroy();
+  else side.end(() => side.destroy());
+}
+
+function passed({ length }: Buffer): void {
+  bufferPassed(length);
+}
