@@ -6,6 +6,7 @@ import {
   choiceList,
   cidrList,
   domainName,
+  headerNameList,
   hostList,
   hostPatternList,
   httpUrl,
@@ -92,6 +93,10 @@ export const settings = {
   ambiguous_paths_pass_hosts: required(hostPatternList, {
     description:
       'Hosts on which ambiguous paths pass although ambiguous_paths is "refuse": names, or wildcards such as *.example.com.',
+  }),
+  drop_request_headers: required(headerNameList, {
+    description:
+      'Headers of clients that upstreams do not get, because upstreams commonly believe them: names, or prefixes that end in "*". Set, it replaces the whole list. Headers that the edge itself states are always taken out. See docs/headers.md.',
   }),
   forwarded_header: required(boolean, { description: 'Whether upstreams also get the Forwarded header of RFC 7239.' }),
   edge_header_bytes: required(integer(1024, 1_048_576), { description: 'Bytes that the head of a request may have.' }),

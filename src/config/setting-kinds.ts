@@ -86,6 +86,10 @@ export const hostList = list('host names or addresses, each with or without a po
   return parseListenAddress(value.replace(/:\d+$/, '').concat(':1')) !== null;
 });
 
+export const headerNameList = list('header names, or prefixes such as x-forwarded-*', (value) =>
+  /^[A-Za-z0-9_-]+\*?$/.test(value),
+);
+
 export const hostPatternList = list('host names in lower case, or wildcards such as *.example.com', (value) => {
   const name = value.startsWith('*.') ? value.slice(2) : value;
   return isHostName(name) && value === value.toLowerCase();

@@ -27,15 +27,16 @@ export class ClientAddresses {
    * whole chain thrown away, and pass for the proxy.
    */
   #believed(remoteAddress: string, head: RequestHead): readonly string[] | null {
-    if (this.#trusted.length === 0 || head.forwardedFor === null || !this.#isTrusted(remoteAddress)) return null;
+    if (this.#trusted.length === 0 || head.forwardedFor === null || !this.isTrusted(remoteAddress)) return null;
     const hops = head.forwardedFor.split(',').map((hop) => hop.trim());
     let at = hops.length - 1;
-    while (at > 0 && this.#isTrusted(hops[at] as string)) at -= 1;
+    while (at > 0 && this.isTrusted(hops[at] as string)) at -= 1;
     const client = hops[at] as string;
     return [parseAddress(client) === null ? UNKNOWN : client, ...hops.slice(at + 1)];
   }
 
-  #isTrusted(text: string): boolean {
+  /** Whether the address is one of a trusted proxy. */
+  isTrusted(text: string): boolean {
     const address = parseAddress(text);
     return address !== null && this.#trusted.some((matches) => matches(address));
   }

@@ -12,6 +12,8 @@ export interface ConnectionFacts {
   readonly clientAuthorities: readonly string[];
   /** Of the peer that is connected, a proxy's or the client's own. */
   readonly remoteAddress: string;
+  /** Whether that peer is a trusted proxy. */
+  readonly isFromProxy: boolean;
   readonly clientCertificate: ClientCertificate | null;
   /** No further request may come on it: HTTP/1.1 closes after the answer, HTTP/2 says GOAWAY. */
   retire(): void;

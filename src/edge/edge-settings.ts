@@ -11,4 +11,6 @@ export interface EdgeSettings {
   readonly forwarding: ForwardingSettings;
   /** CIDR ranges of proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
+  /** Names of clients' headers that upstreams do not get, or prefixes that end in `*`. */
+  readonly droppedHeaders: readonly string[];
 }

@@ -16,6 +16,7 @@ import type { EdgeSettings } from './edge-settings.ts';
 import { errorPage } from './error-page.ts';
 import { edgeErrors } from './errors.ts';
 import { Exchange } from './exchange.ts';
+import { DroppedHeaders } from './http/dropped-headers.ts';
 import { HttpServers, type IncomingRequest } from './http/http-servers.ts';
 import { redirectToHttps } from './listeners/redirect-to-https.ts';
 import { LiveExchanges } from './live-exchanges.ts';
@@ -70,6 +71,7 @@ export function createEdge(options: EdgeOptions): Edge {
   const live = new LiveExchanges();
   const upstreams = new Upstreams(settings.upstream, (ip, port) => options.isUpstreamAllowed(ip, port));
   const addresses = new ClientAddresses(settings.trustedProxies);
+  const droppedHeaders = new DroppedHeaders(settings.droppedHeaders);
   const random = options.random ?? Math.random;
   const metrics = options.createMetrics({
     requests: () => live.count,
@@ -129,6 +131,7 @@ export function createEdge(options: EdgeOptions): Edge {
   const servers = new HttpServers({
     scheme: 'https',
     limits: settings.http,
+    droppedHeaders,
     handle: (connection, request) => serve(runtime, connection, request),
     onSessionError: (reason, error) => {
       metrics.sessionFailed(reason);
@@ -138,6 +141,7 @@ export function createEdge(options: EdgeOptions): Edge {
   const plainServers = new HttpServers({
     scheme: 'http',
     limits: settings.http,
+    droppedHeaders,
     handle: (connection, request) => {
       const { reading, port, accept } = request;
       const edge = reading.ok ? snapshots.findPlain(reading.head.host) : undefined;
@@ -162,6 +166,7 @@ export function createEdge(options: EdgeOptions): Edge {
         tlsVersion: socket.getProtocol() ?? '',
         clientAuthorities: edge.tls.clientAuthorities ?? [],
         remoteAddress,
+        isFromProxy: addresses.isTrusted(remoteAddress),
         clientCertificate,
       }),
   });
@@ -181,7 +186,7 @@ export function createEdge(options: EdgeOptions): Edge {
 
   return {
     accept: (socket) => front.accept(socket),
-    acceptPlain: (socket) => plainServers.accept(socket, 'http/1.1', plainFacts(socket)),
+    acceptPlain: (socket) => plainServers.accept(socket, 'http/1.1', plainFacts(socket, addresses)),
     endpoints: tunnels.endpoints,
     tunnelPorts: tunnels.ports,
     get requestsInFlight() {
@@ -204,13 +209,15 @@ export function createEdge(options: EdgeOptions): Edge {
 }
 
 /** Nothing was proven, and which host a connection is for only its requests say. */
-function plainFacts(socket: Socket): Omit<ConnectionFacts, 'retire'> {
+function plainFacts(socket: Socket, addresses: ClientAddresses): Omit<ConnectionFacts, 'retire'> {
+  const remoteAddress = socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, '') ?? '';
   return {
     edgeId: '',
     tlsGeneration: '',
     tlsVersion: '',
     clientAuthorities: [],
-    remoteAddress: socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, '') ?? '',
+    remoteAddress,
+    isFromProxy: addresses.isTrusted(remoteAddress),
     clientCertificate: null,
   };
 }

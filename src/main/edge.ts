@@ -173,5 +173,6 @@ function edgeSettings(config: Config): EdgeSettings {
     },
     forwarding: { addsForwarded: config.forwarded_header },
     trustedProxies: config.trusted_proxies,
+    droppedHeaders: config.drop_request_headers,
   };
 }

@@ -28,7 +28,9 @@ function defaultsFile(defaults: Map<SettingName, FileEntry>): string {
   ];
   const blocks = settingNames.map((setting) => {
     const comment = wrap(words(setting)).map((line) => `# ${line}`);
-    return [...comment, `${setting}:${padded(defaultText(setting, defaults))}`].join('\n');
+    const text = defaultText(setting, defaults);
+    const value = text.includes('\n') ? `\n${block(setting, defaults)}` : padded(text);
+    return [...comment, `${setting}:${value}`].join('\n');
   });
   return `${[head.join('\n'), ...blocks].join('\n\n')}\n`;
 }
@@ -48,7 +50,10 @@ the file for secrets: other users of the machine can read a process's flags.
 }
 
 function section(setting: SettingName, defaults: Map<SettingName, FileEntry>): string {
-  const value = defaultText(setting, defaults);
+  // A list that takes several lines in the file takes one in a table.
+  const value = defaultText(setting, defaults)
+    .replaceAll(/,?\s*\n\s*(\]?)/g, (_break, end: string) => (end === '' ? ', ' : end))
+    .replace(/^\[, /, '[');
   return `## \`${setting}\`
 
 ${words(setting)}
@@ -69,6 +74,11 @@ function words(setting: SettingName): string {
   if (secrecy === 'password') notes.push('Its password is secret: never logged or printed.');
   if (usedFrom !== null) notes.push(`Checked now, used from ${usedFrom}.`);
   return notes.join(' ');
+}
+
+/** A list that is too long for one line. */
+function block(setting: SettingName, defaults: Map<SettingName, FileEntry>): string {
+  return stringify(defaults.get(setting)?.value).trim().replaceAll(/^/gm, '  ');
 }
 
 function defaultText(setting: SettingName, defaults: Map<SettingName, FileEntry>): string {

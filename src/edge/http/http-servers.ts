@@ -18,12 +18,13 @@ import { REPEATED_FIELDS } from '../../lib/repeated-fields.ts';
 import type { HeaderList } from '../../upstream/upstream.ts';
 import type { ConnectionFacts } from '../edge-connection.ts';
 import type { ClientPort } from './client-port.ts';
+import type { DroppedHeaders } from './dropped-headers.ts';
 import { Http1Client } from './http1-client.ts';
 import { Http1Facts } from './http1-facts.ts';
 import { Http1SwitchPort } from './http1-switch-port.ts';
 import { Http2Client } from './http2-client.ts';
 import { Http2Port } from './http2-port.ts';
-import { forwardableTrailers, type HeadReading, type RawHead, readHead } from './request-head.ts';
+import { type HeadReading, type RawHead, readHead } from './request-head.ts';
 import type { RequestProblem } from './request-problem.ts';
 import { sweep } from './sweep.ts';
 
@@ -54,6 +55,7 @@ export interface HttpServersOptions {
   /** How clients reach it. */
   readonly scheme: 'http' | 'https';
   readonly limits: HttpLimits;
+  readonly droppedHeaders: DroppedHeaders;
   handle(connection: ConnectionFacts, request: IncomingRequest): void;
   /** An HTTP/2 connection was ended for what came on it. `reason` is the runtime's code. */
   onSessionError(reason: string, error: Error): void;
@@ -79,6 +81,7 @@ export class HttpServers {
   readonly #handle: HttpServersOptions['handle'];
   readonly #scheme: HttpServersOptions['scheme'];
   readonly #maxHeaderCount: number;
+  readonly #dropped: DroppedHeaders;
   readonly #sweep: NodeJS.Timeout;
   /** Requests to switch to something that the edge does not know. */
   readonly #declined = new WeakSet<IncomingMessage>();
@@ -90,6 +93,7 @@ export class HttpServers {
   constructor(options: HttpServersOptions) {
     const { limits } = options;
     this.#scheme = options.scheme;
+    this.#dropped = options.droppedHeaders;
     this.#handle = (connection, request) => options.handle(connection, request);
     const { keepAliveTimeoutMs: idleTimeoutMs, sendTimeoutMs, requestTimeoutMs } = limits;
     this.#sweep = sweep(() => this.#sockets.values(), { idleTimeoutMs, sendTimeoutMs, requestTimeoutMs });
@@ -193,7 +197,7 @@ export class HttpServers {
     const client = this.#http1Client(request);
     // Came together with one that was refused: it may be a part of that, and nobody is to see it.
     if (client === null) return;
-    const reading = this.#read(request, false);
+    const reading = this.#read(request, client.facts, false);
     // Whatever could be read in two ways may be followed by bytes that are read wrongly: the connection ends. So it does when
     // an upgrade was declined: the runtime's parser stops there.
     if (!reading.ok || this.#declined.has(request)) {
@@ -205,7 +209,9 @@ export class HttpServers {
       reading,
       port: client.portFor(response, this.#drain),
       source: hasBody ? request : null,
-      trailers: hasBody ? () => forwardableTrailers(request.rawTrailers) : NO_TRAILERS,
+      trailers: hasBody
+        ? () => this.#dropped.forwardableTrailers(request.rawTrailers, request.method ?? '')
+        : NO_TRAILERS,
       isBodyWhole: hasBody ? () => request.complete : YES,
       accept: request.headers.accept,
     });
@@ -215,7 +221,7 @@ export class HttpServers {
     const client = this.#http1Client(request);
     if (client === null) return;
     this.#handle(client.facts, {
-      reading: this.#read(request, true),
+      reading: this.#read(request, client.facts, true),
       port: new Http1SwitchPort(socket, firstBytes),
       source: null,
       trailers: NO_TRAILERS,
@@ -241,13 +247,13 @@ export class HttpServers {
     });
   }
 
-  #read(request: IncomingMessage, hasUpgrade: boolean): HeadReading {
+  #read(request: IncomingMessage, { isFromProxy }: ConnectionFacts, hasUpgrade: boolean): HeadReading {
     if (request.rawHeaders.length > 2 * this.#maxHeaderCount) {
       return { ok: false, code: 'ERR_POSTERN_HEADERS_TOO_LARGE', why: 'it has too many headers' };
     }
     const why = versionProblem(request);
     return why === null
-      ? readHead(http1Head(request, hasUpgrade, this.#scheme))
+      ? readHead(http1Head(request, hasUpgrade, this.#scheme, isFromProxy), this.#dropped)
       : { ok: false, code: 'ERR_POSTERN_BAD_HTTP', why };
   }
 
@@ -265,24 +271,24 @@ export class HttpServers {
       stream.close();
       return;
     }
-    const reading = readHead(http2Head(headers, raw));
+    const reading = readHead(http2Head(headers, raw, client.facts.isFromProxy), this.#dropped);
     const hasBody = !stream.endAfterHeaders && headers[':protocol'] === undefined;
     if (!stream.endAfterHeaders) watchStreamEnd(stream);
     this.#handle(client.facts, {
       reading: withStreamedBody(reading, hasBody),
       port: new Http2Port(stream, String(headers[':method']), client),
       source: hasBody ? stream : null,
-      trailers: hasBody ? trailersOf(stream) : NO_TRAILERS,
+      trailers: hasBody ? trailersOf(stream, this.#dropped, String(headers[':method'])) : NO_TRAILERS,
       isBodyWhole: hasBody ? () => hasStreamEnd(stream) : YES,
       accept: headers.accept,
     });
   }
 }
 
-function trailersOf(stream: ServerHttp2Stream): () => HeaderList {
+function trailersOf(stream: ServerHttp2Stream, dropped: DroppedHeaders, method: string): () => HeaderList {
   let trailers: HeaderList = [];
   stream.on('trailers', (_fields, _flags, rawTrailers: unknown) => {
-    trailers = forwardableTrailers(rawTrailers as string[]);
+    trailers = dropped.forwardableTrailers(rawTrailers as string[], method);
   });
   return () => trailers;
 }
@@ -295,7 +301,12 @@ function versionProblem({ httpVersion, headers }: IncomingMessage): string | nul
   return headers['transfer-encoding'] === undefined ? null : 'HTTP/1.0 has no Transfer-Encoding';
 }
 
-function http1Head(request: IncomingMessage, hasUpgrade: boolean, absoluteScheme: 'http' | 'https'): RawHead {
+function http1Head(
+  request: IncomingMessage,
+  hasUpgrade: boolean,
+  absoluteScheme: 'http' | 'https',
+  isFromProxy: boolean,
+): RawHead {
   return {
     method: request.method ?? '',
     target: request.url ?? '',
@@ -305,10 +316,11 @@ function http1Head(request: IncomingMessage, hasUpgrade: boolean, absoluteScheme
     authority: null,
     protocol: null,
     hasUpgrade,
+    isFromProxy,
   };
 }
 
-function http2Head(headers: IncomingHttpHeaders, raw: readonly string[]): RawHead {
+function http2Head(headers: IncomingHttpHeaders, raw: readonly string[], isFromProxy: boolean): RawHead {
   let end = 0;
   while (end < raw.length && raw[end]?.startsWith(':') === true) end += 2;
   return {
@@ -320,6 +332,7 @@ function http2Head(headers: IncomingHttpHeaders, raw: readonly string[]): RawHea
     authority: headers[':authority'] ?? null,
     protocol: (headers[':protocol'] as string | undefined) ?? null,
     hasUpgrade: false,
+    isFromProxy,
   };
 }
 

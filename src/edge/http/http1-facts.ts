@@ -8,6 +8,7 @@ export class Http1Facts implements ConnectionFacts {
   readonly tlsVersion: string;
   readonly clientAuthorities: readonly string[];
   readonly remoteAddress: string;
+  readonly isFromProxy: boolean;
   readonly clientCertificate: ConnectionFacts['clientCertificate'];
   readonly #response: ServerResponse;
 
@@ -17,6 +18,7 @@ export class Http1Facts implements ConnectionFacts {
     this.tlsVersion = facts.tlsVersion;
     this.clientAuthorities = facts.clientAuthorities;
     this.remoteAddress = facts.remoteAddress;
+    this.isFromProxy = facts.isFromProxy;
     this.clientCertificate = facts.clientCertificate;
     this.#response = response;
   }

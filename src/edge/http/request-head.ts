@@ -1,6 +1,7 @@
 import { type CanonicalPath, readPath } from '../../snapshot/canonical-path.ts';
 import type { HeaderList } from '../../upstream/upstream.ts';
 import type { EdgeErrorCode } from '../errors.ts';
+import { type DroppedHeaders, SPECIAL } from './dropped-headers.ts';
 
 /** A request's head after everything that could be read in two ways was refused. */
 export interface RequestHead {
@@ -38,66 +39,20 @@ export interface RawHead {
   /** `:protocol` of an extended CONNECT (RFC 8441). */
   readonly protocol: string | null;
   readonly hasUpgrade: boolean;
+  /** Whether the peer is a trusted proxy. */
+  readonly isFromProxy: boolean;
 }
 
-/** Never forwarded as they came: framing and connection are ours to compute, identity is ours to state. */
-const DROPPED = new Set([
-  'host',
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'content-length',
-  'expect',
-  'http2-settings',
-  'x-forwarded-for',
-  'x-forwarded-proto',
-  'x-forwarded-host',
-  'x-forwarded-port',
-  'x-forwarded-server',
-  'x-real-ip',
-  'forwarded',
-]);
-/** Names that upstreams believe because only the edge sets them; taken from every client on every route. */
-const IDENTITY = /^(postern-|client-cert|ngrok-auth-|ngrok-mtls-)/;
 const MAX_PORT = 65_535;
 const AUTHORITY = /^([A-Za-z0-9._-]{1,253})(?::(\d{1,5}))?$/;
 
-const PLAIN_NAME = /^[a-z0-9-]*$/;
-
-/**
- * Many upstreams read "x_forwarded_for" as "x-forwarded-for": what has an underscore is dropped. CGI and PHP fold everything that
- * is no letter or digit so, dots included (Traefik GHSA-rf44-j88r-hh8c): dropped where it would become a name of the edge's.
- */
-function isAlias(name: string): boolean {
-  if (PLAIN_NAME.test(name)) return false;
-  if (name.includes('_')) return true;
-  const folded = name.replaceAll(/[^a-z0-9]/g, '-');
-  return DROPPED.has(folded) || IDENTITY.test(folded);
-}
-
-/** Trailers of the client's that may be forwarded: some upstreams put them among the headers. */
-export function forwardableTrailers(raw: HeaderList): HeaderList {
-  const kept: string[] = [];
-  for (let at = 0; at < raw.length; at += 2) {
-    const name = (raw[at] as string).toLowerCase();
-    if (!isAlias(name) && !DROPPED.has(name) && !IDENTITY.test(name)) kept.push(name, raw[at + 1] as string);
-  }
-  return kept;
-}
-
-export function readHead(raw: RawHead): HeadReading {
+export function readHead(raw: RawHead, dropped: DroppedHeaders): HeadReading {
   // As an Upgrade, another protocol (h2c, say) would open a way past every module.
   if (raw.method === 'TRACE' || (raw.method === 'CONNECT' && raw.protocol !== 'websocket')) {
     return { ok: false, code: 'ERR_POSTERN_METHOD_REFUSED', why: `the method ${raw.method} is not forwarded` };
   }
   const facts = new HeaderFacts(raw.scheme);
-  const problem = facts.read(raw.rawHeaders);
+  const problem = facts.read(raw, dropped);
   if (problem !== null) return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', why: problem };
   const target = originForm(raw, facts);
   if (typeof target !== 'string') return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', why: target.why };
@@ -160,15 +115,15 @@ class HeaderFacts {
     this.#isHttp1 = scheme === 'http/1';
   }
 
-  read(raw: HeaderList): string | null {
-    for (let at = 0; at < raw.length; at += 2) {
-      const name = (raw[at] as string).toLowerCase();
-      const value = raw[at + 1] as string;
-      if (isAlias(name)) continue;
-      if (DROPPED.has(name)) {
+  read({ rawHeaders, method, isFromProxy }: RawHead, dropped: DroppedHeaders): string | null {
+    for (let at = 0; at < rawHeaders.length; at += 2) {
+      const name = (rawHeaders[at] as string).toLowerCase();
+      const value = rawHeaders[at + 1] as string;
+      if (dropped.hasAlias(name, method)) continue;
+      if (SPECIAL.has(name)) {
         const problem = this.#special(name, value);
         if (problem !== null) return problem;
-      } else if (!IDENTITY.test(name)) this.#kept.push(name, value);
+      } else if (!dropped.has(name, method, isFromProxy)) this.#kept.push(name, value);
     }
     return this.isChunked && this.contentLength !== null ? 'both Content-Length and Transfer-Encoding are given' : null;
   }

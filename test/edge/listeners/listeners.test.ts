@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { edgeErrors } from '../../../src/edge/errors.ts';
+import { DroppedHeaders } from '../../../src/edge/http/dropped-headers.ts';
 import { HttpServers } from '../../../src/edge/http/http-servers.ts';
 import { type OpenServer, openEdgeListener } from '../../../src/edge/listeners/edge-listener.ts';
 import { openPlainListener } from '../../../src/edge/listeners/plain-listener.ts';
@@ -32,6 +33,7 @@ async function openRedirects(test: TestContext, { httpsPort = 7443, maxConnectio
   const redirects = { hosts, httpsPort: () => httpsPort, newRequestId: () => 'rq_1' };
   const servers = new HttpServers({
     scheme: 'http',
+    droppedHeaders: new DroppedHeaders([]),
     limits: LIMITS,
     handle: (connection, { reading, port, accept }) => {
       if (reading.ok) redirectToHttps(redirects, connection, { head: reading.head, port, accept });
@@ -42,7 +44,8 @@ async function openRedirects(test: TestContext, { httpsPort = 7443, maxConnectio
   const facts = { edgeId: '', tlsGeneration: '', tlsVersion: '', clientAuthorities: [], clientCertificate: null };
   const listener = await openPlainListener({
     open,
-    onSocket: (socket) => servers.accept(socket, 'http/1.1', { ...facts, remoteAddress: '127.0.0.1' }),
+    onSocket: (socket) =>
+      servers.accept(socket, 'http/1.1', { ...facts, isFromProxy: false, remoteAddress: '127.0.0.1' }),
     maxConnectionsPerAddress,
     onProblem: () => {},
   });

@@ -1,0 +1,89 @@
+import type { HeaderList } from '../../upstream/upstream.ts';
+
+/** Never forwarded as they came: framing and connection are ours to compute, the client's address is ours to state. */
+export const SPECIAL: ReadonlySet<string> = new Set([
+  'host',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'content-length',
+  'expect',
+  'http2-settings',
+  'x-forwarded-for',
+  'x-forwarded-proto',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-server',
+  'x-real-ip',
+  'forwarded',
+]);
+
+/** Prefixes of names that upstreams believe because only the edge sets them; no setting gives these to clients. */
+const OURS = ['postern-', 'client-cert', 'ngrok-auth-', 'ngrok-mtls-'];
+
+/** Addresses, as the proxies of large providers write them: from trusted proxies they are true. */
+const ADDRESSES: ReadonlySet<string> = new Set(
+  `cf-connecting-ip cf-connecting-ipv6 cf-pseudo-ipv4 client-ip do-connecting-ip fastly-client-ip fly-client-ip true-client-ip
+x-appengine-user-ip x-azure-clientip x-client-ip x-cluster-client-ip x-envoy-external-address x-original-forwarded-for
+x-remote-addr x-remote-ip`.split(/\s+/),
+);
+
+/**
+ * Login can let OPTIONS pass for the sake of CORS preflights, which never have these. An upstream that obeys them would take
+ * such a request for another one.
+ */
+const METHODS: ReadonlySet<string> = new Set(['x-http-method', 'x-http-method-override', 'x-method-override']);
+
+const PLAIN_NAME = /^[a-z0-9-]*$/;
+
+/** Which of a client's headers do not reach upstreams: what is ours, and the setting `drop_request_headers`. */
+export class DroppedHeaders {
+  readonly #names = new Set<string>();
+  readonly #prefixes: RegExp;
+
+  /** Names, or prefixes that end in `*`. */
+  constructor(patterns: readonly string[]) {
+    const prefixes = [...OURS];
+    for (const pattern of patterns) {
+      const name = pattern.toLowerCase().replaceAll('_', '-');
+      if (name.endsWith('*')) prefixes.push(name.slice(0, -1));
+      else this.#names.add(name);
+    }
+    // The setting has nothing in its names that means something to a regular expression.
+    this.#prefixes = new RegExp(`^(?:${prefixes.join('|')})`);
+  }
+
+  /** In lower case. Special names are dropped, too, but have to be read first. */
+  has(name: string, method: string, isFromProxy: boolean): boolean {
+    if (this.#names.has(name) || this.#prefixes.test(name)) return !(isFromProxy && ADDRESSES.has(name));
+    return method === 'OPTIONS' && METHODS.has(name);
+  }
+
+  /**
+   * Many upstreams read "x_forwarded_for" as "x-forwarded-for": what has an underscore is dropped. CGI and PHP fold everything
+   * that is no letter or digit so, dots included (Traefik GHSA-rf44-j88r-hh8c): dropped where it would become a dropped name.
+   */
+  hasAlias(name: string, method: string): boolean {
+    if (PLAIN_NAME.test(name)) return false;
+    if (name.includes('_')) return true;
+    const folded = name.replaceAll(/[^a-z0-9]/g, '-');
+    return SPECIAL.has(folded) || this.has(folded, method, false);
+  }
+
+  /** Trailers of the client's that may be forwarded: some upstreams put them among the headers. */
+  forwardableTrailers(raw: HeaderList, method: string): HeaderList {
+    const kept: string[] = [];
+    for (let at = 0; at < raw.length; at += 2) {
+      const name = (raw[at] as string).toLowerCase();
+      const isDropped = this.hasAlias(name, method) || SPECIAL.has(name) || this.has(name, method, false);
+      if (!isDropped) kept.push(name, raw[at + 1] as string);
+    }
+    return kept;
+  }
+}
