@@ -4,8 +4,8 @@ import type { Login } from './authentication.ts';
 /** What needs no version, and mostly no key. */
 export interface PublicPages {
   health(): { readonly isReady: boolean; readonly state: string };
-  openApiJson(): string;
-  docsHtml(): string;
+  openApiJson(): Promise<string>;
+  docsHtml(): Promise<string>;
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>;
   /** Whether metrics are served without a key. */
   readonly areMetricsOpen: boolean;
@@ -24,10 +24,10 @@ export function addPublicRoutes(app: FastifyInstance, pages: PublicPages, login:
       .type('application/json; charset=utf-8')
       .send(JSON.stringify({ status: state }));
   });
-  app.get('/openapi.json', (_request, reply) =>
-    reply.type('application/json; charset=utf-8').send(pages.openApiJson()),
+  app.get('/openapi.json', async (_request, reply) =>
+    reply.type('application/json; charset=utf-8').send(await pages.openApiJson()),
   );
-  app.get('/docs', (_request, reply) =>
+  app.get('/docs', async (_request, reply) =>
     reply
       .headers({
         'content-security-policy':
@@ -36,7 +36,7 @@ export function addPublicRoutes(app: FastifyInstance, pages: PublicPages, login:
         'referrer-policy': 'no-referrer',
       })
       .type('text/html; charset=utf-8')
-      .send(pages.docsHtml()),
+      .send(await pages.docsHtml()),
   );
   app.get('/', (_request, reply) => reply.redirect('/docs', 302));
   app.get('/metrics', async (request, reply) => {

@@ -38,7 +38,11 @@ export async function commitWithRetries(context: DocumentsContext, attempts: Com
   for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
     const writeSet = attempts.attempt();
     const result = await context.store.commit(writeSet);
-    if (result.ok) return { revision: result.revision, changes: result.changes };
+    if (result.ok) {
+      // What is answered with 2xx is served.
+      await context.served(result.revision);
+      return { revision: result.revision, changes: result.changes };
+    }
     switch (result.reason) {
       case 'conflict':
         await context.replica.refresh();

@@ -19,6 +19,8 @@ export interface DocumentsContext {
   readonly clock: Clock;
   /** One read-modify-write at a time per record in this process, so that retries are for other processes only. */
   readonly mutex: KeyedMutex;
+  /** Resolves when traffic meets what a write of this revision changed; null: it does already. */
+  served(revision: number): Promise<void> | null;
   /** Why what a record stands for refuses traffic, in one line of ASCII, by the record's id; undefined: it does not. */
   problemOf(recordId: string): string | undefined;
   newId(prefix: string): string;

@@ -45,6 +45,8 @@ export interface ApiDependencies {
   /** Names of agents' tunnels that an edge of this host would take. */
   tunnelNamesUnder(host: string): readonly string[];
   readonly problems: ProblemIndex;
+  /** See DocumentsContext. */
+  served(revision: number): Promise<void> | null;
   /** Reaches agents; absent while no part of this process holds any. */
   readonly sessionCommands?: SessionCommands;
   /** Null while this process delivers no events. */
@@ -85,6 +87,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     },
     clock,
     mutex: new KeyedMutex(),
+    served: (revision: number) => deps.served(revision),
     problemOf: (recordId: string) => deps.problems.lineOf(recordId),
     newId,
     newToken: (prefix: string) => `${prefix}${randomBytes(32).toString('base64url')}`,

@@ -64,7 +64,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
   const ksuid = createKsuidSource();
   const newConnectionId = (): string => `cn_${ksuid(clock.nowMs())}`;
   const ambiguousPaths = new AmbiguousPaths(config.ambiguous_paths, config.ambiguous_paths_pass_hosts);
-  const snapshots = new Snapshots(replica, { modules, kindOfId, runtimes: runtimes.byModule, ambiguousPaths });
+  const snapshots = await Snapshots.open(replica, { modules, kindOfId, runtimes: runtimes.byModule, ambiguousPaths });
   const ca = await openInternalCa({ dataDir: config.data_dir, domain: config.domain, clock });
   const certificates = createCertificateStore({
     records: replica,

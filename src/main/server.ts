@@ -109,6 +109,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const problems = new ProblemIndex();
   const tunnels = new OnlineTunnelTable();
   let gateway: OpenedGateway | null = null;
+  let snapshots: Snapshots | null = null;
   const api = await openApi({
     config,
     store,
@@ -121,6 +122,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     health,
     baseUrl,
     problems,
+    served: (revision) => snapshots?.served(revision) ?? null,
     destinationTester: () => delivery?.tester ?? null,
     tunnelNamesUnder: (host) => gateway?.gateway.namesUnder(host) ?? [],
     sessionCommands: options.sessionCommands ?? {
@@ -163,9 +165,11 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   opened.defer(() => gateway?.drain(0));
 
   // A process without an edge compiles the same snapshots, so that its API says what the edges elsewhere make of a write.
-  const served = edge?.snapshots ?? new Snapshots(replica, { modules: catalog.modules, kindOfId: catalog.kindOfId });
+  const served =
+    edge?.snapshots ?? (await Snapshots.open(replica, { modules: catalog.modules, kindOfId: catalog.kindOfId }));
   opened.defer(() => served.close());
   problems.follow(served);
+  snapshots = served;
 
   if (config.roles.includes('events')) {
     const suspendDestination = (id: string): Promise<void> => api.suspendDestination(id);

@@ -57,6 +57,7 @@ async function createKey(
     // Nothing is served, but the event that reports the new key names its address.
     baseUrl: config.api_url ?? 'http://localhost',
     problems: new ProblemIndex(),
+    served: () => null,
     tunnelNamesUnder: () => [],
   });
   opened.defer(() => api.close());

@@ -19,6 +19,11 @@ export class HostTable<Value> {
     return dot <= 0 ? undefined : this.#wildcards.get(host.slice(dot + 1));
   }
 
+  /** Of the pattern itself, not of the hosts that it stands for. */
+  get(pattern: string): Value | undefined {
+    return pattern.startsWith('*.') ? this.#wildcards.get(pattern.slice(2)) : this.#exact.get(pattern);
+  }
+
   set(pattern: string, value: Value): void {
     if (pattern.startsWith('*.')) this.#wildcards.set(pattern.slice(2), value);
     else this.#exact.set(pattern, value);

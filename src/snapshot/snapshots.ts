@@ -1,60 +1,85 @@
 import type { Replica } from '../replica/replica.ts';
 import type { Change } from '../store/store.ts';
+import { Compilation, type CompiledEdge, SLICES, type SliceBudget } from './compilation.ts';
 import { compileEdge, type Definitions } from './compile-edge.ts';
 import { compileDetached, type DetachedEdge } from './detached-edge.ts';
+import { EdgeDependencies } from './edge-dependencies.ts';
 import type { EdgeSnapshot } from './edge-snapshot.ts';
-import { HostTable } from './host-table.ts';
-import { childrenKey, recordKey, TrackingReader } from './tracking-reader.ts';
+import { refusingEdge } from './refusing-edge.ts';
+import { type EdgeSwap, ServedEdges } from './served-edges.ts';
+import { TrackingReader } from './tracking-reader.ts';
 
 const EDGE_KIND = 'https_edge';
+const NONE: ReadonlySet<string> = new Set();
 
 export type SnapshotListener = (edgeId: string, now: EdgeSnapshot | null, before: EdgeSnapshot | null) => void;
 
 /**
- * What the edge serves from: a snapshot per edge, found by host. A change compiles anew only the edges that had looked at
- * the changed record, so its cost does not grow with the number of edges, and other hosts notice nothing. It runs inside the
- * replica's listener, which runs before the write is answered: when a write answers 2xx, this process already serves it.
+ * What the edge serves from: a snapshot per edge, found by host. A change compiles only the edges that had looked at the changed
+ * record, so its cost does not grow with the number of edges, and other hosts notice nothing.
+ *
+ * A change that reaches few edges is served before the replica's listener returns. One that reaches many (a rule of a policy
+ * that every edge uses) is compiled aside in slices, so that traffic goes on, and swapped in one step; changes that come
+ * meanwhile and reach many are gathered for the next round, and those that reach few overtake. `served` tells when
+ * the changes of a write are served: it is answered after that. Until then the snapshots from before the write serve.
  */
 export class Snapshots {
   readonly #replica: Replica;
   readonly #definitions: Definitions;
-  readonly #edges = new Map<string, EdgeSnapshot>();
-  readonly #hosts = new HostTable<EdgeSnapshot>();
+  readonly #budget: SliceBudget;
+  readonly #edges = new ServedEdges();
+  readonly #dependencies = new EdgeDependencies();
   /** Edges that no record describes: addresses that agents made, for as long as they are there. */
   readonly #ephemeral = new Map<string, EdgeSnapshot>();
   readonly #ephemeralHosts = new Map<string, EdgeSnapshot>();
   readonly #plainHosts = new Map<string, EdgeSnapshot>();
-  readonly #dependenciesOf = new Map<string, ReadonlySet<string>>();
-  readonly #dependents = new Map<string, Set<string>>();
   readonly #listeners = new Set<SnapshotListener>();
   readonly #unsubscribe: () => void;
+  #running: Compilation | null = null;
+  #next: Compilation | null = null;
+  /** Swapped, and not told yet to those who listen. */
+  readonly #untold = new Map<string, EdgeSwap>();
+  #isClosed = false;
 
-  constructor(replica: Replica, definitions: Definitions) {
+  private constructor(replica: Replica, definitions: Definitions, budget: SliceBudget) {
     this.#replica = replica;
     this.#definitions = definitions;
-    for (const record of replica.all(EDGE_KIND)) this.#compile(record.id);
+    this.#budget = budget;
     this.#unsubscribe = replica.onChange((changes) => this.#follow(changes));
+  }
+
+  /** Compiles all edges, in slices: whoever asks meanwhile how the start goes gets an answer. */
+  static async open(replica: Replica, definitions: Definitions, budget = SLICES): Promise<Snapshots> {
+    const snapshots = new Snapshots(replica, definitions, budget);
+    const edgeIds = Array.from(replica.all(EDGE_KIND), ({ id }) => id);
+    await snapshots.#run(new Compilation(edgeIds, []));
+    return snapshots;
+  }
+
+  /** Resolves when the changes of a revision, which the replica has shown, are served; null: they are. */
+  served(revision: number): Promise<void> | null {
+    return [this.#next, this.#running].find((compilation) => compilation?.revisions.has(revision))?.done ?? null;
   }
 
   /** What serves a host over HTTPS. The name of an edge comes before that of an agent, and this before an edge's wildcard. */
   find(host: string): EdgeSnapshot | undefined {
-    return this.#hosts.findExact(host) ?? this.#ephemeralHosts.get(host) ?? this.#hosts.findWildcard(host);
+    return this.#edges.hosts.findExact(host) ?? this.#ephemeralHosts.get(host) ?? this.#edges.hosts.findWildcard(host);
   }
 
   /** What serves a host over plain HTTP: never an edge. */
   findPlain(host: string): EdgeSnapshot | undefined {
-    return this.#hosts.findExact(host) === undefined ? this.#plainHosts.get(host) : undefined;
+    return this.#edges.hosts.findExact(host) === undefined ? this.#plainHosts.get(host) : undefined;
   }
 
   /** The edge that answers for a host, by its name or by a wildcard, whatever agents have. */
   findEdge(host: string): { readonly edge: EdgeSnapshot; readonly isExact: boolean } | undefined {
-    const exact = this.#hosts.findExact(host);
-    const edge = exact ?? this.#hosts.findWildcard(host);
+    const exact = this.#edges.hosts.findExact(host);
+    const edge = exact ?? this.#edges.hosts.findWildcard(host);
     return edge === undefined ? undefined : { edge, isExact: exact !== undefined };
   }
 
   all(): Iterable<EdgeSnapshot> {
-    return this.#edges.values();
+    return this.#edges.all();
   }
 
   /** Made as all others are, and served only once it is added. */
@@ -67,7 +92,7 @@ export class Snapshots {
     for (const host of edge.hosts) this.#ephemeralTable(edge).set(host, edge);
     this.#tell(edge.id, edge, null);
     // Its host was a wildcard's until now.
-    const shadowed = edge.isPlain === true ? undefined : this.#hosts.findWildcard(edge.hosts[0] ?? '');
+    const shadowed = edge.isPlain === true ? undefined : this.#edges.hosts.findWildcard(edge.hosts[0] ?? '');
     if (shadowed !== undefined) this.#tell(shadowed.id, shadowed, shadowed);
   }
 
@@ -86,30 +111,91 @@ export class Snapshots {
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#unsubscribe();
     this.#listeners.clear();
   }
 
   #follow(changes: readonly Change[]): void {
-    const affected = new Set<string>();
-    for (const change of changes) {
-      const { kind, id } = change.op === 'put' ? change.record : change.key;
-      if (kind === EDGE_KIND) affected.add(id);
-      for (const edgeId of this.#dependents.get(recordKey(kind, id)) ?? []) affected.add(edgeId);
-      // A module that this version does not know can appear after nobody could have looked for it.
-      for (const edgeId of this.#dependents.get(ownerKey(kind, id)) ?? []) affected.add(edgeId);
-      // A new child is seen by whoever listed its parent's children; one that goes was itself looked at.
-      const parent = change.op === 'put' ? change.record.parent : null;
-      if (parent !== null)
-        for (const edgeId of this.#dependents.get(childrenKey(kind, parent)) ?? []) affected.add(edgeId);
+    const affected = this.#dependencies.edgesAffectedBy(changes);
+    if (affected.size === 0) return;
+    const compilation = new Compilation(affected, changes.map(revisionOf));
+    const isWhole = compilation.slice((edgeId) => this.#compile(edgeId), this.#budget);
+    if (isWhole) this.#serveAtOnce(compilation);
+    else if (this.#running === null) void this.#run(compilation);
+    else {
+      this.#discard(compilation);
+      this.#next ??= new Compilation([], []);
+      this.#next.add(affected, compilation.revisions);
     }
-    // Hosts can move from one edge to another in one batch: all old names go before new ones come.
-    const swaps = [...affected].map((edgeId) => ({ edgeId, before: this.#forget(edgeId) }));
-    for (const { edgeId } of swaps) this.#compile(edgeId);
+  }
+
+  /** Few edges: they overtake the many that are being compiled, and what was compiled of them for an older state is dropped. */
+  #serveAtOnce({ compiled }: Compilation): void {
+    for (const [edgeId, { dependencies }] of compiled) {
+      this.#tellSwap(edgeId);
+      const stale = this.#running?.overtaken(edgeId);
+      if (stale !== undefined) {
+        this.#dependencies.remove(edgeId, stale.dependencies, this.#edges.dependenciesOf(edgeId));
+      }
+      // Both of these may have removed what this compilation looked at.
+      this.#dependencies.add(edgeId, dependencies);
+    }
+    for (const edgeId of this.#swap(compiled)) this.#tellSwap(edgeId);
+  }
+
+  /** One compilation after the other: a write waits for two at most, however fast others follow. */
+  async #run(first: Compilation): Promise<void> {
+    for (let compilation: Compilation | null = first; compilation !== null; ) {
+      this.#running = compilation;
+      const compile = (edgeId: string): CompiledEdge => this.#compile(edgeId);
+      do await this.#budget.pause();
+      while (!this.#isClosed && !compilation.slice(compile, this.#budget));
+      if (!this.#isClosed) this.#swap(compilation.compiled);
+      while (!this.#isClosed && !this.#tellSlice()) await this.#budget.pause();
+      compilation.finish();
+      compilation = this.#next;
+      this.#next = null;
+    }
+    this.#running = null;
+  }
+
+  /** Answers for which edges there is something to tell. */
+  #swap(compiled: ReadonlyMap<string, CompiledEdge>): readonly string[] {
+    const swaps = this.#edges.swap(compiled);
     // A new exact name takes its host from a wildcard's edge or an agent, which look at their requests again.
-    const shadowed = this.#shadowedBy(swaps);
-    for (const { edgeId, before } of swaps) this.#tell(edgeId, this.#edges.get(edgeId) ?? null, before);
-    for (const edge of shadowed) this.#tell(edge.id, edge, edge);
+    const shadowed = this.#listeners.size === 0 ? [] : this.#shadowedBy(swaps);
+    for (const swap of swaps) this.#untold.set(swap.edgeId, swap);
+    const seen = [...shadowed].filter(({ id }) => !this.#untold.has(id));
+    for (const edge of seen) this.#untold.set(edge.id, { edgeId: edge.id, now: edge, before: edge });
+    return [...compiled.keys(), ...seen.map(({ id }) => id)];
+  }
+
+  /** Answers whether everybody knows of all swaps. */
+  #tellSlice(): boolean {
+    const deadline = this.#budget.nowMs() + this.#budget.sliceMs;
+    for (const edgeId of this.#untold.keys()) {
+      if (this.#budget.nowMs() >= deadline) return false;
+      this.#tellSwap(edgeId);
+    }
+    return true;
+  }
+
+  #tellSwap(edgeId: string): void {
+    const swap = this.#untold.get(edgeId);
+    if (swap === undefined) return;
+    this.#untold.delete(edgeId);
+    if (swap.staleDependencies !== undefined) {
+      this.#dependencies.remove(edgeId, swap.staleDependencies, this.#edges.dependenciesOf(edgeId));
+    }
+    this.#tell(edgeId, swap.now, swap.before);
+  }
+
+  #discard({ compiled }: Compilation): void {
+    for (const [edgeId, { dependencies }] of compiled) {
+      const running = this.#running?.compiled.get(edgeId)?.dependencies;
+      this.#dependencies.remove(edgeId, dependencies, this.#edges.dependenciesOf(edgeId), running);
+    }
   }
 
   #tell(edgeId: string, now: EdgeSnapshot | null, before: EdgeSnapshot | null): void {
@@ -120,51 +206,39 @@ export class Snapshots {
     return edge.isPlain === true ? this.#plainHosts : this.#ephemeralHosts;
   }
 
-  #shadowedBy(swaps: readonly { edgeId: string; before: EdgeSnapshot | null }[]): ReadonlySet<EdgeSnapshot> {
+  #shadowedBy(swaps: readonly EdgeSwap[]): ReadonlySet<EdgeSnapshot> {
     const shadowed = new Set<EdgeSnapshot>();
-    for (const { edgeId, before } of swaps) {
-      for (const host of this.#edges.get(edgeId)?.hosts ?? []) {
+    for (const { now, before } of swaps) {
+      for (const host of now?.hosts ?? []) {
         if (before?.hosts.includes(host) === true) continue;
-        const wildcard = this.#hosts.findWildcard(host);
-        if (wildcard !== undefined && swaps.every((swap) => swap.edgeId !== wildcard.id)) shadowed.add(wildcard);
-        for (const table of [this.#ephemeralHosts, this.#plainHosts]) {
-          const ofAgent = table.get(host);
-          if (ofAgent !== undefined) shadowed.add(ofAgent);
+        for (const edge of [
+          this.#edges.hosts.findWildcard(host),
+          this.#ephemeralHosts.get(host),
+          this.#plainHosts.get(host),
+        ]) {
+          if (edge !== undefined) shadowed.add(edge);
         }
       }
     }
     return shadowed;
   }
 
-  #forget(edgeId: string): EdgeSnapshot | null {
-    const before = this.#edges.get(edgeId) ?? null;
-    for (const host of before?.hosts ?? []) this.#hosts.delete(host);
-    this.#edges.delete(edgeId);
-    for (const key of this.#dependenciesOf.get(edgeId) ?? []) {
-      const dependents = this.#dependents.get(key);
-      dependents?.delete(edgeId);
-      if (dependents?.size === 0) this.#dependents.delete(key);
-    }
-    this.#dependenciesOf.delete(edgeId);
-    return before;
-  }
-
-  #compile(edgeId: string): void {
+  #compile(edgeId: string): CompiledEdge {
     const reader = new TrackingReader(this.#replica);
-    const snapshot = compileEdge(edgeId, reader, this.#definitions, 'operator');
-    if (snapshot === null) return;
-    this.#edges.set(edgeId, snapshot);
-    for (const host of snapshot.hosts) this.#hosts.set(host, snapshot);
-    this.#dependenciesOf.set(edgeId, reader.dependencies);
-    for (const key of reader.dependencies) {
-      const dependents = this.#dependents.get(key);
-      if (dependents === undefined) this.#dependents.set(key, new Set([edgeId]));
-      else dependents.add(edgeId);
+    let snapshot: EdgeSnapshot | null;
+    try {
+      snapshot = compileEdge(edgeId, reader, this.#definitions, 'operator');
+    } catch (error) {
+      // What cannot be compiled refuses: the snapshot from before may let in whom the change was to keep out.
+      snapshot = refusingEdge(edgeId, this.#replica, error);
     }
+    // An edge that is gone depends on nothing: if it comes back, its own record says so.
+    const dependencies = snapshot === null ? NONE : reader.dependencies;
+    this.#dependencies.add(edgeId, dependencies);
+    return { snapshot, dependencies };
   }
 }
 
-/** Of a module's record, whether or not the module is known: the record that it belongs to. */
-function ownerKey(kind: string, id: string): string {
-  return recordKey(kind.slice(0, Math.max(kind.lastIndexOf('.'), 0)), id.slice(0, Math.max(id.lastIndexOf('.'), 0)));
+function revisionOf(change: Change): number {
+  return change.op === 'put' ? change.record.revision : change.revision;
 }

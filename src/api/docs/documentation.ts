@@ -7,27 +7,31 @@ import { type OpenApiOptions, openApiDocument } from '../openapi.ts';
 export class Documentation {
   readonly #operations: readonly Operation[];
   readonly #options: OpenApiOptions;
-  #document: OpenApiDocument | undefined;
-  #openApiJson: string | undefined;
-  #docsHtml: string | undefined;
+  #document: Promise<OpenApiDocument> | undefined;
+  #openApiJson: Promise<string> | undefined;
+  #docsHtml: Promise<string> | undefined;
 
   constructor(operations: readonly Operation[], options: OpenApiOptions) {
     this.#operations = operations;
     this.#options = options;
   }
 
-  get openApiJson(): string {
-    this.#openApiJson ??= `${JSON.stringify(this.#made(), null, 2)}\n`;
+  get openApiJson(): Promise<string> {
+    this.#openApiJson ??= this.#made().then((document) => `${JSON.stringify(document, null, 2)}\n`);
     return this.#openApiJson;
   }
 
-  get docsHtml(): string {
-    this.#docsHtml ??= docsPage(this.#made());
+  get docsHtml(): Promise<string> {
+    this.#docsHtml ??= this.#made().then((document) => docsPage(document));
     return this.#docsHtml;
   }
 
-  #made(): OpenApiDocument {
-    this.#document ??= openApiDocument(this.#operations, this.#options);
-    return this.#document;
+  /** Making it and writing it down take 30 ms each: other requests come in between. */
+  #made(): Promise<OpenApiDocument> {
+    this.#document ??= Promise.resolve(openApiDocument(this.#operations, this.#options));
+    return this.#document.then(async (document) => {
+      await new Promise((resolve) => setImmediate(resolve));
+      return document;
+    });
   }
 }

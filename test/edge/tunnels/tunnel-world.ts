@@ -92,7 +92,11 @@ export class TunnelWorld {
     const registry = new Registry();
     const parts = { config, store, replica, catalog, clock, logger: log.logger, registry };
     const runtimes = await openModuleRuntimes({ ...parts, isAddressAllowed: () => true });
-    const snapshots = new Snapshots(replica, { modules, kindOfId: catalog.kindOfId, runtimes: runtimes.byModule });
+    const snapshots = await Snapshots.open(replica, {
+      modules,
+      kindOfId: catalog.kindOfId,
+      runtimes: runtimes.byModule,
+    });
     const ca = await openInternalCa({ dataDir: world.dataDir, domain: 'localhost', clock });
     const certificates = createCertificateStore({ records: replica, ca, clock, onProblem: () => {} });
     const tunnels = new FakeTunnels();

@@ -1,0 +1,53 @@
+import type { Change } from '../store/store.ts';
+import { childrenKey, recordKey } from './tracking-reader.ts';
+
+const EDGE_KIND = 'https_edge';
+
+/**
+ * Which edges looked at which records when they were compiled. An edge may hold more keys than its served snapshot needs, while
+ * another one is compiled for it: a change that reaches it for nothing costs one compilation, one that misses it would be a bug.
+ */
+export class EdgeDependencies {
+  readonly #dependents = new Map<string, Set<string>>();
+
+  add(edgeId: string, keys: ReadonlySet<string>): void {
+    for (const key of keys) {
+      const dependents = this.#dependents.get(key);
+      if (dependents === undefined) this.#dependents.set(key, new Set([edgeId]));
+      else dependents.add(edgeId);
+    }
+  }
+
+  /** `kept` are still looked at by what is served or about to be. */
+  remove(edgeId: string, keys: ReadonlySet<string>, ...kept: readonly (ReadonlySet<string> | undefined)[]): void {
+    for (const key of keys) {
+      if (kept.some((still) => still?.has(key) === true)) continue;
+      const dependents = this.#dependents.get(key);
+      dependents?.delete(edgeId);
+      if (dependents?.size === 0) this.#dependents.delete(key);
+    }
+  }
+
+  edgesAffectedBy(changes: readonly Change[]): Set<string> {
+    const affected = new Set<string>();
+    const add = (key: string): void => {
+      for (const edgeId of this.#dependents.get(key) ?? []) affected.add(edgeId);
+    };
+    for (const change of changes) {
+      const { kind, id } = change.op === 'put' ? change.record : change.key;
+      if (kind === EDGE_KIND) affected.add(id);
+      add(recordKey(kind, id));
+      // A module that this version does not know can appear after nobody could have looked for it.
+      add(ownerKey(kind, id));
+      // A new child is seen by whoever listed its parent's children; one that goes was itself looked at.
+      const parent = change.op === 'put' ? change.record.parent : null;
+      if (parent !== null) add(childrenKey(kind, parent));
+    }
+    return affected;
+  }
+}
+
+/** Of a module's record, whether or not the module is known: the record that it belongs to. */
+function ownerKey(kind: string, id: string): string {
+  return recordKey(kind.slice(0, Math.max(kind.lastIndexOf('.'), 0)), id.slice(0, Math.max(id.lastIndexOf('.'), 0)));
+}

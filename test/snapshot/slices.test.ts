@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { createCatalog } from '../../src/documents/catalog.ts';
+import { modules } from '../../src/modules/registry.ts';
+import { resources } from '../../src/resources/registry.ts';
+import type { EdgeSnapshot } from '../../src/snapshot/edge-snapshot.ts';
+import { Snapshots } from '../../src/snapshot/snapshots.ts';
+import { edgeIdOf, hostOf, put, putSharedPolicyEdges, ruleDoc } from '../support/shared-policy-edges.ts';
+import { TestWorld } from '../support/test-world.ts';
+
+const EDGES = 40;
+const EDGES_PER_SLICE = 6;
+const OTHER = '192.0.2.1';
+
+/** Time that passes only with compiling, and pauses that the test ends. */
+class Slices {
+  readonly sliceMs = EDGES_PER_SLICE;
+  compiled = 0;
+  mostPerSlice = 0;
+  broken: string | null = null;
+  #sinceLast = 0;
+  #paused: (() => void) | null = null;
+  isHeld = false;
+
+  nowMs = (): number => this.compiled;
+
+  pause = async (): Promise<void> => {
+    this.mostPerSlice = Math.max(this.mostPerSlice, this.compiled - this.#sinceLast);
+    this.#sinceLast = this.compiled;
+    if (this.isHeld) {
+      await new Promise<void>((resolve) => {
+        this.#paused = resolve;
+      });
+    }
+  };
+
+  begin(): void {
+    this.#sinceLast = this.compiled;
+    this.mostPerSlice = 0;
+  }
+
+  /** Lets one slice run. */
+  async step(): Promise<void> {
+    this.#paused?.();
+    this.#paused = null;
+    for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+  }
+}
+
+async function open(test: TestContext): Promise<{ world: TestWorld; slices: Slices; snapshots: Snapshots }> {
+  const world = await TestWorld.open(test);
+  await putSharedPolicyEdges(world.store, EDGES);
+  const catalog = createCatalog(resources, modules);
+  const slices = new Slices();
+  const kindOfId = (id: string): string | null => {
+    slices.compiled += 1;
+    if (slices.broken !== null) throw new Error(slices.broken);
+    return catalog.kindOfId(id);
+  };
+  const snapshots = await Snapshots.open(world.server.replica, { modules, kindOfId }, slices);
+  test.after(() => snapshots.close());
+  slices.begin();
+  return { world, slices, snapshots };
+}
+
+function letsIn(edge: EdgeSnapshot | undefined, address: string): boolean {
+  const route = [...(edge?.routes.all ?? [])][0];
+  const module = route?.modules.find(({ name }) => name === 'ip_restriction');
+  return module?.prepared.judge?.({ clientAddress: address } as never) === 'pass';
+}
+
+function howManyLetIn(snapshots: Snapshots, address: string): number {
+  return [...snapshots.all()].filter((edge) => letsIn(edge, address)).length;
+}
+
+describe('a change that reaches many edges', () => {
+  it('is compiled a slice at a time, and swapped in one step', async (test) => {
+    const { world, slices, snapshots } = await open(test);
+    const told: string[] = [];
+    snapshots.onSwap((edgeId) => told.push(edgeId));
+    slices.isHeld = true;
+    const revision = await put(world.store, ruleDoc(`${OTHER}/32`));
+    const served = snapshots.served(revision);
+    assert.ok(served !== null);
+    const seen = new Set<number>();
+    for (let step = 0; step < 30; step += 1) {
+      seen.add(howManyLetIn(snapshots, OTHER));
+      await slices.step();
+    }
+    await served;
+    assert.deepEqual([...seen], [0, EDGES]);
+    assert.ok(slices.mostPerSlice <= EDGES_PER_SLICE, `${slices.mostPerSlice} edges in a slice`);
+    assert.equal(told.length, EDGES);
+    assert.equal(howManyLetIn(snapshots, '127.0.0.1'), 0);
+    assert.equal(snapshots.served(revision), null);
+  });
+
+  it('is overtaken by a later change of one edge, which is served at once and wins', async (test) => {
+    const { world, slices, snapshots } = await open(test);
+    slices.isHeld = true;
+    const first = await put(world.store, ruleDoc(`${OTHER}/32`));
+    await slices.step();
+    // The first was compiled in the first slice, the last was not yet.
+    for (const at of [0, EDGES - 1]) {
+      const doc = { description: '', metadata: '', hostports: [`moved-${at}.localhost:443`] };
+      const revision = await put(world.store, { kind: 'https_edge', id: edgeIdOf(at), parent: null, doc });
+      assert.equal(snapshots.served(revision), null);
+      assert.ok(letsIn(snapshots.find(`moved-${at}.localhost`), OTHER));
+    }
+    assert.equal(howManyLetIn(snapshots, OTHER), 2);
+    slices.isHeld = false;
+    await slices.step();
+    await snapshots.served(first);
+    assert.equal(howManyLetIn(snapshots, OTHER), EDGES);
+    for (const at of [0, EDGES - 1]) {
+      assert.equal(snapshots.find(hostOf(at)), undefined);
+      assert.equal(snapshots.find(`moved-${at}.localhost`)?.id, edgeIdOf(at));
+    }
+    // Both still follow what they share with the others.
+    await snapshots.served(await put(world.store, ruleDoc('198.51.100.1/32')));
+    assert.equal(howManyLetIn(snapshots, '198.51.100.1'), EDGES);
+  });
+
+  it('does not wait for those that come after it', async (test) => {
+    const { world, slices, snapshots } = await open(test);
+    slices.isHeld = true;
+    const first = snapshots.served(await put(world.store, ruleDoc('192.0.2.1/32')));
+    await slices.step();
+    const second = snapshots.served(await put(world.store, ruleDoc('192.0.2.2/32')));
+    const third = snapshots.served(await put(world.store, ruleDoc('192.0.2.3/32')));
+    assert.ok(first !== null && second !== null);
+    assert.equal(second, third);
+    assert.notEqual(first, second);
+    let isSecondServed = false;
+    void second.then(() => {
+      isSecondServed = true;
+    });
+    const isFirstServed = first.then(() => !isSecondServed);
+    slices.isHeld = false;
+    await slices.step();
+    assert.equal(await isFirstServed, true);
+    await third;
+    assert.equal(howManyLetIn(snapshots, '192.0.2.3'), EDGES);
+  });
+
+  it('takes out edges that go, and leaves their host to whoever has it by then', async (test) => {
+    const { world, slices, snapshots } = await open(test);
+    slices.isHeld = true;
+    const first = await put(world.store, ruleDoc(`${OTHER}/32`));
+    await world.store.commit({ deletes: [{ kind: 'https_edge', id: edgeIdOf(1) }] });
+    const doc = { description: '', metadata: '', hostports: [`${hostOf(1)}:443`] };
+    await put(world.store, { kind: 'https_edge', id: 'edghts_heir', parent: null, doc });
+    slices.isHeld = false;
+    await slices.step();
+    await snapshots.served(first);
+    assert.equal(snapshots.find(hostOf(1))?.id, 'edghts_heir');
+    assert.equal([...snapshots.all()].length, EDGES);
+  });
+
+  it('refuses on edges that it cannot be compiled for', async (test) => {
+    const { world, slices, snapshots } = await open(test);
+    slices.broken = 'planted';
+    await snapshots.served(await put(world.store, ruleDoc(`${OTHER}/32`)));
+    const edge = snapshots.find(hostOf(3));
+    assert.match(String(edge?.problem?.message), /could not be compiled \(planted\)/);
+    assert.deepEqual([...(edge?.routes.all ?? [])], []);
+    slices.broken = null;
+    const named = { description: 'again', metadata: '', hostports: [`${hostOf(3)}:443`] };
+    await put(world.store, { kind: 'https_edge', id: edgeIdOf(3), parent: null, doc: named });
+    assert.ok(letsIn(snapshots.find(hostOf(3)), OTHER));
+  });
+});
