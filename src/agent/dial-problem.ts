@@ -57,7 +57,7 @@ export function dialProblem(error: unknown, dialled: DialledName, certificate: P
   }
   if (UNKNOWN_AUTHORITY.has(code)) {
     return distrust(
-      `is signed by an authority that is not trusted here (${code}): the agent needs the certificate of that authority`,
+      `is signed by an authority that is not trusted here (${code}): run "postern ca print > postern-cas.pem" on the server's machine, copy the file here, and give it to the agent with --root-ca postern-cas.pem ("ca" in a program)`,
     );
   }
   if (/^(?:CERT_|CRL_|HOSTNAME_)/.test(code)) return distrust(`is not good: ${messageOf(error)} (${code})`);

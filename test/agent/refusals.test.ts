@@ -101,7 +101,7 @@ test('certificates that cannot be trusted are refused in words that help', async
   const stranger = await fakeGateway(t, { certificate: await issue(names) });
   assert.match(
     await refusalOf(t, stranger.addr),
-    /^stopped: .* authority that is not trusted here .* needs the certificate of that authority/,
+    /^stopped: .* authority that is not trusted here .* run "postern ca print > .* --root-ca/,
   );
   const good = await fakeGateway(t, { certificate: await gatewayCertificate() });
   const wrongName = await refusalOf(t, good.addr, 'other.test');

@@ -24,11 +24,13 @@ async function run(...args: string[]) {
 }
 
 describe('postern ca', () => {
-  it('prints the CA of the domain, and the other one', async (test) => {
+  it('prints all CAs that clients and agents need, or one of them', async (test) => {
     const dataDir = await tempDir(test);
     const ca = await openInternalCa({ dataDir, domain: 'apps.test', clock: systemClock });
     const settings = ['--data-dir', dataDir, '--domain', 'apps.test'];
-    assert.deepEqual(await run('ca', 'print', ...settings), { code: 0, out: ca.domainCaPem.trimEnd(), err: '' });
+    const out = `${ca.domainCaPem}${ca.otherCaPem}`.trimEnd();
+    assert.deepEqual(await run('ca', 'print', ...settings), { code: 0, out, err: '' });
+    assert.equal((await run('ca', 'print', '--domain-only', ...settings)).out, ca.domainCaPem.trimEnd());
     assert.equal((await run('ca', 'print', '--other', ...settings)).out, ca.otherCaPem.trimEnd());
   });
 

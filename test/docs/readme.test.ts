@@ -3,7 +3,7 @@ import { execFile, spawn } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Cleanup } from '../support/cleanup.ts';
@@ -97,9 +97,15 @@ test('the first tunnel of the README opens as written', async (t) => {
   const { tunnel } = addresses as unknown as { tunnel: string };
   // The shell makes way for the command, which then ends with the test.
   const script = block.replace('postern http 3000', 'exec node bin/postern.mjs http 3000');
+  const output = await firstLines(t, script, folder, { ...env, POSTERN_SERVER_ADDR: tunnel });
+  assert.match(output, /https:\/\/[a-z0-9-]+\.localhost:\d+/);
+});
+
+/** What an agent prints up to its address; it ends with the test. */
+async function firstLines(t: TestContext, script: string, cwd: string, environment: Record<string, string>) {
   const agent = spawn('bash', ['--norc', '-euo', 'pipefail', '-c', script], {
-    cwd: folder,
-    env: { ...env, POSTERN_SERVER_ADDR: tunnel },
+    cwd,
+    env: environment,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = new Promise<void>((resolve) => agent.once('exit', () => resolve()));
@@ -112,7 +118,24 @@ test('the first tunnel of the README opens as written', async (t) => {
     output += String(chunk);
     if (/https:\/\/\S+\.localhost/.test(output)) break;
   }
-  assert.match(output, /https:\/\/[a-z0-9-]+\.localhost:\d+/);
+  return output;
+}
+
+test('an agent on another machine opens a tunnel as written, with the one file that ca print gives', async (t) => {
+  const blocks = await shellBlocks();
+  await shell(blocks.find((text) => text.startsWith("# on the server's machine\n")) ?? 'false');
+  const { addresses } = await server.ready();
+  const { tunnel } = addresses as unknown as { tunnel: string };
+  // A folder of its own: nothing of the server's is beside the agent but the file that was copied.
+  const elsewhere = await mkdtemp(join(tmpdir(), 'postern-test-elsewhere-'));
+  t.after(() => rm(elsewhere, { recursive: true, force: true }));
+  await cp(join(folder, 'postern-cas.pem'), join(elsewhere, 'postern-cas.pem'));
+  const TOKEN = (await readFile(join(folder, 'postern-data', 'first-authtoken'), 'utf8')).trim();
+  const script = (blocks.find((text) => text.startsWith('# on the other machine')) ?? 'false')
+    .replace('node bin/postern.mjs', `exec node ${join(folder, 'bin', 'postern.mjs')}`)
+    .replace('gateway.example.com:7444', tunnel);
+  const environment = { PATH: env['PATH'] ?? '', HOME: elsewhere, TOKEN };
+  assert.match(await firstLines(t, script, elsewhere, environment), /https:\/\/[a-z0-9-]+\.localhost:\d+/);
 });
 
 test('a key with scopes can be made as written', async () => {

@@ -8,8 +8,6 @@ const ADVICE: Readonly<Record<string, string>> = {
     'give the right one in POSTERN_AUTHTOKEN, with --authtoken-file, or as authtoken in the configuration file',
   ERR_POSTERN_AGENT_REVOKED:
     'make a new one with "postern api credentials create", and give it in POSTERN_AUTHTOKEN, with --authtoken-file, or in the configuration file',
-  ERR_POSTERN_AGENT_CERTIFICATE:
-    'certificates of CAs are given with --root-ca FILE; "postern ca print" on the machine of the server prints its own',
 };
 /** The end that the server's operator wanted. */
 export const STOPPED_BY_SERVER = 'ERR_POSTERN_AGENT_STOPPED';

@@ -40,7 +40,7 @@ function connectionHint(error: PosternConnectionError, { apiUrl }: ReportContext
   if (error.failure === 'not_postern')
     return `something else answers at ${apiUrl}: check --api-url or POSTERN_CLI_API_URL`;
   if (/certificate|self[- ]signed|issuer/i.test(error.message)) {
-    return 'the certificate is not trusted: name its CA with --root-ca FILE';
+    return 'the certificate is not trusted: name its CA with --root-ca FILE; "postern ca print" on the machine of the server prints it';
   }
   return `is the server running, and is ${apiUrl} its address? --api-url or POSTERN_CLI_API_URL names another`;
 }

@@ -7,15 +7,22 @@ import { trustHint } from './trust-hint.ts';
 
 /** Subcommands, with the flags of their own. */
 const SUBCOMMANDS: ReadonlyMap<string, ReadonlyMap<string, FlagForm>> = new Map([
-  ['print', new Map([['other', 'switch']] as const)],
+  [
+    'print',
+    new Map([
+      ['domain-only', 'switch'],
+      ['other', 'switch'],
+    ] as const),
+  ],
   ['trust-hint', new Map()],
 ]);
 
 const HELP = `
 Usage: postern ca SUBCOMMAND [FLAGS]
 
-  print [--other]   print the certificate of the internal CA in PEM: the one for the configured domain, which clients can be
-                    asked to trust; --other: the one that hosts outside of that domain are shown
+  print             print the certificates of the internal CAs in PEM: all that curl --cacert or an agent's --root-ca needs.
+                    --domain-only: the CA that can vouch for the configured domain only, fit for the trust store of a
+                    machine; --other: the CA for other hosts, addresses and the tunnel listener
   trust-hint        say how to trust it: curl, Node.js, Debian, Fedora, macOS, Windows, Chrome, Firefox
 
 The CA is the one of the data directory and domain that the settings name, as for "postern server": --data-dir, --domain,
@@ -35,9 +42,15 @@ export function createCaCommand(ports: CaPorts): Command {
       const { flags, positionals } = parseFlags(args, new Map([...configFlags, ...ownFlags]));
       if (positionals.length > 0) throw usage(`postern ca ${name} takes no arguments`);
       const { config } = loadConfig({ flags, env: context.env });
-      const ca = await ports.read(config, flags.get('other') === 'true' ? 'other' : 'domain');
-      context.print(name === 'print' ? ca.pem.trimEnd() : trustHint(ca, config.domain));
+      if (name === 'trust-hint') context.print(trustHint(await ports.read(config, 'domain'), config.domain));
+      else for (const which of printed(flags)) context.print((await ports.read(config, which)).pem.trimEnd());
       return 0;
     },
   };
+}
+
+function printed(flags: ReadonlyMap<string, unknown>): readonly ('domain' | 'other')[] {
+  const isDomain = flags.get('domain-only') === 'true';
+  const isOther = flags.get('other') === 'true';
+  return isDomain === isOther ? ['domain', 'other'] : [isDomain ? 'domain' : 'other'];
 }

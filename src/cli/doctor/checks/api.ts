@@ -25,7 +25,7 @@ export async function checkReach(url: string, nowMs: () => number): Promise<Reac
     found.problem(
       `no server answers at ${url} (${answer})`,
       isUntrusted
-        ? 'its certificate is not trusted: name its CA with --root-ca FILE'
+        ? 'its certificate is not trusted: name its CA with --root-ca FILE; "postern ca print" on the machine of the server prints it'
         : 'start it with "postern server", or name its address with --api-url or POSTERN_CLI_API_URL',
     );
     return { findings: found.list, isAnswering: false };
