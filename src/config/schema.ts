@@ -11,6 +11,7 @@ import {
   hostPatternList,
   httpUrl,
   integer,
+  issuerList,
   listenAddress,
   portRange,
   postgresUrl,
@@ -183,6 +184,22 @@ export const settings = {
   agent_issuer_allow_cidrs: required(cidrList, {
     description:
       'Loopback, private and other special address ranges that OpenID issuers named by agents may have, also over plain http where oidc_http_issuers allows it. Empty: https on public addresses only.',
+  }),
+  oidc_unverified_email_issuers: required(issuerList, {
+    description:
+      'OpenID issuers, as their modules name them, whose e-mail addresses go upstream although the provider does not say "email_verified": true.',
+  }),
+  login_outage_hours: required(integer(0, 8760), {
+    description:
+      'Hours that a login may outlive its last successful refresh while the provider is away (no answer, 429, 5xx). 0 ends it with the first failure.',
+  }),
+  login_attempts_per_address: required(integer(0, 1_000_000), {
+    description:
+      'Logins per minute and client address (IPv6: /64) that may fail at the token endpoint, per server. 0 is no limit.',
+  }),
+  login_attempts_per_issuer: required(integer(0, 1_000_000), {
+    description:
+      'Logins per minute and issuer that may fail at the token endpoint, per server; addresses that failed before share half. 0 is no limit.',
   }),
   login_retention_days: required(integer(1, 3650), {
     description: 'Days after which a login that nobody used is forgotten, whatever its module says.',

@@ -95,6 +95,10 @@ export const hostPatternList = list('host names in lower case, or wildcards such
   return isHostName(name) && value === value.toLowerCase();
 });
 
+export const issuerList = list('OpenID issuers, such as https://accounts.example.com', (value) => {
+  return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
+});
+
 export function choiceList<const Choice extends string>(choices: readonly Choice[]): SettingKind<readonly Choice[]> {
   const kind = list(choices.join(', '), (value) => choices.some((known) => known === value));
   return {

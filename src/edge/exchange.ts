@@ -47,6 +47,7 @@ export class Exchange implements OwnPathRequest {
   livePosition = -1;
   permit: Permit | null = null;
   #permitBytes = 0;
+  #permitVersion = 0;
   readonly #client: ClientSide;
   #forwarding: Forwarding | null = null;
   #isDone = false;
@@ -213,6 +214,7 @@ export class Exchange implements OwnPathRequest {
   }
 
   #forward(route: RouteSnapshot): void {
+    this.#permitVersion = this.permit?.version ?? 0;
     this.permit?.touch(this.nowMs);
     const targets = route.backend === null ? [] : this.runtime.targetsOf(route.backend);
     if (targets.length === 0) {
@@ -228,16 +230,17 @@ export class Exchange implements OwnPathRequest {
   }
 
   /** The configuration changed: a request that would now be refused ends, others notice nothing. */
-  judgeAgain(edge: EdgeSnapshot | null): void {
+  judgeAgain(edge: EdgeSnapshot | null, held: Permit | null = null): void {
     try {
-      this.#judgeAgain(edge);
+      this.#judgeAgain(edge, held);
     } catch (error) {
       // Whatever cannot be judged does not go on, and the others are judged all the same.
       this.bug(error);
     }
   }
 
-  #judgeAgain(edge: EdgeSnapshot | null): void {
+  /** With a permit that is `held`, its module has judged already: it is about what others make of the user. */
+  #judgeAgain(edge: EdgeSnapshot | null, held: Permit | null): void {
     if (this.#isDone || this.route === null) return;
     // The host may have gone to another edge.
     const isElsewhere = this.runtime.findEdge(this.host)?.id !== this.connection.edgeId;
@@ -248,8 +251,9 @@ export class Exchange implements OwnPathRequest {
       return;
     }
     // The module that gave it may be gone; the one that is there gives another.
-    this.permit = null;
+    this.permit = held;
     for (const { name, prepared } of route.modules) {
+      if (held?.module === name) continue;
       const verdict = prepared.judge?.(this) ?? 'pass';
       if (verdict === 'pass') continue;
       if (!(verdict instanceof Promise)) {
@@ -275,6 +279,10 @@ export class Exchange implements OwnPathRequest {
       permit.touch(nowMs);
     }
     if (!permit.isHeld(nowMs)) this.cut('permit_ended');
+    else if (permit.version !== this.#permitVersion) {
+      this.#permitVersion = permit.version;
+      this.judgeAgain(this.runtime.findEdge(this.host) ?? null, permit);
+    }
   }
 
   refuseWith(error: ErrorAnswer, by: string, reason: string): void {

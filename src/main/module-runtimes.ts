@@ -17,6 +17,7 @@ import { signingKeyRecords } from './signing-key-records.ts';
 const ROUTE_KIND = 'https_edge_route';
 const EVERYTHING = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
 const DAY_SECONDS = 86_400;
+const HOUR_MS = 3_600_000;
 
 export interface ModuleRuntimes {
   readonly byModule: ReadonlyMap<string, ModuleRuntime>;
@@ -93,6 +94,9 @@ function runtimePorts({
     logins: { ...store.logins, isShared: store.engine === 'postgres' },
     signingKeys: signingKeyRecords(store, replica),
     loginRetentionSeconds: config.login_retention_days * DAY_SECONDS,
+    loginOutageMs: config.login_outage_hours * HOUR_MS,
+    loginAttempts: { perAddress: config.login_attempts_per_address, perIssuer: config.login_attempts_per_issuer },
+    isUnverifiedEmailSent: (issuer) => config.oidc_unverified_email_issuers.includes(issuer),
     moduleConfigs: (edgeId, module) =>
       replica.pageOfParent(ROUTE_KIND, edgeId, EVERYTHING).flatMap(({ id }) => {
         const key = moduleRecordKey(ROUTE_KIND, id, module);

@@ -120,6 +120,10 @@ export interface TrafficRequest {
 export interface Permit {
   /** Of the user whose right it is, for the access log and traffic events. */
   readonly userId: string;
+  /** Name of the module that gave it. */
+  readonly module: string;
+  /** Moves when what is known of the user may have changed: then the other modules judge again. */
+  readonly version: number;
   isHeld(nowMs: number): boolean;
   /** The right was used: a request began, or bytes went either way. */
   touch(nowMs: number): void;

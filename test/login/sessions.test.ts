@@ -6,10 +6,15 @@ import { openWebSocket } from '../support/edge-websocket.ts';
 import { LoginWorld, type Seen } from '../support/login-world.ts';
 
 const world = await LoginWorld.open({ after }, { provider: { accessTokenTtlS: 60, refreshTokens: 'always' } });
+/** Without refresh tokens: this provider's clock stands still, and ID tokens of a refresh would be of another day. */
+const unrefreshed = await LoginWorld.open({ after });
 const echoes = new WebSocketServer({ server: world.upstream });
 echoes.on('connection', (socket) => socket.on('message', (data) => socket.send(data)));
 
-afterEach(() => world.clock.reset());
+afterEach(() => {
+  world.clock.reset();
+  unrefreshed.clock.reset();
+});
 
 /** Resolves when the socket has closed; fails when it has not within two seconds, twice what is promised. */
 async function closed(socket: WebSocket): Promise<void> {
@@ -32,17 +37,17 @@ async function sessionsOf(routeId: string): Promise<any[]> {
 
 suite('how long a login lasts', () => {
   test('maximum_duration ends it however much it is used; the limit is the one of now', async () => {
-    const site = await world.site({ maximum_duration: 100 });
-    const browser = world.browser();
+    const site = await unrefreshed.site({ maximum_duration: 100 });
+    const browser = unrefreshed.browser();
     assert.equal((await browser.logIn(site.host)).status, 200);
-    world.clock.advance(60);
+    unrefreshed.clock.advance(60);
     assert.equal((await browser.open(site.host)).status, 200);
-    await world.protect(site, { maximum_duration: 50 });
+    await unrefreshed.protect(site, { maximum_duration: 50 });
     assert.equal((await browser.open(site.host)).status, 302);
-    await world.protect(site, { maximum_duration: 4_294_967_295 });
+    await unrefreshed.protect(site, { maximum_duration: 4_294_967_295 });
     assert.equal((await browser.open(site.host)).status, 302, 'what has ended does not come back');
     assert.equal((await browser.logIn(site.host)).status, 200);
-    world.clock.advance(10 * 86_400);
+    unrefreshed.clock.advance(10 * 86_400);
     assert.equal((await browser.open(site.host)).status, 200);
   });
 
@@ -59,10 +64,10 @@ suite('how long a login lasts', () => {
   });
 
   test('0 is no limit', async () => {
-    const { host } = await world.site();
-    const browser = world.browser();
+    const { host } = await unrefreshed.site();
+    const browser = unrefreshed.browser();
     await browser.logIn(host);
-    world.clock.advance(80 * 86_400);
+    unrefreshed.clock.advance(80 * 86_400);
     assert.equal((await browser.open(host)).status, 200);
   });
 

@@ -62,6 +62,8 @@ export class LoginOnRoute implements PreparedModule {
 
   used(grant: Grant, nowMs: number): void {
     this.#runtime.activity.used(grant, this.config.limits, nowMs);
+    // A stream has no next request that would do it: its login must not outlive its end at the provider by days.
+    if (grant.needsRefresh(nowMs)) this.#runtime.refreshMeanwhile(grant, this.client);
   }
 
   /** A stream's login is not in force here. True while it is being asked whether it is elsewhere. */
@@ -130,6 +132,7 @@ const SESSION_OVER = { reason: 'session_over', isKeyStale: false } as const;
 
 /** A login as the right of a request that runs under it. */
 export class LoginPermit implements Permit {
+  readonly module = 'oidc';
   readonly grant: Grant;
   readonly #login: LoginOnRoute;
 
@@ -140,6 +143,10 @@ export class LoginPermit implements Permit {
 
   get userId(): string {
     return this.grant.userId;
+  }
+
+  get version(): number {
+    return this.grant.version;
   }
 
   isHeld(nowMs: number): boolean {

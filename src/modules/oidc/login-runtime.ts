@@ -8,6 +8,7 @@ import { rotateSigningKeys } from './identity/signing-key-rotation.ts';
 import { UpstreamIdentity } from './identity/upstream-identity.ts';
 import type { LoginOnRoute } from './login-on-route.ts';
 import type { LoginProblem } from './provider/login-problem.ts';
+import type { OidcClient } from './provider/oidc-client.ts';
 import { Providers } from './provider/providers.ts';
 import { Activity } from './sessions/activity.ts';
 import type { Grant } from './sessions/grant.ts';
@@ -53,9 +54,15 @@ export class LoginRuntime implements ModuleRuntime {
     this.flows = new FlowCookies(ports);
     this.sessions = new Sessions(logins, this.cookies, clock);
     this.activity = new Activity(logins, (err) => log.error({ err }, 'the activity of logins could not be written'));
-    this.refresh = new TokenRefresh({ records: logins, clock, log, count: (happening) => this.count(happening) });
+    this.refresh = new TokenRefresh({
+      records: logins,
+      clock,
+      log,
+      count: (happening) => this.count(happening),
+      outageMs: ports.loginOutageMs,
+    });
     this.signer = new AssertionSigner(ports.signingKeys);
-    this.identity = new UpstreamIdentity(this.signer);
+    this.identity = new UpstreamIdentity(this.signer, (issuer) => ports.isUnverifiedEmailSent(issuer));
     this.ownPaths = new OwnLoginPaths(this);
     this.#orphans = new OrphanedLogins(ports);
     const stopHearing = logins.onChanged((changes) => this.sessions.changed(changes));
@@ -112,6 +119,13 @@ export class LoginRuntime implements ModuleRuntime {
     this.records
       .deleteSession(grant.id)
       .catch((err: unknown) => this.log.error({ err, session: grant.id }, 'a login that ran out could not be deleted'));
+  }
+
+  /** For what is under way already: the outcome counts from the next look at its permit. */
+  refreshMeanwhile(grant: Grant, client: OidcClient): void {
+    this.refresh
+      .refresh(grant, client)
+      .catch((err: unknown) => this.log.error({ err, session: grant.id }, 'a login could not be refreshed'));
   }
 
   /** When it was last used at any process. Asked once for all who want to know. */

@@ -36,6 +36,9 @@ test("what is known of an operator's issuer on a private network serves no agent
     } as unknown as LoginRecords,
     signingKeys: { list: () => [], add: () => Promise.resolve(), remove: () => Promise.resolve() },
     loginRetentionSeconds: 86_400,
+    loginOutageMs: 86_400_000,
+    loginAttempts: { perAddress: 60, perIssuer: 600 },
+    isUnverifiedEmailSent: () => false,
     moduleConfigs: () => [],
     count() {},
   });

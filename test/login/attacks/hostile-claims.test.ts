@@ -28,7 +28,10 @@ const USERS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'the names of ours': { name: 'Postern', groups: ['postern-auth-user-id: x'] },
 };
 world.provider.setUsers(
-  Object.entries(USERS).map(([name, claims], at) => ({ id: `user-${at}`, claims: { ...claims, given_name: name } })),
+  Object.entries(USERS).map(([name, claims], at) => ({
+    id: `user-${at}`,
+    claims: { email_verified: true, ...claims, given_name: name },
+  })),
 );
 const site = await world.site();
 await world.edge.api('PUT', `${site.routePath}/backend`, {

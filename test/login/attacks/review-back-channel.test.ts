@@ -31,6 +31,9 @@ function portsWith(logins: Partial<LoginRecords>): RuntimePorts {
     } as LoginRecords,
     signingKeys: { list: () => [], add: () => Promise.resolve(), remove: () => Promise.resolve() },
     loginRetentionSeconds: 86_400,
+    loginOutageMs: 86_400_000,
+    loginAttempts: { perAddress: 60, perIssuer: 600 },
+    isUnverifiedEmailSent: () => false,
     moduleConfigs: () => [],
     count() {},
   };

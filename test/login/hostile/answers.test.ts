@@ -68,7 +68,7 @@ const ANSWERS: readonly BadAnswer[] = [
   },
   {
     name: 'a 500',
-    kind: 'provider',
+    kind: 'unreachable',
     reason: 'unexpected_status',
     answer: (response) => response.writeHead(500, JSON_HEADERS).end('{"error":"server_error"}'),
   },

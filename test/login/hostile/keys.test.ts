@@ -72,8 +72,8 @@ test('keys that cannot be had are asked for once per five seconds, and recovery 
       return endpoint === 'jwks';
     },
   });
-  await refused(world.login(), 'provider', 'unexpected_status');
-  await refused(world.login(), 'provider', 'unexpected_status');
+  await refused(world.login(), 'unreachable', 'unexpected_status');
+  await refused(world.login(), 'unreachable', 'unexpected_status');
   assert.equal(keyFetches(world), 1);
   world.provider.bend = {};
   world.clock.offsetMs += 5_000;

@@ -3,35 +3,37 @@ import { test } from 'node:test';
 import { openHostileWorld, refused } from './hostile-world.ts';
 import { makeSigningKey } from './signing-key.ts';
 
+const known = (refreshToken: string, subject: string) => ({ refreshToken, subject, idToken: null, nonce: null });
+
 test('a refresh gives new tokens, and the refresh token that is good from then on', async (t) => {
   const world = await openHostileWorld(t);
-  const rotated = await world.client.refresh('refresh-old', 'user-1');
+  const rotated = await world.client.refresh(known('refresh-old', 'user-1'));
   assert.match(rotated.accessToken, /^access-/);
   assert.match(rotated.refreshToken, /^refresh-(?!old)/);
   assert.equal(rotated.accessExpiresInSeconds, 300);
   assert.equal(rotated.claims?.['email'], 'ada@example.com');
-  assert.equal(rotated.grantedScopes, null);
+  assert.equal(rotated.unconfirmed, null);
   assert.equal(world.provider.tokenRequests[0]?.body.get('refresh_token'), 'refresh-old');
   assert.match(world.provider.tokenRequests[0]?.authorization ?? '', /^Basic /);
 
   world.provider.bend = { tokenAnswer: (answer) => ({ ...answer, refresh_token: undefined, id_token: undefined }) };
-  const kept = await world.client.refresh('refresh-old', 'user-1');
+  const kept = await world.client.refresh(known('refresh-old', 'user-1'));
   assert.equal(kept.refreshToken, 'refresh-old');
   assert.equal(kept.idToken, null);
-  assert.equal(kept.claims, null);
+  assert.equal(kept.claims?.['name'], 'Ada', 'from userinfo: no ID token has said it');
 });
 
 test('an ID token about somebody else is refused', async (t) => {
   const world = await openHostileWorld(t);
-  await refused(world.client.refresh('refresh-old', 'user-2'), 'token', 'id_token_subject');
+  await refused(world.client.refresh(known('refresh-old', 'user-2')), 'token', 'id_token_subject');
 });
 
 test('an ID token that is not for this client, or signed by a stranger, is refused', async (t) => {
   const world = await openHostileWorld(t, { idTokenClaims: (claims) => ({ ...claims, aud: 'another-client' }) });
-  await refused(world.client.refresh('refresh-old', 'user-1'), 'token', 'id_token_audience');
+  await refused(world.client.refresh(known('refresh-old', 'user-1')), 'token', 'id_token_audience');
   const stranger = await makeSigningKey('RS256');
   world.provider.bend = { signIdToken: (header, claims, provider) => provider.sign(header, claims, stranger) };
-  await refused(world.client.refresh('refresh-old', 'user-1'), 'token', 'id_token_signature');
+  await refused(world.client.refresh(known('refresh-old', 'user-1')), 'token', 'id_token_signature');
 });
 
 test('invalid_grant is a kind of its own, and the token is not in the message', async (t) => {
@@ -43,12 +45,14 @@ test('invalid_grant is a kind of its own, and the token is not in the message', 
       return true;
     },
   });
-  await refused(world.client.refresh('opaque-1234', 'user-1'), 'invalid_grant', 'invalid_grant', ['opaque-1234']);
+  await refused(world.client.refresh(known('opaque-1234', 'user-1')), 'invalid_grant', 'invalid_grant', [
+    'opaque-1234',
+  ]);
 });
 
 test('a provider that is down is unreachable, not invalid_grant', async (t) => {
   const world = await openHostileWorld(t);
   await world.login();
   world.provider.bend = { answer: (_endpoint, _request, response) => response.destroy().destroyed };
-  await refused(world.client.refresh('refresh-old', 'user-1'), 'unreachable', 'unreachable');
+  await refused(world.client.refresh(known('refresh-old', 'user-1')), 'unreachable', 'unreachable');
 });

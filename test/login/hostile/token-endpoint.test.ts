@@ -68,10 +68,10 @@ const ERRORS: readonly AnsweredError[] = [
     kind: 'invalid_grant',
     reason: 'invalid_grant',
   },
-  { status: 503, challenge: 'Bearer', body: 'later', kind: 'provider', reason: 'unexpected_status' },
+  { status: 503, challenge: 'Bearer', body: 'later', kind: 'unreachable', reason: 'unexpected_status' },
   { status: 400, body: '{"error":"unauthorized_client"}', kind: 'configuration', reason: 'client_rejected' },
   { status: 400, body: '{"error":"invalid_scope"}', kind: 'provider', reason: 'token_error' },
-  { status: 429, body: '{}', kind: 'provider', reason: 'unexpected_status' },
+  { status: 429, body: '{}', kind: 'unreachable', reason: 'unexpected_status' },
 ];
 
 for (const { status, challenge, body, kind, reason } of ERRORS) {

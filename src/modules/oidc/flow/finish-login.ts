@@ -41,7 +41,10 @@ export async function finishLogin(
       nonce: flow.nonce,
       codeVerifier: flow.codeVerifier,
     });
-    const key = await recordLogin(runtime, request, login, tokens, login.config.scopes);
+    const key = await recordLogin(runtime, request, login, tokens, {
+      scopes: login.config.scopes,
+      nonce: flow.nonce,
+    });
     const logins = [...recentLogins(request.headerLines('cookie'), request.nowMs), request.nowMs];
     runtime.count('succeeded');
     return redirect(`${originOf(request)}${flow.returnTo}`, [

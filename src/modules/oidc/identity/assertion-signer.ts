@@ -1,6 +1,7 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
 import type { SigningKeyRecords } from '../../module-runtime.ts';
 import type { Grant } from '../sessions/grant.ts';
+import type { SentEmail } from './sent-email.ts';
 
 const LIFETIME_SECONDS = 300;
 /** An assertion is used again for this long, so that it costs a signature a minute and not one a request. */
@@ -40,7 +41,7 @@ export class AssertionSigner {
     this.#records = records;
   }
 
-  sign(grant: Grant, nowMs: number): Assertion {
+  sign(grant: Grant, email: SentEmail | null, nowMs: number): Assertion {
     const key = this.#current(nowMs);
     const iat = Math.floor(nowMs / 1000);
     const { doc, host, userId } = grant;
@@ -54,7 +55,7 @@ export class AssertionSigner {
       sid: grant.id,
       provider: grant.issuer,
       provider_sub: doc.subject,
-      ...(doc.email !== '' && { email: doc.email }),
+      ...(email !== null && { email: email.address, email_verified: email.isVerified }),
       ...(doc.name !== '' && { name: doc.name }),
     };
     const signed = `${encoded({ alg: 'ES256', typ: 'JWT', kid: key.id })}.${encoded(claims)}`;

@@ -15,6 +15,7 @@ const key = {
 };
 const identity = new UpstreamIdentity(
   new AssertionSigner({ list: () => [key], add: () => Promise.resolve(), remove: () => Promise.resolve() }),
+  () => false,
 );
 const NOW_MS = Date.parse('2026-11-15T10:00:00Z');
 const at = (nowMs: number) => ({ nowMs }) as TrafficRequest;

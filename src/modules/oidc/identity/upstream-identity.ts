@@ -1,33 +1,37 @@
 import type { TrafficRequest } from '../../prepared-module.ts';
 import type { Grant } from '../sessions/grant.ts';
 import { type AssertionSigner, isFresh } from './assertion-signer.ts';
+import { type SentEmail, sentEmail } from './sent-email.ts';
 
 /** What the upstream is told about who is logged in. */
 export class UpstreamIdentity {
   readonly #signer: AssertionSigner;
+  readonly #isUnverifiedEmailSent: (issuer: string) => boolean;
 
-  constructor(signer: AssertionSigner) {
+  constructor(signer: AssertionSigner, isUnverifiedEmailSent: (issuer: string) => boolean) {
     this.#signer = signer;
+    this.#isUnverifiedEmailSent = isUnverifiedEmailSent;
   }
 
   headersFor(grant: Grant, request: TrafficRequest): readonly string[] {
     const { identity } = grant;
     if (identity !== null && isFresh(identity.assertion, request.nowMs)) return identity.headers;
-    const assertion = this.#signer.sign(grant, request.nowMs);
-    const headers = [...identityHeaders(grant), 'postern-auth-assertion', assertion.token];
+    const email = sentEmail(grant.doc, this.#isUnverifiedEmailSent(grant.issuer));
+    const assertion = this.#signer.sign(grant, email, request.nowMs);
+    const headers = [...identityHeaders(grant, email), 'postern-auth-assertion', assertion.token];
     grant.identity = { headers, assertion };
     return headers;
   }
 }
 
-function identityHeaders({ userId, doc }: Grant): readonly string[] {
+function identityHeaders({ userId, doc }: Grant, email: SentEmail | null): readonly string[] {
   const headers = ['postern-auth-user-id', userId];
-  if (doc.email !== '') headers.push('postern-auth-user-email', headerText(doc.email));
+  if (email !== null) headers.push('postern-auth-user-email', headerText(email.address));
   if (doc.name !== '') headers.push('postern-auth-user-name', headerText(doc.name));
-  headers.push(
-    'postern-auth-claims',
-    Buffer.from(JSON.stringify({ ...doc.claims, sub: doc.subject })).toString('base64url'),
-  );
+  const { email: claimed, ...others } = doc.claims;
+  // Withheld here too: readers of the claims look no closer than readers of the header.
+  const claims = { ...others, ...(email !== null && claimed !== undefined && { email: claimed }), sub: doc.subject };
+  headers.push('postern-auth-claims', Buffer.from(JSON.stringify(claims)).toString('base64url'));
   return headers;
 }
 

@@ -25,7 +25,15 @@ export async function jsonOf(response: Response, url: string): Promise<JsonObjec
   return body;
 }
 
+/** RFC 6585 §4, RFC 9110 §15.6: it says nothing about the request, only that it cannot be answered now. */
+export function isBusyStatus(status: number): boolean {
+  return status === 429 || status >= 500;
+}
+
 export function statusProblem(endpoint: string, status: number): LoginProblem {
+  if (isBusyStatus(status)) {
+    return new LoginProblem('unreachable', 'unexpected_status', `${endpoint} answered with the status ${status}`);
+  }
   return status >= 300 && status < 400
     ? new LoginProblem(
         'provider',

@@ -7,6 +7,8 @@ export interface IdToken {
   readonly subject: string;
   readonly sid: string | null;
   readonly claims: JsonObject;
+  /** As it came; absent in most tokens of a refresh. */
+  readonly nonce: unknown;
 }
 
 /** Fields that serve the protocol and say nothing about the user. */
@@ -46,7 +48,12 @@ export async function verifyIdToken(provider: Provider, clientId: string, token:
   if (!isSubject(sub)) {
     throw tokenProblem('id_token', 'subject', '"sub" is not 1 to 255 printable ASCII characters');
   }
-  return { subject: sub, sid: typeof sid === 'string' && sid !== '' ? sid : null, claims: userClaims(payload) };
+  return {
+    subject: sub,
+    sid: typeof sid === 'string' && sid !== '' ? sid : null,
+    claims: userClaims(payload),
+    nonce: payload['nonce'],
+  };
 }
 
 /** What is said about the user, `sub` included. The payload comes from JSON.parse. */

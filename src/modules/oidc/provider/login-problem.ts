@@ -1,7 +1,8 @@
 import type { FetchProblem, FetchProblemReason } from '../../../lib/fetch-problem.ts';
 
 /**
- * - `unreachable`: the provider did not answer; later it may.
+ * - `unreachable`: the provider did not answer, or said that it cannot now (429, 5xx); later it may. Only this leaves a login that is
+ *   to be refreshed in force.
  * - `provider`: it answered, but not as the protocol has it, or with an error of its own.
  * - `denied`: the user or the provider said no.
  * - `token`: a token is not to be believed.

@@ -18,7 +18,9 @@ import type { DiscoveredMetadata } from './discovery.ts';
 import { verifyIdToken } from './id-token.ts';
 import { LoginProblem } from './login-problem.ts';
 import { type LogoutToken, verifyLogoutToken } from './logout-token.ts';
+import { mergedClaims } from './merged-claims.ts';
 import type { Provider } from './provider.ts';
+import { checkSameLogin, type KnownLogin, knownClaims } from './refreshed-identity.ts';
 import { tokenEndpointProblem } from './token-endpoint-problem.ts';
 import { fetchUserinfo, lacksClaims } from './userinfo.ts';
 import { CLOCK_TOLERANCE_SECONDS } from './verify-token.ts';
@@ -48,11 +50,12 @@ export interface RefreshedTokens {
   /** The one to use next: a new one, or that which was given when the provider does not rotate. */
   readonly refreshToken: string;
   readonly accessExpiresInSeconds: number | null;
-  /** Null when the answer had no ID token: then the old one and its claims go on. */
+  /** Null when the answer had no ID token: then the old one goes on. */
   readonly idToken: string | null;
+  /** All that the provider says about the user now; null when it said nothing new. */
   readonly claims: JsonObject | null;
-  /** Null when the answer did not say: as before. */
-  readonly grantedScopes: readonly string[] | null;
+  /** Why nothing could be verified, though tokens came: they are to be kept, and the user is to be asked about again. */
+  readonly unconfirmed: LoginProblem | null;
 }
 
 type TokenAnswer = Awaited<ReturnType<typeof authorizationCodeGrant>>;
@@ -114,25 +117,24 @@ export class OidcClient {
     return this.#login(metadata, answer);
   }
 
-  async refresh(refreshToken: string, subject: string): Promise<RefreshedTokens> {
+  async refresh(known: KnownLogin): Promise<RefreshedTokens> {
     const metadata = await this.#provider.metadata();
-    const answer = await this.#tokens(metadata, [refreshToken], (configuration) =>
-      refreshTokenGrant(configuration, refreshToken),
+    const answer = await this.#tokens(metadata, [known.refreshToken], (configuration) =>
+      refreshTokenGrant(configuration, known.refreshToken),
     );
-    const idToken = answer.id_token ?? null;
-    const verified = idToken === null ? null : await verifyIdToken(this.#provider, this.#config.clientId, idToken);
-    // OpenID Connect Core §12.2: a refresh goes on with the same user, never with another.
-    if (verified !== null && verified.subject !== subject) {
-      throw new LoginProblem('token', 'id_token_subject', 'the refreshed ID token is about another user ("sub")');
-    }
-    return {
+    const tokens = {
       accessToken: answer.access_token,
-      refreshToken: answer.refresh_token ?? refreshToken,
+      refreshToken: answer.refresh_token ?? known.refreshToken,
       accessExpiresInSeconds: answer.expires_in ?? null,
-      idToken,
-      claims: verified?.claims ?? null,
-      grantedScopes: answer.scope === undefined ? null : scopeWords(answer.scope),
     };
+    try {
+      const claims = await this.#refreshedClaims(metadata, answer, known);
+      return { ...tokens, idToken: answer.id_token ?? null, claims, unconfirmed: null };
+    } catch (error) {
+      // The old refresh token may be spent: the new one must not be lost because keys or userinfo cannot be had at the moment.
+      if (!(error instanceof LoginProblem) || error.kind !== 'unreachable') throw error;
+      return { ...tokens, idToken: null, claims: null, unconfirmed: error };
+    }
   }
 
   /** Where to send the browser so that the provider's own session ends too, or null when it has no such place. */
@@ -167,28 +169,46 @@ export class OidcClient {
   }
 
   async #login(metadata: DiscoveredMetadata, answer: TokenAnswer): Promise<LoginTokens> {
-    const { clientId } = this.#config;
     const idToken = answer.id_token ?? '';
-    const verified = await verifyIdToken(this.#provider, clientId, idToken);
-    const { subject, sid } = verified;
-    const isUserinfoNeeded = metadata.userinfo_endpoint !== undefined && lacksClaims(verified.claims, this.#scopes);
-    const userinfo = isUserinfoNeeded
-      ? await fetchUserinfo(this.#provider, metadata.userinfo_endpoint ?? '', answer.access_token, {
-          subject,
-          clientId,
-        })
-      : {};
+    const { subject, sid, claims } = await verifyIdToken(this.#provider, this.#config.clientId, idToken);
     return {
       subject,
       sid,
-      // Where both say something, the signed one counts.
-      claims: { ...userinfo, ...verified.claims },
+      claims: (await this.#completed(metadata, answer.access_token, subject, claims)) ?? claims,
       idToken,
       accessToken: answer.access_token,
       refreshToken: answer.refresh_token ?? null,
       accessExpiresInSeconds: answer.expires_in ?? null,
       grantedScopes: answer.scope === undefined ? this.#scopes : scopeWords(answer.scope),
     };
+  }
+
+  /** What the provider says about the user now; null when it says nothing new. */
+  async #refreshedClaims(
+    metadata: DiscoveredMetadata,
+    answer: TokenAnswer,
+    known: KnownLogin,
+  ): Promise<JsonObject | null> {
+    if (answer.id_token === undefined) {
+      return this.#completed(metadata, answer.access_token, known.subject, knownClaims(known));
+    }
+    const verified = await verifyIdToken(this.#provider, this.#config.clientId, answer.id_token);
+    checkSameLogin(verified, known);
+    const { subject, claims } = verified;
+    return (await this.#completed(metadata, answer.access_token, subject, claims)) ?? claims;
+  }
+
+  /** The claims of an ID token together with userinfo, or null when userinfo has nothing to add. */
+  async #completed(
+    metadata: DiscoveredMetadata,
+    accessToken: string,
+    subject: string,
+    claims: JsonObject,
+  ): Promise<JsonObject | null> {
+    const { userinfo_endpoint: url } = metadata;
+    if (url === undefined || !lacksClaims(claims, this.#scopes)) return null;
+    const { clientId } = this.#config;
+    return mergedClaims(await fetchUserinfo(this.#provider, url, accessToken, { subject, clientId }), claims);
   }
 
   /** Made for each operation: the library takes the distance between its clock and ours only here. */

@@ -62,12 +62,16 @@ export class Provider {
       return await verify(keys);
     } catch (error) {
       if (!isKeyFault(error)) throw error;
-      const newer = await this.#keys.getNewer().catch(() => null);
-      if (newer === null) throw error;
+      // Keys that cannot be had say nothing about the token.
+      const newer = await this.#keys.getNewer();
+      if (newer === null) throw error instanceof errors.JWKSNoMatchingKey ? new KeyNotYetKnownError() : error;
       return verify(newer);
     }
   }
 }
+
+/** The token names a key that is not among those that were fetched seconds ago. It may be a new one: nobody knows yet. */
+export class KeyNotYetKnownError extends Error {}
 
 /** A signature that fails under the right key id, or without one, may be that of a new key too. */
 function isKeyFault(error: unknown): boolean {

@@ -1,7 +1,7 @@
 import { ClientError, ResponseBodyError, WWWAuthenticateChallengeError } from 'openid-client';
 import { FetchProblem } from '../../../lib/fetch-problem.ts';
 import { isJsonObject } from '../../../lib/json.ts';
-import { statusProblem } from './ask-provider.ts';
+import { isBusyStatus, statusProblem } from './ask-provider.ts';
 import { foreignText, LoginProblem, unansweredProblem } from './login-problem.ts';
 import { claimFault, tokenProblem } from './verify-token.ts';
 
@@ -14,6 +14,7 @@ export interface TokenRequest {
 /** Makes one of our problems of what openid-client threw. Its errors carry answers and claims, so none of them goes further. */
 export async function tokenEndpointProblem(error: unknown, request: TokenRequest): Promise<LoginProblem> {
   if (error instanceof ResponseBodyError) {
+    if (isBusyStatus(error.status)) return statusProblem(request.endpoint, error.status);
     return answeredError(error.error, error.error_description, request);
   }
   if (error instanceof WWWAuthenticateChallengeError) return challenge(error, request);
@@ -44,6 +45,7 @@ function answerProblem(words: string, request: TokenRequest): LoginProblem {
 
 /** RFC 6749 §5.2: with 401, the error comes together with a challenge. */
 async function challenge(error: WWWAuthenticateChallengeError, request: TokenRequest): Promise<LoginProblem> {
+  if (isBusyStatus(error.status)) return statusProblem(request.endpoint, error.status);
   const body: unknown = await error.response
     .clone()
     .json()

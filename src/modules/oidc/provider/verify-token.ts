@@ -1,6 +1,6 @@
 import { errors, type JWTVerifyOptions, type JWTVerifyResult, jwtVerify } from 'jose';
 import { LoginProblem, type TokenFault, type TokenName } from './login-problem.ts';
-import type { Provider } from './provider.ts';
+import { KeyNotYetKnownError, type Provider } from './provider.ts';
 import { SIGNING_ALGORITHMS } from './signing-algorithms.ts';
 
 export const CLOCK_TOLERANCE_SECONDS = 60;
@@ -67,6 +67,13 @@ function refusal(name: TokenName, error: unknown): LoginProblem {
   }
   if (error instanceof errors.JWKSNoMatchingKey) {
     return tokenProblem(name, 'key', 'the provider publishes no key that fits its header');
+  }
+  if (error instanceof KeyNotYetKnownError) {
+    const words = 'it names a key that the provider did not publish seconds ago';
+    // A login must not end because somebody else made us fetch the keys just before the provider changed them.
+    return name === 'id_token'
+      ? new LoginProblem('unreachable', 'id_token_key', `the ID token cannot be verified yet: ${words}`)
+      : tokenProblem(name, 'key', words);
   }
   if (error instanceof errors.JWKSMultipleMatchingKeys) {
     return tokenProblem(name, 'key', 'its header does not say which of several keys signed it');

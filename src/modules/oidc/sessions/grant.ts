@@ -8,6 +8,9 @@ export interface SessionLimits {
   readonly maximumSeconds: number;
 }
 
+/** A provider or a store that is away is left alone for so long. */
+export const REFRESH_RETRY_MS = 30_000;
+
 /** What a login record holds beside its columns. */
 export interface GrantDoc {
   readonly public_url: string;
@@ -23,6 +26,16 @@ export interface GrantDoc {
   readonly claims: JsonObject;
   /** When the access token ends; null when the provider did not say. */
   readonly access_expires_at_ms: number | null;
+  /** When the provider last confirmed the login, at first by the login itself. Absent in records of earlier versions. */
+  readonly refreshed_at_ms?: number;
+}
+
+/** What a refresh makes of a login. */
+export interface RefreshedGrant {
+  readonly doc: GrantDoc;
+  readonly secrets: Readonly<Record<string, string>>;
+  /** Fields of the user; null when nothing was said about them. */
+  readonly user: JsonObject | null;
 }
 
 /** One login in memory: kept while it is used, changed in place, so that streams that run under it see its end. */
@@ -42,8 +55,10 @@ export class Grant {
   /** When a stream last ran under it. */
   heldAtMs = 0;
   isEnded = false;
-  /** After a provider that could not be asked: not again before. */
+  /** After a refresh that could not be made: not again before. */
   refreshNotBeforeMs = 0;
+  /** A refresh that the store has not taken yet. */
+  unwritten: RefreshedGrant | null = null;
   /** What the upstream is told, made anew with each version and each minute; see `identity/`. */
   identity: { readonly headers: readonly string[]; readonly assertion: Assertion } | null = null;
   #coveredScopes: readonly string[] | null = null;
@@ -65,6 +80,7 @@ export class Grant {
 
   /** Takes over what another process, or a refresh, has written. */
   update(record: LoginRecord): void {
+    if (record.version !== this.version) this.unwritten = null;
     this.keyHash = record.keyHash;
     this.version = record.version;
     this.doc = record.doc as unknown as GrantDoc;
@@ -95,9 +111,18 @@ export class Grant {
     return true;
   }
 
+  get refreshedAtMs(): number {
+    const { refreshed_at_ms: refreshedAtMs, access_expires_at_ms: expiresAtMs } = this.unwritten?.doc ?? this.doc;
+    return refreshedAtMs ?? expiresAtMs ?? this.createdMs;
+  }
+
   needsRefresh(nowMs: number): boolean {
+    const waitMs = this.refreshNotBeforeMs - nowMs;
+    // A clock that was set back must not put it off for long. Twice: a request's time is that of its beginning.
+    if (waitMs > 0 && waitMs <= 2 * REFRESH_RETRY_MS) return false;
+    if (this.unwritten !== null) return true;
     const expiresAtMs = this.doc.access_expires_at_ms;
-    if (expiresAtMs === null || nowMs < expiresAtMs || nowMs < this.refreshNotBeforeMs) return false;
+    if (expiresAtMs === null || nowMs < expiresAtMs) return false;
     return this.secrets['refresh_token'] !== undefined;
   }
 }

@@ -4,11 +4,12 @@ import type { JsonObject } from '../../../lib/json.ts';
 import type { OwnPathRequest } from '../../prepared-module.ts';
 import type { BrowserKey } from '../cookies/session-cookie.ts';
 import { originOf } from '../flow/return-target.ts';
-import { boundedClaims, textClaim } from '../identity/claims.ts';
 import type { LoginOnRoute } from '../login-on-route.ts';
 import type { LoginRuntime } from '../login-runtime.ts';
 import type { LoginTokens } from '../provider/oidc-client.ts';
+import { accessExpiresAtMs } from './access-expiry.ts';
 import { findGrant, Grant, type GrantDoc } from './grant.ts';
+import { grantClaims, userFields } from './user-fields.ts';
 
 const MAX_USER_AGENT = 512;
 
@@ -23,7 +24,7 @@ export async function recordLogin(
   request: OwnPathRequest,
   login: LoginOnRoute,
   tokens: LoginTokens,
-  scopes: readonly string[],
+  { scopes, nonce }: { readonly scopes: readonly string[]; readonly nonce: string },
 ): Promise<BrowserKey> {
   const { config, cookieNames } = login;
   const now = request.nowMs;
@@ -45,6 +46,7 @@ export async function recordLogin(
     doc: { ...doc } as JsonObject,
     secrets: {
       id_token: tokens.idToken,
+      nonce,
       ...(tokens.accessToken !== null && { access_token: tokens.accessToken }),
       ...(tokens.refreshToken !== null && { refresh_token: tokens.refreshToken }),
     },
@@ -77,10 +79,9 @@ function grantDoc(
     host: request.host,
     scopes,
     subject,
-    email: textClaim(claims, 'email'),
-    name: textClaim(claims, 'name'),
-    claims: boundedClaims(claims),
-    access_expires_at_ms: accessExpiresInSeconds === null ? null : request.nowMs + accessExpiresInSeconds * 1000,
+    ...grantClaims(claims),
+    access_expires_at_ms: accessExpiresAtMs(accessExpiresInSeconds, request.nowMs),
+    refreshed_at_ms: request.nowMs,
   };
 }
 
@@ -89,9 +90,7 @@ function userDoc(issuer: string, { claims, subject }: LoginTokens, nowMs: number
   return {
     identity_provider: { name: 'oidc', url: issuer },
     provider_user_id: subject,
-    username: textClaim(claims, 'preferred_username'),
-    email: textClaim(claims, 'email'),
-    name: textClaim(claims, 'name'),
+    ...userFields(claims),
     created_at: now,
     last_active: now,
     last_login: now,

@@ -1,29 +1,36 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../../lib/clock.ts';
+import type { JsonObject } from '../../../lib/json.ts';
 import type { LoginRecords, ModuleLog } from '../../module-runtime.ts';
 import { LoginProblem } from '../provider/login-problem.ts';
-import type { OidcClient } from '../provider/oidc-client.ts';
-import type { Grant, GrantDoc } from './grant.ts';
+import type { OidcClient, RefreshedTokens } from '../provider/oidc-client.ts';
+import { isStoreOutage } from '../store-outage.ts';
+import { accessExpiresAtMs } from './access-expiry.ts';
+import { type Grant, type GrantDoc, REFRESH_RETRY_MS, type RefreshedGrant } from './grant.ts';
+import { grantClaims, userFields } from './user-fields.ts';
 
 /** Longer than a provider is waited for: a claim that outlives this belonged to a process that died. */
 const CLAIM_MS = 20_000;
 const POLL_MS = 200;
-/** Whoever waits for another process's renewal goes on after this: the login is in force until somebody says otherwise. */
+/** Requests that wait for another process's refresh go on after this: the login is in force until somebody says otherwise. */
 const WAIT_MS = 5_000;
-/** A provider that cannot be asked is left alone for so long; the login goes on until its own limits. */
-const RETRY_MS = 30_000;
 
 export interface RefreshPorts {
   readonly records: LoginRecords;
   readonly clock: Clock;
   readonly log: ModuleLog;
   readonly count: (happening: string) => void;
+  /** How long a login may outlive its last successful refresh while it cannot be refreshed. */
+  readonly outageMs: number;
 }
 
 /**
- * Renews tokens, one at a time per login: providers that rotate refresh tokens take the second use of one for a theft and end
- * everything. In this process those who come later wait for the first; across processes a claim in the store decides, and the
- * loser reads what the winner wrote.
+ * Refreshes tokens, one at a time per login: providers that rotate refresh tokens take the second use of one for a theft and end
+ * everything. In this process later callers wait for the first; across processes a claim in the store decides, and the loser reads
+ * what the winner wrote.
+ *
+ * Outcomes: *refreshed* (tokens and verified claims are taken over), *kept* (provider or store are away: tried again later, until the
+ * login is overdue) and *ended* (the provider refused, or its answer cannot be trusted, and nobody else has rotated the token).
  */
 export class TokenRefresh {
   readonly #ports: RefreshPorts;
@@ -33,11 +40,16 @@ export class TokenRefresh {
     this.#ports = ports;
   }
 
-  /** False when the provider says that the login is over. */
+  /** False when the login is over. */
   refresh(grant: Grant, client: OidcClient): Promise<boolean> {
     let running = this.#running.get(grant.id);
     if (running === undefined) {
-      running = this.#run(grant, client).finally(() => this.#running.delete(grant.id));
+      running = this.#run(grant, client)
+        .catch((error: unknown) => {
+          if (!isStoreOutage(error)) throw error;
+          return this.#keep(grant, 'store', error.message);
+        })
+        .finally(() => this.#running.delete(grant.id));
       this.#running.set(grant.id, running);
     }
     return running;
@@ -45,6 +57,7 @@ export class TokenRefresh {
 
   async #run(grant: Grant, client: OidcClient): Promise<boolean> {
     const { records, clock } = this.#ports;
+    if (grant.unwritten !== null) return this.#write(grant, grant.unwritten);
     const now = clock.nowMs();
     // The grant itself follows the store: by the time it is looked at, it may be what the other process made of it.
     const { version } = grant;
@@ -60,47 +73,107 @@ export class TokenRefresh {
   }
 
   async #ask(grant: Grant, client: OidcClient): Promise<boolean> {
-    const { records, clock, log, count } = this.#ports;
+    const { refresh_token: refreshToken = '', id_token: idToken = null, nonce = null } = grant.secrets;
     try {
-      const tokens = await client.refresh(grant.secrets['refresh_token'] ?? '', grant.doc.subject);
-      const expiresIn = tokens.accessExpiresInSeconds;
-      const doc: GrantDoc = {
-        ...grant.doc,
-        access_expires_at_ms: expiresIn === null ? null : clock.nowMs() + expiresIn * 1000,
-      };
-      const secrets = {
-        ...grant.secrets,
-        ...(tokens.accessToken !== null && { access_token: tokens.accessToken }),
-        ...(tokens.refreshToken !== null && { refresh_token: tokens.refreshToken }),
-        ...(tokens.idToken !== null && { id_token: tokens.idToken }),
-      };
-      const written = await records.replaceTokens(grant.id, grant.version, { secrets, doc: { ...doc } });
-      if (written === null) return (await records.getSession(grant.id)) !== null;
-      grant.update(written);
-      count('refreshed');
-      return true;
+      const tokens = await client.refresh({ subject: grant.doc.subject, refreshToken, idToken, nonce });
+      return await this.#write(grant, this.#refreshed(grant, tokens));
     } catch (error) {
       if (!(error instanceof LoginProblem)) throw error;
-      if (error.kind === 'invalid_grant') return this.#refused(grant);
-      log.warn({ session: grant.id, reason: error.reason, problem: error.message }, 'tokens could not be renewed');
-      count('refresh_failed');
-      grant.refreshNotBeforeMs = clock.nowMs() + RETRY_MS;
-      await records.releaseRefresh(grant.id);
-      return true;
+      if (error.kind !== 'unreachable') return this.#refused(grant, error);
+      const isKept = await this.#keep(grant, error.reason, error.message);
+      await this.#ports.records.releaseRefresh(grant.id);
+      return isKept;
     }
   }
 
-  /** The provider no longer knows the token: over, unless somebody else has put a newer one in its place. */
-  async #refused(grant: Grant): Promise<boolean> {
+  #refreshed(grant: Grant, tokens: RefreshedTokens): RefreshedGrant {
+    const now = this.#ports.clock.nowMs();
+    const { accessToken, refreshToken, idToken, claims, unconfirmed } = tokens;
+    const secrets = {
+      ...grant.secrets,
+      access_token: accessToken,
+      refresh_token: refreshToken,
+      ...(idToken !== null && { id_token: idToken }),
+    };
+    if (unconfirmed !== null) {
+      this.#failed(grant, unconfirmed.reason, unconfirmed.message);
+      return { secrets, doc: { ...grant.doc, access_expires_at_ms: now + REFRESH_RETRY_MS }, user: null };
+    }
+    const doc: GrantDoc = {
+      ...grant.doc,
+      ...(claims !== null && grantClaims(claims)),
+      access_expires_at_ms: accessExpiresAtMs(tokens.accessExpiresInSeconds, now),
+      refreshed_at_ms: now,
+    };
+    return { secrets, doc, user: claims === null ? null : userFields(claims) };
+  }
+
+  /** Keeps in memory what the store does not take: the provider may have spent the token that is written there. */
+  async #write(grant: Grant, refreshed: RefreshedGrant): Promise<boolean> {
+    const { records, count } = this.#ports;
+    const { secrets, doc, user } = refreshed;
+    grant.unwritten = refreshed;
+    const record = { secrets, doc: { ...doc } as JsonObject, ...(user !== null && { user }) };
+    const written = await records.replaceTokens(grant.id, grant.version, record);
+    grant.unwritten = null;
+    if (written === null) {
+      const newer = await records.getSession(grant.id);
+      if (newer !== null) grant.update(newer);
+      return newer !== null;
+    }
+    grant.update(written);
+    count('refreshed');
+    return !this.#isOverdue(grant) || this.#overdue(grant);
+  }
+
+  /** Nothing was refused, so the login goes on for now, unless it has for too long. */
+  async #keep(grant: Grant, reason: string, problem: string): Promise<boolean> {
+    this.#failed(grant, reason, problem);
+    grant.refreshNotBeforeMs = this.#ports.clock.nowMs() + REFRESH_RETRY_MS;
+    return !this.#isOverdue(grant) || this.#overdue(grant);
+  }
+
+  #failed(grant: Grant, reason: string, problem: string): void {
+    this.#ports.log.warn({ session: grant.id, reason, problem }, 'tokens could not be refreshed');
+    this.#ports.count('refresh_failed');
+  }
+
+  #isOverdue(grant: Grant): boolean {
+    return this.#ports.clock.nowMs() - grant.refreshedAtMs > this.#ports.outageMs;
+  }
+
+  async #overdue(grant: Grant): Promise<boolean> {
+    this.#ports.count('refresh_overdue');
+    this.#ports.log.info(
+      { session: grant.id },
+      'a login ended: it could not be refreshed for longer than login_outage_hours',
+    );
+    return this.#end(grant);
+  }
+
+  /** Over, unless somebody else has put newer tokens in place of those that the provider refuses. */
+  async #refused(grant: Grant, { reason, message }: LoginProblem): Promise<boolean> {
     const { records, log, count } = this.#ports;
-    const record = await records.getSession(grant.id);
+    // Without the store: the claim is held, so nobody has rotated it since.
+    const record = await records.getSession(grant.id).catch((error: unknown) => {
+      if (!isStoreOutage(error)) throw error;
+      return null;
+    });
     if (record !== null && record.version !== grant.version) {
       grant.update(record);
       return true;
     }
     count('refresh_refused');
-    log.info({ session: grant.id }, 'a login ended: its provider no longer renews it');
-    await records.deleteSession(grant.id);
+    log.info({ session: grant.id, reason, problem: message }, 'a login ended: its provider no longer refreshes it');
+    return this.#end(grant);
+  }
+
+  /** In this process at once, also if the store cannot be told: another process will be refused in the same way. */
+  async #end(grant: Grant): Promise<false> {
+    grant.isEnded = true;
+    await this.#ports.records.deleteSession(grant.id).catch((err: unknown) => {
+      this.#ports.log.error({ err, session: grant.id }, 'a login that ended could not be deleted');
+    });
     return false;
   }
 

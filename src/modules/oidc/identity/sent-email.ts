@@ -1,0 +1,24 @@
+import type { JsonObject } from '../../../lib/json.ts';
+
+/**
+ * Whether the provider vouches for the e-mail address. A claim that is absent is no such word: Entra never sends it, and there a
+ * user's address is whatever an administrator of their tenant wrote ("nOAuth", 2023). Some providers send it as text.
+ */
+export function isEmailVerified(claims: JsonObject): boolean {
+  const said = claims['email_verified'];
+  return said === true || said === 'true';
+}
+
+/** The address as upstreams get it; null when it is withheld. */
+export interface SentEmail {
+  readonly address: string;
+  readonly isVerified: boolean;
+}
+
+export function sentEmail(
+  { email, claims }: { readonly email: string; readonly claims: JsonObject },
+  isUnverifiedSent: boolean,
+): SentEmail | null {
+  const isVerified = isEmailVerified(claims);
+  return email !== '' && (isVerified || isUnverifiedSent) ? { address: email, isVerified } : null;
+}

@@ -1,0 +1,35 @@
+import { decodeJwt } from 'jose';
+import type { JsonObject } from '../../../lib/json.ts';
+import { type IdToken, userClaims } from './id-token.ts';
+import { LoginProblem } from './login-problem.ts';
+import { tokenProblem } from './verify-token.ts';
+
+/** A login as a refresh must go on with it. */
+export interface KnownLogin {
+  readonly subject: string;
+  readonly refreshToken: string;
+  /** The newest that was verified; null when none is known. */
+  readonly idToken: string | null;
+  /** Of the authorization request; null when it is not known. */
+  readonly nonce: string | null;
+}
+
+/** OpenID Connect Core §12.2: the same user; and a nonce, which should not be there, only if it is that of the login. */
+export function checkSameLogin(token: IdToken, known: KnownLogin): void {
+  if (token.subject !== known.subject) {
+    throw new LoginProblem('token', 'id_token_subject', 'the refreshed ID token is about another user ("sub")');
+  }
+  if (token.nonce !== undefined && token.nonce !== nonceOf(known)) {
+    throw tokenProblem('id_token', 'nonce', 'the refreshed ID token has another "nonce" than the login');
+  }
+}
+
+/** Claims of an ID token that was verified when it came. */
+export function knownClaims({ idToken }: KnownLogin): JsonObject {
+  return idToken === null ? {} : userClaims(decodeJwt(idToken));
+}
+
+/** Logins that were written before nonces were kept have it in their ID token. */
+function nonceOf({ nonce, idToken }: KnownLogin): unknown {
+  return nonce ?? (idToken === null ? null : (decodeJwt(idToken)['nonce'] ?? null));
+}
