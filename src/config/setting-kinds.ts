@@ -1,5 +1,5 @@
-import ipaddr from 'ipaddr.js';
 import Type from 'typebox';
+import { isCidr } from '../lib/cidr.ts';
 import { HTTP_URL_FORM, parseHttpUrl } from '../lib/http-url.ts';
 import {
   formatListenAddress,
@@ -80,7 +80,7 @@ export const secretKeys = text(
   (value) => value.split(',').every((key) => /^[A-Za-z0-9+/]{43}=$/.test(key.trim())),
 );
 
-export const cidrList = list('CIDR ranges, such as 10.0.0.0/8', (value) => ipaddr.isValidCIDR(value));
+export const cidrList = list('CIDR ranges, such as 10.0.0.0/8', isCidr);
 
 export const hostList = list('host names or addresses, each with or without a port', (value) => {
   return parseListenAddress(value.replace(/:\d+$/, '').concat(':1')) !== null;

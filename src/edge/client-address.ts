@@ -1,4 +1,4 @@
-import { type AddressMatcher, cidrMatcher, parseAddress } from '../lib/cidr.ts';
+import { type AddressMatcher, cidrMatcher, parseAddress, parseWrittenAddress } from '../lib/cidr.ts';
 import type { RequestHead } from './http/request-head.ts';
 
 /** Stands for a client whose trusted proxy did not write an address; no rule of addresses lets it through. */
@@ -28,16 +28,18 @@ export class ClientAddresses {
    */
   #believed(remoteAddress: string, head: RequestHead): readonly string[] | null {
     if (this.#trusted.length === 0 || head.forwardedFor === null || !this.isTrusted(remoteAddress)) return null;
-    const hops = head.forwardedFor.split(',').map((hop) => hop.trim());
+    const hops = head.forwardedFor.split(',').map((hop) => parseWrittenAddress(hop.trim()));
     let at = hops.length - 1;
-    while (at > 0 && this.isTrusted(hops[at] as string)) at -= 1;
-    const client = hops[at] as string;
-    return [parseAddress(client) === null ? UNKNOWN : client, ...hops.slice(at + 1)];
+    while (at > 0 && this.#isProxy(hops[at] ?? null)) at -= 1;
+    return hops.slice(at).map((hop) => hop?.toString() ?? UNKNOWN);
   }
 
-  /** Whether the address is one of a trusted proxy. */
-  isTrusted(text: string): boolean {
-    const address = parseAddress(text);
+  /** Whether the peer of a connection is a trusted proxy. */
+  isTrusted(remoteAddress: string): boolean {
+    return this.#isProxy(parseAddress(remoteAddress));
+  }
+
+  #isProxy(address: ReturnType<typeof parseAddress>): boolean {
     return address !== null && this.#trusted.some((matches) => matches(address));
   }
 }

@@ -9,7 +9,15 @@ own.addEdge({ host: '0.0.0.0', port: 443 });
 test('metadata services, nowhere and Postern itself are not dialled; private networks are', () => {
   const isAllowed = upstreamGuard([], own);
   const refused = ['169.254.169.254', '::ffff:169.254.169.254', '64:ff9b::a9fe:a9fe', 'fe80::1', 'fd00:ec2::254'];
-  for (const ip of [...refused, '100.100.100.200', '168.63.129.16', '0.0.0.0', '::', 'no address']) {
+  const carried = [
+    '2002:a9fe:a9fe::1',
+    '::ffff:0:a9fe:a9fe',
+    '::a9fe:a9fe',
+    '::169.254.169.254',
+    '0xa9fea9fe',
+    '2852039166',
+  ];
+  for (const ip of [...refused, ...carried, '100.100.100.200', '168.63.129.16', '0.0.0.0', '::', 'no address']) {
     assert.equal(isAllowed(ip, 80), false, ip);
   }
   for (const ip of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) {

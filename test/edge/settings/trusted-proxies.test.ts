@@ -95,6 +95,19 @@ suite('trusted_proxies', () => {
     assert.equal(String(seen.forwarded).split(';')[0], 'for=unknown, for=10.1.2.3, for=127.0.0.1');
   });
 
+  for (const lax of ['167837953', '0xa.1.1.1', '10.1.257', '012.1.1.1', '::10.1.1.1', 'fe80::1%eth0']) {
+    test(`${lax} is no address: as the client it is unknown, and as a proxy not trusted`, async () => {
+      assert.equal((await seenBy(believesProxies, { 'x-forwarded-for': lax })).client, 'unknown');
+      const seen = await seenBy(believesProxies, { 'x-forwarded-for': `198.51.100.7, ${lax}, 10.1.2.3` });
+      assert.deepEqual([seen.client, seen.for], ['unknown', 'unknown, 10.1.2.3, 127.0.0.1']);
+    });
+  }
+
+  test('upstreams get addresses in one form', async () => {
+    const seen = await seenBy(believesProxies, { 'x-forwarded-for': '2001:DB8:0::7, ::ffff:a01:203' });
+    assert.deepEqual([seen.client, seen.for], ['2001:db8::7', '2001:db8::7, 10.1.2.3, 127.0.0.1']);
+  });
+
   test('IPv6', async () => {
     const seen = await seenBy(believesProxies, { 'x-forwarded-for': '2001:db8::7' });
     assert.equal(seen.client, '2001:db8::7');

@@ -1,6 +1,6 @@
-import ipaddr from 'ipaddr.js';
 import { AgentError } from '../../../agent/agent-error.ts';
 import { parseLocalAddress } from '../../../agent/local/local-address.ts';
+import { isCidr } from '../../../lib/cidr.ts';
 import { hostNameProblem } from '../../../lib/host-name.ts';
 import { labelsProblem } from '../../../lib/labels.ts';
 import { parseListenAddress } from '../../../lib/listen-address.ts';
@@ -123,7 +123,7 @@ export function domainProblem(text: string): string | null {
 }
 
 export function cidrProblem(text: string): string | null {
-  return ipaddr.isValidCIDR(text) ? null : 'must be a range such as 10.0.0.0/8, or 192.0.2.7/32 for one address';
+  return isCidr(text) ? null : 'must be a range such as 10.0.0.0/8, or 192.0.2.7/32 for one address';
 }
 
 export function hostHeaderProblem(text: string): string | null {

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { cidrMatcher, cidrProblem, isCidr, parseAddress, parseWrittenAddress } from './cidr.ts';
+
+/** Each of these is 10.1.1.1 to some parser, ipaddr.js among them, and something else or nothing to others. */
+const LAX = [
+  '167837953',
+  '0xa.1.1.1',
+  '10.1.257',
+  '012.1.1.1',
+  '10.1.1.01',
+  '0x0a010101',
+  '::10.1.1.1',
+  '::ffff:0xa.1.1.1',
+  '::ffff:012.1.1.1',
+];
+const NO_ADDRESS = [
+  '',
+  'unknown',
+  '[::1]',
+  '10.1.1.1:80',
+  ' 10.1.1.1',
+  '10.1.1.1%eth0',
+  '10.1.1.256',
+  '1::2::3',
+  ':::',
+];
+
+suite('addresses', () => {
+  test('only canonical forms are read', () => {
+    for (const text of [...LAX, ...NO_ADDRESS]) {
+      assert.equal(parseAddress(text), null, text);
+      assert.equal(parseWrittenAddress(text), null, text);
+    }
+    assert.equal(parseWrittenAddress('2001:DB8:0::1')?.toString(), '2001:db8::1');
+  });
+
+  test('IPv4 inside IPv6 is the IPv4 address', () => {
+    for (const text of ['::ffff:10.1.1.1', '::FFFF:10.1.1.1', '::ffff:a01:101', '0:0:0:0:0:ffff:a01:101']) {
+      assert.equal(parseAddress(text)?.toString(), '10.1.1.1', text);
+      assert.equal(parseWrittenAddress(text)?.toString(), '10.1.1.1', text);
+    }
+  });
+
+  test('sockets may name a zone, texts may not', () => {
+    const address = parseAddress('fe80::1%eth0');
+    assert.ok(address !== null && cidrMatcher('fe80::/10')(address));
+    assert.equal(parseWrittenAddress('fe80::1%eth0'), null);
+  });
+});
+
+suite('ranges', () => {
+  test('only canonical forms are ranges', () => {
+    for (const text of [...LAX, ...NO_ADDRESS, 'fe80::1%eth0']) {
+      assert.equal(isCidr(`${text}/32`), false, text);
+      assert.notEqual(cidrProblem(`${text}/32`), null, text);
+    }
+    for (const text of [
+      '10.0.0.0/08',
+      '10.0.0.0/33',
+      '::/129',
+      '10.0.0.0',
+      '10.0.0.0/',
+      '/8',
+      '10.0.0.0/8 ',
+      '10.0.0.0/+8',
+    ]) {
+      assert.equal(isCidr(text), false, text);
+      assert.notEqual(cidrProblem(text), null, text);
+    }
+    for (const text of ['10.0.0.0/8', '2001:db8::/32', '::ffff:10.0.0.0/104', '0.0.0.0/0', '::/0']) {
+      assert.equal(isCidr(text), true, text);
+      assert.equal(cidrProblem(text), null, text);
+    }
+  });
+
+  test('bits beyond the prefix are a problem of rules, not of settings', () => {
+    assert.equal(isCidr('10.1.1.1/8'), true);
+    assert.match(cidrProblem('10.1.1.1/8') ?? '', /"10\.0\.0\.0\/8"/);
+  });
+});
