@@ -4,6 +4,7 @@ import { type FieldProblem, pointerTo } from '../lib/schema/field-problem.ts';
 import { MAX_METADATA_BYTES, type ResourceSettings } from '../resources/resource.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { invalidBody } from './errors.ts';
+import { withOwnNames } from './other-names.ts';
 import { maskProblems, withoutMasks } from './secret-fields.ts';
 
 export interface DecodedWrite {
@@ -21,7 +22,8 @@ export function decodeWrite(
 ): DecodedWrite {
   const problems: FieldProblem[] = [];
   const modules = new Map<CompiledModule, JsonObject>();
-  const own: Record<string, JsonValue> = { ...withoutMasks(body, compiled.secretFields) };
+  const renamed = withOwnNames(body, compiled.resource.otherNames ?? {}, problems);
+  const own: Record<string, JsonValue> = { ...withoutMasks(renamed, compiled.secretFields) };
   for (const compiledModule of compiled.modules) {
     const { name } = compiledModule.module;
     const value = own[name];

@@ -20,6 +20,7 @@ import type { DocumentsContext } from './documents-context.ts';
 import { documentErrors, invalidBody } from './errors.ts';
 import { IdempotentCreates } from './idempotent-creates.ts';
 import { ModuleDocuments } from './module-documents.ts';
+import { legacyPatchBody } from './other-names.ts';
 import { expectMatch } from './preconditions.ts';
 import { withProblem } from './problem-header.ts';
 import {
@@ -175,7 +176,9 @@ export class Documents implements DocumentsPort {
   }
 
   async patch(address: ResourceAddress, request: OperationRequest): Promise<OperationResult> {
-    const decoded = decodeWrite(address.compiled, request.body, 'patch', this.#context.settings);
+    const { otherNames = {} } = address.compiled.resource;
+    const body = request.isLegacyClient ? legacyPatchBody(request.body, otherNames) : request.body;
+    const decoded = decodeWrite(address.compiled, body, 'patch', this.#context.settings);
     const clearedSecrets = clearedSecretsIn(request.body, address.compiled.secretFields);
     const changeOf = (config: JsonObject): RecordChange => ({
       config: { ...config, ...decoded.config },

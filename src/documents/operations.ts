@@ -136,6 +136,10 @@ export function readSchema(compiled: CompiledResource): TObject {
     });
   }
   Object.assign(properties, readForm(compiled.config).properties, resource.derived, resource.live?.schema);
+  for (const name of Object.keys(resource.shownOnce ?? {}))
+    properties[name] = Type.Union([Type.String(), Type.Null()], {
+      description: 'Null: only the answer to the create shows it.',
+    });
   for (const module of compiled.modules) {
     properties[module.module.name] = Type.Union([moduleReadSchema(module), Type.Null()], {
       description: `${module.module.description} Null when unset.`,

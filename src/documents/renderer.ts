@@ -52,6 +52,8 @@ export class Renderer {
     const config = joinSecrets(record.doc, record.secrets, compiled.secretFields);
     Object.assign(body, this.#config(compiled.config, config, view));
     for (const name of Object.keys(resource.derived ?? {})) body[name] = record.doc[name] ?? null;
+    // Null rather than absent: existing clients index it.
+    for (const name of Object.keys(resource.shownOnce ?? {})) body[name] = null;
     for (const module of compiled.modules) {
       const stored = moduleRecord(module, record.id, reader);
       body[module.module.name] = stored === undefined ? null : this.module(module, stored, view);

@@ -44,6 +44,7 @@ export function nextPageUri(
   limit: number,
   lastId: string,
 ): string {
-  const parameters = new URLSearchParams({ ...query, before_id: lastId, limit: String(limit) });
+  const { limit: _limit, before_id: _beforeId, ...filters } = query;
+  const parameters = new URLSearchParams({ ...filters, before_id: lastId, limit: String(limit) });
   return `${listUri}?${parameters.toString()}`;
 }

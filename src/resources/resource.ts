@@ -37,6 +37,8 @@ export interface ConfigurationResource<Config extends TObject = TObject> extends
   readonly type: 'configuration';
   /** The stored form: every field present, defaults as `default`. */
   readonly config: Config;
+  /** Field names of the retired service's clients, which bodies may use. */
+  readonly otherNames?: OtherNames;
   /** Fields that PATCH does not take. */
   readonly immutable?: readonly Extract<keyof Static<Config>, string>[];
   /** Read-only fields, worked out when the resource is created and stored with it. */
@@ -93,6 +95,18 @@ export interface ConfigurationResource<Config extends TObject = TObject> extends
   render?(body: JsonObject): JsonObject;
   /** What else ends with it. Runs after the deletion is durable. */
   afterDelete?(record: StoredRecord, ports: OperationPorts): Promise<void>;
+}
+
+export interface OtherNames {
+  /** Another name of a field, and that field. */
+  readonly aliases?: Readonly<Record<string, string>>;
+  /** Fields that do not exist here and that clients send empty. */
+  readonly ignoredIfEmpty?: readonly string[];
+  /**
+   * Fields that the retired service's Python client sends empty with every PATCH that does not name them. From requests
+   * with that service's version header, empty counts as left out: a new description must not take the event sources away.
+   */
+  readonly leftOutIfEmptyOnPatch?: readonly string[];
 }
 
 /** A value that only one record may have. */

@@ -53,7 +53,7 @@ test('help at every level says what there is, with an example whose flags exist'
   for (const { name, operations } of resources) {
     assert.match(overview.stdout, new RegExp(`^  ${name} `, 'm'));
     const help = await runCommand(['api', name, '--help']);
-    for (const { verb } of operations) assert.match(help.stdout, new RegExp(`^  ${verb} `, 'm'));
+    for (const { verb } of operations) assert.match(help.stdout, new RegExp(`^  ${verb}( |$)`, 'm'));
   }
   for (const { name, operation } of all) {
     const { code, stdout } = await runCommand(['api', name, operation.verb, '--help']);

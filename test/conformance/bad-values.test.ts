@@ -54,7 +54,7 @@ const hostports: readonly (readonly [string, RegExp])[] = [
 ];
 
 const matches: readonly (readonly [string, RegExp])[] = [
-  ['', /must start with "\/"/],
+  ['', /must not have fewer than 1 characters.*starting with "\/"/],
   ['admin', /must start with "\/"/],
   ['/a?b', /"\?" or "#"/],
   ['/a#b', /"\?" or "#"/],

@@ -149,7 +149,7 @@ for (const engine of ENGINES) {
       assert.equal((await world.api('DELETE', own.uri, undefined, as)).status, 204);
       const listed = await world.api('GET', '/api_keys', undefined, as);
       assert.equal(listed.status, 200);
-      assert.ok(!/token/.test(listed.text), 'neither tokens nor their hashes are listed');
+      assert.ok(!/token(?!":null)/.test(listed.text), 'neither tokens nor their hashes are listed');
     });
 
     it('a deleted or narrowed key stops at once', async () => {

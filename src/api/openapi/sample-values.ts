@@ -80,6 +80,7 @@ function sampleScalar(field: TSchema): JsonValue {
   if (format === 'date-time') return SAMPLE_TIME;
   if (type === 'integer' || type === 'number') return minimum ?? 1;
   if (type === 'boolean') return false;
+  if (type === 'null') return null;
   return type === 'object' ? {} : '';
 }
 

@@ -20,6 +20,10 @@ export interface ApiKey {
    * or ":write"; "secrets:read" to see secrets; "*" or left out for everything.
    */
   readonly scopes: readonly string[];
+  /** Always null: there are no users that could own it. */
+  readonly owner_id: null;
+  /** Null: only the answer to the create shows it. */
+  readonly token: string | null;
 }
 
 export interface ApiKeyCreated extends ApiKey {
@@ -48,16 +52,6 @@ export interface ApiKeyPage {
   readonly next_page_uri: string | null;
 }
 
-export interface ApiKeyQuery extends PageQuery {
-  /** At most this many, 1 to 100; 100 when left out. */
-  readonly limit?: number | undefined;
-  /**
-   * Only what is older than this, which itself may have been deleted since. An id: "ak_" and 27 letters and
-   * digits.
-   */
-  readonly before_id?: string | undefined;
-}
-
 export interface ApiKeyUpdate {
   /** What this is for, in your own words; at most 255 characters. */
   readonly description?: string | undefined;
@@ -78,12 +72,12 @@ export class ApiKeysClient extends ResourceClient {
   }
 
   /** List API keies: every one, page after page. */
-  list(query?: ApiKeyQuery, options?: RequestOptions): AsyncGenerator<ApiKey, void, undefined> {
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<ApiKey, void, undefined> {
     return this.eachItem({ method: 'GET', path: '/api_keys', query }, 'keys', options);
   }
 
   /** List API keies: one page. */
-  page(query?: ApiKeyQuery, options?: RequestOptions): Promise<Answer<ApiKeyPage>> {
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<ApiKeyPage>> {
     return this.call({ method: 'GET', path: '/api_keys', query }, options);
   }
 

@@ -45,25 +45,15 @@ export interface AppSessionPage {
   readonly next_page_uri: string | null;
 }
 
-export interface AppSessionQuery extends PageQuery {
-  /** At most this many, 1 to 100; 100 when left out. */
-  readonly limit?: number | undefined;
-  /**
-   * Only what is older than this, which itself may have been deleted since. An id: "as_" and 27 letters and
-   * digits.
-   */
-  readonly before_id?: string | undefined;
-}
-
 /** A user's login on a route with a login module. */
 export class AppSessionsClient extends ResourceClient {
   /** List login sessions: every one, page after page. */
-  list(query?: AppSessionQuery, options?: RequestOptions): AsyncGenerator<AppSession, void, undefined> {
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<AppSession, void, undefined> {
     return this.eachItem({ method: 'GET', path: '/app/sessions', query }, 'application_sessions', options);
   }
 
   /** List login sessions: one page. */
-  page(query?: AppSessionQuery, options?: RequestOptions): Promise<Answer<AppSessionPage>> {
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<AppSessionPage>> {
     return this.call({ method: 'GET', path: '/app/sessions', query }, options);
   }
 

@@ -41,25 +41,15 @@ export interface AppUserPage {
   readonly next_page_uri: string | null;
 }
 
-export interface AppUserQuery extends PageQuery {
-  /** At most this many, 1 to 100; 100 when left out. */
-  readonly limit?: number | undefined;
-  /**
-   * Only what is older than this, which itself may have been deleted since. An id: "au_" and 27 letters and
-   * digits.
-   */
-  readonly before_id?: string | undefined;
-}
-
 /** Somebody who has logged in on a route with a login module. */
 export class AppUsersClient extends ResourceClient {
   /** List login users: every one, page after page. */
-  list(query?: AppUserQuery, options?: RequestOptions): AsyncGenerator<AppUser, void, undefined> {
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<AppUser, void, undefined> {
     return this.eachItem({ method: 'GET', path: '/app/users', query }, 'application_users', options);
   }
 
   /** List login users: one page. */
-  page(query?: AppUserQuery, options?: RequestOptions): Promise<Answer<AppUserPage>> {
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<AppUserPage>> {
     return this.call({ method: 'GET', path: '/app/users', query }, options);
   }
 

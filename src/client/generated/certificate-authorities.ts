@@ -47,16 +47,6 @@ export interface CertificateAuthorityPage {
   readonly next_page_uri: string | null;
 }
 
-export interface CertificateAuthorityQuery extends PageQuery {
-  /** At most this many, 1 to 100; 100 when left out. */
-  readonly limit?: number | undefined;
-  /**
-   * Only what is older than this, which itself may have been deleted since. An id: "ca_" and 27 letters and
-   * digits.
-   */
-  readonly before_id?: string | undefined;
-}
-
 export interface CertificateAuthorityUpdate {
   /** What this is for, in your own words; at most 255 characters. */
   readonly description?: string | undefined;
@@ -75,10 +65,7 @@ export class CertificateAuthoritiesClient extends ResourceClient {
   }
 
   /** List certificate authorities: every one, page after page. */
-  list(
-    query?: CertificateAuthorityQuery,
-    options?: RequestOptions,
-  ): AsyncGenerator<CertificateAuthority, void, undefined> {
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<CertificateAuthority, void, undefined> {
     return this.eachItem(
       { method: 'GET', path: '/certificate_authorities', query },
       'certificate_authorities',
@@ -87,7 +74,7 @@ export class CertificateAuthoritiesClient extends ResourceClient {
   }
 
   /** List certificate authorities: one page. */
-  page(query?: CertificateAuthorityQuery, options?: RequestOptions): Promise<Answer<CertificateAuthorityPage>> {
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<CertificateAuthorityPage>> {
     return this.call({ method: 'GET', path: '/certificate_authorities', query }, options);
   }
 

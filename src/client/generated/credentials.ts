@@ -21,6 +21,10 @@ export interface Credential {
    * modules on addresses of agents; without a "configure:" rule, all.
    */
   readonly acl: readonly string[];
+  /** Always null: there are no users that could own it. */
+  readonly owner_id: null;
+  /** Null: only the answer to the create shows it. */
+  readonly token: string | null;
 }
 
 export interface CredentialCreated extends Credential {
@@ -50,16 +54,6 @@ export interface CredentialPage {
   readonly next_page_uri: string | null;
 }
 
-export interface CredentialQuery extends PageQuery {
-  /** At most this many, 1 to 100; 100 when left out. */
-  readonly limit?: number | undefined;
-  /**
-   * Only what is older than this, which itself may have been deleted since. An id: "cr_" and 27 letters and
-   * digits.
-   */
-  readonly before_id?: string | undefined;
-}
-
 export interface CredentialUpdate {
   /** What this is for, in your own words; at most 255 characters. */
   readonly description?: string | undefined;
@@ -87,12 +81,12 @@ export class CredentialsClient extends ResourceClient {
   }
 
   /** List tunnel credentials: every one, page after page. */
-  list(query?: CredentialQuery, options?: RequestOptions): AsyncGenerator<Credential, void, undefined> {
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<Credential, void, undefined> {
     return this.eachItem({ method: 'GET', path: '/credentials', query }, 'credentials', options);
   }
 
   /** List tunnel credentials: one page. */
-  page(query?: CredentialQuery, options?: RequestOptions): Promise<Answer<CredentialPage>> {
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<CredentialPage>> {
     return this.call({ method: 'GET', path: '/credentials', query }, options);
   }
 

@@ -39,25 +39,15 @@ export interface EndpointPage {
   readonly next_page_uri: string | null;
 }
 
-export interface EndpointQuery extends PageQuery {
-  /** At most this many, 1 to 100; 100 when left out. */
-  readonly limit?: number | undefined;
-  /**
-   * Only what is older than this, which itself may have been deleted since. An id: "ep_" and 27 letters and
-   * digits.
-   */
-  readonly before_id?: string | undefined;
-}
-
 /** A public address that is answered. */
 export class EndpointsClient extends ResourceClient {
   /** List endpoints: every one, page after page. */
-  list(query?: EndpointQuery, options?: RequestOptions): AsyncGenerator<Endpoint, void, undefined> {
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<Endpoint, void, undefined> {
     return this.eachItem({ method: 'GET', path: '/endpoints', query }, 'endpoints', options);
   }
 
   /** List endpoints: one page. */
-  page(query?: EndpointQuery, options?: RequestOptions): Promise<Answer<EndpointPage>> {
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<EndpointPage>> {
     return this.call({ method: 'GET', path: '/endpoints', query }, options);
   }
 

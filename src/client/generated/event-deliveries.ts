@@ -51,13 +51,6 @@ export interface EventDeliveryPage {
 }
 
 export interface EventDeliveryQuery extends PageQuery {
-  /** At most this many, 1 to 100; 100 when left out. */
-  readonly limit?: number | undefined;
-  /**
-   * Only what is older than this, which itself may have been deleted since. An id: "evd_" and 27 letters and
-   * digits.
-   */
-  readonly before_id?: string | undefined;
   /** Only those of this subscription. An id: "esb_" and 27 letters and digits. */
   readonly subscription_id?: string | undefined;
   /** Only those to this destination. An id: "ed_" and 27 letters and digits. */

@@ -93,16 +93,6 @@ export interface EventDestinationPage {
   readonly next_page_uri: string | null;
 }
 
-export interface EventDestinationQuery extends PageQuery {
-  /** At most this many, 1 to 100; 100 when left out. */
-  readonly limit?: number | undefined;
-  /**
-   * Only what is older than this, which itself may have been deleted since. An id: "ed_" and 27 letters and
-   * digits.
-   */
-  readonly before_id?: string | undefined;
-}
-
 export interface EventDestinationUpdate {
   /** What this is for, in your own words; at most 255 characters. */
   readonly description?: string | undefined;
@@ -164,12 +154,12 @@ export class EventDestinationsClient extends ResourceClient {
   }
 
   /** List event destinations: every one, page after page. */
-  list(query?: EventDestinationQuery, options?: RequestOptions): AsyncGenerator<EventDestination, void, undefined> {
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<EventDestination, void, undefined> {
     return this.eachItem({ method: 'GET', path: '/event_destinations', query }, 'event_destinations', options);
   }
 
   /** List event destinations: one page. */
-  page(query?: EventDestinationQuery, options?: RequestOptions): Promise<Answer<EventDestinationPage>> {
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<EventDestinationPage>> {
     return this.call({ method: 'GET', path: '/event_destinations', query }, options);
   }
 

@@ -50,16 +50,6 @@ export interface EventSubscriptionPage {
   readonly next_page_uri: string | null;
 }
 
-export interface EventSubscriptionQuery extends PageQuery {
-  /** At most this many, 1 to 100; 100 when left out. */
-  readonly limit?: number | undefined;
-  /**
-   * Only what is older than this, which itself may have been deleted since. An id: "esb_" and 27 letters and
-   * digits.
-   */
-  readonly before_id?: string | undefined;
-}
-
 export interface EventSubscriptionUpdate {
   /** What this is for, in your own words; at most 255 characters. */
   readonly description?: string | undefined;
@@ -86,12 +76,12 @@ export class EventSubscriptionsClient extends ResourceClient {
   }
 
   /** List event subscriptions: every one, page after page. */
-  list(query?: EventSubscriptionQuery, options?: RequestOptions): AsyncGenerator<EventSubscription, void, undefined> {
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<EventSubscription, void, undefined> {
     return this.eachItem({ method: 'GET', path: '/event_subscriptions', query }, 'event_subscriptions', options);
   }
 
   /** List event subscriptions: one page. */
-  page(query?: EventSubscriptionQuery, options?: RequestOptions): Promise<Answer<EventSubscriptionPage>> {
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<EventSubscriptionPage>> {
     return this.call({ method: 'GET', path: '/event_subscriptions', query }, options);
   }
 

@@ -37,16 +37,6 @@ export interface FailoverBackendPage {
   readonly next_page_uri: string | null;
 }
 
-export interface FailoverBackendQuery extends PageQuery {
-  /** At most this many, 1 to 100; 100 when left out. */
-  readonly limit?: number | undefined;
-  /**
-   * Only what is older than this, which itself may have been deleted since. An id: "bkdfo_" and 27 letters and
-   * digits.
-   */
-  readonly before_id?: string | undefined;
-}
-
 export interface FailoverBackendUpdate {
   /** What this is for, in your own words; at most 255 characters. */
   readonly description?: string | undefined;
@@ -67,12 +57,12 @@ export class FailoverBackendsClient extends ResourceClient {
   }
 
   /** List failover backends: every one, page after page. */
-  list(query?: FailoverBackendQuery, options?: RequestOptions): AsyncGenerator<FailoverBackend, void, undefined> {
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<FailoverBackend, void, undefined> {
     return this.eachItem({ method: 'GET', path: '/backends/failover', query }, 'backends', options);
   }
 
   /** List failover backends: one page. */
-  page(query?: FailoverBackendQuery, options?: RequestOptions): Promise<Answer<FailoverBackendPage>> {
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<FailoverBackendPage>> {
     return this.call({ method: 'GET', path: '/backends/failover', query }, options);
   }
 

@@ -45,16 +45,6 @@ export interface HttpResponseBackendPage {
   readonly next_page_uri: string | null;
 }
 
-export interface HttpResponseBackendQuery extends PageQuery {
-  /** At most this many, 1 to 100; 100 when left out. */
-  readonly limit?: number | undefined;
-  /**
-   * Only what is older than this, which itself may have been deleted since. An id: "bkdhr_" and 27 letters and
-   * digits.
-   */
-  readonly before_id?: string | undefined;
-}
-
 export interface HttpResponseBackendUpdate {
   /** What this is for, in your own words; at most 255 characters. */
   readonly description?: string | undefined;
@@ -76,15 +66,12 @@ export class HttpResponseBackendsClient extends ResourceClient {
   }
 
   /** List HTTP response backends: every one, page after page. */
-  list(
-    query?: HttpResponseBackendQuery,
-    options?: RequestOptions,
-  ): AsyncGenerator<HttpResponseBackend, void, undefined> {
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<HttpResponseBackend, void, undefined> {
     return this.eachItem({ method: 'GET', path: '/backends/http_response', query }, 'backends', options);
   }
 
   /** List HTTP response backends: one page. */
-  page(query?: HttpResponseBackendQuery, options?: RequestOptions): Promise<Answer<HttpResponseBackendPage>> {
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<HttpResponseBackendPage>> {
     return this.call({ method: 'GET', path: '/backends/http_response', query }, options);
   }
 

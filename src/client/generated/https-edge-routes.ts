@@ -89,16 +89,6 @@ export interface HttpsEdgeRoutePage {
   readonly next_page_uri: string | null;
 }
 
-export interface HttpsEdgeRouteQuery extends PageQuery {
-  /** At most this many, 1 to 100; 100 when left out. */
-  readonly limit?: number | undefined;
-  /**
-   * Only what is older than this, which itself may have been deleted since. An id: "edghtsrt_" and 27 letters and
-   * digits.
-   */
-  readonly before_id?: string | undefined;
-}
-
 export interface HttpsEdgeRouteUpdate {
   /** What this is for, in your own words; at most 255 characters. */
   readonly description?: string | undefined;
@@ -149,11 +139,7 @@ export class HttpsEdgeRoutesClient extends ResourceClient {
   }
 
   /** List routes of an HTTPS edge: every one, page after page. */
-  list(
-    edgeId: string,
-    query?: HttpsEdgeRouteQuery,
-    options?: RequestOptions,
-  ): AsyncGenerator<HttpsEdgeRoute, void, undefined> {
+  list(edgeId: string, query?: PageQuery, options?: RequestOptions): AsyncGenerator<HttpsEdgeRoute, void, undefined> {
     return this.eachItem(
       { method: 'GET', path: '/edges/https/{edge_id}/routes', params: { edge_id: edgeId }, query },
       'routes',
@@ -162,7 +148,7 @@ export class HttpsEdgeRoutesClient extends ResourceClient {
   }
 
   /** List routes of an HTTPS edge: one page. */
-  page(edgeId: string, query?: HttpsEdgeRouteQuery, options?: RequestOptions): Promise<Answer<HttpsEdgeRoutePage>> {
+  page(edgeId: string, query?: PageQuery, options?: RequestOptions): Promise<Answer<HttpsEdgeRoutePage>> {
     return this.call(
       { method: 'GET', path: '/edges/https/{edge_id}/routes', params: { edge_id: edgeId }, query },
       options,

@@ -63,16 +63,6 @@ export interface HttpsEdgePage {
   readonly next_page_uri: string | null;
 }
 
-export interface HttpsEdgeQuery extends PageQuery {
-  /** At most this many, 1 to 100; 100 when left out. */
-  readonly limit?: number | undefined;
-  /**
-   * Only what is older than this, which itself may have been deleted since. An id: "edghts_" and 27 letters and
-   * digits.
-   */
-  readonly before_id?: string | undefined;
-}
-
 export interface HttpsEdgeUpdate {
   /** What this is for, in your own words; at most 255 characters. */
   readonly description?: string | undefined;
@@ -107,12 +97,12 @@ export class HttpsEdgesClient extends ResourceClient {
   }
 
   /** List HTTPS edges: every one, page after page. */
-  list(query?: HttpsEdgeQuery, options?: RequestOptions): AsyncGenerator<HttpsEdge, void, undefined> {
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<HttpsEdge, void, undefined> {
     return this.eachItem({ method: 'GET', path: '/edges/https', query }, 'https_edges', options);
   }
 
   /** List HTTPS edges: one page. */
-  page(query?: HttpsEdgeQuery, options?: RequestOptions): Promise<Answer<HttpsEdgePage>> {
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<HttpsEdgePage>> {
     return this.call({ method: 'GET', path: '/edges/https', query }, options);
   }
 

@@ -33,16 +33,6 @@ export interface IpPolicyPage {
   readonly next_page_uri: string | null;
 }
 
-export interface IpPolicyQuery extends PageQuery {
-  /** At most this many, 1 to 100; 100 when left out. */
-  readonly limit?: number | undefined;
-  /**
-   * Only what is older than this, which itself may have been deleted since. An id: "ipp_" and 27 letters and
-   * digits.
-   */
-  readonly before_id?: string | undefined;
-}
-
 export interface IpPolicyUpdate {
   /** What this is for, in your own words; at most 255 characters. */
   readonly description?: string | undefined;
@@ -61,12 +51,12 @@ export class IpPoliciesClient extends ResourceClient {
   }
 
   /** List IP policies: every one, page after page. */
-  list(query?: IpPolicyQuery, options?: RequestOptions): AsyncGenerator<IpPolicy, void, undefined> {
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<IpPolicy, void, undefined> {
     return this.eachItem({ method: 'GET', path: '/ip_policies', query }, 'ip_policies', options);
   }
 
   /** List IP policies: one page. */
-  page(query?: IpPolicyQuery, options?: RequestOptions): Promise<Answer<IpPolicyPage>> {
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<IpPolicyPage>> {
     return this.call({ method: 'GET', path: '/ip_policies', query }, options);
   }
 

@@ -46,16 +46,6 @@ export interface IpPolicyRulePage {
   readonly next_page_uri: string | null;
 }
 
-export interface IpPolicyRuleQuery extends PageQuery {
-  /** At most this many, 1 to 100; 100 when left out. */
-  readonly limit?: number | undefined;
-  /**
-   * Only what is older than this, which itself may have been deleted since. An id: "ipr_" and 27 letters and
-   * digits.
-   */
-  readonly before_id?: string | undefined;
-}
-
 export interface IpPolicyRuleUpdate {
   /** What this is for, in your own words; at most 255 characters. */
   readonly description?: string | undefined;
@@ -73,12 +63,12 @@ export class IpPolicyRulesClient extends ResourceClient {
   }
 
   /** List IP policy rules: every one, page after page. */
-  list(query?: IpPolicyRuleQuery, options?: RequestOptions): AsyncGenerator<IpPolicyRule, void, undefined> {
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<IpPolicyRule, void, undefined> {
     return this.eachItem({ method: 'GET', path: '/ip_policy_rules', query }, 'ip_policy_rules', options);
   }
 
   /** List IP policy rules: one page. */
-  page(query?: IpPolicyRuleQuery, options?: RequestOptions): Promise<Answer<IpPolicyRulePage>> {
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<IpPolicyRulePage>> {
     return this.call({ method: 'GET', path: '/ip_policy_rules', query }, options);
   }
 

@@ -18,7 +18,7 @@ export interface ReservedDomain {
   readonly metadata: string;
   /** The host, such as "app.example.com" or "*.example.com". It cannot be changed later. */
   readonly domain: string;
-  /** Region of the domain; left out, the region of this server. */
+  /** Region of the domain, for your own use; "" when left out. */
   readonly region: string;
   /** Id of the TLS certificate that the host shows. Not together with certificate_management_policy. */
   readonly certificate: Ref | null;
@@ -39,6 +39,8 @@ export interface ReservedDomain {
     /** Always null: issuing takes no time. */
     readonly provisioning_job: null;
   } | null;
+  /** Always null: nothing is issued with DNS challenges. */
+  readonly acme_challenge_cname_target: null;
   /** What a CNAME record of the domain should point at. */
   readonly cname_target: string | null;
 }
@@ -50,7 +52,7 @@ export interface ReservedDomainCreate {
   readonly metadata?: string | undefined;
   /** The host, such as "app.example.com" or "*.example.com". It cannot be changed later. */
   readonly domain: string;
-  /** Region of the domain; left out, the region of this server. */
+  /** Region of the domain, for your own use; "" when left out. */
   readonly region?: string | undefined;
   /** Id of the TLS certificate that the host shows. Not together with certificate_management_policy. */
   readonly certificate_id?: string | undefined;
@@ -75,16 +77,6 @@ export interface ReservedDomainPage {
   readonly uri: string;
   /** URI of the next page, or null when there is none. */
   readonly next_page_uri: string | null;
-}
-
-export interface ReservedDomainQuery extends PageQuery {
-  /** At most this many, 1 to 100; 100 when left out. */
-  readonly limit?: number | undefined;
-  /**
-   * Only what is older than this, which itself may have been deleted since. An id: "rd_" and 27 letters and
-   * digits.
-   */
-  readonly before_id?: string | undefined;
 }
 
 export interface ReservedDomainUpdate {
@@ -116,12 +108,12 @@ export class ReservedDomainsClient extends ResourceClient {
   }
 
   /** List reserved domains: every one, page after page. */
-  list(query?: ReservedDomainQuery, options?: RequestOptions): AsyncGenerator<ReservedDomain, void, undefined> {
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<ReservedDomain, void, undefined> {
     return this.eachItem({ method: 'GET', path: '/reserved_domains', query }, 'reserved_domains', options);
   }
 
   /** List reserved domains: one page. */
-  page(query?: ReservedDomainQuery, options?: RequestOptions): Promise<Answer<ReservedDomainPage>> {
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<ReservedDomainPage>> {
     return this.call({ method: 'GET', path: '/reserved_domains', query }, options);
   }
 
@@ -141,5 +133,27 @@ export class ReservedDomainsClient extends ResourceClient {
   /** Delete a reserved domain. */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/reserved_domains/{id}', params: { id } }, options);
+  }
+
+  /**
+   * Take the certificate from a reserved domain. Sets "certificate_id" back. A domain that has none stays as it
+   * is, which is no error.
+   */
+  deleteCertificate(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
+    return this.callForNothing(
+      { method: 'DELETE', path: '/reserved_domains/{id}/certificate', params: { id } },
+      options,
+    );
+  }
+
+  /**
+   * Take the certificate policy from a reserved domain. Sets "certificate_management_policy" back. A domain that
+   * has none stays as it is, which is no error.
+   */
+  deleteCertificateManagementPolicy(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
+    return this.callForNothing(
+      { method: 'DELETE', path: '/reserved_domains/{id}/certificate_management_policy', params: { id } },
+      options,
+    );
   }
 }

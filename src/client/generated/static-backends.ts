@@ -42,16 +42,6 @@ export interface StaticBackendPage {
   readonly next_page_uri: string | null;
 }
 
-export interface StaticBackendQuery extends PageQuery {
-  /** At most this many, 1 to 100; 100 when left out. */
-  readonly limit?: number | undefined;
-  /**
-   * Only what is older than this, which itself may have been deleted since. An id: "bkdsc_" and 27 letters and
-   * digits.
-   */
-  readonly before_id?: string | undefined;
-}
-
 export interface StaticBackendUpdate {
   /** What this is for, in your own words; at most 255 characters. */
   readonly description?: string | undefined;
@@ -71,12 +61,12 @@ export class StaticBackendsClient extends ResourceClient {
   }
 
   /** List static backends: every one, page after page. */
-  list(query?: StaticBackendQuery, options?: RequestOptions): AsyncGenerator<StaticBackend, void, undefined> {
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<StaticBackend, void, undefined> {
     return this.eachItem({ method: 'GET', path: '/backends/static', query }, 'backends', options);
   }
 
   /** List static backends: one page. */
-  page(query?: StaticBackendQuery, options?: RequestOptions): Promise<Answer<StaticBackendPage>> {
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<StaticBackendPage>> {
     return this.call({ method: 'GET', path: '/backends/static', query }, options);
   }
 

@@ -77,16 +77,6 @@ export interface TlsCertificatePage {
   readonly next_page_uri: string | null;
 }
 
-export interface TlsCertificateQuery extends PageQuery {
-  /** At most this many, 1 to 100; 100 when left out. */
-  readonly limit?: number | undefined;
-  /**
-   * Only what is older than this, which itself may have been deleted since. An id: "cert_" and 27 letters and
-   * digits.
-   */
-  readonly before_id?: string | undefined;
-}
-
 export interface TlsCertificateUpdate {
   /** What this is for, in your own words; at most 255 characters. */
   readonly description?: string | undefined;
@@ -102,12 +92,12 @@ export class TlsCertificatesClient extends ResourceClient {
   }
 
   /** List TLS certificates: every one, page after page. */
-  list(query?: TlsCertificateQuery, options?: RequestOptions): AsyncGenerator<TlsCertificate, void, undefined> {
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<TlsCertificate, void, undefined> {
     return this.eachItem({ method: 'GET', path: '/tls_certificates', query }, 'tls_certificates', options);
   }
 
   /** List TLS certificates: one page. */
-  page(query?: TlsCertificateQuery, options?: RequestOptions): Promise<Answer<TlsCertificatePage>> {
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<TlsCertificatePage>> {
     return this.call({ method: 'GET', path: '/tls_certificates', query }, options);
   }
 

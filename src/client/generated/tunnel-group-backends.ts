@@ -40,16 +40,6 @@ export interface TunnelGroupBackendPage {
   readonly next_page_uri: string | null;
 }
 
-export interface TunnelGroupBackendQuery extends PageQuery {
-  /** At most this many, 1 to 100; 100 when left out. */
-  readonly limit?: number | undefined;
-  /**
-   * Only what is older than this, which itself may have been deleted since. An id: "bkdtg_" and 27 letters and
-   * digits.
-   */
-  readonly before_id?: string | undefined;
-}
-
 export interface TunnelGroupBackendUpdate {
   /** What this is for, in your own words; at most 255 characters. */
   readonly description?: string | undefined;
@@ -67,12 +57,12 @@ export class TunnelGroupBackendsClient extends ResourceClient {
   }
 
   /** List tunnel group backends: every one, page after page. */
-  list(query?: TunnelGroupBackendQuery, options?: RequestOptions): AsyncGenerator<TunnelGroupBackend, void, undefined> {
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<TunnelGroupBackend, void, undefined> {
     return this.eachItem({ method: 'GET', path: '/backends/tunnel_group', query }, 'backends', options);
   }
 
   /** List tunnel group backends: one page. */
-  page(query?: TunnelGroupBackendQuery, options?: RequestOptions): Promise<Answer<TunnelGroupBackendPage>> {
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<TunnelGroupBackendPage>> {
     return this.call({ method: 'GET', path: '/backends/tunnel_group', query }, options);
   }
 

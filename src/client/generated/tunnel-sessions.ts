@@ -37,25 +37,15 @@ export interface TunnelSessionPage {
   readonly next_page_uri: string | null;
 }
 
-export interface TunnelSessionQuery extends PageQuery {
-  /** At most this many, 1 to 100; 100 when left out. */
-  readonly limit?: number | undefined;
-  /**
-   * Only what is older than this, which itself may have been deleted since. An id: "ts_" and 27 letters and
-   * digits.
-   */
-  readonly before_id?: string | undefined;
-}
-
 /** An agent that is connected. */
 export class TunnelSessionsClient extends ResourceClient {
   /** List online tunnel sessions: every one, page after page. */
-  list(query?: TunnelSessionQuery, options?: RequestOptions): AsyncGenerator<TunnelSession, void, undefined> {
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<TunnelSession, void, undefined> {
     return this.eachItem({ method: 'GET', path: '/tunnel_sessions', query }, 'tunnel_sessions', options);
   }
 
   /** List online tunnel sessions: one page. */
-  page(query?: TunnelSessionQuery, options?: RequestOptions): Promise<Answer<TunnelSessionPage>> {
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<TunnelSessionPage>> {
     return this.call({ method: 'GET', path: '/tunnel_sessions', query }, options);
   }
 

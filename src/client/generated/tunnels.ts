@@ -42,25 +42,15 @@ export interface TunnelPage {
   readonly next_page_uri: string | null;
 }
 
-export interface TunnelQuery extends PageQuery {
-  /** At most this many, 1 to 100; 100 when left out. */
-  readonly limit?: number | undefined;
-  /**
-   * Only what is older than this, which itself may have been deleted since. An id: "tn_" and 27 letters and
-   * digits.
-   */
-  readonly before_id?: string | undefined;
-}
-
 /** A tunnel that an agent holds open. Those that are listed are online. */
 export class TunnelsClient extends ResourceClient {
   /** List online tunnels: every one, page after page. */
-  list(query?: TunnelQuery, options?: RequestOptions): AsyncGenerator<Tunnel, void, undefined> {
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<Tunnel, void, undefined> {
     return this.eachItem({ method: 'GET', path: '/tunnels', query }, 'tunnels', options);
   }
 
   /** List online tunnels: one page. */
-  page(query?: TunnelQuery, options?: RequestOptions): Promise<Answer<TunnelPage>> {
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<TunnelPage>> {
     return this.call({ method: 'GET', path: '/tunnels', query }, options);
   }
 

@@ -37,16 +37,6 @@ export interface WeightedBackendPage {
   readonly next_page_uri: string | null;
 }
 
-export interface WeightedBackendQuery extends PageQuery {
-  /** At most this many, 1 to 100; 100 when left out. */
-  readonly limit?: number | undefined;
-  /**
-   * Only what is older than this, which itself may have been deleted since. An id: "bkdwd_" and 27 letters and
-   * digits.
-   */
-  readonly before_id?: string | undefined;
-}
-
 export interface WeightedBackendUpdate {
   /** What this is for, in your own words; at most 255 characters. */
   readonly description?: string | undefined;
@@ -64,12 +54,12 @@ export class WeightedBackendsClient extends ResourceClient {
   }
 
   /** List weighted backends: every one, page after page. */
-  list(query?: WeightedBackendQuery, options?: RequestOptions): AsyncGenerator<WeightedBackend, void, undefined> {
+  list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<WeightedBackend, void, undefined> {
     return this.eachItem({ method: 'GET', path: '/backends/weighted', query }, 'backends', options);
   }
 
   /** List weighted backends: one page. */
-  page(query?: WeightedBackendQuery, options?: RequestOptions): Promise<Answer<WeightedBackendPage>> {
+  page(query?: PageQuery, options?: RequestOptions): Promise<Answer<WeightedBackendPage>> {
     return this.call({ method: 'GET', path: '/backends/weighted', query }, options);
   }
 

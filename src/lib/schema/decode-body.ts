@@ -22,15 +22,21 @@ export interface BodyDecoder {
  */
 export function createDecoder(stored: TObject, decodedApart: readonly string[] = []): BodyDecoder {
   const form = createForm(stored);
+  const rejectsEmpty = emptyRejections(form);
+  const isLeftOut = (name: string, value: JsonValue): boolean =>
+    hasDefault(stored.properties[name] ?? {}) && rejectsEmpty(name, value);
   return decoder(
     form,
-    (body) => leaveOutUnset(stored, body, 'drop'),
+    (body) => without(leaveOutUnset(stored, body, 'drop'), isLeftOut),
     (value) => withDefaults(stored, value),
     decodedApart,
   );
 }
 
-/** Decodes what PATCH takes: only the fields that it names; `""` sets a field back where that is its unset value. */
+/**
+ * Decodes what PATCH takes: only the fields that it names; `""` sets a field back where that is its unset value. An empty
+ * value that the field cannot have counts as left out: the Python client sends one for every argument that was not given.
+ */
 export function patchDecoder(
   stored: TObject,
   immutable: readonly string[],
@@ -39,9 +45,15 @@ export function patchDecoder(
   const form = patchForm(stored, immutable);
   const resets = (body: JsonObject): string[] =>
     Object.keys(form.properties).filter((name) => body[name] === '' && isUnsetText(stored.properties[name]));
+  const rejectsEmpty = emptyRejections(form);
+  const isImmutableAndEmpty = (name: string, value: JsonValue): boolean => immutable.includes(name) && isEmpty(value);
   const checker = decoder(
     form,
-    (body) => omit(leaveOutUnset(stored, body, 'keep'), resets(body)),
+    (body) =>
+      without(
+        omit(leaveOutUnset(stored, body, 'keep'), resets(body)),
+        (name, value) => rejectsEmpty(name, value) || isImmutableAndEmpty(name, value),
+      ),
     (value) => value,
     decodedApart,
   );
@@ -122,6 +134,32 @@ function idOfRef(value: JsonValue): string | undefined {
 
 function agrees(sent: JsonValue | undefined, ids: JsonValue): boolean {
   return sent === undefined || sent === null || JSON.stringify(sent) === JSON.stringify(ids);
+}
+
+/** Tells whether a value is empty and its field cannot be: then nobody can have meant it. */
+function emptyRejections(form: TObject): (name: string, value: JsonValue) => boolean {
+  const checks = new Map<string, { Check(value: unknown): boolean }>();
+  return (name, value) => {
+    if (!isEmpty(value) || !Object.hasOwn(form.properties, name)) return false;
+    // An empty value of another type is a mistake.
+    if (typeOf(value) !== ((form.properties[name] as { type?: string }).type ?? 'string')) return false;
+    const check = checks.get(name) ?? Compile(form.properties[name] as TSchema);
+    checks.set(name, check);
+    return !check.Check(value);
+  };
+}
+
+export function isEmpty(value: JsonValue): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  return value === '' || (isJsonObject(value) && Object.keys(value).length === 0);
+}
+
+function typeOf(value: JsonValue): string {
+  return Array.isArray(value) ? 'array' : typeof value;
+}
+
+function without(body: JsonObject, isLeftOut: (name: string, value: JsonValue) => boolean): JsonObject {
+  return Object.fromEntries(Object.entries(body).filter(([name, value]) => !isLeftOut(name, value)));
 }
 
 function isUnsetText(field: TSchema | undefined): boolean {

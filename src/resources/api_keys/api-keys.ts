@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { nearMatches } from '../../lib/near-match.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import { ownerId } from '../owner-id.ts';
 import { defineResource, describedFields } from '../resource.ts';
 import { hashToken } from '../token-hash.ts';
 
@@ -28,6 +29,7 @@ export const apiKeys = defineResource({
         'What the key may do: a list such as ["edges:read", "edges:write"], the first segment of the path with ":read" or ":write"; "secrets:read" to see secrets; "*" or left out for everything.',
     }),
   }),
+  derived: { owner_id: ownerId },
   shownOnce: {
     token: Type.String({
       description: 'The key itself, to be sent as "Authorization: Bearer …". Shown only here.',

@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import { ownerId } from '../owner-id.ts';
 import { defineResource, describedFields } from '../resource.ts';
 import { hashToken } from '../token-hash.ts';
 import { aclRuleProblem } from './acl-rule-problem.ts';
@@ -24,6 +25,7 @@ export const credentials = defineResource({
         'What agents with this token may open and configure. "bind:app.example.com", "bind:*.example.com", "bind:env=prod" allow names and labels; without a "bind:" rule, all. "configure:oidc", "configure:*" allow modules on addresses of agents; without a "configure:" rule, all.',
     }),
   }),
+  derived: { owner_id: ownerId },
   shownOnce: {
     token: Type.String({
       description: 'The authtoken itself, for the agent. Shown only here.',

@@ -16,6 +16,7 @@ export const eventSubscriptions = defineResource({
   title: 'an event subscription',
   description: 'A set of event types, and the destinations that they are delivered to.',
   eventNoun: 'event_subscription',
+  otherNames: { leftOutIfEmptyOnPatch: ['sources'] },
   config: Type.Object({
     ...describedFields,
     sources: Type.Array(

@@ -16,6 +16,7 @@ export const httpsEdgeRoutes = defineResource({
   eventNoun: 'https_edge_route',
   parent: { kind: 'https_edge', param: 'edge_id' },
   modules: 'route',
+  otherNames: { leftOutIfEmptyOnPatch: ['description', 'metadata'] },
   config: Type.Object({
     ...describedFields,
     match_type: Type.Enum(['exact_path', 'path_prefix'], {
@@ -23,6 +24,7 @@ export const httpsEdgeRoutes = defineResource({
         'How "match" is compared: "exact_path" or "path_prefix". An exact path beats a prefix, and a longer prefix a shorter one.',
     }),
     match: Type.String({
+      minLength: 1,
       description:
         'The path, starting with "/", without query, percent-encoded as clients send it. As a prefix it is a prefix of the text: "/admin" also covers "/administrator". Requests that an upstream may read as this path, such as "/ADMIN" for "/admin", are refused where other access modules would decide (setting ambiguous_paths).',
     }),

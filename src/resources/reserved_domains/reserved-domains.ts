@@ -3,6 +3,7 @@ import { hostNameProblem, lowerCaseHost } from '../../lib/host-name.ts';
 import { reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import { defineResource, describedFields, timestamp } from '../resource.ts';
+import { domainActions } from './domain-actions.ts';
 
 /** Names which certificate a host shows. Edges need no reservation. */
 export const reservedDomains = defineResource({
@@ -25,7 +26,7 @@ export const reservedDomains = defineResource({
       default: '',
       maxLength: 64,
       pattern: '^[a-z0-9-]+$',
-      description: 'Region of the domain; left out, the region of this server.',
+      description: 'Region of the domain, for your own use; "" when left out.',
     }),
     certificate_id: reference(
       { kinds: ['tls_certificate'], readAs: 'certificate' },
@@ -46,7 +47,10 @@ export const reservedDomains = defineResource({
       { default: null, description: 'Have the certificate issued and renewed. Not together with certificate_id.' },
     ),
   }),
+  // The Terraform provider sends "name", and the Python client an empty "resolves_to".
+  otherNames: { aliases: { name: 'domain' }, ignoredIfEmpty: ['resolves_to'] },
   immutable: ['domain', 'region'],
+  actions: domainActions,
   derived: {
     certificate_management_status: Type.Union(
       [
@@ -60,6 +64,7 @@ export const reservedDomains = defineResource({
       ],
       { description: 'State of the managed certificate; null when it is not managed.' },
     ),
+    acme_challenge_cname_target: Type.Null({ description: 'Always null: nothing is issued with DNS challenges.' }),
     cname_target: Type.Union([Type.String(), Type.Null()], {
       description: 'What a CNAME record of the domain should point at.',
     }),
@@ -74,8 +79,7 @@ export const reservedDomains = defineResource({
       ? [bodyProblem('certificate_management_policy', 'cannot be set together with certificate_id: send one of them')]
       : [];
   },
-  onCreate: (config, { settings }) => ({
-    config: { region: config.region === '' ? settings.region : config.region },
+  onCreate: (_config, { settings }) => ({
     derived: {
       certificate_management_status: null,
       cname_target: settings.domain === 'localhost' ? null : settings.domain,

@@ -4,6 +4,8 @@ import { listItems } from '../../../src/cli/api/resource-names.ts';
 import { pagingQuery } from '../../../src/resources/paging.ts';
 import { type ClientResource, pascal } from './client-resource.ts';
 
+const PAGING: readonly string[] = Object.keys(pagingQuery(''));
+
 /** A type that a resource's file declares. */
 export interface DeclaredType {
   readonly name: string;
@@ -79,7 +81,7 @@ function extendsSchema(schema: TObject, base: TObject): boolean {
 }
 
 function ownFilters(operation: OperationDescription): readonly (readonly [string, TSchema])[] {
-  return Object.entries(operation.query?.properties ?? {}).filter(([name]) => !(name in pagingQuery));
+  return Object.entries(operation.query?.properties ?? {}).filter(([name]) => !PAGING.includes(name));
 }
 
 function filterSchema(operation: OperationDescription): TObject {

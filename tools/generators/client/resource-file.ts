@@ -20,8 +20,10 @@ ${[...moduleProperties(resource), ...methods].join('\n\n')}
 }
 
 function declaration({ name, schema, base }: DeclaredType, named: NamedTypes, used: Set<string>): string {
-  const inherited = base === undefined ? [] : Object.keys(base.schema.properties);
-  const fields = Object.entries(schema.properties).filter(([field]) => !inherited.includes(field));
+  const inherited = base?.schema.properties ?? {};
+  const fields = Object.entries(schema.properties).filter(
+    ([field, own]) => JSON.stringify(inherited[field]) !== JSON.stringify(own),
+  );
   const parent = name.endsWith('Query') ? 'PageQuery' : base?.name;
   const text = objectBody(fields, (schema.required as readonly string[] | undefined) ?? [], named, used);
   return `export interface ${name} ${parent === undefined ? '' : `extends ${parent} `}${text}`;

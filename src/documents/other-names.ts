@@ -1,0 +1,34 @@
+import type { JsonObject, JsonValue } from '../lib/json.ts';
+import { isEmpty } from '../lib/schema/decode-body.ts';
+import { type FieldProblem, pointerTo } from '../lib/schema/field-problem.ts';
+import type { OtherNames } from '../resources/resource.ts';
+
+/** The body with the fields' own names. An alias beside its field must say the same. */
+export function withOwnNames(
+  body: JsonObject,
+  { aliases = {}, ignoredIfEmpty = [] }: OtherNames,
+  problems: FieldProblem[],
+): JsonObject {
+  const result: Record<string, JsonValue> = { ...body };
+  for (const name of ignoredIfEmpty) if (name in result && isUnset(result[name])) delete result[name];
+  for (const [alias, field] of Object.entries(aliases)) {
+    const value = result[alias];
+    if (value === undefined) continue;
+    delete result[alias];
+    if (isUnset(result[field])) result[field] = value;
+    else if (!isUnset(value) && value !== result[field])
+      problems.push({ path: pointerTo('', alias), message: `is another name of "${field}" and differs from it` });
+  }
+  return result;
+}
+
+/** The body of a PATCH, as a client of the retired service meant it. */
+export function legacyPatchBody(body: JsonObject, { leftOutIfEmptyOnPatch = [] }: OtherNames): JsonObject {
+  return Object.fromEntries(
+    Object.entries(body).filter(([name, value]) => !(leftOutIfEmptyOnPatch.includes(name) && isEmpty(value))),
+  );
+}
+
+function isUnset(value: JsonValue | undefined): boolean {
+  return value === undefined || value === null || isEmpty(value);
+}
