@@ -3,7 +3,7 @@ import type { Login } from './authentication.ts';
 
 /** What needs no version, and mostly no key. */
 export interface PublicPages {
-  health(): { readonly isReady: boolean; readonly state: string };
+  health(): { readonly isReady: boolean; readonly state: string; readonly errorCode: string | null };
   openApiJson(): Promise<string>;
   docsHtml(): Promise<string>;
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>;
@@ -18,11 +18,11 @@ export const publicRoutes = ['/', '/healthz', '/openapi.json', '/docs', '/metric
 
 export function addPublicRoutes(app: FastifyInstance, pages: PublicPages, login: Login): void {
   app.get('/healthz', (_request, reply) => {
-    const { isReady, state } = pages.health();
+    const { isReady, state, errorCode } = pages.health();
     return reply
       .code(isReady ? 200 : 503)
       .type('application/json; charset=utf-8')
-      .send(JSON.stringify({ status: state }));
+      .send(JSON.stringify({ status: state, ...(errorCode !== null && { error_code: errorCode }) }));
   });
   app.get('/openapi.json', async (_request, reply) =>
     reply.type('application/json; charset=utf-8').send(await pages.openApiJson()),

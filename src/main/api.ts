@@ -25,6 +25,7 @@ import type { BootstrapPort } from './bootstrap.ts';
 import { bootstrapPort, OPERATOR_REQUEST } from './bootstrap-port.ts';
 import { allErrorRows } from './error-tables.ts';
 import type { Health } from './health.ts';
+import { healthPage } from './health-page.ts';
 import type { ProblemIndex } from './problem-index.ts';
 import { addProblemMetrics } from './problem-metrics.ts';
 import type { RequestLogger } from './request-lines.ts';
@@ -129,7 +130,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     requestLogger: deps.requestLogger,
     metrics: new ApiMetrics(registry),
     pages: {
-      health: () => ({ isReady: deps.health.isReady, state: deps.health.state }),
+      health: () => healthPage(deps.health, store.health()),
       openApiJson: () => documentation.openApiJson,
       docsHtml: () => documentation.docsHtml,
       metrics: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),

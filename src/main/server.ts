@@ -26,7 +26,7 @@ import { openStore } from './open-store.ts';
 import { OwnAddresses } from './own-addresses.ts';
 import { prepareDataDir } from './prepare-data-dir.ts';
 import { ProblemIndex } from './problem-index.ts';
-import { reportResets } from './store-resets.ts';
+import { reportStore } from './store-reports.ts';
 import { startStoreUpkeep } from './store-upkeep.ts';
 import { openApiTls } from './tls-source.ts';
 import { programVersion } from './version.ts';
@@ -71,8 +71,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   await prepareDataDir(config.data_dir);
   const store = await openStore(config, clock);
   opened.defer(() => store.close());
-  const resets = reportResets(store, logger);
-  opened.defer(() => resets.close());
+  const reports = reportStore(store, logger);
+  opened.defer(() => reports.close());
   const upkeep = startStoreUpkeep(store, clock, logger);
   opened.defer(() => upkeep.close());
 

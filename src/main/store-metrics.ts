@@ -24,6 +24,14 @@ export function addStoreMetrics(registry: Registry, store: Store, replica: Repli
       for (const [kind, count] of replica.counts()) this.set({ kind }, count);
     },
   });
+  new Gauge({
+    name: 'postern_store_up',
+    help: '1 while the store can be read and written, 0 while it is degraded or has failed.',
+    registers,
+    collect() {
+      this.set(store.health().state === 'ok' ? 1 : 0);
+    },
+  });
   countersOf(store, registers);
 }
 

@@ -28,6 +28,16 @@ export const storeErrors = errorTable({
     status: 503,
     explanation: 'The store holds something that Postern did not write. Restore a backup.',
   },
+  ERR_POSTERN_STORE_GONE: {
+    status: 503,
+    explanation:
+      'The database, or a file or table of it, was removed or replaced while the server was running. Nothing more is written. Stop the server, put back what was removed or restore a backup, and start again.',
+  },
+  ERR_POSTERN_STORE_READ_ONLY: {
+    status: 503,
+    explanation:
+      'The database takes no writes: its disk is mounted read-only, its files are not writable, or it is a standby of PostgreSQL. Nothing of the request was applied. Mend it, or name the primary in POSTERN_DATABASE_URL, and send the request again: no restart is needed.',
+  },
   ERR_POSTERN_SECRET_KEY: {
     status: 503,
     explanation:

@@ -1,9 +1,11 @@
 import type { JsonObject } from '../lib/json.ts';
 import type { DeliveryStore, EventStore, OutboxEvent } from './delivery-store.ts';
 import type { LoginStore } from './login-store.ts';
+import type { StoreHealth, StoreHealthListener } from './store-health.ts';
 
 export type * from './delivery-store.ts';
 export type * from './login-store.ts';
+export type { StoreHealth, StoreState } from './store-health.ts';
 
 /**
  * The store's interface. Two engines implement it (`sqlite/`, `postgres/`); `conformance/` holds both to it.
@@ -59,6 +61,9 @@ export interface Store {
 
   /** Prunes what has aged out: change rows behind the horizon (of records and of logins), idempotency records, expired leases. */
   prune(nowMs: number): Promise<void>;
+  /** Whether it can be read and written, as far as the last write and the last look at it say. Asks nobody. */
+  health(): StoreHealth;
+  onHealth(listener: StoreHealthListener): () => void;
   /** Counters for metrics and for the benchmark. */
   stats(): StoreStats;
   close(): Promise<void>;

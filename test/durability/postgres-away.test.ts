@@ -80,7 +80,9 @@ async function assertAway(api: ApiConnection): Promise<void> {
   assert.equal(write.status, 503, JSON.stringify(write.body));
   assert.equal(write.body.error_code, 'ERR_POSTERN_STORE_UNAVAILABLE');
   assert.match(write.body.msg, /database/);
-  assert.equal((await api.send('GET', '/healthz')).status, 200, 'what is in memory is served on');
+  const health = await api.send('GET', '/healthz');
+  assert.equal(health.status, 200, 'what is in memory is served on');
+  assert.deepEqual(health.body, { status: 'degraded', error_code: 'ERR_POSTERN_STORE_UNAVAILABLE' });
   assert.ok((await observe(api)).size > 0);
 }
 

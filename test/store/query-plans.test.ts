@@ -36,6 +36,7 @@ const SAMPLES: Samples = {
     [writeSet({ idempotency: { scope: 's', bodyHash: 'h', kind: 'edge', id: 'e1', createdAtMs: 1 } })],
   ],
   readCommit: [[]],
+  probeWrite: [[]],
   readRevision: [[]],
   readChangesSince: [[3]],
   readRecordPage: [

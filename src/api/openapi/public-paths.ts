@@ -13,7 +13,13 @@ const healthSchema: JsonObject = {
   type: 'object',
   required: ['status'],
   properties: {
-    status: { type: 'string', enum: ['starting', 'ready', 'draining'], description: 'What the server is doing.' },
+    status: {
+      type: 'string',
+      enum: ['starting', 'ready', 'degraded', 'failed', 'draining'],
+      description:
+        'What the server is doing. `degraded`: the store cannot be reached or written at present, and traffic is served from memory. `failed`: the store is damaged or gone.',
+    },
+    error_code: { type: 'string', description: 'Why the status is `degraded` or `failed`; the log says more.' },
   },
 };
 
@@ -21,10 +27,15 @@ const healthSchema: JsonObject = {
 export const publicPaths: Readonly<Record<string, PathItem>> = {
   '/healthz': {
     get: open('health.get', 'Tell whether the server is ready', {
-      200: answer('Every listener is open.', JSON_TYPE, healthSchema, { status: 'ready' }),
-      503: answer('The server is starting, or finishing its last requests.', JSON_TYPE, healthSchema, {
-        status: 'draining',
-      }),
+      200: answer('Every listener is open. The store may be degraded.', JSON_TYPE, healthSchema, { status: 'ready' }),
+      503: answer(
+        'The server is starting or finishing its last requests, or its store has failed.',
+        JSON_TYPE,
+        healthSchema,
+        {
+          status: 'draining',
+        },
+      ),
     }),
   },
   '/metrics': {

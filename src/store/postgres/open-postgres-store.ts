@@ -7,9 +7,11 @@ import { createSqlStore } from '../sql/create-sql-store.ts';
 import { initialise } from '../sql/initialise.ts';
 import { readRevision } from '../sql/revision-rows.ts';
 import type { Store } from '../store.ts';
+import { StoreHealthMonitor } from '../store-health.ts';
 import { createPool } from './client-config.ts';
 import { inTransaction } from './postgres-connection.ts';
 import { createPostgresEngine, READ_VIEW, WRITE } from './postgres-engine.ts';
+import { refuseStandby } from './refuse-standby.ts';
 import { RevisionWatch } from './revision-watch.ts';
 import { readSchemaNames, TAKE_MIGRATION_LOCK } from './schema-names.ts';
 
@@ -34,20 +36,21 @@ export async function openPostgresStore(options: OpenPostgresStoreOptions): Prom
   const pool = createPool(url, MAX_CONNECTIONS);
   let watch: RevisionWatch | null = null;
   let history: History | null = null;
+  const monitor = new StoreHealthMonitor();
   try {
     const { channel } = await inTransaction(pool, READ_VIEW, (connection) => connection.run(readSchemaNames()));
     watch = new RevisionWatch({
       url,
       channel,
       pollIntervalMs,
-      readRevision: async () => (history === null ? 0 : readPosition(pool, history)),
+      readRevision: async () => (history === null ? 0 : monitor.watchingProbe(readPosition.bind(null, pool, history))),
     });
     // Before the keys are read: a rotation that sees no server must not have one here that knows the old key alone.
     await watch.start();
     const { keyring, accountId, revision, commit } = await prepare(pool, options);
     history = new History(commit, () => inTransaction(pool, READ_VIEW, (connection) => connection.run(readCommit())));
     watch.noteOwnCommit(revision, revision);
-    const engine = createPostgresEngine({ pool, watch, channel, history });
+    const engine = createPostgresEngine({ pool, watch, channel, history, monitor });
     return createSqlStore({ engine, keyring, accountId, clock, keepRevisions });
   } catch (error) {
     await watch?.close();
@@ -60,7 +63,10 @@ export async function openPostgresStore(options: OpenPostgresStoreOptions): Prom
 function readPosition(pool: pg.Pool, history: History): Promise<number> {
   return history.noticing(async () => {
     const { seen, epoch } = history;
-    const position = await inTransaction(pool, READ_VIEW, (connection) => connection.run(provePosition(seen)));
+    const position = await inTransaction(pool, READ_VIEW, async (connection) => {
+      await connection.run(refuseStandby());
+      return connection.run(provePosition(seen));
+    });
     history.advance(position.commit, epoch);
     return position.revision;
   });

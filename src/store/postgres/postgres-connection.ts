@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { PosternError } from '../../lib/errors.ts';
 import type { Program, Row, Statement } from '../sql/statement.ts';
 import { numberPlaceholders } from './number-placeholders.ts';
 import { fromPostgresError } from './postgres-error.ts';
@@ -78,7 +79,9 @@ export async function inTransaction<Result>(
     client.release();
     return result;
   } catch (error) {
-    client.release(!(await rolledBack(connection)));
+    // A connection to a standby stays one; another may lead to the primary.
+    const isOfUse = !isReadOnly(error) && (await rolledBack(connection));
+    client.release(!isOfUse);
     throw error;
   }
 }
@@ -89,6 +92,10 @@ async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
   } catch (error) {
     throw fromPostgresError(error);
   }
+}
+
+function isReadOnly(error: unknown): boolean {
+  return error instanceof PosternError && error.code === 'ERR_POSTERN_STORE_READ_ONLY';
 }
 
 async function rolledBack(connection: PostgresConnection): Promise<boolean> {

@@ -13,6 +13,7 @@ import {
 import { type GroupAnswers, runJobs } from '../sql/run-jobs.ts';
 import type { SqlEngine } from '../sql/sql-engine.ts';
 import { execute, type Program, statement } from '../sql/statement.ts';
+import type { StoreHealthMonitor } from '../store-health.ts';
 import { inTransaction, type PostgresConnection } from './postgres-connection.ts';
 import type { RevisionWatch } from './revision-watch.ts';
 
@@ -20,6 +21,7 @@ export interface PostgresEngineOptions {
   readonly pool: pg.Pool;
   readonly watch: RevisionWatch;
   readonly history: History;
+  readonly monitor: StoreHealthMonitor;
   readonly channel: string;
 }
 
@@ -29,8 +31,11 @@ export const WRITE = 'BEGIN ISOLATION LEVEL READ COMMITTED';
 /** Every writer of every process takes this row first: so they come one after the other, and what one has judged holds. */
 export const LOCK_WRITERS = statement("SELECT value FROM counter WHERE name = 'revision' FOR UPDATE");
 
-export function createPostgresEngine({ pool, watch, channel, history }: PostgresEngineOptions): SqlEngine {
-  const group = createGroupCommit(history.guard(runGroup));
+export function createPostgresEngine({ pool, watch, channel, history, monitor }: PostgresEngineOptions): SqlEngine {
+  const group = createGroupCommit(history.guard((jobs) => monitor.watchingWrite(() => runGroup(jobs))));
+  watch.onPolled(() => {
+    if (monitor.needsWrite) group.submit({ name: 'probeWrite', args: [], epoch: history.epoch }).catch(() => {});
+  });
   let closing: Promise<void> | null = null;
   history.onReset(() => watch.forget());
 
@@ -72,6 +77,7 @@ export function createPostgresEngine({ pool, watch, channel, history }: Postgres
   return {
     name: 'postgres',
     history,
+    monitor,
     read: (name, ...args) => inTransaction(pool, READ_VIEW, (connection) => runProgram(connection, name, args)),
     readProven: <Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>) =>
       history.noticing(async () => {

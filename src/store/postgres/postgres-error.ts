@@ -1,8 +1,13 @@
 import { storeErrors } from '../errors.ts';
+import { readOnlyDatabase } from './refuse-standby.ts';
 
 const DISK_FULL = '53100';
 /** Data and index corruption. */
 const CORRUPT = new Set(['XX001', 'XX002']);
+const READ_ONLY = '25006';
+/** No such database, schema, table, column: somebody has dropped or renamed it. */
+const GONE = new Set(['3D000', '3F000', '42P01', '42703']);
+const REJECTED_LOGIN_CLASS = '28';
 /**
  * SQLSTATE classes that are about the server or the connection, not about the statement: connection, authorisation, no
  * such database, transaction rollback, resources, object state (lock timeout), operator intervention, system error.
@@ -20,9 +25,26 @@ export function fromPostgresError(error: unknown): unknown {
     );
   }
   if (state !== null && CORRUPT.has(state)) {
-    return storeErrors.create('ERR_POSTERN_STORE_CORRUPT', `the database is damaged: ${messageOf(error)}`, {
-      cause: error,
-    });
+    return storeErrors.create(
+      'ERR_POSTERN_STORE_CORRUPT',
+      `the database is damaged: ${messageOf(error)}. Stop the servers and restore a backup (postern store restore --replace)`,
+      { cause: error },
+    );
+  }
+  if (state === READ_ONLY) return readOnlyDatabase(messageOf(error), error);
+  if (state !== null && GONE.has(state)) {
+    return storeErrors.create(
+      'ERR_POSTERN_STORE_GONE',
+      `the database, or a table of it, is not there: ${messageOf(error)}. Check POSTERN_DATABASE_URL and its search_path, or restore a backup (postern store restore)`,
+      { cause: error },
+    );
+  }
+  if (state?.startsWith(REJECTED_LOGIN_CLASS)) {
+    return storeErrors.create(
+      'ERR_POSTERN_STORE_UNAVAILABLE',
+      `the database rejected the login: ${messageOf(error)}. Check user and password in POSTERN_DATABASE_URL and restart`,
+      { cause: error },
+    );
   }
   if (state === null || UNAVAILABLE_CLASSES.has(state.slice(0, 2))) {
     return storeErrors.create('ERR_POSTERN_STORE_UNAVAILABLE', `the database could not be used: ${messageOf(error)}`, {

@@ -24,6 +24,7 @@ export class RevisionWatch {
   /** The newest revision that was announced to the listeners, whether or not they could read it. */
   #revision = 0;
   #applied: () => number = () => Number.POSITIVE_INFINITY;
+  #polled: () => void = () => {};
   #client: pg.Client | null = null;
   #retryMs = FIRST_RETRY_MS;
   #retryTimer: NodeJS.Timeout | null = null;
@@ -46,6 +47,11 @@ export class RevisionWatch {
   /** Announcing a revision is not reading it: the poll repeats itself until the followers have applied what it found. */
   compareWith(applied: () => number): void {
     this.#applied = applied;
+  }
+
+  /** Called after every poll that was answered. */
+  onPolled(listener: () => void): void {
+    this.#polled = listener;
   }
 
   /** Another history numbers its revisions again. */
@@ -115,6 +121,7 @@ export class RevisionWatch {
       const revision = await this.#options.readRevision();
       if (revision > this.#revision) this.#noteForeign(revision);
       else if (revision > this.#applied()) this.#tell();
+      this.#polled();
     } catch {
       // The database is away; whoever needs it now is told so, and the next poll tries again.
     }

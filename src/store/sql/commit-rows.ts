@@ -79,6 +79,9 @@ export function* addCommit(after: CommitMark): Program<CommitMark> {
   return commit;
 }
 
+/** Writes its commit and nothing else: shows that the store can be written again. */
+export function* probeWrite(): Program<void> {}
+
 function* writeCommit({ number, id }: CommitMark): Program<void> {
   yield* execute('INSERT INTO commits (number, id) VALUES (?, ?)', [number, id]);
 }

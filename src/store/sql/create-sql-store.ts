@@ -114,6 +114,8 @@ export function createSqlStore({
     logins: createLoginStore(engine, keyring),
     deliveries: deliveries.store,
     prune: (nowMs) => engine.write('prune', nowMs, keepRevisions),
+    health: () => engine.monitor.health,
+    onHealth: (listener) => engine.monitor.onChange(listener),
     stats: () => ({ writeSets, commits: engine.commitCount(), events: recorded, resets: engine.history.resets }),
     close: () => engine.close(),
   };

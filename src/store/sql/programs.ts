@@ -1,5 +1,5 @@
 import { applyWriteSetAlone } from './apply-write-set.ts';
-import { readCommit } from './commit-rows.ts';
+import { probeWrite, readCommit } from './commit-rows.ts';
 import { claimLanes, readDueLanes, renewLanes, wakeLanes } from './delivery-claims.ts';
 import { putDeliveries } from './delivery-enqueue.ts';
 import { pruneDeliveries, pruneEventsAndLanes, readAgedParts } from './delivery-prune.ts';
@@ -48,6 +48,7 @@ import type { Program } from './statement.ts';
 export const programs = {
   applyWriteSet: applyWriteSetAlone,
   readCommit,
+  probeWrite,
   readRevision,
   readChangesSince,
   readRecordPage,

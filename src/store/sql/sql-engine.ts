@@ -1,10 +1,12 @@
 import type { History } from '../history.ts';
+import type { StoreHealthMonitor } from '../store-health.ts';
 import type { ProgramArgs, ProgramName, ProgramResult } from './programs.ts';
 
 /** What a database brings to the store; `createSqlStore` makes the rest of it. */
 export interface SqlEngine {
   readonly name: 'sqlite' | 'postgres';
   readonly history: History;
+  readonly monitor: StoreHealthMonitor;
   /** One consistent view for each call. Never waits for a writer. */
   read<Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>): Promise<ProgramResult<Name>>;
   /**

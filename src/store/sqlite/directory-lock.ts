@@ -25,7 +25,7 @@ export function lockDirectory(dataDir: string): DirectoryLock {
   } catch (error) {
     lock.close();
     if (isBusy(error)) throw inUse(dataDir, readPid(pidPath), error);
-    throw fromSqliteError(error);
+    throw fromSqliteError(error, lockPath);
   }
   try {
     writeFileSync(pidPath, `${process.pid}\n`, { mode: 0o600 });

@@ -16,17 +16,18 @@ export interface OpenSqliteStoreOptions {
   /** PRAGMA max_page_count: stands for a full disk in tests. */
   readonly maxPages?: number;
   readonly keepRevisions?: number;
+  readonly probeIntervalMs?: number;
   readonly clock?: Clock;
 }
 
 export async function openSqliteStore(options: OpenSqliteStoreOptions): Promise<Store> {
-  const { dataDir, secretKey, maxPages, keepRevisions, clock } = options;
+  const { dataDir, secretKey, maxPages, keepRevisions, probeIntervalMs, clock } = options;
   const lock = lockDirectory(dataDir);
   try {
     const path = databasePath(dataDir);
     makePrivateFile(path);
     const { keyring, accountId, commit } = prepare(path, dataDir, secretKey);
-    const engine = createSqliteEngine({ path, maxPages, commit, onClosed: () => lock.release() });
+    const engine = createSqliteEngine({ path, maxPages, commit, probeIntervalMs, onClosed: () => lock.release() });
     return createSqlStore({ engine, keyring, accountId, clock, keepRevisions });
   } catch (error) {
     lock.release();

@@ -15,12 +15,14 @@ const BUSY_TIMEOUT_MS = 5_000;
 
 /** One synchronous connection: it belongs to the thread that made it, which must be allowed to wait for the disk. */
 export class SqliteConnection {
+  readonly #path: string;
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
 
   constructor({ path, access, maxPages }: SqliteConnectionOptions) {
-    this.#database = translated(() => new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS }));
-    translated(() => {
+    this.#path = path;
+    this.#database = translated(path, () => new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS }));
+    translated(path, () => {
       this.#database.exec('PRAGMA journal_mode = WAL');
       // FULL syncs the log at every commit; NORMAL would lose the last ones to a power loss.
       this.#database.exec('PRAGMA synchronous = FULL');
@@ -35,7 +37,7 @@ export class SqliteConnection {
 
   /** Runs the program in one transaction. Writers take the lock at once, so that none has to give up half-way. */
   transaction<Result>(mode: 'IMMEDIATE' | 'DEFERRED', work: () => Result): Result {
-    return translated(() => {
+    return translated(this.#path, () => {
       this.exec(`BEGIN ${mode}`);
       try {
         const result = work();
@@ -46,6 +48,10 @@ export class SqliteConnection {
         throw error;
       }
     });
+  }
+
+  get path(): string {
+    return this.#path;
   }
 
   run<Result>(program: Program<Result>): Result {
@@ -84,10 +90,10 @@ export class SqliteConnection {
   }
 }
 
-function translated<Result>(work: () => Result): Result {
+function translated<Result>(path: string, work: () => Result): Result {
   try {
     return work();
   } catch (error) {
-    throw fromSqliteError(error);
+    throw fromSqliteError(error, path);
   }
 }

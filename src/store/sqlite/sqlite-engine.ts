@@ -3,6 +3,8 @@ import { History } from '../history.ts';
 import type { CommitMark } from '../sql/commit-rows.ts';
 import type { ProgramArgs, ProgramName, ProgramResult, QueuedJob } from '../sql/programs.ts';
 import type { SqlEngine } from '../sql/sql-engine.ts';
+import { StoreHealthMonitor } from '../store-health.ts';
+import { startProbes } from './probes.ts';
 import { outcomeFromWire, type WireGroup, type WireProvenRead } from './worker-protocol.ts';
 import { WorkerThread } from './worker-thread.ts';
 
@@ -11,15 +13,29 @@ export interface SqliteEngineOptions {
   readonly maxPages?: number | undefined;
   /** The last commit as the store was opened. */
   readonly commit: CommitMark;
+  readonly probeIntervalMs?: number | undefined;
   readonly onClosed: () => void;
 }
 
 /** Two threads on one WAL database: a read never waits behind an fsync. */
-export function createSqliteEngine({ path, maxPages, commit, onClosed }: SqliteEngineOptions): SqlEngine {
+export function createSqliteEngine({
+  path,
+  maxPages,
+  commit,
+  probeIntervalMs,
+  onClosed,
+}: SqliteEngineOptions): SqlEngine {
   const writer = new WorkerThread({ path, access: 'write', maxPages });
   const reader = new WorkerThread({ path, access: 'read', maxPages: undefined });
   const history = new History(commit, () => readIn(null, 'readCommit', []));
-  const group = createGroupCommit(history.guard(runGroup));
+  const monitor = new StoreHealthMonitor();
+  const group = createGroupCommit(history.guard((jobs) => monitor.watchingWrite(() => runGroup(jobs))));
+  const probes = startProbes(async () => {
+    const { seen, epoch } = history;
+    const probed = monitor.watchingProbe(() => reader.request({ do: 'probe', seen }) as Promise<CommitMark>);
+    history.advance(await history.noticing(() => probed), epoch);
+    if (monitor.needsWrite) await group.submit({ name: 'probeWrite', args: [], epoch: history.epoch });
+  }, probeIntervalMs);
   let lastView = 0;
   let closing: Promise<void> | null = null;
 
@@ -35,6 +51,7 @@ export function createSqliteEngine({ path, maxPages, commit, onClosed }: SqliteE
   }
 
   async function close(): Promise<void> {
+    await probes.close();
     history.close();
     await group.close();
     await Promise.all([writer.close(), reader.close()]);
@@ -44,6 +61,7 @@ export function createSqliteEngine({ path, maxPages, commit, onClosed }: SqliteE
   return {
     name: 'sqlite',
     history,
+    monitor,
     read: (name, ...args) => readIn(null, name, args),
     readProven: <Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>) =>
       history.noticing(async () => {

@@ -1,5 +1,6 @@
 import { PosternError } from '../../lib/errors.ts';
 import { storeErrors } from '../errors.ts';
+import { damaged } from './database-files.ts';
 
 const SQLITE_BUSY = 5;
 const SQLITE_LOCKED = 6;
@@ -15,25 +16,28 @@ const SQLITE_IOERR_WRITE = 778;
 const SQLITE_IOERR_SHMSIZE = 4874;
 
 /** The store's error for what SQLite reports; anything that is not about the database as a whole comes back as it is. */
-export function fromSqliteError(error: unknown): unknown {
+export function fromSqliteError(error: unknown, path: string): unknown {
   if (error instanceof PosternError) return error;
   const code = sqliteCode(error);
   if (code === null) return error;
-  if (code === SQLITE_IOERR_WRITE || code === SQLITE_IOERR_SHMSIZE) return storeFull(error);
+  if (code === SQLITE_IOERR_WRITE || code === SQLITE_IOERR_SHMSIZE) return storeFull(error, path);
   switch (code & 0xff) {
     case SQLITE_FULL:
-      return storeFull(error);
+      return storeFull(error, path);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return storeErrors.create('ERR_POSTERN_STORE_CORRUPT', `the database is damaged: ${messageOf(error)}`, {
-        cause: error,
-      });
+      return damaged(path, messageOf(error), error);
+    case SQLITE_READONLY:
+      return storeErrors.create(
+        'ERR_POSTERN_STORE_READ_ONLY',
+        `the database ${path} cannot be written (${messageOf(error)}), and nothing was applied: mount its disk for writing and let this user write to the file and its directory`,
+        { cause: error },
+      );
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-    case SQLITE_READONLY:
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN:
-      return storeErrors.create('ERR_POSTERN_STORE_UNAVAILABLE', `the database failed: ${messageOf(error)}`, {
+      return storeErrors.create('ERR_POSTERN_STORE_UNAVAILABLE', `the database ${path} failed: ${messageOf(error)}`, {
         cause: error,
       });
     default:
@@ -46,10 +50,10 @@ export function isBusy(error: unknown): boolean {
   return code !== null && (code & 0xff) === SQLITE_BUSY;
 }
 
-function storeFull(cause: unknown) {
+function storeFull(cause: unknown, path: string) {
   return storeErrors.create(
     'ERR_POSTERN_STORE_FULL',
-    'the disk that holds the store is full, and nothing was applied: free space there and try again',
+    `the disk that holds ${path} is full, and nothing was applied: free space there and try again`,
     { cause },
   );
 }

@@ -17,7 +17,7 @@ export function createSqliteOfflineDatabase(connection: SqliteConnection): Offli
         return result;
       } catch (error) {
         connection.rollback();
-        throw fromSqliteError(error);
+        throw fromSqliteError(error, connection.path);
       }
     },
     close: async () => connection.close(),

@@ -14,6 +14,8 @@ export type WorkerTask =
   | { readonly do: 'read'; readonly job: Job; readonly view: number | null }
   /** Only from a database that has the commit `seen`. */
   | { readonly do: 'read_proven'; readonly job: Job; readonly seen: CommitMark }
+  /** Whether the files are those that were opened, sound as far as that is cheap, and of the history that was seen. */
+  | { readonly do: 'probe'; readonly seen: CommitMark }
   | { readonly do: 'open_view'; readonly view: number }
   | { readonly do: 'close_view'; readonly view: number };
 

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { PosternError } from '../../lib/errors.ts';
 import { storeErrors } from '../errors.ts';
 import {
   fromWire,
@@ -74,7 +75,17 @@ export class WorkerThread {
     const failed = [...this.#pending.values()];
     this.#pending.clear();
     for (const { reject } of failed) {
-      reject(storeErrors.create('ERR_POSTERN_STORE_UNAVAILABLE', 'the thread of the database ended', { cause }));
+      reject(
+        storeErrorOf(cause) ??
+          storeErrors.create('ERR_POSTERN_STORE_UNAVAILABLE', 'the thread of the database ended', { cause }),
+      );
     }
   }
+}
+
+/** A thread that could not open the database says why. The error has lost its class on the way, and kept its fields. */
+function storeErrorOf(cause: unknown): PosternError | null {
+  const { code, status, message } = (cause ?? {}) as Partial<PosternError>;
+  if (!code?.startsWith('ERR_POSTERN_STORE_') || status === undefined) return null;
+  return new PosternError(code, status, message ?? code, { cause });
 }

@@ -1,9 +1,12 @@
+import { statSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PosternError } from '../../lib/errors.ts';
 import { type CommitMark, provePosition } from '../sql/commit-rows.ts';
 import { type Job, startProgram } from '../sql/programs.ts';
 import { readRevision } from '../sql/revision-rows.ts';
 import { runJobs } from '../sql/run-jobs.ts';
+import { statement } from '../sql/statement.ts';
+import { DatabaseFiles, damaged } from './database-files.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import {
   toWire,
@@ -19,6 +22,7 @@ import {
 /** The thread that waits for the disk, so that the event loop of the server does not. One writes, another reads. */
 const options = workerData as WorkerOptions;
 const connection = new SqliteConnection(options);
+const files = new DatabaseFiles(options.path);
 const views = new Map<number, SqliteConnection>();
 
 parentPort?.on('message', ({ id, task }: WorkerRequest) => {
@@ -41,6 +45,8 @@ function perform(task: WorkerTask): unknown {
       return task.view === null ? runRead(task.job) : viewOf(task.view).run(startProgram(task.job));
     case 'read_proven':
       return runProvenRead(task.job, task.seen);
+    case 'probe':
+      return probe(task.seen);
     case 'open_view':
       return openView(task.view);
     case 'close_view':
@@ -52,7 +58,11 @@ function perform(task: WorkerTask): unknown {
 
 function runGroup(jobs: readonly Job[], seen: CommitMark): WireGroup {
   try {
+    files.check();
     const { answers, after } = connection.transaction('IMMEDIATE', () => connection.run(runJobs(jobs, seen)));
+    files.remember();
+    // Again: what was committed to a file that was removed meanwhile must not be acknowledged.
+    files.check();
     return { outcomes: answers.map((value) => ({ ok: true, value })), commit: after.commit };
   } catch (error) {
     // A full disk or a failing one is everybody's; anything else is the fault of one job, and must not hurt the others.
@@ -87,6 +97,33 @@ function runProvenRead(job: Job, seen: CommitMark): WireProvenRead {
     const { commit } = connection.run(provePosition(seen));
     return { commit, value: connection.run(startProgram(job)) };
   });
+}
+
+/** Looked into when the file has changed on the disk, by a checkpoint or by somebody else; larger ones take too long. */
+const MAX_CHECKED_BYTES = 16 * 1024 * 1024;
+let checkedAtMs = 0;
+
+function probe(seen: CommitMark): CommitMark {
+  files.check();
+  files.checkHeader();
+  const { commit } = connection.transaction('DEFERRED', () => connection.run(provePosition(seen)));
+  files.remember();
+  const { mtimeMs, size } = statSync(options.path);
+  if (mtimeMs !== checkedAtMs && size <= MAX_CHECKED_BYTES) checkPages();
+  checkedAtMs = mtimeMs;
+  return commit;
+}
+
+/** On a connection of its own, which has nothing in its cache. */
+function checkPages(): void {
+  const fresh = new SqliteConnection({ path: options.path, access: 'read' });
+  try {
+    const [row] = fresh.transaction('DEFERRED', () => fresh.query(statement('PRAGMA quick_check(1)')));
+    const result = String(row?.['quick_check']);
+    if (result !== 'ok') throw damaged(options.path, result);
+  } finally {
+    fresh.close();
+  }
 }
 
 /** On a connection of its own, so that other reads go on seeing what is new. */

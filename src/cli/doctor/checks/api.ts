@@ -39,7 +39,10 @@ export async function checkReach(url: string, nowMs: () => number): Promise<Reac
     );
     return { findings: found.list, isAnswering: false };
   }
-  if (answer.ok) found.ok(`${url} is ${state}`);
+  if (state === 'degraded' || state === 'failed') {
+    const { error_code: code } = body as { error_code?: unknown };
+    found.problem(`the store of ${url} is ${state} (${String(code)})`, 'its log names the cause and what to do');
+  } else if (answer.ok) found.ok(`${url} is ${state}`);
   else found.warning(`${url} is ${state}, not ready`, 'wait a moment and run this again');
   const skewMs = skewOf(answer.headers.get('date'), startedMs, nowMs());
   if (skewMs !== null && Math.abs(skewMs) > MAX_SKEW_MS) {

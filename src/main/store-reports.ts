@@ -1,0 +1,35 @@
+import type { Logger } from 'pino';
+import type { Store } from '../store/store.ts';
+
+/** Says what becomes of the store, each thing once. */
+export function reportStore(store: Pick<Store, 'onReset' | 'onHealth' | 'stats'>, logger: Logger): { close(): void } {
+  const stops = [reportResets(store, logger), reportHealth(store, logger)];
+  return {
+    close: () => {
+      for (const stop of stops) stop();
+    },
+  };
+}
+
+/** The store calls again for as long as it cannot be read. */
+function reportResets(store: Pick<Store, 'onReset' | 'stats'>, logger: Logger): () => void {
+  let reported = 0;
+  return store.onReset((err) => {
+    const { resets } = store.stats();
+    if (resets === reported) return;
+    reported = resets;
+    logger.error(
+      { err },
+      'the database lost commits that this node has seen: all configuration, logins and claims are read again, and writes are refused until then. What was lost has to be written again',
+    );
+  });
+}
+
+function reportHealth(store: Pick<Store, 'onHealth'>, logger: Logger): () => void {
+  return store.onHealth(({ state, problem }) => {
+    if (state === 'ok') logger.info('the store can be read and written again');
+    else if (state === 'degraded')
+      logger.warn({ err: problem }, 'the store is degraded: traffic is served from memory');
+    else logger.error({ err: problem }, 'the store has failed: nothing is written any more, and /healthz says so');
+  });
+}

@@ -1,0 +1,96 @@
+import { closeSync, openSync, readSync, type Stats, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { storeErrors } from '../errors.ts';
+
+const HEADER_BYTES = 100;
+const MAGIC = 'SQLite format 3\0';
+
+/**
+ * The files that a connection has open. SQLite goes on with files that were deleted or replaced under it: it acknowledges
+ * commits that nobody will ever read again. So their names are held against what was opened, around every commit.
+ */
+export class DatabaseFiles {
+  readonly #path: string;
+  #identities: ReadonlyMap<string, string> | null = null;
+  #largestBytes = 0;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Once, after the connection's first transaction: then its log and the log's index exist. */
+  remember(): void {
+    if (this.#identities !== null) return;
+    const paths = [this.#path, `${this.#path}-wal`, `${this.#path}-shm`, join(dirname(this.#path), 'postern.lock')];
+    const found = paths.flatMap((path) => {
+      const stats = statOrNull(path);
+      return stats === null ? [] : [[path, identityOf(stats)] as const];
+    });
+    this.#identities = new Map(found);
+    this.#largestBytes = statOrNull(this.#path)?.size ?? 0;
+  }
+
+  /** Throws when a file is not the one that was opened, or is shorter than it was and than its header says. */
+  check(): void {
+    for (const [path, identity] of this.#identities ?? []) {
+      const stats = statOrNull(path);
+      if (stats === null) throw gone(path, 'was removed');
+      if (identityOf(stats) !== identity) throw gone(path, 'was replaced by another file');
+      if (path === this.#path) this.#checkLength(stats.size);
+    }
+  }
+
+  /** Whether the file still begins like a database: one that was overwritten does not, whatever is in memory. */
+  checkHeader(): void {
+    if (this.#header().toString('latin1', 0, MAGIC.length) !== MAGIC)
+      throw damaged(this.#path, 'it does not begin like a database');
+  }
+
+  #checkLength(bytes: number): void {
+    // A checkpoint may take back what another one, which a full disk ended, had added.
+    if (bytes < this.#largestBytes && bytes < Math.max(HEADER_BYTES, lengthIn(this.#header()))) {
+      throw damaged(this.#path, `it was truncated from ${this.#largestBytes} to ${bytes} bytes`);
+    }
+    this.#largestBytes = bytes;
+  }
+
+  #header(): Buffer {
+    const header = Buffer.alloc(HEADER_BYTES);
+    const file = openSync(this.#path, 'r');
+    try {
+      readSync(file, header, 0, header.length, 0);
+    } finally {
+      closeSync(file);
+    }
+    return header;
+  }
+}
+
+/** Page size times pages: https://www.sqlite.org/fileformat2.html#the_database_header */
+function lengthIn(header: Buffer): number {
+  const pageSize = header.readUInt16BE(16);
+  return (pageSize === 1 ? 65_536 : pageSize) * header.readUInt32BE(28);
+}
+
+function statOrNull(path: string): Stats | null {
+  return statSync(path, { throwIfNoEntry: false }) ?? null;
+}
+
+function identityOf({ dev, ino }: Stats): string {
+  return `${dev}:${ino}`;
+}
+
+function gone(path: string, what: string) {
+  return storeErrors.create(
+    'ERR_POSTERN_STORE_GONE',
+    `${path} ${what} while the server was running, and nothing more is written. Stop the server, put the file back or restore a backup (postern store restore), and start again`,
+  );
+}
+
+export function damaged(path: string, problem: string, cause?: unknown) {
+  return storeErrors.create(
+    'ERR_POSTERN_STORE_CORRUPT',
+    `the database ${path} is damaged: ${problem}. Stop the server, keep a copy of the file, and restore a backup (postern store restore --replace)`,
+    { cause },
+  );
+}
