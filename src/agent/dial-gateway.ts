@@ -7,6 +7,7 @@ import {
   type SecureContext,
   type TLSSocket,
 } from 'node:tls';
+import { attach, closing, guarded, ignoreErrors } from '../lib/guarded-listeners.ts';
 import { ALPN } from '../tunnel/protocol.ts';
 import { type DialProblem, dialProblem, dialTimeout, notGateway } from './dial-problem.ts';
 
@@ -41,33 +42,37 @@ export function dialGateway(address: GatewayAddress, timeoutMs: number, handler:
     },
   };
   const socket = connect(options);
+  const owner = closing(socket, 'gateway dial');
   const end = (): void => {
     clearTimeout(timer);
     socket.off('secureConnect', onReady).off('error', onError).off('close', onClose);
   };
   const fail = (problem: DialProblem): void => {
     end();
-    socket.on('error', () => {}).destroy();
+    ignoreErrors(socket).destroy();
     handler(null, problem);
   };
-  const onError = (error: unknown): void => {
+  const onError = guarded(owner, (error: unknown): void => {
     // For one that is expired or of a stranger the names are not compared, so it was not seen yet.
     const shown = certificate ?? (socket.getPeerCertificate() as PeerCertificate | null);
     fail(dialProblem(error, { serverAddr, servername }, shown));
-  };
-  const onClose = (): void => fail(notGateway(serverAddr));
-  const onReady = (): void => {
+  });
+  const onClose = guarded(owner, () => fail(notGateway(serverAddr)));
+  const onReady = guarded(owner, () => {
     if (socket.alpnProtocol !== ALPN) {
       fail(notGateway(serverAddr));
       return;
     }
     end();
     handler(socket, null);
-  };
-  const timer = setTimeout(() => fail(dialTimeout(serverAddr, timeoutMs)), timeoutMs);
-  socket.on('secureConnect', onReady).on('error', onError).on('close', onClose);
+  });
+  const onTimeout = guarded(owner, () => fail(dialTimeout(serverAddr, timeoutMs)));
+  const timer = setTimeout(onTimeout, timeoutMs);
+  attach(socket, 'secureConnect', onReady);
+  attach(socket, 'error', onError);
+  attach(socket, 'close', onClose);
   return () => {
     end();
-    socket.on('error', () => {}).destroy();
+    ignoreErrors(socket).destroy();
   };
 }

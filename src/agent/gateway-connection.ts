@@ -1,5 +1,7 @@
 import { performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
+import { reportBug } from '../lib/bug-report.ts';
+import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
 import { watchStreamEnd } from '../lib/http2-stream-end.ts';
 import { REPEATED_FIELDS } from '../lib/repeated-fields.ts';
 import { ControlStream } from '../tunnel/control-stream.ts';
@@ -42,7 +44,7 @@ const QUIET_MS = 1_000;
  * One connection to the server: HTTP/2 with the roles turned round, the agent being HTTP/2's server. States: *greeting* (until the
  * first message of the server), *serving*, *running dry* (closes after its last stream), *closed*.
  */
-export class GatewayConnection {
+export class GatewayConnection implements ListenerOwner {
   readonly #socket: TLSSocket;
   readonly #session: ServerHttp2Session;
   readonly #handler: GatewayConnectionHandler;
@@ -83,16 +85,27 @@ export class GatewayConnection {
       () => this.fail('the server did not say welcome in time'),
       timings.welcomeTimeoutMs,
     );
-    session.on('stream', (stream, _headers, _flags, raw) => this.#stream(stream, raw as unknown as readonly string[]));
-    session.on('goaway', () => {
+    listen(
+      session,
+      'stream',
+      this,
+      (stream: ServerHttp2Stream, _headers: unknown, _flags: number, raw: readonly string[]) =>
+        this.#stream(stream, raw),
+    );
+    listen(session, 'goaway', this, () => {
       // To our own end this is the answer: it has seen everything.
       if (this.#isClosing) this.fail('the connection was closed');
       else this.#handler.onDrain(this);
     });
-    session.on('error', (error) => this.fail(`the connection failed (${error.message})`));
-    socket.on('error', (error) => this.fail(`the connection failed (${error.message})`));
-    session.once('close', () => this.#closed());
-    socket.once('close', () => this.fail('the connection was closed'));
+    listen(session, 'error', this, (error: Error) => this.fail(`the connection failed (${error.message})`));
+    listen(socket, 'error', this, (error: Error) => this.fail(`the connection failed (${error.message})`));
+    listenOnce(session, 'close', this, () => this.#closed());
+    listenOnce(socket, 'close', this, () => this.fail('the connection was closed'));
+  }
+
+  contain(error: unknown): void {
+    reportBug(error, { part: 'gateway connection' });
+    this.fail(`the agent has a bug (${String(error)})`);
   }
 
   /** Requests and connections under way. */
@@ -110,7 +123,7 @@ export class GatewayConnection {
 
   whenClosed(listener: () => void): void {
     if (this.#isClosed) listener();
-    else this.#session.once('close', listener);
+    else listenOnce(this.#session, 'close', this, listener);
   }
 
   isAlive(withinMs: number): Promise<boolean> {
@@ -146,7 +159,7 @@ export class GatewayConnection {
   #stream(stream: ServerHttp2Stream, raw: readonly string[]): void {
     // Here and not where it is served: it may be held until its tunnel is there.
     watchStreamEnd(stream);
-    stream.on('error', () => {});
+    ignoreErrors(stream);
     const reading = readRequest(raw);
     if (this.#control === null) {
       if (reading?.method === 'POST' && reading.path === CONTROL_PATH) this.#openControl(stream);
@@ -160,7 +173,7 @@ export class GatewayConnection {
     }
     this.#active += 1;
     this.#windows.opened();
-    stream.once('close', () => {
+    listenOnce(stream, 'close', this, () => {
       this.#active -= 1;
       this.#windows.closed();
       if (this.#isRunningDry) this.#closeWhenQuiet();
@@ -173,6 +186,7 @@ export class GatewayConnection {
     this.#control = new ControlStream(stream, {
       onLine: (line) => this.#line(line),
       onProblem: (why) => this.fail(why),
+      contain: (error) => this.contain(error),
       onEnd: () => {
         if (!this.#isClosing) this.close('the server ended the connection');
       },

@@ -1,4 +1,5 @@
 import type { ServerHttp2Stream } from 'node:http2';
+import { closing, guarded, listenOnce } from '../lib/guarded-listeners.ts';
 import type { GatewayConnection } from './gateway-connection.ts';
 import { refuseStream } from './local/local-failure.ts';
 import type { RequestReading } from './local/request-reading.ts';
@@ -24,12 +25,14 @@ export class HeldStreams {
       refuseStream(held.stream, 404);
       return;
     }
-    const timer = setTimeout(() => {
+    const owner = closing(held.stream, 'held stream');
+    const giveUp = guarded(owner, () => {
       this.#held.delete(held);
       if (!held.stream.destroyed) refuseStream(held.stream, 404);
-    }, HOLD_MS).unref();
+    });
+    const timer = setTimeout(giveUp, HOLD_MS).unref();
     this.#held.set(held, timer);
-    held.stream.once('close', () => {
+    listenOnce(held.stream, 'close', owner, () => {
       clearTimeout(timer);
       this.#held.delete(held);
     });

@@ -65,7 +65,7 @@ function serveRequest(tunnel: Tunnel, stream: ServerHttp2Stream, reading: Reques
   try {
     exchange.start();
   } catch (error) {
-    if (!(error instanceof UnsafeRequestError)) throw error;
-    refuseStream(stream, 400);
+    if (error instanceof UnsafeRequestError) refuseStream(stream, 400);
+    else exchange.contain(error);
   }
 }

@@ -1,6 +1,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { PosternError } from '../lib/errors.ts';
+import { closing, listen, listenOnce } from '../lib/guarded-listeners.ts';
 import { errorBody } from './error-response.ts';
 
 /** How long a client may take to read the answer to a request that ends its connection. */
@@ -42,11 +43,12 @@ export class PlainRefusals {
       `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}`,
       ...fields.map(([name, value]) => `${name}: ${value}`),
     ];
-    socket.on('error', () => socket.destroy());
+    const owner = closing(socket, 'API');
+    listen(socket, 'error', owner, () => void socket.destroy());
     socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
     socket.resume();
     const timer = setTimeout(() => socket.destroy(), LINGER_MS);
-    socket.once('close', () => clearTimeout(timer));
+    listenOnce(socket, 'close', owner, () => clearTimeout(timer));
   }
 
   #refusal(

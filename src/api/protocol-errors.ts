@@ -3,6 +3,7 @@ import type { Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { PosternError } from '../lib/errors.ts';
+import { closing, type ListenerOwner, listenPer } from '../lib/guarded-listeners.ts';
 import { apiErrors } from './errors.ts';
 import { type ParserError, parserRefusal, type RefusePath } from './parser-error.ts';
 import type { PlainRefusals } from './plain-refusals.ts';
@@ -19,18 +20,20 @@ export interface ProtocolErrorAnswers {
 export function answerProtocolErrors(server: HttpServer | HttpsServer, answers: () => ProtocolErrorAnswers): void {
   const latest = new WeakMap<Duplex, ServerResponse>();
   const refused = new WeakSet<Duplex>();
+  const ownerOf = ({ socket }: IncomingMessage): ListenerOwner => closing(socket, 'API');
+  const ownerOfSocket = (_error: ParserError, socket: Socket): ListenerOwner => closing(socket, 'API');
 
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+  listenPer(server, 'request', ownerOf, (request: IncomingMessage, response: ServerResponse) => {
     latest.set(request.socket, response);
   });
-  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+  listenPer(server, 'checkExpectation', ownerOf, (request: IncomingMessage, response: ServerResponse) => {
     answers().refusals.answer(request, response, expectationFailed());
   });
-  server.on('connect', (request: IncomingMessage, socket: Duplex) => {
+  listenPer(server, 'connect', ownerOf, (request: IncomingMessage, socket: Duplex) => {
     const { refusals, refusePath } = answers();
     refusals.answerSocket(socket, refusePath('CONNECT', request.url ?? ''), request);
   });
-  server.on('clientError', (error: ParserError, socket: Socket) => {
+  listenPer(server, 'clientError', ownerOfSocket, (error: ParserError, socket: Socket) => {
     // The parser reports again for whatever follows.
     if (refused.has(socket)) return;
     refused.add(socket);

@@ -35,5 +35,4 @@ export interface EdgeRuntime {
   /** Log line and metrics of what never became an exchange. */
   unread(connection: ConnectionFacts, refusal: UnreadRefusal): void;
   upstreamFailed(exchange: Exchange, failure: UpstreamFailure): void;
-  bug(exchange: Exchange, error: unknown): void;
 }

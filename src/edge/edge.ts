@@ -118,7 +118,6 @@ export function createEdge(options: EdgeOptions): Edge {
       metrics.unread(refusal);
       accessLog?.(unreadLine(connection, refusal));
     },
-    bug: (exchange, error) => log.error({ request_id: exchange.id, err: error }, 'a request could not be served'),
   };
 
   const plainRuntime: EdgeRuntime = { ...runtime, scheme: 'http', findEdge: (host) => snapshots.findPlain(host) };

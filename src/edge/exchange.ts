@@ -1,3 +1,4 @@
+import { reportBug } from '../lib/bug-report.ts';
 import { moduleErrors } from '../modules/errors.ts';
 import type {
   ClientCertificate,
@@ -19,6 +20,8 @@ import { combinedValue, firstValue, valuesOf } from './http/header-list.ts';
 import type { RequestProblem } from './http/request-problem.ts';
 import { isOwnPath, openSite, readSmallBody } from './own-paths.ts';
 import { UNMATCHED } from './unmatched-path.ts';
+
+const BUG_MESSAGE = 'Something went wrong here that is not your fault. Try again later.';
 
 /**
  * One request through the edge. States: *judging* (route found, modules asked one after the other), *forwarding* (on its way
@@ -60,6 +63,7 @@ export class Exchange implements OwnPathRequest {
     this.id = runtime.newRequestId(this.nowMs);
     this.clientAddress = runtime.clientAddress(connection.remoteAddress, client.head);
     client.port.onGone = (problem) => this.#gone(problem);
+    client.port.onBug = (error) => this.bug(error);
   }
 
   get method(): string {
@@ -301,18 +305,14 @@ export class Exchange implements OwnPathRequest {
     this.done();
   }
 
-  /** A bug: nothing goes on, nothing is forwarded. */
+  /** A bug: nothing goes on, nothing is forwarded, and the connection takes no other request. */
   bug(error: unknown): void {
+    reportBug(error, { request_id: this.id });
     if (this.#isDone) return;
-    this.runtime.bug(this, error);
+    this.connection.retire();
     this.#forwarding?.abort();
     if (this.#client.port.isHeadSent) this.cut('bug');
-    else
-      this.#refuse(
-        'ERR_POSTERN_EDGE_INTERNAL',
-        'bug',
-        'Something went wrong here that is not your fault. Try again later.',
-      );
+    else this.#refuse('ERR_POSTERN_EDGE_INTERNAL', 'bug', BUG_MESSAGE);
   }
 
   /** Ends it so that the client notices that the answer is not whole. */

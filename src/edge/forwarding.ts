@@ -1,5 +1,6 @@
 import type { Duplex, Readable, Transform } from 'node:stream';
 import { breakOff } from '../lib/break-off.ts';
+import { type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
 import { splice } from '../lib/splice.ts';
 import type { ResponseTransform, TrafficResponseHead } from '../modules/prepared-module.ts';
 import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
@@ -39,7 +40,7 @@ export interface ClientSide {
  * Modules and the runtime may throw at what an upstream sends. Each method that a carrier calls is the boundary for that: the
  * carrier's socket listener is shared, or has nobody above it.
  */
-export class Forwarding implements UpstreamHandler {
+export class Forwarding implements UpstreamHandler, ListenerOwner {
   readonly #exchange: Exchange;
   readonly #client: ClientSide;
   readonly #route: RouteSnapshot;
@@ -94,6 +95,14 @@ export class Forwarding implements UpstreamHandler {
       case 'unreachable':
         this.#failed(target.error, target.reason, true);
     }
+  }
+
+  onBug(error: unknown): void {
+    this.#exchange.bug(error);
+  }
+
+  contain(error: unknown): void {
+    this.#broke(error);
   }
 
   #broke(error: unknown): void {
@@ -179,12 +188,12 @@ export class Forwarding implements UpstreamHandler {
   #startTransform(change: BodyChange, headers: HeaderList): Transform {
     const transform = change.createStream();
     this.#transform = transform;
-    transform.on('data', (chunk: Buffer) => {
+    listen(transform, 'data', this, (chunk: Buffer) => {
       this.#exchange.bytesOut += chunk.length;
       if (!this.#client.port.write(chunk)) transform.pause();
     });
-    transform.on('drain', () => this.#upstream?.resume());
-    transform.on('error', (error) => this.#exchange.bug(error));
+    listen(transform, 'drain', this, () => this.#upstream?.resume());
+    listen(transform, 'error', this, (error: unknown) => this.#exchange.bug(error));
     this.#client.port.head(this.#exchange.status, headers, null);
     return transform;
   }
@@ -206,13 +215,13 @@ export class Forwarding implements UpstreamHandler {
 
   #splice(client: Duplex, socket: Duplex): void {
     this.#switched = [client, socket];
-    client.on('data', (chunk: Buffer) => {
+    listen(client, 'data', this, (chunk: Buffer) => {
       this.#exchange.bytesIn += chunk.length;
     });
-    socket.on('data', (chunk: Buffer) => {
+    listen(socket, 'data', this, (chunk: Buffer) => {
       this.#exchange.bytesOut += chunk.length;
     });
-    splice(client, socket, () => {
+    splice(client, socket, this, () => {
       this.#isOver = true;
       this.#exchange.done();
     });
@@ -253,18 +262,17 @@ export class Forwarding implements UpstreamHandler {
       return;
     }
     if (this.#transform === null) this.#endWith(trailers);
-    else this.#transform.once('end', () => this.#endWith(trailers)).end();
+    else {
+      listenOnce(this.#transform, 'end', this, () => this.#endWith(trailers));
+      this.#transform.end();
+    }
   }
 
   #endWith(trailers: HeaderList): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    try {
-      this.#client.port.end(this.#change?.trailers?.(trailers) ?? trailers);
-      this.#exchange.done();
-    } catch (error) {
-      this.#broke(error);
-    }
+    this.#client.port.end(this.#change?.trailers?.(trailers) ?? trailers);
+    this.#exchange.done();
   }
 
   #answerGathered({ headers, chunks }: GatheredBody, upstreamTrailers: HeaderList): void {

@@ -1,3 +1,4 @@
+import { listen, listenOnce } from '../lib/guarded-listeners.ts';
 import { moduleErrors } from '../modules/errors.ts';
 import type { OwnPathSite, OwnPaths, PreparedModule, Refusal, TrafficRequest } from '../modules/prepared-module.ts';
 import { type CanonicalPath, readPath } from '../snapshot/canonical-path.ts';
@@ -76,15 +77,15 @@ export function readSmallBody(
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
-    source.on('data', (chunk: Buffer) => {
+    listen(source, 'data', port, (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes > maxBytes) resolve(null);
       else chunks.push(chunk);
     });
     // An upload of unknown length that was cut ends as well; one of known length is judged by its bytes.
     const isWhole = (): boolean => (head.contentLength === null ? isBodyWhole() : bytes === head.contentLength);
-    source.once('end', () => resolve(isWhole() ? Buffer.concat(chunks) : null));
-    source.once('error', () => resolve(null));
-    source.once('close', () => resolve(null));
+    listenOnce(source, 'end', port, () => resolve(isWhole() ? Buffer.concat(chunks) : null));
+    listenOnce(source, 'error', port, () => resolve(null));
+    listenOnce(source, 'close', port, () => resolve(null));
   });
 }

@@ -1,5 +1,7 @@
-import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Settings } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
+import { reportBug } from '../lib/bug-report.ts';
+import { type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
 import { cancelStream } from '../lib/http2-reset.ts';
 import { REPEATED_FIELDS } from '../lib/repeated-fields.ts';
 import { ControlStream } from '../tunnel/control-stream.ts';
@@ -29,7 +31,7 @@ const LAST_WORDS_MS = 1_000;
  * open, hello is awaited), *serving*, *retired* (no new streams), *closed*. It trusts nothing of what comes: everything is bounded,
  * and whoever breaks a rule is cut off with a reason.
  */
-export class AgentConnection implements AgentLink {
+export class AgentConnection implements AgentLink, ListenerOwner {
   readonly remoteAddress: string;
   readonly #socket: TLSSocket;
   readonly #session: ClientHttp2Session;
@@ -61,13 +63,18 @@ export class AgentConnection implements AgentLink {
     this.#windows = new SessionWindows(session);
     this.#liveness = new Liveness(socket, session, () => this.fail('the agent no longer answers'));
     this.#greetingTimer = setTimeout(() => this.fail('the agent did not say hello in time'), HELLO_TIMEOUT_MS);
-    session.once('connect', () => this.#connected());
-    session.on('remoteSettings', ({ maxConcurrentStreams }) => {
+    listenOnce(session, 'connect', this, () => this.#connected());
+    listen(session, 'remoteSettings', this, ({ maxConcurrentStreams }: Settings) => {
       this.#maxStreams = Math.min(MAX_STREAMS, maxConcurrentStreams ?? MAX_STREAMS);
     });
-    session.on('error', (error) => this.fail(`the connection failed (${error.message})`));
-    session.on('goaway', () => this.retire());
-    session.once('close', () => this.#closed());
+    listen(session, 'error', this, (error: Error) => this.fail(`the connection failed (${error.message})`));
+    listen(session, 'goaway', this, () => this.retire());
+    listenOnce(session, 'close', this, () => this.#closed());
+  }
+
+  contain(error: unknown): void {
+    reportBug(error, { part: 'agent connection', remote_address: this.remoteAddress });
+    this.fail('something went wrong at the server');
   }
 
   get hasRoom(): boolean {
@@ -157,12 +164,13 @@ export class AgentConnection implements AgentLink {
       { ':method': 'POST', ':path': CONTROL_PATH, ':authority': CONTROL_AUTHORITY, ':scheme': 'https' },
       { endStream: false },
     );
-    stream.once('response', (headers) => {
+    listenOnce(stream, 'response', this, (headers: Readonly<Record<string, unknown>>) => {
       if (headers[':status'] !== 200) this.fail('the other end is no agent');
     });
     this.#control = new ControlStream(stream, {
       onLine: (line) => this.#line(line),
       onProblem: (why) => this.fail(why),
+      contain: (error) => this.contain(error),
       onEnd: () => {
         if (!this.#isRetired) this.fail('the agent ended its control stream');
       },

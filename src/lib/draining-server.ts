@@ -1,6 +1,7 @@
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
+import { closing, type ListenerOwner, listenOnce, listenPer } from './guarded-listeners.ts';
 
 interface Connection {
   /** The accepted socket; once a request came, that request's, which knows what is still to be encrypted and sent. */
@@ -24,19 +25,21 @@ export function drainingServer(server: HttpServer | HttpsServer): DrainingServer
   let isDraining = false;
   let drained: Promise<void> | null = null;
 
-  server.on('connection', (socket: Socket) => {
+  const ownerOf = (socket: Socket): ListenerOwner => closing(socket, 'HTTP server');
+  listenPer(server, 'connection', ownerOf, (socket: Socket) => {
     const key = remoteEnd(socket);
     connections.set(key, { socket, requests: 0 });
-    socket.once('close', () => connections.delete(key));
+    listenOnce(socket, 'close', ownerOf(socket), () => connections.delete(key));
   });
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+  const ownerOfRequest = ({ socket }: IncomingMessage): ListenerOwner => ownerOf(socket);
+  listenPer(server, 'request', ownerOfRequest, (request: IncomingMessage, response: ServerResponse) => {
     const connection = connections.get(remoteEnd(request.socket));
     if (connection === undefined) return;
     connection.requests += 1;
     connection.socket = request.socket;
     // Tells the client not to send another one here.
     if (isDraining && !response.headersSent) response.setHeader('Connection', 'close');
-    response.once('close', () => {
+    listenOnce(response, 'close', ownerOf(request.socket), () => {
       connection.requests -= 1;
       if (isDraining) closeIfIdle(connection);
     });

@@ -4,6 +4,7 @@ import { type Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { parseAddress } from './cidr.ts';
 import { FetchProblem, problemOf } from './fetch-problem.ts';
+import { type ListenerOwner, listen } from './guarded-listeners.ts';
 import { ForbiddenAddressError, guardedLookup } from './guarded-lookup.ts';
 
 export interface GuardedFetchInit {
@@ -72,8 +73,9 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
         init.signal?.removeEventListener('abort', giveUp);
       };
       // Stays after the end: destroying a request makes it emit once more.
-      request.on('error', fail);
-      request.on('response', (response) => {
+      const owner: ListenerOwner = { contain: fail };
+      listen(request, 'error', owner, fail);
+      listen(request, 'response', owner, (response: IncomingMessage) => {
         gather(response, limit, url)
           .then((body) => {
             const whole = answer(response, body);

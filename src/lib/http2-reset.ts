@@ -1,5 +1,6 @@
 import type { Http2Stream } from 'node:http2';
 import { addAbortSignal, Readable } from 'node:stream';
+import { ignoreErrors } from './guarded-listeners.ts';
 
 const BROKEN = new Error('the message broke off');
 const CANCELLED = runtimeAbortError();
@@ -22,7 +23,7 @@ export function cancelStream(stream: Http2Stream): void {
 /** The runtime destroys a stream with CANCEL only for an error of a class that it keeps to itself. */
 function runtimeAbortError(): Error {
   const controller = new AbortController();
-  const any = new Readable().on('error', () => {});
+  const any = ignoreErrors(new Readable());
   addAbortSignal(controller.signal, any);
   controller.abort();
   return any.errored ?? BROKEN;

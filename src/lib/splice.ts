@@ -1,6 +1,7 @@
 import { constants } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import { breakOff, isHttp2Stream } from './break-off.ts';
+import { type ListenerOwner, listen, listenOnce } from './guarded-listeners.ts';
 import { hasStreamEnd } from './http2-stream-end.ts';
 import { bufferPassed } from './passing-buffers.ts';
 
@@ -8,32 +9,38 @@ import { bufferPassed } from './passing-buffers.ts';
  * Bytes both ways between two connections or streams, until both have closed. The end of one direction is passed on as such, and the
  * other direction goes on; a reset is passed on as a reset (RFC 9113 §8.5). HTTP/2 streams must be watched (`watchStreamEnd`).
  */
-export function splice(one: Duplex, other: Duplex, onOver: (problem: string | null) => void): void {
+export function splice(
+  one: Duplex,
+  other: Duplex,
+  owner: ListenerOwner,
+  onOver: (problem: string | null) => void,
+): void {
   let problem: string | null = null;
   let open = 2;
   for (const side of [one, other]) {
-    side.on('error', (error) => {
+    listen(side, 'error', owner, (error: Error) => {
       problem ??= error.message;
     });
-    side.once('close', () => {
+    listenOnce(side, 'close', owner, () => {
       open -= 1;
       if (open === 0) onOver(problem);
     });
   }
-  carry(one, other);
-  carry(other, one);
+  carry(one, other, owner);
+  carry(other, one, owner);
 }
 
-function carry(from: Duplex, to: Duplex): void {
+function carry(from: Duplex, to: Duplex, owner: ListenerOwner): void {
   if (from.closed && from.destroyed) {
     breakOff(to);
     return;
   }
-  from.on('data', passed).pipe(to, { end: false });
-  from.once('end', () => {
+  listen(from, 'data', owner, passed);
+  from.pipe(to, { end: false });
+  listenOnce(from, 'end', owner, () => {
     if (isWhole(from)) to.end();
   });
-  from.once('close', () => {
+  listenOnce(from, 'close', owner, () => {
     if (isWhole(from)) closeAfterLastBytes(to);
     else breakOff(to);
   });

@@ -7,6 +7,7 @@ import { Gateway } from '../gateway/gateway.ts';
 import type { OnlineTunnelTable } from '../gateway/online-tunnel-table.ts';
 import type { GatewayEvents } from '../gateway/ports.ts';
 import type { Clock } from '../lib/clock.ts';
+import { closing, ignoreErrors, type ListenerOwner, listen, listenPer, reporting } from '../lib/guarded-listeners.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
 import type { ListenAddress } from '../lib/listen-address.ts';
 import type { Replica } from '../replica/replica.ts';
@@ -71,14 +72,15 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
   const server = createServer({ ...context, ...tls.current, handshakeTimeout: HANDSHAKE_TIMEOUT_MS });
   tls.onChange((pair) => server.setSecureContext({ minVersion: 'TLSv1.2', ...pair }));
   const handshakes = new Handshakes(MAX_HANDSHAKES);
-  server.on('connection', (socket: Socket) => handshakes.began(socket));
-  server.on('secureConnection', (socket: TLSSocket) => {
+  const ownerOf = (socket: Socket): ListenerOwner => closing(socket, 'tunnel listener');
+  listenPer(server, 'connection', ownerOf, (socket: Socket) => handshakes.began(socket));
+  listenPer(server, 'secureConnection', ownerOf, (socket: TLSSocket) => {
     handshakes.ended(socket);
-    socket.on('error', noop);
+    ignoreErrors(socket);
     if (socket.alpnProtocol === ALPN) gateway.accept(socket);
     else socket.destroy();
   });
-  server.on('tlsClientError', (error, socket) => {
+  listen(server, 'tlsClientError', reporting('tunnel listener'), (error: Error, socket: TLSSocket) => {
     logger.debug({ err: error, ip: socket.remoteAddress }, 'a TLS handshake with an agent failed');
     socket.destroy();
   });
@@ -109,5 +111,3 @@ function addMetrics(registry: Registry, gateway: Gateway): void {
   gauge('postern_gateway_sessions', 'Agents, those included that may come back.', () => gateway.counts.sessions);
   gauge('postern_gateway_tunnels', 'Tunnels that are online.', () => gateway.counts.tunnels);
 }
-
-function noop(): void {}

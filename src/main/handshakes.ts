@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { closing, listenOnce } from '../lib/guarded-listeners.ts';
 
 /** Connections whose TLS handshake is under way. When there are too many, the oldest goes: strangers must not keep others out by being many. */
 export class Handshakes {
@@ -17,7 +18,7 @@ export class Handshakes {
   began(socket: Socket): void {
     const name = nameOf(socket);
     this.#sockets.set(name, socket);
-    socket.once('close', () => {
+    listenOnce(socket, 'close', closing(socket, 'tunnel listener'), () => {
       if (this.#sockets.get(name) === socket) this.#sockets.delete(name);
     });
     if (this.#sockets.size <= this.#max) return;

@@ -5,6 +5,7 @@ import { answerProtocolErrors } from '../api/protocol-errors.ts';
 import type { ApiFace } from '../api/starting-face.ts';
 import { type Config, variableOf } from '../config/schema.ts';
 import { type DrainingServer, drainingServer } from '../lib/draining-server.ts';
+import { closing, ignoreErrors, type ListenerOwner, listenOnce, listenPer } from '../lib/guarded-listeners.ts';
 import { formatListenAddress, type ListenAddress } from '../lib/listen-address.ts';
 import { mainErrors } from './errors.ts';
 import type { TlsSource } from './tls-source.ts';
@@ -51,7 +52,10 @@ export async function openListener({ setting, address, face, tls }: ListenerOpti
   // Counts first: a handler that answers at once must already be counted.
   const draining = drainingServer(server);
   answerProtocolErrors(server, () => face().protocolErrors);
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => face().handle(request, response));
+  const ownerOf = ({ socket }: IncomingMessage): ListenerOwner => closing(socket, 'API');
+  listenPer(server, 'request', ownerOf, (request: IncomingMessage, response: ServerResponse) =>
+    face().handle(request, response),
+  );
   tls?.onChange((pair) => (server as HttpsServer).setSecureContext({ ...pair, minVersion: 'TLSv1.2' }));
 
   const opened = await listenOn(server, setting, address);
@@ -67,12 +71,13 @@ export async function openListener({ setting, address, face, tls }: ListenerOpti
 /** Opens the address, or says which setting to change. Answers with the real port. */
 export async function listenOn(server: Server, setting: ListenSetting, address: ListenAddress): Promise<ListenAddress> {
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause) => reject(listenError(setting, address, cause)));
+    const owner: ListenerOwner = { contain: reject };
+    listenOnce(server, 'error', owner, (cause: Error) => reject(listenError(setting, address, cause)));
     server.listen({ host: address.host, port: address.port }, resolve);
   });
   server.removeAllListeners('error');
   // A connection that could not be accepted, for want of file descriptors say, is no reason to stop: the next one may be.
-  server.on('error', () => {});
+  ignoreErrors(server);
   const { port } = server.address() as AddressInfo;
   return { host: address.host, port };
 }

@@ -15,6 +15,7 @@ import type { Store } from '../store/store.ts';
 import { agentEvents } from './agent-events.ts';
 import { openApi } from './api.ts';
 import { type Bootstrapped, bootstrap } from './bootstrap.ts';
+import { followBugs } from './bug-log.ts';
 import { openEdge } from './edge.ts';
 import { type EventDelivery, openEventDelivery, openEventRecording } from './events.ts';
 import { type OpenedGateway, openGateway } from './gateway.ts';
@@ -82,6 +83,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const catalog = createCatalog(resources, modules);
   const registry = new Registry();
   addLogMetrics(registry, log);
+  opened.defer(followBugs(logger, registry));
 
   const tls = await openApiTls({
     config,

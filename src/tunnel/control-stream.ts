@@ -1,7 +1,8 @@
 import type { Duplex } from 'node:stream';
+import { type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
 import { MAX_MESSAGE_BYTES, MESSAGE_BURST, MESSAGE_UNIT_BYTES, MESSAGES_PER_SECOND } from './protocol.ts';
 
-export interface ControlHandler {
+export interface ControlHandler extends ListenerOwner {
   onLine(line: string): void;
   /** The other end broke the rules of the stream: it is to be left. */
   onProblem(why: string): void;
@@ -27,10 +28,10 @@ export class ControlStream {
   constructor(stream: Duplex, handler: ControlHandler) {
     this.#stream = stream;
     this.#handler = handler;
-    stream.on('data', (chunk: Buffer) => this.#read(chunk));
-    stream.on('error', () => this.#end());
-    stream.once('end', () => this.#end());
-    stream.once('close', () => this.#end());
+    listen(stream, 'data', handler, (chunk: Buffer) => this.#read(chunk));
+    listen(stream, 'error', handler, () => this.#end());
+    listenOnce(stream, 'end', handler, () => this.#end());
+    listenOnce(stream, 'close', handler, () => this.#end());
   }
 
   send(message: { readonly t: string }): void {

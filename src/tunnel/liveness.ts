@@ -1,5 +1,6 @@
 import type { Http2Session } from 'node:http2';
 import type { Socket } from 'node:net';
+import { closing, guarded, listenOnce } from '../lib/guarded-listeners.ts';
 import { DEAD_AFTER_MS, PING_AFTER_MS } from './protocol.ts';
 
 export interface LivenessTimings {
@@ -35,8 +36,12 @@ export class Liveness {
     this.#socket = socket;
     this.#session = session;
     this.#timings = timings;
-    this.#timer = setInterval(() => this.#check(onDead), timings.checkMs).unref();
-    session.once('close', () => this.stop());
+    const owner = closing(session, 'liveness');
+    this.#timer = setInterval(
+      guarded(owner, () => this.#check(onDead)),
+      timings.checkMs,
+    ).unref();
+    listenOnce(session, 'close', owner, () => this.stop());
   }
 
   /** Of the last ping that was answered. */

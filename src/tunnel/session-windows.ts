@@ -1,4 +1,5 @@
 import type { Http2Session } from 'node:http2';
+import { closing, guarded, type ListenerOwner, listenOnce } from '../lib/guarded-listeners.ts';
 
 /** What one connection may hold of data that nobody has taken yet, as far as windows decide it. */
 const BUDGET_BYTES = 64 * 1024 * 1024;
@@ -21,6 +22,7 @@ const WIDEN_AFTER_MS = 500;
  */
 export class SessionWindows {
   readonly #session: Http2Session;
+  readonly #owner: ListenerOwner;
   #streams = 0;
   /** The most at a time since the timer was last set or fired. */
   #most = 0;
@@ -31,7 +33,8 @@ export class SessionWindows {
 
   constructor(session: Http2Session) {
     this.#session = session;
-    session.once('close', () => this.#cancel());
+    this.#owner = closing(session, 'session windows');
+    listenOnce(session, 'close', this.#owner, () => this.#cancel());
   }
 
   opened(): void {
@@ -53,23 +56,25 @@ export class SessionWindows {
   #widenLater(): void {
     if (this.#timer !== null || windowFor(this.#streams) <= this.#bytes || this.#session.destroyed) return;
     this.#most = this.#streams;
-    this.#timer = setTimeout(() => {
+    const widen = guarded(this.#owner, () => {
       this.#timer = null;
       const wanted = windowFor(this.#most);
       if (wanted > this.#bytes) this.#set(wanted);
       this.#widenLater();
-    }, WIDEN_AFTER_MS).unref();
+    });
+    this.#timer = setTimeout(widen, WIDEN_AFTER_MS).unref();
   }
 
   #set(bytes: number): void {
     if (this.#isPending || this.#session.closed || this.#session.destroyed) return;
     this.#bytes = bytes;
     this.#isPending = true;
-    this.#session.settings({ initialWindowSize: bytes }, () => {
+    const confirmed = guarded(this.#owner, () => {
       this.#isPending = false;
       this.#narrow();
       this.#widenLater();
     });
+    this.#session.settings({ initialWindowSize: bytes }, confirmed);
   }
 
   #cancel(): void {

@@ -1,4 +1,6 @@
 import type { Readable } from 'node:stream';
+import { reportBug } from '../lib/bug-report.ts';
+import { attach, guarded, ignoreErrors, type ListenerOwner } from '../lib/guarded-listeners.ts';
 import { bufferPassed } from '../lib/passing-buffers.ts';
 import type { HeaderList, RequestBody } from './upstream.ts';
 
@@ -11,17 +13,17 @@ export interface BodySink {
   endBody(trailers: HeaderList): void;
   /** The body is not what was announced: the request cannot be ended properly any more. */
   onBodyProblem(message: string): void;
+  /** A bug in what carries the body. */
+  contain(error: unknown): void;
 }
 
 const NO_TRAILERS: HeaderList = [];
-
-function noop(): void {}
 
 /**
  * Carries a request's body from its source to the wire, with back-pressure, and holds it to its announced length. Before
  * `start` and after `stop` the source is paused, so that another connection can still send what nobody has read yet.
  */
-export class BodySender {
+export class BodySender implements ListenerOwner {
   /** Whether anything was read from the source: then it cannot be sent again. */
   isConsumed = false;
   /** The last byte was given to the sink. */
@@ -37,7 +39,7 @@ export class BodySender {
     // Others may listen to the source already, which sets it flowing: nothing may get lost while a connection is made.
     body.source.pause();
     // Also when nobody reads it any more, a source may fail; its owner knows.
-    body.source.on('error', noop);
+    ignoreErrors(body.source);
   }
 
   get isStarted(): boolean {
@@ -47,10 +49,10 @@ export class BodySender {
   start(sink: BodySink): void {
     this.#sink = sink;
     const source = this.#source;
-    source.on('data', this.#onData);
-    source.on('end', this.#onEnd);
-    source.on('error', this.#onCut);
-    source.on('close', this.#onCut);
+    attach(source, 'data', this.#onData);
+    attach(source, 'end', this.#onEnd);
+    attach(source, 'error', this.#onCut);
+    attach(source, 'close', this.#onCut);
     if (source.readableEnded) this.#onEnd();
     else if (source.destroyed) process.nextTick(this.#onCut);
     else source.resume();
@@ -72,7 +74,7 @@ export class BodySender {
     source.off('close', this.#onCut);
   }
 
-  readonly #onData = (chunk: Buffer): void => {
+  readonly #onData = guarded(this, (chunk: Buffer): void => {
     const sink = this.#sink;
     if (sink === null || chunk.length === 0) return;
     bufferPassed(chunk.length);
@@ -90,9 +92,9 @@ export class BodySender {
       this.isDone = true;
       sink.endBody(NO_TRAILERS);
     }
-  };
+  });
 
-  readonly #onEnd = (): void => {
+  readonly #onEnd = guarded(this, (): void => {
     const sink = this.#sink;
     const body = this.#body;
     if (sink === null || this.isDone) return;
@@ -106,11 +108,18 @@ export class BodySender {
     }
     this.isDone = true;
     sink.endBody(body.framing === 'chunked' ? body.trailers() : NO_TRAILERS);
-  };
+  });
 
-  readonly #onCut = (): void => {
+  readonly #onCut = guarded(this, (): void => {
     if (!this.isDone) this.#fail('the body was cut off at its source');
-  };
+  });
+
+  contain(error: unknown): void {
+    const sink = this.#sink;
+    this.stop();
+    if (sink === null) reportBug(error, { part: 'request body' });
+    else sink.contain(error);
+  }
 
   #fail(message: string): void {
     const sink = this.#sink;

@@ -9,6 +9,7 @@ test('one timer, only while somebody is on it', () => {
     let ticks = 0;
     const counting = {
       tickPosition: -1,
+      contain: raise,
       onTick: () => {
         ticks += 1;
       },
@@ -35,6 +36,7 @@ test('whoever leaves during a tick takes no turn from the others, nor gives one 
     const leaving = new Set(['b', 'd']);
     const all = ['a', 'b', 'c', 'd'].map((name) => ({
       tickPosition: -1,
+      contain: raise,
       onTick(): void {
         turns.push(name);
         if (leaving.has(name)) ticker.delete(this);
@@ -50,3 +52,7 @@ test('whoever leaves during a tick takes no turn from the others, nor gives one 
     mock.timers.reset();
   }
 });
+
+function raise(error: unknown): never {
+  throw error;
+}

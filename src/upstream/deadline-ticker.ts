@@ -1,5 +1,6 @@
+import type { ListenerOwner } from '../lib/guarded-listeners.ts';
 /** Something with deadlines of its own to look at. */
-export interface Ticked {
+export interface Ticked extends ListenerOwner {
   /** Kept by the ticker; -1 when it is not on it. */
   tickPosition: number;
   onTick(nowMs: number): void;
@@ -49,7 +50,14 @@ export class DeadlineTicker {
     if (this.#ticked.length === 0) this.#stop();
     this.nowMs = performance.now();
     // Backwards: one that leaves meanwhile has its place taken by the last, which has had its turn.
-    for (let at = this.#ticked.length - 1; at >= 0; at -= 1) this.#ticked[at]?.onTick(this.nowMs);
+    for (let at = this.#ticked.length - 1; at >= 0; at -= 1) {
+      const ticked = this.#ticked[at];
+      try {
+        ticked?.onTick(this.nowMs);
+      } catch (error) {
+        ticked?.contain(error);
+      }
+    }
   }
 
   /** Not as soon as the last one leaves: with one request at a time it would be set for each. */

@@ -1,6 +1,7 @@
 import { lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction, connect as netConnect, type Socket } from 'node:net';
 import { type ConnectionOptions, checkServerIdentity, type SecureContext, connect as tlsConnect } from 'node:tls';
+import { attach, closing, guarded, ignoreErrors, listen, reporting } from '../lib/guarded-listeners.ts';
 import { ForbiddenAddressError, guardedLookup } from '../lib/guarded-lookup.ts';
 import { Inlet } from './inlet.ts';
 import type { UpstreamFailure } from './upstream.ts';
@@ -67,7 +68,7 @@ export function createDial(options: DialOptions): Dial {
       ...(session === undefined ? {} : { session }),
     };
     const socket = tlsConnect(secure);
-    socket.on('session', (ticket) => {
+    listen(socket, 'session', closing(socket, 'upstream dial'), (ticket: Buffer) => {
       // Resumption takes over the verdict of the handshake before: only a good one is kept.
       if (socket.authorized) session = ticket;
     });
@@ -76,35 +77,43 @@ export function createDial(options: DialOptions): Dial {
 
   return (purpose, handler) => {
     if (isIP(host) !== 0 && !options.isAddressAllowed(host)) {
-      const refusal = setImmediate(() => handler(null, connectFailure(new ForbiddenAddressError(host))));
+      const owner = reporting('upstream dial');
+      const refuse = guarded(owner, () => handler(null, connectFailure(new ForbiddenAddressError(host))));
+      const refusal = setImmediate(refuse);
       return () => clearImmediate(refusal);
     }
     const { socket, inlet, readyEvent } = open(purpose);
+    const owner = closing(socket, 'upstream dial');
     const end = (): void => {
       clearTimeout(timer);
       socket.off(readyEvent, onReady).off('error', onError).off('close', onClose);
     };
     const fail = (failure: UpstreamFailure): void => {
       end();
-      socket.on('error', noop).destroy();
+      ignoreErrors(socket).destroy();
       handler(null, failure);
     };
-    const onError = (error: unknown): void => {
+    const onError = guarded(owner, (error: unknown): void => {
       session = undefined;
       fail(connectFailure(error));
-    };
-    const onClose = (): void => fail(failed('connect', 'closed', 'the connection was closed while it was made', false));
-    const onReady = (): void => {
+    });
+    const onClose = guarded(owner, () =>
+      fail(failed('connect', 'closed', 'the connection was closed while it was made', false)),
+    );
+    const onReady = guarded(owner, () => {
       end();
       handler({ socket, protocol: negotiated(socket), inlet }, null);
-    };
-    const timer = setTimeout(() => {
-      fail(failed('connect', 'timeout', `no connection within ${options.connectTimeoutMs} ms`, false));
-    }, options.connectTimeoutMs);
-    socket.on(readyEvent, onReady).on('error', onError).on('close', onClose);
+    });
+    const onTimeout = guarded(owner, () =>
+      fail(failed('connect', 'timeout', `no connection within ${options.connectTimeoutMs} ms`, false)),
+    );
+    const timer = setTimeout(onTimeout, options.connectTimeoutMs);
+    attach(socket, readyEvent, onReady);
+    attach(socket, 'error', onError);
+    attach(socket, 'close', onClose);
     return () => {
       end();
-      socket.on('error', noop).destroy();
+      ignoreErrors(socket).destroy();
     };
   };
 }
@@ -116,5 +125,3 @@ function negotiated(socket: Socket): 'h2' | 'http/1.1' {
 function connectFailure(error: unknown): UpstreamFailure {
   return failed('connect', reasonOf(error), messageOf(error), false);
 }
-
-function noop(): void {}

@@ -1,4 +1,6 @@
 import type { Socket } from 'node:net';
+import { reportBug } from '../lib/bug-report.ts';
+import { attach, guarded, ignoreErrors, type ListenerOwner, listenOnce } from '../lib/guarded-listeners.ts';
 import type { BodySink } from './body-sender.ts';
 import { type DeadlineTicker, TICK_MS, type Ticked } from './deadline-ticker.ts';
 import type { Dialled } from './dial.ts';
@@ -24,8 +26,6 @@ const CONTINUE_TIMEOUT_MS = 1000;
 /** An upstream that says when it will close is believed, with time for a request to get there. */
 const KEEP_ALIVE_MARGIN_MS = 1000;
 
-function noop(): void {}
-
 function uncork(socket: Socket): void {
   socket.uncork();
 }
@@ -34,7 +34,7 @@ function uncork(socket: Socket): void {
  * A socket that carries one exchange after the other. *Idle* (no exchange; a byte or an end closes it) → `start` → *busy* until
  * the answer is whole: *idle* again, or closed. Or until 101: then the socket is given away. Listeners are set once, not per request.
  */
-export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Ticked {
+export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Ticked, ListenerOwner {
   tickPosition = -1;
   readonly #socket: Socket;
   readonly #owner: ConnectionOwner;
@@ -55,9 +55,12 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
     this.#socket = socket;
     this.#owner = owner;
     this.#parser = new Http1ResponseParser(this, { maxHeaderBytes, maxHeaderCount, copiesData: inlet !== null });
-    if (inlet === null) socket.on('data', this.#onStreamData);
+    if (inlet === null) attach(socket, 'data', this.#onBytes);
     else inlet.target = this;
-    socket.on('drain', this.#onDrain).on('end', this.#onEnd).on('error', this.#onError).on('close', this.#onClose);
+    attach(socket, 'drain', this.#onDrain);
+    attach(socket, 'end', this.#onEnd);
+    attach(socket, 'error', this.#onError);
+    attach(socket, 'close', this.#onClose);
     socket.resume();
     owner.ticker.add(this);
   }
@@ -243,10 +246,10 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
     socket.pause();
     // The end of one direction is not the end of the other.
     socket.allowHalfOpen = true;
-    socket.off('data', this.#onStreamData).off('drain', this.#onDrain).off('end', this.#onEnd);
+    socket.off('data', this.#onBytes).off('drain', this.#onDrain).off('end', this.#onEnd);
     // Whoever gets it may be slower to listen than the peer to reset.
-    socket.off('error', this.#onError).on('error', noop).off('close', this.#onClose);
-    socket.once('close', () => {
+    ignoreErrors(socket).off('error', this.#onError).off('close', this.#onClose);
+    listenOnce(socket, 'close', this, () => {
       this.#owner.onClosed(this);
       if (!exchange.isOver) exchange.end();
     });
@@ -270,24 +273,36 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
     exchange.handler.onFailure(failure);
   }
 
-  readonly #onStreamData = (bytes: Buffer): void => this.onBytes(bytes);
+  contain(error: unknown): void {
+    const exchange = this.#exchange;
+    this.#exchange = null;
+    exchange?.body?.stop();
+    this.destroy();
+    if (exchange === null) reportBug(error, { part: 'HTTP/1.1 upstream connection' });
+    else {
+      exchange.end();
+      exchange.handler.onBug(error);
+    }
+  }
 
-  readonly #onDrain = (): void => this.#exchange?.body?.resume();
+  readonly #onBytes = guarded(this, (bytes: Buffer): void => this.onBytes(bytes));
 
-  readonly #onEnd = (): void => {
+  readonly #onDrain = guarded(this, (): void => this.#exchange?.body?.resume());
+
+  readonly #onEnd = guarded(this, (): void => {
     this.#parser.finish();
     if (this.#exchange === null) this.destroy();
     else if (this.#parser.state === 'done') this.#finish(false);
     else this.#fail(this.#failure('closed', 'the upstream closed the connection'));
-  };
+  });
 
-  readonly #onError = (error: Error): void => {
+  readonly #onError = guarded(this, (error: Error): void => {
     this.#error = error;
-  };
+  });
 
-  readonly #onClose = (): void => {
+  readonly #onClose = guarded(this, (): void => {
     if (this.#exchange === null) this.destroy();
     else if (this.#error === null) this.#fail(this.#failure('closed', 'the connection was closed'));
     else this.#fail(this.#failure(reasonOf(this.#error), messageOf(this.#error)));
-  };
+  });
 }

@@ -117,12 +117,22 @@ export class Http1Upstream implements Upstream, ConnectionOwner, ExchangeOwner {
     exchange.cancelDial = this.#dial(exchange.request.switchTo === null ? REQUEST : SWITCH, (dialled, failure) => {
       exchange.cancelDial = null;
       if (dialled !== null) {
-        new Http1Connection(dialled, this).start(exchange);
+        this.#startOn(dialled, exchange);
         return;
       }
       exchange.end();
       if (failure !== null)
         exchange.handler.onFailure(exchange.hasRetried ? { ...failure, mayHaveBeenSent: true } : failure);
     });
+  }
+
+  /** In a listener of the new connection, above which nobody waits for an exception. */
+  #startOn(dialled: Dialled, exchange: Http1Exchange): void {
+    const connection = new Http1Connection(dialled, this);
+    try {
+      connection.start(exchange);
+    } catch (error) {
+      connection.contain(error);
+    }
   }
 }

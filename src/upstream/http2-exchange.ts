@@ -1,5 +1,7 @@
 import { type ClientHttp2Stream, constants } from 'node:http2';
 import { breakOff } from '../lib/break-off.ts';
+import { reportBug } from '../lib/bug-report.ts';
+import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
 import { hasStreamEnd, watchStreamEnd } from '../lib/http2-stream-end.ts';
 import { bufferPassed } from '../lib/passing-buffers.ts';
 import { BodySender, type BodySink } from './body-sender.ts';
@@ -60,7 +62,7 @@ const RESET_REASONS: Readonly<Record<number, string>> = {
  * One request as one stream. Ends with the answer's end, a reset, or `abort`; a stream that was refused unseen goes out once more.
  * One that asked to switch protocols (RFC 8441) and may is given away, and is over when it closes.
  */
-export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange, BodySink, Ticked {
+export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange, BodySink, Ticked, ListenerOwner {
   tickPosition = -1;
   readonly #owner: Http2ExchangeOwner<Link>;
   /** Null when it is over, as are all that lead to others: the runtime keeps some streams, and this with them, for long after. */
@@ -155,19 +157,20 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
 
   /** Each listener has its price in every request, and leads to nothing but this. */
   #listen(stream: ClientHttp2Stream): void {
-    stream.on('headers', (headers, _flags, raw) => this.#onInformational(Number(headers[':status']), raw));
-    stream.on('response', (headers, flags, raw) => this.#onResponse(Number(headers[':status']), flags, raw));
-    stream.on('data', (chunk: Buffer) => this.#onData(chunk));
-    stream.on('end', () => this.#onEnd());
+    listen(stream, 'headers', this, (headers: Http2Head, _flags: number, raw: readonly string[]) =>
+      this.#onInformational(headers, raw),
+    );
+    listen(stream, 'response', this, (headers: Http2Head, flags: number, raw: readonly string[]) =>
+      this.#onResponse(headers, flags, raw),
+    );
+    listen(stream, 'data', this, (chunk: Buffer) => this.#onData(chunk));
+    listen(stream, 'end', this, () => this.#onEnd());
     // What it was is known when it closes.
-    stream.on('error', noop);
-    stream.on('close', () => this.#onClose(stream));
+    ignoreErrors(stream);
+    listen(stream, 'close', this, () => this.#onClose(stream));
     if (this.#body === null) return;
-    stream.on('drain', () => {
-      this.#progressAtMs = this.#owner.ticker.nowMs;
-      this.#body?.resume();
-    });
-    stream.on('wantTrailers', () => this.#sendTrailers(stream));
+    listen(stream, 'drain', this, () => this.#onDrain());
+    listen(stream, 'wantTrailers', this, () => this.#sendTrailers(stream));
   }
 
   /** A request without the trailers that it had is not whole, and must not look so. */
@@ -179,17 +182,24 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     }
   }
 
-  #onInformational(status: number, raw: readonly string[]): void {
+  #onDrain(): void {
+    this.#progressAtMs = this.#owner.ticker.nowMs;
+    this.#body?.resume();
+  }
+
+  #onInformational(headers: Http2Head, raw: readonly string[]): void {
     if (this.#parts === null) return;
+    const status = Number(headers[':status']);
     this.#hasBytes = true;
     if (this.#headByMs !== 0) this.#awaitHead();
     if (status === 100) this.#continue();
     else this.#parts.handler.onInformational(status, http2ResponseHeaders(raw).headers);
   }
 
-  #onResponse(status: number, flags: number, raw: readonly string[]): void {
+  #onResponse(headers: Http2Head, flags: number, raw: readonly string[]): void {
     const stream = this.#stream;
     if (stream === null || this.#parts === null) return;
+    const status = Number(headers[':status']);
     const { handler, request } = this.#parts;
     this.#hasBytes = true;
     this.#hasHead = true;
@@ -204,7 +214,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     if (hasConnectionAuth && this.#link !== null) this.#owner.onConnectionAuth(this.#link);
     // Where a length was announced nobody further on can take them.
     if (head.bodyBytes === null) {
-      stream.on('trailers', (_headers, _flags, rawTrailers) => {
+      listen(stream, 'trailers', this, (_fields: unknown, _flags: number, rawTrailers: readonly string[]) => {
         this.#trailers = http2ResponseHeaders(rawTrailers, true).headers;
       });
     }
@@ -251,8 +261,24 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     const message = errored === null ? `the stream was closed with code ${rstCode}` : messageOf(errored);
     if (isUnseen && !isRetry && this.#body?.isConsumed !== true) {
       this.#letGo(false);
-      this.#successor = this.#owner.resend(request, handler);
+      this.#resend(request, handler);
     } else this.#fail(failed(phase, reason, message, !isUnseen), false);
+  }
+
+  #resend(request: UpstreamRequest, handler: UpstreamHandler): void {
+    try {
+      this.#successor = this.#owner.resend(request, handler);
+    } catch (error) {
+      handler.onBug(error);
+    }
+  }
+
+  /** The session is shared with others, whose streams are in order. */
+  contain(error: unknown): void {
+    const handler = this.#parts?.handler;
+    this.#letGo(true);
+    if (handler === undefined) reportBug(error, { part: 'HTTP/2 upstream stream' });
+    else handler.onBug(error);
   }
 
   #giveAway(stream: ClientHttp2Stream, head: ResponseHead): void {
@@ -262,7 +288,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     // than the peer to reset.
     this.#forget();
     stream.pause();
-    stream.once('close', () => {
+    listenOnce(stream, 'close', this, () => {
       link?.release();
       this.#owner.onOver();
     });
@@ -298,7 +324,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
   }
 }
 
-function noop(): void {}
+type Http2Head = Readonly<Record<string, unknown>>;
 
 function resetReason(error: Error): string {
   const reason = reasonOf(error);

@@ -1,5 +1,7 @@
-import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Settings } from 'node:http2';
 import type { Socket } from 'node:net';
+import { reportBug } from '../lib/bug-report.ts';
+import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
 import { cancelStream } from '../lib/http2-reset.ts';
 import { REPEATED_FIELDS } from '../lib/repeated-fields.ts';
 import type { DeadlineTicker, Ticked } from './deadline-ticker.ts';
@@ -35,7 +37,7 @@ const RESET_BURST = 50;
 const RESETS_PER_MS = 2 / 1000;
 
 /** One session: *open*, then *retired* (GOAWAY either way; streams under way finish), then *closed*. */
-export class Http2Link implements Ticked {
+export class Http2Link implements Ticked, ListenerOwner {
   active = 0;
   tickPosition = -1;
   readonly #socket: Socket;
@@ -71,17 +73,22 @@ export class Http2Link implements Ticked {
       },
     });
     this.#session = session;
-    session.once('connect', () => session.setLocalWindowSize(SESSION_WINDOW_BYTES));
-    session.on('remoteSettings', ({ maxConcurrentStreams }) => {
+    listenOnce(session, 'connect', this, () => session.setLocalWindowSize(SESSION_WINDOW_BYTES));
+    listen(session, 'remoteSettings', this, ({ maxConcurrentStreams }: Settings) => {
       this.#maxStreams = Math.min(MAX_STREAMS, maxConcurrentStreams ?? MAX_STREAMS);
     });
     // Each stream hears of it on its own.
-    session.on('error', noop);
-    session.once('close', () => {
+    ignoreErrors(session);
+    listenOnce(session, 'close', this, () => {
       this.#isRetired = true;
       ticker.delete(this);
       options.onClosed(this);
     });
+  }
+
+  contain(error: unknown): void {
+    this.#session.destroy();
+    reportBug(error, { part: 'HTTP/2 upstream session' });
   }
 
   get hasRoom(): boolean {

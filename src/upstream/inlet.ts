@@ -1,6 +1,7 @@
 import type { OnReadOpts } from 'node:net';
+import type { ListenerOwner } from '../lib/guarded-listeners.ts';
 
-export interface ByteTarget {
+export interface ByteTarget extends ListenerOwner {
   /** `bytes` is overwritten by the next read, of any connection: what is kept must be copied. */
   onBytes(bytes: Buffer): void;
 }
@@ -24,7 +25,12 @@ export class Inlet {
     this.onread = {
       buffer,
       callback: (count) => {
-        this.target?.onBytes(buffer.subarray(0, count));
+        const { target } = this;
+        try {
+          target?.onBytes(buffer.subarray(0, count));
+        } catch (error) {
+          target?.contain(error);
+        }
         return true;
       },
     };

@@ -1,3 +1,4 @@
+import { ignoreErrors } from '../lib/guarded-listeners.ts';
 import type { DeadlineTicker } from './deadline-ticker.ts';
 import type { Dial, Dialled } from './dial.ts';
 import { Http1Upstream } from './http1-upstream.ts';
@@ -124,7 +125,7 @@ export class NegotiatedUpstream implements Upstream {
     if (dialled.protocol === 'h2') {
       this.#http2.adopt(dialled);
       if (pending !== null) this.#place(pending);
-    } else if (pending === null) dialled.socket.on('error', noop).destroy();
+    } else if (pending === null) ignoreErrors(dialled.socket).destroy();
     else pending.sendThrough(({ request, handler }) => this.#http1.sendOn(dialled, request, handler));
   }
 
@@ -146,5 +147,3 @@ export class NegotiatedUpstream implements Upstream {
 function unreached(): UpstreamFailure {
   return failed('connect', 'failed', 'no connection', false);
 }
-
-function noop(): void {}

@@ -28,8 +28,11 @@ export class PendingExchange implements UpstreamExchange {
       this.#actual = send(this);
     } catch (error) {
       // Whoever made the request has long returned: this runs in a listener of the new connection.
-      if (!isUnsendable(error)) throw error;
-      this.fail(unsendable(error));
+      if (isUnsendable(error)) this.fail(unsendable(error));
+      else {
+        this.#settle();
+        this.handler.onBug(error);
+      }
       return true;
     }
     if (this.#actual === null) return false;

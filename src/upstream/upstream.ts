@@ -53,6 +53,8 @@ export interface UpstreamHandler {
   onData(chunk: Buffer): boolean;
   onEnd(trailers: HeaderList): void;
   onFailure(failure: UpstreamFailure): void;
+  /** Instead of a failure: the carrier itself broke, by a bug. It has freed everything. */
+  onBug(error: unknown): void;
 }
 
 export interface ResponseHead {

@@ -81,6 +81,10 @@ export class Answer implements UpstreamHandler {
     this.#resolve(this);
   }
 
+  onBug(error: unknown): void {
+    throw error;
+  }
+
   onFailure(failure: UpstreamFailure): void {
     assert.ok(this.trailers === null && this.failure === null);
     this.failure = failure;

@@ -10,6 +10,7 @@ import {
   type InflateRaw,
   type ZstdDecompress,
 } from 'node:zlib';
+import { attach, guarded, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 
 type Decoder = BrotliDecompress | Gunzip | Inflate | InflateRaw | ZstdDecompress;
 
@@ -71,14 +72,15 @@ function decodeOnce(
       decoder.destroy();
       resolve({ bytes: Buffer.concat(chunks).subarray(0, maxBytes), problem });
     };
-    const onData = (chunk: Buffer): void => {
+    const owner: ListenerOwner = { contain: (error) => finish(`${coding}: ${String(error)}`) };
+    const onData = guarded(owner, (chunk: Buffer): void => {
       chunks.push(chunk);
       length += chunk.length;
       if (length > maxBytes) finish(`only the first ${maxBytes} bytes of what it decodes to`);
-    };
-    decoder.on('data', onData);
-    decoder.once('end', () => finish(null));
-    decoder.on('error', (error: Error) => finish(`${coding}: ${error.message}`));
+    });
+    attach(decoder, 'data', onData);
+    listenOnce(decoder, 'end', owner, () => finish(null));
+    listen(decoder, 'error', owner, (error: Error) => finish(`${coding}: ${error.message}`));
     // Flushed, so that a body that is cut gives what it can before the end is missed.
     decoder.write(bytes);
     decoder.flush(() => decoder.end());

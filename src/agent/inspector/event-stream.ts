@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { closing, listenOnce } from '../../lib/guarded-listeners.ts';
 import type { ExchangeStore } from './exchange-store.ts';
 import { summaryOf } from './exchange-view.ts';
 import type { KeptExchange } from './kept-exchange.ts';
@@ -21,7 +22,7 @@ export function streamEvents(store: ExchangeStore, response: ServerResponse): vo
   };
   const heartbeat = setInterval(() => send(': still here\n\n'), HEARTBEAT_MS).unref();
   store.listen(listener);
-  response.once('close', () => {
+  listenOnce(response, 'close', closing(response, 'inspector'), () => {
     clearInterval(heartbeat);
     store.unlisten(listener);
   });

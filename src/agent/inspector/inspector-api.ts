@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { closing, listenOnce } from '../../lib/guarded-listeners.ts';
 import { streamEvents } from './event-stream.ts';
 import type { ExchangeStore } from './exchange-store.ts';
 import { detailOf, summaryOf } from './exchange-view.ts';
@@ -106,7 +107,7 @@ export class InspectorApi {
       throw new InspectorRefusal(503, 'too_many', 'too many pages are following already: close some');
     }
     this.#eventReaders += 1;
-    response.once('close', () => {
+    listenOnce(response, 'close', closing(response, 'inspector'), () => {
       this.#eventReaders -= 1;
     });
     streamEvents(this.#parts.store, response);

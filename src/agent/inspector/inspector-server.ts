@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { closing, ignoreErrors, type ListenerOwner, listenPer } from '../../lib/guarded-listeners.ts';
 import { type InspectorApi, methodRefused, sendJson } from './inspector-api.ts';
 import { loadInspectorPage } from './inspector-page.ts';
 import { InspectorRefusal } from './inspector-refusal.ts';
@@ -39,9 +40,10 @@ export function serveInspector(server: Server, guard: RequestGuard, api: Inspect
     if (isWrite) guard.checkWrite(message);
     await api.handle({ path, query: new URLSearchParams(query), message, response });
   };
-  server.on('request', (message: IncomingMessage, response: ServerResponse) => {
+  const ownerOf = ({ socket }: IncomingMessage): ListenerOwner => closing(socket, 'inspector');
+  listenPer(server, 'request', ownerOf, (message: IncomingMessage, response: ServerResponse) => {
     setSafeHeaders(response);
-    response.on('error', () => {});
+    ignoreErrors(response);
     serve(message, response).catch((error: unknown) => refuse(message, response, error));
   });
 }

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { reportBug } from '../../lib/bug-report.ts';
 import type { RequestBody, UpstreamExchange } from '../../upstream/upstream.ts';
 import { AgentError } from '../agent-error.ts';
 import type { ExchangeObserver } from '../exchange-observer.ts';
@@ -54,6 +55,10 @@ export function sendReplay(target: ReplayTarget, request: ReplayRequest, observe
           return true;
         },
         onEnd: () => end(null),
+        onBug: (error) => {
+          reportBug(error, { part: 'replay' });
+          end(`the agent has a bug (${String(error)})`);
+        },
         onFailure: (failure) => end(problemWords(failure, failure.message, address.hostport)),
       },
     );

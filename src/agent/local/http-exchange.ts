@@ -2,6 +2,8 @@ import { hash, randomBytes } from 'node:crypto';
 import type { ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import { breakOff } from '../../lib/break-off.ts';
+import { reportBug } from '../../lib/bug-report.ts';
+import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import { cancelStream, failStream } from '../../lib/http2-reset.ts';
 import { hasStreamEnd } from '../../lib/http2-stream-end.ts';
 import { splice } from '../../lib/splice.ts';
@@ -43,7 +45,7 @@ const WRONG_ANSWER: LocalFailure = { reason: 'protocol', mayHaveBeenSent: true }
  * The runtime throws at answers that it cannot send. Each method that a carrier calls is the boundary for that: beyond it is the
  * listener of a socket, and the end of the agent.
  */
-export class HttpExchange implements UpstreamHandler {
+export class HttpExchange implements UpstreamHandler, ListenerOwner {
   status = 0;
   bytesIn = 0;
   bytesOut = 0;
@@ -61,8 +63,8 @@ export class HttpExchange implements UpstreamHandler {
   constructor(stream: ServerHttp2Stream, parts: HttpExchangeParts) {
     this.#stream = stream;
     this.#parts = parts;
-    stream.on('error', () => {});
-    stream.once('close', () => this.#closed());
+    ignoreErrors(stream);
+    listenOnce(stream, 'close', this, () => this.#closed());
   }
 
   /** Throws `UnsafeRequestError` when the request cannot be put on the wire of HTTP/1.1. */
@@ -70,7 +72,7 @@ export class HttpExchange implements UpstreamHandler {
     const { upstream, observer } = this.#parts;
     const request = this.#request();
     if (observer !== null && request.body.framing !== 'none') {
-      this.#stream.on('data', (chunk: Buffer) => observer.onRequestData(chunk));
+      listen(this.#stream, 'data', this, (chunk: Buffer) => observer.onRequestData(chunk));
     }
     this.#upstream = upstream.send(request, this);
   }
@@ -105,7 +107,7 @@ export class HttpExchange implements UpstreamHandler {
       this.bytesIn += count;
     };
     if (contentLength !== null) return { framing: 'length', bytes: contentLength, source, expectsContinue, onBytes };
-    source.on('trailers', (_headers, _flags, raw) => {
+    listen(source, 'trailers', this, (_headers: unknown, _flags: number, raw: readonly string[]) => {
       this.#requestTrailers = raw;
     });
     const isWhole = (): boolean => hasStreamEnd(source);
@@ -151,7 +153,7 @@ export class HttpExchange implements UpstreamHandler {
     // Trailers can only come where the length was left open: gRPC, and chunked answers.
     const waitForTrailers = !isEmpty && announced === null;
     stream.respond(framed, { endStream: isEmpty, waitForTrailers });
-    if (waitForTrailers) stream.once('wantTrailers', () => this.#sendTrailers());
+    if (waitForTrailers) listenOnce(stream, 'wantTrailers', this, () => this.#sendTrailers());
     if (isEmpty) this.#isAnswered = true;
   }
 
@@ -170,7 +172,7 @@ export class HttpExchange implements UpstreamHandler {
     const stream = this.#stream;
     if (!stream.writable) return true;
     const hasRoom = stream.write(chunk);
-    if (!hasRoom && stream.listenerCount('drain') === 0) stream.on('drain', () => this.#upstream?.resume());
+    if (!hasRoom && stream.listenerCount('drain') === 0) listen(stream, 'drain', this, () => this.#upstream?.resume());
     return hasRoom;
   }
 
@@ -212,13 +214,13 @@ export class HttpExchange implements UpstreamHandler {
     this.#isSwitched = true;
     this.status = 101;
     this.#parts.observer?.onResponseHead(101, shown);
-    socket.on('data', (chunk: Buffer) => {
+    listen(socket, 'data', this, (chunk: Buffer) => {
       this.bytesOut += chunk.length;
     });
-    stream.on('data', (chunk: Buffer) => {
+    listen(stream, 'data', this, (chunk: Buffer) => {
       this.bytesIn += chunk.length;
     });
-    splice(stream, socket, (problem) => {
+    splice(stream, socket, this, (problem) => {
       this.problem = problem;
       this.#over();
     });
@@ -233,11 +235,30 @@ export class HttpExchange implements UpstreamHandler {
     } else this.#fail(failure, failure.message);
   }
 
+  onBug(error: unknown): void {
+    this.contain(error);
+  }
+
+  contain(error: unknown): void {
+    reportBug(error, { part: 'tunnel exchange' });
+    this.#abandon();
+    this.problem = `the agent has a bug (${messageOf(error)})`;
+    failStream(this.#stream);
+    this.#over();
+  }
+
   #broke(error: unknown): void {
-    if (!isUnsendable(error)) throw error;
+    if (!isUnsendable(error)) {
+      this.contain(error);
+      return;
+    }
+    this.#abandon();
+    this.#fail(WRONG_ANSWER, `the service gave an answer that cannot be forwarded: ${messageOf(error)}`);
+  }
+
+  #abandon(): void {
     this.#upstream?.abort();
     this.#upstream = null;
-    this.#fail(WRONG_ANSWER, `the service gave an answer that cannot be forwarded: ${messageOf(error)}`);
   }
 
   #fail(failure: LocalFailure, message: string): void {

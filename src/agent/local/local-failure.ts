@@ -1,4 +1,5 @@
 import type { ServerHttp2Stream } from 'node:http2';
+import { ignoreErrors } from '../../lib/guarded-listeners.ts';
 import { failStream } from '../../lib/http2-reset.ts';
 import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
 
@@ -50,7 +51,7 @@ export function answerFailure(stream: ServerHttp2Stream, failure: LocalFailure, 
 /** What the gateway asks for is not here. */
 export function refuseStream(stream: ServerHttp2Stream, status: 400 | 404): void {
   if (stream.destroyed || stream.closed) return;
-  stream.on('error', () => {});
+  ignoreErrors(stream);
   // A reset would overtake the answer.
   stream.respond([':status', String(status)], { endStream: true });
   stream.resume();

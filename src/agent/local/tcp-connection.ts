@@ -1,5 +1,7 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { connect } from 'node:net';
+import { reportBug } from '../../lib/bug-report.ts';
+import { attach, guarded, ignoreErrors, type ListenerOwner, listenOnce } from '../../lib/guarded-listeners.ts';
 import { localhostLookup } from '../../lib/localhost-lookup.ts';
 import { splice } from '../../lib/splice.ts';
 import { messageOf, reasonOf } from '../../upstream/upstream-failure.ts';
@@ -26,24 +28,31 @@ export function openTcpConnection(stream: ServerHttp2Stream, address: LocalAddre
     autoSelectFamily: true,
     allowHalfOpen: true,
   });
+  const owner: ListenerOwner = {
+    contain: (error) => {
+      stream.destroy();
+      socket.destroy();
+      reportBug(error, { part: 'local TCP connection' });
+    },
+  };
   const fail = (reason: string, message: string): void => {
     clearTimeout(timer);
-    socket.off('error', onError).on('error', () => {});
+    ignoreErrors(socket).off('error', onError);
     socket.destroy();
     stream.off('close', onGone);
     const failure = { reason, mayHaveBeenSent: false };
     observer.onFailed(problemWords(failure, message, hostport));
     answerFailure(stream, failure, hostport);
   };
-  const onError = (error: Error): void => fail(reasonOf(error), messageOf(error));
-  const onGone = (): void => fail('closed', 'the client went away');
-  const timer = setTimeout(() => {
-    fail('timeout', `no connection within ${LOCAL_LIMITS.connectTimeoutMs} ms`);
-  }, LOCAL_LIMITS.connectTimeoutMs);
-  stream.on('error', () => {});
-  stream.once('close', onGone);
-  socket.once('error', onError);
-  socket.once('connect', () => {
+  const onError = guarded(owner, (error: Error) => fail(reasonOf(error), messageOf(error)));
+  const onGone = guarded(owner, () => fail('closed', 'the client went away'));
+  const { connectTimeoutMs } = LOCAL_LIMITS;
+  const onTimeout = guarded(owner, () => fail('timeout', `no connection within ${connectTimeoutMs} ms`));
+  const timer = setTimeout(onTimeout, connectTimeoutMs);
+  ignoreErrors(stream);
+  attach(stream, 'close', onGone);
+  attach(socket, 'error', onError);
+  listenOnce(socket, 'connect', owner, () => {
     clearTimeout(timer);
     socket.off('error', onError);
     stream.off('close', onGone);
@@ -54,6 +63,6 @@ export function openTcpConnection(stream: ServerHttp2Stream, address: LocalAddre
     }
     stream.respond([':status', '200']);
     observer.onOpened();
-    splice(stream, socket, (problem) => observer.onClosed(problem));
+    splice(stream, socket, owner, (problem) => observer.onClosed(problem));
   });
 }

@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream';
+import type { ListenerOwner } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../upstream/upstream.ts';
 import type { RequestProblem } from './request-problem.ts';
 
@@ -6,7 +7,7 @@ import type { RequestProblem } from './request-problem.ts';
  * The client's side of one exchange, the same for HTTP/1.1 and HTTP/2: what the edge answers goes out here. Header lists are
  * flat with names in lower case and hold no framing: the port computes it.
  */
-export interface ClientPort {
+export interface ClientPort extends ListenerOwner {
   /** 1xx other than 101. */
   informational(status: number, headers: HeaderList): void;
   /** `bodyBytes` null: only the end will tell. */
@@ -24,4 +25,6 @@ export interface ClientPort {
   onDrain: () => void;
   /** The client went away before the end, or has to: then with the reason. */
   onGone: (problem?: RequestProblem) => void;
+  /** A listener of the client's side threw. */
+  onBug: (error: unknown) => void;
 }

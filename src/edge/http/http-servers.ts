@@ -13,6 +13,15 @@ import {
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import {
+  closing,
+  ignoreErrors,
+  type ListenerOwner,
+  listen,
+  listenOnce,
+  listenPer,
+  reporting,
+} from '../../lib/guarded-listeners.ts';
 import { hasStreamEnd, watchStreamEnd } from '../../lib/http2-stream-end.ts';
 import { REPEATED_FIELDS } from '../../lib/repeated-fields.ts';
 import type { HeaderList } from '../../upstream/upstream.ts';
@@ -24,7 +33,8 @@ import { Http1Facts } from './http1-facts.ts';
 import { Http1SwitchPort } from './http1-switch-port.ts';
 import { Http2Client } from './http2-client.ts';
 import { Http2Port } from './http2-port.ts';
-import { type HeadReading, type RawHead, readHead } from './request-head.ts';
+import { http1Head, http2Head, versionProblem } from './raw-head.ts';
+import { type HeadReading, readHead } from './request-head.ts';
 import type { RequestProblem } from './request-problem.ts';
 import { sweep } from './sweep.ts';
 
@@ -112,13 +122,17 @@ export class HttpServers {
     this.#maxHeaderCount = limits.maxHeaderCount;
     // Timeouts of slow heads and the list of idle connections begin with this event, and this server never listens.
     this.#http1.emit('listening');
-    this.#http1.on('request', (request, response) => this.#onHttp1(request, response));
-    // Answered by the upstream, or by the edge before its body is asked for.
-    this.#http1.on('checkContinue', (request, response) => this.#onHttp1(request, response));
-    this.#http1.on('checkExpectation', (request, response) => this.#onHttp1(request, response));
-    this.#http1.on('upgrade', (request, socket, firstBytes) => this.#onUpgrade(request, socket, firstBytes));
-    this.#http1.on('connect', (request, socket, firstBytes) => this.#onUpgrade(request, socket, firstBytes));
-    this.#http1.on('clientError', (error, socket) => {
+    // The last two are answered by the upstream, or by the edge before their body is asked for.
+    for (const event of ['request', 'checkContinue', 'checkExpectation'])
+      listenPer(this.#http1, event, this.#ownerOf, (request: IncomingMessage, response: ServerResponse) =>
+        this.#onHttp1(request, response),
+      );
+    for (const event of ['upgrade', 'connect'])
+      listenPer(this.#http1, event, this.#ownerOf, (request: IncomingMessage, socket: Duplex, firstBytes: Buffer) =>
+        this.#onUpgrade(request, socket, firstBytes),
+      );
+    const ownerOfSocket = (_error: Error, socket: Duplex): ListenerOwner => this.#ownerOf({ socket });
+    listenPer(this.#http1, 'clientError', ownerOfSocket, (error: Error, socket: Duplex) => {
       const client = this.#sockets.get(socket);
       if (client instanceof Http1Client)
         client.onError(error, (problem) => this.#refuseUnread(client, socket, problem));
@@ -135,20 +149,24 @@ export class HttpServers {
         enableConnectProtocol: true,
       },
     });
-    this.#http2.on('session', (session) => {
+    listen(this.#http2, 'session', reporting('HTTP/2 server'), (session: ServerHttp2Session) => {
       this.#arriving = session;
     });
-    this.#http2.on('stream', (stream, headers, _flags, raw: unknown) =>
-      this.#onStream(stream as ServerHttp2Stream, headers, raw as string[]),
+    listenPer(
+      this.#http2,
+      'stream',
+      (stream: ServerHttp2Stream) => this.#ownerOfStream(stream),
+      (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: readonly string[]) =>
+        this.#onStream(stream, headers, raw),
     );
-    this.#http2.on('sessionError', (error: Error & { readonly code?: string }) => {
+    listen(this.#http2, 'sessionError', reporting('HTTP/2 server'), (error: Error & { readonly code?: string }) => {
       // Others say that the connection broke, which clients may do as they like.
       if (error.code?.startsWith('ERR_HTTP2_') === true) options.onSessionError(error.code, error);
     });
   }
 
   accept(socket: Socket, protocol: 'h2' | 'http/1.1', facts: Omit<ConnectionFacts, 'retire'>): void {
-    socket.once('close', () => this.#sockets.delete(socket));
+    listenOnce(socket, 'close', reporting('HTTP server'), () => this.#sockets.delete(socket));
     if (protocol === 'http/1.1') {
       this.#sockets.set(socket, new Http1Client(socket, facts));
       this.#http1.emit('connection', socket);
@@ -222,12 +240,20 @@ export class HttpServers {
     if (client === null) return;
     this.#handle(client.facts, {
       reading: this.#read(request, client.facts, true),
-      port: new Http1SwitchPort(socket, firstBytes),
+      port: new Http1SwitchPort(socket, firstBytes, client),
       source: null,
       trailers: NO_TRAILERS,
       isBodyWhole: YES,
       accept: request.headers.accept,
     });
+  }
+
+  readonly #ownerOf = ({ socket }: { readonly socket: Duplex }): ListenerOwner =>
+    this.#sockets.get(socket) ?? closing(socket, 'HTTP/1.1 server');
+
+  #ownerOfStream(stream: ServerHttp2Stream): ListenerOwner {
+    const client = stream.session === undefined ? undefined : this.#sessions.get(stream.session);
+    return client ?? closing(stream, 'HTTP/2 server');
   }
 
   #http1Client(request: IncomingMessage): Http1Client | null {
@@ -236,10 +262,10 @@ export class HttpServers {
   }
 
   /** The parser could make nothing of it. */
-  #refuseUnread({ facts }: Http1Client, socket: Duplex, { code, why }: RequestProblem): void {
-    this.#handle(facts, {
+  #refuseUnread(client: Http1Client, socket: Duplex, { code, why }: RequestProblem): void {
+    this.#handle(client.facts, {
       reading: { ok: false, code, why },
-      port: new Http1SwitchPort(socket, NOTHING),
+      port: new Http1SwitchPort(socket, NOTHING, client),
       source: null,
       trailers: NO_TRAILERS,
       isBodyWhole: YES,
@@ -261,7 +287,7 @@ export class HttpServers {
     const { session } = client;
     this.#sockets.set(socket, client);
     this.#sessions.set(session, client);
-    session.on('error', () => {});
+    ignoreErrors(session);
     if (this.#drain.isDraining) session.close();
   }
 
@@ -278,62 +304,24 @@ export class HttpServers {
       reading: withStreamedBody(reading, hasBody),
       port: new Http2Port(stream, String(headers[':method']), client),
       source: hasBody ? stream : null,
-      trailers: hasBody ? trailersOf(stream, this.#dropped, String(headers[':method'])) : NO_TRAILERS,
+      trailers: hasBody ? trailersOf(stream, client, this.#dropped, String(headers[':method'])) : NO_TRAILERS,
       isBodyWhole: hasBody ? () => hasStreamEnd(stream) : YES,
       accept: headers.accept,
     });
   }
 }
 
-function trailersOf(stream: ServerHttp2Stream, dropped: DroppedHeaders, method: string): () => HeaderList {
+function trailersOf(
+  stream: ServerHttp2Stream,
+  client: Http2Client,
+  dropped: DroppedHeaders,
+  method: string,
+): () => HeaderList {
   let trailers: HeaderList = [];
-  stream.on('trailers', (_fields, _flags, rawTrailers: unknown) => {
-    trailers = dropped.forwardableTrailers(rawTrailers as string[], method);
+  listen(stream, 'trailers', client, (_fields: unknown, _flags: number, rawTrailers: readonly string[]) => {
+    trailers = dropped.forwardableTrailers(rawTrailers, method);
   });
   return () => trailers;
-}
-
-/** The runtime's parser takes any version that has a dot. */
-function versionProblem({ httpVersion, headers }: IncomingMessage): string | null {
-  if (httpVersion === '1.1') return null;
-  if (httpVersion !== '1.0') return 'its version is neither HTTP/1.1 nor HTTP/1.0';
-  // RFC 9112 §6.1: whoever wrote it cannot have meant what it says.
-  return headers['transfer-encoding'] === undefined ? null : 'HTTP/1.0 has no Transfer-Encoding';
-}
-
-function http1Head(
-  request: IncomingMessage,
-  hasUpgrade: boolean,
-  absoluteScheme: 'http' | 'https',
-  isFromProxy: boolean,
-): RawHead {
-  return {
-    method: request.method ?? '',
-    target: request.url ?? '',
-    scheme: 'http/1',
-    absoluteScheme,
-    rawHeaders: request.rawHeaders,
-    authority: null,
-    protocol: null,
-    hasUpgrade,
-    isFromProxy,
-  };
-}
-
-function http2Head(headers: IncomingHttpHeaders, raw: readonly string[], isFromProxy: boolean): RawHead {
-  let end = 0;
-  while (end < raw.length && raw[end]?.startsWith(':') === true) end += 2;
-  return {
-    method: headers[':method'] ?? '',
-    target: headers[':path'] ?? '',
-    scheme: 'http/2',
-    absoluteScheme: 'https',
-    rawHeaders: raw.slice(end),
-    authority: headers[':authority'] ?? null,
-    protocol: (headers[':protocol'] as string | undefined) ?? null,
-    hasUpgrade: false,
-    isFromProxy,
-  };
 }
 
 /** HTTP/2 needs no length: a body without one is streamed as chunks to an HTTP/1.1 upstream. */

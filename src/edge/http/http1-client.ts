@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { reportBug } from '../../lib/bug-report.ts';
+import type { ListenerOwner } from '../../lib/guarded-listeners.ts';
 import type { ConnectionFacts } from '../edge-connection.ts';
 import { Http1Port } from './http1-port.ts';
 import { NOT_TAKEN, problemOf, type RequestProblem } from './request-problem.ts';
@@ -7,7 +9,7 @@ import { Stall } from './stall.ts';
 import type { SweepLimits } from './sweep.ts';
 
 /** A client's connection over HTTP/1.1. */
-export class Http1Client {
+export class Http1Client implements ListenerOwner {
   readonly facts: ConnectionFacts;
   /** No request after the one at hand may be read from it. */
   isOver = false;
@@ -21,8 +23,15 @@ export class Http1Client {
     this.facts = { ...facts, retire: () => {} };
   }
 
+  /** A bug outside of every request, or after one. */
+  contain(error: unknown): void {
+    this.isOver = true;
+    reportBug(error, { part: 'HTTP/1.1 client', remote_address: this.facts.remoteAddress });
+    this.#socket.destroy();
+  }
+
   portFor(response: ServerResponse<IncomingMessage>, drain: { readonly isDraining: boolean }): Http1Port {
-    this.#port = new Http1Port(response, drain);
+    this.#port = new Http1Port(response, drain, this);
     return this.#port;
   }
 

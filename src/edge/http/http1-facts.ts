@@ -24,6 +24,7 @@ export class Http1Facts implements ConnectionFacts {
   }
 
   retire(): void {
-    this.#response.setHeader('connection', 'close');
+    // Afterwards it is too late to say so, and the runtime throws.
+    if (!this.#response.headersSent) this.#response.setHeader('connection', 'close');
   }
 }

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { breakOff } from '../../lib/break-off.ts';
+import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../upstream/upstream.ts';
 import type { ClientPort } from './client-port.ts';
 import { pairsOf } from './header-list.ts';
@@ -12,6 +13,8 @@ const noop = (): void => {};
 export class Http1Port implements ClientPort {
   onDrain: () => void = noop;
   onGone: (problem?: RequestProblem) => void = noop;
+  onBug: (error: unknown) => void;
+  readonly #client: ListenerOwner;
   readonly #response: ServerResponse;
   readonly #drain: { readonly isDraining: boolean };
   #isEnded = false;
@@ -25,14 +28,24 @@ export class Http1Port implements ClientPort {
   #isWhole = false;
 
   /** `drain`: shared by all, for answers that begin after their request did. */
-  constructor(response: ServerResponse, drain: { readonly isDraining: boolean }) {
+  constructor(response: ServerResponse, drain: { readonly isDraining: boolean }, client: ListenerOwner) {
     this.#response = response;
     this.#drain = drain;
-    response.on('close', () => {
-      if (!this.#isEnded && !this.#isWhole) this.onGone();
-    });
+    this.#client = client;
+    this.onBug = this.#toClient;
+    listen(response, 'close', this, () => this.#onClose());
     // A client that resets the connection is seen as 'close'.
-    response.on('error', noop);
+    ignoreErrors(response);
+  }
+
+  contain(error: unknown): void {
+    this.onBug(error);
+  }
+
+  readonly #toClient = (error: unknown): void => this.#client.contain(error);
+
+  #onClose(): void {
+    if (!this.#isEnded && !this.#isWhole) this.onGone();
   }
 
   get isHeadSent(): boolean {
@@ -49,7 +62,7 @@ export class Http1Port implements ClientPort {
   }
 
   afterwards(then: () => void): void {
-    this.#response.once('close', then);
+    listenOnce(this.#response, 'close', this, then);
   }
 
   /** The request cannot be brought to its end. An answer that is already decided goes out, and the connection ends with it. */
@@ -57,7 +70,8 @@ export class Http1Port implements ClientPort {
     const response = this.#response;
     response.shouldKeepAlive = false;
     if (response.writableFinished) response.req.socket.destroySoon();
-    else if (this.#isEnded || this.#isWhole) response.once('finish', () => response.req.socket.destroySoon());
+    else if (this.#isEnded || this.#isWhole)
+      listenOnce(response, 'finish', this, () => response.req.socket.destroySoon());
     else this.onGone(problem);
   }
 
@@ -99,12 +113,14 @@ export class Http1Port implements ClientPort {
     // Few answers fill the buffer: most never need the listener.
     if (!hasRoom && !this.#awaitsDrain) {
       this.#awaitsDrain = true;
-      this.#response.once('drain', () => {
-        this.#awaitsDrain = false;
-        this.onDrain();
-      });
+      listenOnce(this.#response, 'drain', this, () => this.#drained());
     }
     return hasRoom;
+  }
+
+  #drained(): void {
+    this.#awaitsDrain = false;
+    this.onDrain();
   }
 
   end(trailers: HeaderList): void {
@@ -140,9 +156,14 @@ export class Http1Port implements ClientPort {
     this.#isEnded = true;
     this.onDrain = noop;
     this.onGone = noop;
+    this.onBug = this.#toClient;
   }
 }
 
 function flushHead(port: Http1Port): void {
-  port.flushHead();
+  try {
+    port.flushHead();
+  } catch (error) {
+    port.contain(error);
+  }
 }

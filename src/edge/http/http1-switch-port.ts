@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../upstream/upstream.ts';
 import type { ClientPort } from './client-port.ts';
 import type { RequestProblem } from './request-problem.ts';
@@ -15,20 +16,26 @@ const LINGER_MS = 1000;
 export class Http1SwitchPort implements ClientPort {
   onDrain: () => void = noop;
   onGone: (problem?: RequestProblem) => void = noop;
+  onBug: (error: unknown) => void;
   isHeadSent = false;
   readonly #socket: Duplex;
   readonly #firstBytes: Buffer;
   #isEnded = false;
   #isChunked = false;
 
-  constructor(socket: Duplex, firstBytes: Buffer) {
+  constructor(socket: Duplex, firstBytes: Buffer, client: ListenerOwner) {
     this.#socket = socket;
     this.#firstBytes = firstBytes;
-    socket.on('drain', () => this.onDrain());
-    socket.on('close', () => {
+    this.onBug = (error) => client.contain(error);
+    listen(socket, 'drain', this, () => this.onDrain());
+    listen(socket, 'close', this, () => {
       if (!this.#isEnded) this.onGone();
     });
-    socket.on('error', noop);
+    ignoreErrors(socket);
+  }
+
+  contain(error: unknown): void {
+    this.onBug(error);
   }
 
   informational(): void {}
@@ -76,7 +83,7 @@ export class Http1SwitchPort implements ClientPort {
   #linger(): void {
     this.#socket.resume();
     const timer = setTimeout(() => this.#socket.destroy(), LINGER_MS);
-    this.#socket.once('close', () => clearTimeout(timer));
+    listenOnce(this.#socket, 'close', this, () => clearTimeout(timer));
   }
 
   #writeHead(status: number, headers: HeaderList): void {

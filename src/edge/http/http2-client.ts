@@ -1,14 +1,18 @@
 import type { ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
+import { reportBug } from '../../lib/bug-report.ts';
+import type { ListenerOwner } from '../../lib/guarded-listeners.ts';
 import type { ConnectionFacts } from '../edge-connection.ts';
 import type { Http2Port } from './http2-port.ts';
 import { Stall } from './stall.ts';
 import type { SweepLimits } from './sweep.ts';
 
 /** A client's connection over HTTP/2. *Open* → *closed* (GOAWAY; streams under way finish) → the socket ends. */
-export class Http2Client {
+export class Http2Client implements ListenerOwner {
   readonly facts: ConnectionFacts;
   readonly session: ServerHttp2Session;
+  /** A bug outside of every request, or after one: those under way finish, others have to come on another connection. */
+  readonly onBug: (error: unknown) => void;
   readonly #socket: Socket;
   /** A list in which the last one takes the place of one that leaves: see LiveExchanges. */
   readonly #ports: Http2Port[] = [];
@@ -24,6 +28,15 @@ export class Http2Client {
     this.session = session;
     this.#socket = socket;
     this.facts = { ...facts, retire: () => session.close() };
+    this.onBug = (error) => {
+      reportBug(error, { part: 'HTTP/2 client', remote_address: facts.remoteAddress });
+      session.close();
+    };
+  }
+
+  contain(error: unknown): void {
+    this.onBug(error);
+    this.session.destroy();
   }
 
   add(port: Http2Port): void {

@@ -1,5 +1,6 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
+import { ignoreErrors, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import { cancelStream, failStream } from '../../lib/http2-reset.ts';
 import { headerObject } from '../../upstream/header-object.ts';
 import type { HeaderList } from '../../upstream/upstream.ts';
@@ -16,6 +17,7 @@ const noop = (): void => {};
 export class Http2Port implements ClientPort {
   onDrain: () => void = noop;
   onGone: (problem?: RequestProblem) => void = noop;
+  onBug: (error: unknown) => void;
   /** Where its connection keeps it. */
   position = -1;
   readonly #stream: ServerHttp2Stream;
@@ -35,12 +37,19 @@ export class Http2Port implements ClientPort {
     this.#stream = stream;
     this.#client = client;
     this.#isHead = method === 'HEAD';
+    this.onBug = client.onBug;
     client.add(this);
-    stream.on('close', () => {
-      client.delete(this);
-      if (!this.#isEnded) this.onGone();
-    });
-    stream.on('error', noop);
+    listen(stream, 'close', this, () => this.#onClose());
+    ignoreErrors(stream);
+  }
+
+  contain(error: unknown): void {
+    this.onBug(error);
+  }
+
+  #onClose(): void {
+    this.#client.delete(this);
+    if (!this.#isEnded) this.onGone();
   }
 
   get isHeadSent(): boolean {
@@ -69,7 +78,7 @@ export class Http2Port implements ClientPort {
     const waitForTrailers = bodyBytes === null && !isEmpty;
     this.#stream.respond(framed as string[], { endStream: isEmpty, waitForTrailers });
     if (isEmpty) this.#finish();
-    if (waitForTrailers) this.#stream.once('wantTrailers', () => this.#sendTrailers());
+    if (waitForTrailers) listenOnce(this.#stream, 'wantTrailers', this, () => this.#sendTrailers());
   }
 
   write(chunk: Buffer): boolean {
@@ -79,12 +88,14 @@ export class Http2Port implements ClientPort {
     // Few answers fill the buffer: most never need the listener.
     if (!hasRoom && !this.#awaitsDrain) {
       this.#awaitsDrain = true;
-      this.#stream.once('drain', () => {
-        this.#awaitsDrain = false;
-        this.onDrain();
-      });
+      listenOnce(this.#stream, 'drain', this, () => this.#drained());
     }
     return hasRoom;
+  }
+
+  #drained(): void {
+    this.#awaitsDrain = false;
+    this.onDrain();
   }
 
   end(trailers: HeaderList): void {
@@ -109,7 +120,7 @@ export class Http2Port implements ClientPort {
     this.#stream.respond([':status', '200', ...shown.flat()]);
     this.#finish();
     this.#isSwitched = true;
-    this.#stream.on('drain', () => {
+    listen(this.#stream, 'drain', this, () => {
       this.#given += 1;
     });
     return this.#stream;
@@ -171,6 +182,7 @@ export class Http2Port implements ClientPort {
     this.#isEnded = true;
     this.onDrain = noop;
     this.onGone = noop;
+    this.onBug = this.#client.onBug;
   }
 }
 

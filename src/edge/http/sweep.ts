@@ -1,3 +1,4 @@
+import type { ListenerOwner } from '../../lib/guarded-listeners.ts';
 export interface SweepLimits {
   /** How long an HTTP/2 connection without a stream is kept. */
   readonly idleTimeoutMs: number;
@@ -7,7 +8,7 @@ export interface SweepLimits {
   readonly requestTimeoutMs: number;
 }
 
-export interface SweptClient {
+export interface SweptClient extends ListenerOwner {
   check(nowMs: number, limits: SweepLimits): void;
 }
 
@@ -22,7 +23,13 @@ export function sweep(clients: () => Iterable<SweptClient>, limits: SweepLimits)
   const shortest = Math.min(...Object.values(limits).filter((limit: number) => limit > 0));
   const check = (): void => {
     const nowMs = performance.now();
-    for (const client of clients()) client.check(nowMs, limits);
+    for (const client of clients()) {
+      try {
+        client.check(nowMs, limits);
+      } catch (error) {
+        client.contain(error);
+      }
+    }
   };
   return setInterval(check, Math.max(LEAST_MS, Math.min(MOST_MS, shortest / 10))).unref();
 }

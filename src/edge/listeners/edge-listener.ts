@@ -1,4 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net';
+import { closing, type ListenerOwner, listen, listenOnce, listenPer, reporting } from '../../lib/guarded-listeners.ts';
 import type { ListenAddress } from '../../lib/listen-address.ts';
 
 /** Opens a server at the address that a setting names, and answers with the real port. */
@@ -22,14 +23,16 @@ export interface EdgeListener {
 export async function openEdgeListener({ open, onSocket, onProblem }: EdgeListenerOptions): Promise<EdgeListener> {
   const sockets = new Set<Socket>();
   // Whole answers are written at once: waiting to fill a packet only costs time.
-  const server = createServer({ noDelay: true, keepAlive: true }, (socket) => {
+  const server = createServer({ noDelay: true, keepAlive: true });
+  const ownerOf = (socket: Socket): ListenerOwner => closing(socket, 'edge listener');
+  listenPer(server, 'connection', ownerOf, (socket: Socket) => {
     sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
+    listenOnce(socket, 'close', reporting('edge listener'), () => sockets.delete(socket));
     onSocket(socket);
   });
   const address = await open(server);
   // Only now: until it is open, an error is the opener's.
-  server.on('error', (error) => onProblem(error));
+  listen(server, 'error', reporting('edge listener'), (error: Error) => onProblem(error));
   let drained: Promise<void> | null = null;
   return {
     address,

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { closing, ignoreErrors, listenOnce } from '../../lib/guarded-listeners.ts';
 import { AddressCounter } from '../tls/address-counter.ts';
 import { type EdgeListener, type EdgeListenerOptions, openEdgeListener } from './edge-listener.ts';
 
@@ -15,13 +16,13 @@ export function openPlainListener(options: PlainListenerOptions): Promise<EdgeLi
     ...rest,
     onSocket: (socket: Socket) => {
       // A reset can come at any time from here on.
-      socket.on('error', () => {});
+      ignoreErrors(socket);
       const { remoteAddress } = socket;
       if (remoteAddress === undefined || addresses.enter(remoteAddress) !== null) {
         socket.destroy();
         return;
       }
-      socket.once('close', () => addresses.leave(remoteAddress));
+      listenOnce(socket, 'close', closing(socket, 'plain listener'), () => addresses.leave(remoteAddress));
       onSocket(socket);
     },
   });

@@ -8,6 +8,7 @@ import {
   type TlsOptions,
 } from 'node:tls';
 import type { Clock } from '../../lib/clock.ts';
+import { closing, listenPer } from '../../lib/guarded-listeners.ts';
 import { LruMap } from '../../lib/lru-map.ts';
 import type { TlsPolicy } from '../../modules/prepared-module.ts';
 import type { ServedCertificate } from './served-certificate.ts';
@@ -70,8 +71,9 @@ export class HostServers {
     const found = this.#entries.get(key);
     if (found !== undefined && nowMs - found.madeAtMs < MAX_AGE_MS) return found.server;
     const server = createServer(serverOptions(certificate, policy, this.#options.handshakeTimeoutMs));
-    server.on('secureConnection', this.#options.onSecure);
-    server.on('tlsClientError', this.#options.onFailure);
+    const { onSecure, onFailure } = this.#options;
+    listenPer(server, 'secureConnection', (socket) => closing(socket, 'TLS handshake'), onSecure);
+    listenPer(server, 'tlsClientError', (_error, socket) => closing(socket, 'TLS handshake'), onFailure);
     this.#entries.set(key, { server, madeAtMs: nowMs });
     return server;
   }

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { attach, closing, guarded } from '../../lib/guarded-listeners.ts';
 import type { ClientHello, HelloProblem } from './client-hello.ts';
 import { HelloReader, MAX_HELLO_BYTES } from './hello-reader.ts';
 
@@ -20,7 +21,9 @@ export type PeekResult =
  */
 export function peekClientHello(socket: Socket, limits: PeekLimits, done: (result: PeekResult) => void): void {
   const reader = new HelloReader(limits.maxBytes ?? MAX_HELLO_BYTES);
-  const timer = setTimeout(() => fail('timeout', 'the ClientHello did not come in time'), limits.timeoutMs);
+  const owner = closing(socket, 'ClientHello');
+  const onTimeout = guarded(owner, () => fail('timeout', 'the ClientHello did not come in time'));
+  const timer = setTimeout(onTimeout, limits.timeoutMs);
   const finish = (result: PeekResult) => {
     clearTimeout(timer);
     socket.off('readable', onReadable);
@@ -29,8 +32,8 @@ export function peekClientHello(socket: Socket, limits: PeekLimits, done: (resul
     done(result);
   };
   const fail = (reason: PeekFailure, why: string) => finish({ ok: false, reason, why, bytes: reader.bytes });
-  const onClosed = () => fail('closed', 'the client went away before its ClientHello was whole');
-  const onReadable = () => {
+  const onClosed = guarded(owner, () => fail('closed', 'the client went away before its ClientHello was whole'));
+  const onReadable = guarded(owner, () => {
     for (let chunk = socket.read() as Buffer | null; chunk !== null; chunk = socket.read() as Buffer | null) {
       const reading = reader.push(chunk);
       if (reading.state === 'more') continue;
@@ -38,8 +41,8 @@ export function peekClientHello(socket: Socket, limits: PeekLimits, done: (resul
       socket.unshift(reader.bytes);
       return finish({ ok: true, hello: reading.hello });
     }
-  };
-  socket.on('readable', onReadable);
-  socket.on('end', onClosed);
-  socket.on('close', onClosed);
+  });
+  attach(socket, 'readable', onReadable);
+  attach(socket, 'end', onClosed);
+  attach(socket, 'close', onClosed);
 }

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { closing, guarded, ignoreErrors, listenOnce } from '../../lib/guarded-listeners.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { AddressCounter } from './address-counter.ts';
 import type { HandshakeFailure } from './handshake-failure.ts';
@@ -50,7 +51,7 @@ export class PendingHandshakes {
   /** Null when the connection was refused, and closed. */
   start(socket: Socket): Handshake | null {
     // A reset can come at any time from here on; what it ends is seen by the close that follows.
-    socket.on('error', () => {});
+    ignoreErrors(socket);
     const address = socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, '');
     const refusal = address === undefined ? 'closed' : this.#admit(address);
     if (address === undefined || refusal !== null) {
@@ -70,10 +71,11 @@ export class PendingHandshakes {
       isOver: false,
     };
     this.#handshakes.set(socket, handshake);
-    socket.once('close', () => {
+    const owner = closing(socket, 'TLS handshake');
+    listenOnce(socket, 'close', owner, () => {
       this.#connections.leave(address);
       // The TLS socket on top closes right after this one, and its error says why.
-      setImmediate(() => this.fail(handshake, 'closed', 'the connection was closed'));
+      setImmediate(guarded(owner, () => this.fail(handshake, 'closed', 'the connection was closed')));
     });
     return handshake;
   }

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { closing, listenOnce } from '../../lib/guarded-listeners.ts';
 
 /** RFC 8446 §6. */
 export const ALERTS = {
@@ -29,5 +30,5 @@ export function endWith(socket: Socket, bytes: Buffer | string): void {
   socket.end(bytes);
   socket.resume();
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
-  socket.once('close', () => clearTimeout(timer));
+  listenOnce(socket, 'close', closing(socket, 'TLS alert'), () => clearTimeout(timer));
 }

@@ -76,10 +76,9 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
     try {
       const certificate = certificates.certificateFor(name);
       if (certificate instanceof Promise) {
-        certificate.then(
-          (made) => begin(handshake, name, made),
-          (error: unknown) => failCertificate(handshake, error),
-        );
+        certificate
+          .then((made) => begin(handshake, name, made))
+          .catch((error: unknown) => failCertificate(handshake, error));
       } else begin(handshake, name, certificate);
     } catch (error) {
       failCertificate(handshake, error);

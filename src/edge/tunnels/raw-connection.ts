@@ -1,5 +1,7 @@
 import { type ClientHttp2Stream, constants } from 'node:http2';
 import type { Socket } from 'node:net';
+import { reportBug } from '../../lib/bug-report.ts';
+import { guarded, ignoreErrors, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import { cancelStream } from '../../lib/http2-reset.ts';
 import { hasStreamEnd, watchStreamEnd } from '../../lib/http2-stream-end.ts';
 import { bufferPassed } from '../../lib/passing-buffers.ts';
@@ -39,7 +41,7 @@ export interface RawConnectionOptions {
  * A client's connection as one CONNECT stream to the agent: bytes both ways, untouched, each direction ended on its own.
  * *Asking* (the agent connects to its service) → *carrying* → *over*, when both directions have ended or either end broke.
  */
-export class RawConnection {
+export class RawConnection implements ListenerOwner {
   readonly #socket: Socket;
   readonly #options: RawConnectionOptions;
   #stream: ClientHttp2Stream | null = null;
@@ -52,8 +54,14 @@ export class RawConnection {
     this.#socket = socket;
     // Whoever has said everything still wants to hear the rest.
     socket.allowHalfOpen = true;
-    socket.on('error', () => this.#end('client_gone'));
-    socket.once('close', () => this.#socketClosed());
+    listen(socket, 'error', this, () => this.#end('client_gone'));
+    listenOnce(socket, 'close', this, () => this.#socketClosed());
+  }
+
+  contain(error: unknown): void {
+    reportBug(error, { part: 'raw connection', client_address: this.#options.clientAddress });
+    this.#end('bug');
+    this.#socket.destroy();
   }
 
   start(): void {
@@ -63,20 +71,21 @@ export class RawConnection {
       this.#end('no_tunnel');
       return;
     }
-    const stream = link.request([':method', 'CONNECT', ':authority', tunnel.id, CLIENT_ADDRESS_HEADER, clientAddress], {
-      endStream: false,
-      waitForTrailers: false,
-    });
+    const head = [':method', 'CONNECT', ':authority', tunnel.id, CLIENT_ADDRESS_HEADER, clientAddress];
+    const stream = link.request(head, { endStream: false, waitForTrailers: false });
     watchStreamEnd(stream);
     this.#stream = stream;
     tunnel.inFlight += 1;
-    this.#timer = setTimeout(() => this.#end('timeout'), connectTimeoutMs);
-    stream.on('error', () => {});
-    stream.once('response', (headers) => {
+    this.#timer = setTimeout(
+      guarded(this, () => this.#end('timeout')),
+      connectTimeoutMs,
+    );
+    ignoreErrors(stream);
+    listenOnce(stream, 'response', this, (headers: Readonly<Record<string, unknown>>) => {
       if (headers[':status'] === 200) this.#carry(stream);
       else this.#end(knownReason(String(headers[TUNNEL_ERROR_HEADER])));
     });
-    stream.once('close', () => {
+    listenOnce(stream, 'close', this, () => {
       link.release();
       tunnel.inFlight -= 1;
       this.#streamClosed(stream);
@@ -90,9 +99,11 @@ export class RawConnection {
 
   #carry(stream: ClientHttp2Stream): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#socket.on('data', passed).pipe(stream);
-    stream.on('data', passed).pipe(this.#socket, { end: false });
-    stream.once('end', () => {
+    listen(this.#socket, 'data', this, passed);
+    this.#socket.pipe(stream);
+    listen(stream, 'data', this, passed);
+    stream.pipe(this.#socket, { end: false });
+    listenOnce(stream, 'end', this, () => {
       // A stream that was cut off ends as well: passed on, its client would take a part for the whole.
       if (hasStreamEnd(stream)) this.#socket.end();
     });

@@ -61,8 +61,12 @@ export class RawConnections {
     const ofEndpoint = this.#byEndpoint.get(endpointId);
     if (ofEndpoint === undefined) this.#byEndpoint.set(endpointId, new Set([connection]));
     else ofEndpoint.add(connection);
-    if (endpoint.isAddressAllowed(address)) connection.start();
-    else connection.cut('address');
+    try {
+      if (endpoint.isAddressAllowed(address)) connection.start();
+      else connection.cut('address');
+    } catch (error) {
+      connection.contain(error);
+    }
   }
 
   cutAll(endpointId: string, outcome: string): void {

@@ -1,4 +1,15 @@
 import { createServer, type Server, type Socket } from 'node:net';
+import {
+  attach,
+  closing,
+  guarded,
+  ignoreErrors,
+  type ListenerOwner,
+  listen,
+  listenOnce,
+  listenPer,
+  reporting,
+} from '../../lib/guarded-listeners.ts';
 import type { PortRange } from '../../lib/listen-address.ts';
 import { AddressCounter } from '../tls/address-counter.ts';
 
@@ -70,13 +81,14 @@ export class TcpPorts {
     if (this.#held.has(port)) return null;
     this.#held.add(port);
     const server = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true, pauseOnConnect: true });
-    server.on('connection', (socket) => this.#admit(socket, onSocket));
+    const ownerOf = (socket: Socket): ListenerOwner => closing(socket, 'tcp port');
+    listenPer(server, 'connection', ownerOf, (socket: Socket) => this.#admit(socket, onSocket));
     const isOpen = await listening(server, this.#options.range.host, port);
     if (!isOpen) {
       this.#held.delete(port);
       return null;
     }
-    server.on('error', (error) => this.#options.onProblem(error));
+    listen(server, 'error', reporting('tcp port'), (error: Error) => this.#options.onProblem(error));
     this.#servers.add(server);
     if (this.#isClosed) this.close();
     return {
@@ -90,21 +102,21 @@ export class TcpPorts {
 
   #admit(socket: Socket, onSocket: (socket: Socket, address: string) => void): void {
     // A reset can come at any time from here on.
-    socket.on('error', () => {});
+    ignoreErrors(socket);
     const address = socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, '');
     if (address === undefined || this.#addresses.enter(address) !== null) {
       socket.destroy();
       return;
     }
-    socket.once('close', () => this.#addresses.leave(address));
+    listenOnce(socket, 'close', closing(socket, 'tcp port'), () => this.#addresses.leave(address));
     onSocket(socket, address);
   }
 }
 
 function listening(server: Server, host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const onError = (): void => resolve(false);
-    server.once('error', onError);
+    const onError = guarded(reporting('tcp port'), () => resolve(false));
+    attach(server, 'error', onError);
     server.listen({ host, port }, () => {
       server.off('error', onError);
       resolve(true);

@@ -1,8 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Duplex } from 'node:stream';
+import { reportBug } from '../../lib/bug-report.ts';
+import { guarded } from '../../lib/guarded-listeners.ts';
 import type { AgentLink } from '../../tunnel/online-tunnels.ts';
 import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
 import { isSafe } from '../../upstream/request-headers.ts';
+import { isUnsendable } from '../../upstream/unsendable.ts';
 import type {
   HeaderList,
   ResponseHead,
@@ -115,9 +118,18 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
       return;
     }
     // One connection of an agent is gone; most have another.
-    const isSentAgain = !this.#isRetry && this.#send(this.#link);
+    const isSentAgain = !this.#isRetry && this.#sendAgain();
     if (!isSentAgain) this.#handler.onFailure({ ...failure, isSafe: true });
     else this.#isRetry = true;
+  }
+
+  #sendAgain(): boolean {
+    try {
+      return this.#send(this.#link);
+    } catch (error) {
+      if (!isUnsendable(error)) reportBug(error, { part: 'tunnel exchange' });
+      return false;
+    }
   }
 
   /** False when the agent has no connection with room, or only the one that has just failed. */
@@ -130,13 +142,20 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
     return true;
   }
 
+  onBug(error: unknown): void {
+    this.#inner = null;
+    this.#handler.onBug(error);
+  }
+
   /** Not at once: whoever sends a request does not expect its failure before it has the exchange. */
   #refuse(failure: UpstreamFailure): void {
     const { body } = this.#request;
     if (body.framing !== 'none') body.source.pause();
-    this.#refusal = setImmediate(() => {
-      this.#refusal = null;
-      this.#handler.onFailure(failure);
-    });
+    this.#refusal = setImmediate(
+      guarded({ contain: (error) => this.onBug(error) }, () => {
+        this.#refusal = null;
+        this.#handler.onFailure(failure);
+      }),
+    );
   }
 }

@@ -1,4 +1,5 @@
 import { Transform, type TransformCallback } from 'node:stream';
+import { guarded, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import { type Codec, type Compressor, MAX_WHOLE_BYTES } from './codecs.ts';
 
 /** Without a byte for so long the upstream pauses: what it has said so far goes out. */
@@ -67,7 +68,13 @@ export class CompressingStream extends Transform {
       }
       return;
     }
-    this.#compressor.once('end', () => callback()).end();
+    listenOnce(this.#compressor, 'end', this, () => callback());
+    this.#compressor.end();
+  }
+
+  /** Whoever reads it is told by its 'error'. */
+  contain(error: unknown): void {
+    this.destroy(error instanceof Error ? error : new Error(String(error)));
   }
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
@@ -80,8 +87,8 @@ export class CompressingStream extends Transform {
   #streaming(): Compressor {
     if (this.#compressor !== null) return this.#compressor;
     const compressor = this.#isEventStream ? this.#codec.eventStream() : this.#codec.stream();
-    compressor.on('data', (chunk: Buffer) => this.push(chunk));
-    compressor.on('error', (error) => this.destroy(error));
+    listen(compressor, 'data', this, (chunk: Buffer) => void this.push(chunk));
+    listen(compressor, 'error', this, (error: Error) => void this.destroy(error));
     for (const chunk of this.#gathered ?? []) compressor.write(chunk);
     this.#gathered = null;
     this.#compressor = compressor;
@@ -95,7 +102,11 @@ export class CompressingStream extends Transform {
       this.#flushNow();
       return;
     }
-    if (this.#pauseTimer === null) this.#pauseTimer = setTimeout(() => this.#flushNow(), PAUSE_MS);
+    if (this.#pauseTimer === null)
+      this.#pauseTimer = setTimeout(
+        guarded(this, () => this.#flushNow()),
+        PAUSE_MS,
+      );
     else this.#pauseTimer.refresh();
   }
 

@@ -155,6 +155,6 @@ suite('backend', () => {
     await stored.putRouteModule(site, 'backend', { enabled: true, backend_id: id });
     const answer = await world.ask(site.host);
     assert.deepEqual([answer.status, answer.headers['postern-error-code']], [500, 'ERR_POSTERN_EDGE_INTERNAL']);
-    assert.ok(world.world.logLines.some((line) => line.includes('a request could not be served')));
+    assert.ok(world.world.logLines.some((line) => line.includes('a bug was contained')));
   });
 });

@@ -1,0 +1,46 @@
+import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http2';
+import type { RawHead } from './request-head.ts';
+
+/** The runtime's parser takes any version that has a dot. */
+export function versionProblem({ httpVersion, headers }: IncomingMessage): string | null {
+  if (httpVersion === '1.1') return null;
+  if (httpVersion !== '1.0') return 'its version is neither HTTP/1.1 nor HTTP/1.0';
+  // RFC 9112 §6.1: whoever wrote it cannot have meant what it says.
+  return headers['transfer-encoding'] === undefined ? null : 'HTTP/1.0 has no Transfer-Encoding';
+}
+
+export function http1Head(
+  request: IncomingMessage,
+  hasUpgrade: boolean,
+  absoluteScheme: 'http' | 'https',
+  isFromProxy: boolean,
+): RawHead {
+  return {
+    method: request.method ?? '',
+    target: request.url ?? '',
+    scheme: 'http/1',
+    absoluteScheme,
+    rawHeaders: request.rawHeaders,
+    authority: null,
+    protocol: null,
+    hasUpgrade,
+    isFromProxy,
+  };
+}
+
+export function http2Head(headers: IncomingHttpHeaders, raw: readonly string[], isFromProxy: boolean): RawHead {
+  let end = 0;
+  while (end < raw.length && raw[end]?.startsWith(':') === true) end += 2;
+  return {
+    method: headers[':method'] ?? '',
+    target: headers[':path'] ?? '',
+    scheme: 'http/2',
+    absoluteScheme: 'https',
+    rawHeaders: raw.slice(end),
+    authority: headers[':authority'] ?? null,
+    protocol: (headers[':protocol'] as string | undefined) ?? null,
+    hasUpgrade: false,
+    isFromProxy,
+  };
+}

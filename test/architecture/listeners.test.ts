@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { productFiles } from './source-files.ts';
+
+/** Parts that hold no connection of a stranger: an exception there puts the state of the process in doubt, and ends it. */
+const EXEMPT = /^src\/(?:cli|client|store)\//;
+/** The guard itself, and listeners on the process and its output. */
+const EXEMPT_FILES: ReadonlySet<string> = new Set([
+  'src/lib/guarded-listeners.ts',
+  'src/main/agent-ports.ts',
+  'src/main/server-command.ts',
+  'src/main/standard-output.ts',
+  'src/main/stop-signal.ts',
+]);
+const ATTACHED = /\.(?:on|once|addListener|prependListener|prependOnceListener)\(\s*(?:['"`]|\w*[eE]vent\b)/;
+/** Listeners given to the runtime when a server is made. */
+const GIVEN = /\bcreate(?:Secure)?Server\((?:[^()]|\([^()]*\))*=>/;
+
+test('listeners are attached through the guard, which knows what to close when they throw', () => {
+  const past = productFiles().filter(
+    ({ path, text }) => !EXEMPT.test(path) && !EXEMPT_FILES.has(path) && (ATTACHED.test(text) || GIVEN.test(text)),
+  );
+  assert.deepEqual(
+    past.map(({ path }) => path),
+    [],
+    'attach them with listen, listenOnce or listenPer of src/lib/guarded-listeners.ts',
+  );
+});
+
+test('every exempt file still attaches a listener', () => {
+  const unused = [...EXEMPT_FILES].filter(
+    (path) => !productFiles().some((file) => file.path === path && /\.(?:on|once)\(/.test(file.text)),
+  );
+  assert.deepEqual(unused, []);
+});
