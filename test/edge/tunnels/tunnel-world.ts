@@ -15,12 +15,12 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import type { ListenAddress, PortRange } from '../../../src/lib/listen-address.ts';
 import { openModuleRuntimes } from '../../../src/main/module-runtimes.ts';
 import { modules } from '../../../src/modules/registry.ts';
-import { openInternalCa } from '../../../src/pki/internal-ca.ts';
 import { resources } from '../../../src/resources/registry.ts';
 import { Snapshots } from '../../../src/snapshot/snapshots.ts';
 import type { NewEndpoint, Publication } from '../../../src/tunnel/endpoints.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 import { EdgeWorld, newHost, type Site } from '../../support/edge-world.ts';
+import { openInternalCa } from '../../support/internal-ca.ts';
 import { TestWorld } from '../../support/test-world.ts';
 import { FakeAgent, FakeTunnels } from './fake-agent.ts';
 
@@ -85,7 +85,9 @@ export class TunnelWorld {
       await holder.close?.();
     });
     const world = await TestWorld.open(test, { env: { POSTERN_API_RATE_LIMIT: '0' } });
-    const { config } = loadConfig({ flags: new Map(), env: { POSTERN_DATA_DIR: world.dataDir } });
+    // The provider of the tests is on loopback, where agents' issuers may not be by default.
+    const env = { POSTERN_DATA_DIR: world.dataDir, POSTERN_AGENT_ISSUER_ALLOW_CIDRS: '127.0.0.0/8' };
+    const { config } = loadConfig({ flags: new Map(), env });
     const { store, replica, log } = world.server;
     const clock = systemClock;
     const catalog = createCatalog(resources, modules);
