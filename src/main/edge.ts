@@ -13,7 +13,7 @@ import type { TrafficReporter } from '../events/traffic-reporter.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
 import type { ListenAddress } from '../lib/listen-address.ts';
-import { openInternalCa } from '../pki/internal-ca.ts';
+import type { InternalCa } from '../pki/internal-ca.ts';
 import type { Replica } from '../replica/replica.ts';
 import { AmbiguousPaths } from '../snapshot/ambiguous-paths.ts';
 import { Snapshots } from '../snapshot/snapshots.ts';
@@ -38,6 +38,7 @@ export interface EdgeDependencies {
   readonly registry: Registry;
   /** Addresses of our own that an upstream may not be: a request must not come back in. */
   readonly own: OwnAddresses;
+  readonly internalCa: () => Promise<InternalCa>;
   readonly traffic: TrafficReporter;
   /** Tunnels of agents, as the gateway of this process has them. */
   readonly tunnels: OnlineTunnels;
@@ -65,7 +66,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
   const newConnectionId = (): string => `cn_${ksuid(clock.nowMs())}`;
   const ambiguousPaths = new AmbiguousPaths(config.ambiguous_paths, config.ambiguous_paths_pass_hosts);
   const snapshots = await Snapshots.open(replica, { modules, kindOfId, runtimes: runtimes.byModule, ambiguousPaths });
-  const ca = await openInternalCa({ dataDir: config.data_dir, domain: config.domain, clock });
+  const ca = await deps.internalCa();
   const certificates = createCertificateStore({
     records: replica,
     ca,

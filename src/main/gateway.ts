@@ -10,6 +10,7 @@ import type { Clock } from '../lib/clock.ts';
 import { closing, ignoreErrors, type ListenerOwner, listen, listenPer, reporting } from '../lib/guarded-listeners.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
 import type { ListenAddress } from '../lib/listen-address.ts';
+import type { InternalCa } from '../pki/internal-ca.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';
 import type { EndpointPublisher } from '../tunnel/endpoints.ts';
@@ -30,6 +31,7 @@ export interface GatewayDependencies {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly registry: Registry;
+  readonly internalCa: () => Promise<InternalCa>;
   readonly endpoints: EndpointPublisher;
   readonly table: OnlineTunnelTable;
   readonly events: GatewayEvents;
@@ -66,6 +68,7 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
   const tls = await openTunnelTls({
     config,
     clock,
+    internalCa: deps.internalCa,
     onProblem: (err) => logger.error({ err }, 'the certificate of the tunnel listener could not be renewed'),
   });
   const context = { minVersion: 'TLSv1.2', ALPNProtocols: [ALPN] } as const;

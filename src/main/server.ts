@@ -20,6 +20,7 @@ import { openEdge } from './edge.ts';
 import { type EventDelivery, openEventDelivery, openEventRecording } from './events.ts';
 import { type OpenedGateway, openGateway } from './gateway.ts';
 import { Health } from './health.ts';
+import { internalCaOf } from './internal-ca.ts';
 import { openListener } from './listener.ts';
 import { addLogMetrics } from './log-metrics.ts';
 import { createLog, type ServerLog } from './logger.ts';
@@ -85,9 +86,11 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   addLogMetrics(registry, log);
   opened.defer(followBugs(logger, registry));
 
+  const internalCa = internalCaOf({ config, store, replica, clock, logger });
   const tls = await openApiTls({
     config,
     clock,
+    internalCa,
     onProblem: (err) => logger.error({ err }, 'the certificate of the API could not be renewed'),
   });
   opened.defer(() => tls?.close());
@@ -147,6 +150,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
         requestLogger,
         registry,
         own,
+        internalCa,
         traffic: recording.traffic,
         tunnels,
       })
@@ -161,7 +165,18 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       read: (resource, id) => api.readLive(resource, id),
       onProblem: (err) => logger.error({ err }, 'an event of an agent could not be recorded'),
     });
-    gateway = await openGateway({ config, store, replica, clock, logger, registry, endpoints, events, table: tunnels });
+    gateway = await openGateway({
+      config,
+      store,
+      replica,
+      clock,
+      logger,
+      registry,
+      internalCa,
+      endpoints,
+      events,
+      table: tunnels,
+    });
     own.addControl(gateway.address);
   }
   opened.defer(() => gateway?.drain(0));

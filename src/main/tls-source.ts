@@ -5,7 +5,7 @@ import { createSecureContext } from 'node:tls';
 import { type Config, INTERNAL_CERTIFICATE } from '../config/schema.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isHostName, isWildcardHost, type ListenAddress } from '../lib/listen-address.ts';
-import { openInternalCa } from '../pki/internal-ca.ts';
+import type { InternalCa } from '../pki/internal-ca.ts';
 import { mainErrors } from './errors.ts';
 
 const LEAF_DAYS = 90;
@@ -45,26 +45,32 @@ interface TlsProvider {
 export interface TlsSourceOptions {
   readonly config: Config;
   readonly clock: Clock;
+  readonly internalCa: () => Promise<InternalCa>;
   readonly onProblem: (error: unknown) => void;
 }
 
 /** Null: the API is served in the clear, which `loadConfig` allows on loopback only. */
-export async function openApiTls({ config, clock, onProblem }: TlsSourceOptions): Promise<TlsSource | null> {
+export async function openApiTls({
+  config,
+  clock,
+  internalCa,
+  onProblem,
+}: TlsSourceOptions): Promise<TlsSource | null> {
   const { api_tls_cert: cert, api_tls_key: key } = config;
   if (cert === null) return null;
   const provider =
     cert === INTERNAL_CERTIFICATE || key === null
-      ? await internalProvider(config, clock, apiNames(config))
+      ? await internalProvider(await internalCa(), clock, apiNames(config))
       : await fileProvider({ setting: 'api_tls', certPath: cert, keyPath: key });
   return renewing(provider, onProblem);
 }
 
 /** Agents send their token over it: there is no listener in the clear. */
-export async function openTunnelTls({ config, clock, onProblem }: TlsSourceOptions): Promise<TlsSource> {
+export async function openTunnelTls({ config, clock, internalCa, onProblem }: TlsSourceOptions): Promise<TlsSource> {
   const { tunnel_tls_cert: cert, tunnel_tls_key: key } = config;
   const provider =
     cert === INTERNAL_CERTIFICATE || key === null
-      ? await internalProvider(config, clock, tunnelNames(config))
+      ? await internalProvider(await internalCa(), clock, tunnelNames(config))
       : await fileProvider({ setting: 'tunnel_tls', certPath: cert, keyPath: key });
   return renewing(provider, onProblem);
 }
@@ -92,8 +98,7 @@ function renewing(provider: TlsProvider, onProblem: (error: unknown) => void): T
   };
 }
 
-async function internalProvider(config: Config, clock: Clock, names: CertificateNames): Promise<TlsProvider> {
-  const ca = await openInternalCa({ dataDir: config.data_dir, domain: config.domain, clock });
+async function internalProvider(ca: InternalCa, clock: Clock, names: CertificateNames): Promise<TlsProvider> {
   const mint = () => ca.mintLeaf({ ...names, days: LEAF_DAYS });
   let leaf = await mint();
   const pair = () => ({ cert: leaf.certificatePem, key: leaf.privateKeyPem });

@@ -1,8 +1,6 @@
 // @peculiar/x509 needs it to be there before its first line runs.
 import 'reflect-metadata';
-import { randomBytes, webcrypto } from 'node:crypto';
-import { mkdir, readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { X509Certificate as CryptoCertificate, createPrivateKey, randomBytes, webcrypto } from 'node:crypto';
 import {
   BasicConstraintsExtension,
   ExtendedKeyUsage,
@@ -15,12 +13,11 @@ import {
   X509Certificate,
   X509CertificateGenerator,
 } from '@peculiar/x509';
-import { createDirectoryDurably } from '../lib/durable-file.ts';
+import { publishCertificate, readAuthorityFiles } from './authority-files.ts';
+import type { AuthorityLog, AuthorityPair, AuthorityRecords } from './authority-records.ts';
 import { pkiErrors } from './errors.ts';
-import { CERTIFICATE_FILE } from './internal-ca-places.ts';
 import { onlyDomain } from './name-constraints.ts';
 
-const KEY_FILE = 'key.pem';
 const VALID_YEARS = 10;
 /** A client's clock may be behind ours. */
 const BACKDATED_MS = 60 * 60 * 1000;
@@ -34,7 +31,9 @@ export interface CertificateAuthority {
 }
 
 export interface AuthorityRequest {
-  /** Holds certificate and key; made if absent. */
+  /** Of its record. */
+  readonly id: string;
+  /** Where the certificate is published, and where earlier versions kept the CA. */
   readonly directory: string;
   readonly commonName: string;
   /** The only domain that the CA may vouch for; null for any name and address. */
@@ -42,36 +41,58 @@ export interface AuthorityRequest {
   readonly nowMs: number;
 }
 
-/** Reads the CA, or makes it: once, all or nothing, so that a crash in between never leaves half of one. */
-export async function openCertificateAuthority(request: AuthorityRequest): Promise<CertificateAuthority> {
-  const existing = await readAuthority(request.directory);
-  if (existing !== null) return existing;
-  await mkdir(dirname(request.directory), { recursive: true, mode: 0o700 });
-  await createDirectoryDurably(request.directory, await newAuthority(request));
-  // Read back also what another process made first.
-  const made = await readAuthority(request.directory);
-  if (made === null) throw broken(request.directory);
-  return made;
+/** Reads the CA from the store. If there is none, adopts the one that an earlier version left in the directory, or makes one. */
+export async function openCertificateAuthority(
+  request: AuthorityRequest,
+  records: AuthorityRecords,
+  log: AuthorityLog,
+): Promise<CertificateAuthority> {
+  const { id, directory } = request;
+  const authority = await keptAuthority(request, records);
+  if (authority !== null) return published(authority);
+  const files = await readAuthorityFiles(directory);
+  const pair = files ?? (await newAuthority(request));
+  const { certificate } = await opened(pair, directory);
+  await records.add(id, pair);
+  // Read back also what another process added first.
+  const added = await keptAuthority(request, records);
+  if (added === null) throw broken('the store');
+  if (added.pair.certificatePem === pair.certificatePem) {
+    const fields = { id, subject: certificate.subject, not_after: certificate.notAfter.toISOString() };
+    log.info(
+      fields,
+      files === null ? 'an internal CA was made' : 'the internal CA of the data directory is in the store now',
+    );
+  }
+  return published(added);
+
+  async function published({ pair: kept, ...rest }: KeptAuthority): Promise<CertificateAuthority> {
+    await publishCertificate(directory, kept, log);
+    return rest;
+  }
 }
 
-async function readAuthority(directory: string): Promise<CertificateAuthority | null> {
-  let certificatePem: string;
+interface KeptAuthority extends CertificateAuthority {
+  readonly pair: AuthorityPair;
+}
+
+async function keptAuthority({ id }: AuthorityRequest, records: AuthorityRecords): Promise<KeptAuthority | null> {
+  const pair = records.get(id);
+  return pair === null ? null : { ...(await opened(pair, 'the store')), pair };
+}
+
+async function opened({ certificatePem, privateKeyPem }: AuthorityPair, place: string): Promise<CertificateAuthority> {
   try {
-    certificatePem = await readFile(join(directory, CERTIFICATE_FILE), 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
-    throw error;
-  }
-  try {
-    const keyDer = PemConverter.decodeFirst(await readFile(join(directory, KEY_FILE), 'utf8'));
+    if (!new CryptoCertificate(certificatePem).checkPrivateKey(createPrivateKey(privateKeyPem))) throw broken(place);
+    const keyDer = PemConverter.decodeFirst(privateKeyPem);
     const privateKey = await webcrypto.subtle.importKey('pkcs8', keyDer, KEY_ALGORITHM, false, ['sign']);
     return { certificate: new X509Certificate(certificatePem), certificatePem, privateKey };
   } catch (cause) {
-    throw broken(directory, cause);
+    throw broken(place, cause);
   }
 }
 
-async function newAuthority({ commonName, domain, nowMs }: AuthorityRequest) {
+async function newAuthority({ commonName, domain, nowMs }: AuthorityRequest): Promise<AuthorityPair> {
   const keys = await webcrypto.subtle.generateKey(KEY_ALGORITHM, true, ['sign', 'verify']);
   const notAfter = new Date(nowMs);
   notAfter.setUTCFullYear(notAfter.getUTCFullYear() + VALID_YEARS);
@@ -94,8 +115,8 @@ async function newAuthority({ commonName, domain, nowMs }: AuthorityRequest) {
   });
   const keyDer = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey);
   return {
-    [KEY_FILE]: { text: `${PemConverter.encode(keyDer, 'PRIVATE KEY')}\n`, mode: 0o600 },
-    [CERTIFICATE_FILE]: { text: `${certificate.toString('pem')}\n`, mode: 0o644 },
+    privateKeyPem: `${PemConverter.encode(keyDer, 'PRIVATE KEY')}\n`,
+    certificatePem: `${certificate.toString('pem')}\n`,
   };
 }
 
@@ -110,7 +131,7 @@ export function backdated(nowMs: number): Date {
   return new Date(nowMs - BACKDATED_MS);
 }
 
-function broken(directory: string, cause?: unknown): Error {
-  const message = `the internal CA in ${directory} cannot be read: restore its files, or remove the directory to have a new CA made`;
+function broken(place: string, cause?: unknown): Error {
+  const message = `the internal CA in ${place} cannot be read: restore it from a backup, or remove the directory to have a new CA made`;
   return pkiErrors.create('ERR_POSTERN_INTERNAL_CA', message, { cause });
 }

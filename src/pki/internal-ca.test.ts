@@ -1,22 +1,24 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, readdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { connect, createServer } from 'node:tls';
 import { promisify } from 'node:util';
+import { memoryRecords, openInternalCa } from '../../test/support/internal-ca.ts';
 import { tempDir } from '../../test/support/temp-dir.ts';
 import { systemClock } from '../lib/clock.ts';
-import { openCertificateAuthority } from './certificate-authority.ts';
-import { type Leaf, openInternalCa } from './internal-ca.ts';
+import type { Leaf } from './internal-ca.ts';
 
 const run = promisify(execFile);
 
 async function newCa(test: TestContext) {
   const dataDir = await tempDir(test);
-  return { dataDir, ca: await openInternalCa({ dataDir, domain: 'apps.test', clock: systemClock }) };
+  const records = memoryRecords();
+  const ca = await openInternalCa({ dataDir, domain: 'apps.test', clock: systemClock, records });
+  return { dataDir, records, ca };
 }
 
 async function opensslVerify(directory: string, caPem: string, leaf: Leaf, ...more: string[]): Promise<string> {
@@ -54,11 +56,13 @@ describe('internal CA', () => {
   ] as const) {
     it(`is not believed for ${[...hosts, ...ips].join(' ')} when the constrained key signs it all the same`, async (test) => {
       const dataDir = await tempDir(test);
-      // The same CA directory opened as if its domain were another: its key then signs what its certificate forbids.
-      const real = await openInternalCa({ dataDir, domain: 'apps.test', clock: systemClock });
-      const stolen = join(dataDir, 'internal-ca', 'other');
-      await cp(join(dataDir, 'internal-ca', 'domain-apps.test'), stolen, { recursive: true, force: true });
-      const thief = await openInternalCa({ dataDir, domain: 'nobody.test', clock: systemClock });
+      // The same CA opened as if its domain were another: its key then signs what its certificate forbids.
+      const records = memoryRecords();
+      const real = await openInternalCa({ dataDir, domain: 'apps.test', clock: systemClock, records });
+      const stolen = records.get('domain-apps.test');
+      assert.ok(stolen !== null);
+      records.pairs.set('other', stolen);
+      const thief = await openInternalCa({ dataDir, domain: 'nobody.test', clock: systemClock, records });
       const leaf = await thief.mintLeaf({ hosts, ips, days: 1 });
       assert.equal(leaf.caPem, real.domainCaPem);
       assert.match(await opensslVerify(dataDir, real.domainCaPem, leaf), /(permitted|excluded) subtree violation/);
@@ -78,22 +82,70 @@ describe('internal CA', () => {
     client.destroy();
   });
 
-  it('is made once: a second opening, also at the same time, gives the same CA; the key is 0600', async (test) => {
-    const directory = join(await tempDir(test), 'ca', 'other');
-    const request = { directory, commonName: 'x', domain: null, nowMs: Date.now() };
-    const first = await openCertificateAuthority(request);
-    const again = await openCertificateAuthority(request);
-    assert.equal(again.certificatePem, first.certificatePem);
-    assert.equal((await stat(join(directory, 'key.pem'))).mode & 0o777, 0o600);
-    assert.deepEqual(await readdir(join(directory, '..')), ['other']);
+  it('is made once: whoever opens it at the same time or later has the same CA', async (test) => {
+    const records = memoryRecords();
+    const open = async () =>
+      openInternalCa({ dataDir: await tempDir(test), domain: 'apps.test', clock: systemClock, records });
+    const all = [...(await Promise.all([open(), open(), open()])), await open()];
+    assert.equal(new Set(all.map(({ domainCaPem, otherCaPem }) => domainCaPem + otherCaPem)).size, 1);
   });
 
-  it('says what to do when its files are damaged', async (test) => {
-    const { dataDir } = await newCa(test);
-    await writeFile(join(dataDir, 'internal-ca', 'other', 'key.pem'), 'broken');
-    await assert.rejects(
-      openInternalCa({ dataDir, domain: 'apps.test', clock: systemClock }),
-      /internal-ca.other cannot be read/,
-    );
+  it('leaves its certificate in the data directory, for everybody, and no key', async (test) => {
+    const { dataDir, ca } = await newCa(test);
+    const folder = join(dataDir, 'internal-ca', 'other');
+    assert.deepEqual(await readdir(folder), ['certificate.pem']);
+    assert.equal(await readFile(join(folder, 'certificate.pem'), 'utf8'), ca.otherCaPem);
+    assert.equal((await stat(join(folder, 'certificate.pem'))).mode & 0o777, 0o644);
+  });
+
+  it('adopts the files of an earlier version, and takes their key off the disk', async (test) => {
+    const records = memoryRecords();
+    const old = await openInternalCa({ dataDir: await tempDir(test), domain: 'a.test', clock: systemClock, records });
+    const dataDir = await tempDir(test);
+    await writeFiles(dataDir, records);
+    const adopted = memoryRecords();
+    const ca = await openInternalCa({ dataDir, domain: 'a.test', clock: systemClock, records: adopted });
+    assert.deepEqual([ca.domainCaPem, ca.otherCaPem], [old.domainCaPem, old.otherCaPem]);
+    assert.deepEqual(adopted.pairs, records.pairs);
+    assert.deepEqual(await readdir(join(dataDir, 'internal-ca', 'other')), ['certificate.pem']);
+  });
+
+  it('moves another CA of the data directory aside, with its key, when the store has one', async (test) => {
+    const foreign = memoryRecords();
+    await openInternalCa({ dataDir: await tempDir(test), domain: 'a.test', clock: systemClock, records: foreign });
+    const { ca, dataDir, records } = await newCa(test);
+    await writeFiles(dataDir, foreign);
+    const again = await openInternalCa({ dataDir, domain: 'apps.test', clock: systemClock, records });
+    assert.equal(again.otherCaPem, ca.otherCaPem);
+    const folders = await readdir(join(dataDir, 'internal-ca'));
+    const aside = folders.find((name) => name.startsWith('other.replaced-')) ?? '';
+    const kept = await readFile(join(dataDir, 'internal-ca', aside, 'key.pem'), 'utf8');
+    assert.equal(kept, foreign.get('other')?.privateKeyPem);
+  });
+
+  it('says what to do when the files of an earlier version are damaged, and keeps them', async (test) => {
+    const records = memoryRecords();
+    await openInternalCa({ dataDir: await tempDir(test), domain: 'a.test', clock: systemClock, records });
+    const dataDir = await tempDir(test);
+    await writeFiles(dataDir, records);
+    const key = join(dataDir, 'internal-ca', 'other', 'key.pem');
+    for (const text of ['broken', records.get('domain-a.test')?.privateKeyPem ?? '']) {
+      await writeFile(key, text);
+      await assert.rejects(
+        openInternalCa({ dataDir, domain: 'a.test', clock: systemClock }),
+        /internal-ca.other cannot be read/,
+      );
+      assert.equal(await readFile(key, 'utf8'), text);
+    }
   });
 });
+
+/** As versions before the store had the CAs left them. */
+async function writeFiles(dataDir: string, { pairs }: ReturnType<typeof memoryRecords>): Promise<void> {
+  for (const [name, { certificatePem, privateKeyPem }] of pairs) {
+    const folder = join(dataDir, 'internal-ca', name);
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await writeFile(join(folder, 'certificate.pem'), certificatePem);
+    await writeFile(join(folder, 'key.pem'), privateKeyPem, { mode: 0o600 });
+  }
+}

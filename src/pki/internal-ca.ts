@@ -14,7 +14,9 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509';
 import type { Clock } from '../lib/clock.ts';
+import type { AuthorityLog, AuthorityRecords } from './authority-records.ts';
 import {
+  type AuthorityRequest,
   backdated,
   type CertificateAuthority,
   KEY_ALGORITHM,
@@ -50,23 +52,26 @@ export interface InternalCa {
 }
 
 export interface InternalCaOptions {
+  readonly records: AuthorityRecords;
+  readonly log: AuthorityLog;
   readonly dataDir: string;
   readonly domain: string;
   readonly clock: Clock;
 }
 
-/** Two CAs in the data directory: trusting the one for the domain must not let Postern's host speak for the rest of the web. */
-export async function openInternalCa({ dataDir, domain, clock }: InternalCaOptions): Promise<InternalCa> {
+/** Two CAs: trusting the one for the domain must not let Postern's host speak for the rest of the web. */
+export async function openInternalCa({ dataDir, domain, clock, records, log }: InternalCaOptions): Promise<InternalCa> {
   const places = internalCaPlaces(dataDir, domain);
   const nowMs = clock.nowMs();
-  const domainCa = await openCertificateAuthority({
-    directory: places.domain.directory,
+  const open = (request: AuthorityRequest) => openCertificateAuthority(request, records, log);
+  const domainCa = await open({
+    ...places.domain,
     commonName: `Postern internal CA for ${domain}`.slice(0, 64),
     domain,
     nowMs,
   });
-  const otherCa = await openCertificateAuthority({
-    directory: places.other.directory,
+  const otherCa = await open({
+    ...places.other,
     commonName: 'Postern internal CA for other hosts',
     domain: null,
     nowMs,

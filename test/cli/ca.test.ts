@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { systemClock } from '../../src/lib/clock.ts';
 import { runCli } from '../../src/main/cli.ts';
-import { openInternalCa } from '../../src/pki/internal-ca.ts';
+import { openInternalCa } from '../support/internal-ca.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 async function run(...args: string[]) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { systemClock } from '../../src/lib/clock.ts';
-import { openInternalCa } from '../../src/pki/internal-ca.ts';
+import { openInternalCa } from '../support/internal-ca.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import type { ApiAnswer, TestWorld } from '../support/test-world.ts';
 import {

@@ -7,11 +7,11 @@ import { operationsOf } from '../../src/documents/operations.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createKsuidSource } from '../../src/lib/ksuid.ts';
 import { modules } from '../../src/modules/registry.ts';
-import { type InternalCa, openInternalCa } from '../../src/pki/internal-ca.ts';
 import { resources } from '../../src/resources/registry.ts';
 import type { Lease } from '../../src/store/store.ts';
 import { cleanupAfterSuite, type Made, made } from '../concurrency/worlds.ts';
 import { feedLogin } from '../support/feed-logins.ts';
+import { type InternalCa, openInternalCa } from '../support/internal-ca.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TestWorld } from '../support/test-world.ts';
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { JsonObject } from '../../src/lib/json.ts';
 import { openCertificateAuthority } from '../../src/pki/certificate-authority.ts';
 import type { ApiConnection } from '../support/api-connection.ts';
+import { memoryRecords } from '../support/internal-ca.ts';
 import { CHANGE_EVENTS } from './event-checks.ts';
 import type { Ledger } from './ledger.ts';
 import { documentsIn } from './rendered-documents.ts';
@@ -46,8 +47,9 @@ async function made(
 async function newAuthorityPem(commonName: string): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'postern-authority-'));
   try {
-    const request = { directory: join(directory, 'ca'), commonName, domain: null, nowMs: Date.now() };
-    return (await openCertificateAuthority(request)).certificatePem;
+    const request = { id: 'ca', directory: join(directory, 'ca'), commonName, domain: null, nowMs: Date.now() };
+    const log = { info() {}, warn() {} };
+    return (await openCertificateAuthority(request, memoryRecords(), log)).certificatePem;
   } finally {
     await rm(directory, { recursive: true });
   }

@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { drainingServer } from '../../../src/lib/draining-server.ts';
-import { openInternalCa } from '../../../src/pki/internal-ca.ts';
+import { openInternalCa } from '../../support/internal-ca.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 /** A process that does not end must fail the test, not hang it. */

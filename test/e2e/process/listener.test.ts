@@ -7,7 +7,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { openInternalCa } from '../../../src/pki/internal-ca.ts';
+import { openInternalCa } from '../../support/internal-ca.ts';
 import { startServerProcess } from '../../support/server-process.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 

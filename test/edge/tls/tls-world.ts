@@ -12,10 +12,10 @@ import { createTlsFront, type TlsFront } from '../../../src/edge/tls/tls-front.t
 import type { TlsLimits } from '../../../src/edge/tls/tls-limits.ts';
 import type { HandshakeSummary } from '../../../src/edge/tls/tls-ports.ts';
 import type { TlsPolicy } from '../../../src/modules/prepared-module.ts';
-import { type InternalCa, openInternalCa } from '../../../src/pki/internal-ca.ts';
 import type { EdgeSnapshot } from '../../../src/snapshot/edge-snapshot.ts';
 import { HostTable } from '../../../src/snapshot/host-table.ts';
 import { RouteTable } from '../../../src/snapshot/route-table.ts';
+import { type InternalCa, openInternalCa } from '../../support/internal-ca.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 export interface TlsWorld {

@@ -1,0 +1,27 @@
+import type { Clock } from '../../src/lib/clock.ts';
+import type { AuthorityPair, AuthorityRecords } from '../../src/pki/authority-records.ts';
+import { type InternalCa, openInternalCa as open } from '../../src/pki/internal-ca.ts';
+
+export type { InternalCa } from '../../src/pki/internal-ca.ts';
+
+/** In place of a store. */
+export function memoryRecords(): AuthorityRecords & { readonly pairs: Map<string, AuthorityPair> } {
+  const pairs = new Map<string, AuthorityPair>();
+  return {
+    pairs,
+    get: (id) => pairs.get(id) ?? null,
+    add: async (id, pair) => {
+      if (!pairs.has(id)) pairs.set(id, pair);
+    },
+  };
+}
+
+/** CAs of a test, with their certificates in the data directory and no store. */
+export function openInternalCa(options: {
+  readonly dataDir: string;
+  readonly domain: string;
+  readonly clock: Clock;
+  readonly records?: AuthorityRecords;
+}): Promise<InternalCa> {
+  return open({ records: memoryRecords(), log: { info() {}, warn() {} }, ...options });
+}
