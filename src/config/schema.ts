@@ -13,6 +13,7 @@ import {
   integer,
   issuerList,
   listenAddress,
+  portList,
   portRange,
   postgresUrl,
   presetToken,
@@ -100,6 +101,10 @@ export const settings = {
       'Headers of clients that upstreams do not get, because upstreams commonly believe them: names, or prefixes that end in "*". Set, it replaces the whole list. Headers that the edge itself states are always taken out. See docs/headers.md.',
   }),
   forwarded_header: required(boolean, { description: 'Whether upstreams also get the Forwarded header of RFC 7239.' }),
+  edge_host_ports: required(portList, {
+    description:
+      'Ports that a request to either listener of the edge may name in its Host header; with another the answer is 400. Empty: any, because port mappings in front of the edge are not known here. A request without a port always passes.',
+  }),
   edge_header_bytes: required(integer(1024, 1_048_576), { description: 'Bytes that the head of a request may have.' }),
   edge_header_count: required(integer(10, 2000), { description: 'Header lines that a request may have.' }),
   edge_header_timeout: required(integer(1, 600), {

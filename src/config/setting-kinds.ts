@@ -86,6 +86,17 @@ export const hostList = list('host names or addresses, each with or without a po
   return parseListenAddress(value.replace(/:\d+$/, '').concat(':1')) !== null;
 });
 
+export const portList: SettingKind<readonly number[]> = {
+  // Numbers in YAML, text in flags and variables.
+  schema: Type.Array(Type.Union([Type.Integer(), Type.String({ pattern: '^[1-9][0-9]{0,4}$' })])),
+  allowed: 'a list of: ports from 1 to 65535',
+  decode: (wire) => {
+    const ports = (wire as readonly (number | string)[]).map(Number);
+    return ports.every((port) => port >= 1 && port <= 65_535) ? [...new Set(ports)] : undefined;
+  },
+  encode: (value) => value.map(String),
+};
+
 export const headerNameList = list('header names, or prefixes such as x-forwarded-*', (value) =>
   /^[A-Za-z0-9_-]+\*?$/.test(value),
 );

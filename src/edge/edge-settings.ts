@@ -13,4 +13,6 @@ export interface EdgeSettings {
   readonly trustedProxies: readonly string[];
   /** Names of clients' headers that upstreams do not get, or prefixes that end in `*`. */
   readonly droppedHeaders: readonly string[];
+  /** Ports that a request may name in Host; none: any. */
+  readonly hostPorts: readonly number[];
 }

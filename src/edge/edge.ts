@@ -71,7 +71,10 @@ export function createEdge(options: EdgeOptions): Edge {
   const live = new LiveExchanges();
   const upstreams = new Upstreams(settings.upstream, (ip, port) => options.isUpstreamAllowed(ip, port));
   const addresses = new ClientAddresses(settings.trustedProxies);
-  const droppedHeaders = new DroppedHeaders(settings.droppedHeaders);
+  const rules = {
+    dropped: new DroppedHeaders(settings.droppedHeaders),
+    hostPorts: settings.hostPorts.length === 0 ? null : new Set(settings.hostPorts),
+  };
   const random = options.random ?? Math.random;
   const metrics = options.createMetrics({
     requests: () => live.count,
@@ -130,7 +133,7 @@ export function createEdge(options: EdgeOptions): Edge {
   const servers = new HttpServers({
     scheme: 'https',
     limits: settings.http,
-    droppedHeaders,
+    rules,
     handle: (connection, request) => serve(runtime, connection, request),
     onSessionError: (reason, error) => {
       metrics.sessionFailed(reason);
@@ -140,7 +143,7 @@ export function createEdge(options: EdgeOptions): Edge {
   const plainServers = new HttpServers({
     scheme: 'http',
     limits: settings.http,
-    droppedHeaders,
+    rules,
     handle: (connection, request) => {
       const { reading, port, accept } = request;
       const edge = reading.ok ? snapshots.findPlain(reading.head.host) : undefined;

@@ -175,5 +175,6 @@ function edgeSettings(config: Config): EdgeSettings {
     forwarding: { addsForwarded: config.forwarded_header },
     trustedProxies: config.trusted_proxies,
     droppedHeaders: config.drop_request_headers,
+    hostPorts: config.edge_host_ports,
   };
 }

@@ -34,7 +34,7 @@ import { Http1SwitchPort } from './http1-switch-port.ts';
 import { Http2Client } from './http2-client.ts';
 import { Http2Port } from './http2-port.ts';
 import { http1Head, http2Head, versionProblem } from './raw-head.ts';
-import { type HeadReading, readHead } from './request-head.ts';
+import { type HeadReading, type HeadRules, readHead } from './request-head.ts';
 import type { RequestProblem } from './request-problem.ts';
 import { sweep } from './sweep.ts';
 
@@ -65,7 +65,7 @@ export interface HttpServersOptions {
   /** How clients reach it. */
   readonly scheme: 'http' | 'https';
   readonly limits: HttpLimits;
-  readonly droppedHeaders: DroppedHeaders;
+  readonly rules: HeadRules;
   handle(connection: ConnectionFacts, request: IncomingRequest): void;
   /** An HTTP/2 connection was ended for what came on it. `reason` is the runtime's code. */
   onSessionError(reason: string, error: Error): void;
@@ -91,7 +91,7 @@ export class HttpServers {
   readonly #handle: HttpServersOptions['handle'];
   readonly #scheme: HttpServersOptions['scheme'];
   readonly #maxHeaderCount: number;
-  readonly #dropped: DroppedHeaders;
+  readonly #rules: HeadRules;
   readonly #sweep: NodeJS.Timeout;
   /** Requests to switch to something that the edge does not know. */
   readonly #declined = new WeakSet<IncomingMessage>();
@@ -103,7 +103,7 @@ export class HttpServers {
   constructor(options: HttpServersOptions) {
     const { limits } = options;
     this.#scheme = options.scheme;
-    this.#dropped = options.droppedHeaders;
+    this.#rules = options.rules;
     this.#handle = (connection, request) => options.handle(connection, request);
     const { keepAliveTimeoutMs: idleTimeoutMs, sendTimeoutMs, requestTimeoutMs } = limits;
     this.#sweep = sweep(() => this.#sockets.values(), { idleTimeoutMs, sendTimeoutMs, requestTimeoutMs });
@@ -228,7 +228,7 @@ export class HttpServers {
       port: client.portFor(response, this.#drain),
       source: hasBody ? request : null,
       trailers: hasBody
-        ? () => this.#dropped.forwardableTrailers(request.rawTrailers, request.method ?? '')
+        ? () => this.#rules.dropped.forwardableTrailers(request.rawTrailers, request.method ?? '')
         : NO_TRAILERS,
       isBodyWhole: hasBody ? () => request.complete : YES,
       accept: request.headers.accept,
@@ -279,7 +279,7 @@ export class HttpServers {
     }
     const why = versionProblem(request);
     return why === null
-      ? readHead(http1Head(request, hasUpgrade, this.#scheme, isFromProxy), this.#dropped)
+      ? readHead(http1Head(request, hasUpgrade, this.#scheme, isFromProxy), this.#rules)
       : { ok: false, code: 'ERR_POSTERN_BAD_HTTP', why };
   }
 
@@ -297,14 +297,14 @@ export class HttpServers {
       stream.close();
       return;
     }
-    const reading = readHead(http2Head(headers, raw, client.facts.isFromProxy), this.#dropped);
+    const reading = readHead(http2Head(headers, raw, client.facts.isFromProxy), this.#rules);
     const hasBody = !stream.endAfterHeaders && headers[':protocol'] === undefined;
     if (!stream.endAfterHeaders) watchStreamEnd(stream);
     this.#handle(client.facts, {
       reading: withStreamedBody(reading, hasBody),
       port: new Http2Port(stream, String(headers[':method']), client),
       source: hasBody ? stream : null,
-      trailers: hasBody ? trailersOf(stream, client, this.#dropped, String(headers[':method'])) : NO_TRAILERS,
+      trailers: hasBody ? trailersOf(stream, client, this.#rules.dropped, String(headers[':method'])) : NO_TRAILERS,
       isBodyWhole: hasBody ? () => hasStreamEnd(stream) : YES,
       accept: headers.accept,
     });

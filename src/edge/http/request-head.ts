@@ -43,10 +43,18 @@ export interface RawHead {
   readonly isFromProxy: boolean;
 }
 
+/** A port with zeros in front, or 0, is another port to other programs, or none. */
+const AUTHORITY = /^([A-Za-z0-9._-]{1,253})(?::([1-9]\d{0,4}))?$/;
 const MAX_PORT = 65_535;
-const AUTHORITY = /^([A-Za-z0-9._-]{1,253})(?::(\d{1,5}))?$/;
 
-export function readHead(raw: RawHead, dropped: DroppedHeaders): HeadReading {
+/** What the settings say about heads. */
+export interface HeadRules {
+  readonly dropped: DroppedHeaders;
+  /** Ports that a request may name; null: any. A request that names none always passes. */
+  readonly hostPorts: ReadonlySet<number> | null;
+}
+
+export function readHead(raw: RawHead, { dropped, hostPorts }: HeadRules): HeadReading {
   // As an Upgrade, another protocol (h2c, say) would open a way past every module.
   if (raw.method === 'TRACE' || (raw.method === 'CONNECT' && raw.protocol !== 'websocket')) {
     return { ok: false, code: 'ERR_POSTERN_METHOD_REFUSED', why: `the method ${raw.method} is not forwarded` };
@@ -65,6 +73,9 @@ export function readHead(raw: RawHead, dropped: DroppedHeaders): HeadReading {
     (raw.authority !== null && facts.host !== null && facts.host !== raw.authority)
   ) {
     return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', why: 'the request names no host, or two' };
+  }
+  if (hostPorts !== null && named[2] !== undefined && !hostPorts.has(Number(named[2]))) {
+    return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', why: 'the port that the request names is not served here' };
   }
   const reading = readPath(target);
   if (!reading.ok) return { ok: false, code: 'ERR_POSTERN_BAD_PATH', why: reading.why };

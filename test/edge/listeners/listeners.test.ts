@@ -33,7 +33,7 @@ async function openRedirects(test: TestContext, { httpsPort = 7443, maxConnectio
   const redirects = { hosts, httpsPort: () => httpsPort, newRequestId: () => 'rq_1' };
   const servers = new HttpServers({
     scheme: 'http',
-    droppedHeaders: new DroppedHeaders([]),
+    rules: { dropped: new DroppedHeaders([]), hostPorts: null },
     limits: LIMITS,
     handle: (connection, { reading, port, accept }) => {
       if (reading.ok) redirectToHttps(redirects, connection, { head: reading.head, port, accept });

@@ -46,6 +46,7 @@ const SETTINGS: EdgeSettings = {
   },
   forwarding: { addsForwarded: false },
   trustedProxies: [],
+  hostPorts: [],
   droppedHeaders: loadConfig({ flags: new Map(), env: {} }).config.drop_request_headers,
 };
 
