@@ -42,6 +42,10 @@ export const settings = {
     description: 'PostgreSQL to keep the store in. Unset: SQLite in the data directory.',
     secrecy: 'password',
   }),
+  database_migrate_under_old_nodes: required(boolean, {
+    description:
+      'A new version changes the tables of PostgreSQL at its start even while servers of an older version are connected. They go on serving from memory and refuse writes. Otherwise the start is refused until they have stopped.',
+  }),
   secret_key: optional(secretKeys, {
     description:
       'Encrypts secrets at rest: 32 bytes in base64. Unset: made on the first start, in the data directory with mode 0600.',

@@ -4,11 +4,12 @@ import { openPostgresStore } from '../store/postgres/open-postgres-store.ts';
 import { openSqliteStore } from '../store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../store/store.ts';
 
-type StoreSettings = Pick<Config, 'data_dir' | 'database_url' | 'secret_key'>;
+type StoreSettings = Pick<Config, 'data_dir' | 'database_url' | 'database_migrate_under_old_nodes' | 'secret_key'>;
 
 /** The only place that knows the engines by name. */
 export function openStore(settings: StoreSettings, clock: Clock): Promise<Store> {
   const { data_dir: dataDir, database_url: url, secret_key: secretKey } = settings;
   if (url === null) return openSqliteStore({ dataDir, secretKey, clock });
-  return openPostgresStore({ url, dataDir, secretKey, clock });
+  const { database_migrate_under_old_nodes: mayMigrateUnderOldNodes } = settings;
+  return openPostgresStore({ url, dataDir, secretKey, clock, mayMigrateUnderOldNodes });
 }

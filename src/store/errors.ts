@@ -19,6 +19,11 @@ export const storeErrors = errorTable({
     status: 503,
     explanation: 'The store was written by a newer version of Postern. Start that version or a later one.',
   },
+  ERR_POSTERN_STORE_OLD_NODES: {
+    status: 503,
+    explanation:
+      'Servers of an older version use the database, and this version would change its tables under them. Stop them first, or set database_migrate_under_old_nodes.',
+  },
   ERR_POSTERN_STORE_WENT_BACK: {
     status: 503,
     explanation:

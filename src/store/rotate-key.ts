@@ -7,6 +7,7 @@ import type { OfflineDatabase } from './offline/offline-database.ts';
 import { openOfflineDatabase } from './offline/open-offline-database.ts';
 import type { StoreLocation } from './offline/store-location.ts';
 import { LOCK_WRITERS } from './postgres/postgres-engine.ts';
+import { refuseOldNodes } from './postgres/refuse-old-nodes.ts';
 import { refuseWhileServersRun } from './postgres/refuse-while-servers-run.ts';
 import { readMeta, writeMeta } from './sql/meta-rows.ts';
 import { migrate } from './sql/migrate.ts';
@@ -88,6 +89,7 @@ function* prepareKeys(
   isConfigured: boolean,
 ): Program<readonly Buffer[]> {
   if (dialect === 'postgres' && !isConfigured) yield* refuseWhileServersRun();
+  if (dialect === 'postgres') yield* refuseOldNodes();
   yield* migrate({ dialect });
   const source = { dataDir, configured: secretKey };
   const check = yield* readMeta('key_check');

@@ -11,6 +11,7 @@ import { StoreHealthMonitor } from '../store-health.ts';
 import { createPool } from './client-config.ts';
 import { inTransaction } from './postgres-connection.ts';
 import { createPostgresEngine, READ_VIEW, WRITE } from './postgres-engine.ts';
+import { refuseOldNodes } from './refuse-old-nodes.ts';
 import { refuseStandby } from './refuse-standby.ts';
 import { RevisionWatch } from './revision-watch.ts';
 import { readSchemaNames, TAKE_MIGRATION_LOCK } from './schema-names.ts';
@@ -21,6 +22,8 @@ export interface OpenPostgresStoreOptions {
   /** POSTERN_SECRET_KEY; null takes `secret.key` in the data directory, which a new store makes. */
   readonly secretKey: string | null;
   readonly dataDir: string;
+  /** Changes the tables although servers of an older version are connected; they then refuse to write. */
+  readonly mayMigrateUnderOldNodes?: boolean;
   readonly pollIntervalMs?: number;
   readonly keepRevisions?: number;
   readonly clock?: Clock;
@@ -73,9 +76,10 @@ function readPosition(pool: pg.Pool, history: History): Promise<number> {
 }
 
 /** Processes that start together wait here for the first: it migrates and makes the key, the others find both. */
-function prepare(pool: pg.Pool, { dataDir, secretKey }: OpenPostgresStoreOptions) {
+function prepare(pool: pg.Pool, { dataDir, secretKey, mayMigrateUnderOldNodes }: OpenPostgresStoreOptions) {
   return inTransaction(pool, WRITE, async (connection) => {
     await connection.exec(TAKE_MIGRATION_LOCK);
+    if (mayMigrateUnderOldNodes !== true) await connection.run(refuseOldNodes());
     const initialised = await connection.run(initialise('postgres', { dataDir, configured: secretKey }));
     return { ...initialised, revision: await connection.run(readRevision()) };
   });

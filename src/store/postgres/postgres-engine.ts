@@ -25,9 +25,12 @@ export interface PostgresEngineOptions {
   readonly channel: string;
 }
 
+/** A node that is frozen or cut off in the middle of a write holds the writers' lock: PostgreSQL takes it away after this. */
+const STALLED_WRITE_TIMEOUT_MS = 2_000;
+
 export const READ_VIEW = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 /** Said, because a database may have another default: whoever waited for the writers' row would then fail instead of going on. */
-export const WRITE = 'BEGIN ISOLATION LEVEL READ COMMITTED';
+export const WRITE = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = ${STALLED_WRITE_TIMEOUT_MS}`;
 /** Every writer of every process takes this row first: so they come one after the other, and what one has judged holds. */
 export const LOCK_WRITERS = statement("SELECT value FROM counter WHERE name = 'revision' FOR UPDATE");
 

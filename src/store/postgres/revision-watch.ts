@@ -1,6 +1,7 @@
 import pg from 'pg';
+import { currentSchema } from '../sql/migrations.ts';
 import { clientConfig } from './client-config.ts';
-import { TRY_SERVER_LOCK } from './schema-names.ts';
+import { TAKE_VERSION_LOCK, TRY_SERVER_LOCK } from './schema-names.ts';
 
 export interface RevisionWatchOptions {
   readonly url: string;
@@ -95,6 +96,7 @@ export class RevisionWatch {
       await client.query(`LISTEN "${channel}"`);
       const { rows } = await client.query<{ locked: boolean }>(TRY_SERVER_LOCK);
       if (rows[0]?.locked !== true) throw new Error('a restore is under way');
+      await client.query(TAKE_VERSION_LOCK, [`/${currentSchema.version}`]);
       this.#retryMs = FIRST_RETRY_MS;
     } catch {
       // Not connected yet, or no longer: the same as losing it.

@@ -9,11 +9,23 @@ export interface SchemaNames {
 /** First keys of two-part advisory locks; the second is a hash of the schema's name. */
 const MIGRATION_LOCK = 0x706f_0001;
 const SERVERS_LOCK = 0x706f_0002;
+const VERSIONS_LOCK = 0x706f_0003;
 
 /** Whoever makes or changes tables holds it until their transaction ends. */
 export const TAKE_MIGRATION_LOCK = `SELECT pg_advisory_xact_lock(${MIGRATION_LOCK}, hashtext(current_schema()))`;
 /** Every open store holds it, shared, on its listening connection, so that a restore can see that somebody is there. */
 export const TRY_SERVER_LOCK = `SELECT pg_try_advisory_lock_shared(${SERVERS_LOCK}, hashtext(current_schema())) AS locked`;
+/** Held beside it, under the schema's version that the server knows. Servers from before hold the first alone. */
+export const TAKE_VERSION_LOCK = `SELECT pg_advisory_lock_shared(${VERSIONS_LOCK}, hashtext(current_schema() || $1))`;
+/** Those that hold the first lock and not the second of this version. `pg_locks` shows keys as unsigned. */
+export const OLDER_SERVERS = `SELECT count(*) AS servers, string_agg(DISTINCT host(activity.client_addr), ', ') AS addresses
+  FROM pg_locks held LEFT JOIN pg_stat_activity activity ON activity.pid = held.pid
+  WHERE held.locktype = 'advisory' AND held.granted AND held.objsubid = 2 AND held.classid::bigint = ${SERVERS_LOCK}
+    AND held.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND held.objid::bigint = hashtext(current_schema())::bigint & 4294967295
+    AND NOT EXISTS (SELECT 1 FROM pg_locks known WHERE known.pid = held.pid AND known.locktype = 'advisory'
+      AND known.classid::bigint = ${VERSIONS_LOCK}
+      AND known.objid::bigint = hashtext(current_schema() || ?)::bigint & 4294967295)`;
 export const TRY_NO_SERVERS_LOCK = `SELECT pg_try_advisory_xact_lock(${SERVERS_LOCK}, hashtext(current_schema())) AS locked`;
 
 export function* readSchemaNames(): Program<SchemaNames> {

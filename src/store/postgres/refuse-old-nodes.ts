@@ -1,0 +1,22 @@
+import { storeErrors } from '../errors.ts';
+import { schemaVersion } from '../sql/migrate.ts';
+import { currentSchema } from '../sql/migrations.ts';
+import { integer, type Program, queryOne, textOrNull } from '../sql/statement.ts';
+import { OLDER_SERVERS } from './schema-names.ts';
+
+/**
+ * A migration under servers of an older version would take tables and meanings away from them in the middle of their work. Under the
+ * migration lock: a server that starts meanwhile waits for it, and then finds a schema that it refuses.
+ */
+export function* refuseOldNodes(): Program<void> {
+  const found = yield* schemaVersion('postgres');
+  if (found === 0 || found >= currentSchema.version) return;
+  const row = yield* queryOne(OLDER_SERVERS, [`/${currentSchema.version}`]);
+  const count = row === null ? 0 : integer(row, 'servers');
+  if (row === null || count === 0) return;
+  throw storeErrors.create(
+    'ERR_POSTERN_STORE_OLD_NODES',
+    `this version has to change the tables of the database (schema ${found} to ${currentSchema.version}), and ${count} server${count === 1 ? '' : 's'} of an older version ${count === 1 ? 'is' : 'are'} connected (${textOrNull(row, 'addresses') ?? 'local'}): stop them first, or set database_migrate_under_old_nodes to true, which stops their writes instead`,
+    { details: { schema_version: String(found), known_schema_version: String(currentSchema.version) } },
+  );
+}
