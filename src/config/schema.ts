@@ -126,6 +126,14 @@ export const settings = {
       'Seconds that a client may take none of the bytes of an answer that wait for it, and, after an answer over HTTP/2, go on sending its request.',
   }),
   edge_streams: required(integer(1, 10_000), { description: 'Requests at once on one HTTP/2 connection of a client.' }),
+  edge_requests_in_flight: required(integer(0, 1_000_000), {
+    description:
+      'Requests that one process works on at once, until their answers begin; above it the answer is 503 with Retry-After. 0: no limit.',
+  }),
+  edge_streams_in_flight: required(integer(0, 1_000_000), {
+    description:
+      'Answers under way and WebSockets that one process carries at once; above it new requests get 503 with Retry-After. 0: no limit.',
+  }),
   edge_connections_per_address: required(integer(0, 1_000_000), {
     description: 'Connections that one client address may have open. 0: no limit.',
   }),

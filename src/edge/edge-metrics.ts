@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import { unreadReason } from './access-log.ts';
+import type { AdmissionLimit } from './admission.ts';
 import { TUNNEL_BACKEND_KIND } from './backends/tunnel.ts';
 import type { UnreadRefusal } from './edge-runtime.ts';
 import type { Exchange } from './exchange.ts';
@@ -11,6 +12,12 @@ interface RouteCounters {
   readonly bytesIn: { inc(value: number): void };
   readonly bytesOut: { inc(value: number): void };
   readonly requests: Map<number, { inc(): void }>;
+}
+
+export interface LiveCounts {
+  requests(): number;
+  streams(): number;
+  connections(): number;
 }
 
 const NO_ROUTE = { edgeId: '', id: '' };
@@ -27,12 +34,13 @@ export class EdgeMetrics {
   readonly #failures: Counter<'phase' | 'reason'>;
   readonly #handshakes: Counter<'reason'>;
   readonly #sessions: Counter<'reason'>;
+  readonly #overload: Counter<'limit'>;
   readonly #rawConnections: Gauge<'proto'>;
   readonly #rawClosed: Counter<'proto' | 'outcome'>;
   readonly #rawBytes: Counter<'proto' | 'direction'>;
   readonly #counters = new WeakMap<object, RouteCounters>();
 
-  constructor(registry: Registry, live: { requests(): number; connections(): number }) {
+  constructor(registry: Registry, live: LiveCounts) {
     const registers = [registry];
     const perRoute = ['edge', 'route'] as const;
     this.#requests = new Counter({
@@ -84,6 +92,12 @@ export class EdgeMetrics {
       labelNames: ['reason'],
       registers,
     });
+    this.#overload = new Counter({
+      name: 'postern_edge_overload_refusals_total',
+      help: 'Requests that were refused because the process had too much to do, by the limit that was reached.',
+      labelNames: ['limit'],
+      registers,
+    });
     this.#rawConnections = new Gauge({
       name: 'postern_edge_tunnel_connections',
       help: 'Open connections of tcp and tls tunnels.',
@@ -104,10 +118,18 @@ export class EdgeMetrics {
     });
     new Gauge({
       name: 'postern_edge_requests_in_flight',
-      help: 'Requests and streams under way.',
+      help: 'Requests whose answer has not begun.',
       registers,
       collect() {
         this.set(live.requests());
+      },
+    });
+    new Gauge({
+      name: 'postern_edge_streams_in_flight',
+      help: 'Answers under way, and WebSockets.',
+      registers,
+      collect() {
+        this.set(live.streams());
       },
     });
     new Gauge({
@@ -144,6 +166,10 @@ export class EdgeMetrics {
 
   sessionFailed(reason: string): void {
     this.#sessions.labels(reason).inc();
+  }
+
+  overloaded(limit: AdmissionLimit): void {
+    this.#overload.labels(limit).inc();
   }
 
   rawOpened(proto: RawConnectionFacts['proto']): void {

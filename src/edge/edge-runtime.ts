@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { BackendSnapshot, EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { UpstreamFailure } from '../upstream/upstream.ts';
+import type { AdmissionLimit } from './admission.ts';
 import type { Target } from './backends/target.ts';
 import type { ConnectionFacts } from './edge-connection.ts';
 import type { EdgeErrorCode } from './errors.ts';
@@ -30,6 +31,10 @@ export interface EdgeRuntime {
   /** What is believed of the X-Forwarded-For of a trusted proxy, the client first; null from anybody else. */
   trustedChain(remoteAddress: string, head: RequestHead): string | null;
   begin(exchange: Exchange): void;
+  /** The limit that keeps another request out; null: it may come in. */
+  limitExceeded(): AdmissionLimit | null;
+  /** The answer of a request begins. */
+  answering(exchange: Exchange): void;
   /** Log line and metrics. */
   finish(exchange: Exchange): void;
   /** Log line and metrics of what never became an exchange. */

@@ -1,4 +1,5 @@
 import type { UpstreamLimits } from '../upstream/upstream.ts';
+import type { AdmissionLimits } from './admission.ts';
 import type { ForwardingSettings } from './forwarded-headers.ts';
 import type { HttpLimits } from './http/http-servers.ts';
 import type { TlsLimits } from './tls/tls-limits.ts';
@@ -6,6 +7,7 @@ import type { TlsLimits } from './tls/tls-limits.ts';
 /** Limits and habits of the edge. */
 export interface EdgeSettings {
   readonly http: HttpLimits;
+  readonly admission: AdmissionLimits;
   readonly tls: Partial<TlsLimits>;
   readonly upstream: UpstreamLimits;
   readonly forwarding: ForwardingSettings;

@@ -7,10 +7,11 @@ import type { Snapshots } from '../snapshot/snapshots.ts';
 import type { EndpointPublisher } from '../tunnel/endpoints.ts';
 import { accessLine, unreadLine } from './access-log.ts';
 import { AddressesInUse } from './addresses-in-use.ts';
+import { Admission } from './admission.ts';
 import { backendTargets } from './backends/backend-targets.ts';
 import { ClientAddresses } from './client-address.ts';
 import type { ConnectionFacts } from './edge-connection.ts';
-import type { EdgeMetrics } from './edge-metrics.ts';
+import type { EdgeMetrics, LiveCounts } from './edge-metrics.ts';
 import type { EdgeRuntime } from './edge-runtime.ts';
 import type { EdgeSettings } from './edge-settings.ts';
 import { errorPage } from './error-page.ts';
@@ -20,6 +21,7 @@ import { DroppedHeaders } from './http/dropped-headers.ts';
 import { HttpServers, type IncomingRequest } from './http/http-servers.ts';
 import { redirectToHttps } from './listeners/redirect-to-https.ts';
 import { LiveExchanges } from './live-exchanges.ts';
+import { OverloadRefusals } from './refuse-overload.ts';
 import type { CertificateStore } from './tls/certificate-store.ts';
 import { createTlsFront } from './tls/tls-front.ts';
 import type { TlsLog } from './tls/tls-ports.ts';
@@ -38,7 +40,7 @@ export interface EdgeOptions {
   readonly accessLog: ((line: Record<string, unknown>) => void) | null;
   /** Hears of requests as the access log does, but only while it wants to. */
   readonly traffic?: { wantsRequests(): boolean; requestComplete(facts: RequestFacts): void };
-  createMetrics(live: { requests(): number; connections(): number }): EdgeMetrics;
+  createMetrics(live: LiveCounts): EdgeMetrics;
   /** Of the listeners, as clients reach them. Asked once these are open. */
   readonly publicPorts: PublicPorts;
   /** Absent: no agent can reach this process. */
@@ -69,6 +71,7 @@ const PERMIT_CHECK_MS = 500;
 export function createEdge(options: EdgeOptions): Edge {
   const { snapshots, settings, clock, log, accessLog, traffic } = options;
   const live = new LiveExchanges();
+  const admission = new Admission(settings.admission);
   const upstreams = new Upstreams(settings.upstream, (ip, port) => options.isUpstreamAllowed(ip, port));
   const addresses = new ClientAddresses(settings.trustedProxies);
   const rules = {
@@ -77,7 +80,8 @@ export function createEdge(options: EdgeOptions): Edge {
   };
   const random = options.random ?? Math.random;
   const metrics = options.createMetrics({
-    requests: () => live.count,
+    requests: () => admission.requests,
+    streams: () => admission.streams,
     connections: () => servers.connectionCount + plainServers.connectionCount,
   });
   const tunnels = createTunnelTraffic({
@@ -105,8 +109,18 @@ export function createEdge(options: EdgeOptions): Edge {
     targetsOf: (backend: BackendSnapshot) => targetsOf(backend),
     clientAddress: (remoteAddress, head) => addresses.of(remoteAddress, head),
     trustedChain: (remoteAddress, head) => addresses.chain(remoteAddress, head),
-    begin: (exchange) => live.add(exchange),
+    begin: (exchange) => {
+      admission.begin();
+      live.add(exchange);
+    },
+    limitExceeded: () => (servers.isFull ? 'requests' : admission.exceeded()),
+    answering: (exchange) => {
+      if (exchange.isAnswering) return;
+      exchange.isAnswering = true;
+      admission.answer();
+    },
     finish: (exchange) => {
+      admission.end(exchange.isAnswering);
       live.delete(exchange);
       const seconds = (performance.now() - exchange.startedAt) / 1000;
       metrics.finished(exchange, seconds);
@@ -128,6 +142,17 @@ export function createEdge(options: EdgeOptions): Edge {
     hosts: snapshots,
     httpsPort: () => options.publicPorts().https,
     newRequestId: () => runtime.newRequestId(clock.nowMs()),
+  };
+
+  const overload = new OverloadRefusals({
+    newRequestId: () => runtime.newRequestId(clock.nowMs()),
+    refused: (limit) => metrics.overloaded(limit),
+    warn: (fields, message) => log.warn(fields, message),
+  });
+  const serve = (of: EdgeRuntime, connection: ConnectionFacts, request: IncomingRequest): void => {
+    const limit = of.limitExceeded();
+    if (limit === null) serveRequest(of, connection, request);
+    else overload.refuse(request, limit);
   };
 
   const servers = new HttpServers({
@@ -230,7 +255,7 @@ function onPlainHost(connection: ConnectionFacts, { id: edgeId, tlsGeneration }:
   return { ...connection, edgeId, tlsGeneration, retire: () => connection.retire() };
 }
 
-function serve(runtime: EdgeRuntime, connection: ConnectionFacts, request: IncomingRequest): void {
+function serveRequest(runtime: EdgeRuntime, connection: ConnectionFacts, request: IncomingRequest): void {
   const { reading, port, source, trailers, isBodyWhole } = request;
   if (reading.ok) {
     new Exchange(runtime, connection, { head: reading.head, port, source, trailers, isBodyWhole }).start();

@@ -31,6 +31,11 @@ export const edgeErrors = errorTable({
     status: 503,
     explanation: 'The route has no enabled backend. Set one with PUT …/backend.',
   },
+  ERR_POSTERN_EDGE_OVERLOADED: {
+    status: 503,
+    explanation:
+      'This process works on as many requests (`edge_requests_in_flight`) or streams (`edge_streams_in_flight`) as it may. The request was not forwarded: send it again after the seconds in `Retry-After`.',
+  },
   ERR_POSTERN_NO_TUNNEL: {
     status: 503,
     explanation:

@@ -49,6 +49,8 @@ export class Exchange implements OwnPathRequest {
   /** Where LiveExchanges keeps it, -1 when it does not. */
   livePosition = -1;
   permit: Permit | null = null;
+  /** Its answer has begun: what is left is a stream. */
+  isAnswering = false;
   #permitBytes = 0;
   #permitVersion = 0;
   readonly #client: ClientSide;

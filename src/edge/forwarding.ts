@@ -142,6 +142,7 @@ export class Forwarding implements UpstreamHandler, ListenerOwner {
   }
 
   #head(head: ResponseHead): void {
+    this.#exchange.runtime.answering(this.#exchange);
     this.#exchange.status = head.status;
     const { status, bodyBytes } = head;
     const headers = this.#changedHeaders({ status, headers: this.#withoutOwn(head.headers), bodyBytes });
@@ -203,6 +204,7 @@ export class Forwarding implements UpstreamHandler, ListenerOwner {
       breakOff(socket);
       return;
     }
+    this.#exchange.runtime.answering(this.#exchange);
     this.#exchange.status = head.status;
     this.#upstream = null;
     try {

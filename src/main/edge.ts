@@ -162,6 +162,7 @@ function edgeSettings(config: Config): EdgeSettings {
       sendTimeoutMs: config.edge_send_timeout * SECOND,
       maxConcurrentStreams: config.edge_streams,
     },
+    admission: { maxRequests: config.edge_requests_in_flight, maxStreams: config.edge_streams_in_flight },
     tls: { maxConnectionsPerAddress: config.edge_connections_per_address },
     upstream: {
       connectTimeoutMs: config.upstream_connect_timeout * SECOND,

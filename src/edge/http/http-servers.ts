@@ -15,6 +15,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import {
   closing,
+  guarded,
   ignoreErrors,
   type ListenerOwner,
   listen,
@@ -33,10 +34,11 @@ import { Http1Facts } from './http1-facts.ts';
 import { Http1SwitchPort } from './http1-switch-port.ts';
 import { Http2Client } from './http2-client.ts';
 import { Http2Port } from './http2-port.ts';
-import { http1Head, http2Head, versionProblem } from './raw-head.ts';
+import { http1Head, http2Head, versionProblem, withStreamedBody } from './raw-head.ts';
 import { type HeadReading, type HeadRules, readHead } from './request-head.ts';
 import type { RequestProblem } from './request-problem.ts';
 import { sweep } from './sweep.ts';
+import { TurnBudget } from './turn-budget.ts';
 
 export interface HttpLimits {
   readonly maxHeaderBytes: number;
@@ -98,6 +100,7 @@ export class HttpServers {
   readonly #sockets = new Map<Duplex, Http1Client | Http2Client>();
   readonly #sessions = new WeakMap<object, Http2Client>();
   #arriving: ServerHttp2Session | null = null;
+  readonly #turns = new TurnBudget();
   readonly #drain = { isDraining: false };
 
   constructor(options: HttpServersOptions) {
@@ -200,6 +203,11 @@ export class HttpServers {
     this.#http1.close();
   }
 
+  /** More requests wait for a turn than may. */
+  get isFull(): boolean {
+    return this.#turns.isFull;
+  }
+
   get connectionCount(): number {
     return this.#sockets.size;
   }
@@ -292,6 +300,19 @@ export class HttpServers {
   }
 
   #onStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: readonly string[]): void {
+    // One with a body is never put off: its trailers and its end must meet their listeners.
+    if (!stream.endAfterHeaders || this.#turns.take()) {
+      this.#serveStream(stream, headers, raw);
+      return;
+    }
+    ignoreErrors(stream);
+    const serve = (): void => {
+      if (!stream.destroyed) this.#serveStream(stream, headers, raw);
+    };
+    this.#turns.later(guarded(this.#ownerOfStream(stream), serve));
+  }
+
+  #serveStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: readonly string[]): void {
     const client = stream.session === undefined ? undefined : this.#sessions.get(stream.session);
     if (client === undefined) {
       stream.close();
@@ -322,10 +343,4 @@ function trailersOf(
     trailers = dropped.forwardableTrailers(rawTrailers, method);
   });
   return () => trailers;
-}
-
-/** HTTP/2 needs no length: a body without one is streamed as chunks to an HTTP/1.1 upstream. */
-function withStreamedBody(reading: HeadReading, hasBody: boolean): HeadReading {
-  if (!reading.ok || !hasBody || reading.head.contentLength !== null) return reading;
-  return { ok: true, head: { ...reading.head, isChunked: true } };
 }

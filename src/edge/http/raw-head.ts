@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http2';
-import type { RawHead } from './request-head.ts';
+import type { HeadReading, RawHead } from './request-head.ts';
 
 /** The runtime's parser takes any version that has a dot. */
 export function versionProblem({ httpVersion, headers }: IncomingMessage): string | null {
@@ -43,4 +43,10 @@ export function http2Head(headers: IncomingHttpHeaders, raw: readonly string[], 
     hasUpgrade: false,
     isFromProxy,
   };
+}
+
+/** HTTP/2 needs no length: a body without one is streamed as chunks to an HTTP/1.1 upstream. */
+export function withStreamedBody(reading: HeadReading, hasBody: boolean): HeadReading {
+  if (!reading.ok || !hasBody || reading.head.contentLength !== null) return reading;
+  return { ok: true, head: { ...reading.head, isChunked: true } };
 }

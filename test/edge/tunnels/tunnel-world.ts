@@ -34,6 +34,7 @@ const SETTINGS: EdgeSettings = {
     sendTimeoutMs: 30_000,
     maxConcurrentStreams: 100,
   },
+  admission: { maxRequests: 0, maxStreams: 0 },
   tls: {},
   upstream: {
     connectTimeoutMs: 5_000,

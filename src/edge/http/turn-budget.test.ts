@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { TurnBudget } from './turn-budget.ts';
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+it('lets tasks through at once, to be refused, when too many wait', async () => {
+  const budget = new TurnBudget();
+  let count = 0;
+  while (!budget.isFull) {
+    if (!budget.take()) budget.later(() => {});
+    count += 1;
+    assert.ok(count < 100_000);
+  }
+  assert.equal(budget.take(), true);
+  await nextTurn();
+  assert.equal(budget.isFull, false);
+  assert.equal(budget.take(), false);
+  while (!budget.take()) await nextTurn();
+});
+
+it('spreads a burst over turns, in order, and gives every turn a new budget', async () => {
+  const budget = new TurnBudget();
+  const done: number[] = [];
+  const run = (at: number): void => {
+    const task = (): unknown => done.push(at);
+    if (budget.take()) task();
+    else budget.later(task);
+  };
+  for (let at = 0; at < 120; at += 1) run(at);
+  const first = done.length;
+  assert.ok(first < 120);
+  await nextTurn();
+  assert.ok(done.length > first && done.length <= 2 * first);
+  // Comes while others wait: it waits behind them.
+  run(120);
+  while (done.length < 121) await nextTurn();
+  assert.deepEqual(
+    done,
+    Array.from({ length: 121 }, (_, at) => at),
+  );
+  await nextTurn();
+  run(121);
+  assert.equal(done.at(-1), 121);
+});

@@ -1,0 +1,38 @@
+import type { AdmissionLimit } from './admission.ts';
+import { errorPage } from './error-page.ts';
+import { edgeErrors } from './errors.ts';
+import type { IncomingRequest } from './http/http-servers.ts';
+
+const CODE = 'ERR_POSTERN_EDGE_OVERLOADED';
+const RETRY_AFTER_SECONDS = '1';
+const LOG_EVERY_MS = 10_000;
+
+export interface OverloadPorts {
+  newRequestId(): string;
+  refused(limit: AdmissionLimit): void;
+  warn(fields: object, message: string): void;
+}
+
+/** Answers what is beyond the limits as cheaply as can be: no route, no module, no line per request. */
+export class OverloadRefusals {
+  readonly #ports: OverloadPorts;
+  #loggedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(ports: OverloadPorts) {
+    this.#ports = ports;
+  }
+
+  refuse({ port, source, accept }: IncomingRequest, limit: AdmissionLimit): void {
+    const { status } = edgeErrors.rows[CODE];
+    const message = 'This server has more to do than it takes on at once. Try again in a moment.';
+    const error = { status, code: CODE, message, headers: ['retry-after', RETRY_AFTER_SECONDS] } as const;
+    const { headers, body } = errorPage(error, this.#ports.newRequestId(), accept);
+    source?.resume();
+    port.answer(status, headers, body);
+    this.#ports.refused(limit);
+    const nowMs = performance.now();
+    if (nowMs - this.#loggedAtMs < LOG_EVERY_MS) return;
+    this.#loggedAtMs = nowMs;
+    this.#ports.warn({ setting: `edge_${limit}_in_flight` }, 'requests are refused, because too many are under way');
+  }
+}
