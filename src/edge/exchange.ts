@@ -18,6 +18,7 @@ import { type ClientSide, Forwarding } from './forwarding.ts';
 import { handshakeSuffices } from './handshake-suffices.ts';
 import { combinedValue, firstValue, valuesOf } from './http/header-list.ts';
 import type { RequestProblem } from './http/request-problem.ts';
+import { MISDIRECTED, STALE_CONNECTION } from './misdirected.ts';
 import { isOwnPath, openSite, readSmallBody } from './own-paths.ts';
 import { UNMATCHED } from './unmatched-path.ts';
 
@@ -117,20 +118,12 @@ export class Exchange implements OwnPathRequest {
     try {
       const edge = this.runtime.findEdge(this.host);
       // Connection reuse must not walk around another host's client certificates, or around a changed policy.
-      if (edge === undefined || edge.id !== this.connection.edgeId) {
-        this.#refuse(
-          'ERR_POSTERN_MISDIRECTED',
-          'misdirected',
-          'This connection was opened for another host. Try again on a new one.',
-        );
-      } else if (!handshakeSuffices(this.connection, edge)) {
+      if (edge === undefined || edge.id !== this.connection.edgeId) this.#refuse(...MISDIRECTED);
+      else if (handshakeSuffices(this.connection, edge)) this.#enter(edge);
+      else {
         this.connection.retire();
-        this.#refuse(
-          'ERR_POSTERN_MISDIRECTED',
-          'stale_connection',
-          'What this site asks of connections has changed. Connect anew.',
-        );
-      } else this.#enter(edge);
+        this.#refuse(...STALE_CONNECTION);
+      }
     } catch (error) {
       this.bug(error);
     }
@@ -143,8 +136,7 @@ export class Exchange implements OwnPathRequest {
     }
     const match = edge.routes.match(this.#client.head.path, this.host);
     if (match.found === null) {
-      const [code, reason, message] = UNMATCHED[match.why];
-      this.#refuse(code, reason, message);
+      this.#refuse(...UNMATCHED[match.why]);
       return;
     }
     this.route = match.found;
