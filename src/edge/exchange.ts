@@ -136,7 +136,8 @@ export class Exchange implements OwnPathRequest {
     }
     const match = edge.routes.match(this.#client.head.path, this.host);
     if (match.found === null) {
-      this.#refuse(...UNMATCHED[match.why]);
+      const [code, reason, message] = UNMATCHED[match.why];
+      this.#refuse(code, reason, message);
       return;
     }
     this.route = match.found;
