@@ -21,6 +21,21 @@ export const loginErrors = errorTable({
     explanation:
       'The identity provider cannot be reached. Those who are logged in go on; new logins have to wait until it is back.',
   },
+  ERR_POSTERN_LOGIN_RATE_LIMITED: {
+    status: 429,
+    explanation:
+      'Too many logins from one address failed at the identity provider within a minute (login_attempts_per_address). The answer says in Retry-After when to try again.',
+  },
+  ERR_POSTERN_LOGIN_BUSY: {
+    status: 503,
+    explanation:
+      'Too many logins failed at one identity provider within a minute (login_attempts_per_issuer). The answer says in Retry-After when to try again.',
+  },
+  ERR_POSTERN_LOGIN_UNAVAILABLE: {
+    status: 503,
+    explanation:
+      'The store of logins cannot be read or written at the moment: the database is away, or its disk is full. Nothing was changed. Users whose login is in memory go on.',
+  },
   ERR_POSTERN_LOGIN_COOKIES: {
     status: 400,
     explanation: 'The browser does not send back the cookies that a login needs. Allow cookies for the site.',

@@ -38,9 +38,12 @@ export class LoginOnRoute implements PreparedModule {
     // No identity goes with it: the permit stays empty.
     if (request.method === 'OPTIONS' && this.config.passesOptions) return 'pass';
     const session = this.#runtime.sessions.find(request.headerLines('cookie'), this.cookieNames);
-    return session instanceof Promise
-      ? session.then((late) => this.#judgeSession(request, late))
-      : this.#judgeSession(request, session);
+    const verdict =
+      session instanceof Promise
+        ? session.then((late) => this.#judgeSession(request, late))
+        : this.#judgeSession(request, session);
+    if (!(verdict instanceof Promise)) return verdict;
+    return verdict.catch((error: unknown) => this.#runtime.storeAway(request, error).refusal);
   }
 
   upstreamHeaders(request: TrafficRequest): readonly string[] {

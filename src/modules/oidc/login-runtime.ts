@@ -1,8 +1,11 @@
 import type { LoginRecord, LoginRecords, ModuleLog, ModuleRuntime, RuntimePorts } from '../module-runtime.ts';
-import type { ConfiguredBy, OwnPaths, TrafficRequest } from '../prepared-module.ts';
+import type { ConfiguredBy, OwnPaths, Refusal, TrafficRequest } from '../prepared-module.ts';
 import { FlowCookies } from './cookies/flow-cookies.ts';
 import { type BrowserKey, SessionCookies } from './cookies/session-cookie.ts';
+import { LoginAttempts } from './flow/login-attempts.ts';
+import { storeAway } from './flow/login-failures.ts';
 import { OwnLoginPaths } from './flow/own-login-paths.ts';
+import { SpentStates } from './flow/spent-states.ts';
 import { AssertionSigner } from './identity/assertion-signer.ts';
 import { rotateSigningKeys } from './identity/signing-key-rotation.ts';
 import { UpstreamIdentity } from './identity/upstream-identity.ts';
@@ -15,6 +18,7 @@ import type { Grant } from './sessions/grant.ts';
 import { OrphanedLogins } from './sessions/orphaned-logins.ts';
 import { type PreviousKey, Sessions } from './sessions/sessions.ts';
 import { TokenRefresh } from './sessions/token-refresh.ts';
+import { isStoreOutage } from './store-outage.ts';
 
 const MINUTE_MS = 60_000;
 /** Another process's logout reaches streams here within a second. */
@@ -26,6 +30,8 @@ export class LoginRuntime implements ModuleRuntime {
   readonly log: ModuleLog;
   readonly cookies: SessionCookies;
   readonly flows: FlowCookies;
+  readonly spentStates: SpentStates;
+  readonly attempts: LoginAttempts;
   readonly sessions: Sessions;
   readonly activity: Activity;
   readonly refresh: TokenRefresh;
@@ -52,6 +58,8 @@ export class LoginRuntime implements ModuleRuntime {
     };
     this.cookies = new SessionCookies((purpose, data) => ports.mac(purpose, data));
     this.flows = new FlowCookies(ports);
+    this.spentStates = new SpentStates(logins);
+    this.attempts = new LoginAttempts(ports.loginAttempts, clock);
     this.sessions = new Sessions(logins, this.cookies, clock);
     this.activity = new Activity(logins, (err) => log.error({ err }, 'the activity of logins could not be written'));
     this.refresh = new TokenRefresh({
@@ -110,6 +118,14 @@ export class LoginRuntime implements ModuleRuntime {
       },
       'a login failed',
     );
+  }
+
+  /** The answer while the store is away; any other error is thrown on. */
+  storeAway(request: TrafficRequest, error: unknown): { readonly refusal: Refusal } {
+    if (!isStoreOutage(error)) throw error;
+    this.count('store_away');
+    this.log.error({ err: error, request_id: request.id }, 'the store of logins is away');
+    return storeAway(request);
   }
 
   /** Ends a login that has run out; off the request's path. */

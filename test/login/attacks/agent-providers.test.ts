@@ -30,6 +30,7 @@ test("what is known of an operator's issuer on a private network serves no agent
     newId: (prefix) => `${prefix}_1`,
     logins: {
       onChanged: () => () => {},
+      onReset: () => () => {},
       currentSeq: () => Promise.resolve(0),
       listEdgeIds: () => Promise.resolve([]),
       isShared: false,

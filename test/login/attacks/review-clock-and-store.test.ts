@@ -36,8 +36,8 @@ test('a session cookie that cannot be looked up gets an error page, and nothing 
   const again = first.servedBy(await EdgeWorld.open(t, {}, { dataDir }));
   await again.edge.world.store.close();
   const answer = await browser.at(again).open(host, '/secret');
-  assert.equal(answer.status, 500);
-  assert.equal(answer.headers['postern-error-code'], 'ERR_POSTERN_EDGE_INTERNAL');
+  assert.equal(answer.status, 503);
+  assert.equal(answer.headers['postern-error-code'], 'ERR_POSTERN_LOGIN_UNAVAILABLE');
   assert.deepEqual(seen, []);
 });
 

@@ -84,6 +84,11 @@ export function isFlowExpired(flow: Flow, nowMs: number): boolean {
   return nowMs - flow.startedAtMs > MAX_AGE_MS || flow.startedAtMs > nowMs + MAX_AGE_MS;
 }
 
+/** When no server takes the flow any more, whichever way its clock is wrong. */
+export function flowEndsAtMs(flow: Flow): number {
+  return flow.startedAtMs + 2 * MAX_AGE_MS;
+}
+
 /** Which try of a login a state belongs to. */
 export function roundOf(state: string): number {
   return STATE.test(state) ? Number(state.slice(-1)) : 0;

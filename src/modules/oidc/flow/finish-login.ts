@@ -6,8 +6,10 @@ import { LoginOnRoute } from '../login-on-route.ts';
 import type { LoginRuntime } from '../login-runtime.ts';
 import { redirect } from '../pages/page.ts';
 import { LoginProblem } from '../provider/login-problem.ts';
+import type { LoginTokens } from '../provider/oidc-client.ts';
 import { recordLogin } from '../sessions/record-login.ts';
-import { failed, failedAtProvider } from './login-failures.ts';
+import type { Attempt, TooManyAttempts } from './login-attempts.ts';
+import { failed, failedAtProvider, tooManyAttempts } from './login-failures.ts';
 import { loginUrl, originOf } from './return-target.ts';
 
 /** Tries after which the cause is said instead of trying again. */
@@ -33,14 +35,19 @@ export async function finishLogin(
     runtime.count('restarted');
     return restart(request, target, round + 1, cleared);
   }
+  const callback = {
+    callbackUrl: new URL(`${flow.redirectUri}?${query.toString()}`),
+    redirectUri: flow.redirectUri,
+    state: flow.state,
+    nonce: flow.nonce,
+    codeVerifier: flow.codeVerifier,
+  };
   try {
-    const tokens = await login.client.exchange({
-      callbackUrl: new URL(`${flow.redirectUri}?${query.toString()}`),
-      redirectUri: flow.redirectUri,
-      state: flow.state,
-      nonce: flow.nonce,
-      codeVerifier: flow.codeVerifier,
-    });
+    await login.client.checkCallback(callback);
+    const attempt = runtime.spentStates.isKnown(flow) ? null : await beginAttempt(runtime, request, login, flow);
+    if (attempt === null) return await usedBefore(runtime, request, login, flow);
+    if ('limit' in attempt) return tooManyAttempts(attempt, request.target);
+    const tokens = await redeemed(attempt, () => login.client.exchange(callback));
     const key = await recordLogin(runtime, request, login, tokens, {
       scopes: login.config.scopes,
       nonce: flow.nonce,
@@ -60,6 +67,62 @@ export async function finishLogin(
     if (error.kind === 'invalid_grant' && round < MAX_ROUNDS) return restart(request, target, round + 1, cleared);
     return failedAtProvider(error, target, cleared);
   }
+}
+
+/**
+ * Leave to redeem the code, once per login under way: a callback that is sent a thousand times makes one token request. Null when
+ * the state was spent before. The limits come first: a flood of made-up codes writes nothing to the store.
+ */
+async function beginAttempt(
+  runtime: LoginRuntime,
+  request: OwnPathRequest,
+  { config }: LoginOnRoute,
+  flow: Flow,
+): Promise<Attempt | TooManyAttempts | null> {
+  const attempt = runtime.attempts.begin(config.issuer, request.clientAddress);
+  if ('limit' in attempt) {
+    runtime.count(`limited_${attempt.limit}`);
+    return attempt;
+  }
+  let isFirst = false;
+  try {
+    isFirst = await runtime.spentStates.spend(flow);
+  } finally {
+    if (!isFirst) attempt.unused();
+  }
+  return isFirst ? attempt : null;
+}
+
+async function redeemed(attempt: Attempt, exchange: () => Promise<LoginTokens>): Promise<LoginTokens> {
+  try {
+    const tokens = await exchange();
+    attempt.succeeded();
+    return tokens;
+  } catch (error) {
+    attempt.failed();
+    throw error;
+  }
+}
+
+/** A reload, the back button, or the same callback twice at once: on to the page if the login is there, else once more. */
+async function usedBefore(
+  runtime: LoginRuntime,
+  request: OwnPathRequest,
+  login: LoginOnRoute,
+  flow: Flow,
+): Promise<OwnAnswer> {
+  const cleared = [runtime.flows.clear(flow.state)];
+  if ((await login.loginOf(request)) !== null) return redirect(`${originOf(request)}${flow.returnTo}`, cleared);
+  runtime.count('replayed');
+  const target = withoutFragment(flow.returnTo);
+  const round = roundOf(flow.state);
+  if (round < MAX_ROUNDS) return restart(request, target, round + 1, cleared);
+  return failed(
+    'ERR_POSTERN_LOGIN_FAILED',
+    'state_used',
+    'This way back from the identity provider was used before, several times in a row. Begin the login again.',
+    { tryAgain: target, cookies: cleared },
+  );
 }
 
 /** The browser did not start this login, or does not say so: it never ends in a session, and never in a dead page. */

@@ -1,10 +1,13 @@
-import type { OwnAnswer, Refusal } from '../../prepared-module.ts';
+import type { OwnAnswer, Refusal, TrafficRequest } from '../../prepared-module.ts';
 import { loginErrors } from '../errors.ts';
 import type { LoginProblem } from '../provider/login-problem.ts';
+import type { TooManyAttempts } from './login-attempts.ts';
 import { loginUrl } from './return-target.ts';
 
 /** What a wrong clock, here or there, looks like. */
 const CLOCK_REASONS: ReadonlySet<string> = new Set(['id_token_expired', 'id_token_issued_at', 'id_token_not_before']);
+
+const STORE_RETRY_SECONDS = 5;
 
 type Code = keyof typeof loginErrors.rows;
 
@@ -12,17 +15,29 @@ const TITLES: Readonly<Partial<Record<Code, string>>> = {
   ERR_POSTERN_LOGIN_DENIED: 'The login was refused',
   ERR_POSTERN_LOGIN_FAILED: 'The login failed',
   ERR_POSTERN_PROVIDER_UNAVAILABLE: 'Login is not possible at the moment',
+  ERR_POSTERN_LOGIN_RATE_LIMITED: 'Too many logins',
+  ERR_POSTERN_LOGIN_BUSY: 'Login is not possible at the moment',
+  ERR_POSTERN_LOGIN_UNAVAILABLE: 'Login is not possible at the moment',
   ERR_POSTERN_LOGIN_COOKIES: 'The login needs cookies',
   ERR_POSTERN_LOGIN_LOOP: 'The login goes in circles',
 };
+
+interface FailureOptions {
+  /** Where a new login is to lead. */
+  readonly tryAgain?: string;
+  /** Path and query to ask for once more: what failed has changed nothing. */
+  readonly reload?: string;
+  readonly cookies?: readonly string[];
+  readonly retryAfterSeconds?: number;
+}
 
 /** A page that says what happened and what to do. */
 export function failed(
   code: Code,
   reason: string,
   message: string,
-  options: { readonly tryAgain?: string; readonly cookies?: readonly string[] } = {},
-): OwnAnswer {
+  options: FailureOptions = {},
+): { readonly refusal: Refusal } {
   const title = TITLES[code];
   const refusal: Refusal = {
     status: loginErrors.rows[code].status,
@@ -34,7 +49,11 @@ export function failed(
       action: { label: 'Try again', href: loginUrl(options.tryAgain) },
       details: { login_url: loginUrl(options.tryAgain) },
     }),
-    headers: (options.cookies ?? []).flatMap((cookie) => ['set-cookie', cookie]),
+    ...(options.reload !== undefined && { action: { label: 'Try again', href: options.reload } }),
+    headers: [
+      ...(options.cookies ?? []).flatMap((cookie) => ['set-cookie', cookie]),
+      ...(options.retryAfterSeconds === undefined ? [] : ['retry-after', String(options.retryAfterSeconds)]),
+    ],
   };
   return { refusal };
 }
@@ -76,4 +95,32 @@ export function failedAtProvider(problem: LoginProblem, tryAgain: string, cookie
         options,
       );
   }
+}
+
+/** The login under way stays good: once the time has passed, the same callback ends it. */
+export function tooManyAttempts({ limit, retryAfterSeconds }: TooManyAttempts, reload: string): OwnAnswer {
+  const [code, cause] =
+    limit === 'address'
+      ? (['ERR_POSTERN_LOGIN_RATE_LIMITED', 'Too many logins from your address have failed.'] as const)
+      : ([
+          'ERR_POSTERN_LOGIN_BUSY',
+          'Too many logins have failed at the identity provider. You are not at fault.',
+        ] as const);
+  return failed(code, `attempts_${limit}`, `${cause} Try again in ${retryAfterSeconds} s.`, {
+    reload,
+    retryAfterSeconds,
+  });
+}
+
+/** Nothing was changed: who is logged in stays so, and a login under way can go on when the store is back. */
+export function storeAway(request: TrafficRequest): { readonly refusal: Refusal } {
+  return failed(
+    'ERR_POSTERN_LOGIN_UNAVAILABLE',
+    'store_away',
+    'The database of this site cannot be reached at the moment, so logins can be neither looked up nor begun nor ended. You are not at fault, and nothing was changed. Try again in a few seconds.',
+    {
+      ...((request.method === 'GET' || request.method === 'HEAD') && { reload: request.target }),
+      retryAfterSeconds: STORE_RETRY_SECONDS,
+    },
+  );
 }

@@ -45,6 +45,10 @@ export class OwnLoginPaths implements OwnPaths {
       );
     }
     const at = request.target.indexOf('?');
-    return serve(this.#runtime, request, site, new URLSearchParams(at === -1 ? '' : request.target.slice(at + 1)));
+    const query = new URLSearchParams(at === -1 ? '' : request.target.slice(at + 1));
+    const answer = serve(this.#runtime, request, site, query);
+    return answer instanceof Promise
+      ? answer.catch((error: unknown) => this.#runtime.storeAway(request, error))
+      : answer;
   }
 }

@@ -89,6 +89,16 @@ export class OidcClient {
     });
   }
 
+  /** What `exchange` checks before it asks the provider, so that nothing is spent on a callback that will not do. */
+  async checkCallback(p: { readonly callbackUrl: URL; readonly state: string }): Promise<string> {
+    const metadata = await this.#provider.metadata();
+    return checkCallback(p.callbackUrl.searchParams, {
+      issuer: this.#config.issuer,
+      isIssuerAnnounced: metadata.authorization_response_iss_parameter_supported === true,
+      state: p.state,
+    });
+  }
+
   /** `callbackUrl` is the redirect URI with the query that the browser brought; only its query is looked at. */
   async exchange(p: {
     readonly callbackUrl: URL;
@@ -97,12 +107,8 @@ export class OidcClient {
     readonly nonce: string;
     readonly codeVerifier: string;
   }): Promise<LoginTokens> {
+    const code = await this.checkCallback(p);
     const metadata = await this.#provider.metadata();
-    const code = checkCallback(p.callbackUrl.searchParams, {
-      issuer: this.#config.issuer,
-      isIssuerAnnounced: metadata.authorization_response_iss_parameter_supported === true,
-      state: p.state,
-    });
     // The library derives redirect_uri from this URL, so it is made of the very text that the provider was given before.
     const callback = new URL(p.redirectUri);
     callback.search = p.callbackUrl.search;
