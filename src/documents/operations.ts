@@ -174,5 +174,5 @@ function capitalized(title: string): string {
 function plural(title: string): string {
   const [noun = '', ...of] = title.replace(/^an? /, '').split(' of ');
   if (of.length > 0) return `${noun}s of ${of.join(' of ')}`;
-  return noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`;
+  return /[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`;
 }

@@ -18,6 +18,45 @@ async function created(path: string, body: unknown): Promise<string> {
   return answer.body.id;
 }
 
+describe('what a person must know', () => {
+  test('an edge without hostports is made, with a warning on standard error', async () => {
+    const { code, stdout, stderr } = await api(['https-edges', 'create', '--only', 'id']);
+    assert.equal(code, 0);
+    assert.match(stderr, new RegExp(`warning: the edge serves no host.*--id ${stdout.trim()} --hostports`));
+    const served = await api(['https-edges', 'create', '--hostports', 'warned.localhost:443']);
+    assert.equal(served.stderr, '');
+  });
+
+  test('a flag that only a create takes says so on update, an unknown one does not', async () => {
+    const update = ['tls-certificates', 'update', '--id', 'cert_2zXAMPLEcertificateAAAAAAAA'];
+    const { code, stderr } = await api([...update, '--certificate-pem', '@new.pem']);
+    assert.equal(code, 2);
+    assert.match(stderr, /--certificate-pem cannot be changed: only "create" takes it/);
+    assert.match((await api([...update, '--pem', 'x'])).stderr, /unknown flag --pem/);
+  });
+
+  test('secrets inside a field are masked, a secret that is named is shown', async () => {
+    const edge = await created('/edges/https', { hostports: ['masked.localhost:443'] });
+    const oidc = { issuer: 'https://accounts.example.com', client_id: 'id', client_secret: 'hush-hush' };
+    const route = await created(`/edges/https/${edge}/routes`, { match_type: 'path_prefix', match: '/', oidc });
+    for (const args of [
+      ['https-edges', 'get', '--id', edge, '--only', 'routes'],
+      ['https-edges', 'list', '--only', 'routes'],
+      ['https-edge-routes', 'get', '--edge', edge, '--id', route, '--only', 'oidc'],
+    ]) {
+      const { stdout } = await api(args);
+      assert.ok(stdout.includes('"client_secret":"********"'), stdout);
+      assert.ok(!stdout.includes('hush-hush'), args.join(' '));
+    }
+    const named = ['https-edge-routes', 'get', '--edge', edge, '--id', route, '--only', 'oidc.client_secret'];
+    assert.equal((await api(named)).stdout, 'hush-hush\n');
+  });
+
+  test('help names API keys in the plural', async () => {
+    assert.match((await api(['api-keys', '--help'])).stdout, /List API keys\n/);
+  });
+});
+
 describe('a list', () => {
   test('is a table that fits the terminal and never cuts an id', async () => {
     const long = 'a long story about what this backend is for, longer than any line of the table can be';

@@ -5,17 +5,20 @@ import { operatorEnv, runCommand } from '../cli/run-command.ts';
 import { EventWorld } from './support/event-world.ts';
 
 /** Resolves when it waits for events; what comes from then on is new to it. `ended` has the lines that it printed. */
-async function startTail(args: readonly string[], env: Record<string, string>): Promise<{ ended: Promise<string[]> }> {
+async function startTail(
+  args: readonly string[],
+  env: Record<string, string>,
+): Promise<{ said: string; ended: Promise<string[]> }> {
   const lines: string[] = [];
-  const waits = Promise.withResolvers<void>();
+  const waits = Promise.withResolvers<string>();
   const code = runCli(['events', 'tail', ...args], {
     env,
     isTerminal: false,
     print: (line) => lines.push(line),
-    warn: () => waits.resolve(),
+    warn: (line) => waits.resolve(line),
   });
-  await waits.promise;
   return {
+    said: await waits.promise,
     ended: code.then((exit) => {
       assert.equal(exit, 0);
       return lines;
@@ -44,6 +47,21 @@ test('tail shows each new event once, filtered by type', async (t) => {
   );
   const [only = ''] = await filtered.ended;
   assert.equal(JSON.parse(only).object.id, old);
+});
+
+test('tail says what is missing when no subscription can queue an event', async (t) => {
+  const world = await EventWorld.open(t);
+  const env = operatorEnv(world.world);
+  const without = await startTail(['--count', '1'], env);
+  assert.match(without.said, /there is no event subscription.*event-subscriptions create/);
+  await world.api('POST', '/event_subscriptions', { sources: [{ type: 'ip_policy_created.v0' }] });
+  const aimless = await startTail(['--count', '1'], env);
+  assert.match(aimless.said, /no event subscription has a destination.*--destination-ids/);
+  await world.lane(['ip_policy_created.v0']);
+  const ready = await startTail(['--count', '1'], env);
+  assert.equal(ready.said, 'postern: waiting for events');
+  await world.policies(1);
+  for (const { ended } of [without, aimless, ready]) assert.equal((await ended).length, 1);
 });
 
 test('replay queues anew what it is told to, and says how much', async (t) => {

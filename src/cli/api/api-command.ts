@@ -8,6 +8,7 @@ import { type ApiResource, apiResources, findOperation, findResource } from './a
 import { buildRequest } from './build-request.ts';
 import { printable } from './cell-text.ts';
 import { apiUrl, findApiKey, isLoopback, trustRootCa } from './connection.ts';
+import { createdWarnings } from './created-warnings.ts';
 import { dryRun } from './dry-run.ts';
 import { errorReport } from './error-report.ts';
 import { operationHelp, overviewHelp, resourceHelp } from './help-text.ts';
@@ -43,7 +44,8 @@ export function createApiCommand(
         context.warn(resourceHelp(resource));
         return EXIT_USAGE;
       }
-      return runOperation(findOperation(resource, verb), args, { context, source });
+      const operation = findOperation(resource, verb);
+      return runOperation(operation, args, { context, source, createOnly: createOnlyFlags(resource, operation) });
     },
   };
 }
@@ -61,15 +63,21 @@ function helpFor(resources: readonly ApiResource[], args: readonly string[]): st
 interface Surroundings {
   readonly context: CommandContext;
   readonly source: TextSource;
+  readonly createOnly: readonly string[];
+}
+
+function createOnlyFlags(resource: ApiResource, operation: OperationDescription): readonly string[] {
+  const create = operation.verb === 'update' && resource.operations.find(({ verb }) => verb === 'create');
+  return create ? operationFlags(create).map(({ name }) => name) : [];
 }
 
 async function runOperation(
   operation: OperationDescription,
   args: readonly string[],
-  { context, source }: Surroundings,
+  { context, source, createOnly }: Surroundings,
 ): Promise<number> {
   const flags = operationFlags(operation);
-  const parsed = parseArguments(args, flags);
+  const parsed = parseArguments(args, flags, createOnly);
   const request = await buildRequest(operation, flags, parsed, source);
   const options = requestOptions(parsed);
   const [only] = parsed.values.get('only') ?? [];
@@ -98,6 +106,7 @@ async function runOperation(
     if (only !== undefined && body !== null) showOnly(operation, body, only, context);
     else if (!isOn(parsed, 'json')) showAnswer(operation, raw, body, context);
     else if (raw.text !== '') context.print(raw.text);
+    for (const line of createdWarnings(operation, body)) context.warn(`postern: warning: ${line}`);
     if (problem !== null) context.warn(`postern: warning: it lets no traffic through: ${printable(problem)}`);
     return 0;
   } catch (error) {

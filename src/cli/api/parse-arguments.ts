@@ -8,8 +8,15 @@ export interface ParsedArguments {
   readonly positionals: readonly string[];
 }
 
-/** Refuses what it does not know, and never repeats a value: it may be a secret behind a misspelt flag. */
-export function parseArguments(args: readonly string[], flags: readonly Flag[]): ParsedArguments {
+/**
+ * Refuses what it does not know, and never repeats a value: it may be a secret behind a misspelt flag. `createOnly` names the
+ * flags that only the create of the resource takes.
+ */
+export function parseArguments(
+  args: readonly string[],
+  flags: readonly Flag[],
+  createOnly: readonly string[] = [],
+): ParsedArguments {
   const byName = new Map(flags.flatMap((flag) => [flag.name, ...(flag.aliases ?? [])].map((name) => [name, flag])));
   const values = new Map<string, string[]>();
   const positionals: string[] = [];
@@ -20,7 +27,7 @@ export function parseArguments(args: readonly string[], flags: readonly Flag[]):
       positionals.push(arg);
       continue;
     }
-    const { flag, name, inline } = lookUp(arg, byName);
+    const { flag, name, inline } = lookUp(arg, byName, createOnly);
     const value = flag.kind === 'switch' ? switchValue(flag, name, inline) : (inline ?? nextValue(flag, rest));
     const earlier = values.get(flag.name) ?? [];
     if (earlier.length > 0 && !isRepeatable(flag)) throw usage(`--${flag.name} is given twice`);
@@ -36,6 +43,7 @@ function isRepeatable({ kind }: Flag): boolean {
 function lookUp(
   arg: string,
   byName: ReadonlyMap<string, Flag>,
+  createOnly: readonly string[],
 ): { flag: Flag; name: string; inline: string | undefined } {
   const [, name = '', inline] = /^--([^=]*)(?:=([\s\S]*))?$/.exec(arg) ?? [];
   const flag = byName.get(name);
@@ -45,6 +53,11 @@ function lookUp(
   if (name === 'api-key') {
     throw usage(
       'an API key is not taken as a flag, because other users of the machine can read it there: put it into a file for --api-key-file, or into POSTERN_CLI_API_KEY',
+    );
+  }
+  if (createOnly.includes(name)) {
+    throw usage(
+      `--${name} cannot be changed: only "create" takes it. Create another with the new value, then delete this one`,
     );
   }
   const raw = arg.split('=')[0] ?? '';

@@ -5,6 +5,7 @@ import { didYouMean } from '../../lib/near-match.ts';
 import { isObjectSchema } from '../../lib/schema/schema-facts.ts';
 import type { CommandContext } from '../command.ts';
 import { cellText } from './cell-text.ts';
+import { maskInnerSecrets, schemaOfField } from './mask-secrets.ts';
 import type { OperationDescription } from './operation-list.ts';
 import { recordView } from './record-view.ts';
 import { listItems, pathParameters } from './resource-names.ts';
@@ -52,7 +53,10 @@ export function checkOnly(operation: OperationDescription, field: string): void 
     throw usage(`--only ${field}: the answer has no such field.${didYouMean(name, known)} It has ${known.join(', ')}`);
 }
 
-/** For scripts: one field, a line for each thing; an empty one where it is not there. */
+/**
+ * For scripts: one field, a line for each thing; an empty one where it is not there. A secret is shown when the field names it:
+ * `--only routes` masks what `--only client_secret` shows.
+ */
 export function showOnly(
   operation: OperationDescription,
   body: JsonObject,
@@ -61,10 +65,11 @@ export function showOnly(
 ): void {
   const list = listItems(operation);
   const items = list === null ? [body] : ((body[list.key] ?? []) as readonly JsonObject[]);
+  const names = field.split('.');
+  const schema = names.reduce(schemaOfField, list?.item ?? operation.success.schema);
   for (const item of items) {
-    const value = field
-      .split('.')
-      .reduce<JsonValue>((at, name) => (isJsonObject(at) ? (at[name] ?? null) : null), item);
+    const named = names.reduce<JsonValue>((at, name) => (isJsonObject(at) ? (at[name] ?? null) : null), item);
+    const value = maskInnerSecrets(named, schema);
     context.print(typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value));
   }
 }

@@ -27,7 +27,7 @@ export async function tail(
   const isWanted = typeFilter(flags.get('type'));
   let left = countOf(flags.get('count'));
   const seen = new Set((await page(transport, null)).map(({ id }) => id));
-  context.warn('postern: waiting for events');
+  context.warn((await missingForEvents(transport)) ?? 'postern: waiting for events');
   const told = new Set<string>();
   for (;;) {
     for (const { event } of await newOnes(transport, seen, context)) {
@@ -68,6 +68,22 @@ async function newOnes(transport: Transport, seen: Set<string>, context: Command
   }
   for (const { id } of found) remember(seen, id);
   return found.reverse();
+}
+
+/** Events are queued only for subscriptions with a destination. Null when there is one, or the key may not look. */
+async function missingForEvents(transport: Transport): Promise<string | null> {
+  let subscriptions: readonly { readonly destinations: readonly unknown[] }[];
+  try {
+    const { text } = await transport.send({ method: 'GET', path: `/event_subscriptions?limit=${PAGE}` });
+    ({ event_subscriptions: subscriptions } = JSON.parse(text));
+  } catch {
+    return null;
+  }
+  const wait = 'Waiting for events in the meantime';
+  if (subscriptions.length === 0)
+    return `postern: there is no event subscription, so no event will come. Create one: postern api event-subscriptions create --sources ip_policy_created.v0 --destination-ids ID (postern api event-destinations create makes a destination). ${wait}`;
+  if (subscriptions.length === PAGE || subscriptions.some(({ destinations }) => destinations.length > 0)) return null;
+  return `postern: no event subscription has a destination, so no event will come. Add one: postern api event-subscriptions update --id ID --destination-ids ID. ${wait}`;
 }
 
 async function page(transport: Transport, beforeId: string | null): Promise<readonly Delivery[]> {

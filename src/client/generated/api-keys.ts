@@ -71,12 +71,12 @@ export class ApiKeysClient extends ResourceClient {
     return this.call({ method: 'POST', path: '/api_keys', body }, options);
   }
 
-  /** List API keies: every one, page after page. */
+  /** List API keys: every one, page after page. */
   list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<ApiKey, void, undefined> {
     return this.eachItem({ method: 'GET', path: '/api_keys', query }, 'keys', options);
   }
 
-  /** List API keies: one page. */
+  /** List API keys: one page. */
   page(query?: PageQuery, options?: RequestOptions): Promise<Answer<ApiKeyPage>> {
     return this.call({ method: 'GET', path: '/api_keys', query }, options);
   }
