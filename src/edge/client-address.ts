@@ -28,10 +28,14 @@ export class ClientAddresses {
    */
   #believed(remoteAddress: string, head: RequestHead): readonly string[] | null {
     if (this.#trusted.length === 0 || head.forwardedFor === null || !this.isTrusted(remoteAddress)) return null;
-    const hops = head.forwardedFor.split(',').map((hop) => parseWrittenAddress(hop.trim()));
-    let at = hops.length - 1;
-    while (at > 0 && this.#isProxy(hops[at] ?? null)) at -= 1;
-    return hops.slice(at).map((hop) => hop?.toString() ?? UNKNOWN);
+    const hops = head.forwardedFor.split(',');
+    const believed: string[] = [];
+    for (let at = hops.length - 1; at >= 0; at -= 1) {
+      const address = parseWrittenAddress((hops[at] as string).trim());
+      believed.push(address?.toString() ?? UNKNOWN);
+      if (!this.#isProxy(address)) break;
+    }
+    return believed.reverse();
   }
 
   /** Whether the peer of a connection is a trusted proxy. */
