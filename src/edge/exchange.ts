@@ -22,6 +22,7 @@ import { MISDIRECTED, STALE_CONNECTION } from './misdirected.ts';
 import { isOwnPath, openSite, readSmallBody } from './own-paths.ts';
 import { UNMATCHED } from './unmatched-path.ts';
 
+const NO_BACKEND_MESSAGE = 'This site has nothing behind it yet. Whoever runs it has to set a backend.';
 const BUG_MESSAGE = 'Something went wrong here that is not your fault. Try again later.';
 
 /**
@@ -217,11 +218,7 @@ export class Exchange implements OwnPathRequest {
     this.permit?.touch(this.nowMs);
     const targets = route.backend === null ? [] : this.runtime.targetsOf(route.backend);
     if (targets.length === 0) {
-      this.#refuse(
-        'ERR_POSTERN_NO_BACKEND',
-        'no_backend',
-        'This site has nothing behind it yet. Whoever runs it has to set a backend.',
-      );
+      this.#refuse('ERR_POSTERN_NO_BACKEND', 'no_backend', NO_BACKEND_MESSAGE);
       return;
     }
     this.#forwarding = new Forwarding(this, this.#client, route);

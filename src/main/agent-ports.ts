@@ -60,18 +60,13 @@ const processPort: ProcessPort = {
       process.off('SIGCONT', resume);
     };
   },
-  onCrash: (listener) => {
-    const onError = (error: unknown): void => {
-      listener();
-      console.error(error);
-      process.exit(1);
-    };
-    process.on('uncaughtException', onError);
+  onExit: (listener) => {
     process.on('exit', listener);
-    return () => {
-      process.off('uncaughtException', onError);
-      process.off('exit', listener);
-    };
+    return () => process.off('exit', listener);
+  },
+  onFailure: (listener) => {
+    process.on('uncaughtException', listener);
+    return () => process.off('uncaughtException', listener);
   },
   exit: (code) => process.exit(code),
 };

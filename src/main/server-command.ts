@@ -5,11 +5,14 @@ import { printConfig } from '../config/print.ts';
 import { flagOf, settingNames, settings } from '../config/schema.ts';
 import { type FlagForm, parseFlags, usage } from '../lib/flags.ts';
 import { problemText } from './problem-text.ts';
+import { watchProcessFailure } from './process-failure.ts';
 import { type RunningServer, startServer } from './server.ts';
 import { stopSignal } from './stop-signal.ts';
 import { welcomeText } from './welcome-text.ts';
 
 const PRINT_FLAG = 'print-config';
+/** For closing what is left after requests and agents have had their time. */
+const DRAIN_MARGIN_MS = 10_000;
 const FLAGS: ReadonlyMap<string, FlagForm> = new Map([...configFlags, [PRINT_FLAG, 'switch']]);
 
 export const serverCommand: Command = { help: helpText(), run };
@@ -26,19 +29,24 @@ async function run(args: readonly string[], context: CommandContext): Promise<nu
 
   let server: RunningServer | null = null;
   // Installed first: a failure on a timer or in a thread must not leave half a server behind, whenever it comes.
-  process.on('uncaughtException', (err) => {
-    if (server === null) context.warn(problemText(err, args, context.env));
-    server?.log.logger.fatal({ err }, 'uncaught exception');
-    server?.log.flush();
-    process.exit(1);
+  const failure = watchProcessFailure({
+    runningLog: () => server?.log ?? null,
+    onFailedStart: (error) => context.warn(problemText(error, args, context.env)),
+    exitWithinMs: 2 * loaded.config.shutdown_timeout * 1000 + DRAIN_MARGIN_MS,
   });
   const stopping = stopSignal(() => server?.log ?? null);
   server = await startServer(loaded.config, { isTerminal: context.isTerminal });
   if (context.isTerminal) context.print(welcomeText(server, loaded.config.data_dir));
-  await stopping;
-  await server.close();
+  await Promise.race([stopping, failure.happened]);
+  try {
+    await server.close();
+  } catch (err) {
+    server.log.logger.fatal({ err }, 'the server could not be closed in order');
+    server.log.flush();
+    process.exit(1);
+  }
   // Not left to the event loop: whatever still holds it open, a server that has drained is done.
-  process.exit(0);
+  process.exit(failure.hasHappened ? 1 : 0);
 }
 
 function helpText(): string {

@@ -8,7 +8,7 @@ const EXEMPT = /^src\/(?:cli|client|store)\//;
 const EXEMPT_FILES: ReadonlySet<string> = new Set([
   'src/lib/guarded-listeners.ts',
   'src/main/agent-ports.ts',
-  'src/main/server-command.ts',
+  'src/main/process-failure.ts',
   'src/main/standard-output.ts',
   'src/main/stop-signal.ts',
 ]);

@@ -4,6 +4,7 @@ import { AgentError } from '../../src/agent/agent-error.ts';
 import type { AgentTunnel } from '../../src/agent/handle.ts';
 import { createStartCommand } from '../../src/cli/agent/start-command.ts';
 import { createTunnelCommand } from '../../src/cli/agent/tunnel-command.ts';
+import { reportBug } from '../../src/lib/bug-report.ts';
 import { AgentWorld, type AgentWorldOptions, type ScriptedAgent } from './agent-world.ts';
 
 const TWO_TUNNELS = 'version: 2\ntunnels:\n  web: { proto: http, addr: 1 }\n  api: { proto: http, addr: 2 }\n';
@@ -30,6 +31,26 @@ test('a signal closes in good order: exit code 0, no listener left behind', asyn
   assert.deepEqual(world.exits, [0]);
   assert.equal(world.leftListeners, 0);
   assert.match(world.stdout.at(-1) ?? '', / info {2}stopped$/);
+});
+
+test('an exception without an owner closes in good order and exits with 1', async () => {
+  const { world, exit, agent } = await started();
+  agent.tellStatus('online');
+  world.fail(new Error('injected'));
+  world.fail(new Error('a second one'));
+  assert.equal(await exit, 1);
+  assert.deepEqual(world.exits, [1]);
+  assert.equal(world.leftListeners, 0);
+  assert.match(world.stderr.join('\n'), /uncaught exception.*injected.*a second one/s);
+});
+
+test('a bug that was contained is told, and the agent goes on', async () => {
+  const { world, exit, agent } = await started();
+  agent.tellStatus('online');
+  reportBug(new Error('injected'), {});
+  world.signal();
+  assert.equal(await exit, 0);
+  assert.match(world.stdout.join('\n'), / warn .*a bug was contained.*injected/);
 });
 
 test('a second signal ends at once', async (t) => {

@@ -99,6 +99,7 @@ export class AgentWorld {
   readonly #resizes = new Set<() => void>();
   readonly #suspends = new Set<{ readonly suspend: () => void; readonly resume: () => void }>();
   readonly #crashes = new Set<() => void>();
+  readonly #failures = new Set<(error: unknown) => void>();
 
   constructor(options: AgentWorldOptions = {}) {
     this.#options = options;
@@ -148,7 +149,8 @@ export class AgentWorld {
       process: {
         onStopSignal: (listener) => held(this.#signals, listener),
         onSuspend: (suspend, resume) => held(this.#suspends, { suspend, resume }),
-        onCrash: (listener) => held(this.#crashes, listener),
+        onExit: (listener) => held(this.#crashes, listener),
+        onFailure: (listener) => held(this.#failures, listener),
         exit: (code) => this.exits.push(code),
       },
       nowMs: () => this.nowMs,
@@ -187,13 +189,17 @@ export class AgentWorld {
     for (const { resume } of [...this.#suspends]) resume();
   }
 
+  fail(error: unknown): void {
+    for (const listener of [...this.#failures]) listener(error);
+  }
+
   crash(): void {
     for (const listener of [...this.#crashes]) listener();
   }
 
   /** Listeners that a run has left behind. */
   get leftListeners(): number {
-    return this.#signals.size + this.#resizes.size + this.#suspends.size + this.#crashes.size;
+    return this.#signals.size + this.#resizes.size + this.#suspends.size + this.#crashes.size + this.#failures.size;
   }
 }
 

@@ -33,8 +33,10 @@ export interface ProcessPort {
   onStopSignal(listener: () => void): () => void;
   /** `suspend` before the process is stopped by Ctrl-Z, `resume` when it goes on. */
   onSuspend(suspend: () => void, resume: () => void): () => void;
-  /** The process is about to end in a way that nobody planned. */
-  onCrash(listener: () => void): () => void;
+  /** The process ends, in whatever way. */
+  onExit(listener: () => void): () => void;
+  /** An exception or a rejection that no connection owns. */
+  onFailure(listener: (error: unknown) => void): () => void;
   /** Ends the process; whatever still holds it. */
   exit(code: number): void;
 }

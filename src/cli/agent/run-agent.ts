@@ -1,6 +1,7 @@
 import { AgentError } from '../../agent/agent-error.ts';
 import type { AgentEvent } from '../../agent/events.ts';
 import type { AgentHandle } from '../../agent/handle.ts';
+import { onBug } from '../../lib/bug-report.ts';
 import { isLoopbackHost, isWildcardHost } from '../../lib/listen-address.ts';
 import type { CommandContext } from '../command.ts';
 import type { AgentPorts } from './agent-ports.ts';
@@ -14,6 +15,8 @@ import type { RunOptions } from './run-options.ts';
 /** Ctrl-C reaches us twice when a launcher runs us: from the terminal, and passed on by the launcher. */
 const SAME_SIGNAL_MS = 250;
 const EXIT_FAILED = 1;
+/** Not left to the drain, which may be what is broken. */
+const DRAIN_WITHIN_MS = 10_000;
 
 type RunningInspector = Awaited<ReturnType<AgentPorts['startInspector']>>;
 
@@ -36,6 +39,7 @@ class AgentRun {
   #reporter: Reporter | null = null;
   #firstSignalMs: number | null = null;
   #inspectorNote: string | null = null;
+  #hasFailed = false;
 
   constructor(options: RunOptions, ports: AgentPorts, context: CommandContext) {
     this.#options = options;
@@ -45,7 +49,11 @@ class AgentRun {
 
   async untilEnd(): Promise<number> {
     const { process } = this.#ports;
-    this.#undo.push(process.onStopSignal(() => this.#onSignal()));
+    this.#undo.push(
+      process.onStopSignal(() => this.#onSignal()),
+      process.onFailure((error) => this.#onFailure(error)),
+      onBug(({ error }) => this.#reporter?.note('warn', `a bug was contained, please report it: ${stackOf(error)}`)),
+    );
     let inspector: RunningInspector | null = null;
     let code: number;
     try {
@@ -56,6 +64,7 @@ class AgentRun {
       if (this.#firstSignalMs === null) this.#startAgent(inspector, reporter);
       else this.#stopped.resolve(0);
       code = await this.#stopped.promise;
+      if (this.#hasFailed) code = EXIT_FAILED;
       await this.#agent?.close();
     } finally {
       await inspector?.close();
@@ -129,7 +138,7 @@ class AgentRun {
     });
     const giveBack = (): void => view.leave();
     this.#undo.push(process.onSuspend(giveBack, () => view.enter()));
-    this.#undo.push(process.onCrash(giveBack));
+    this.#undo.push(process.onExit(giveBack));
     return view;
   }
 
@@ -170,6 +179,20 @@ class AgentRun {
     return tunnels.length > 0 && tunnels.every(({ status }) => status === 'refused');
   }
 
+  /** What the agent holds in memory is in doubt: requests under way finish, then it ends for its supervisor to start it again. */
+  #onFailure(error: unknown): void {
+    this.#context.warn(`postern: uncaught exception: the agent stops: ${stackOf(error)}`);
+    if (this.#hasFailed) return;
+    this.#hasFailed = true;
+    setTimeout(() => this.#ports.process.exit(EXIT_FAILED), DRAIN_WITHIN_MS).unref();
+    if (this.#agent === null) this.#ports.process.exit(EXIT_FAILED);
+    else
+      this.#agent
+        .close()
+        .finally(() => this.#stopped.resolve(EXIT_FAILED))
+        .catch(() => {});
+  }
+
   #onSignal(): void {
     const nowMs = performance.now();
     if (this.#firstSignalMs === null) {
@@ -187,4 +210,8 @@ class AgentRun {
     this.#reporter?.end();
     this.#ports.process.exit(EXIT_FAILED);
   }
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
