@@ -81,7 +81,8 @@ async function beginAttempt(
 ): Promise<Attempt | TooManyAttempts | null> {
   const attempt = runtime.attempts.begin(config.issuer, request.clientAddress);
   if ('limit' in attempt) {
-    runtime.count(`limited_${attempt.limit}`);
+    if (attempt.limit === 'address') runtime.count('limited_address');
+    else runtime.count('limited_issuer');
     return attempt;
   }
   let isFirst = false;

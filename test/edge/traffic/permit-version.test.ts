@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { EdgeRuntime } from '../../../src/edge/edge-runtime.ts';
+import { Exchange } from '../../../src/edge/exchange.ts';
+import type { ClientSide } from '../../../src/edge/forwarding.ts';
+import type { Permit, PreparedModule, Verdict } from '../../../src/modules/prepared-module.ts';
+import type { EdgeSnapshot, RouteSnapshot } from '../../../src/snapshot/edge-snapshot.ts';
+
+const REFUSAL: Verdict = { status: 403, code: 'ERR_POSTERN_LOGIN_DENIED', message: 'no', reason: 'group' };
+
+/** A request under way at a backend that never answers, behind a module that gives a permit and one that looks at the user. */
+function underWay() {
+  const user = { version: 1, isMember: true };
+  const judged: string[] = [];
+  const permit: Permit = {
+    userId: 'au_1',
+    module: 'gives',
+    get version() {
+      return user.version;
+    },
+    isHeld: () => true,
+    touch() {},
+  };
+  const gives: PreparedModule = {
+    judge: (request) => {
+      judged.push('gives');
+      request.permit = permit;
+      return 'pass';
+    },
+  };
+  const looks: PreparedModule = {
+    judge: ({ permit: held }) => {
+      judged.push('looks');
+      return held !== null && user.isMember ? 'pass' : REFUSAL;
+    },
+  };
+  const route = {
+    problem: null,
+    modules: [
+      { name: 'gives', prepared: gives },
+      { name: 'looks', prepared: looks },
+    ],
+    backend: {},
+    ownCookieNames: new Set(),
+  } as unknown as RouteSnapshot;
+  const edge = {
+    id: 'edghts_1',
+    ownPathRoutes: [],
+    routes: { match: () => ({ found: route }) },
+    tls: {},
+    tlsGeneration: 'g',
+  } as unknown as EdgeSnapshot;
+  const port = { isHeadSent: true, cut() {} };
+  const head = { method: 'GET', host: 'app.example', path: { path: '/', target: '/', key: '/' }, headers: [] };
+  const upstream = { send: () => ({ abort() {} }) };
+  const runtime = {
+    clock: { nowMs: () => 0 },
+    forwarding: { dropped: [] },
+    newRequestId: () => 'req_1',
+    clientAddress: () => '192.0.2.1',
+    trustedChain: () => null,
+    findEdge: () => edge,
+    targetsOf: () => [{ kind: 'upstream', name: 'u', upstream }],
+    begin() {},
+    finish() {},
+    bug: (_exchange: unknown, error: unknown) => {
+      throw error;
+    },
+  } as unknown as EdgeRuntime;
+  const connection = { edgeId: 'edghts_1', tlsGeneration: 'g', remoteAddress: '192.0.2.1', clientCertificate: null };
+  const client = { head, port, source: null, trailers: () => [] } as unknown as ClientSide;
+  const exchange = new Exchange(runtime, connection as unknown as ConstructorParameters<typeof Exchange>[1], client);
+  exchange.start();
+  return { exchange, user, judged };
+}
+
+test('when what is known of the user changes, the other modules judge a stream again, and cut it if they must', () => {
+  const { exchange, user, judged } = underWay();
+  assert.deepEqual(judged.splice(0), ['gives', 'looks']);
+  exchange.checkPermit(1);
+  assert.deepEqual(judged.splice(0), [], 'nothing has changed');
+  user.version = 2;
+  exchange.checkPermit(2);
+  assert.deepEqual(judged.splice(0), ['looks'], 'not the module whose permit is held');
+  assert.equal(exchange.refusedBy, null);
+  user.version = 3;
+  user.isMember = false;
+  exchange.checkPermit(3);
+  assert.equal(exchange.refusedBy, 'cut:looks');
+});
