@@ -16,7 +16,11 @@ export interface RawPath {
   readonly upstream: RawUpstream;
 }
 
+type Upstreams = readonly [RawUpstream, RawUpstream, RawUpstream, RawUpstream];
+
 export interface RawPathsOptions {
+  /** So many upstreams of each kind. */
+  readonly copies?: number;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -25,34 +29,29 @@ export class RawPaths {
   readonly world: TunnelWorld;
   readonly paths: readonly RawPath[];
   readonly #clients = new Set<RawPeer>();
+  readonly #tickets = new Map<string, Buffer>();
 
   private constructor(world: TunnelWorld, paths: readonly RawPath[]) {
     this.world = world;
     this.paths = paths;
   }
 
-  static async open(test: Cleanup, { env = {} }: RawPathsOptions = {}): Promise<RawPaths> {
+  static async open(test: Cleanup, { env = {}, copies = 1 }: RawPathsOptions = {}): Promise<RawPaths> {
     const authority = await UpstreamAuthority.trusted(test);
     const tls = await authority.issue();
-    const upstreams = [
-      await RawUpstream.open(test, { protocol: 'http/1.1' }),
-      await RawUpstream.open(test, { protocol: 'h2', tls }),
-      await RawUpstream.open(test, { protocol: 'http/1.1' }),
-      await RawUpstream.open(test, { protocol: 'h2' }),
-    ] as const;
+    const sets: Upstreams[] = [];
+    // Before the world, so that they close first: it would wait for requests under way.
+    for (let at = 0; at < copies; at += 1) {
+      sets.push([
+        await RawUpstream.open(test, { protocol: 'http/1.1' }),
+        await RawUpstream.open(test, { protocol: 'h2', tls }),
+        await RawUpstream.open(test, { protocol: 'http/1.1' }),
+        await RawUpstream.open(test, { protocol: 'h2' }),
+      ]);
+    }
     const world = await TunnelWorld.open(test, env);
-    // Before the world closes: it would wait for requests under way.
-    const [one, two, tunnelled, tunnelled2] = upstreams;
-    const paths = [
-      { name: 'HTTP/1.1 upstream', upstream: one, host: await staticSite(world.edge, `127.0.0.1:${one.port}`, false) },
-      { name: 'HTTP/2 upstream', upstream: two, host: await staticSite(world.edge, `localhost:${two.port}`, true) },
-      { name: 'tunnel to HTTP/1.1', upstream: tunnelled, host: await tunnelSite(world, `127.0.0.1:${tunnelled.port}`) },
-      {
-        name: 'tunnel to HTTP/2',
-        upstream: tunnelled2,
-        host: await tunnelSite(world, `h2c://127.0.0.1:${tunnelled2.port}`),
-      },
-    ];
+    const paths: RawPath[] = [];
+    for (const set of sets) paths.push(...(await pathsTo(world, set)));
     return new RawPaths(world, paths);
   }
 
@@ -72,7 +71,10 @@ export class RawPaths {
       servername: host,
       ca: [...edge.ca],
       ALPNProtocols: [protocol],
+      session: this.#tickets.get(host),
     });
+    // A full handshake would cost more than most of what is tried after it.
+    socket.once('session', (ticket) => this.#tickets.set(host, ticket));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     socket
       .once('secureConnect', resolve)
@@ -84,6 +86,16 @@ export class RawPaths {
     socket.once('close', () => this.#clients.delete(client));
     return client;
   }
+}
+
+async function pathsTo(world: TunnelWorld, [one, two, far, farTwo]: Upstreams): Promise<readonly RawPath[]> {
+  const { edge } = world;
+  return [
+    { name: 'HTTP/1.1 upstream', upstream: one, host: await staticSite(edge, `127.0.0.1:${one.port}`, false) },
+    { name: 'HTTP/2 upstream', upstream: two, host: await staticSite(edge, `localhost:${two.port}`, true) },
+    { name: 'tunnel to HTTP/1.1', upstream: far, host: await tunnelSite(world, `127.0.0.1:${far.port}`) },
+    { name: 'tunnel to HTTP/2', upstream: farTwo, host: await tunnelSite(world, `h2c://127.0.0.1:${farTwo.port}`) },
+  ];
 }
 
 async function staticSite(edge: EdgeWorld, address: string, tls: boolean): Promise<string> {

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import type { Cleanup } from '../../../support/cleanup.ts';
+import { RawPaths } from '../../../support/raw-paths.ts';
+import { FuzzLane } from './fuzz-lane.ts';
+
+const PROGRESS_CASES = 10_000;
+
+export interface FuzzOptions {
+  /** Of the first case; the others count on. */
+  readonly seed: number;
+  readonly cases: number;
+  /** After so many cases of a lane an honest request must get through. */
+  readonly batch: number;
+}
+
+export interface FuzzFigures {
+  readonly cases: number;
+  readonly honest: number;
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+  /** How requests ended, by status, and why upstreams failed: shows whether the cases get anywhere. */
+  readonly outcomes: string;
+}
+
+/**
+ * Hostile cases on every pair of protocols at the same time. Server and agent run in this process, where an exception that nobody
+ * catches is a crash. Fails with the seeds and scripts of the cases under way.
+ */
+export async function fuzz(test: Cleanup, { seed, cases, batch }: FuzzOptions): Promise<FuzzFigures> {
+  const world = await RawPaths.open(test, { copies: 2, env: { POSTERN_ACCESS_LOG: 'false' } });
+  const lanes = world.paths.map(
+    (path, at) => new FuzzLane(world, path, at < world.paths.length / 2 ? 'http/1.1' : 'h2'),
+  );
+  const crashes: string[] = [];
+  const onCrash = (error: Error): void => {
+    crashes.push(`${error.stack}\n${lanes.map((lane) => lane.describe()).join('\n')}`);
+  };
+  process.prependListener('uncaughtException', onCrash);
+  const startedAt = performance.now();
+  const cpu = process.cpuUsage();
+  let next = 0;
+  let honest = 0;
+  let linesSeen = 0;
+  const runLane = async (lane: FuzzLane): Promise<void> => {
+    while (next < cases) {
+      const first = seed + next;
+      for (let at = 0; at < batch && next < cases; at += 1) {
+        next += 1;
+        if (next % PROGRESS_CASES === 0) console.log(`${next} cases`);
+        await lane.run(seed + next - 1);
+        assert.deepEqual(crashes, []);
+      }
+      await lane.assertHonest().catch((error: Error) => {
+        throw new Error(`${error.message}\nafter the cases from ${first} on; the last: ${lane.describe()}`);
+      });
+      honest += 1;
+      const { logLines } = world.world.edge.world;
+      const bugs = logLines.slice(linesSeen).filter((line) => line.includes('a request could not be served'));
+      linesSeen = logLines.length;
+      assert.deepEqual(bugs, [], `bugs in the cases from ${first} on, ${lane.name}`);
+    }
+  };
+  try {
+    await Promise.all(lanes.map(runLane));
+    // Nothing that has ended may be counted as under way.
+    await assertNothingLeft(world);
+  } finally {
+    process.off('uncaughtException', onCrash);
+    world.disconnect();
+  }
+  assert.deepEqual(crashes, []);
+  const { user, system } = process.cpuUsage(cpu);
+  const outcomes = await outcomesOf(world);
+  return {
+    cases: next,
+    honest,
+    outcomes,
+    seconds: (performance.now() - startedAt) / 1000,
+    cpuSeconds: (user + system) / 1e6,
+  };
+}
+
+async function assertNothingLeft(world: RawPaths): Promise<void> {
+  world.disconnect();
+  let inFlight = '';
+  for (let tries = 0; tries < 100; tries += 1) {
+    const metrics = await world.world.edge.metrics();
+    inFlight = /^postern_edge_requests_in_flight(?:\{[^}]*\})? (\S+)$/m.exec(metrics)?.[1] ?? 'no figure';
+    if (inFlight === '0') return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  assert.fail(`requests in flight after all clients have gone: ${inFlight}`);
+}
+
+async function outcomesOf(world: RawPaths): Promise<string> {
+  const counts = new Map<string, number>();
+  for (const line of (await world.world.edge.metrics()).split('\n')) {
+    const found = /^postern_edge_(requests|upstream_failures|refused|http2_errors)_total\{([^}]*)\} (\d+)/.exec(line);
+    if (found === null) continue;
+    const labels = /(?:status|class|reason|code)="([^"]*)"/.exec(found[2] ?? '')?.[1] ?? '';
+    const key = `${found[1]} ${labels}`;
+    counts.set(key, (counts.get(key) ?? 0) + Number(found[3]));
+  }
+  return [...counts].map(([key, count]) => `${key}: ${count}`).join(', ');
+}
