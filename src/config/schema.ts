@@ -224,8 +224,13 @@ export const settings = {
   log_level: required(choice(LOG_LEVELS), {
     description: 'The least severe level that is logged. With debug, an error at start shows its stack.',
   }),
+  drain_delay: required(integer(0, 600), {
+    description:
+      'Seconds after SIGTERM or SIGINT for which /healthz answers 503 while connections are still accepted, so that load balancers send no more before the listeners close. More than their health checks take to notice.',
+  }),
   shutdown_timeout: required(integer(0, 3600), {
-    description: 'Seconds that requests in flight get to finish after SIGTERM or SIGINT.',
+    description:
+      'Seconds that requests in flight get to finish once the listeners are closed. WebSockets are closed at once, with status 1001.',
   }),
 };
 

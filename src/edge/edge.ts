@@ -59,13 +59,16 @@ export interface Edge {
   readonly endpoints: EndpointPublisher;
   /** Ports that tcp tunnels have now: addresses of our own. */
   readonly tunnelPorts: { readonly host: string; has(port: number): boolean };
-  /** Tells clients to go elsewhere, lets requests under way finish for up to `timeoutMs`, then cuts what is left. */
+  /**
+   * Tells clients to go elsewhere, closes WebSockets, lets requests under way finish for up to `timeoutMs`, then cuts what is left.
+   */
   drain(timeoutMs: number): Promise<void>;
   readonly requestsInFlight: number;
 }
 
 /** What ends while a stream runs under it ends the stream within a second. */
 const PERMIT_CHECK_MS = 500;
+const GO_AWAY_EVERY_MS = 500;
 
 /** The data plane: a pure function of snapshots. It knows no store and no API. */
 export function createEdge(options: EdgeOptions): Edge {
@@ -227,9 +230,16 @@ export function createEdge(options: EdgeOptions): Edge {
       tunnels.startDraining();
       const deadline = performance.now() + timeoutMs;
       const left = (): number => Math.max(0, deadline - performance.now());
+      live.goAway();
       // Whoever is in its handshake has perhaps already sent a request.
       await front.drain(left());
-      while (live.count > 0 && left() > 0) await new Promise((resolve) => setTimeout(resolve, 10));
+      while (live.count > 0 && left() > 0) {
+        // Requests finish; a WebSocket may have come with a request that was under way.
+        live.goAway();
+        const pauseMs = Math.min(GO_AWAY_EVERY_MS, left());
+        const nextMs = performance.now() + pauseMs;
+        while (live.count > 0 && performance.now() < nextMs) await new Promise((resolve) => setTimeout(resolve, 10));
+      }
       await Promise.all([servers.close(left()), plainServers.close(left()), tunnels.drain(left)]);
       await upstreams.close();
       clearInterval(permitTimer);

@@ -39,7 +39,6 @@ export class Exchange implements OwnPathRequest {
   readonly runtime: EdgeRuntime;
   readonly connection: ConnectionFacts;
   readonly clientAddress: string;
-  /** For the log line and the metrics. */
   route: RouteSnapshot | null = null;
   status = 0;
   bytesIn = 0;
@@ -51,7 +50,6 @@ export class Exchange implements OwnPathRequest {
   /** Where LiveExchanges keeps it, -1 when it does not. */
   livePosition = -1;
   permit: Permit | null = null;
-  /** Its answer has begun: what is left is a stream. */
   isAnswering = false;
   #permitBytes = 0;
   #permitVersion = 0;
@@ -314,6 +312,10 @@ export class Exchange implements OwnPathRequest {
     this.#forwarding?.abort();
     this.#client.port.cut();
     this.done();
+  }
+
+  goAway(): void {
+    this.#forwarding?.goAway();
   }
 
   done(): void {

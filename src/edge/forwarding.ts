@@ -21,6 +21,7 @@ import type { ClientPort } from './http/client-port.ts';
 import type { RequestHead } from './http/request-head.ts';
 import { withoutOwnHeaders } from './own-cookies.ts';
 import { failureAnswer, mayTryNext } from './upstream-failures.ts';
+import { WebSocketGoodbye } from './web-socket-goodbye.ts';
 
 /** What the client sent and where answers go. */
 export interface ClientSide {
@@ -52,6 +53,7 @@ export class Forwarding implements UpstreamHandler, ListenerOwner {
   #gathered: GatheredBody | null = null;
   /** Both ends of what has switched protocols. */
   #switched: readonly Duplex[] = [];
+  #goodbye: WebSocketGoodbye | null = null;
   #isOver = false;
 
   constructor(exchange: Exchange, client: ClientSide, route: RouteSnapshot) {
@@ -68,6 +70,11 @@ export class Forwarding implements UpstreamHandler, ListenerOwner {
     } catch (error) {
       this.#broke(error);
     }
+  }
+
+  /** The server stops: a WebSocket would hold it up for as long as somebody keeps it open. */
+  goAway(): void {
+    this.#goodbye?.say();
   }
 
   /** Frees everything; the exchange ends the client's side. */
@@ -217,6 +224,7 @@ export class Forwarding implements UpstreamHandler, ListenerOwner {
 
   #splice(client: Duplex, socket: Duplex): void {
     this.#switched = [client, socket];
+    this.#goodbye = new WebSocketGoodbye(client, socket);
     listen(client, 'data', this, (chunk: Buffer) => {
       this.#exchange.bytesIn += chunk.length;
     });

@@ -19,6 +19,8 @@ class Judged implements LiveExchange {
 
   checkPermit(): void {}
 
+  goAway(): void {}
+
   judgeAgain(): void {
     this.judgements += 1;
     if (this.#isCut) this.#live.delete(this);

@@ -7,6 +7,8 @@ export interface LiveExchange {
   livePosition: number;
   judgeAgain(edge: EdgeSnapshot | null): void;
   checkPermit(nowMs: number): void;
+  /** The server stops. */
+  goAway(): void;
 }
 
 /**
@@ -55,6 +57,10 @@ export class LiveExchanges {
       // Backwards: one that is cut leaves, and the last takes its place.
       for (let at = list.length - 1; at >= 0; at -= 1) list[at]?.checkPermit(nowMs);
     }
+  }
+
+  goAway(): void {
+    for (const list of this.#byEdge.values()) for (const exchange of [...list]) exchange.goAway();
   }
 
   judgeAgain(edgeId: string, now: EdgeSnapshot | null): void {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { DestinationStream } from 'pino';
 import { Registry } from 'prom-client';
 import { type ApiFace, startingFace } from '../api/starting-face.ts';
@@ -229,7 +230,9 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   // First of all when closing: requests in flight still need everything that was opened before.
   running.defer(async () => {
     health.startDraining();
-    logger.info('draining');
+    logger.info({ delay_seconds: config.drain_delay }, 'draining');
+    // Load balancers see /healthz say so, and send no more, before the listeners close.
+    if (config.drain_delay > 0) await sleep(config.drain_delay * 1000);
     const timeoutMs = config.shutdown_timeout * 1000;
     await Promise.all([edge?.drain(timeoutMs), listener.drain(timeoutMs), delivery?.close(timeoutMs)]);
     // Last: what was under way went through it.

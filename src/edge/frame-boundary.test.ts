@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { FrameBoundary } from './frame-boundary.ts';
+
+const frames = [
+  { name: 'empty', bytes: Buffer.from([0x89, 0]) },
+  { name: 'short', bytes: Buffer.from([0x81, 3, 1, 2, 3]) },
+  { name: 'masked', bytes: Buffer.from([0x81, 0x83, 9, 9, 9, 9, 1, 2, 3]) },
+  { name: 'of 16 bits', bytes: Buffer.concat([Buffer.from([0x82, 126, 1, 0]), Buffer.alloc(256)]) },
+  {
+    name: 'of 64 bits',
+    bytes: Buffer.concat([Buffer.from([0x82, 127, 0, 0, 0, 0, 0, 1, 0, 0]), Buffer.alloc(65_536)]),
+  },
+];
+
+for (const { name, bytes } of frames) {
+  it(`knows the end of a frame that is ${name}, whole and byte by byte`, () => {
+    const whole = new FrameBoundary();
+    whole.pass(Buffer.concat([bytes, bytes]));
+    assert.equal(whole.isBetweenFrames, true);
+    const pieces = new FrameBoundary();
+    for (let at = 0; at < bytes.length - 1; at += 1) {
+      pieces.pass(bytes.subarray(at, at + 1));
+      assert.equal(pieces.isBetweenFrames, false, `after ${at + 1} bytes`);
+    }
+    pieces.pass(bytes.subarray(-1));
+    assert.equal(pieces.isBetweenFrames, true);
+  });
+}

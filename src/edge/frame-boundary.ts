@@ -1,0 +1,43 @@
+const HAS_MASK = 0x80;
+const LENGTH = 0x7f;
+const LENGTH_IN_2_BYTES = 126;
+const LENGTH_IN_8_BYTES = 127;
+const MASK_BYTES = 4;
+
+/** Follows WebSocket frames (RFC 6455 §5.2) in one direction, to know where something can be put between two of them. */
+export class FrameBoundary {
+  /** Of a frame whose head is not whole yet. */
+  #head: number[] = [];
+  /** Bytes of a frame that are still to come behind its head. */
+  #left = 0;
+
+  get isBetweenFrames(): boolean {
+    return this.#left === 0 && this.#head.length === 0;
+  }
+
+  pass(chunk: Uint8Array): void {
+    let at = 0;
+    while (at < chunk.length) {
+      if (this.#left === 0) {
+        this.#head.push(chunk[at] as number);
+        at += 1;
+        this.#readHead();
+      } else {
+        const count = Math.min(this.#left, chunk.length - at);
+        this.#left -= count;
+        at += count;
+      }
+    }
+  }
+
+  #readHead(): void {
+    const second = this.#head[1];
+    if (second === undefined) return;
+    const short = second & LENGTH;
+    const extended = short === LENGTH_IN_2_BYTES ? 2 : short === LENGTH_IN_8_BYTES ? 8 : 0;
+    if (this.#head.length < 2 + extended) return;
+    const length = extended === 0 ? short : this.#head.slice(2).reduce((sum, byte) => sum * 256 + byte, 0);
+    this.#left = length + ((second & HAS_MASK) === 0 ? 0 : MASK_BYTES);
+    this.#head = [];
+  }
+}

@@ -1,0 +1,69 @@
+import type { Duplex } from 'node:stream';
+import { closing, listen, listenOnce } from '../lib/guarded-listeners.ts';
+import { FrameBoundary } from './frame-boundary.ts';
+
+/** Close, status 1001 "going away" (RFC 6455 §5.5.1 and §7.4.1). */
+const TO_CLIENT = Buffer.from([0x88, 0x02, 0x03, 0xe9]);
+/** What a client sends is masked; the mask hides nothing here. */
+const TO_UPSTREAM = Buffer.from([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe9]);
+/** For the other ends to close. */
+const GRACE_MS = 1000;
+
+/** Closes a WebSocket that is passed through, so that both ends know that it was not broken: between two frames. */
+export class WebSocketGoodbye {
+  readonly #client: Duplex;
+  readonly #upstream: Duplex;
+  readonly #framesToClient = new FrameBoundary();
+  readonly #framesToUpstream = new FrameBoundary();
+  #isWanted = false;
+  #isSaidToClient = false;
+  #isSaidToUpstream = false;
+
+  constructor(client: Duplex, upstream: Duplex) {
+    this.#client = client;
+    this.#upstream = upstream;
+    const owner = closing({ destroy: () => [client.destroy(), upstream.destroy()] }, 'WebSocket');
+    listen(upstream, 'data', owner, (chunk: Buffer) => this.#passes(this.#framesToClient, chunk));
+    listen(client, 'data', owner, (chunk: Buffer) => this.#passes(this.#framesToUpstream, chunk));
+  }
+
+  say(): void {
+    if (this.#isWanted) return;
+    this.#isWanted = true;
+    this.#sayBetweenFrames();
+  }
+
+  #passes(frames: FrameBoundary, chunk: Buffer): void {
+    frames.pass(chunk);
+    // Behind the chunk, which is still to be written.
+    if (this.#isWanted) queueMicrotask(() => this.#sayBetweenFrames());
+  }
+
+  #sayBetweenFrames(): void {
+    if (!this.#isSaidToClient && this.#framesToClient.isBetweenFrames) {
+      this.#isSaidToClient = true;
+      insteadOfTheRest(this.#upstream, this.#client, TO_CLIENT);
+    }
+    if (!this.#isSaidToUpstream && this.#framesToUpstream.isBetweenFrames) {
+      this.#isSaidToUpstream = true;
+      insteadOfTheRest(this.#client, this.#upstream, TO_UPSTREAM);
+    }
+    // Not one by one: a server that sees the end of its connection may not finish the frame that it is sending.
+    if (this.#isSaidToClient && this.#isSaidToUpstream)
+      for (const side of [this.#client, this.#upstream]) endSoon(side);
+  }
+}
+
+function insteadOfTheRest(from: Duplex, to: Duplex, frame: Buffer): void {
+  from.unpipe(to);
+  // Its end must still be seen.
+  from.resume();
+  if (to.writable) to.write(frame);
+}
+
+function endSoon(side: Duplex): void {
+  if (side.destroyed || side.writableEnded) return;
+  side.end();
+  const timer = setTimeout(() => side.destroy(), GRACE_MS);
+  listenOnce(side, 'close', closing(side, 'WebSocket'), () => clearTimeout(timer));
+}

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { Duplex } from 'node:stream';
+import { suite, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { EdgeWorld } from '../../support/edge-world.ts';
+import { type RecordingUpstream, recordingUpstream } from './recording-upstream.ts';
+import { echoingWebSockets, openWebSocket, openWebSocketOverHttp2, type WebSocketEnd } from './web-socket.ts';
+
+/** Much longer than any of these tests may take. */
+const SHUTDOWN_SECONDS = 120;
+const CLOSE_1001 = Buffer.from([0x88, 0x02, 0x03, 0xe9]);
+
+interface Opened {
+  readonly world: EdgeWorld;
+  readonly upstream: RecordingUpstream;
+  readonly ends: readonly WebSocketEnd[];
+  readonly host: string;
+}
+
+async function open(t: TestContext, env: Readonly<Record<string, string>> = {}): Promise<Opened> {
+  const upstream = await recordingUpstream({ after: (task) => t.after(task) });
+  const ends = echoingWebSockets(upstream);
+  const world = await EdgeWorld.open(t, { POSTERN_SHUTDOWN_TIMEOUT: String(SHUTDOWN_SECONDS), ...env });
+  const { host } = await world.site(await world.staticBackend(upstream.address));
+  return { world, upstream, ends, host };
+}
+
+/** All bytes that come from now on, once the stream has ended. */
+function restOf(stream: Duplex): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+  return once(stream, 'close').then(() => Buffer.concat(chunks));
+}
+
+async function closedWithin(world: EdgeWorld): Promise<void> {
+  const before = performance.now();
+  await world.world.close();
+  assert.ok(performance.now() - before < (SHUTDOWN_SECONDS * 1000) / 2, 'it waited for the deadline');
+}
+
+suite('WebSockets when the server stops', () => {
+  test('idle ones are closed with 1001 on both sides, and hold up nothing', async (t) => {
+    const { world, ends, host } = await open(t);
+    const one = await openWebSocket(await world.connect(host), host);
+    const other = await openWebSocketOverHttp2(await world.http2(host), host);
+    assert.ok((await one.echoes('a')) && (await other.echoes('b')));
+    const rests = [one, other].map(({ stream }) => restOf(stream));
+    const upstreams = ends.map(({ stream }) => restOf(stream));
+    await closedWithin(world);
+    for (const rest of await Promise.all(rests)) assert.deepEqual(rest, CLOSE_1001);
+    for (const rest of await Promise.all(upstreams)) assert.deepEqual([...rest.subarray(0, 2)], [0x88, 0x82]);
+  });
+
+  test('one in the middle of a frame is closed behind it', async (t) => {
+    const { world, ends, host } = await open(t);
+    const one = await openWebSocket(await world.connect(host), host);
+    assert.ok(await one.echoes('a'));
+    const rest = restOf(one.stream);
+    const end = ends[0] as WebSocketEnd;
+    // It must not answer the goodbye in the middle of its own frame.
+    end.onMessage = () => {};
+    const upstream = end.stream;
+    upstream.write(Buffer.from([0x81, 4, 0x61, 0x62]));
+    await once(one.stream, 'data');
+    const closed = closedWithin(world);
+    await sleep(50);
+    upstream.write(Buffer.from([0x63, 0x64]));
+    await closed;
+    assert.deepEqual(await rest, Buffer.concat([Buffer.from([0x81, 4]), Buffer.from('abcd'), CLOSE_1001]));
+  });
+
+  test('a request under way finishes beside them', async (t) => {
+    const { world, upstream, host } = await open(t);
+    const socket = await openWebSocket(await world.connect(host), host);
+    assert.ok(await socket.echoes('a'));
+    let release = (): void => {};
+    const begun = new Promise<void>((resolve) => {
+      upstream.answer = (_request, response) => {
+        release = () => response.end('whole');
+        resolve();
+      };
+    });
+    const asked = world.ask(host);
+    await begun;
+    const closed = closedWithin(world);
+    await socket.closed;
+    release();
+    assert.equal((await asked).text, 'whole');
+    await closed;
+  });
+});
+
+test('for drain_delay seconds /healthz says that it drains, and new connections are served', async (t) => {
+  const { world, upstream, host } = await open(t, { POSTERN_DRAIN_DELAY: '3' });
+  upstream.answer = (_request, response) => response.end('still here');
+  assert.equal((await world.world.api('GET', '/healthz')).status, 200);
+  const closed = closedWithin(world);
+  const health = await world.world.api('GET', '/healthz');
+  assert.deepEqual([health.status, health.body.status], [503, 'draining']);
+  assert.equal((await world.ask(host)).text, 'still here');
+  await closed;
+  await assert.rejects(world.ask(host));
+});
