@@ -52,6 +52,7 @@ export function moduleOperations(
       verb: 'get',
       method: 'GET',
       summary: `Get the ${module.title}`,
+      description: `${module.description} A module that was never set, or was deleted, is 404.`,
       success,
       errors: ['ERR_POSTERN_NOT_FOUND'],
       run: (request) => documents.modules.get(addressOf(request), request.principal),

@@ -1,7 +1,7 @@
 import Type, { type TObject, type TProperties } from 'typebox';
 import type { ErrorCode } from '../lib/errors.ts';
 import { readForm } from '../lib/schema/wire-forms.ts';
-import { listEnvelope } from '../resources/live-operations.ts';
+import { LIST_DESCRIPTION, listEnvelope } from '../resources/live-operations.ts';
 import type { Operation, OperationRequest } from '../resources/operation.ts';
 import { nextPageUri, pageOf, pagingQuery } from '../resources/paging.ts';
 import { timestamp } from '../resources/resource.ts';
@@ -57,6 +57,7 @@ function resourceOperations(compiled: CompiledResource, documents: Documents): r
       method: 'GET',
       path: resource.path,
       summary: `List ${plural(resource.title)}`,
+      description: LIST_DESCRIPTION,
       query: Type.Object(pagingQuery(resource.idPrefix), { additionalProperties: false }),
       success: { status: 200, schema: listEnvelope(resource.listKey, read), description: 'A page, newest first.' },
       errors: ['ERR_POSTERN_INVALID_QUERY'],
@@ -76,6 +77,7 @@ function resourceOperations(compiled: CompiledResource, documents: Documents): r
       method: 'GET',
       path: item,
       summary: `Get ${resource.title}`,
+      description: resource.description,
       success: { status: 200, schema: read, description: `${capitalized(resource.title)}.` },
       errors: ['ERR_POSTERN_NOT_FOUND'],
       run: (request) => documents.get(addressOf(request), request.principal),
@@ -99,6 +101,7 @@ function resourceOperations(compiled: CompiledResource, documents: Documents): r
       method: 'DELETE',
       path: item,
       summary: `Delete ${resource.title}`,
+      description: 'A resource that others refer to is not deleted: 409, and details.referred_by names them.',
       success: { status: 204, schema: null, description: 'It is gone.' },
       errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_IN_USE', ...CONDITION_ERRORS],
       isConditional: true,

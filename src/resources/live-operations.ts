@@ -34,6 +34,7 @@ export function liveReads<Item extends { readonly id: string }>(reads: LiveReads
       method: 'GET',
       path: reads.path,
       summary: `List ${reads.plural}`,
+      description: LIST_DESCRIPTION,
       query: Type.Object({ ...pagingQuery(reads.idPrefix), ...reads.filters }, { additionalProperties: false }),
       success: {
         status: 200,
@@ -64,6 +65,7 @@ export function liveReads<Item extends { readonly id: string }>(reads: LiveReads
       method: 'GET',
       path: `${reads.path}/{id}`,
       summary: `Get ${reads.title}`,
+      description: `One that has ended or was removed is 404.`,
       success: { status: 200, schema: reads.schema, description: `${reads.title}.` },
       errors: ['ERR_POSTERN_NOT_FOUND'],
       ...version,
@@ -76,6 +78,10 @@ export function liveReads<Item extends { readonly id: string }>(reads: LiveReads
     },
   ];
 }
+
+/** How every paged list behaves. */
+export const LIST_DESCRIPTION =
+  'Newest first, at most 100 on a page. Follow next_page_uri as it is for the next page; it is null on the last.';
 
 export function listEnvelope(listKey: string, item: TSchema): TSchema {
   return Type.Object({

@@ -145,3 +145,12 @@ function walk(
   visit(value, path);
   for (const [key, inner] of Object.entries(value)) walk(inner, visit, [...path, key]);
 }
+
+test('every operation has a description, and no list declares another spelling of before_id', () => {
+  const described = Object.values(makeDocument().paths).flatMap((item) => Object.values(item));
+  assert.deepEqual(
+    described.filter((each) => !each.description).map((each) => each.operationId),
+    [],
+  );
+  assert.ok(!JSON.stringify(described).includes('beforeId'));
+});

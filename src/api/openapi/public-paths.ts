@@ -61,7 +61,8 @@ export const publicPaths: Readonly<Record<string, PathItem>> = {
 };
 
 function open(operationId: string, summary: string, responses: OperationObject['responses']): OperationObject {
-  return { operationId, tags: [SERVICE_TAG.name], summary, security: [], responses };
+  const description = 'It needs neither an API key nor a version.';
+  return { operationId, tags: [SERVICE_TAG.name], summary, description, security: [], responses };
 }
 
 function answer(description: string, type: string, schema: JsonObject, example?: JsonObject): ResponseObject {

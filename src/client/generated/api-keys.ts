@@ -81,7 +81,7 @@ export class ApiKeysClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/api_keys', query }, options);
   }
 
-  /** Get an API key. */
+  /** Get an API key. A key for this API. Its token is shown once, when it is made, and stored as a hash only. */
   get(id: string, options?: RequestOptions): Promise<Answer<ApiKey>> {
     return this.call({ method: 'GET', path: '/api_keys/{id}', params: { id } }, options);
   }
@@ -91,7 +91,7 @@ export class ApiKeysClient extends ResourceClient {
     return this.call({ method: 'PATCH', path: '/api_keys/{id}', params: { id }, body }, options);
   }
 
-  /** Delete an API key. */
+  /** Delete an API key. A resource that others refer to is not deleted: 409, and details.referred_by names them. */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/api_keys/{id}', params: { id } }, options);
   }

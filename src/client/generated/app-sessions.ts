@@ -57,12 +57,12 @@ export class AppSessionsClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/app/sessions', query }, options);
   }
 
-  /** Get a login session. */
+  /** Get a login session. One that has ended or was removed is 404. */
   get(id: string, options?: RequestOptions): Promise<Answer<AppSession>> {
     return this.call({ method: 'GET', path: '/app/sessions/{id}', params: { id } }, options);
   }
 
-  /** End a login session at once. */
+  /** End a login session at once. The next request with its cookie must log in again. */
   delete(id: string, options?: RequestOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/app/sessions/{id}', params: { id } }, options);
   }

@@ -53,12 +53,12 @@ export class AppUsersClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/app/users', query }, options);
   }
 
-  /** Get a login user. */
+  /** Get a login user. One that has ended or was removed is 404. */
   get(id: string, options?: RequestOptions): Promise<Answer<AppUser>> {
     return this.call({ method: 'GET', path: '/app/users/{id}', params: { id } }, options);
   }
 
-  /** Delete a login user, and end all sessions of theirs at once. */
+  /** Delete a login user, and end all sessions of theirs at once. A user who logs in again is created again. */
   delete(id: string, options?: RequestOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/app/users/{id}', params: { id } }, options);
   }

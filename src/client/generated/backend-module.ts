@@ -32,7 +32,10 @@ export class BackendModuleClient extends ResourceClient {
     return this.call({ method: 'PUT', path: '/edges/https/{edge_id}/routes/{id}/backend', params, body }, options);
   }
 
-  /** Get the Backend module. */
+  /**
+   * Get the Backend module. Sends requests to a backend. A route without an enabled one answers 503. A module that
+   * was never set, or was deleted, is 404.
+   */
   get(
     params: { readonly edge_id: string; readonly id: string },
     options?: RequestOptions,

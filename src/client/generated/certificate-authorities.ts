@@ -78,7 +78,7 @@ export class CertificateAuthoritiesClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/certificate_authorities', query }, options);
   }
 
-  /** Get a certificate authority. */
+  /** Get a certificate authority. A CA certificate that the mutual TLS module checks client certificates against. */
   get(id: string, options?: RequestOptions): Promise<Answer<CertificateAuthority>> {
     return this.call({ method: 'GET', path: '/certificate_authorities/{id}', params: { id } }, options);
   }
@@ -95,7 +95,10 @@ export class CertificateAuthoritiesClient extends ResourceClient {
     return this.call({ method: 'PATCH', path: '/certificate_authorities/{id}', params: { id }, body }, options);
   }
 
-  /** Delete a certificate authority. */
+  /**
+   * Delete a certificate authority. A resource that others refer to is not deleted: 409, and details.referred_by
+   * names them.
+   */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/certificate_authorities/{id}', params: { id } }, options);
   }

@@ -27,7 +27,10 @@ export class CompressionModuleClient extends ResourceClient {
     return this.call({ method: 'PUT', path: '/edges/https/{edge_id}/routes/{id}/compression', params, body }, options);
   }
 
-  /** Get the Compression module. */
+  /**
+   * Get the Compression module. Compresses responses for clients that accept it. A module that was never set, or
+   * was deleted, is 404.
+   */
   get(
     params: { readonly edge_id: string; readonly id: string },
     options?: RequestOptions,

@@ -90,7 +90,10 @@ export class CredentialsClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/credentials', query }, options);
   }
 
-  /** Get a tunnel credential. */
+  /**
+   * Get a tunnel credential. An authtoken for agents. Its token is shown once, when it is made, and stored as a
+   * hash only. Deleting it ends the sessions opened with it.
+   */
   get(id: string, options?: RequestOptions): Promise<Answer<Credential>> {
     return this.call({ method: 'GET', path: '/credentials/{id}', params: { id } }, options);
   }
@@ -103,7 +106,10 @@ export class CredentialsClient extends ResourceClient {
     return this.call({ method: 'PATCH', path: '/credentials/{id}', params: { id }, body }, options);
   }
 
-  /** Delete a tunnel credential. */
+  /**
+   * Delete a tunnel credential. A resource that others refer to is not deleted: 409, and details.referred_by names
+   * them.
+   */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/credentials/{id}', params: { id } }, options);
   }

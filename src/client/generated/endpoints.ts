@@ -51,7 +51,7 @@ export class EndpointsClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/endpoints', query }, options);
   }
 
-  /** Get an endpoint. */
+  /** Get an endpoint. One that has ended or was removed is 404. */
   get(id: string, options?: RequestOptions): Promise<Answer<Endpoint>> {
     return this.call({ method: 'GET', path: '/endpoints/{id}', params: { id } }, options);
   }

@@ -85,7 +85,7 @@ export class EventDeliveriesClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/event_deliveries', query }, options);
   }
 
-  /** Get an event delivery. */
+  /** Get an event delivery. One that has ended or was removed is 404. */
   get(id: string, options?: RequestOptions): Promise<Answer<EventDelivery>> {
     return this.call({ method: 'GET', path: '/event_deliveries/{id}', params: { id } }, options);
   }

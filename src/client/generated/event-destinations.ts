@@ -163,7 +163,7 @@ export class EventDestinationsClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/event_destinations', query }, options);
   }
 
-  /** Get an event destination. */
+  /** Get an event destination. Where the events of subscriptions are delivered. */
   get(id: string, options?: RequestOptions): Promise<Answer<EventDestination>> {
     return this.call({ method: 'GET', path: '/event_destinations/{id}', params: { id } }, options);
   }
@@ -176,17 +176,26 @@ export class EventDestinationsClient extends ResourceClient {
     return this.call({ method: 'PATCH', path: '/event_destinations/{id}', params: { id }, body }, options);
   }
 
-  /** Delete an event destination. */
+  /**
+   * Delete an event destination. A resource that others refer to is not deleted: 409, and details.referred_by
+   * names them.
+   */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/event_destinations/{id}', params: { id } }, options);
   }
 
-  /** Stop delivering to an event destination; its events wait. */
+  /**
+   * Stop delivering to an event destination; its events wait. Repeating it changes nothing and is no error. The
+   * body is ignored.
+   */
   pause(id: string, options?: RequestOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'POST', path: '/event_destinations/{id}/pause', params: { id } }, options);
   }
 
-  /** Go on delivering to an event destination, with what waits first, at once. */
+  /**
+   * Go on delivering to an event destination, with what waits first, at once. Repeating it changes nothing and is
+   * no error. The body is ignored.
+   */
   resume(id: string, options?: RequestOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'POST', path: '/event_destinations/{id}/resume', params: { id } }, options);
   }

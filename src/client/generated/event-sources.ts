@@ -65,7 +65,7 @@ export class EventSourcesClient extends ResourceClient {
     );
   }
 
-  /** Get an event source. */
+  /** Get an event source. A type that the subscription does not trigger for is 404. */
   get(
     params: { readonly subscription_id: string; readonly type: string },
     options?: RequestOptions,
@@ -84,7 +84,7 @@ export class EventSourcesClient extends ResourceClient {
     );
   }
 
-  /** Remove an event type from a subscription. */
+  /** Remove an event type from a subscription. It takes effect for the next event. The last one may be removed too. */
   delete(
     params: { readonly subscription_id: string; readonly type: string },
     options?: ConditionalOptions,

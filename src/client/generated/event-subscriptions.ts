@@ -85,7 +85,7 @@ export class EventSubscriptionsClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/event_subscriptions', query }, options);
   }
 
-  /** Get an event subscription. */
+  /** Get an event subscription. A set of event types, and the destinations that they are delivered to. */
   get(id: string, options?: RequestOptions): Promise<Answer<EventSubscription>> {
     return this.call({ method: 'GET', path: '/event_subscriptions/{id}', params: { id } }, options);
   }
@@ -98,7 +98,10 @@ export class EventSubscriptionsClient extends ResourceClient {
     return this.call({ method: 'PATCH', path: '/event_subscriptions/{id}', params: { id }, body }, options);
   }
 
-  /** Delete an event subscription. */
+  /**
+   * Delete an event subscription. A resource that others refer to is not deleted: 409, and details.referred_by
+   * names them.
+   */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/event_subscriptions/{id}', params: { id } }, options);
   }

@@ -66,7 +66,10 @@ export class FailoverBackendsClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/backends/failover', query }, options);
   }
 
-  /** Get a failover backend. */
+  /**
+   * Get a failover backend. Uses the first backend that can be reached. An error status is an answer: it never
+   * leads to the next.
+   */
   get(id: string, options?: RequestOptions): Promise<Answer<FailoverBackend>> {
     return this.call({ method: 'GET', path: '/backends/failover/{id}', params: { id } }, options);
   }
@@ -79,7 +82,10 @@ export class FailoverBackendsClient extends ResourceClient {
     return this.call({ method: 'PATCH', path: '/backends/failover/{id}', params: { id }, body }, options);
   }
 
-  /** Delete a failover backend. */
+  /**
+   * Delete a failover backend. A resource that others refer to is not deleted: 409, and details.referred_by names
+   * them.
+   */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/backends/failover/{id}', params: { id } }, options);
   }

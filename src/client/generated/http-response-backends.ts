@@ -75,7 +75,7 @@ export class HttpResponseBackendsClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/backends/http_response', query }, options);
   }
 
-  /** Get an HTTP response backend. */
+  /** Get an HTTP response backend. Answers every request with the same response. */
   get(id: string, options?: RequestOptions): Promise<Answer<HttpResponseBackend>> {
     return this.call({ method: 'GET', path: '/backends/http_response/{id}', params: { id } }, options);
   }
@@ -92,7 +92,10 @@ export class HttpResponseBackendsClient extends ResourceClient {
     return this.call({ method: 'PATCH', path: '/backends/http_response/{id}', params: { id }, body }, options);
   }
 
-  /** Delete an HTTP response backend. */
+  /**
+   * Delete an HTTP response backend. A resource that others refer to is not deleted: 409, and details.referred_by
+   * names them.
+   */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/backends/http_response/{id}', params: { id } }, options);
   }

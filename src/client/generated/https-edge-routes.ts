@@ -155,7 +155,7 @@ export class HttpsEdgeRoutesClient extends ResourceClient {
     );
   }
 
-  /** Get a route of an HTTPS edge. */
+  /** Get a route of an HTTPS edge. A path of an edge, and the modules that its requests pass through. */
   get(
     params: { readonly edge_id: string; readonly id: string },
     options?: RequestOptions,
@@ -175,7 +175,10 @@ export class HttpsEdgeRoutesClient extends ResourceClient {
     return this.call({ method: 'PATCH', path: '/edges/https/{edge_id}/routes/{id}', params, body }, options);
   }
 
-  /** Delete a route of an HTTPS edge. */
+  /**
+   * Delete a route of an HTTPS edge. A resource that others refer to is not deleted: 409, and details.referred_by
+   * names them.
+   */
   delete(
     params: { readonly edge_id: string; readonly id: string },
     options?: ConditionalOptions,

@@ -106,7 +106,7 @@ export class HttpsEdgesClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/edges/https', query }, options);
   }
 
-  /** Get an HTTPS edge. */
+  /** Get an HTTPS edge. A set of hosts served over HTTPS, with routes that say what happens to their requests. */
   get(id: string, options?: RequestOptions): Promise<Answer<HttpsEdge>> {
     return this.call({ method: 'GET', path: '/edges/https/{id}', params: { id } }, options);
   }
@@ -119,7 +119,7 @@ export class HttpsEdgesClient extends ResourceClient {
     return this.call({ method: 'PATCH', path: '/edges/https/{id}', params: { id }, body }, options);
   }
 
-  /** Delete an HTTPS edge. */
+  /** Delete an HTTPS edge. A resource that others refer to is not deleted: 409, and details.referred_by names them. */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/edges/https/{id}', params: { id } }, options);
   }

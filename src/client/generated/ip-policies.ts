@@ -60,7 +60,10 @@ export class IpPoliciesClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/ip_policies', query }, options);
   }
 
-  /** Get an IP policy. */
+  /**
+   * Get an IP policy. A set of rules about client addresses, applied by the IP restriction module. Its rules are
+   * deleted with it.
+   */
   get(id: string, options?: RequestOptions): Promise<Answer<IpPolicy>> {
     return this.call({ method: 'GET', path: '/ip_policies/{id}', params: { id } }, options);
   }
@@ -73,7 +76,7 @@ export class IpPoliciesClient extends ResourceClient {
     return this.call({ method: 'PATCH', path: '/ip_policies/{id}', params: { id }, body }, options);
   }
 
-  /** Delete an IP policy. */
+  /** Delete an IP policy. A resource that others refer to is not deleted: 409, and details.referred_by names them. */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/ip_policies/{id}', params: { id } }, options);
   }

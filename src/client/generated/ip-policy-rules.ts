@@ -72,7 +72,7 @@ export class IpPolicyRulesClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/ip_policy_rules', query }, options);
   }
 
-  /** Get an IP policy rule. */
+  /** Get an IP policy rule. A range of addresses that a policy allows or denies. */
   get(id: string, options?: RequestOptions): Promise<Answer<IpPolicyRule>> {
     return this.call({ method: 'GET', path: '/ip_policy_rules/{id}', params: { id } }, options);
   }
@@ -85,7 +85,10 @@ export class IpPolicyRulesClient extends ResourceClient {
     return this.call({ method: 'PATCH', path: '/ip_policy_rules/{id}', params: { id }, body }, options);
   }
 
-  /** Delete an IP policy rule. */
+  /**
+   * Delete an IP policy rule. A resource that others refer to is not deleted: 409, and details.referred_by names
+   * them.
+   */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/ip_policy_rules/{id}', params: { id } }, options);
   }

@@ -41,7 +41,10 @@ export class IpRestrictionModuleClient extends ResourceClient {
     );
   }
 
-  /** Get the IP restriction module. */
+  /**
+   * Get the IP restriction module. Lets a client through when an allow rule of the named policies matches its
+   * address and no deny rule does. A module that was never set, or was deleted, is 404.
+   */
   get(
     params: { readonly edge_id: string; readonly id: string },
     options?: RequestOptions,

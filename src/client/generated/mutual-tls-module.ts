@@ -38,7 +38,10 @@ export class MutualTlsModuleClient extends ResourceClient {
     return this.call({ method: 'PUT', path: '/edges/https/{id}/mutual_tls', params: { id }, body }, options);
   }
 
-  /** Get the Mutual TLS module. */
+  /**
+   * Get the Mutual TLS module. Demands a client certificate that one of the named authorities has issued. A module
+   * that was never set, or was deleted, is 404.
+   */
   get(id: string, options?: RequestOptions): Promise<Answer<MutualTlsModule>> {
     return this.call({ method: 'GET', path: '/edges/https/{id}/mutual_tls', params: { id } }, options);
   }

@@ -71,7 +71,10 @@ export class OidcModuleClient extends ResourceClient {
     return this.call({ method: 'PUT', path: '/edges/https/{edge_id}/routes/{id}/oidc', params, body }, options);
   }
 
-  /** Get the OIDC module. */
+  /**
+   * Get the OIDC module. Lets only those through who have logged in at an OpenID provider. A module that was never
+   * set, or was deleted, is 404.
+   */
   get(
     params: { readonly edge_id: string; readonly id: string },
     options?: RequestOptions,

@@ -117,7 +117,7 @@ export class ReservedDomainsClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/reserved_domains', query }, options);
   }
 
-  /** Get a reserved domain. */
+  /** Get a reserved domain. A host and where its certificate comes from. Edges need no reservation. */
   get(id: string, options?: RequestOptions): Promise<Answer<ReservedDomain>> {
     return this.call({ method: 'GET', path: '/reserved_domains/{id}', params: { id } }, options);
   }
@@ -130,7 +130,10 @@ export class ReservedDomainsClient extends ResourceClient {
     return this.call({ method: 'PATCH', path: '/reserved_domains/{id}', params: { id }, body }, options);
   }
 
-  /** Delete a reserved domain. */
+  /**
+   * Delete a reserved domain. A resource that others refer to is not deleted: 409, and details.referred_by names
+   * them.
+   */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/reserved_domains/{id}', params: { id } }, options);
   }

@@ -70,7 +70,7 @@ export class StaticBackendsClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/backends/static', query }, options);
   }
 
-  /** Get a static backend. */
+  /** Get a static backend. Sends requests to one address. */
   get(id: string, options?: RequestOptions): Promise<Answer<StaticBackend>> {
     return this.call({ method: 'GET', path: '/backends/static/{id}', params: { id } }, options);
   }
@@ -83,7 +83,10 @@ export class StaticBackendsClient extends ResourceClient {
     return this.call({ method: 'PATCH', path: '/backends/static/{id}', params: { id }, body }, options);
   }
 
-  /** Delete a static backend. */
+  /**
+   * Delete a static backend. A resource that others refer to is not deleted: 409, and details.referred_by names
+   * them.
+   */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/backends/static/{id}', params: { id } }, options);
   }

@@ -101,7 +101,7 @@ export class TlsCertificatesClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/tls_certificates', query }, options);
   }
 
-  /** Get a TLS certificate. */
+  /** Get a TLS certificate. A certificate with its private key, shown by the edge for the hosts that it names. */
   get(id: string, options?: RequestOptions): Promise<Answer<TlsCertificate>> {
     return this.call({ method: 'GET', path: '/tls_certificates/{id}', params: { id } }, options);
   }
@@ -114,7 +114,10 @@ export class TlsCertificatesClient extends ResourceClient {
     return this.call({ method: 'PATCH', path: '/tls_certificates/{id}', params: { id }, body }, options);
   }
 
-  /** Delete a TLS certificate. */
+  /**
+   * Delete a TLS certificate. A resource that others refer to is not deleted: 409, and details.referred_by names
+   * them.
+   */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/tls_certificates/{id}', params: { id } }, options);
   }

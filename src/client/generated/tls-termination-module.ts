@@ -33,7 +33,10 @@ export class TlsTerminationModuleClient extends ResourceClient {
     return this.call({ method: 'PUT', path: '/edges/https/{id}/tls_termination', params: { id }, body }, options);
   }
 
-  /** Get the TLS termination module. */
+  /**
+   * Get the TLS termination module. Sets how TLS is terminated at the edge. A module that was never set, or was
+   * deleted, is 404.
+   */
   get(id: string, options?: RequestOptions): Promise<Answer<TlsTerminationModule>> {
     return this.call({ method: 'GET', path: '/edges/https/{id}/tls_termination', params: { id } }, options);
   }

@@ -66,7 +66,7 @@ export class TunnelGroupBackendsClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/backends/tunnel_group', query }, options);
   }
 
-  /** Get a tunnel group backend. */
+  /** Get a tunnel group backend. Balances over the tunnels that have all of its labels. */
   get(id: string, options?: RequestOptions): Promise<Answer<TunnelGroupBackend>> {
     return this.call({ method: 'GET', path: '/backends/tunnel_group/{id}', params: { id } }, options);
   }
@@ -83,7 +83,10 @@ export class TunnelGroupBackendsClient extends ResourceClient {
     return this.call({ method: 'PATCH', path: '/backends/tunnel_group/{id}', params: { id }, body }, options);
   }
 
-  /** Delete a tunnel group backend. */
+  /**
+   * Delete a tunnel group backend. A resource that others refer to is not deleted: 409, and details.referred_by
+   * names them.
+   */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/backends/tunnel_group/{id}', params: { id } }, options);
   }

@@ -49,22 +49,28 @@ export class TunnelSessionsClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/tunnel_sessions', query }, options);
   }
 
-  /** Get a tunnel session. */
+  /** Get a tunnel session. One that has ended or was removed is 404. */
   get(id: string, options?: RequestOptions): Promise<Answer<TunnelSession>> {
     return this.call({ method: 'GET', path: '/tunnel_sessions/{id}', params: { id } }, options);
   }
 
-  /** Stop an agent; it exits and does not come back. */
+  /**
+   * Stop an agent; it exits and does not come back. An agent with remote_management: false refuses: 409. The body
+   * is ignored.
+   */
   stop(id: string, options?: RequestOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'POST', path: '/tunnel_sessions/{id}/stop', params: { id } }, options);
   }
 
-  /** Make an agent connect anew. */
+  /** Make an agent connect anew. An agent with remote_management: false refuses: 409. The body is ignored. */
   restart(id: string, options?: RequestOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'POST', path: '/tunnel_sessions/{id}/restart', params: { id } }, options);
   }
 
-  /** Tell an agent that it should be updated: it tells whoever runs it, and goes on as it is. */
+  /**
+   * Tell an agent that it should be updated: it tells whoever runs it, and goes on as it is. An agent with
+   * remote_management: false refuses: 409. The body is ignored.
+   */
   update(id: string, options?: RequestOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'POST', path: '/tunnel_sessions/{id}/update', params: { id } }, options);
   }

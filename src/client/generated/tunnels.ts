@@ -54,7 +54,7 @@ export class TunnelsClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/tunnels', query }, options);
   }
 
-  /** Get a tunnel. */
+  /** Get a tunnel. One that has ended or was removed is 404. */
   get(id: string, options?: RequestOptions): Promise<Answer<Tunnel>> {
     return this.call({ method: 'GET', path: '/tunnels/{id}', params: { id } }, options);
   }

@@ -63,7 +63,7 @@ export class WeightedBackendsClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/backends/weighted', query }, options);
   }
 
-  /** Get a weighted backend. */
+  /** Get a weighted backend. Shares requests out over other backends by weight. */
   get(id: string, options?: RequestOptions): Promise<Answer<WeightedBackend>> {
     return this.call({ method: 'GET', path: '/backends/weighted/{id}', params: { id } }, options);
   }
@@ -76,7 +76,10 @@ export class WeightedBackendsClient extends ResourceClient {
     return this.call({ method: 'PATCH', path: '/backends/weighted/{id}', params: { id }, body }, options);
   }
 
-  /** Delete a weighted backend. */
+  /**
+   * Delete a weighted backend. A resource that others refer to is not deleted: 409, and details.referred_by names
+   * them.
+   */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/backends/weighted/{id}', params: { id } }, options);
   }

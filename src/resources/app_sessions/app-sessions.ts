@@ -78,6 +78,7 @@ export const appSessions: LiveResource = {
       method: 'DELETE',
       path: `${PATH}/{id}`,
       summary: 'End a login session at once',
+      description: 'The next request with its cookie must log in again.',
       success: { status: 204, schema: null, description: 'The session has ended.' },
       errors: ['ERR_POSTERN_NOT_FOUND'],
       run: async (request, { store }) => {

@@ -71,6 +71,7 @@ export const appUsers: LiveResource = {
       method: 'DELETE',
       path: `${PATH}/{id}`,
       summary: 'Delete a login user, and end all sessions of theirs at once',
+      description: 'A user who logs in again is created again.',
       success: { status: 204, schema: null, description: 'The user and their sessions are gone.' },
       errors: ['ERR_POSTERN_NOT_FOUND'],
       run: async (request, { store }) => {

@@ -54,6 +54,7 @@ function statusAction(verb: string, status: string, summary: string): Operation 
     method: 'POST',
     path: `${PATH}/${verb}`,
     summary,
+    description: 'Repeating it changes nothing and is no error. The body is ignored.',
     body: { schema: Type.Object({}), example: {}, parsing: 'ignored' },
     success: { status: 204, schema: null, description: 'Done.' },
     errors: ['ERR_POSTERN_NOT_FOUND'],

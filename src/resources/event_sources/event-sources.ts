@@ -77,6 +77,7 @@ const operations: readonly Operation[] = [
     method: 'GET',
     path: PATH,
     summary: 'List the event types of a subscription',
+    description: 'All of them: the list is never paged.',
     success: {
       status: 200,
       schema: Type.Object({
@@ -97,6 +98,7 @@ const operations: readonly Operation[] = [
     method: 'GET',
     path: ITEM_PATH,
     summary: 'Get an event source',
+    description: 'A type that the subscription does not trigger for is 404.',
     success: { status: 200, schema: sourceSchema, description: 'The event source.' },
     run: (request, ports) => {
       const record = ports.documents.require(KIND, request.params['subscription_id'] as string);
@@ -134,6 +136,7 @@ const operations: readonly Operation[] = [
     method: 'DELETE',
     path: ITEM_PATH,
     summary: 'Remove an event type from a subscription',
+    description: 'It takes effect for the next event. The last one may be removed too.',
     success: { status: 204, schema: null, description: 'The subscription no longer triggers for the type.' },
     run: async (request, ports) => {
       const type = request.params['type'] as string;

@@ -32,6 +32,7 @@ export const eventTypes: LiveResource = {
       method: 'GET',
       path: PATH,
       summary: 'List all event types',
+      description: 'Each with a sentence that says when it happens. The list is never paged.',
       success: {
         status: 200,
         schema: Type.Object({

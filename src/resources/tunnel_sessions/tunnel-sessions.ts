@@ -75,6 +75,7 @@ function action(verb: SessionCommand, summary: string): Operation {
     method: 'POST',
     path: `${PATH}/{id}/${verb}`,
     summary,
+    description: 'An agent with remote_management: false refuses: 409. The body is ignored.',
     body: { schema: Type.Object({}), example: {}, parsing: 'ignored' },
     success: { status: 204, schema: null, description: 'The agent was told.' },
     errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_AGENT_REFUSES', 'ERR_POSTERN_AGENT_UNREACHABLE'],
