@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http2';
 import { after, suite, test } from 'node:test';
 import { EdgeWorld, newHost } from '../../support/edge-world.ts';
 import { rawExchange } from '../traffic/raw-exchange.ts';
+import { TunnelWorld } from '../tunnels/tunnel-world.ts';
 import { laxUpstream } from './lax-upstream.ts';
 
 interface RouteToMake {
@@ -188,6 +189,17 @@ suite('sites that notice nothing', () => {
     }
     assert.equal((await rawStatus(host, '/ADMIN')).status, 200);
   });
+});
+
+test('an address that an agent made has one route, whose modules judge every spelling', async (context) => {
+  const tunnels = await TunnelWorld.open(context);
+  const { id } = await tunnels.tunnel(context);
+  const open = await tunnels.publish(id, { modules: { ip_restriction: { allow: ['127.0.0.0/8'], deny: [] } } });
+  const closed = await tunnels.publish(id, { modules: { ip_restriction: { allow: ['192.0.2.0/24'], deny: [] } } });
+  for (const path of ['/admin', '/ADMIN/', '/%2561dmin', '/admin;x=1']) {
+    assert.equal(await tunnels.clients.status(open.host, path), 200, path);
+    assert.equal(await tunnels.clients.status(closed.host, path), 403, path);
+  }
 });
 
 suite('ambiguous_paths', () => {
