@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { after, before, type TestContext } from 'node:test';
 import pg from 'pg';
+import type { Clock } from '../../src/lib/clock.ts';
 import type { OpenStore } from '../../src/store/conformance/store-under-test.ts';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
 import { type OpenPostgresStoreOptions, openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
@@ -45,9 +46,12 @@ async function makeLocation(t: Pick<TestContext, 'after'>, engine: EngineName): 
   return { engine, dataDir, url: database.url };
 }
 
+/** Not the system's own: so the times that tests give count, on PostgreSQL too. */
+const TEST_CLOCK: Clock = { nowMs: () => Date.now() };
+
 /** Closed when the test that made the location ends, if it was not before. */
 export async function openAt(location: StoreLocation, options: OpenStoreOptions = {}): Promise<Store> {
-  const all = { dataDir: location.dataDir, secretKey: location.secretKey ?? null, ...options };
+  const all = { dataDir: location.dataDir, secretKey: location.secretKey ?? null, clock: TEST_CLOCK, ...options };
   const store =
     location.engine === 'sqlite' ? await openSqliteStore(all) : await openPostgresStore({ url: location.url, ...all });
   openStores.get(location)?.add(store);

@@ -18,6 +18,7 @@ const WHOLE_TABLE_PLANS = ['enable_seqscan', 'enable_hashjoin', 'enable_mergejoi
 
 type Samples = { readonly [Name in ProgramName]: readonly ProgramArgs<Name>[] };
 
+const TIME = { nowMs: 5, isDatabaseTime: false };
 const PAGE = { beforeId: 'm', limit: 10 };
 const FIRST_PAGE = { beforeId: null, limit: 10 };
 const LANE = { subscriptionId: 'esb_1', destinationId: 'ed_1' };
@@ -44,19 +45,19 @@ const SAMPLES: Samples = {
     [{ kind: 'edge', id: 'e1' }, 10],
   ],
   readIdempotency: [['s']],
-  prune: [[10, 5]],
+  prune: [[TIME, 5]],
   listEvents: [[FIRST_PAGE], [PAGE]],
   getEvent: [['ev_a']],
   countEvents: [[]],
-  putLeases: [[[{ ...LEASE, expiresAtMs: 5, doc: '{}' }]]],
-  renewLeases: [['b', 10]],
+  putLeases: [[[{ ...LEASE, expiresAtMs: 5, doc: '{}' }], TIME]],
+  renewLeases: [['b', 10, TIME]],
   removeLeases: [[[LEASE, { kind: 'tunnel', id: 'tn_2' }]]],
   removeLeasesByCredential: [['cr_1']],
   removeLeasesOfOtherBoots: [['b']],
-  getLease: [['tunnel', 'tn_1', 1]],
+  getLease: [['tunnel', 'tn_1', TIME]],
   listLeases: [
-    ['tunnel', { ...FIRST_PAGE, nowMs: 1 }],
-    ['tunnel', { ...PAGE, nowMs: 1 }],
+    ['tunnel', FIRST_PAGE, TIME],
+    ['tunnel', PAGE, TIME],
   ],
   recordLogin: [[loginRow('as_5', null)], [loginRow('as_6', 'key-of-as_1')]],
   findLoginsByKey: [['key-of-as_1']],
@@ -67,7 +68,7 @@ const SAMPLES: Samples = {
   listLoginEdgeIds: [[]],
   touchLogins: [[[{ id: 'as_2', lastActiveMs: 20, expiresAtMs: 30 }]]],
   claimLoginOnce: [['state:1', 5]],
-  claimLoginRefresh: [['as_2', 1, 5]],
+  claimLoginRefresh: [['as_2', TIME, 5]],
   releaseLoginRefresh: [['as_2']],
   replaceLoginTokens: [['as_2', 1, { doc: '{}', secrets: null }]],
   deleteLoginSession: [['as_2']],
@@ -109,14 +110,14 @@ const SAMPLES: Samples = {
   readDeliverySeq: [[]],
   listReplayable: [[{ state: 'dead' }, { afterSeq: 0, upToSeq: 10, limit: 10 }]],
   replayDeliveries: [[[{ id: 'evd_x', newId: 'evd_y' }], 5]],
-  readDueLanes: [[5, 10]],
-  claimLanes: [[[LANE], { owner: 'o', nowMs: 5, untilMs: 9, maxLanes: 5, maxDeliveries: 5 }]],
-  renewLanes: [['o', [LANE], 9]],
+  readDueLanes: [[TIME, 10]],
+  claimLanes: [[[LANE], { owner: 'o', nowMs: 5, untilMs: 9, maxLanes: 5, maxDeliveries: 5 }, TIME]],
+  renewLanes: [['o', [LANE], 9, TIME]],
   wakeLanes: [
-    [5, { isAlone: true }],
-    [5, { isAlone: false }],
+    [TIME, { isAlone: true }],
+    [TIME, { isAlone: false }],
   ],
-  settleLane: [[settlementRow()]],
+  settleLane: [[settlementRow(), TIME]],
   readLedger: [[]],
   readAgedParts: [[{ nowMs: 9, endedBeforeMs: 5, deadBeforeMs: 5, pendingBeforeMs: 5 }]],
   pruneDeliveries: [[{ ...LANE, state: 'dead', beforeMs: 5, nowMs: 9 }, 10]],

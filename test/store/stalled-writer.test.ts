@@ -3,8 +3,10 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import pg from 'pg';
 import { committed, put } from '../../src/store/conformance/store-under-test.ts';
-import { emptyLocation, openAt, usePostgres } from './engines.ts';
+import type { PostgresLocation } from '../../src/store/offline/store-location.ts';
+import { emptyLocation, openAt, querySql, usePostgres } from './engines.ts';
 
 usePostgres();
 
@@ -24,4 +26,21 @@ test('a node that is frozen in the middle of a write does not stop the others, a
   frozen.kill('SIGCONT');
   assert.equal((await lines.next()).value, 'error ERR_POSTERN_STORE_UNAVAILABLE');
   await exited;
+});
+
+test('a write whose connection is ended before its commit is done again', async (t) => {
+  const location = await emptyLocation(t, 'postgres');
+  const store = await openAt(location);
+  const blocker = new pg.Client({ connectionString: (location as PostgresLocation).url });
+  await blocker.connect();
+  // Before the database goes with the test.
+  blocker.on('error', () => {});
+  await blocker.query("BEGIN; SELECT value FROM counter WHERE name = 'revision' FOR UPDATE");
+  const writing = committed(store, { puts: [put('edge', 'e1')] });
+  const endWaiting =
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+  for (let ended = 0; ended === 0; ) ended = (await querySql(location, endWaiting)).length;
+  await blocker.query('COMMIT');
+  assert.equal((await writing).revision, 1);
+  await blocker.end();
 });

@@ -10,7 +10,7 @@ import type { Store } from '../store.ts';
 import { StoreHealthMonitor } from '../store-health.ts';
 import { createPool } from './client-config.ts';
 import { inTransaction } from './postgres-connection.ts';
-import { createPostgresEngine, READ_VIEW, WRITE } from './postgres-engine.ts';
+import { createPostgresEngine, PREPARE, READ_VIEW } from './postgres-engine.ts';
 import { refuseOldNodes } from './refuse-old-nodes.ts';
 import { refuseStandby } from './refuse-standby.ts';
 import { RevisionWatch } from './revision-watch.ts';
@@ -77,7 +77,7 @@ function readPosition(pool: pg.Pool, history: History): Promise<number> {
 
 /** Processes that start together wait here for the first: it migrates and makes the key, the others find both. */
 function prepare(pool: pg.Pool, { dataDir, secretKey, mayMigrateUnderOldNodes }: OpenPostgresStoreOptions) {
-  return inTransaction(pool, WRITE, async (connection) => {
+  return inTransaction(pool, PREPARE, async (connection) => {
     await connection.exec(TAKE_MIGRATION_LOCK);
     if (mayMigrateUnderOldNodes !== true) await connection.run(refuseOldNodes());
     const initialised = await connection.run(initialise('postgres', { dataDir, configured: secretKey }));

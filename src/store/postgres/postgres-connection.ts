@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { PosternError } from '../../lib/errors.ts';
 import type { Program, Row, Statement } from '../sql/statement.ts';
 import { numberPlaceholders } from './number-placeholders.ts';
-import { fromPostgresError } from './postgres-error.ts';
+import { fromPostgresError, isLostConnection } from './postgres-error.ts';
 
 /**
  * A pool's client, seen as the store sees it. It pipelines: what is blind is sent and not waited for, and the database answers in
@@ -72,18 +72,29 @@ export async function inTransaction<Result>(
 ): Promise<Result> {
   const client = await connect(pool);
   const connection = new PostgresConnection(client);
+  let isOpen = false;
   try {
     await connection.exec(begin);
+    isOpen = true;
     const result = await use(connection);
+    isOpen = false;
     await connection.exec('COMMIT');
     client.release();
     return result;
   } catch (error) {
+    if (isOpen && isLostConnection(error)) lostBeforeCommit.add(error as object);
     // A connection to a standby stays one; another may lead to the primary.
     const isOfUse = !isReadOnly(error) && (await rolledBack(connection));
     client.release(!isOfUse);
     throw error;
   }
+}
+
+const lostBeforeCommit = new WeakSet<object>();
+
+/** The connection went away before COMMIT was sent: nothing was applied, and the work may be done again. */
+export function isLostBeforeCommit(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && lostBeforeCommit.has(error);
 }
 
 async function connect(pool: pg.Pool): Promise<pg.PoolClient> {

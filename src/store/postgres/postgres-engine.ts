@@ -14,7 +14,7 @@ import { type GroupAnswers, runJobs } from '../sql/run-jobs.ts';
 import type { SqlEngine } from '../sql/sql-engine.ts';
 import { execute, type Program, statement } from '../sql/statement.ts';
 import type { StoreHealthMonitor } from '../store-health.ts';
-import { inTransaction, type PostgresConnection } from './postgres-connection.ts';
+import { inTransaction, isLostBeforeCommit, type PostgresConnection } from './postgres-connection.ts';
 import type { RevisionWatch } from './revision-watch.ts';
 
 export interface PostgresEngineOptions {
@@ -28,8 +28,12 @@ export interface PostgresEngineOptions {
 /** A node that is frozen or cut off in the middle of a write holds the writers' lock: PostgreSQL takes it away after this. */
 const STALLED_WRITE_TIMEOUT_MS = 2_000;
 
+const MAX_RETRIES = 2;
+
 export const READ_VIEW = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 /** Said, because a database may have another default: whoever waited for the writers' row would then fail instead of going on. */
+export const PREPARE = 'BEGIN ISOLATION LEVEL READ COMMITTED';
+/** The same for those who hold the writers' lock. */
 export const WRITE = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = ${STALLED_WRITE_TIMEOUT_MS}`;
 /** Every writer of every process takes this row first: so they come one after the other, and what one has judged holds. */
 export const LOCK_WRITERS = statement("SELECT value FROM counter WHERE name = 'revision' FOR UPDATE");
@@ -42,7 +46,7 @@ export function createPostgresEngine({ pool, watch, channel, history, monitor }:
   let closing: Promise<void> | null = null;
   history.onReset(() => watch.forget());
 
-  async function runGroup(jobs: readonly QueuedJob[]): Promise<JobOutcome[]> {
+  async function runGroup(jobs: readonly QueuedJob[], triesLeft = MAX_RETRIES): Promise<JobOutcome[]> {
     const { seen, epoch } = history;
     try {
       const { answers, before, after } = await inTransaction(pool, WRITE, (connection) =>
@@ -52,6 +56,8 @@ export function createPostgresEngine({ pool, watch, channel, history, monitor }:
       watch.noteOwnCommit(before.revision, after.revision);
       return answers.map((value): JobOutcome => ({ ok: true, value }));
     } catch (error) {
+      // PostgreSQL has ended a transaction that stood still, such as when this process got no processor: nothing was applied.
+      if (triesLeft > 0 && isLostBeforeCommit(error)) return runGroup(jobs, triesLeft - 1);
       // A lost connection or a full disk is everybody's; anything else is the fault of one job, and must not hurt others.
       if (error instanceof PosternError) throw error;
       if (jobs.length === 1) return [{ ok: false, error }];

@@ -1,3 +1,4 @@
+import { PosternError } from '../../lib/errors.ts';
 import { storeErrors } from '../errors.ts';
 import { readOnlyDatabase } from './refuse-standby.ts';
 
@@ -52,6 +53,16 @@ export function fromPostgresError(error: unknown): unknown {
     });
   }
   return error;
+}
+
+/** Ended by the server: an administrator, a crash, a transaction that was idle for too long. */
+const ENDED = new Set(['57P01', '57P02', '25P03']);
+
+/** As opposed to one that answers too late: whoever tried again would wait as long again. */
+export function isLostConnection(error: unknown): boolean {
+  if (!(error instanceof PosternError) || error.code !== 'ERR_POSTERN_STORE_UNAVAILABLE') return false;
+  const state = sqlState(error.cause);
+  return state === null ? !/timeout/i.test(error.message) : ENDED.has(state);
 }
 
 function sqlState(error: unknown): string | null {

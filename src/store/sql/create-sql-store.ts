@@ -9,6 +9,7 @@ import { createPresenceStore } from './presence-store.ts';
 import { openRecord, sealWriteSet } from './seal.ts';
 import { type AppliedChange, type ApplyResult, keyText } from './sealed-write-set.ts';
 import type { SqlEngine } from './sql-engine.ts';
+import type { TimeAt } from './store-time.ts';
 import { tellListeners } from './tell-listeners.ts';
 
 export interface SqlStoreOptions {
@@ -34,7 +35,10 @@ export function createSqlStore({
 }: SqlStoreOptions): Store {
   const listeners = new Set<CommitListener>();
   const followers = new Map<CommitListener, () => number>();
-  const deliveries = createDeliveryStore(engine);
+  // A clock that was brought along counts everywhere: tests move it.
+  const isDatabaseTime = engine.name === 'postgres' && clock === systemClock;
+  const timeAt: TimeAt = (nowMs = clock.nowMs()) => ({ nowMs, isDatabaseTime });
+  const deliveries = createDeliveryStore(engine, timeAt);
   const recorded = new Map<string, number>();
   let writeSets = 0;
   engine.onForeignCommit(() => tellListeners(listeners, []));
@@ -110,10 +114,10 @@ export function createSqlStore({
       return found === null || found.createdAtMs <= clock.nowMs() - IDEMPOTENCY_WINDOW_MS ? null : found;
     },
     events: createEventStore(engine, deliveries.announce),
-    presence: createPresenceStore(engine),
-    logins: createLoginStore(engine, keyring),
+    presence: createPresenceStore(engine, timeAt),
+    logins: createLoginStore(engine, keyring, timeAt),
     deliveries: deliveries.store,
-    prune: (nowMs) => engine.write('prune', nowMs, keepRevisions),
+    prune: (nowMs) => engine.write('prune', timeAt(nowMs), keepRevisions),
     health: () => engine.monitor.health,
     onHealth: (listener) => engine.monitor.onChange(listener),
     stats: () => ({ writeSets, commits: engine.commitCount(), events: recorded, resets: engine.history.resets }),

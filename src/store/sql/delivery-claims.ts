@@ -10,6 +10,7 @@ import {
   statement,
   text,
 } from './statement.ts';
+import { type CallerTime, clockShift } from './store-time.ts';
 
 export interface ClaimedLaneRow extends Omit<ClaimedLane, 'deliveries'> {
   readonly deliveries: readonly PendingRow[];
@@ -23,7 +24,9 @@ export interface DueLanes {
 }
 
 /** Asked first, in a read: who finds nothing has not waited for the writers' lock. */
-export function* readDueLanes(nowMs: number, limit: number): Program<DueLanes> {
+export function* readDueLanes(time: CallerTime, limit: number): Program<DueLanes> {
+  const shiftMs = yield* clockShift(time);
+  const nowMs = time.nowMs + shiftMs;
   const rows = yield statement(
     `SELECT subscription_id, destination_id FROM event_lanes WHERE ${IS_DUE} ORDER BY next_attempt_at_ms LIMIT ?`,
     [nowMs, nowMs, limit],
@@ -32,17 +35,24 @@ export function* readDueLanes(nowMs: number, limit: number): Program<DueLanes> {
     `SELECT min(CASE WHEN next_attempt_at_ms > lease_until_ms THEN next_attempt_at_ms ELSE lease_until_ms END) AS due_ms
     FROM event_lanes WHERE pending > 0 AND is_held = 0`,
   );
-  return { lanes: rows.map(laneOf), nextDueMs: next === null ? null : integerOrNull(next, 'due_ms') };
+  const dueMs = next === null ? null : integerOrNull(next, 'due_ms');
+  return { lanes: rows.map(laneOf), nextDueMs: dueMs === null ? null : dueMs - shiftMs };
 }
 
-export function* claimLanes(lanes: readonly LaneKey[], options: ClaimOptions): Program<ClaimedLaneRow[]> {
+export function* claimLanes(
+  lanes: readonly LaneKey[],
+  options: ClaimOptions,
+  time: CallerTime,
+): Program<ClaimedLaneRow[]> {
+  const shiftMs = yield* clockShift(time);
+  const [nowMs, untilMs] = [options.nowMs + shiftMs, options.untilMs + shiftMs];
   const claimed: ClaimedLaneRow[] = [];
   for (const lane of lanes) {
     const row = yield* queryOne(
       `UPDATE event_lanes SET lease_owner = ?, lease_until_ms = ?, fence = fence + 1
       WHERE subscription_id = ? AND destination_id = ? AND ${IS_DUE}
       RETURNING fence, wakes, failures, failing_count, failing_since_ms`,
-      [options.owner, options.untilMs, lane.subscriptionId, lane.destinationId, options.nowMs, options.nowMs],
+      [options.owner, untilMs, lane.subscriptionId, lane.destinationId, nowMs, nowMs],
     );
     if (row === null) continue;
     claimed.push({
@@ -68,19 +78,21 @@ export function* renewLanes(
   owner: string,
   lanes: readonly LaneKey[],
   untilMs: number,
+  time: CallerTime,
 ): Program<(LaneKey & { fence: number })[]> {
+  const endMs = untilMs + (yield* clockShift(time));
   const rows = yield* queryForTuples(
     RENEW,
-    lanes.map(({ subscriptionId, destinationId }) => [subscriptionId, destinationId, owner, untilMs]),
+    lanes.map(({ subscriptionId, destinationId }) => [subscriptionId, destinationId, owner, endMs]),
   );
   return rows.map((row) => ({ ...laneOf(row), fence: integer(row, 'fence') }));
 }
 
-export function* wakeLanes(nowMs: number, { isAlone }: { readonly isAlone: boolean }): Program<void> {
+export function* wakeLanes(time: CallerTime, { isAlone }: { readonly isAlone: boolean }): Program<void> {
   if (isAlone) yield statement("UPDATE event_lanes SET lease_owner = '', lease_until_ms = 0 WHERE lease_until_ms > 0");
   yield statement(
     'UPDATE event_lanes SET next_attempt_at_ms = 0 WHERE next_attempt_at_ms > 0 AND lease_until_ms <= ?',
-    [nowMs],
+    [time.nowMs + (yield* clockShift(time))],
   );
 }
 

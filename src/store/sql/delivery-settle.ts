@@ -2,6 +2,7 @@ import type { DeliveryOutcome, Settlement } from '../store.ts';
 import { type PendingRow, readHead } from './delivery-rows.ts';
 import { isActive } from './lane-rows.ts';
 import { integer, type Program, queryForTuples, queryOne, type SqlValue, statement, text } from './statement.ts';
+import { type CallerTime, clockShift } from './store-time.ts';
 
 export interface SettlementRow extends Omit<Settlement, 'outcomes'> {
   readonly outcomes: readonly (Omit<DeliveryOutcome, 'attempts'> & { readonly attempts: string })[];
@@ -16,8 +17,12 @@ const SETTLE_DELIVERIES = `UPDATE event_deliveries
   RETURNING state`;
 
 /** What was cancelled or taken away meanwhile stays so: the outcome of sending it is nobody's any more. */
-export function* settleLane(settlement: SettlementRow): Program<PendingRow[] | null> {
-  const { subscriptionId, destinationId, owner, fence, nowMs, outcomes, untilMs } = settlement;
+export function* settleLane(settlement: SettlementRow, time: CallerTime): Program<PendingRow[] | null> {
+  const { subscriptionId, destinationId, owner, fence, nowMs, outcomes } = settlement;
+  const shiftMs = yield* clockShift(time);
+  const untilMs = settlement.untilMs === null ? null : settlement.untilMs + shiftMs;
+  // 0 is no time: at once.
+  const nextAttemptAtMs = settlement.nextAttemptAtMs === 0 ? 0 : settlement.nextAttemptAtMs + shiftMs;
   const lane = yield* queryOne(
     `SELECT wakes, is_held FROM event_lanes
     WHERE subscription_id = ? AND destination_id = ? AND lease_owner = ? AND fence = ?`,
@@ -37,7 +42,7 @@ export function* settleLane(settlement: SettlementRow): Program<PendingRow[] | n
   const isReleased = next.length === 0;
   const health: SqlValue[] = isWoken
     ? [0, 0, null, 0]
-    : [settlement.failures, settlement.failingCount, settlement.failingSinceMs, settlement.nextAttemptAtMs];
+    : [settlement.failures, settlement.failingCount, settlement.failingSinceMs, nextAttemptAtMs];
   yield statement(
     `UPDATE event_lanes SET pending = pending - ?, delivered = delivered + ?, dead = dead + ?,
       failures = ?, failing_count = ?, failing_since_ms = ?, next_attempt_at_ms = ?, is_held = ?,

@@ -2,6 +2,7 @@ import type { Delivery, DeliveryAttempt, DeliveryStore, PendingDelivery } from '
 import type { DeliveryRow, PendingRow } from './delivery-rows.ts';
 import { openEvent, sealEvent } from './seal.ts';
 import type { SqlEngine } from './sql-engine.ts';
+import type { TimeAt } from './store-time.ts';
 import { tellListeners } from './tell-listeners.ts';
 
 const PER_TRANSACTION = 500;
@@ -12,7 +13,7 @@ export interface OpenedDeliveryStore {
   readonly announce: () => void;
 }
 
-export function createDeliveryStore(engine: SqlEngine): OpenedDeliveryStore {
+export function createDeliveryStore(engine: SqlEngine, timeAt: TimeAt): OpenedDeliveryStore {
   const listeners = new Set<() => void>();
   const announce = (): void => tellListeners(listeners, undefined);
 
@@ -63,22 +64,23 @@ export function createDeliveryStore(engine: SqlEngine): OpenedDeliveryStore {
       return () => listeners.delete(listener);
     },
     onReset: (release) => engine.history.onReset(release),
-    wakeLanes: (nowMs, options) => engine.write('wakeLanes', nowMs, options),
+    wakeLanes: (nowMs, options) => engine.write('wakeLanes', timeAt(nowMs), options),
     claim: async (options) => {
-      const { lanes, nextDueMs } = await engine.read('readDueLanes', options.nowMs, options.maxLanes);
+      const { lanes, nextDueMs } = await engine.read('readDueLanes', timeAt(options.nowMs), options.maxLanes);
       if (lanes.length === 0) return { lanes: [], nextDueMs };
-      const claimed = await engine.write('claimLanes', lanes, options);
+      const claimed = await engine.write('claimLanes', lanes, options, timeAt(options.nowMs));
       return {
         lanes: claimed.map((lane) => ({ ...lane, deliveries: lane.deliveries.map(pendingOf) })),
         nextDueMs,
       };
     },
-    renew: (owner, lanes, untilMs) => engine.write('renewLanes', owner, lanes, untilMs),
+    renew: (owner, lanes, untilMs) => engine.write('renewLanes', owner, lanes, untilMs, timeAt()),
     settle: async (settlement) => {
-      const rows = await engine.write('settleLane', {
-        ...settlement,
-        outcomes: settlement.outcomes.map((outcome) => ({ ...outcome, attempts: JSON.stringify(outcome.attempts) })),
-      });
+      const outcomes = settlement.outcomes.map((outcome) => ({
+        ...outcome,
+        attempts: JSON.stringify(outcome.attempts),
+      }));
+      const rows = await engine.write('settleLane', { ...settlement, outcomes }, timeAt(settlement.nowMs));
       return rows === null ? null : rows.map(pendingOf);
     },
     ledger: () => engine.read('readLedger'),

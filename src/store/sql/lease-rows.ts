@@ -11,6 +11,7 @@ import {
   text,
   textOrNull,
 } from './statement.ts';
+import { type CallerTime, clockShift } from './store-time.ts';
 
 export interface LeaseRow extends Omit<Lease, 'doc'> {
   readonly doc: string;
@@ -35,7 +36,8 @@ function leaseOf(row: Row): LeaseRow {
   };
 }
 
-export function* putLeases(leases: readonly LeaseRow[]): Program<void> {
+export function* putLeases(leases: readonly LeaseRow[], time: CallerTime): Program<void> {
+  const shiftMs = yield* clockShift(time);
   // PostgreSQL refuses to upsert one row twice in one statement; the last one counts.
   const distinct = new Map(leases.map((lease) => [`${lease.kind}\0${lease.id}`, lease]));
   yield* insertRows(
@@ -47,7 +49,7 @@ export function* putLeases(leases: readonly LeaseRow[]): Program<void> {
       parent,
       credentialId,
       bootId,
-      expiresAtMs,
+      expiresAtMs + shiftMs,
       doc,
     ]),
     `ON CONFLICT (kind, id) DO UPDATE SET parent = excluded.parent, credential_id = excluded.credential_id,
@@ -55,8 +57,9 @@ export function* putLeases(leases: readonly LeaseRow[]): Program<void> {
   );
 }
 
-export function* renewLeases(bootId: string, expiresAtMs: number): Program<void> {
-  yield statement('UPDATE leases SET expires_at_ms = ? WHERE boot_id = ?', [expiresAtMs, bootId]);
+export function* renewLeases(bootId: string, expiresAtMs: number, time: CallerTime): Program<void> {
+  const shiftMs = yield* clockShift(time);
+  yield statement('UPDATE leases SET expires_at_ms = ? WHERE boot_id = ?', [expiresAtMs + shiftMs, bootId]);
 }
 
 export function* removeLeases(keys: readonly LeaseKey[]): Program<void> {
@@ -86,11 +89,13 @@ export function* removeLeasesOfOtherBoots(bootId: string): Program<void> {
   yield statement('DELETE FROM leases WHERE boot_id <> ?', [bootId]);
 }
 
-export function* pruneLeases(nowMs: number): Program<void> {
-  yield statement('DELETE FROM leases WHERE expires_at_ms <= ?', [nowMs]);
+export function* pruneLeases(time: CallerTime): Program<void> {
+  const shiftMs = yield* clockShift(time);
+  yield statement('DELETE FROM leases WHERE expires_at_ms <= ?', [time.nowMs + shiftMs]);
 }
 
-export function* getLease(kind: LeaseKind, id: string, nowMs: number): Program<LeaseRow | null> {
+export function* getLease(kind: LeaseKind, id: string, time: CallerTime): Program<LeaseRow | null> {
+  const nowMs = time.nowMs + (yield* clockShift(time));
   const row = yield* queryOne(
     `SELECT ${LEASE_COLUMNS.join(', ')} FROM leases WHERE kind = ? AND id = ? AND expires_at_ms > ?`,
     [kind, id, nowMs],
@@ -98,12 +103,13 @@ export function* getLease(kind: LeaseKind, id: string, nowMs: number): Program<L
   return row === null ? null : leaseOf(row);
 }
 
-export function* listLeases(kind: LeaseKind, query: PageQuery & { readonly nowMs: number }): Program<LeaseRow[]> {
+export function* listLeases(kind: LeaseKind, query: PageQuery, time: CallerTime): Program<LeaseRow[]> {
+  const nowMs = time.nowMs + (yield* clockShift(time));
   const rows = yield pageStatement(
     `SELECT ${LEASE_COLUMNS.join(', ')} FROM leases`,
     [
       { sql: 'kind = ?', param: kind },
-      { sql: 'expires_at_ms > ?', param: query.nowMs },
+      { sql: 'expires_at_ms > ?', param: nowMs },
     ],
     query,
   );

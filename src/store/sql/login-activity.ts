@@ -5,6 +5,7 @@ import { logLoginChanges } from './login-change-rows.ts';
 import { type LoginSessionRow, SESSION_COLUMNS, sessionOf } from './login-rows.ts';
 import { parseObject } from './seal.ts';
 import { integer, type Program, queryForTuples, queryOne, statement, text } from './statement.ts';
+import { type CallerTime, clockShift } from './store-time.ts';
 
 /**
  * Activity is written late, by several processes, in any order: so only rows that are there, only forwards. The columns
@@ -53,10 +54,11 @@ function* touchUsers(activeMs: ReadonlyMap<string, number>): Program<void> {
   );
 }
 
-export function* claimLoginRefresh(id: string, nowMs: number, untilMs: number): Program<boolean> {
+export function* claimLoginRefresh(id: string, time: CallerTime, untilMs: number): Program<boolean> {
+  const shiftMs = yield* clockShift(time);
   const claimed = yield* queryOne(
     'UPDATE app_sessions SET refresh_claim_until_ms = ? WHERE id = ? AND refresh_claim_until_ms <= ? RETURNING id',
-    [untilMs, id, nowMs],
+    [untilMs + shiftMs, id, time.nowMs + shiftMs],
   );
   return claimed !== null;
 }

@@ -3,6 +3,7 @@ import type { LoginChange, LoginListener, LoginSession, LoginStore, LoginUser, S
 import type { LoginSessionRow, LoginUserRow } from './login-rows.ts';
 import { openSecrets, parseObject, sealSecrets } from './seal.ts';
 import type { SqlEngine } from './sql-engine.ts';
+import type { TimeAt } from './store-time.ts';
 import { tellListeners } from './tell-listeners.ts';
 
 /** Names the table in the seal: a session's secrets open nowhere else. */
@@ -10,7 +11,7 @@ export const LOGIN_SESSION_KIND = 'login_session';
 
 const PRUNED_PER_TRANSACTION = 1_000;
 
-export function createLoginStore(engine: SqlEngine, keyring: Keyring): LoginStore {
+export function createLoginStore(engine: SqlEngine, keyring: Keyring, timeAt: TimeAt): LoginStore {
   const listeners = new Set<LoginListener>();
 
   /** With nothing awaited between the write and this, listeners hear in the order of the log, as those of commits do. */
@@ -56,7 +57,7 @@ export function createLoginStore(engine: SqlEngine, keyring: Keyring): LoginStor
     touch: async (activity) => {
       if (activity.length > 0) await engine.write('touchLogins', activity);
     },
-    claimRefresh: (id, nowMs, untilMs) => engine.write('claimLoginRefresh', id, nowMs, untilMs),
+    claimRefresh: (id, nowMs, untilMs) => engine.write('claimLoginRefresh', id, timeAt(nowMs), untilMs),
     replaceTokens: async (id, expectedVersion, { doc, secrets, user }) => {
       const tokens = { doc: JSON.stringify(doc), secrets: seal(id, secrets), ...(user !== undefined && { user }) };
       const { session, changes } = await engine.write('replaceLoginTokens', id, expectedVersion, tokens);

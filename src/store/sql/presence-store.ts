@@ -2,20 +2,21 @@ import type { Lease, PresenceStore } from '../store.ts';
 import type { LeaseRow } from './lease-rows.ts';
 import { parseObject } from './seal.ts';
 import type { SqlEngine } from './sql-engine.ts';
+import type { TimeAt } from './store-time.ts';
 
-export function createPresenceStore(engine: SqlEngine): PresenceStore {
+export function createPresenceStore(engine: SqlEngine, timeAt: TimeAt): PresenceStore {
   return {
-    put: (leases) => engine.write('putLeases', leases.map(rowOf)),
-    renew: (bootId, expiresAtMs) => engine.write('renewLeases', bootId, expiresAtMs),
+    put: (leases) => engine.write('putLeases', leases.map(rowOf), timeAt()),
+    renew: (bootId, expiresAtMs) => engine.write('renewLeases', bootId, expiresAtMs, timeAt()),
     remove: (keys) => engine.write('removeLeases', keys),
     removeByCredential: (credentialId) => engine.write('removeLeasesByCredential', credentialId),
     removeOtherBoots: (bootId) => engine.write('removeLeasesOfOtherBoots', bootId),
     onReset: (relist) => engine.history.onReset(relist),
     get: async (kind, id, nowMs) => {
-      const row = await engine.read('getLease', kind, id, nowMs);
+      const row = await engine.read('getLease', kind, id, timeAt(nowMs));
       return row === null ? null : leaseOf(row);
     },
-    list: async (kind, query) => (await engine.read('listLeases', kind, query)).map(leaseOf),
+    list: async (kind, query) => (await engine.read('listLeases', kind, query, timeAt(query.nowMs))).map(leaseOf),
   };
 }
 

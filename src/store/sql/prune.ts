@@ -5,12 +5,14 @@ import { pruneLoginChanges } from './login-change-rows.ts';
 import { pruneLoginClaims } from './login-claims.ts';
 import { pruneChanges } from './revision-rows.ts';
 import { type Program, statement } from './statement.ts';
+import type { CallerTime } from './store-time.ts';
 
-export function* prune(nowMs: number, keepRevisions: number): Program<void> {
+export function* prune(time: CallerTime, keepRevisions: number): Program<void> {
+  const { nowMs } = time;
   yield* pruneCommits();
   yield* pruneChanges(keepRevisions);
   yield* pruneLoginChanges(keepRevisions);
   yield statement('DELETE FROM idempotency WHERE created_at_ms <= ?', [nowMs - IDEMPOTENCY_WINDOW_MS]);
   yield* pruneLoginClaims(nowMs);
-  yield* pruneLeases(nowMs);
+  yield* pruneLeases(time);
 }
