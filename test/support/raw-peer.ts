@@ -55,7 +55,7 @@ export class RawPeer {
   }
 
   /** Resolves when `check` holds, which is asked whenever something has come. */
-  async until(check: (peer: this) => boolean, what: string, timeoutMs = 3_000): Promise<void> {
+  async until(check: (peer: this) => boolean, what: string, timeoutMs = 30_000): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const look = (): void => {
       if (check(this)) resolve();

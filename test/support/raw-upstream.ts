@@ -43,7 +43,7 @@ export class RawUpstream {
   }
 
   /** The next connection. */
-  next(timeoutMs = 10_000): Promise<RawPeer> {
+  next(timeoutMs = 30_000): Promise<RawPeer> {
     const { promise, resolve, reject } = Promise.withResolvers<RawPeer>();
     const timer = setTimeout(() => reject(new Error('no connection came to the upstream')), timeoutMs);
     this.#waiting.push((peer) => {
