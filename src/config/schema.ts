@@ -23,6 +23,7 @@ import {
 
 /** The parts of the program that this version can start. */
 export const ROLES = ['api', 'edge', 'gateway', 'events'] as const;
+export const METRICS_LEVELS = ['route', 'edge', 'process'] as const;
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 
 export const AMBIGUOUS_PATHS = ['refuse', 'pass'] as const;
@@ -64,6 +65,10 @@ export const settings = {
       'PEM file with the certificate chain of the API listener, or "internal" for a certificate of the internal CA. Unset: plain HTTP, on loopback only. The file is read again when it changes.',
   }),
   api_tls_key: optional(path, { description: 'PEM file with the private key that belongs to api_tls_cert.' }),
+  metrics_level: required(choice(METRICS_LEVELS), {
+    description:
+      'What the traffic metrics are told apart by: route (about 19 series for each route), edge, or process for neither.',
+  }),
   api_metrics_open: required(boolean, { description: 'Whether /metrics answers without an API key.' }),
   api_rate_limit: required(integer(0, 1_000_000), {
     description: 'Requests per second that one API key may send; above it the answer is 429. 0: no limit.',

@@ -1,13 +1,15 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
+import type { EdgeSnapshot, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import { unreadReason } from './access-log.ts';
 import type { AdmissionLimit } from './admission.ts';
 import { TUNNEL_BACKEND_KIND } from './backends/tunnel.ts';
 import type { UnreadRefusal } from './edge-runtime.ts';
 import type { Exchange } from './exchange.ts';
+import { type MetricsLevel, type SeriesLabels, TrafficSeries } from './traffic-series.ts';
 import type { RawConnectionFacts } from './tunnels/raw-connection.ts';
 
 interface RouteCounters {
+  readonly labels: SeriesLabels;
   readonly seconds: { observe(value: number): void };
   readonly bytesIn: { inc(value: number): void };
   readonly bytesOut: { inc(value: number): void };
@@ -19,10 +21,6 @@ export interface LiveCounts {
   streams(): number;
   connections(): number;
 }
-
-const NO_ROUTE = { edgeId: '', id: '' };
-/** Addresses that agents make come and go by the thousand: one series for all of them. */
-const EPHEMERAL = { edgeId: 'ephemeral', id: '' };
 
 /** Traffic by edge and route. Children are kept per version of a route: looking one up by labels costs more than counting. */
 export class EdgeMetrics {
@@ -39,8 +37,10 @@ export class EdgeMetrics {
   readonly #rawClosed: Counter<'proto' | 'outcome'>;
   readonly #rawBytes: Counter<'proto' | 'direction'>;
   readonly #counters = new WeakMap<object, RouteCounters>();
+  readonly #series: TrafficSeries;
 
-  constructor(registry: Registry, live: LiveCounts) {
+  constructor(registry: Registry, live: LiveCounts, level: MetricsLevel = 'route') {
+    this.#series = new TrafficSeries(level);
     const registers = [registry];
     const perRoute = ['edge', 'route'] as const;
     this.#requests = new Counter({
@@ -152,8 +152,16 @@ export class EdgeMetrics {
     if (exchange.bytesOut > 0) counters.bytesOut.inc(exchange.bytesOut);
     if (exchange.refusedBy === null) return;
     const [module = '', reason = ''] = exchange.refusedBy.split(':');
-    const { edgeId, id } = labelsOf(exchange.route);
-    this.#refused.labels(edgeId, id, module, reason).inc();
+    const { labels } = counters;
+    this.#refused.labels(labels.edge, labels.route, module, reason).inc();
+    labels.removals.set(`refused ${exchange.refusedBy}`, () =>
+      this.#refused.remove(labels.edge, labels.route, module, reason),
+    );
+  }
+
+  /** Series of routes that are gone go with them. */
+  edgeSwapped(edgeId: string, now: EdgeSnapshot | null): void {
+    this.#series.keepOnly(edgeId, now === null ? null : new Set(Array.from(now.routes.all, ({ id }) => id)));
   }
 
   upstreamFailed(phase: string, reason: string): void {
@@ -190,29 +198,35 @@ export class EdgeMetrics {
   }
 
   #newStatus(counters: RouteCounters, exchange: Exchange): void {
-    const { edgeId, id } = labelsOf(exchange.route);
-    const child = this.#requests.labels(edgeId, id, String(exchange.status));
+    const { labels } = counters;
+    const status = String(exchange.status);
+    const child = this.#requests.labels(labels.edge, labels.route, status);
     counters.requests.set(exchange.status, child);
+    labels.removals.set(`status ${status}`, () => this.#requests.remove(labels.edge, labels.route, status));
     child.inc();
   }
 
   #of(route: RouteSnapshot | null): RouteCounters {
-    const key = labelsOf(route);
-    const known = this.#counters.get(key);
-    if (known !== undefined) return known;
-    const { edgeId, id } = key;
+    const known = this.#counters.get(route ?? this);
+    if (known !== undefined && !known.labels.isGone) return known;
+    const labels = this.#labelsOf(route);
+    const { edge, route: routeLabel } = labels;
     const made: RouteCounters = {
-      seconds: this.#seconds.labels(edgeId, id),
-      bytesIn: this.#bytesIn.labels(edgeId, id),
-      bytesOut: this.#bytesOut.labels(edgeId, id),
+      labels,
+      seconds: this.#seconds.labels(edge, routeLabel),
+      bytesIn: this.#bytesIn.labels(edge, routeLabel),
+      bytesOut: this.#bytesOut.labels(edge, routeLabel),
       requests: new Map(),
     };
-    this.#counters.set(key, made);
+    labels.removals.set('route', () => {
+      for (const metric of [this.#seconds, this.#bytesIn, this.#bytesOut]) metric.remove(edge, routeLabel);
+    });
+    this.#counters.set(route ?? this, made);
     return made;
   }
-}
 
-function labelsOf(route: RouteSnapshot | null): { readonly edgeId: string; readonly id: string } {
-  if (route === null) return NO_ROUTE;
-  return route.backend?.kind === TUNNEL_BACKEND_KIND ? EPHEMERAL : route;
+  #labelsOf(route: RouteSnapshot | null): SeriesLabels {
+    if (route === null) return this.#series.none;
+    return route.backend?.kind === TUNNEL_BACKEND_KIND ? this.#series.ephemeral : this.#series.of(route);
+  }
 }

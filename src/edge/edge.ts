@@ -205,6 +205,7 @@ export function createEdge(options: EdgeOptions): Edge {
   snapshots.onSwap((edgeId, now, before) => {
     upstreams.release(addressesInUse.swap(before, now));
     live.judgeAgain(edgeId, now);
+    metrics.edgeSwapped(edgeId, now);
     if (before !== null && before.isPlain !== true) {
       const gone = before.hosts.filter((host) => now?.hosts.includes(host) !== true);
       front.forget(options.certificates.forget(gone), before.tls);

@@ -81,7 +81,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
     log: logger,
     accessLog: config.access_log ? (line) => requestLogger.info(line, 'traffic') : null,
     traffic: deps.traffic,
-    createMetrics: (live) => new EdgeMetrics(deps.registry, live),
+    createMetrics: (live) => new EdgeMetrics(deps.registry, live, config.metrics_level),
     isUpstreamAllowed: isAddressAllowed,
     tunnels: {
       online: deps.tunnels,

@@ -5,6 +5,8 @@ import type { Store } from '../store/store.ts';
 /** What the store and the replica hold and have done; read when the metrics are asked for. */
 export function addStoreMetrics(registry: Registry, store: Store, replica: Replica): void {
   collectDefaultMetrics({ register: registry });
+  // Gauges, whose names say that they are counters; those without "_total" have the same by type.
+  for (const kind of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${kind}_total`);
   const registers = [registry];
   new Gauge({
     name: 'postern_revision',
