@@ -1,8 +1,8 @@
 import type { TObject } from 'typebox';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
-import { SECRET_MASK, secretSentTo } from '../lib/schema/annotations.ts';
+import { secretSentTo } from '../lib/schema/annotations.ts';
 import { type FieldProblem, pointerTo } from '../lib/schema/field-problem.ts';
-import { isObjectSchema, type SecretVisibility, secretVisibility } from '../lib/schema/schema-facts.ts';
+import { isObjectSchema, SECRET_MASK, type SecretVisibility, secretVisibility } from '../lib/schema/schema-facts.ts';
 import type { Secrets } from '../store/store.ts';
 import { invalidBody } from './errors.ts';
 

@@ -1,7 +1,7 @@
 import type { TObject, TSchema } from 'typebox';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { referenceAnnotation, refSchema, SECRET_MASK } from '../../lib/schema/annotations.ts';
-import { isObjectSchema, secretVisibility } from '../../lib/schema/schema-facts.ts';
+import { referenceAnnotation, refSchema } from '../../lib/schema/annotations.ts';
+import { isObjectSchema, SECRET_MASK, secretVisibility } from '../../lib/schema/schema-facts.ts';
 import { defaultOf, hasDefault } from '../../lib/schema/wire-forms.ts';
 import { SAMPLE_TIME } from './sample-ids.ts';
 

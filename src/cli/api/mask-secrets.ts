@@ -1,7 +1,6 @@
 import type { TSchema } from 'typebox';
 import { isJsonObject, type JsonValue } from '../../lib/json.ts';
-import { SECRET_MASK } from '../../lib/schema/annotations.ts';
-import { isObjectSchema, secretVisibility } from '../../lib/schema/schema-facts.ts';
+import { isObjectSchema, SECRET_MASK, secretVisibility } from '../../lib/schema/schema-facts.ts';
 
 /** The schema of a field, through lists and `… | null`; null where the schema says nothing about it. */
 export function schemaOfField(schema: TSchema | null, name: string): TSchema | null {

@@ -8,9 +8,6 @@ import { SECRET_KEYWORD, type SecretVisibility } from './schema-facts.ts';
 export const REFERENCE_KEYWORD = 'x-reference';
 const SENT_TO_KEYWORD = 'x-sent-to';
 
-/** What a `masked` secret reads back as. Sent back, it stands for what is stored. */
-export const SECRET_MASK = '********';
-
 export interface ReferenceAnnotation {
   /** Kinds of record that the id may name. */
   readonly kinds: readonly string[];

@@ -1,10 +1,10 @@
 import type { TObject, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
-import { referenceAnnotation, SECRET_MASK } from './annotations.ts';
+import { referenceAnnotation } from './annotations.ts';
 import { describeProblems } from './describe-problems.ts';
 import { type FieldProblem, pointerTo } from './field-problem.ts';
-import { isObjectSchema, secretVisibility } from './schema-facts.ts';
+import { isObjectSchema, SECRET_MASK, secretVisibility } from './schema-facts.ts';
 import { createForm, defaultOf, hasDefault, patchForm } from './wire-forms.ts';
 
 export type Decoded =

@@ -11,6 +11,9 @@ export const SECRET_KEYWORD = 'x-secret';
  */
 export type SecretVisibility = 'readable' | 'masked' | 'write_only';
 
+/** What a `masked` secret reads back as. Sent back, it stands for what is stored. */
+export const SECRET_MASK = '********';
+
 export function isObjectSchema(schema: TSchema): schema is TObject {
   const candidate = schema as { type?: unknown; properties?: unknown };
   return candidate.type === 'object' && typeof candidate.properties === 'object';
