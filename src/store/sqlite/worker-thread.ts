@@ -86,6 +86,6 @@ export class WorkerThread {
 /** A thread that could not open the database says why. The error has lost its class on the way, and kept its fields. */
 function storeErrorOf(cause: unknown): PosternError | null {
   const { code, status, message } = (cause ?? {}) as Partial<PosternError>;
-  if (!code?.startsWith('ERR_POSTERN_STORE_') || status === undefined) return null;
+  if (code === undefined || !Object.hasOwn(storeErrors.rows, code) || status === undefined) return null;
   return new PosternError(code, status, message ?? code, { cause });
 }
