@@ -204,8 +204,9 @@ export function createEdge(options: EdgeOptions): Edge {
   const addressesInUse = new AddressesInUse(snapshots.all());
   snapshots.onSwap((edgeId, now, before) => {
     upstreams.release(addressesInUse.swap(before, now));
-    live.judgeAgain(edgeId, now);
+    // Before requests are cut: those of a route that is gone would be counted in its series, which go with it.
     metrics.edgeSwapped(edgeId, now);
+    live.judgeAgain(edgeId, now);
     if (before !== null && before.isPlain !== true) {
       const gone = before.hosts.filter((host) => now?.hosts.includes(host) !== true);
       front.forget(options.certificates.forget(gone), before.tls);
