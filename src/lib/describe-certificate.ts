@@ -6,10 +6,10 @@ import {
   KeyUsageFlags,
   KeyUsagesExtension,
   type Name,
-  PemConverter,
   SubjectAlternativeNameExtension,
   X509Certificate,
 } from '@peculiar/x509';
+import { derOf, pemBlocks } from './pem-blocks.ts';
 
 export interface CertificateDescription {
   readonly isCa: boolean;
@@ -56,13 +56,16 @@ const EXTENDED_KEY_USAGE_NAMES: Readonly<Record<string, string>> = {
   '1.3.6.1.5.5.7.3.9': 'ocsp_signing',
 };
 
+/** Far more than any chain has. */
+const MAX_CERTIFICATES = 100;
+
 /** The certificates of a PEM text, in its order. Throws when there is something else in it, or nothing. */
 export function certificatesIn(pem: string): readonly NodeCertificate[] {
-  const labels = Array.from(pem.matchAll(/-----BEGIN ([^-]+)-----/g), (match) => match[1]);
-  if (labels.length === 0) throw new Error('it holds no PEM block');
-  const foreign = labels.find((label) => label !== 'CERTIFICATE');
+  const blocks = pemBlocks(pem, MAX_CERTIFICATES);
+  if (blocks.length === 0) throw new Error('it holds no PEM block');
+  const foreign = blocks.find(({ label }) => label !== 'CERTIFICATE')?.label.slice(0, 40);
   if (foreign !== undefined) throw new Error(`it holds a "${foreign}" block, and only CERTIFICATE blocks belong here`);
-  return PemConverter.decodeWithHeaders(pem).map((block) => new NodeCertificate(Buffer.from(block.rawData)));
+  return blocks.map((block) => new NodeCertificate(derOf(block)));
 }
 
 export function describeCertificate(certificate: NodeCertificate): CertificateDescription {

@@ -1,6 +1,6 @@
 // @peculiar/x509 needs it to be there before its first line runs.
 import 'reflect-metadata';
-import { X509Certificate as CryptoCertificate, createPrivateKey, randomBytes, webcrypto } from 'node:crypto';
+import { X509Certificate as CryptoCertificate, createPrivateKey, KeyObject, randomBytes, webcrypto } from 'node:crypto';
 import {
   BasicConstraintsExtension,
   ExtendedKeyUsage,
@@ -8,7 +8,6 @@ import {
   type Extension,
   KeyUsageFlags,
   KeyUsagesExtension,
-  PemConverter,
   SubjectKeyIdentifierExtension,
   X509Certificate,
   X509CertificateGenerator,
@@ -83,10 +82,13 @@ async function keptAuthority({ id }: AuthorityRequest, records: AuthorityRecords
 
 async function opened({ certificatePem, privateKeyPem }: AuthorityPair, place: string): Promise<CertificateAuthority> {
   try {
-    if (!new CryptoCertificate(certificatePem).checkPrivateKey(createPrivateKey(privateKeyPem))) throw broken(place);
-    const keyDer = PemConverter.decodeFirst(privateKeyPem);
+    // OpenSSL reads PEM. The library's reader of PEM takes exponential time for some texts, so it gets DER only.
+    const found = new CryptoCertificate(certificatePem);
+    const key = createPrivateKey(privateKeyPem);
+    if (!found.checkPrivateKey(key)) throw broken(place);
+    const keyDer = key.export({ type: 'pkcs8', format: 'der' });
     const privateKey = await webcrypto.subtle.importKey('pkcs8', keyDer, KEY_ALGORITHM, false, ['sign']);
-    return { certificate: new X509Certificate(certificatePem), certificatePem, privateKey };
+    return { certificate: new X509Certificate(found.raw), certificatePem, privateKey };
   } catch (cause) {
     throw broken(place, cause);
   }
@@ -113,9 +115,8 @@ async function newAuthority({ commonName, domain, nowMs }: AuthorityRequest): Pr
     signingAlgorithm: SIGNATURE_ALGORITHM,
     extensions,
   });
-  const keyDer = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey);
   return {
-    privateKeyPem: `${PemConverter.encode(keyDer, 'PRIVATE KEY')}\n`,
+    privateKeyPem: KeyObject.from(keys.privateKey).export({ type: 'pkcs8', format: 'pem' }).toString(),
     certificatePem: `${certificate.toString('pem')}\n`,
   };
 }

@@ -1,6 +1,6 @@
 // @peculiar/x509 needs it to be there before its first line runs.
 import 'reflect-metadata';
-import { webcrypto } from 'node:crypto';
+import { KeyObject, webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
 import {
   AuthorityKeyIdentifierExtension,
@@ -9,7 +9,6 @@ import {
   ExtendedKeyUsageExtension,
   KeyUsageFlags,
   KeyUsagesExtension,
-  PemConverter,
   SubjectAlternativeNameExtension,
   X509CertificateGenerator,
 } from '@peculiar/x509';
@@ -111,10 +110,9 @@ async function mintLeaf(ca: CertificateAuthority, { hosts, ips, days }: LeafRequ
       await AuthorityKeyIdentifierExtension.create(ca.certificate.publicKey),
     ],
   });
-  const keyDer = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey);
   return {
     certificatePem: `${certificate.toString('pem')}\n${ca.certificatePem}`,
-    privateKeyPem: `${PemConverter.encode(keyDer, 'PRIVATE KEY')}\n`,
+    privateKeyPem: KeyObject.from(keys.privateKey).export({ type: 'pkcs8', format: 'pem' }).toString(),
     notAfterMs,
     caPem: ca.certificatePem,
   };

@@ -153,3 +153,8 @@ function findCycle(graph: ReadonlyMap<SourceFile['path'], readonly string[]>): r
   }
   return null;
 }
+
+test("no PEM text meets the certificate library's reader, which takes exponential time", () => {
+  const users = files.filter(({ text }) => /\bPemConverter\b/.test(text)).map(({ path }) => path);
+  assert.deepEqual(users, [], 'use src/lib/pem-blocks.ts, or node:crypto, and give DER to @peculiar/x509');
+});

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
+import { hostilePem } from '../support/hostile-pem.ts';
 import type { RequestOptions, TestWorld } from '../support/test-world.ts';
 import { assertRefused, type ExpectedError } from './api-error.ts';
 import { makeCertificate } from './certificates.ts';
@@ -740,6 +741,7 @@ onBothEngines('a value that makes no sense', (world) => {
       [authority.certificatePem + second.certificatePem, /exactly one certificate/],
       [authority.keyPem, /only CERTIFICATE blocks/],
       [authority.certificatePem + authority.keyPem, /only CERTIFICATE blocks/],
+      [hostilePem(30), /not base64/],
       [
         (await makeCertificate({ commonName: 'odd', isCa: true, hasBrokenKeyUsage: true })).certificatePem,
         /cannot be decoded/,
@@ -765,6 +767,8 @@ onBothEngines('a value that makes no sense', (world) => {
       [server.certificatePem, server.certificatePem, 'private_key_pem', /not a private key/],
       [server.keyPem, server.keyPem, 'certificate_pem', /./],
       ['word', server.keyPem, 'certificate_pem', /not a chain of certificates/],
+      [hostilePem(30), server.keyPem, 'certificate_pem', /not a chain of certificates/],
+      [server.certificatePem, hostilePem(30, 'PRIVATE KEY'), 'private_key_pem', /not a private key/],
       [server.certificatePem + stranger.certificatePem, server.keyPem, 'certificate_pem', /out of order/],
       [authority.certificatePem + server.certificatePem, authority.keyPem, 'certificate_pem', /out of order/],
       [odd.certificatePem, odd.keyPem, 'certificate_pem', /not a chain of certificates/],

@@ -1,10 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import { dirname, isAbsolute, join } from 'node:path';
 import { usage } from '../../lib/flags.ts';
+import { derOf, pemBlocks } from '../../lib/pem-blocks.ts';
 import type { AgentPorts } from './agent-ports.ts';
 import { agentCommandErrors } from './errors.ts';
-
-const BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
 
 /** The certificates in PEM files, one by one; `name` is the flag or the key that named them. Other blocks of a file stay here: a private key is nobody else's business. */
 export async function readCertificates(
@@ -22,13 +21,12 @@ export async function readCertificates(
 
 /** Null when there is none, or one is broken. */
 export function certificateBlocks(text: string): readonly string[] | null {
-  const blocks = text.match(BLOCK) ?? [];
   try {
-    for (const block of blocks) new X509Certificate(block);
+    const blocks = pemBlocks(text).filter(({ label }) => label === 'CERTIFICATE');
+    return blocks.length === 0 ? null : blocks.map((block) => new X509Certificate(derOf(block)).toString());
   } catch {
     return null;
   }
-  return blocks.length === 0 ? null : blocks;
 }
 
 /** Paths in a file are seen from the file. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { MAX_TUNNELS_PER_SESSION } from '../../../src/tunnel/protocol.ts';
 import { newHost } from '../../support/edge-world.ts';
+import { hostilePem } from '../../support/hostile-pem.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
 import { eventually, hostOf, listed, localHttp } from '../support/fault-world.ts';
 import { helloOf, RawAgent } from '../support/raw-agent.ts';
@@ -89,6 +90,14 @@ test('contradictions are refused', async () => {
     const { code } = await refusalOf(agent, { ref, ...fields });
     assert.equal(code, 'ERR_POSTERN_TUNNEL_INVALID', JSON.stringify(fields));
   }
+  agent.destroy();
+});
+
+test('a CA certificate in PEM with encapsulated headers is refused at once', async () => {
+  const agent = await RawAgent.greeted(world);
+  const modules = { mutual_tls: { ca_pems: [hostilePem(30)] } };
+  const { message } = await refusalOf(agent, { ref: 0, proto: 'https', modules });
+  assert.match(message, /a CA certificate cannot be read/);
   agent.destroy();
 });
 

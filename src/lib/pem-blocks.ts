@@ -1,0 +1,63 @@
+const BEGIN = '-----BEGIN ';
+const END = '-----END ';
+const DASHES = '-----';
+/** Well above the bundle of public roots that systems carry (about 150 certificates in 230 KB). */
+const MAX_CHARACTERS = 4 * 1024 * 1024;
+const MAX_BLOCKS = 1000;
+
+export interface PemBlock {
+  readonly label: string;
+  readonly lines: readonly string[];
+}
+
+/**
+ * The blocks of a PEM text (RFC 7468), found line by line in linear time. Text outside of blocks is skipped, as `openssl x509 -text`
+ * writes it. The library for certificates must never see such a text: its regular expression takes exponential time (12 lines of
+ * an encapsulated header: 20 s).
+ */
+export function pemBlocks(text: string, maxBlocks = MAX_BLOCKS): readonly PemBlock[] {
+  if (text.length > MAX_CHARACTERS) throw new Error(`it holds more than ${MAX_CHARACTERS} characters`);
+  const blocks: PemBlock[] = [];
+  let open: { label: string; lines: string[] } | null = null;
+  // Windows editors begin a file with a byte order mark, and OpenSSL skips it.
+  for (const untrimmed of text.replace(/^\ufeff/, '').split('\n')) {
+    const line = untrimmed.trimEnd();
+    if (open === null) {
+      open = opened(line);
+    } else if (line === `${END}${open.label}${DASHES}`) {
+      blocks.push(open);
+      open = null;
+      if (blocks.length > maxBlocks) throw new Error(`it holds more than ${maxBlocks} PEM blocks`);
+    } else if (line.includes(DASHES)) {
+      throw new Error(`it holds a "${shown(open.label)}" block that does not end with a line of its own`);
+    } else {
+      open.lines.push(line);
+    }
+  }
+  if (open !== null) throw new Error(`it holds a "${shown(open.label)}" block that does not end`);
+  return blocks;
+}
+
+/** Strict: no encapsulated headers, nothing but base64 as an encoder writes it. One empty line may follow the first. */
+export function derOf({ label, lines }: PemBlock): Buffer {
+  const base64 = lines.join('');
+  const der = Buffer.from(base64, 'base64');
+  if (lines.lastIndexOf('') > 0 || der.length === 0 || der.toString('base64') !== base64) {
+    throw new Error(`it holds a "${shown(label)}" block that is not base64`);
+  }
+  return der;
+}
+
+function opened(line: string): { label: string; lines: string[] } | null {
+  if (!line.includes(BEGIN)) return null;
+  const label = line.slice(BEGIN.length, -DASHES.length);
+  if (!line.startsWith(BEGIN) || !line.endsWith(DASHES) || label === '' || label.includes('-')) {
+    throw new Error('it holds a "-----BEGIN" that is not the whole of its line');
+  }
+  return { label, lines: [] };
+}
+
+/** The message may reach a log or an API client. */
+function shown(label: string): string {
+  return label.slice(0, 40);
+}
