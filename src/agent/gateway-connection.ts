@@ -2,6 +2,7 @@ import { performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream
 import type { TLSSocket } from 'node:tls';
 import { reportBug } from '../lib/bug-report.ts';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
+import { outliveStreams } from '../lib/http2-outlive-streams.ts';
 import { watchStreamEnd } from '../lib/http2-stream-end.ts';
 import { REPEATED_FIELDS } from '../lib/repeated-fields.ts';
 import { ControlStream } from '../tunnel/control-stream.ts';
@@ -77,6 +78,7 @@ export class GatewayConnection implements ListenerOwner {
         maxHeaderListSize: MAX_HEADER_BYTES,
       },
     });
+    outliveStreams(session, socket);
     this.#session = session;
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     this.#windows = new SessionWindows(session);

@@ -2,6 +2,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Settings
 import type { TLSSocket } from 'node:tls';
 import { reportBug } from '../lib/bug-report.ts';
 import { type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
+import { outliveStreams } from '../lib/http2-outlive-streams.ts';
 import { cancelStream } from '../lib/http2-reset.ts';
 import { REPEATED_FIELDS } from '../lib/repeated-fields.ts';
 import { ControlStream } from '../tunnel/control-stream.ts';
@@ -59,6 +60,7 @@ export class AgentConnection implements AgentLink, ListenerOwner {
       maxHeaderListPairs: MAX_HEADER_PAIRS,
       settings: { enablePush: false, initialWindowSize: INITIAL_WINDOW_BYTES, maxHeaderListSize: MAX_HEADER_BYTES },
     });
+    outliveStreams(session, socket);
     this.#session = session;
     this.#windows = new SessionWindows(session);
     this.#liveness = new Liveness(socket, session, () => this.fail('the agent no longer answers'));

@@ -49,6 +49,16 @@ export function listenOnce<Args extends unknown[]>(
   emitter.once(event, guarded(owner, listener));
 }
 
+/** Runs before the listeners that are there already. */
+export function listenOnceFirst<Args extends unknown[]>(
+  emitter: EventEmitter,
+  event: string,
+  owner: ListenerOwner,
+  listener: (...args: Args) => void,
+): void {
+  emitter.prependOnceListener(event, guarded(owner, listener));
+}
+
 /** For listeners that are taken off again. */
 export function attach<Args extends unknown[]>(emitter: EventEmitter, event: string, listener: Guarded<Args>): void {
   emitter.on(event, listener);

@@ -2,6 +2,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Settings
 import type { Socket } from 'node:net';
 import { reportBug } from '../lib/bug-report.ts';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
+import { outliveStreams } from '../lib/http2-outlive-streams.ts';
 import { cancelStream } from '../lib/http2-reset.ts';
 import { REPEATED_FIELDS } from '../lib/repeated-fields.ts';
 import type { DeadlineTicker, Ticked } from './deadline-ticker.ts';
@@ -72,6 +73,7 @@ export class Http2Link implements Ticked, ListenerOwner {
         maxHeaderListSize: limits.maxHeaderBytes,
       },
     });
+    outliveStreams(session, socket);
     this.#session = session;
     listenOnce(session, 'connect', this, () => session.setLocalWindowSize(SESSION_WINDOW_BYTES));
     listen(session, 'remoteSettings', this, ({ maxConcurrentStreams }: Settings) => {

@@ -23,6 +23,7 @@ import {
   listenPer,
   reporting,
 } from '../../lib/guarded-listeners.ts';
+import { outliveStreams } from '../../lib/http2-outlive-streams.ts';
 import { hasStreamEnd, watchStreamEnd } from '../../lib/http2-stream-end.ts';
 import { REPEATED_FIELDS } from '../../lib/repeated-fields.ts';
 import type { HeaderList } from '../../upstream/upstream.ts';
@@ -295,6 +296,7 @@ export class HttpServers {
     const { session } = client;
     this.#sockets.set(socket, client);
     this.#sessions.set(session, client);
+    outliveStreams(session, socket);
     ignoreErrors(session);
     if (this.#drain.isDraining) session.close();
   }

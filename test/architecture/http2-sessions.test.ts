@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { productFiles } from './source-files.ts';
+
+/** Values, not types, of the module that make sessions. */
+const MAKES_SESSIONS =
+  /\b(?<!type )(?:connect|createServer|createSecureServer|performServerHandshake)\b[^;]*?from 'node:http2'/;
+
+test('every HTTP/2 session is kept until its streams are freed', () => {
+  const makers = productFiles().filter(({ text }) =>
+    (text.match(/^import \{[^}]*\} from 'node:http2'/gm) ?? []).some((line) => MAKES_SESSIONS.test(line)),
+  );
+  assert.ok(makers.length >= 4, 'the edge, upstreams, the gateway and the agent');
+  assert.deepEqual(
+    makers.filter(({ text }) => !text.includes('outliveStreams(')).map(({ path }) => path),
+    [],
+    'a peer can abort the process: call outliveStreams of src/lib/http2-outlive-streams.ts for each session',
+  );
+});
