@@ -217,11 +217,11 @@ export const settings = {
   }),
   login_attempts_per_address: required(integer(0, 1_000_000), {
     description:
-      'Logins per minute and client address (IPv6: /64) that may fail at the token endpoint, per server. 0 is no limit.',
+      'Logins per minute and client address (IPv6: /64) that may fail at the token endpoint, per server. An IPv6 /56 has twice as many, a /48 and an IPv4 /24 four times. 0 is no limit.',
   }),
   login_attempts_per_issuer: required(integer(0, 1_000_000), {
     description:
-      'Logins per minute and issuer that may fail at the token endpoint, per server; addresses that failed before share half. 0 is no limit.',
+      'Logins per minute and issuer that may fail at the token endpoint, per server. A quarter is reserved for addresses that have logged in before; networks that failed share half. 0 is no limit.',
   }),
   login_retention_days: required(integer(1, 3650), {
     description: 'Days after which a login that nobody used is forgotten, whatever its module says.',

@@ -24,7 +24,7 @@ export const loginErrors = errorTable({
   ERR_POSTERN_LOGIN_RATE_LIMITED: {
     status: 429,
     explanation:
-      'Too many logins from one address failed at the identity provider within a minute (login_attempts_per_address). The answer says in Retry-After when to try again.',
+      'Too many logins from one address or network failed at the identity provider within a minute (login_attempts_per_address). The answer says in Retry-After when to try again.',
   },
   ERR_POSTERN_LOGIN_BUSY: {
     status: 503,

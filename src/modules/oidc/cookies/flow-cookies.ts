@@ -15,6 +15,8 @@ export interface Flow {
   readonly askedFor: string;
   readonly redirectUri: string;
   readonly startedAtMs: number;
+  /** The widest network of the visitor's address then; logins begun under an earlier version have none. */
+  readonly startedIn?: string;
 }
 
 const NAME_PREFIX = '__Host-postern-flow-';

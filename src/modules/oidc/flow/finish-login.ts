@@ -44,7 +44,9 @@ export async function finishLogin(
   };
   try {
     await login.client.checkCallback(callback);
-    const attempt = runtime.spentStates.isKnown(flow) ? null : await beginAttempt(runtime, request, login, flow);
+    const claim = runtime.spentStates.claimOfAnother(flow);
+    // No await between the look and the claim: of copies that come at once only one begins an attempt.
+    const attempt = await (claim === null ? beginAttempt(runtime, request, login, flow) : claim.then(() => null));
     if (attempt === null) return await usedBefore(runtime, request, login, flow);
     if ('limit' in attempt) return tooManyAttempts(attempt, request.target);
     const tokens = await redeemed(attempt, () => login.client.exchange(callback));
@@ -79,7 +81,11 @@ async function beginAttempt(
   { config }: LoginOnRoute,
   flow: Flow,
 ): Promise<Attempt | TooManyAttempts | null> {
-  const attempt = runtime.attempts.begin(config.issuer, request.clientAddress);
+  const attempt = runtime.attempts.begin({
+    issuer: config.issuer,
+    clientAddress: request.clientAddress,
+    startedIn: flow.startedIn,
+  });
   if ('limit' in attempt) {
     if (attempt.limit === 'address') runtime.count('limited_address');
     else runtime.count('limited_issuer');

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { widestNetworkOf } from './client-networks.ts';
 import { type Attempt, LoginAttempts, type TooManyAttempts } from './login-attempts.ts';
 
 const ISSUER = 'https://idp.example';
@@ -7,12 +8,14 @@ const ISSUER = 'https://idp.example';
 function attemptsWith(perAddress: number, perIssuer: number) {
   const clock = { ms: 1_000_000, nowMs: () => clock.ms };
   const attempts = new LoginAttempts({ perAddress, perIssuer }, clock);
+  const begin = (clientAddress: string, issuer = ISSUER): Attempt | TooManyAttempts =>
+    attempts.begin({ issuer, clientAddress, startedIn: widestNetworkOf(clientAddress) });
   const junk = (address: string): Attempt | TooManyAttempts => {
-    const attempt = attempts.begin(ISSUER, address);
+    const attempt = begin(address);
     if (!('limit' in attempt)) attempt.failed();
     return attempt;
   };
-  return { clock, attempts, junk };
+  return { clock, attempts, begin, junk };
 }
 
 test('an address is limited by its failures, and its /64 with it, until they are a minute old', () => {
@@ -28,23 +31,22 @@ test('an address is limited by its failures, and its /64 with it, until they are
 });
 
 test('a few addresses that fail leave half of the issuer to others', () => {
-  const { attempts, junk } = attemptsWith(100, 20);
+  const { begin, junk } = attemptsWith(100, 20);
   const refusals = Array.from({ length: 50 }, (_, at) => junk(`198.51.100.${at % 3}`)).filter((one) => 'limit' in one);
-  // Three before they were suspect, then half of twenty.
-  assert.equal(refusals.length, 50 - 13);
-  assert.deepEqual(refusals[0], { limit: 'issuer', retryAfterSeconds: 6 });
-  const others = Array.from({ length: 7 }, (_, at) => attempts.begin(ISSUER, `203.0.113.${at}`));
+  assert.equal(refusals.length, 50 - 10);
+  assert.deepEqual(refusals[0], { limit: 'issuer', retryAfterSeconds: 3 });
+  const others = Array.from({ length: 5 }, (_, at) => begin(`203.0.113.${at}`));
   assert.ok(others.every((one) => !('limit' in one)));
-  assert.ok('limit' in attempts.begin(ISSUER, '203.0.113.9'), 'all twenty are under way');
-  assert.ok(!('limit' in attempts.begin('https://other.example', '203.0.113.9')), 'another issuer');
+  assert.deepEqual(begin('203.0.113.9'), { limit: 'issuer', retryAfterSeconds: 3 }, 'a quarter is kept');
+  assert.ok(!('limit' in begin('203.0.113.9', 'https://other.example')), 'another issuer');
 });
 
 test('what succeeds, and what was not sent, is given back', () => {
-  const { attempts } = attemptsWith(1, 1);
+  const { begin } = attemptsWith(1, 1);
   for (let at = 0; at < 10; at += 1) {
-    const attempt = attempts.begin(ISSUER, '198.51.100.1');
+    const attempt = begin('198.51.100.1');
     assert.ok(!('limit' in attempt));
-    assert.ok('limit' in attempts.begin(ISSUER, '198.51.100.1'), 'one is under way');
+    assert.ok('limit' in begin('198.51.100.1'), 'one is under way');
     if (at % 2 === 0) attempt.succeeded();
     else attempt.unused();
   }
@@ -53,4 +55,46 @@ test('what succeeds, and what was not sent, is given back', () => {
 test('0 is no limit', () => {
   const { junk } = attemptsWith(0, 0);
   for (let at = 0; at < 1000; at += 1) assert.ok(!('limit' in junk('198.51.100.1')));
+});
+
+test('limits a /56 to twice, a /48 and a /24 to four times the number of an address', () => {
+  const cases = [
+    { network: '/56', addressAt: (at: number) => `2001:db8:0:${(at % 256).toString(16)}::1`, allowed: 20 },
+    { network: '/48', addressAt: (at: number) => `2001:db8:0:${(at * 256).toString(16)}::1`, allowed: 40 },
+    { network: '/24', addressAt: (at: number) => `198.51.100.${at}`, allowed: 40 },
+  ];
+  for (const { network, addressAt, allowed } of cases) {
+    const { junk } = attemptsWith(10, 0);
+    const results = Array.from({ length: 100 }, (_, at) => junk(addressAt(at)));
+    assert.equal(results.filter((one) => !('limit' in one)).length, allowed, network);
+    const last = results.at(-1);
+    assert.ok(last !== undefined && 'limit' in last && last.limit === 'address', network);
+  }
+});
+
+test('a login that moved to another network leaves more of the issuer to others than one that stayed', () => {
+  const { attempts, begin } = attemptsWith(0, 8);
+  const moved = (clientAddress: string, startedIn?: string) =>
+    attempts.begin({ issuer: ISSUER, clientAddress, startedIn });
+  for (let at = 0; at < 5; at += 1) assert.ok(!('limit' in moved(`198.51.${at}.1`, widestNetworkOf('203.0.113.1'))));
+  assert.ok('limit' in moved('198.51.9.1', widestNetworkOf('203.0.113.1')));
+  assert.ok('limit' in moved('198.51.9.1', undefined), 'begun under an earlier version');
+  assert.ok(!('limit' in begin('198.51.9.1')), 'began and ends in one network');
+});
+
+test('a network that has logged in is recognised until it has failed ten times since', () => {
+  const { begin, junk } = attemptsWith(0, 40);
+  const first = begin('198.51.100.1');
+  assert.ok(!('limit' in first));
+  first.succeeded();
+  for (let at = 0; at < 30; at += 1) assert.ok(!('limit' in begin(`203.0.${at}.1`)));
+  assert.ok('limit' in begin('203.0.99.1'), 'the last quarter is for recognised networks');
+  const again = begin('198.51.100.1');
+  assert.ok(!('limit' in again));
+  again.succeeded();
+  const unsent = begin('198.51.100.1');
+  assert.ok(!('limit' in unsent));
+  unsent.unused();
+  const failures = Array.from({ length: 20 }, () => junk('198.51.100.1'));
+  assert.equal(failures.filter((one) => !('limit' in one)).length, 10);
 });

@@ -1,18 +1,23 @@
-import { parseAddress } from '../../../lib/cidr.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { LruMap } from '../../../lib/lru-map.ts';
+import { networksOf } from './client-networks.ts';
+import { type CountedNetwork, CountedNetworks } from './counted-network.ts';
+import { RecognisedNetworks } from './recognised-networks.ts';
+import { TokenBucket } from './token-bucket.ts';
 
-const MINUTE_MS = 60_000;
-/** An address that failed is suspect for so long. */
-const SUSPECT_MS = 10 * MINUTE_MS;
-/** Who attacks from more addresses than this is not stopped by counting them. */
-const MAX_ADDRESSES = 20_000;
 const MAX_ISSUERS = 1_000;
 
 export interface AttemptLimits {
-  /** Per minute; 0 is no limit. */
+  /** Per minute; 0 is no limit. Wider networks have a multiple of it. */
   readonly perAddress: number;
   readonly perIssuer: number;
+}
+
+export interface Callback {
+  readonly issuer: string;
+  readonly clientAddress: string;
+  /** The widest network of the address that began the login; unknown for logins begun under an earlier version. */
+  readonly startedIn: string | undefined;
 }
 
 /** Leave to send one token request. Only `succeeded` and `unused` give it back. */
@@ -28,108 +33,89 @@ export interface TooManyAttempts {
   readonly retryAfterSeconds: number;
 }
 
-interface AddressState {
-  readonly bucket: Bucket;
-  suspectUntilMs: number;
+/**
+ * The share of an issuer's number that each standing leaves to those above it:
+ * - `recognised`: somebody logged in at this issuer from the same address (IPv6: /64) before;
+ * - `steady`: the login ends in the network in which it began;
+ * - `moved`: it does not;
+ * - `suspect`: logins from the address, or several from its network, failed within ten minutes.
+ */
+const KEPT_SHARE = { recognised: 0, steady: 1 / 4, moved: 3 / 8, suspect: 1 / 2 } as const;
+
+interface Issuer {
+  /** Shorter than the issuer's URL as part of a key. */
+  readonly id: number;
+  readonly bucket: TokenBucket;
 }
 
 /**
- * Bounds the token requests that callbacks can cause with made-up codes, per address and per issuer. A login that succeeds costs
- * nothing, so a whole office behind one address is not counted; requests under way are. Addresses whose logins failed share half of an
- * issuer's number: a few of them cannot use up what all others need to log in.
+ * Bounds the token requests that callbacks can cause with made-up codes, per network and per issuer: each carries the client's secret to
+ * the provider, which may block the client for them. A login that succeeds costs nothing, so a whole office behind one address is
+ * not counted; requests under way are. Callbacks that cause no token request (a wrong or used state) never come here.
  */
 export class LoginAttempts {
-  readonly #limits: AttemptLimits;
+  readonly #perIssuer: number;
   readonly #clock: Clock;
-  readonly #addresses = new LruMap<string, AddressState>(MAX_ADDRESSES);
-  readonly #issuers = new LruMap<string, { readonly all: Bucket; readonly suspects: Bucket }>(MAX_ISSUERS);
+  readonly #networks: CountedNetworks;
+  readonly #recognised = new RecognisedNetworks();
+  readonly #issuers = new LruMap<string, Issuer>(MAX_ISSUERS);
+  #lastIssuerId = 0;
 
   constructor(limits: AttemptLimits, clock: Clock) {
-    this.#limits = limits;
+    this.#perIssuer = limits.perIssuer;
+    this.#networks = new CountedNetworks(limits.perAddress);
     this.#clock = clock;
   }
 
-  begin(issuer: string, clientAddress: string): Attempt | TooManyAttempts {
+  begin({ issuer, clientAddress, startedIn }: Callback): Attempt | TooManyAttempts {
     const now = this.#clock.nowMs();
-    const address = this.#address(networkOf(clientAddress));
-    const { all, suspects } = this.#issuer(issuer);
-    const suspectForMs = address.suspectUntilMs - now;
-    const isSuspect = suspectForMs > 0 && suspectForMs <= SUSPECT_MS;
-    const ofIssuer = isSuspect ? [all, suspects] : [all];
-    for (const [limit, buckets] of [['address', [address.bucket]] as const, ['issuer', ofIssuer] as const]) {
-      const waitMs = Math.max(...buckets.map((bucket) => bucket.waitMs(now)));
-      if (waitMs > 0) return { limit, retryAfterSeconds: Math.ceil(waitMs / 1000) };
+    const { id, bucket } = this.#issuer(issuer);
+    const networks = networksOf(clientAddress);
+    const key = `${id} ${networks.at(-1)?.name}`;
+    const isRecognised = this.#recognised.has(key);
+    const counted: CountedNetwork[] = [];
+    // The failures of neighbours do not lock out a recognised address. The widest comes first: a /64 is not remembered when its /48 is refused.
+    for (const network of isRecognised ? networks.slice(-1) : networks) {
+      const one = this.#networks.get(network);
+      const waitMs = one.bucket.waitMs(now);
+      if (waitMs > 0) return refusal('address', waitMs);
+      counted.push(one);
     }
-    const taken = [address.bucket, ...ofIssuer];
-    for (const bucket of taken) bucket.take(now);
-    const giveBack = (): void => {
-      for (const bucket of taken) bucket.giveBack();
-    };
+    const isSuspect = counted.some((network) => network.isSuspect(now));
+    const unrecognised = isSuspect ? 'suspect' : startedIn === networks[0]?.name ? 'steady' : 'moved';
+    const waitMs = bucket.waitMs(now, KEPT_SHARE[isRecognised ? 'recognised' : unrecognised]);
+    if (waitMs > 0) return refusal('issuer', waitMs);
+    const taken = [bucket, ...counted.map((network) => network.bucket)];
+    for (const one of taken) one.take();
+    if (isRecognised) this.#recognised.use(key);
     return {
       succeeded: () => {
-        address.suspectUntilMs = 0;
-        giveBack();
+        for (const one of taken) one.giveBack();
+        // Not the wider ones: one account must not clear a whole /48 of its failures.
+        counted.at(-1)?.forgive();
+        this.#recognised.succeeded(key);
       },
       failed: () => {
-        address.suspectUntilMs = this.#clock.nowMs() + SUSPECT_MS;
+        for (const network of counted) network.failed(this.#clock.nowMs());
       },
-      unused: giveBack,
+      unused: () => {
+        for (const one of taken) one.giveBack();
+        if (isRecognised) this.#recognised.giveBack(key);
+      },
     };
   }
 
-  #address(network: string): AddressState {
-    let state = this.#addresses.get(network);
-    if (state === undefined) {
-      state = { bucket: new Bucket(this.#limits.perAddress), suspectUntilMs: 0 };
-      this.#addresses.set(network, state);
-    }
-    return state;
-  }
-
-  #issuer(issuer: string): { readonly all: Bucket; readonly suspects: Bucket } {
+  #issuer(issuer: string): Issuer {
     let state = this.#issuers.get(issuer);
     if (state === undefined) {
-      const { perIssuer } = this.#limits;
-      state = { all: new Bucket(perIssuer), suspects: new Bucket(Math.ceil(perIssuer / 2)) };
+      this.#lastIssuerId += 1;
+      state = { id: this.#lastIssuerId, bucket: new TokenBucket(this.#perIssuer) };
       this.#issuers.set(issuer, state);
     }
     return state;
   }
 }
 
-/** A token bucket that holds a minute's worth. */
-class Bucket {
-  readonly #perMinute: number;
-  #tokens: number;
-  #atMs = 0;
-
-  constructor(perMinute: number) {
-    this.#perMinute = perMinute;
-    this.#tokens = perMinute;
-  }
-
-  /** Until there is one to take. */
-  waitMs(nowMs: number): number {
-    if (this.#perMinute === 0) return 0;
-    // A clock that was set back adds nothing, and takes nothing away.
-    const elapsedMs = Math.max(0, nowMs - this.#atMs);
-    this.#tokens = Math.min(this.#perMinute, this.#tokens + (elapsedMs / MINUTE_MS) * this.#perMinute);
-    this.#atMs = nowMs;
-    return this.#tokens >= 1 ? 0 : ((1 - this.#tokens) / this.#perMinute) * MINUTE_MS;
-  }
-
-  take(nowMs: number): void {
-    if (this.waitMs(nowMs) === 0) this.#tokens -= 1;
-  }
-
-  giveBack(): void {
-    this.#tokens = Math.min(this.#perMinute, this.#tokens + 1);
-  }
-}
-
-/** One customer of an access provider has a /64 at least. */
-function networkOf(clientAddress: string): string {
-  const address = parseAddress(clientAddress);
-  if (address === null) return clientAddress;
-  return address.kind() === 'ipv4' ? address.toString() : address.toByteArray().slice(0, 8).join('.');
+function refusal(limit: TooManyAttempts['limit'], waitMs: number): TooManyAttempts {
+  return { limit, retryAfterSeconds: Math.ceil(waitMs / 1000) };
 }

@@ -101,7 +101,7 @@ export function failedAtProvider(problem: LoginProblem, tryAgain: string, cookie
 export function tooManyAttempts({ limit, retryAfterSeconds }: TooManyAttempts, reload: string): OwnAnswer {
   const [code, cause] =
     limit === 'address'
-      ? (['ERR_POSTERN_LOGIN_RATE_LIMITED', 'Too many logins from your address have failed.'] as const)
+      ? (['ERR_POSTERN_LOGIN_RATE_LIMITED', 'Too many logins from your address or network have failed.'] as const)
       : ([
           'ERR_POSTERN_LOGIN_BUSY',
           'Too many logins have failed at the identity provider. You are not at fault.',

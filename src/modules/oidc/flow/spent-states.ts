@@ -10,19 +10,30 @@ const MAX_KNOWN = 10_000;
 export class SpentStates {
   readonly #records: Pick<LoginRecords, 'claimOnce'>;
   readonly #known = new LruMap<string, true>(MAX_KNOWN);
+  readonly #claims = new Map<string, Promise<boolean>>();
 
   constructor(records: Pick<LoginRecords, 'claimOnce'>) {
     this.#records = records;
   }
 
-  isKnown({ state }: Flow): boolean {
-    return this.#known.get(state) !== undefined;
+  /**
+   * The claim that another copy of the same callback has made, or null. It fails as that claim fails. A copy that waits for it takes
+   * nothing from the limits of logins.
+   */
+  claimOfAnother({ state }: Flow): Promise<unknown> | null {
+    return this.#known.get(state) === undefined ? (this.#claims.get(state) ?? null) : Promise.resolve();
   }
 
   /** True for the first caller only. Fails when the store is away: then nothing is spent. */
   async spend(flow: Flow): Promise<boolean> {
-    const isFirst = await this.#records.claimOnce(`state:${hash('sha256', flow.state)}`, flowEndsAtMs(flow));
-    this.#known.set(flow.state, true);
-    return isFirst;
+    const claim = this.#records.claimOnce(`state:${hash('sha256', flow.state)}`, flowEndsAtMs(flow));
+    this.#claims.set(flow.state, claim);
+    try {
+      const isFirst = await claim;
+      this.#known.set(flow.state, true);
+      return isFirst;
+    } finally {
+      this.#claims.delete(flow.state);
+    }
   }
 }

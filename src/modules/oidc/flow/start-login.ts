@@ -7,6 +7,7 @@ import type { LoginRuntime } from '../login-runtime.ts';
 import { loginPage } from '../pages/login-page.ts';
 import { redirect } from '../pages/page.ts';
 import { LoginProblem } from '../provider/login-problem.ts';
+import { widestNetworkOf } from './client-networks.ts';
 import { failed, failedAtProvider } from './login-failures.ts';
 import { loginUrl, originOf, safeFragment, safeTarget } from './return-target.ts';
 
@@ -59,6 +60,7 @@ async function toProvider(
     askedFor: askedFor(config),
     redirectUri: `${originOf(request)}${CALLBACK_PATH}`,
     startedAtMs: request.nowMs,
+    startedIn: widestNetworkOf(request.clientAddress),
   };
   try {
     const url = await client.authorizationUrl(flow);
