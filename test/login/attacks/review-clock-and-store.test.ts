@@ -53,6 +53,7 @@ function runtimePorts(keys: readonly SigningKeyRecord[]): RuntimePorts {
     clock: { nowMs: () => Date.now() },
     log: { info() {}, warn() {}, error() {} },
     logins: logins as Partial<LoginRecords> as LoginRecords,
+    loginAttempts: { perAddress: 0, perIssuer: 0 },
     signingKeys: {
       list: () => keys,
       add: () => Promise.reject(new Error('the disk is full')),

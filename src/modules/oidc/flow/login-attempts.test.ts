@@ -98,3 +98,13 @@ test('a network that has logged in is recognised until it has failed ten times s
   const failures = Array.from({ length: 20 }, () => junk('198.51.100.1'));
   assert.equal(failures.filter((one) => !('limit' in one)).length, 10);
 });
+
+test('a flood of failures from 30,000 networks does not push out those who have logged in', () => {
+  const { begin, junk } = attemptsWith(0, 8);
+  const first = begin('198.51.100.1');
+  assert.ok(!('limit' in first));
+  first.succeeded();
+  for (let at = 0; at < 30_000; at += 1) junk(`2001:db8:${at.toString(16)}::1`);
+  assert.ok('limit' in begin('203.0.113.1'));
+  assert.ok(!('limit' in begin('198.51.100.1')));
+});
