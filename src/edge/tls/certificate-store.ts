@@ -14,8 +14,11 @@ export interface CertificateStoreOptions {
 }
 
 export interface CertificateStore {
-  /** For configured hosts only: whoever asks has looked that up. A promise only while the internal CA makes one. */
-  certificateFor(host: string): ServedCertificate | Promise<ServedCertificate>;
+  /**
+   * For configured hosts only: the caller has looked that up. A promise only while the internal CA makes one. `isListed`: an edge
+   * or endpoint has exactly this name; names below wildcards, which anybody can invent, never take its turn.
+   */
+  certificateFor(host: string, isListed?: boolean): ServedCertificate | Promise<ServedCertificate>;
   /** Makes ahead what these hosts will show, so that their first visitor does not wait. Wildcards are passed over. */
   warm(hosts: readonly string[]): Promise<void>;
   /** These hosts are no longer served. Returned is what was made for them alone. */
@@ -33,13 +36,14 @@ export function createCertificateStore({ records, ca, clock, onProblem }: Certif
   const unsubscribe = records.onChange((changes) => {
     for (const change of changes) uploaded.apply(change);
   });
-  const certificateFor = (host: string) => uploaded.find(host, clock.nowMs()) ?? minted.get(host);
+  const certificateFor = (host: string, isListed = false) =>
+    uploaded.find(host, clock.nowMs()) ?? minted.get(host, isListed);
   return {
     certificateFor,
     warm: async (hosts) => {
       for (const host of hosts.filter((name) => !name.startsWith('*.'))) {
         try {
-          await certificateFor(host);
+          await certificateFor(host, true);
         } catch (error) {
           onProblem(host, error);
         }

@@ -1,6 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { LruMap } from '../../lib/lru-map.ts';
 import type { InternalCa } from '../../pki/internal-ca.ts';
+import { MintingSlots } from './minting-slots.ts';
 import type { ServedCertificate } from './served-certificate.ts';
 
 const LEAF_DAYS = 90;
@@ -8,8 +9,12 @@ const RENEW_BEFORE_MS = 30 * 24 * 60 * 60 * 1000;
 const RETRY_AFTER_MS = 60_000;
 /** About 3 KB each. Below a wildcard there are more hosts than memory. */
 const MAX_LEAVES = 10_000;
-/** Minting is as dear as a handshake: whoever asks for ever new names below a wildcard waits for these, not everyone else. */
-const MAX_MINTING = 64;
+/** Minting costs as much as a handshake, and anybody can ask for new names below a wildcard: those beyond this are refused. */
+const MAX_MINTING_BELOW_WILDCARDS = 64;
+/** Names that the configuration lists are as many as somebody configured: they have slots of their own, and wait for one. */
+const MAX_MINTING_LISTED = 16;
+/** As many as handshakes may be under way (`maxPending`). */
+const MAX_LISTED_WAITING = 4096;
 
 interface Entry {
   readonly certificate: ServedCertificate;
@@ -31,17 +36,20 @@ export class MintedLeaves {
   readonly #options: MintedLeavesOptions;
   readonly #entries = new LruMap<string, Entry>(MAX_LEAVES);
   readonly #minting = new Map<string, Promise<ServedCertificate>>();
+  readonly #listedSlots = new MintingSlots(MAX_MINTING_LISTED, MAX_LISTED_WAITING);
+  readonly #wildcardSlots = new MintingSlots(MAX_MINTING_BELOW_WILDCARDS, 0);
   #serial = 0;
 
   constructor(options: MintedLeavesOptions) {
     this.#options = options;
   }
 
-  get(host: string): ServedCertificate | Promise<ServedCertificate> {
+  /** `isListed`: an edge or endpoint has exactly this name, not only a wildcard above it. */
+  get(host: string, isListed: boolean): ServedCertificate | Promise<ServedCertificate> {
     const nowMs = this.#options.clock.nowMs();
     const entry = this.#entries.get(host);
-    if (entry === undefined || entry.certificate.notAfterMs <= nowMs) return this.#mintOnce(host);
-    if (entry.renewAtMs <= nowMs) this.#renew(host, entry, nowMs);
+    if (entry === undefined || entry.certificate.notAfterMs <= nowMs) return this.#mintOnce(host, isListed);
+    if (entry.renewAtMs <= nowMs) this.#renew(host, isListed, entry);
     return entry.certificate;
   }
 
@@ -62,19 +70,17 @@ export class MintedLeaves {
     );
   }
 
-  #renew(host: string, entry: Entry, nowMs: number): void {
+  #renew(host: string, isListed: boolean, entry: Entry): void {
     // Also while it is under way, so that no second one starts.
-    entry.renewAtMs = nowMs + RETRY_AFTER_MS;
-    this.#mintOnce(host).catch((error: unknown) => this.#options.onProblem(host, error));
+    entry.renewAtMs = this.#options.clock.nowMs() + RETRY_AFTER_MS;
+    this.#mintOnce(host, isListed).catch((error: unknown) => this.#options.onProblem(host, error));
   }
 
-  #mintOnce(host: string): Promise<ServedCertificate> {
+  #mintOnce(host: string, isListed: boolean): Promise<ServedCertificate> {
     const underWay = this.#minting.get(host);
     if (underWay !== undefined) return underWay;
-    if (this.#minting.size >= MAX_MINTING) {
-      return Promise.reject(new Error(`${MAX_MINTING} certificates are being made already`));
-    }
-    const minting = this.#mint(host);
+    const slots = isListed ? this.#listedSlots : this.#wildcardSlots;
+    const minting = slots.run(() => this.#mint(host));
     this.#minting.set(host, minting);
     const settle = (certificate: ServedCertificate | null): void => {
       // The host was forgotten meanwhile: whoever waits has the certificate, and nobody keeps it.

@@ -69,12 +69,13 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
       passthrough(handshake.socket, handshake.address);
       return;
     }
-    if (name === null || snapshots.find(name) === undefined) {
+    const edge = name === null ? undefined : snapshots.find(name);
+    if (name === null || edge === undefined) {
       refuseName(handshake);
       return;
     }
     try {
-      const certificate = certificates.certificateFor(name);
+      const certificate = certificates.certificateFor(name, edge.hosts.includes(name));
       if (certificate instanceof Promise) {
         certificate
           .then((made) => begin(handshake, name, made))

@@ -4,7 +4,7 @@ import { before, describe, it, type TestContext } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import { certificateRecord, DAY_MS, type Issued, type IssueRequest, issue } from './test-authority.ts';
-import { openTlsWorld, type TlsWorld, until } from './tls-world.ts';
+import { exchange, openTlsWorld, type TlsWorld, until } from './tls-world.ts';
 
 const HOST = 'app.apps.test';
 let authority: Issued;
@@ -207,5 +207,32 @@ describe('minted certificates', () => {
       Array.from({ length: 100 }, async (_, index) => world.certificates.certificateFor(`h${index}.apps.test`)),
     );
     assert.equal(answers.filter(({ status }) => status === 'rejected').length, 36);
+  });
+
+  it('of listed hosts are made while a flood of names below a wildcard holds every slot', async (test) => {
+    const world = await openTlsWorld(test);
+    world.setEdge('*.apps.test');
+    world.setEdge('shop.test');
+    const flood = Promise.withResolvers<void>();
+    world.beforeMint = (host) => (host.endsWith('.apps.test') ? flood.promise : undefined);
+    for (let index = 0; index < 100; index += 1) world.connect(`h${index}.apps.test`);
+    // 64 are being made, the others were refused: all slots for names below wildcards are taken.
+    await world.failed(36);
+    assert.equal(world.front.pendingCount, 64);
+    assert.match((await exchange(world.connect('shop.test'), 'shop.test')).answer, /^HTTP\/1\.1 200/);
+    flood.resolve();
+  });
+
+  it('of more listed hosts than are made at once are made one after the other', async (test) => {
+    const world = await openTlsWorld(test);
+    const hosts = Array.from({ length: 100 }, (_, index) => `h${index}.localhost`);
+    for (const host of hosts) world.setEdge(host);
+    const start = Promise.withResolvers<void>();
+    world.beforeMint = () => start.promise;
+    const clients = hosts.map((host) => exchange(world.connect(host), host));
+    await until(() => world.front.pendingCount === hosts.length);
+    start.resolve();
+    for (const { answer } of await Promise.all(clients)) assert.match(answer, /^HTTP\/1\.1 200/);
+    assert.deepEqual(world.failures, []);
   });
 });
