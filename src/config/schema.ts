@@ -133,11 +133,19 @@ export const settings = {
   edge_streams: required(integer(1, 10_000), { description: 'Requests at once on one HTTP/2 connection of a client.' }),
   edge_requests_in_flight: required(integer(0, 1_000_000), {
     description:
-      'Requests that one process works on at once, until their answers begin; above it the answer is 503 with Retry-After. 0: no limit.',
+      'Requests that one process works on at once, until their answers begin; above it the answer is 503 with Retry-After. Requests with a body get at most three quarters of them. 0: no limit.',
   }),
   edge_streams_in_flight: required(integer(0, 1_000_000), {
     description:
       'Answers under way and WebSockets that one process carries at once; above it new requests get 503 with Retry-After. 0: no limit.',
+  }),
+  edge_address_share: required(integer(1, 100), {
+    description:
+      'Percent of edge_requests_in_flight and of edge_streams_in_flight that one client address (IPv6: its /64) may hold once half of them is in use, but at least 64 of each; its further requests get 503 with Retry-After. Clients of trusted_proxies count by their own address; set it to 100, no limit per address, when another proxy stands in front.',
+  }),
+  edge_scarce_body_rate: required(integer(0, 1_000_000), {
+    description:
+      'Bytes per second that a client has to send of a request body while half of edge_requests_in_flight are in use; slower requests that have no answer yet get 408. 0: no limit.',
   }),
   edge_connections_per_address: required(integer(0, 1_000_000), {
     description: 'Connections that one client address may have open. 0: no limit.',

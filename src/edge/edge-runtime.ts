@@ -7,6 +7,7 @@ import type { ConnectionFacts } from './edge-connection.ts';
 import type { EdgeErrorCode } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import type { ForwardingSettings } from './forwarded-headers.ts';
+import type { IncomingRequest } from './http/http-servers.ts';
 import type { RequestHead } from './http/request-head.ts';
 
 /** The answer to a request that could not be read. */
@@ -32,7 +33,7 @@ export interface EdgeRuntime {
   trustedChain(remoteAddress: string, head: RequestHead): string | null;
   begin(exchange: Exchange): void;
   /** The limit that keeps another request out; null: it may come in. */
-  limitExceeded(): AdmissionLimit | null;
+  limitExceeded(connection: ConnectionFacts, request: IncomingRequest): AdmissionLimit | null;
   /** The answer of a request begins. */
   answering(exchange: Exchange): void;
   /** Log line and metrics. */

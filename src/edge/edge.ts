@@ -22,6 +22,7 @@ import { HttpServers, type IncomingRequest } from './http/http-servers.ts';
 import { redirectToHttps } from './listeners/redirect-to-https.ts';
 import { LiveExchanges } from './live-exchanges.ts';
 import { OverloadRefusals } from './refuse-overload.ts';
+import { LOOK_EVERY_MS, SlowSenders } from './slow-senders.ts';
 import type { CertificateStore } from './tls/certificate-store.ts';
 import { createTlsFront } from './tls/tls-front.ts';
 import type { TlsLog } from './tls/tls-ports.ts';
@@ -73,8 +74,13 @@ const GO_AWAY_EVERY_MS = 500;
 /** The data plane: a pure function of snapshots. It knows no store and no API. */
 export function createEdge(options: EdgeOptions): Edge {
   const { snapshots, settings, clock, log, accessLog, traffic } = options;
-  const live = new LiveExchanges();
-  const admission = new Admission(settings.admission);
+  const live = new LiveExchanges<Exchange>();
+  const admission = new Admission(settings.admission, () => live.all());
+  const slowSenders = new SlowSenders({
+    minBytesPerSecond: settings.admission.minBodyBytesPerSecond,
+    isScarce: () => admission.areRequestsScarce,
+    senders: () => live.all(),
+  });
   const upstreams = new Upstreams(settings.upstream, (ip, port) => options.isUpstreamAllowed(ip, port));
   const addresses = new ClientAddresses(settings.trustedProxies);
   const rules = {
@@ -113,17 +119,22 @@ export function createEdge(options: EdgeOptions): Edge {
     clientAddress: (remoteAddress, head) => addresses.of(remoteAddress, head),
     trustedChain: (remoteAddress, head) => addresses.chain(remoteAddress, head),
     begin: (exchange) => {
-      admission.begin();
       live.add(exchange);
+      admission.begin(exchange);
     },
-    limitExceeded: () => (servers.isFull ? 'requests' : admission.exceeded()),
+    limitExceeded: ({ remoteAddress }, { reading, source }) => {
+      if (servers.isFull) return 'requests';
+      return admission.exceeded(source !== null, () =>
+        reading.ok ? addresses.of(remoteAddress, reading.head) : remoteAddress,
+      );
+    },
     answering: (exchange) => {
       if (exchange.isAnswering) return;
       exchange.isAnswering = true;
-      admission.answer();
+      admission.answer(exchange);
     },
     finish: (exchange) => {
-      admission.end(exchange.isAnswering);
+      admission.end(exchange);
       live.delete(exchange);
       const seconds = (performance.now() - exchange.startedAt) / 1000;
       metrics.finished(exchange, seconds);
@@ -153,7 +164,7 @@ export function createEdge(options: EdgeOptions): Edge {
     warn: (fields, message) => log.warn(fields, message),
   });
   const serve = (of: EdgeRuntime, connection: ConnectionFacts, request: IncomingRequest): void => {
-    const limit = of.limitExceeded();
+    const limit = of.limitExceeded(connection, request);
     if (limit === null) serveRequest(of, connection, request);
     else overload.refuse(request, limit);
   };
@@ -217,6 +228,7 @@ export function createEdge(options: EdgeOptions): Edge {
   });
 
   const permitTimer = setInterval(() => live.checkPermits(clock.nowMs()), PERMIT_CHECK_MS).unref();
+  const slowTimer = setInterval(() => slowSenders.look(performance.now()), LOOK_EVERY_MS).unref();
 
   return {
     accept: (socket) => front.accept(socket),
@@ -245,6 +257,7 @@ export function createEdge(options: EdgeOptions): Edge {
       await Promise.all([servers.close(left()), plainServers.close(left()), tunnels.drain(left)]);
       await upstreams.close();
       clearInterval(permitTimer);
+      clearInterval(slowTimer);
     },
   };
 }

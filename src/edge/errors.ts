@@ -24,7 +24,7 @@ export const edgeErrors = errorTable({
   ERR_POSTERN_REQUEST_TIMEOUT: {
     status: 408,
     explanation:
-      'The request, its body included, did not come within the time that the edge gives (`edge_header_timeout`, `edge_request_timeout`). The connection or stream is closed.',
+      'The request, its body included, did not come within the time that the edge gives (`edge_header_timeout`, `edge_request_timeout`), or its body came too slowly while requests were scarce (`edge_scarce_body_rate`). The connection or stream is closed.',
   },
   ERR_POSTERN_HEADERS_TOO_LARGE: { status: 431, explanation: 'The headers are larger or more than the edge takes.' },
   ERR_POSTERN_NO_BACKEND: {
@@ -34,7 +34,7 @@ export const edgeErrors = errorTable({
   ERR_POSTERN_EDGE_OVERLOADED: {
     status: 503,
     explanation:
-      'This process works on as many requests (`edge_requests_in_flight`) or streams (`edge_streams_in_flight`) as it may. The request was not forwarded: send it again after the seconds in `Retry-After`.',
+      'This process works on as many requests (`edge_requests_in_flight`) or streams (`edge_streams_in_flight`) as it may, or the address of the client has its share of them (`edge_address_share`). The request was not forwarded: send it again after the seconds in `Retry-After`.',
   },
   ERR_POSTERN_NO_TUNNEL: {
     status: 503,

@@ -53,14 +53,14 @@ export class Exchange implements OwnPathRequest {
   isAnswering = false;
   #permitBytes = 0;
   #permitVersion = 0;
-  readonly #client: ClientSide;
+  readonly client: ClientSide;
   #forwarding: Forwarding | null = null;
   #isDone = false;
 
   constructor(runtime: EdgeRuntime, connection: ConnectionFacts, client: ClientSide) {
     this.runtime = runtime;
     this.connection = connection;
-    this.#client = client;
+    this.client = client;
     this.nowMs = runtime.clock.nowMs();
     this.id = runtime.newRequestId(this.nowMs);
     this.clientAddress = runtime.clientAddress(connection.remoteAddress, client.head);
@@ -69,27 +69,27 @@ export class Exchange implements OwnPathRequest {
   }
 
   get method(): string {
-    return this.#client.head.method;
+    return this.client.head.method;
   }
 
   get path(): string {
-    return this.#client.head.path.path;
+    return this.client.head.path.path;
   }
 
   get host(): string {
-    return this.#client.head.host;
+    return this.client.head.host;
   }
 
   get authority(): string {
-    return this.#client.head.authority;
+    return this.client.head.authority;
   }
 
   get target(): string {
-    return this.#client.head.path.target;
+    return this.client.head.path.target;
   }
 
   get switchTo(): string | null {
-    return this.#client.head.switchTo;
+    return this.client.head.switchTo;
   }
 
   get clientCertificate(): ClientCertificate | null {
@@ -97,19 +97,19 @@ export class Exchange implements OwnPathRequest {
   }
 
   header(name: string): string | undefined {
-    return firstValue(this.#client.head.headers, name);
+    return firstValue(this.client.head.headers, name);
   }
 
   combinedHeader(name: string): string | undefined {
-    return combinedValue(this.#client.head.headers, name);
+    return combinedValue(this.client.head.headers, name);
   }
 
   headerLines(name: string): readonly string[] {
-    return valuesOf(this.#client.head.headers, name);
+    return valuesOf(this.client.head.headers, name);
   }
 
   readBody(maxBytes: number): Promise<Buffer | null> {
-    return readSmallBody(this.#client, maxBytes);
+    return readSmallBody(this.client, maxBytes);
   }
 
   start(): void {
@@ -129,11 +129,11 @@ export class Exchange implements OwnPathRequest {
   }
 
   #enter(edge: EdgeSnapshot): void {
-    if (edge.ownPathRoutes.length > 0 && isOwnPath(this.#client.head.path)) {
+    if (edge.ownPathRoutes.length > 0 && isOwnPath(this.client.head.path)) {
       this.#serveOwnPath(edge);
       return;
     }
-    const match = edge.routes.match(this.#client.head.path, this.host);
+    const match = edge.routes.match(this.client.head.path, this.host);
     if (match.found === null) {
       const [code, reason, message] = UNMATCHED[match.why];
       this.#refuse(code, reason, message);
@@ -219,7 +219,7 @@ export class Exchange implements OwnPathRequest {
       this.#refuse('ERR_POSTERN_NO_BACKEND', 'no_backend', NO_BACKEND_MESSAGE);
       return;
     }
-    this.#forwarding = new Forwarding(this, this.#client, route);
+    this.#forwarding = new Forwarding(this, this.client, route);
     this.#forwarding.start(targets);
   }
 
@@ -239,7 +239,7 @@ export class Exchange implements OwnPathRequest {
     // The host may have gone to another edge.
     const isElsewhere = this.runtime.findEdge(this.host)?.id !== this.connection.edgeId;
     const isStale = edge === null || isElsewhere || !handshakeSuffices(this.connection, edge);
-    const route = isStale ? null : edge.routes.match(this.#client.head.path, this.host).found;
+    const route = isStale ? null : edge.routes.match(this.client.head.path, this.host).found;
     if (route === null || route.problem !== null) {
       this.cut('configuration');
       return;
@@ -290,8 +290,8 @@ export class Exchange implements OwnPathRequest {
   answer(status: number, headers: HeaderList, body: Buffer): void {
     this.status = status;
     this.bytesOut += body.length;
-    this.#client.source?.resume();
-    this.#client.port.answer(status, headers, body);
+    this.client.source?.resume();
+    this.client.port.answer(status, headers, body);
     this.done();
   }
 
@@ -301,7 +301,7 @@ export class Exchange implements OwnPathRequest {
     if (this.#isDone) return;
     this.connection.retire();
     this.#forwarding?.abort();
-    if (this.#client.port.isHeadSent) this.cut('bug');
+    if (this.client.port.isHeadSent) this.cut('bug');
     else this.#refuse('ERR_POSTERN_EDGE_INTERNAL', 'bug', BUG_MESSAGE);
   }
 
@@ -310,7 +310,7 @@ export class Exchange implements OwnPathRequest {
     if (this.#isDone) return;
     this.refusedBy = `cut:${reason}`;
     this.#forwarding?.abort();
-    this.#client.port.cut();
+    this.client.port.cut();
     this.done();
   }
 
@@ -331,7 +331,7 @@ export class Exchange implements OwnPathRequest {
   #gone(problem?: RequestProblem): void {
     if (this.#isDone) return;
     if (problem !== undefined) {
-      if (this.#client.port.isHeadSent) {
+      if (this.client.port.isHeadSent) {
         this.cut(problem.reason);
         return;
       }

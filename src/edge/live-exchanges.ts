@@ -18,15 +18,15 @@ export interface LiveExchange {
  * grows a new table every few dozen requests, and the tables that it leaves behind keep each other, and with them half of all
  * finished requests, alive until the next full garbage collection (measured: a quarter of all that is allocated).
  */
-export class LiveExchanges {
-  readonly #byEdge = new Map<string, LiveExchange[]>();
+export class LiveExchanges<T extends LiveExchange = LiveExchange> {
+  readonly #byEdge = new Map<string, T[]>();
   #count = 0;
 
   get count(): number {
     return this.#count;
   }
 
-  add(exchange: LiveExchange): void {
+  add(exchange: T): void {
     const { edgeId } = exchange.connection;
     let list = this.#byEdge.get(edgeId);
     if (list === undefined) {
@@ -38,7 +38,7 @@ export class LiveExchanges {
     this.#count += 1;
   }
 
-  delete(exchange: LiveExchange): void {
+  delete(exchange: T): void {
     const { livePosition, connection } = exchange;
     if (livePosition === -1) return;
     exchange.livePosition = -1;
@@ -48,6 +48,10 @@ export class LiveExchanges {
     if (list === undefined || last === undefined || last === exchange) return;
     list[livePosition] = last;
     last.livePosition = livePosition;
+  }
+
+  *all(): Iterable<T> {
+    for (const list of this.#byEdge.values()) yield* list;
   }
 
   checkPermits(nowMs: number): void {

@@ -1,4 +1,4 @@
-import type { AdmissionLimit } from './admission.ts';
+import { type AdmissionLimit, SETTING_OF_LIMIT } from './admission.ts';
 import { errorPage } from './error-page.ts';
 import { edgeErrors } from './errors.ts';
 import type { IncomingRequest } from './http/http-servers.ts';
@@ -33,6 +33,9 @@ export class OverloadRefusals {
     const nowMs = performance.now();
     if (nowMs - this.#loggedAtMs < LOG_EVERY_MS) return;
     this.#loggedAtMs = nowMs;
-    this.#ports.warn({ setting: `edge_${limit}_in_flight` }, 'requests are refused, because too many are under way');
+    this.#ports.warn(
+      { setting: SETTING_OF_LIMIT[limit], limit },
+      'requests are refused, because too many are under way',
+    );
   }
 }

@@ -162,7 +162,12 @@ function edgeSettings(config: Config): EdgeSettings {
       sendTimeoutMs: config.edge_send_timeout * SECOND,
       maxConcurrentStreams: config.edge_streams,
     },
-    admission: { maxRequests: config.edge_requests_in_flight, maxStreams: config.edge_streams_in_flight },
+    admission: {
+      maxRequests: config.edge_requests_in_flight,
+      maxStreams: config.edge_streams_in_flight,
+      addressSharePercent: config.edge_address_share,
+      minBodyBytesPerSecond: config.edge_scarce_body_rate,
+    },
     tls: { maxConnectionsPerAddress: config.edge_connections_per_address },
     upstream: {
       connectTimeoutMs: config.upstream_connect_timeout * SECOND,

@@ -34,7 +34,7 @@ const SETTINGS: EdgeSettings = {
     sendTimeoutMs: 30_000,
     maxConcurrentStreams: 100,
   },
-  admission: { maxRequests: 0, maxStreams: 0 },
+  admission: { maxRequests: 0, maxStreams: 0, addressSharePercent: 100, minBodyBytesPerSecond: 0 },
   tls: {},
   upstream: {
     connectTimeoutMs: 5_000,

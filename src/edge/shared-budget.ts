@@ -1,0 +1,81 @@
+import { ownerOf } from './tls/address-counter.ts';
+
+/** An address may hold this many even of a small budget: browsers open dozens of requests at once, and offices share an address. */
+const LEAST_SHARE = 64;
+
+export interface SharedBudgetOptions {
+  /** 0: no limit. */
+  readonly max: number;
+  /** How much of it one address may hold while it is scarce. */
+  readonly sharePercent: number;
+  /** Addresses of all that hold a part now, once for each part. */
+  readonly holders: () => Iterable<string>;
+}
+
+/**
+ * A number of places that all clients share. It is scarce from half of it on; then an address that holds its share gets no other
+ * place, so that the rest is left to others. An IPv6 network of 64 bits is one address.
+ *
+ * Addresses are counted only while the budget is scarce: far from the limit a request costs an addition. Counting ends at a quarter,
+ * so that recounting all holders, when it begins again, is paid for by as many changes.
+ */
+export class SharedBudget {
+  readonly #max: number;
+  readonly #scarceAt: number;
+  readonly #share: number;
+  readonly #holders: () => Iterable<string>;
+  #held = 0;
+  #byAddress: Map<string, number> | null = null;
+
+  constructor({ max, sharePercent, holders }: SharedBudgetOptions) {
+    this.#max = max;
+    this.#scarceAt = max === 0 || sharePercent >= 100 ? Number.POSITIVE_INFINITY : Math.ceil(max / 2);
+    this.#share = Math.max(LEAST_SHARE, Math.floor((max * sharePercent) / 100));
+    this.#holders = holders;
+  }
+
+  get held(): number {
+    return this.#held;
+  }
+
+  get isScarce(): boolean {
+    return this.#held >= this.#scarceAt;
+  }
+
+  /** Whether so much of it is held: `part` of 1 is all of it. */
+  isUsed(part: number): boolean {
+    return this.#max > 0 && this.#held >= Math.ceil(this.#max * part);
+  }
+
+  /** Only for the scarce: whether the address has its share already. */
+  isShareUsed(address: string): boolean {
+    return (this.#byAddress?.get(ownerOf(address)) ?? 0) >= this.#share;
+  }
+
+  /** The new holder is one of `holders` by now. */
+  enter(address: string): void {
+    this.#held += 1;
+    if (this.#byAddress !== null) count(this.#byAddress, address, 1);
+    else if (this.isScarce) this.#byAddress = counted(this.#holders());
+  }
+
+  leave(address: string): void {
+    this.#held -= 1;
+    if (this.#byAddress === null) return;
+    if (this.#held < this.#scarceAt / 2) this.#byAddress = null;
+    else count(this.#byAddress, address, -1);
+  }
+}
+
+function counted(addresses: Iterable<string>): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const address of addresses) count(counts, address, 1);
+  return counts;
+}
+
+function count(counts: Map<string, number>, address: string, by: 1 | -1): void {
+  const owner = ownerOf(address);
+  const now = (counts.get(owner) ?? 0) + by;
+  if (now > 0) counts.set(owner, now);
+  else counts.delete(owner);
+}

@@ -1,0 +1,63 @@
+import type { ClientSide } from './forwarding.ts';
+import { TOO_SLOW } from './http/request-problem.ts';
+
+/** What an exchange is to the search. */
+export interface Sender {
+  readonly client: Pick<ClientSide, 'source' | 'isBodyWhole'> & { readonly port: Pick<ClientSide['port'], 'onGone'> };
+  readonly connection: { retire(): void };
+  readonly isAnswering: boolean;
+  readonly bytesIn: number;
+}
+
+export interface SlowSendersOptions {
+  /** 0: nobody is too slow. */
+  readonly minBytesPerSecond: number;
+  isScarce(): boolean;
+  senders(): Iterable<Sender>;
+}
+
+/** A phone that changes cells can be silent for some seconds. */
+export const LOOK_EVERY_MS = 5000;
+
+/**
+ * While requests are scarce, ends those whose client sends its body more slowly than it must: a byte now and then would hold a place
+ * for as long as somebody likes, from as many addresses as somebody has. Bytes are compared between two looks at all requests under
+ * way, so that a request costs nothing, and while there is room slow clients are welcome.
+ */
+export class SlowSenders {
+  readonly #options: SlowSendersOptions;
+  #seen = new Map<Sender, number>();
+  #seenAtMs = 0;
+
+  constructor(options: SlowSendersOptions) {
+    this.#options = options;
+  }
+
+  look(nowMs: number): void {
+    const { minBytesPerSecond } = this.#options;
+    const before = this.#seen;
+    const leastBytes = (minBytesPerSecond * (nowMs - this.#seenAtMs)) / 1000;
+    this.#seen = new Map();
+    this.#seenAtMs = nowMs;
+    if (minBytesPerSecond === 0 || !this.#options.isScarce()) return;
+    const tooSlow: Sender[] = [];
+    for (const sender of this.#options.senders()) {
+      if (!owesBody(sender)) continue;
+      const bytesBefore = before.get(sender);
+      if (bytesBefore !== undefined && sender.bytesIn - bytesBefore < leastBytes) tooSlow.push(sender);
+      else this.#seen.set(sender, sender.bytesIn);
+    }
+    // Later: one that ends leaves the list that is walked.
+    for (const { connection, client } of tooSlow) {
+      // RFC 9110 §15.5.9: the rest of the body is not waited for.
+      connection.retire();
+      client.port.onGone(TOO_SLOW);
+    }
+  }
+}
+
+/** Bytes that wait to be read are not the client's debt: then it is the upstream that is slow. */
+function owesBody({ isAnswering, client: { source, isBodyWhole } }: Sender): boolean {
+  if (source === null || isAnswering) return false;
+  return !source.readableEnded && source.readableLength === 0 && !isBodyWhole();
+}
