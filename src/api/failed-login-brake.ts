@@ -1,3 +1,4 @@
+import { ownerOf } from '../lib/address-owner.ts';
 import type { Clock } from '../lib/clock.ts';
 import { apiErrors } from './errors.ts';
 
@@ -13,7 +14,10 @@ interface Address {
   waiting: number;
 }
 
-/** Slows failed logins down per address: the first few are free, each further one waits, and only so many may wait. */
+/**
+ * Slows failed logins down per address, an IPv6 network of 64 bits counting as one: the first few are free, each further one waits,
+ * and only so many may wait.
+ */
 export class FailedLoginBrake {
   readonly #addresses = new Map<string, Address>();
   readonly #clock: Clock;
@@ -26,7 +30,7 @@ export class FailedLoginBrake {
 
   /** To be awaited before the answer to a failed login. Throws 429 when too many already wait. */
   async slowDown(address: string): Promise<void> {
-    const entry = this.#entry(address);
+    const entry = this.#entry(ownerOf(address));
     entry.failures += 1;
     if (entry.failures <= FREE_FAILURES) return;
     if (entry.waiting >= MAX_WAITING_PER_ADDRESS) {

@@ -1,4 +1,4 @@
-import { ownerOf } from './tls/address-counter.ts';
+import { ownerOf } from '../lib/address-owner.ts';
 
 /** An address may hold this many even of a small budget: browsers open dozens of requests at once, and offices share an address. */
 const LEAST_SHARE = 64;

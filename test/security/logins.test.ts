@@ -77,6 +77,17 @@ describe('logging in', () => {
     assert.equal(slept.length, 2, 'two of the 21 were forgiven, so one more is free');
   });
 
+  it('an IPv6 network counts as one address', async () => {
+    const clock = new MovedClock();
+    clock.stop();
+    let slept = 0;
+    const brake = new FailedLoginBrake(clock, async () => {
+      slept += 1;
+    });
+    for (let failure = 1; failure <= 21; failure += 1) await brake.slowDown(`2001:db8::${failure}`);
+    assert.equal(slept, 1);
+  });
+
   it('a key that sends more than its share is told to wait, others are not', async (test) => {
     const clock = new MovedClock();
     clock.stop();

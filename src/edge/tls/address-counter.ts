@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net';
+import { ownerOf } from '../../lib/address-owner.ts';
 
 /** Counts what clients hold at the moment, in total and per address. A limit of 0 is none. */
 export class AddressCounter {
@@ -38,18 +38,4 @@ export class AddressCounter {
     else this.#counts.set(key, count - 1);
     this.#total -= 1;
   }
-}
-
-/** Whoever has one IPv6 address has the 2^64 of its network: these count as one. */
-export function ownerOf(address: string): string {
-  if (!isIPv6(address)) return address;
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
-  if (mapped?.[1] !== undefined) return mapped[1];
-  const [head = '', tail] = (address.split('%')[0] ?? '').split('::');
-  const groups = head === '' ? [] : head.split(':');
-  if (tail !== undefined) {
-    const after = tail === '' ? [] : tail.split(':');
-    while (groups.length < 8 - after.length) groups.push('0');
-  }
-  return `${groups.slice(0, 4).join(':')}::/64`;
 }

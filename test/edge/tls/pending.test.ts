@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
-import { AddressCounter, ownerOf } from '../../../src/edge/tls/address-counter.ts';
+import { AddressCounter } from '../../../src/edge/tls/address-counter.ts';
+import { ownerOf } from '../../../src/lib/address-owner.ts';
 import { ofNode } from './capture-hello.ts';
 import { exchange, openTlsWorld, type TlsWorld, until } from './tls-world.ts';
 

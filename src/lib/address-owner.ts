@@ -1,0 +1,15 @@
+import { isIPv6 } from 'node:net';
+
+/** What counts as one client: an IPv4 address, or the /64 of an IPv6 address, since its owner has all 2^64 of them. */
+export function ownerOf(address: string): string {
+  if (!isIPv6(address)) return address;
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
+  if (mapped?.[1] !== undefined) return mapped[1];
+  const [head = '', tail] = (address.split('%')[0] ?? '').split('::');
+  const groups = head === '' ? [] : head.split(':');
+  if (tail !== undefined) {
+    const after = tail === '' ? [] : tail.split(':');
+    while (groups.length < 8 - after.length) groups.push('0');
+  }
+  return `${groups.slice(0, 4).join(':')}::/64`;
+}
