@@ -1,5 +1,10 @@
+import { ASCII_FORMS } from './ascii-forms.ts';
+
 /** More kinds of oddity than this many readings stand for come from nobody honest, and each reading costs time. */
 const MAX_READINGS = 16;
+
+/** In all readings together. Bounds the work on one request: 16 readings of a path of 32 KB would take tens of milliseconds. */
+const MAX_CHARACTERS = 65_536;
 
 /** No step below changes such a key. A dot counts only inside a name. */
 const PLAIN = /^(?:[A-Za-z0-9\-_~!$&'()*+,:=@/]|\.(?=[A-Za-z0-9\-_]))*$/;
@@ -14,15 +19,20 @@ export function hasOneReading(key: string): boolean {
  */
 export function readingsOf(key: string): ReadonlySet<string> | null {
   const readings = new Set([key]);
+  let characters = 0;
   // The loop also visits what is added while it runs.
   for (const reading of readings) {
+    characters += reading.length;
+    if (readings.size > MAX_READINGS || characters > MAX_CHARACTERS) return null;
     for (const step of STEPS) readings.add(step(reading));
-    if (readings.size > MAX_READINGS) return null;
   }
   return readings;
 }
 
-/** Keys have a byte a character, and `%2F` for a slash that came escaped. */
+/**
+ * Keys have a byte a character, and `%2F` for a slash that came escaped. A step makes one kind of change alone, in linear time: of
+ * two changes that come together, one can hide the page to which the other leads.
+ */
 type Step = (key: string) => string;
 
 /** Decoding once more than the URL was encoded; IIS knows `%uXXXX`, too. */
@@ -33,20 +43,20 @@ const decoded: Step = (key) =>
       )
     : key;
 
-/** Parsers of URLs drop tabs and line ends (WHATWG URL §4.4). They get here by further decoding only. */
+/** Parsers of URLs drop these (WHATWG URL §4.4). They get here by further decoding only. */
+const withoutLineEnds: Step = (key) => key.replaceAll(/[\t\n\r]/g, '');
+
 const withoutControls: Step = (key) => key.replaceAll(/[^\x20-\x7e\x80-\xff]/g, '');
 
-/** `%2F` and, after further decoding, `\` as separators: Tomcat and IIS can be set so. */
-const withSlashes: Step = (key) => key.replaceAll(/%2F|\\/g, '/');
+/** Tomcat and IIS can be set to take `%2F` and, after further decoding, `\` for separators. */
+const withSlashes: Step = (key) => key.replaceAll('%2F', '/');
+const withoutBackslashes: Step = (key) => key.replaceAll('\\', '/');
 
 /** Tomcat, Jetty and Spring drop `;name=value` from each segment. */
 const withoutParameters: Step = (key) => (key.includes(';') ? key.replaceAll(/;[^/]*/g, '') : key);
 
 /** A proxy that forwards what it decoded makes a query of `%3F` (CVE-2024-38474); C ends a string at NUL. */
-const cutShort: Step = (key) => {
-  const end = key.search(/[?#\0]/);
-  return end > 0 ? key.slice(0, end) : key;
-};
+const [withoutQuery, withoutFragment, untilNul] = ['?', '#', '\0'].map((end) => cutAt(end)) as [Step, Step, Step];
 
 /** Windows drops dots and spaces at the end of names. */
 const withoutTrailingDots: Step = (key) =>
@@ -77,20 +87,29 @@ const withoutDotSegments: Step = (key) => {
   return `/${kept.join('/')}`;
 };
 
-const OVERLONG = /[\xc0\xc1][\x80-\xbf]|\xe0[\x80-\x9f][\x80-\xbf]|\xf0[\x80-\x8f][\x80-\xbf]{2}/g;
+/** RFC 2279 had forms of five and six bytes. */
+const OVERLONG =
+  /[\xc0\xc1][\x80-\xbf]|\xe0[\x80-\x9f][\x80-\xbf]|\xf0[\x80-\x8f][\x80-\xbf]{2}|\xf8[\x80-\x87][\x80-\xbf]{3}|\xfc[\x80-\x83][\x80-\xbf]{4}/g;
 const CHARACTER = /[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}/g;
 
-/** Overlong UTF-8 (RFC 3629 §10) and what Unicode calls compatible with ASCII, such as full-width letters, as ASCII. */
-const inAscii: Step = (key) =>
-  /[\x80-\xff]/.test(key) ? key.replaceAll(OVERLONG, shortForm).replaceAll(CHARACTER, compatibleForm) : key;
+/** Overlong UTF-8 (RFC 3629 §10) as lax decoders take it. */
+const inShortForm: Step = (key) => key.replaceAll(OVERLONG, shortForm);
+
+/** What Unicode calls compatible with ASCII, such as full-width letters, as ASCII. */
+const inAscii: Step = (key) => key.replaceAll(CHARACTER, (bytes) => ASCII_FORMS.get(bytes) ?? bytes);
 
 const STEPS: readonly Step[] = [
+  inShortForm,
   inAscii,
   decoded,
+  withoutLineEnds,
   withoutControls,
   withSlashes,
+  withoutBackslashes,
   withoutParameters,
-  cutShort,
+  withoutQuery,
+  withoutFragment,
+  untilNul,
   withoutTrailingDots,
   withBareDots,
   withoutEmptySegments,
@@ -109,14 +128,16 @@ function character(hex = ''): string {
   return String.fromCharCode(Number.parseInt(hex, 16));
 }
 
-function shortForm(overlong: string): string {
-  let code = 0;
-  for (let at = 1; at < overlong.length; at += 1) code = (code << 6) | (overlong.charCodeAt(at) & 0x3f);
-  const first = overlong.length === 2 ? (overlong.charCodeAt(0) & 0x1f) << 6 : 0;
-  return (code | first) < 0x80 ? String.fromCharCode(code | first) : overlong;
+function cutAt(end: string): Step {
+  return (key) => {
+    const at = key.indexOf(end);
+    return at > 0 ? key.slice(0, at) : key;
+  };
 }
 
-function compatibleForm(bytes: string): string {
-  const form = Buffer.from(bytes, 'latin1').toString().normalize('NFKC');
-  return /^[\0-\x7f]*$/.test(form) ? form : bytes;
+/** The first byte gives bits to the forms of two bytes alone: those of the longer ones are zero. */
+function shortForm(overlong: string): string {
+  let code = overlong.length === 2 ? overlong.charCodeAt(0) & 0x1f : 0;
+  for (let at = 1; at < overlong.length; at += 1) code = (code << 6) | (overlong.charCodeAt(at) & 0x3f);
+  return code <= 0x10ffff ? Buffer.from(String.fromCodePoint(code)).toString('latin1') : overlong;
 }
