@@ -5,18 +5,22 @@ import { readPath } from './canonical-path.ts';
 import { type MatchableRoute, RouteTable } from './route-table.ts';
 
 const HOST = 'app.example';
+const RUNS = process.env['POSTERN_TEST_LONG'] === undefined ? 300 : 20_000;
 
 /** What upstreams do to a decoded path, written in another way than the guard's own steps. A byte a character. */
 const HABITS: readonly ((path: string) => string)[] = [
   (path) => percentDecoded(path),
-  (path) => path.split('%2F').join('/').split('\\').join('/'),
+  (path) => path.split('%2F').join('/'),
+  (path) => path.split('\\').join('/'),
   (path) => perSegment(path, (name) => name.split(';')[0] as string),
-  (path) => path.split('?')[0]?.split('#')[0]?.split('\0')[0] || '/',
+  (path) => path.split('?')[0] || '/',
+  (path) => path.split('#')[0] || '/',
+  (path) => path.split('\0')[0] || '/',
   (path) => perSegment(path, (name) => (name === '.' || name === '..' ? name : trimmed(name))),
   (path) => `/${path.split('/').filter(Boolean).join('/')}${/.\/$/.test(path) ? '/' : ''}`,
   (path) => new URL(`http://x${path.replaceAll(/[^!-~]|[?#%\\]/g, escaped)}`).pathname.replaceAll(/%(..)/g, unescaped),
   (path) => 'a b A B / . ; %'.split(' ').reduce((text, letter) => text.split(fullWidth(letter)).join(letter), path),
-  (path) => 'a b A B / . ; %'.split(' ').reduce((text, letter) => text.split(overlong(letter)).join(letter), path),
+  (path) => 'a b A B / . ; %'.split(' ').reduce((text, letter) => withoutOverlong(text, letter), path),
 ];
 
 interface Upstream {
@@ -58,9 +62,20 @@ function fullWidth(letter: string): string {
   return Buffer.from(String.fromCharCode(letter.charCodeAt(0) + 0xfee0)).toString('latin1');
 }
 
-function overlong(letter: string): string {
-  const code = letter.charCodeAt(0);
-  return String.fromCharCode(0xc0 | (code >> 6), 0x80 | (code & 0x3f));
+function withoutOverlong(text: string, letter: string): string {
+  return [2, 3, 4, 5, 6].reduce((rest, length) => rest.split(overlong(letter, length)).join(letter), text);
+}
+
+/** Zeros in front of the six bits of each further byte, in as many bytes as the length says. */
+function overlong(letter: string, length: number): string {
+  const bits = letter
+    .charCodeAt(0)
+    .toString(2)
+    .padStart(6 * length - 6, '0');
+  const lead = (0xff00 >> length) & 0xff;
+  const first = lead | Number.parseInt(bits.slice(0, -6 * (length - 1)) || '0', 2);
+  const further = bits.slice(-6 * (length - 1)).match(/.{6}/g) ?? [];
+  return String.fromCharCode(first, ...further.map((six) => 0x80 | Number.parseInt(six, 2)));
 }
 
 const upstreams: fc.Arbitrary<Upstream> = fc.record({
@@ -68,7 +83,8 @@ const upstreams: fc.Arbitrary<Upstream> = fc.record({
   ignoresCase: fc.boolean(),
   ignoresSlash: fc.boolean(),
 });
-const routes: fc.Arbitrary<MatchableRoute[]> = fc.uniqueArray(
+const isAtRoot = ({ match, matchType }: MatchableRoute): boolean => match === '/' && matchType === 'path_prefix';
+const anyRoutes: fc.Arbitrary<MatchableRoute[]> = fc.uniqueArray(
   fc.record({
     match: fc.constantFrom('/', '/a', '/A', '/a/', '/a/b', '/a/B/', '/b', '/ab', '/a.b', '/a%20b'),
     matchType: fc.constantFrom('exact_path' as const, 'path_prefix' as const),
@@ -76,6 +92,21 @@ const routes: fc.Arbitrary<MatchableRoute[]> = fc.uniqueArray(
   }),
   { minLength: 2, maxLength: 6, selector: ({ match, matchType }) => `${matchType} ${match}` },
 );
+/** An exact path and a prefix of one name but for case and slash, which differ in access. */
+const twins: fc.Arbitrary<MatchableRoute[]> = fc
+  .tuple(fc.constantFrom('/a', '/A', '/a/'), fc.constantFrom('/a', '/A', '/a/', '/A/'), fc.boolean())
+  .map(([exact, prefix, isOpen]) => [
+    { match: exact, matchType: 'exact_path', access: isOpen ? '' : 'login' },
+    { match: prefix, matchType: 'path_prefix', access: isOpen ? 'login' : '' },
+  ]);
+const root = fc.constantFrom<MatchableRoute[]>(
+  [{ match: '/', matchType: 'path_prefix', access: '' }],
+  [{ match: '/', matchType: 'path_prefix', access: 'login' }],
+  [],
+);
+const routes = fc
+  .tuple(fc.oneof(anyRoutes, twins), root)
+  .map(([all, [atRoot]]) => (atRoot === undefined || all.some(isAtRoot) ? all : [...all, atRoot]));
 const letters = fc.constantFrom(
   'a',
   'a',
@@ -88,6 +119,8 @@ const letters = fc.constantFrom(
   '%c1%a1',
   '%ef%bd%81',
   '%25c1%25a1',
+  '%f8%80%80%81%a1',
+  '%fc%2580%80%80%2581%a1',
 );
 const oddities = fc.constantFrom(
   ...['', '', '', '/', '%2f', '%252f', '%255c', '.', '%20', '%2e', ';x', '%3b', '%253b', '%3f', '%2523', '%2500'],
@@ -97,40 +130,78 @@ const paths = fc
   .array(fc.tuple(letters, oddities, fc.constantFrom('', '', '/')), { minLength: 1, maxLength: 3 })
   .map((parts) => `/${parts.flat().join('')}`);
 
+/** Where a path leads in a table that ignores case: several routes, if they differ in case alone. */
+function routesOfPage(page: string, all: readonly MatchableRoute[], ignoresCase: boolean): readonly MatchableRoute[] {
+  const same = (text: string): string => (ignoresCase ? text.toUpperCase() : text);
+  const keyOf = ({ match }: MatchableRoute): string => same(match.replaceAll(/%(..)/g, unescaped));
+  const exact = all.filter((route) => route.matchType === 'exact_path' && keyOf(route) === same(page));
+  if (exact.length > 0) return exact;
+  const prefixes = all.filter((route) => route.matchType === 'path_prefix' && same(page).startsWith(keyOf(route)));
+  const longest = Math.max(...prefixes.map((route) => keyOf(route).length));
+  return prefixes.filter((route) => keyOf(route).length === longest);
+}
+
+interface Passed {
+  readonly spelling: string;
+  readonly access: string;
+}
+
+function passedOf(spellings: readonly string[], all: readonly MatchableRoute[]): readonly Passed[] {
+  const table = new RouteTable(all);
+  return spellings.flatMap((spelling) => {
+    const reading = readPath(spelling);
+    const found = reading.ok ? table.match(reading.path, HOST).found : null;
+    return found === null ? [] : [{ spelling, access: found.access }];
+  });
+}
+
+const manyPaths = fc.array(paths, { minLength: 20, maxLength: 40 });
+const manyUpstreams = fc.array(upstreams, { minLength: 8, maxLength: 8 });
+const differ = (all: readonly MatchableRoute[]): boolean => new Set(all.map(({ access }) => access)).size > 1;
+
 suite('access guard', () => {
   test('all spellings of one page that pass have passed the same access rules', () => {
     let passed = 0;
     let compared = 0;
     fc.assert(
-      fc.property(
-        routes,
-        fc.array(paths, { minLength: 20, maxLength: 40 }),
-        fc.array(upstreams, { minLength: 8, maxLength: 8 }),
-        (all, spellings, kinds) => {
-          const table = new RouteTable([...all, { match: '/', matchType: 'path_prefix', access: '' }]);
-          const through = spellings.flatMap((spelling) => {
-            const reading = readPath(spelling);
-            const found = reading.ok ? table.match(reading.path, HOST).found : null;
-            return found === null ? [] : [{ spelling, access: found.access }];
-          });
-          passed += through.length;
+      fc.property(routes.filter(differ), manyPaths, manyUpstreams, (all, spellings, kinds) => {
+        const through = passedOf(spellings, all);
+        passed += through.length;
+        for (const upstream of kinds) {
+          for (const [page, group] of Map.groupBy(through, ({ spelling }) => pageOf(spelling, upstream))) {
+            compared += group.length - 1;
+            const rules = new Set(group.map(({ access }) => access));
+            const names = group.map(({ spelling }) => spelling).join(' and ');
+            assert.equal(rules.size, 1, `${page} is reached by ${names}`);
+          }
+        }
+      }),
+      { numRuns: RUNS },
+    );
+    assert.ok(passed > 1000 && compared > 200, `${passed} passed and ${compared} were compared`);
+  });
+
+  test('a spelling that passes has passed the access rules of its page itself', () => {
+    let compared = 0;
+    fc.assert(
+      fc.property(routes.filter(differ), manyPaths, manyUpstreams, (all, spellings, kinds) => {
+        for (const { spelling, access } of passedOf(spellings, all)) {
           for (const upstream of kinds) {
-            const pages = Map.groupBy(through, ({ spelling }) => pageOf(spelling, upstream));
-            for (const [page, group] of pages) {
-              compared += group.length - 1;
-              const rules = new Set(group.map(({ access }) => access));
+            const page = pageOf(spelling, { ...upstream, ignoresSlash: false });
+            for (const route of routesOfPage(page, all, upstream.ignoresCase)) {
+              compared += 1;
               assert.equal(
-                rules.size,
-                1,
-                `${page} is reached by ${group.map(({ spelling }) => spelling).join(' and ')}`,
+                access,
+                route.access,
+                `${spelling} is ${page}, which is of ${route.matchType} ${route.match}`,
               );
             }
           }
-        },
-      ),
-      { numRuns: 300 },
+        }
+      }),
+      { numRuns: RUNS },
     );
-    assert.ok(passed > 1000 && compared > 1000, `${passed} passed and ${compared} were compared`);
+    assert.ok(compared > 1000, `${compared} were compared`);
   });
 
   test('every plain path of a table without twins goes where it goes without the guard', () => {

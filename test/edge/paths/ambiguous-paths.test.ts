@@ -70,6 +70,14 @@ const SPELLINGS_OF_ADMIN = [
   '/x/%ef%bc%8e%ef%bc%8e/admin',
   '/ADMIN;%252f..%252f../x',
   '/%EF%BC%852561dmin',
+  '/%F8%80%80%81%A1dmin',
+  '/%FC%80%80%80%81%A1dmin',
+  '/%25F8%2580%80%2581%A1dmin',
+  '/adm%E0%84%B1n',
+  '/%C3%A0dmin',
+  '/a%CC%80dmin',
+  '/adm%C4%B1n/%FF',
+  '/x%3F/%252e%252e/admin%2523/%252e%252e/%252e%252e',
 ];
 
 suite('paths that an upstream may read as those of a route with other access rules', () => {
@@ -143,6 +151,31 @@ suite('paths that an upstream may read as those of a route with other access rul
     ]);
     assert.equal((await rawStatus(host, '/')).status, 200);
     assert.equal((await rawStatus(host, '/x')).status, 403);
+  });
+
+  test('an open exact path opens no spelling of a protected prefix of its name', async () => {
+    for (const match of ['/admin', '/admin/']) {
+      const host = await siteWith([{ match: '/' }, { match: '/admin', type: 'exact_path' }, { match, policy: nobody }]);
+      assert.equal((await rawStatus(host, '/admin')).status, 200);
+      assert.equal((await rawStatus(host, '/admin/x')).status, 403);
+      for (const path of ['/admin/', '/ADMIN/', '/admin./', '/admin%20/', '/%2561dmin/', '/ADMIN/x']) {
+        assert.deepEqual(await rawStatus(host, path), { status: 400, code: 'ERR_POSTERN_BAD_PATH' }, path);
+      }
+    }
+  });
+
+  test('a path does not lead out of its route to a page that another route protects, or that has none', async () => {
+    const cases = [
+      [{ match: '/', policy: nobody }, { match: '/open/' }],
+      [{ match: '/open/' }, { match: '/admin', policy: nobody }],
+      [{ match: '/OPEN/x' }, { match: '/open', policy: nobody }],
+    ];
+    const paths = ['/open/%252e%252e/open', '/open/%252e%252e/x', '/OPEN/x/%252e%252e/%252e%252e/open/x'];
+    for (const [index, routes] of cases.entries()) {
+      const path = paths[index] as string;
+      const host = await siteWith(routes);
+      assert.deepEqual(await rawStatus(host, path), { status: 400, code: 'ERR_POSTERN_BAD_PATH' }, path);
+    }
   });
 
   test('a module that cannot be applied is no less different', async () => {
