@@ -29,6 +29,9 @@ suite('readings of a path', () => {
       ['/x?/../admin#/../..', '/admin'],
       ['/x?/../admin\0/../..', '/admin'],
       ['/a/.\x01./../ad\tmin', '/a/admin'],
+      ['/%61dmin%2Fx', '/admin%2Fx'],
+      ['/%61dmin%2fx%252F', '/admin/x%2F'],
+      ['/admin;/x', '/admin'],
     ] as const) {
       assert.ok(readingsOf(key)?.has(page), JSON.stringify(key));
     }

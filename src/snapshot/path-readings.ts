@@ -36,12 +36,10 @@ export function readingsOf(key: string): ReadonlySet<string> | null {
 type Step = (key: string) => string;
 
 /** Decoding once more than the URL was encoded; IIS knows `%uXXXX`, too. */
-const decoded: Step = (key) =>
-  key.includes('%')
-    ? key.replaceAll(/%(?:u([0-9a-f]{4})|([0-9a-f]{2}))/gi, (_escape, unit?: string, byte?: string) =>
-        unit === undefined ? character(byte) : Buffer.from(character(unit)).toString('latin1'),
-      )
-    : key;
+const decoded: Step = (key) => key.replaceAll(/%(?:u([0-9a-f]{4})|([0-9a-f]{2}))/gi, unescaped);
+
+/** Tomcat and others leave escaped slashes. */
+const decodedButSlashes: Step = (key) => key.replaceAll(/%(?:u([0-9a-f]{4})|(?!2f)([0-9a-f]{2}))/gi, unescaped);
 
 /** Parsers of URLs drop these (WHATWG URL §4.4). They get here by further decoding only. */
 const withoutLineEnds: Step = (key) => key.replaceAll(/[\t\n\r]/g, '');
@@ -49,14 +47,17 @@ const withoutLineEnds: Step = (key) => key.replaceAll(/[\t\n\r]/g, '');
 const withoutControls: Step = (key) => key.replaceAll(/[^\x20-\x7e\x80-\xff]/g, '');
 
 /** Tomcat and IIS can be set to take `%2F` and, after further decoding, `\` for separators. */
-const withSlashes: Step = (key) => key.replaceAll('%2F', '/');
+const withSlashes: Step = (key) => key.replaceAll(/%2f/gi, '/');
 const withoutBackslashes: Step = (key) => key.replaceAll('\\', '/');
 
 /** Tomcat, Jetty and Spring drop `;name=value` from each segment. */
 const withoutParameters: Step = (key) => (key.includes(';') ? key.replaceAll(/;[^/]*/g, '') : key);
 
-/** A proxy that forwards what it decoded makes a query of `%3F` (CVE-2024-38474); C ends a string at NUL. */
-const [withoutQuery, withoutFragment, untilNul] = ['?', '#', '\0'].map((end) => cutAt(end)) as [Step, Step, Step];
+/**
+ * A proxy that forwards what it decoded makes a query of `%3F` (CVE-2024-38474); C ends a string at NUL; old programs take all
+ * that follows a `;` for parameters.
+ */
+const CUTS: readonly Step[] = ['?', '#', '\0', ';'].map(cutAt);
 
 /** Windows drops dots and spaces at the end of names. */
 const withoutTrailingDots: Step = (key) =>
@@ -102,14 +103,13 @@ const STEPS: readonly Step[] = [
   inShortForm,
   inAscii,
   decoded,
+  decodedButSlashes,
   withoutLineEnds,
   withoutControls,
   withSlashes,
   withoutBackslashes,
   withoutParameters,
-  withoutQuery,
-  withoutFragment,
-  untilNul,
+  ...CUTS,
   withoutTrailingDots,
   withBareDots,
   withoutEmptySegments,
@@ -124,8 +124,9 @@ function withoutDotsAtEnd(name: string): string {
   return name.slice(0, end);
 }
 
-function character(hex = ''): string {
-  return String.fromCharCode(Number.parseInt(hex, 16));
+function unescaped(_escape: string, unit: string | undefined, byte: string): string {
+  const character = String.fromCharCode(Number.parseInt(unit ?? byte, 16));
+  return unit === undefined ? character : Buffer.from(character).toString('latin1');
 }
 
 function cutAt(end: string): Step {
