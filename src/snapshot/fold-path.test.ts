@@ -35,7 +35,7 @@ suite('folded paths', () => {
   });
 
   test('a character folds in the same way wherever it stands, so that prefixes stay prefixes', () => {
-    const odd = fc.constantFrom(...'aAeΣσςİıſßﬁé각가\u0301\u0323\u0338\u034f\u200bﾞ①‰.:'.normalize('NFC'));
+    const odd = fc.constantFrom(...'aAeΣσςİıſßﬁé각가\u0301\u0323\u0338\u034f\u200bﾞ①‰.:'.split(''));
     const texts = fc.array(odd, { maxLength: 6 }).map((parts) => parts.join(''));
     fc.assert(
       fc.property(texts, texts, (start, end) => {
