@@ -138,7 +138,7 @@ function unmask(sent: JsonValue | undefined, before: JsonValue): JsonValue {
   if (!isJsonObject(sent) || !isJsonObject(before) || isEmpty(sent)) return before;
   const entries = Object.entries(sent).map(([name, value]) => [
     name,
-    value === SECRET_MASK ? (before[name] ?? value) : value,
+    value === SECRET_MASK && Object.hasOwn(before, name) ? (before[name] as JsonValue) : value,
   ]);
   return Object.fromEntries(entries);
 }

@@ -44,3 +44,15 @@ test('the headers of a webhook do not follow to another url', async () => {
   const anew = { url: 'https://evil.example.com/', headers: { 'x-api-key': 'other' } };
   assert.equal((await world.api('PATCH', made.uri, { target: { webhook: anew } })).status, 200);
 });
+
+test('a mask for a header that every object inherits does not stand for a stored one', async () => {
+  const webhook = { url: 'https://good.example.com/', headers: { 'x-api-key': 'planted' } };
+  const made = (await world.api('POST', '/event_destinations', { target: { webhook } })).body;
+  for (const name of ['toString', 'constructor', 'hasOwnProperty']) {
+    const headers = { [name]: '********' };
+    const changed = await world.api('PATCH', made.uri, { target: { webhook: { ...webhook, headers } } });
+    assert.equal(changed.status, 400, name);
+    assert.equal(changed.body.details.field, '/target/webhook/headers');
+  }
+  assert.deepEqual(Object.keys((await world.api('GET', made.uri)).body.target.webhook.headers), ['x-api-key']);
+});
