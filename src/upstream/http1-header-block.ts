@@ -29,7 +29,7 @@ export class Http1HeaderBlock {
   keepAliveSeconds = -1;
   upgrade = '';
   hasConnectionAuth = false;
-  #namedByConnection: string[] = [];
+  #namedByConnection: Set<string> | null = null;
 
   /** Reads the lines of `text` between `at` and `end`, each with its CRLF. Answers what is wrong, or null. */
   parse(text: string, at: number, end: number, maxHeaderCount: number): string | null {
@@ -52,7 +52,7 @@ export class Http1HeaderBlock {
       if (problem !== null) return problem;
     }
     if (this.contentLength !== -1 && this.isChunked) return 'both Content-Length and Transfer-Encoding';
-    if (this.#namedByConnection.length > 0) this.#dropNamed();
+    if (this.#namedByConnection !== null) this.#dropNamed(this.#namedByConnection);
     return null;
   }
 
@@ -65,7 +65,7 @@ export class Http1HeaderBlock {
     this.keepAliveSeconds = -1;
     this.upgrade = '';
     this.hasConnectionAuth = false;
-    if (this.#namedByConnection.length > 0) this.#namedByConnection = [];
+    this.#namedByConnection = null;
   }
 
   #keep(name: string, value: string): null {
@@ -111,17 +111,20 @@ export class Http1HeaderBlock {
       const name = option.trim();
       if (name === 'close') this.hasClose = true;
       else if (name === 'keep-alive') this.hasKeepAlive = true;
-      else if (name !== '') this.#namedByConnection.push(name);
+      else if (name !== '') {
+        this.#namedByConnection ??= new Set();
+        this.#namedByConnection.add(name);
+      }
     }
   }
 
   /** RFC 9110 §7.6.1: what Connection names is meant for us alone. */
-  #dropNamed(): void {
+  #dropNamed(named: ReadonlySet<string>): void {
     const { headers } = this;
     const kept: string[] = [];
     for (let i = 0; i < headers.length; i += 2) {
       const name = headers[i] ?? '';
-      if (!this.#namedByConnection.includes(name)) kept.push(name, headers[i + 1] ?? '');
+      if (!named.has(name)) kept.push(name, headers[i + 1] ?? '');
     }
     this.headers = kept;
   }

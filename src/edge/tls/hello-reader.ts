@@ -26,8 +26,9 @@ export class HelloReader {
   #length = 0;
   /** Where the next record starts. */
   #position = 0;
-  /** What the records so far hold of the message; stays empty when the first record holds all of it. */
+  /** What the records so far hold of the message, `#messageLength` bytes; a view of the first record while there is no other. */
   #message: Buffer = Buffer.alloc(0);
+  #messageLength = 0;
 
   constructor(maxBytes = MAX_HELLO_BYTES) {
     this.#maxBytes = maxBytes;
@@ -47,26 +48,22 @@ export class HelloReader {
       if (end === null || end > this.#length) break;
       const fragment = this.#bytes.subarray(this.#position + RECORD_HEADER_BYTES, end);
       this.#position = end;
-      const message = this.#message.length === 0 ? fragment : Buffer.concat([this.#message, fragment]);
-      const state = stateOf(message, this.#maxBytes);
+      const state = stateOf(this.#gather(fragment), this.#maxBytes);
       if (state !== MORE) return state;
-      this.#message = message;
     }
     return this.#length >= this.#maxBytes ? tooLarge() : MORE;
   }
 
   #append(chunk: Buffer): void {
-    if (this.#length === 0) {
-      this.#bytes = chunk;
-    } else if (this.#length + chunk.length <= this.#bytes.length) {
-      chunk.copy(this.#bytes, this.#length);
-    } else {
-      const grown = Buffer.allocUnsafeSlow(Math.max(this.#length + chunk.length, 2 * this.#length, 2048));
-      this.#bytes.copy(grown, 0, 0, this.#length);
-      chunk.copy(grown, this.#length);
-      this.#bytes = grown;
-    }
+    this.#bytes = appended(this.#bytes, this.#length, chunk);
     this.#length += chunk.length;
+  }
+
+  /** The message as far as it came. Copying all of it for each record would take quadratic time over records of one byte. */
+  #gather(fragment: Buffer): Buffer {
+    this.#message = appended(this.#message, this.#messageLength, fragment);
+    this.#messageLength += fragment.length;
+    return this.#message.subarray(0, this.#messageLength);
   }
 
   /** Looks at as much of the header as there is: whoever speaks another protocol is told at once, not after the deadline. */
@@ -84,6 +81,16 @@ export class HelloReader {
     if (this.#length - this.#position < RECORD_HEADER_BYTES) return null;
     return this.#position + RECORD_HEADER_BYTES + this.#bytes.readUInt16BE(this.#position + 3);
   }
+}
+
+/** A buffer that holds the chunk behind `length` bytes: the given one if it has room, else one twice as large. */
+function appended(bytes: Buffer, length: number, chunk: Buffer): Buffer {
+  if (length === 0) return chunk;
+  const needed = length + chunk.length;
+  const target = needed <= bytes.length ? bytes : Buffer.allocUnsafeSlow(Math.max(needed, 2 * length, 2048));
+  if (target !== bytes) bytes.copy(target, 0, 0, length);
+  chunk.copy(target, length);
+  return target;
 }
 
 function stateOf(message: Buffer, maxBytes: number): ReaderState {

@@ -34,7 +34,7 @@ export function knownReason(reason: string): string {
 }
 
 export function wordsFor(reason: string): string {
-  return WORDS[reason] ?? 'it failed';
+  return (Object.hasOwn(WORDS, reason) ? WORDS[reason] : undefined) ?? 'it failed';
 }
 
 function readableAddress(address: string | undefined): string {
