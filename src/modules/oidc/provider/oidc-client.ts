@@ -228,14 +228,24 @@ export class OidcClient {
       { [clockSkew]: skewSeconds, [clockTolerance]: CLOCK_TOLERANCE_SECONDS },
       clientAuthentication(metadata, clientSecret),
     );
-    configuration[customFetch] = (url: string, { method, headers, body }: CustomFetchOptions) =>
-      fetch(url, { method, headers, body: body instanceof URLSearchParams ? body : null });
+    configuration[customFetch] = async (url: string, { method, headers, body }: CustomFetchOptions) =>
+      withoutLongChallenge(await fetch(url, { method, headers, body: body instanceof URLSearchParams ? body : null }));
     // The guarded fetch keeps the time, down to the last byte.
     configuration.timeout = 0;
     // Discovery has let no plain http through that settings do not allow.
     if (issuer.startsWith('http:')) allowInsecureRequests(configuration);
     return configuration;
   }
+}
+
+/** Real ones have a hundred characters. */
+const MAX_CHALLENGE_LENGTH = 2048;
+
+/** The library takes quadratic time to read it (50 ms for 16 KB), and an agent can name its own server as the provider. */
+export function withoutLongChallenge(response: Response): Response {
+  const challenge = response.headers.get('www-authenticate') ?? '';
+  if (challenge.length > MAX_CHALLENGE_LENGTH) response.headers.delete('www-authenticate');
+  return response;
 }
 
 function scopeWords(scope: string): readonly string[] {

@@ -6,12 +6,15 @@ import type { Provider } from './provider.ts';
 import { tokenProblem, verifyToken } from './verify-token.ts';
 
 /** The claims that each scope is asked for, as far as anything here depends on them. */
-const CLAIM_OF_SCOPE: Readonly<Record<string, string>> = { email: 'email', profile: 'name' };
+const CLAIM_OF_SCOPE: ReadonlyMap<string, string> = new Map([
+  ['email', 'email'],
+  ['profile', 'name'],
+]);
 
 /** Many providers put the claims of a scope into the ID token; the rest answer them at the userinfo endpoint only. */
 export function lacksClaims(claims: JsonObject, scopes: readonly string[]): boolean {
   return scopes.some((scope) => {
-    const claim = CLAIM_OF_SCOPE[scope];
+    const claim = CLAIM_OF_SCOPE.get(scope);
     return claim !== undefined && claims[claim] === undefined;
   });
 }
