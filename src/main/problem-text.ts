@@ -3,9 +3,14 @@ import type { CommandContext } from '../cli/command.ts';
 /** One line that says what to do; the stack only for whoever asked for details. */
 export function problemText(error: unknown, args: readonly string[], env: CommandContext['env']): string {
   const message = error instanceof Error ? error.message : String(error);
-  const line = `postern: ${message.replaceAll(/\s*\n\s*/g, ' ')}`;
+  const line = `postern: ${oneLine(message)}`;
   const wantsStack = /\b(debug|trace)\b/.test(`${env['POSTERN_LOG_LEVEL']} ${flagValue(args, '--log-level')}`);
   return wantsStack && error instanceof Error ? `${line}\n${error.stack}` : line;
+}
+
+function oneLine(text: string): string {
+  const lines = text.split('\n').map((line) => line.trim());
+  return lines.filter((line) => line !== '').join(' ');
 }
 
 function flagValue(args: readonly string[], flag: string): string {

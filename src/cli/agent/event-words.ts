@@ -16,7 +16,7 @@ export const ALL_REFUSED = 'ERR_POSTERN_TUNNEL_REFUSED';
 
 /** Words come from the server: they must not steer the terminal. */
 export function refusalWords(message: string, code: string | null): string {
-  const advice = code === null ? undefined : ADVICE[code];
+  const advice = code !== null && Object.hasOwn(ADVICE, code) ? ADVICE[code] : undefined;
   return `${printable(message).replace(/\.$/, '')}${advice === undefined ? '' : `; ${advice}`}`;
 }
 
