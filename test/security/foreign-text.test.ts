@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { withoutLongChallenge } from '../../src/modules/oidc/provider/oidc-client.ts';
+import { FOREIGN_TEXT_READERS } from './foreign-text.ts';
+
+/** Linear is 4, and quadratic 16. */
+const TOO_MUCH = 10;
+/** Less than this is not measured well, and harms nobody. */
+const FLOOR_MS = 50;
+const ROUNDS = 4;
+
+/** The best of some rounds: noise only ever adds. */
+function costMs(read: () => unknown): number {
+  let best = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const start = performance.now();
+    read();
+    best = Math.min(best, performance.now() - start);
+    // Nothing to learn from more.
+    if (best < FLOOR_MS || best > 1000) break;
+  }
+  return best;
+}
+
+describe('text from outside costs time in proportion to its length', () => {
+  for (const { name, maxLength, prepare, texts } of FOREIGN_TEXT_READERS) {
+    test(name, () => {
+      for (const [what, make] of Object.entries(texts)) {
+        const whole = costMs(prepare(make(maxLength)));
+        if (whole < FLOOR_MS) continue;
+        const quarter = costMs(prepare(make(maxLength / 4)));
+        assert.ok(
+          whole < TOO_MUCH * Math.max(quarter, FLOOR_MS / 10),
+          `${what}: ${quarter.toFixed(1)} ms for ${maxLength / 4} characters, but ${whole.toFixed(1)} ms for ${maxLength}`,
+        );
+      }
+    });
+  }
+});
+
+test("a provider's long challenge, which the OAuth library reads in quadratic time, does not reach it", () => {
+  for (const [challenge, kept] of [
+    ['Bearer error="invalid_client"', 'Bearer error="invalid_client"'],
+    [`Bearer ${'a=b,'.repeat(4000)}`, null],
+  ] as const) {
+    const response = withoutLongChallenge(new Response('{}', { headers: { 'www-authenticate': challenge } }));
+    assert.equal(response.headers.get('www-authenticate'), kept);
+  }
+});
