@@ -2,8 +2,8 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
 
 /** More than any list or map may have here, so that one that is too long stays too long. */
 const MAX_MEMBERS = 1001;
-/** Names are quoted up to 64 characters. */
-const MAX_NAME_LENGTH = 256;
+/** A problem points to its field by the whole name up to here. */
+const MAX_NAME_LENGTH = 8192;
 /** Deeper than any schema. */
 const MAX_DEPTH = 16;
 

@@ -31,7 +31,8 @@ describe('a body with too much in it', () => {
   });
 
   it('is refused for a name of any length', () => {
-    for (const [path] of problemsOf({ ['~/'.repeat(100_000)]: 1 })) assert.ok(path !== undefined && path.length < 1000);
+    for (const [path] of problemsOf({ ['~/'.repeat(100_000)]: 1 }))
+      assert.ok(path !== undefined && path.length < 20_000);
   });
 });
 
