@@ -1,4 +1,5 @@
+import { X509Certificate } from 'node:crypto';
 import { rootCertificates } from 'node:tls';
 
-/** A certificate in PEM form; which one does not matter. */
-export const rootPem = (rootCertificates[0] as string).trim();
+/** A certificate in the PEM form that commands pass on, with lines of 64 characters; which one does not matter. */
+export const rootPem = new X509Certificate(rootCertificates[0] as string).toString();
