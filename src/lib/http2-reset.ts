@@ -15,8 +15,19 @@ export function failStream(stream: Http2Stream): void {
   stream.destroy(BROKEN);
 }
 
-/** RST_STREAM with CANCEL: nobody wants the exchange any more. Our side is not ended; see `failStream`. */
+/**
+ * RST_STREAM with CANCEL: nobody needs the exchange. Our side is not ended; see `failStream`.
+ *
+ * A stream with `waitForTrailers` that is ended and destroyed with CANCEL in one event of its session aborts the process: the runtime still
+ * asks the destroyed stream for trailers ("Assertion failed: !this->is_destroyed()" in `Http2Stream::OnTrailers`, Node 26.10). So one that
+ * has ended is destroyed in a later turn. Its message was whole.
+ */
 export function cancelStream(stream: Http2Stream): void {
+  if (stream.writableEnded) setImmediate(destroyCancelled, stream);
+  else stream.destroy(CANCELLED);
+}
+
+function destroyCancelled(stream: Http2Stream): void {
   stream.destroy(CANCELLED);
 }
 

@@ -1,0 +1,26 @@
+import { once } from 'node:events';
+import { connect } from 'node:http2';
+import { type AddressInfo, createServer } from 'node:net';
+import { cancelStream } from '../../src/lib/http2-reset.ts';
+import { FLAG, FRAME, frame, SETTINGS, SETTINGS_ACK, STATUS_200 } from '../support/http2-frames.ts';
+
+/** Run as a process of its own, because it aborts when the runtime has its way. */
+const ANSWER = Buffer.concat([SETTINGS, SETTINGS_ACK, frame(FRAME.headers, FLAG.endHeaders, 1, STATUS_200)]);
+const server = createServer((socket) => {
+  socket.on('error', () => {});
+  // By then the request has come, too.
+  socket.once('data', () => setTimeout(() => socket.write(ANSWER), 50));
+});
+await once(server.listen(0, '127.0.0.1'), 'listening');
+const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+session.on('error', () => {});
+await once(session, 'connect');
+const stream = session.request({ ':method': 'PUT' }, { endStream: false, waitForTrailers: true });
+stream.on('error', () => {});
+stream.on('wantTrailers', () => stream.sendTrailers({}));
+stream.write('body');
+stream.once('response', () => {
+  stream.end();
+  cancelStream(stream);
+});
+stream.once('close', () => process.exit(0));
