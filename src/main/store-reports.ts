@@ -30,6 +30,6 @@ function reportHealth(store: Pick<Store, 'onHealth'>, logger: Logger): () => voi
     if (state === 'ok') logger.info('the store can be read and written again');
     else if (state === 'degraded')
       logger.warn({ err: problem }, 'the store is degraded: traffic is served from memory');
-    else logger.error({ err: problem }, 'the store has failed: nothing is written any more, and /healthz says so');
+    else logger.error({ err: problem }, 'the store has failed: writes are refused, and /healthz reports it');
   });
 }

@@ -82,7 +82,7 @@ describe('internal CA', () => {
     client.destroy();
   });
 
-  it('is made once: whoever opens it at the same time or later has the same CA', async (test) => {
+  it('is made once: everyone who opens it at the same time or later has the same CA', async (test) => {
     const records = memoryRecords();
     const open = async () =>
       openInternalCa({ dataDir: await tempDir(test), domain: 'apps.test', clock: systemClock, records });

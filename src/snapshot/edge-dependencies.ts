@@ -39,7 +39,7 @@ export class EdgeDependencies {
       add(recordKey(kind, id));
       // A module that this version does not know can appear after nobody could have looked for it.
       add(ownerKey(kind, id));
-      // A new child is seen by whoever listed its parent's children; one that goes was itself looked at.
+      // A new child affects the edges that listed its parent's children; one that goes was itself looked at.
       const parent = change.op === 'put' ? change.record.parent : null;
       if (parent !== null) add(childrenKey(kind, parent));
     }

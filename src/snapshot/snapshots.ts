@@ -48,7 +48,7 @@ export class Snapshots {
     this.#unsubscribe = replica.onChange((changes) => this.#follow(changes));
   }
 
-  /** Compiles all edges, in slices: whoever asks meanwhile how the start goes gets an answer. */
+  /** Compiles all edges, in slices, so that /healthz answers during the start. */
   static async open(replica: Replica, definitions: Definitions, budget = SLICES): Promise<Snapshots> {
     const snapshots = new Snapshots(replica, definitions, budget);
     const edgeIds = Array.from(replica.all(EDGE_KIND), ({ id }) => id);

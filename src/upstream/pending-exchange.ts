@@ -27,7 +27,7 @@ export class PendingExchange implements UpstreamExchange {
     try {
       this.#actual = send(this);
     } catch (error) {
-      // Whoever made the request has long returned: this runs in a listener of the new connection.
+      // The caller that made the request has returned long ago: this runs in a listener of the new connection.
       if (isUnsendable(error)) this.fail(unsendable(error));
       else {
         this.#settle();

@@ -44,7 +44,7 @@ test('an exception without an owner closes in good order and exits with 1', asyn
   assert.match(world.stderr.join('\n'), /uncaught exception.*injected.*a second one/s);
 });
 
-test('a bug that was contained is told, and the agent goes on', async () => {
+test('reports a contained bug, and the agent goes on', async () => {
   const { world, exit, agent } = await started();
   agent.tellStatus('online');
   reportBug(new Error('injected'), {});

@@ -212,7 +212,7 @@ describe('the key', () => {
     assert.doesNotMatch(alone.stderr, /warning/);
   });
 
-  test('goes to the server of POSTERN_CLI_API_URL, whatever the server is told to call itself', async () => {
+  test('goes to the server of POSTERN_CLI_API_URL, whatever the server calls itself', async () => {
     const env = { POSTERN_API_URL: 'http://127.0.0.1:2', POSTERN_CLI_API_URL: world.baseUrl };
     const { code, stderr } = await api(list, { env });
     assert.equal(code, 0, stderr);

@@ -143,7 +143,7 @@ describe('a change that reaches many edges', () => {
     assert.equal(howManyLetIn(snapshots, '192.0.2.3'), EDGES);
   });
 
-  it('takes out edges that go, and leaves their host to whoever has it by then', async (test) => {
+  it('takes out edges that go, and leaves their host to the edge that has it by then', async (test) => {
     const { world, slices, snapshots } = await open(test);
     slices.isHeld = true;
     const first = await put(world.store, ruleDoc(`${OTHER}/32`));

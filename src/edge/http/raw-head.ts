@@ -6,7 +6,7 @@ import type { HeadReading, RawHead } from './request-head.ts';
 export function versionProblem({ httpVersion, headers }: IncomingMessage): string | null {
   if (httpVersion === '1.1') return null;
   if (httpVersion !== '1.0') return 'its version is neither HTTP/1.1 nor HTTP/1.0';
-  // RFC 9112 §6.1: whoever wrote it cannot have meant what it says.
+  // RFC 9112 §6.1: a sender that writes this cannot mean what it says.
   return headers['transfer-encoding'] === undefined ? null : 'HTTP/1.0 has no Transfer-Encoding';
 }
 

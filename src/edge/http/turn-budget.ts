@@ -5,7 +5,7 @@ const MAX_WAITING = 10_000;
 
 /**
  * Spreads bursts over turns of the event loop. One HTTP/2 connection can bring 250 requests in one read, and hundreds of
- * connections in one turn: whoever else waits for the loop (the API, heartbeats of agents) would wait for all of them.
+ * connections in one turn: everything else that waits for the loop (the API, heartbeats of agents) would wait for all of them.
  */
 export class TurnBudget {
   #left = TASKS_PER_TURN;

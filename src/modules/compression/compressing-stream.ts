@@ -72,7 +72,7 @@ export class CompressingStream extends Transform {
     this.#compressor.end();
   }
 
-  /** Whoever reads it is told by its 'error'. */
+  /** Its reader gets the failure as 'error'. */
   contain(error: unknown): void {
     this.destroy(error instanceof Error ? error : new Error(String(error)));
   }

@@ -58,7 +58,7 @@ export function fromPostgresError(error: unknown): unknown {
 /** Ended by the server: an administrator, a crash, a transaction that was idle for too long. */
 const ENDED = new Set(['57P01', '57P02', '25P03']);
 
-/** As opposed to one that answers too late: whoever tried again would wait as long again. */
+/** As opposed to one that answers too late: a retry would wait as long again. */
 export function isLostConnection(error: unknown): boolean {
   if (!(error instanceof PosternError) || error.code !== 'ERR_POSTERN_STORE_UNAVAILABLE') return false;
   const state = sqlState(error.cause);

@@ -123,7 +123,7 @@ suite('a provider that is away keeps the login, for a time', () => {
     });
   }
 
-  test('a refresh that succeeds again starts the time anew', async () => {
+  test('a refresh that succeeds again restarts the time', async () => {
     const browser = await site.logIn();
     for (let round = 0; round < 3; round += 1) {
       provider.bend = KEEPS['500'] ?? {};

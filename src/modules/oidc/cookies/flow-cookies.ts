@@ -86,7 +86,7 @@ export function isFlowExpired(flow: Flow, nowMs: number): boolean {
   return nowMs - flow.startedAtMs > MAX_AGE_MS || flow.startedAtMs > nowMs + MAX_AGE_MS;
 }
 
-/** When no server takes the flow any more, whichever way its clock is wrong. */
+/** When no server accepts the flow, whichever way its clock is wrong. */
 export function flowEndsAtMs(flow: Flow): number {
   return flow.startedAtMs + 2 * MAX_AGE_MS;
 }

@@ -6,7 +6,7 @@ import { http2Answer, http2Request } from './http2-messages.ts';
 import { describeSteps, play, type Step, toSteps } from './script.ts';
 import { SeededRandom } from './seeded-random.ts';
 
-/** How long a case may take when nothing happens any more: either end waits for something that will not come. */
+/** How long a case may take when nothing happens: either end waits for something that will not come. */
 const CASE_MS = 100;
 const SETTLE_MS = 3;
 const HONEST_TRIES = 4;
