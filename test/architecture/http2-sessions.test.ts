@@ -17,3 +17,12 @@ test('every HTTP/2 session is kept until its streams are freed', () => {
     'a peer can abort the process: call outliveStreams of src/lib/http2-outlive-streams.ts for each session',
   );
 });
+
+test('streams are cancelled through cancelStream, which never does it in the event that ends them', () => {
+  const direct = productFiles().filter(({ text }) => /\.close\((?:[a-z]+\.)?(?:NGHTTP2_CANCEL|8)\b/.test(text));
+  assert.deepEqual(
+    direct.map(({ path }) => path),
+    [],
+    'close(CANCEL) right after end() aborts the process: call cancelStream of src/lib/http2-reset.ts',
+  );
+});
