@@ -5,6 +5,7 @@ import type { AuthorityRecords } from '../pki/authority-records.ts';
 import { type InternalCa, openInternalCa } from '../pki/internal-ca.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';
+import { addSealedRecord } from './add-sealed-record.ts';
 
 const KIND = 'internal_ca';
 const FIELD = '/private_key';
@@ -37,23 +38,7 @@ export function authorityRecords(store: Store, replica: Replica): AuthorityRecor
         privateKeyPem: JSON.parse(record.secrets?.[FIELD] ?? '""') as string,
       };
     },
-    add: async (id, { certificatePem, privateKeyPem }) => {
-      // A refusal says that another process was first: its CA is in the replica once that has followed.
-      await store.commit({
-        expect: [{ kind: KIND, id, revision: 'absent' }],
-        puts: [
-          {
-            kind: KIND,
-            id,
-            parent: null,
-            doc: { certificate: certificatePem },
-            secrets: { [FIELD]: JSON.stringify(privateKeyPem) },
-            uniqueKeys: [],
-            references: [],
-          },
-        ],
-      });
-      await replica.refresh();
-    },
+    add: (id, { certificatePem: certificate, privateKeyPem: secret }) =>
+      addSealedRecord(store, replica, { kind: KIND, id, doc: { certificate }, field: FIELD, secret }),
   };
 }

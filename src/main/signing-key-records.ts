@@ -1,6 +1,7 @@
 import type { SigningKeyRecords } from '../modules/module-runtime.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';
+import { addSealedRecord } from './add-sealed-record.ts';
 
 const KIND = 'signing_key';
 const FIELD = '/private_key';
@@ -16,24 +17,8 @@ export function signingKeyRecords(store: Store, replica: Replica): SigningKeyRec
           privateKey: JSON.parse(record.secrets?.[FIELD] ?? '""') as string,
         }))
         .sort((a, b) => b.createdAtMs - a.createdAtMs),
-    add: async ({ id, createdAtMs, privateKey }) => {
-      // A refusal says that another process was first: its key is in the replica once that has followed.
-      await store.commit({
-        expect: [{ kind: KIND, id, revision: 'absent' }],
-        puts: [
-          {
-            kind: KIND,
-            id,
-            parent: null,
-            doc: { created_at_ms: createdAtMs },
-            secrets: { [FIELD]: JSON.stringify(privateKey) },
-            uniqueKeys: [],
-            references: [],
-          },
-        ],
-      });
-      await replica.refresh();
-    },
+    add: ({ id, createdAtMs, privateKey: secret }) =>
+      addSealedRecord(store, replica, { kind: KIND, id, doc: { created_at_ms: createdAtMs }, field: FIELD, secret }),
     remove: async (id) => {
       await store.commit({ deletes: [{ kind: KIND, id }] });
     },
