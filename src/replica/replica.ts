@@ -145,20 +145,27 @@ export class Replica implements BrowsableReader {
   async #readAll(): Promise<void> {
     const { table, revision } = await this.#readTable();
     if (revision < this.#revision) return;
-    const before = this.#table;
-    this.#table = table;
-    this.#advance(differences(before, table, revision), revision);
+    this.#replaceTable(table, revision, differences);
   }
 
   /** The store is of another history: its revision may be lower, and an equal one says nothing about a record. */
   #reset(): Promise<void> {
     return this.#inTurn(async () => {
       const { table, revision } = await this.#readTable();
-      const before = this.#table;
-      this.#table = table;
       this.#ahead = [];
-      this.#advance(replacement(before, table, revision), revision);
+      this.#replaceTable(table, revision, replacement);
     });
+  }
+
+  /** The table holds every record already: only changes beyond its revision are applied. */
+  #replaceTable(table: RecordTable, revision: number, compare: typeof differences): void {
+    const before = this.#table;
+    this.#table = table;
+    this.#revision = revision;
+    this.#ahead = this.#ahead.filter((change) => revisionOf(change) > revision);
+    for (const change of this.#ahead) table.apply(change);
+    // At the start nobody listens yet, and a list of all records would hold up the event loop.
+    if (this.#listeners.size > 0) this.#tell([...compare(before, table, revision), ...this.#ahead]);
   }
 
   async #readTable(): Promise<{ readonly table: RecordTable; readonly revision: number }> {

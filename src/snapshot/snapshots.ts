@@ -6,7 +6,7 @@ import { compileDetached, type DetachedEdge } from './detached-edge.ts';
 import { EdgeDependencies } from './edge-dependencies.ts';
 import type { EdgeSnapshot } from './edge-snapshot.ts';
 import { refusingEdge } from './refusing-edge.ts';
-import { type EdgeSwap, ServedEdges } from './served-edges.ts';
+import { type EdgeSwap, haveSameHosts, ServedEdges } from './served-edges.ts';
 import { TrackingReader } from './tracking-reader.ts';
 
 const EDGE_KIND = 'https_edge';
@@ -151,8 +151,11 @@ export class Snapshots {
       const compile = (edgeId: string): CompiledEdge => this.#compile(edgeId);
       do await this.#budget.pause();
       while (!this.#isClosed && !compilation.slice(compile, this.#budget));
+      // The swap has a turn of its own: with 8,000 edges it takes as long as a slice.
+      await this.#budget.pause();
       if (!this.#isClosed) this.#swap(compilation.compiled);
-      while (!this.#isClosed && !this.#tellSlice()) await this.#budget.pause();
+      do await this.#budget.pause();
+      while (!this.#isClosed && !this.#tellSlice());
       compilation.finish();
       compilation = this.#next;
       this.#next = null;
@@ -209,6 +212,7 @@ export class Snapshots {
   #shadowedBy(swaps: readonly EdgeSwap[]): ReadonlySet<EdgeSnapshot> {
     const shadowed = new Set<EdgeSnapshot>();
     for (const { now, before } of swaps) {
+      if (haveSameHosts(now, before)) continue;
       for (const host of now?.hosts ?? []) {
         if (before?.hosts.includes(host) === true) continue;
         for (const edge of [

@@ -23,7 +23,7 @@ export interface SqlStoreOptions {
 
 /** A follower that is further behind reads everything again, which costs about as much as so many changes. */
 const DEFAULT_KEEP_REVISIONS = 10_000;
-const RECORDS_PER_BATCH = 1_000;
+const RECORDS_PER_BATCH = 250;
 
 /** The store that both engines share: seals and opens, tells listeners, and leaves the database to the engine. */
 export function createSqlStore({
