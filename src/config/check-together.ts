@@ -6,23 +6,26 @@ import { type Config, INTERNAL_CERTIFICATE } from './schema.ts';
 export function checkTogether(config: Config): void {
   const { api_listen, api_tls_cert, api_tls_key } = config;
   const hasFiles = api_tls_cert !== null && api_tls_cert !== INTERNAL_CERTIFICATE;
-  if (hasFiles && api_tls_key === null)
-    throw together('api_tls_cert names a file, so api_tls_key must name the key file');
+  if (hasFiles && api_tls_key === null) throw together('api_tls_cert is a file: set api_tls_key to its key file');
   if (!hasFiles && api_tls_key !== null) {
-    throw together('api_tls_key is given, so api_tls_cert must name the certificate file that belongs to it');
+    throw together('api_tls_key is set without a certificate file: set api_tls_cert to the file with its certificate');
   }
   if (config.tunnel_tls_cert !== INTERNAL_CERTIFICATE && config.tunnel_tls_key === null) {
-    throw together('tunnel_tls_cert names a file, so tunnel_tls_key must name the key file');
+    throw together('tunnel_tls_cert is a file: set tunnel_tls_key to its key file');
   }
   if (config.tunnel_tls_cert === INTERNAL_CERTIFICATE && config.tunnel_tls_key !== null) {
-    throw together('tunnel_tls_key is given, so tunnel_tls_cert must name the certificate file that belongs to it');
+    throw together(
+      'tunnel_tls_key is set without a certificate file: set tunnel_tls_cert to the file with its certificate',
+    );
   }
   if (config.roles.includes('gateway') && !config.roles.includes('edge')) {
-    throw together('roles has gateway without edge: what agents publish is served by the edge of the same process');
+    throw together(
+      'roles has gateway without edge: the edge in the same process serves the tunnels of agents, so add edge',
+    );
   }
   if (api_tls_cert === null && !isLoopbackHost(api_listen.host)) {
     throw together(
-      `api_listen is ${formatListenAddress(api_listen)}, which others can reach, and API keys would cross the network in the clear: ` +
+      `api_listen is ${formatListenAddress(api_listen)}, which is not loopback, and API keys would cross the network unencrypted: ` +
         'set api_tls_cert and api_tls_key (POSTERN_API_TLS_CERT, POSTERN_API_TLS_KEY), or api_tls_cert to "internal", or listen on 127.0.0.1',
     );
   }

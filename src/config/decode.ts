@@ -15,7 +15,7 @@ export function decodeSetting(name: SettingName, raw: unknown, source: string): 
   const wire = typeof raw === 'string' ? fromText(setting, raw) : raw;
   const value = Check(setting.kind.schema, wire) ? setting.kind.decode(wire as WireValue) : undefined;
   if (value !== undefined) return value;
-  const shown = setting.secrecy === 'public' ? ` is ${describe(raw)}` : ' has a bad value';
+  const shown = setting.secrecy === 'public' ? ` is ${describe(raw)}` : ' has an invalid value';
   const message = `${name} (${source})${shown}; allowed: ${setting.kind.allowed}`;
   throw configErrors.create('ERR_POSTERN_CONFIG_VALUE', message, { details: { setting: name } });
 }

@@ -33,11 +33,11 @@ export function checkVariables(env: Readonly<Record<string, string | undefined>>
   const unknown = given.filter((name) => !name.startsWith(TEST_PREFIX) && !known.includes(name));
   const typed = unknown.find((name) => !SERVICE_VARIABLE.test(name));
   if (typed !== undefined) {
-    const message = `unknown variable ${typed} in the environment.${didYouMean(typed, known)}`;
+    const message = `unknown environment variable ${typed}.${didYouMean(typed, known)}`;
     throw configErrors.create('ERR_POSTERN_CONFIG_UNKNOWN', message);
   }
   if (unknown.length === 0) return [];
   return [
-    `ignored variables that look like Kubernetes service variables: ${unknown.join(', ')}. Set enableServiceLinks: false in the pod to get rid of them`,
+    `ignoring variables that look like Kubernetes service variables: ${unknown.join(', ')}. Set enableServiceLinks: false in the pod spec to remove them`,
   ];
 }

@@ -84,7 +84,7 @@ describe('loadConfig', () => {
     [
       'unknown variable',
       { env: { POSTERN_DATADIR: 'x' } },
-      /unknown variable POSTERN_DATADIR.*Did you mean "POSTERN_DATA_DIR"/,
+      /unknown environment variable POSTERN_DATADIR.*Did you mean "POSTERN_DATA_DIR"/,
     ],
     [
       'bad port',
@@ -94,8 +94,8 @@ describe('loadConfig', () => {
     ['bad role', { flags: { roles: 'api,egde' } }, /^roles \(flag --roles\).*allowed: a list of: api/],
     ['mapping for text', { file: 'region: {a: 1}' }, /^region \(postern\.yaml:1\) is a map/],
     ['number for text', { file: 'region: 5' }, /^region \(postern\.yaml:1\) is 5/],
-    ['broken YAML', { file: 'a: [' }, /^postern\.yaml:1: is not valid YAML/],
-    ['twice the same key', { file: 'region: a\nregion: b' }, /^postern\.yaml:2: is not valid YAML/],
+    ['broken YAML', { file: 'a: [' }, /^postern\.yaml:1: invalid YAML/],
+    ['twice the same key', { file: 'region: a\nregion: b' }, /^postern\.yaml:2: invalid YAML/],
     ['no map', { file: '- a' }, /must be a map/],
     [
       'open API without TLS',
@@ -103,8 +103,8 @@ describe('loadConfig', () => {
       /api_listen is 0\.0\.0\.0:7080.*POSTERN_API_TLS_CERT/,
     ],
     ['open API on IPv6', { flags: { 'api-listen': '[::]:7080' } }, /api_tls_cert/],
-    ['certificate without key', { flags: { 'api-tls-cert': 'a.pem' } }, /api_tls_key must name/],
-    ['key without certificate', { flags: { 'api-tls-key': 'a.pem' } }, /api_tls_cert must name/],
+    ['certificate without key', { flags: { 'api-tls-cert': 'a.pem' } }, /set api_tls_key to its key file/],
+    ['key without certificate', { flags: { 'api-tls-key': 'a.pem' } }, /set api_tls_cert to the file/],
   ];
   for (const [name, given, message] of refused) {
     it(`refuses: ${name}`, () => assert.match(refusal(given), message));

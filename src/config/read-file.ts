@@ -15,7 +15,7 @@ export function readConfigText(text: string, fileName: string): Map<SettingName,
   const document = parseDocument(text, { lineCounter, prettyErrors: false, logLevel: 'silent' });
   const [problem] = document.errors;
   if (problem !== undefined) {
-    throw fileError(`${fileName}:${lineAt(problem.pos[0])}: is not valid YAML (${problem.code})`);
+    throw fileError(`${fileName}:${lineAt(problem.pos[0])}: invalid YAML (${problem.code})`);
   }
 
   const entries = new Map<SettingName, FileEntry>();
@@ -37,7 +37,7 @@ function plainValue(node: unknown, document: ReturnType<typeof parseDocument>, w
     return node.toJS(document) as unknown;
   } catch (cause) {
     // Aliases without an anchor or that multiply.
-    throw configErrors.create('ERR_POSTERN_CONFIG_FILE', `${where}: is not valid YAML (alias)`, { cause });
+    throw configErrors.create('ERR_POSTERN_CONFIG_FILE', `${where}: invalid YAML (alias)`, { cause });
   }
 }
 

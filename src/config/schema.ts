@@ -37,213 +37,218 @@ const path = text('a path');
 export const settings = {
   data_dir: required(path, {
     description:
-      'Directory of the SQLite file, the internal CA and the generated keys. Created with mode 0700. A relative path starts at the working directory.',
+      'Directory for the SQLite file, the internal CAs and the generated keys. Created with mode 0700. A relative path is relative to the working directory.',
   }),
   database_url: optional(postgresUrl, {
-    description: 'PostgreSQL to keep the store in. Unset: SQLite in the data directory.',
+    description: 'URL of the PostgreSQL database that holds the store. Unset: SQLite in the data directory.',
     secrecy: 'password',
   }),
   database_migrate_under_old_nodes: required(boolean, {
     description:
-      'A new version changes the tables of PostgreSQL at its start even while servers of an older version are connected. They go on serving from memory and refuse writes. Otherwise the start is refused until they have stopped.',
+      'Migrate the PostgreSQL tables at startup even while servers of an older version are connected. The old servers keep serving from memory and reject writes. When false, a server that has to migrate refuses to start until they have stopped.',
   }),
   secret_key: optional(secretKeys, {
     description:
-      'Encrypts secrets at rest: 32 bytes in base64. Unset: made on the first start, in the data directory with mode 0600.',
+      'Key that encrypts secrets at rest: 32 bytes in base64. Unset: generated on the first start and stored in the data directory with mode 0600.',
     secrecy: 'secret',
   }),
-  roles: required(choiceList(ROLES), { description: 'The parts of the program that this process runs.' }),
+  roles: required(choiceList(ROLES), { description: 'Roles that this process runs.' }),
   api_listen: required(listenAddress, {
     description:
-      'Address of the management API, with /healthz, /metrics, /openapi.json and /docs. An address that is not loopback needs api_tls_cert.',
+      'Listen address of the management API, which also serves /healthz, /metrics, /openapi.json and /docs. A non-loopback address requires api_tls_cert.',
   }),
   api_url: optional(httpUrl, {
-    description: 'URL under which clients reach the API: the prefix of every uri. Unset: derived from the listener.',
+    description:
+      'URL at which clients reach the API; every uri in a response starts with it. Unset: derived from the listener.',
   }),
   api_tls_cert: optional(path, {
     description:
-      'PEM file with the certificate chain of the API listener, or "internal" for a certificate of the internal CA. Unset: plain HTTP, on loopback only. The file is read again when it changes.',
+      'PEM file with the certificate chain of the API listener, or "internal" for a certificate from the internal CA. Unset: plain HTTP, on loopback only. The file is reloaded when it changes.',
   }),
-  api_tls_key: optional(path, { description: 'PEM file with the private key that belongs to api_tls_cert.' }),
+  api_tls_key: optional(path, { description: 'PEM file with the private key for api_tls_cert.' }),
   metrics_level: required(choice(METRICS_LEVELS), {
-    description:
-      'What the traffic metrics are told apart by: route (about 19 series for each route), edge, or process for neither.',
+    description: 'Granularity of the traffic metrics: per route (about 19 series each), per edge, or per process.',
   }),
-  api_metrics_open: required(boolean, { description: 'Whether /metrics answers without an API key.' }),
+  api_metrics_open: required(boolean, { description: 'Serve /metrics without an API key.' }),
   api_rate_limit: required(integer(0, 1_000_000), {
-    description: 'Requests per second that one API key may send; above it the answer is 429. 0: no limit.',
+    description: 'Requests per second allowed for each API key; requests above the limit get 429. 0: no limit.',
   }),
   api_key: optional(presetToken, {
     description:
-      'The first API key. Has an effect only while the store has none. Unset: generated, and printed once or written to a file in the data directory.',
+      'The first API key. Used only while the store has none. Unset: generated, then printed once or written to a file in the data directory.',
     secrecy: 'secret',
   }),
   authtoken: optional(presetToken, {
     description:
-      'The first agent credential. Has an effect only while the store has none. Unset: generated, like the API key.',
+      'Token of the first agent credential. Used only while the store has none. Unset: generated, like the API key.',
     secrecy: 'secret',
   }),
   domain: required(domainName, {
     description:
-      'Base domain of ephemeral endpoints, and the only domain that the internal CA which users are asked to trust may vouch for.',
+      'Base domain of ephemeral endpoints. The internal CA that users are asked to trust can issue certificates for this domain only.',
   }),
-  edge_listen: required(listenAddress, { description: 'Address of the HTTPS edge.' }),
+  edge_listen: required(listenAddress, { description: 'Listen address of the HTTPS edge.' }),
   edge_http_listen: required(listenAddress, {
-    description: 'Address of the plain HTTP edge: redirects the hosts of edges to HTTPS and knows no others.',
+    description:
+      'Listen address of the plain HTTP edge. It redirects requests for the hosts of edges to HTTPS and rejects all others.',
   }),
   access_log: required(boolean, {
-    description: 'Whether the edge logs a line per request, without headers and query.',
+    description: 'Log one line per request at the edge, without headers or query.',
   }),
   trusted_proxies: required(cidrList, {
-    description: 'Address ranges of proxies in front of the edge whose X-Forwarded-For is believed. Empty: nobody is.',
+    description: 'Address ranges of proxies in front of the edge whose X-Forwarded-For header is trusted. Empty: none.',
   }),
   ambiguous_paths: required(choice(AMBIGUOUS_PATHS), {
     description:
-      'What becomes of a path that an upstream may read as that of a route with other access modules, such as /ADMIN beside a protected /admin: "refuse" answers 400, "pass" forwards it by the route that it matches as it stands.',
+      'How to handle a path that the upstream may interpret as the path of a route with different access modules, such as /ADMIN next to a protected /admin. "refuse" returns 400; "pass" forwards it through the route that it matches literally.',
   }),
   ambiguous_paths_pass_hosts: required(hostPatternList, {
     description:
-      'Hosts on which ambiguous paths pass although ambiguous_paths is "refuse": names, or wildcards such as *.example.com.',
+      'Hosts that accept ambiguous paths even when ambiguous_paths is "refuse": names, or wildcards such as *.example.com.',
   }),
   drop_request_headers: required(headerNameList, {
     description:
-      'Headers of clients that upstreams do not get, because upstreams commonly believe them: names, or prefixes that end in "*". Set, it replaces the whole list. Headers that the edge itself states are always taken out. See docs/headers.md.',
+      'Client headers that the edge removes before it forwards a request, because upstreams commonly trust them: names, or prefixes that end in "*". A value replaces the whole list. Headers that the edge itself sets are always removed. See docs/headers.md.',
   }),
-  forwarded_header: required(boolean, { description: 'Whether upstreams also get the Forwarded header of RFC 7239.' }),
+  forwarded_header: required(boolean, { description: 'Also send the Forwarded header (RFC 7239) to upstreams.' }),
   edge_host_ports: required(portList, {
     description:
-      'Ports that a request to either listener of the edge may name in its Host header; with another the answer is 400. Empty: any, because port mappings in front of the edge are not known here. A request without a port always passes.',
+      'Ports accepted in the Host header of a request to either edge listener; any other port gets 400. Empty: every port, because the edge cannot know the port mappings in front of it. A request without a port is always accepted.',
   }),
-  edge_header_bytes: required(integer(1024, 1_048_576), { description: 'Bytes that the head of a request may have.' }),
-  edge_header_count: required(integer(10, 2000), { description: 'Header lines that a request may have.' }),
+  edge_header_bytes: required(integer(1024, 1_048_576), { description: 'Maximum size of a request head, in bytes.' }),
+  edge_header_count: required(integer(10, 2000), { description: 'Maximum number of header lines in a request.' }),
   edge_header_timeout: required(integer(1, 600), {
-    description: 'Seconds that a client gets to send the head of a request.',
+    description: 'Seconds a client has to send the head of a request.',
   }),
   edge_idle_timeout: required(integer(1, 3600), {
-    description: 'Seconds that an unused connection of a client is kept open.',
+    description: 'Seconds an idle client connection stays open.',
   }),
   edge_request_timeout: required(integer(0, 86_400), {
-    description:
-      'Seconds that a client gets to send a whole request, its body included. 0: no limit, for large uploads.',
+    description: 'Seconds a client has to send a complete request, including its body. 0: no limit, for large uploads.',
   }),
   edge_send_timeout: required(integer(1, 86_400), {
     description:
-      'Seconds that a client may take none of the bytes of an answer that wait for it, and, after an answer over HTTP/2, go on sending its request.',
+      'Seconds a client may read nothing while response data is waiting. Over HTTP/2, also the seconds a client may continue to send its request after the response has ended.',
   }),
-  edge_streams: required(integer(1, 10_000), { description: 'Requests at once on one HTTP/2 connection of a client.' }),
+  edge_streams: required(integer(1, 10_000), {
+    description: 'Maximum number of concurrent requests on one HTTP/2 client connection.',
+  }),
   edge_requests_in_flight: required(integer(0, 1_000_000), {
     description:
-      'Requests that one process works on at once, until their answers begin; above it the answer is 503 with Retry-After. Requests with a body get at most three quarters of them. 0: no limit.',
+      'Maximum number of requests per process that are waiting for their response to begin; requests above the limit get 503 with Retry-After. Requests with a body can use at most three quarters of the limit. 0: no limit.',
   }),
   edge_streams_in_flight: required(integer(0, 1_000_000), {
     description:
-      'Answers under way and WebSockets that one process carries at once; above it new requests get 503 with Retry-After. 0: no limit.',
+      'Maximum number of responses in progress and WebSockets per process; requests above the limit get 503 with Retry-After. 0: no limit.',
   }),
   edge_address_share: required(integer(1, 100), {
     description:
-      'Percent of edge_requests_in_flight and of edge_streams_in_flight that one client address (IPv6: its /64) may hold once half of them is in use, but at least 64 of each; its further requests get 503 with Retry-After. Clients of trusted_proxies count by their own address; set it to 100, no limit per address, when another proxy stands in front.',
+      'Percentage of edge_requests_in_flight and of edge_streams_in_flight that one client address (IPv6: its /64) may use once half of the limit is in use, but at least 64 of each; further requests from that address get 503 with Retry-After. Clients behind trusted_proxies are counted by their own address. Behind a proxy that is not trusted, set it to 100, which disables the limit per address.',
   }),
   edge_scarce_body_rate: required(integer(0, 1_000_000), {
     description:
-      'Bytes per second that a client has to send of a request body while half of edge_requests_in_flight are in use; slower requests that have no answer yet get 408. 0: no limit.',
+      'Minimum rate of a request body, in bytes per second, while at least half of edge_requests_in_flight is in use; slower requests without a response get 408. 0: no limit.',
   }),
   edge_connections_per_address: required(integer(0, 1_000_000), {
-    description: 'Connections that one client address may have open. 0: no limit.',
+    description: 'Maximum number of open connections per client address. 0: no limit.',
   }),
-  upstream_connect_timeout: required(integer(1, 600), { description: 'Seconds to reach an upstream.' }),
+  upstream_connect_timeout: required(integer(1, 600), {
+    description: 'Seconds to establish a connection to an upstream.',
+  }),
   upstream_response_timeout: required(integer(1, 86_400), {
-    description: 'Seconds from the end of a request until the upstream begins to answer.',
+    description: 'Seconds from the end of a request until the upstream begins its response.',
   }),
   upstream_idle_timeout: required(integer(1, 86_400), {
-    description: 'Seconds without a byte in either direction while a body is under way.',
+    description: 'Seconds without a byte in either direction while a body is being transferred.',
   }),
   upstream_allow_cidrs: required(cidrList, {
-    description: 'Link-local and metadata address ranges that upstreams may have all the same.',
+    description: 'Link-local and metadata address ranges that upstreams may use. They are blocked by default.',
   }),
-  tunnel_listen: required(listenAddress, { description: 'Address that agents dial, over TLS.' }),
+  tunnel_listen: required(listenAddress, { description: 'Listen address for agents, over TLS.' }),
   tunnel_tls_cert: required(path, {
     description:
-      'PEM file with the certificate chain that agents are shown, or "internal" for a certificate of the internal CA. The file is read again when it changes.',
+      'PEM file with the certificate chain presented to agents, or "internal" for a certificate from the internal CA. The file is reloaded when it changes.',
   }),
-  tunnel_tls_key: optional(path, { description: 'PEM file with the private key that belongs to tunnel_tls_cert.' }),
+  tunnel_tls_key: optional(path, { description: 'PEM file with the private key for tunnel_tls_cert.' }),
   tunnel_names: required(hostList, {
-    description: 'Further names under which agents dial, for the certificate of the internal CA.',
+    description: 'Additional names that agents dial. The certificate from the internal CA includes them.',
   }),
-  tcp_ports: required(portRange, { description: 'Address and ports from which tcp tunnels get theirs.' }),
+  tcp_ports: required(portRange, { description: 'Address and port range for TCP tunnels.' }),
   region: required(
-    text('1 to 32 lower-case letters, digits and dashes', (value) => /^[a-z0-9-]{1,32}$/.test(value)),
-    { description: 'Region that tunnels, endpoints and reserved domains show.' },
+    text('1 to 32 lowercase letters, digits and hyphens', (value) => /^[a-z0-9-]{1,32}$/.test(value)),
+    { description: 'Region reported by tunnels, endpoints and reserved domains.' },
   ),
   events_allow_cidrs: required(cidrList, {
-    description: 'Loopback, private and other special address ranges that event destinations may reach.',
+    description:
+      'Loopback, private and other special-purpose address ranges that event destinations may use. They are blocked by default.',
   }),
   events_timeout: required(integer(1, 300), {
-    description: 'Seconds that a receiver of events gets to take one, from connecting to the end of its answer.',
+    description: 'Seconds allowed for one delivery attempt, from connecting to the end of the response.',
   }),
   events_lanes: required(integer(1, 2000), {
-    description: 'Pairs of subscription and destination that one process delivers for at once.',
+    description: 'Number of subscription-destination pairs that one process delivers to concurrently.',
   }),
   events_retry_hours: required(integer(1, 720), {
-    description: 'Hours that an event is tried at a destination that cannot be reached before it is dead.',
+    description: 'Hours to retry delivery to an unreachable destination before the delivery is dead.',
   }),
   events_suspend_days: required(integer(1, 365), {
-    description: 'Days without a single success after which a destination is suspended.',
+    description: 'Days without a successful delivery after which a destination is suspended.',
   }),
   events_delivered_days: required(integer(1, 3650), {
-    description: 'Days for which delivered and cancelled deliveries are kept.',
+    description: 'Days to keep delivered and canceled deliveries.',
   }),
   events_dead_days: required(integer(1, 3650), {
-    description: 'Days for which dead deliveries are kept, to be replayed.',
+    description: 'Days to keep dead deliveries, which can be replayed.',
   }),
   events_pending_days: required(integer(1, 3650), {
-    description:
-      'Days after which an event that nobody took, because its destination is paused or suspended, is given up.',
+    description: 'Days after which a pending delivery to a paused or suspended destination is abandoned.',
   }),
   events_traffic_queue: required(integer(100, 1_000_000), {
-    description: 'Events of traffic that may wait in memory to be written; those beyond are dropped and counted.',
+    description:
+      'Maximum number of traffic events that wait in memory to be written; events above the limit are dropped and counted.',
   }),
   events_file_bytes: required(integer(1024, 10_737_418_240), {
-    description: 'Bytes after which a file of events is moved aside and another begun.',
+    description: 'Size in bytes at which an event file is rotated.',
   }),
   events_file_count: required(integer(0, 1000), {
-    description: 'Full files of events that are kept for each destination.',
+    description: 'Number of rotated event files to keep for each destination.',
   }),
   oidc_http_issuers: required(hostList, {
-    description: 'Hosts whose OpenID issuer may be plain http. Loopback always may.',
+    description: 'Hosts whose OpenID issuer may use plain http. Loopback is always allowed.',
   }),
   agent_issuer_allow_cidrs: required(cidrList, {
     description:
-      'Loopback, private and other special address ranges that OpenID issuers named by agents may have, also over plain http where oidc_http_issuers allows it. Empty: https on public addresses only.',
+      'Loopback, private and other special-purpose address ranges that OpenID issuers requested by agents may use, also over plain http where oidc_http_issuers allows it. Empty: https on public addresses only.',
   }),
   oidc_unverified_email_issuers: required(issuerList, {
     description:
-      'OpenID issuers, as their modules name them, whose e-mail addresses go upstream although the provider does not say "email_verified": true.',
+      'OpenID issuers, written as in their modules, whose email addresses are forwarded upstream even if the provider does not send "email_verified": true.',
   }),
   login_outage_hours: required(integer(0, 8760), {
     description:
-      'Hours that a login may outlive its last successful refresh while the provider is away (no answer, 429, 5xx). 0 ends it with the first failure.',
+      'Hours a login stays valid after its last successful refresh while the provider is unavailable (no response, 429, 5xx). 0: the login ends at the first failure.',
   }),
   login_attempts_per_address: required(integer(0, 1_000_000), {
     description:
-      'Logins per minute and client address (IPv6: /64) that may fail at the token endpoint, per server. An IPv6 /56 has twice as many, a /48 and an IPv4 /24 four times. 0 is no limit.',
+      'Failed logins at the token endpoint allowed per minute for each client address (IPv6: /64), per server. An IPv6 /56 gets twice the limit, a /48 and an IPv4 /24 four times. 0: no limit.',
   }),
   login_attempts_per_issuer: required(integer(0, 1_000_000), {
     description:
-      'Logins per minute and issuer that may fail at the token endpoint, per server. A quarter is reserved for addresses that have logged in before; networks that failed share half. 0 is no limit.',
+      'Failed logins at the token endpoint allowed per minute for each issuer, per server. A quarter is reserved for addresses with an earlier successful login; networks with failed logins share half. 0: no limit.',
   }),
   login_retention_days: required(integer(1, 3650), {
-    description: 'Days after which a login that nobody used is forgotten, whatever its module says.',
+    description: 'Days after which an unused login is deleted, regardless of the settings of its module.',
   }),
   log_level: required(choice(LOG_LEVELS), {
-    description: 'The least severe level that is logged. With debug, an error at start shows its stack.',
+    description: 'Minimum level to log. With debug, an error at startup includes its stack trace.',
   }),
   drain_delay: required(integer(0, 600), {
     description:
-      'Seconds after SIGTERM or SIGINT for which /healthz answers 503 while connections are still accepted, so that load balancers send no more before the listeners close. More than their health checks take to notice.',
+      'Seconds after SIGTERM or SIGINT during which /healthz returns 503 while connections are still accepted, so that load balancers stop sending requests before the listeners close. Set it longer than their health checks need to detect the change.',
   }),
   shutdown_timeout: required(integer(0, 3600), {
     description:
-      'Seconds that requests in flight get to finish once the listeners are closed. WebSockets are closed at once, with status 1001.',
+      'Seconds for requests in flight to finish after the listeners close. WebSockets are closed immediately with status 1001.',
   }),
 };
 

@@ -45,7 +45,7 @@ export const boolean: SettingKind<boolean> = {
 };
 
 export const listenAddress: SettingKind<ListenAddress> = parsedText(
-  'HOST:PORT or [IPV6]:PORT, port 0 for a free one',
+  'HOST:PORT or [IPV6]:PORT; port 0 picks a free port',
   parseListenAddress,
   formatListenAddress,
 );
@@ -56,12 +56,12 @@ export const portRange: SettingKind<PortRange> = parsedText(
   formatPortRange,
 );
 
-export const domainName = text('a domain name in lower case, such as example.com', (value) => {
+export const domainName = text('a lowercase domain name, such as example.com', (value) => {
   return isHostName(value) && value === value.toLowerCase();
 });
 
 export const postgresUrl = text(
-  'postgres://USER:PASSWORD@HOST:PORT/DATABASE, user and password percent-encoded',
+  'postgres://USER:PASSWORD@HOST:PORT/DATABASE with user and password percent-encoded',
   (value) => {
     if (!URL.canParse(value)) return false;
     const { protocol, pathname, search, hash } = new URL(value);
@@ -76,13 +76,13 @@ export const presetToken = text('32 to 200 visible ASCII characters', (value) =>
 
 /** Several while a rotation is under way: the first seals, all open. */
 export const secretKeys = text(
-  '32 bytes in base64 (openssl rand -base64 32), or several with commas between, the current one first',
+  '32 bytes in base64 (openssl rand -base64 32), or a comma-separated list of them with the current key first',
   (value) => value.split(',').every((key) => /^[A-Za-z0-9+/]{43}=$/.test(key.trim())),
 );
 
 export const cidrList = list('CIDR ranges, such as 10.0.0.0/8', isCidr);
 
-export const hostList = list('host names or addresses, each with or without a port', (value) => {
+export const hostList = list('host names or addresses, with an optional port', (value) => {
   return parseListenAddress(value.replace(/:\d+$/, '').concat(':1')) !== null;
 });
 
@@ -101,7 +101,7 @@ export const headerNameList = list('header names, or prefixes such as x-forwarde
   /^[A-Za-z0-9_-]+\*?$/.test(value),
 );
 
-export const hostPatternList = list('host names in lower case, or wildcards such as *.example.com', (value) => {
+export const hostPatternList = list('lowercase host names, or wildcards such as *.example.com', (value) => {
   const name = value.startsWith('*.') ? value.slice(2) : value;
   return isHostName(name) && value === value.toLowerCase();
 });

@@ -21,10 +21,10 @@ export async function generate(): Promise<Map<string, string>> {
 
 function defaultsFile(defaults: Map<SettingName, FileEntry>): string {
   const head = [
-    '# The defaults of every setting. The program itself reads this file; do not edit it to configure a server,',
-    '# but copy the lines you need into a file of your own and start with --config FILE.',
-    '# Flags beat POSTERN_ variables, which beat your file, which beats this one. An empty value is the same as unset.',
-    '# The comments are made from src/config/schema.ts by "npm run generate".',
+    '# Default values of all settings. The server reads this file. Do not edit it to configure a server:',
+    '# copy the lines you need into your own file and start the server with --config FILE.',
+    '# Precedence: flags, POSTERN_ variables, your file, this file. An empty value counts as unset.',
+    '# "npm run generate" writes the comments from src/config/schema.ts.',
   ];
   const blocks = settingNames.map((setting) => {
     const comment = wrap(words(setting)).map((line) => `# ${line}`);
@@ -38,13 +38,13 @@ function defaultsFile(defaults: Map<SettingName, FileEntry>): string {
 function referencePage(defaults: Map<SettingName, FileEntry>): string {
   const head = `# Configuration
 
-<!-- Made from src/config/ by "npm run generate". Do not edit. -->
+<!-- Generated from src/config/ by "npm run generate". Do not edit. -->
 
-Every setting can be given as a flag of \`postern server\`, as an environment variable, or as a line of a YAML file
-(\`--config FILE\` or \`POSTERN_CONFIG\`). Flags beat the environment, which beats the file, which beats the defaults. An empty
-value is the same as unset. In flags and variables a list is separated by commas. An unknown name or a bad value stops the start.
-\`postern server --print-config\` shows what is in effect and where each value came from, with secrets masked. Prefer variables or
-the file for secrets: other users of the machine can read a process's flags.
+Each setting can be a flag of \`postern server\`, an environment variable, or a line of a YAML file
+(\`--config FILE\` or \`POSTERN_CONFIG\`). Flags take precedence over variables, variables over the file, the file over the defaults. An empty
+value counts as unset. In flags and variables, separate the items of a list with commas. The server does not start with an unknown name or an invalid value.
+\`postern server --print-config\` shows the effective values and where each came from, with secrets masked. Use variables or
+the file for secrets: other users of the machine can read the flags of a process.
 `;
   return [head, ...settingNames.map((setting) => section(setting, defaults))].join('\n');
 }
@@ -71,7 +71,7 @@ function words(setting: SettingName): string {
   const { description, usedFrom, secrecy } = settings[setting];
   const notes = [description];
   if (secrecy === 'secret') notes.push('Secret: never logged or printed.');
-  if (secrecy === 'password') notes.push('Its password is secret: never logged or printed.');
+  if (secrecy === 'password') notes.push('The password is secret: never logged or printed.');
   if (usedFrom !== null) notes.push(`Checked now, used from ${usedFrom}.`);
   return notes.join(' ');
 }

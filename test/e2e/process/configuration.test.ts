@@ -20,7 +20,7 @@ describe('postern server, wrongly configured', { timeout: TIMEOUT_MS }, () => {
       'unknown variable',
       { env: { POSTERN_DOMIAN: 'x' } },
       1,
-      /^postern: unknown variable POSTERN_DOMIAN.*"POSTERN_DOMAIN"/,
+      /^postern: unknown environment variable POSTERN_DOMIAN.*"POSTERN_DOMAIN"/,
     ],
     [
       'bad value',
