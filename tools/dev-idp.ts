@@ -102,7 +102,7 @@ To let only those through who have logged in here, with the ids of your edge and
   postern api oidc replace --edge "$EDGE" --route "$ROUTE" --issuer ${provider.issuer} \\
     --client-id ${CLIENT_ID} --client-secret ${CLIENT_SECRET} --scopes openid,email,profile
 
-docs/try-login.md goes through it from the start.`;
+docs/tutorials/3-first-login.md goes through it from the start.`;
 }
 
 function stop(message: string): never {

@@ -108,7 +108,7 @@ export const settings = {
   }),
   drop_request_headers: required(headerNameList, {
     description:
-      'Client headers that the edge removes before it forwards a request, because upstreams commonly trust them: names, or prefixes that end in "*". A value replaces the whole list. Headers that the edge itself sets are always removed. See docs/headers.md.',
+      'Client headers that the edge removes before it forwards a request, because upstreams commonly trust them: names, or prefixes that end in "*". A value replaces the whole list. Headers that the edge itself sets are always removed. See docs/reference/headers.md.',
   }),
   forwarded_header: required(boolean, { description: 'Also send the Forwarded header (RFC 7239) to upstreams.' }),
   edge_host_ports: required(portList, {

@@ -10,7 +10,7 @@ export const edgeErrors = errorTable({
   ERR_POSTERN_BAD_PATH: {
     status: 400,
     explanation:
-      'The path has dot segments, backslashes, empty segments or escapes that different programs read differently, or an upstream may read it as that of a route with other access modules (`ambiguous_paths`, docs/routes.md). It was not forwarded.',
+      'The path has dot segments, backslashes, empty segments or escapes that different programs read differently, or an upstream may read it as that of a route with other access modules (`ambiguous_paths`, docs/reference/routes.md). It was not forwarded.',
   },
   ERR_POSTERN_MISDIRECTED: {
     status: 421,

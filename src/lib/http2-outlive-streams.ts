@@ -33,7 +33,7 @@ const collections = new FinalizationRegistry(onCollection);
  *    native session is destroyed only after the socket has closed, which ends all writes.
  * 2. One garbage collection frees both, the session first. So a closed session stays until its streams have gone.
  *
- * docs/decisions/0021-http2-sessions-outlive-streams.md has the frames that did it.
+ * docs/internals/decisions/0021-http2-sessions-outlive-streams.md has the frames that did it.
  */
 export function outliveStreams(session: Session, socket: Socket): void {
   const native = nativePart(session);

@@ -6,7 +6,7 @@ import type { MatchableRoute } from './route-table.ts';
 
 /**
  * Keeps a request from reaching a protected page under a spelling that an open route matches: upstreams ignore case, trailing
- * slashes and more (docs/routes.md). Every reading of a path leads to the routes that it matches as it stands and folded, and to
+ * slashes and more (docs/reference/routes.md). Every reading of a path leads to the routes that it matches as it stands and folded, and to
  * those that it names but for a trailing slash. Unless all of them have the access rules of the route that was found, the path is
  * ambiguous. So all spellings of one page that pass have passed the same rules, which are those of the page itself.
  */

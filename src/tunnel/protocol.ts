@@ -1,4 +1,4 @@
-/** Names and numbers of the protocol between agent and gateway. `docs/tunnel-protocol.md` tells it in words. */
+/** Names and numbers of the protocol between agent and gateway. `docs/reference/tunnel-protocol.md` tells it in words. */
 
 export const ALPN = 'postern/1';
 export const PROTOCOL_VERSION = 1;

@@ -4,11 +4,11 @@ import { test } from 'node:test';
 import { examineAgentConfig } from '../../src/cli/agent/config/read-agent-config.ts';
 import { runCommand } from './run-command.ts';
 
-const page = await readFile(new URL('../../docs/agent.md', import.meta.url), 'utf8');
+const page = await readFile(new URL('../../docs/reference/agent.md', import.meta.url), 'utf8');
 
 test('the file on the page of the agent is a good one', () => {
   const [, text = ''] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
-  const reading = examineAgentConfig(text, 'docs/agent.md');
+  const reading = examineAgentConfig(text, 'docs/reference/agent.md');
   assert.deepEqual(reading.ok ? [] : reading.problems, []);
   assert.equal(reading.ok && reading.config.tunnels.length, 5);
 });

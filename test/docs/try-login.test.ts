@@ -23,7 +23,7 @@ let issuer: string;
 let env: Record<string, string>;
 
 before(async () => {
-  const text = await readFile(join(root, 'docs', 'try-login.md'), 'utf8');
+  const text = await readFile(join(root, 'docs', 'tutorials', '3-first-login.md'), 'utf8');
   blocks = Array.from(text.matchAll(/^```sh\n([\s\S]*?)^```$/gm), (match) => match[1] ?? '');
   // The checkout as a newcomer has it, but for the work tree: what is written must land in a folder of the test's own.
   folder = await mkdtemp(join(tmpdir(), 'postern-test-try-login-'));

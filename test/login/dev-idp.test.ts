@@ -24,7 +24,7 @@ function startTool(t: TestContext, ...args: readonly string[]) {
   });
   /** When all of the greeting has come, or the process has ended. */
   const greeted = async (): Promise<void> => {
-    while (!output.stdout.includes('docs/try-login.md') && child.exitCode === null) {
+    while (!output.stdout.includes('docs/tutorials/3-first-login.md') && child.exitCode === null) {
       await Promise.race([once(child.stdout, 'data'), exited]);
     }
   };
@@ -71,7 +71,7 @@ test('dev-idp refuses what it does not understand, and a port that is taken', as
 test('what the walk-through says of the provider is what it prints', async (t) => {
   const { output, greeted } = startTool(t, '--port', '0');
   await greeted();
-  const walkThrough = await readFile(new URL('docs/try-login.md', root), 'utf8');
+  const walkThrough = await readFile(new URL('docs/tutorials/3-first-login.md', root), 'utf8');
   for (const name of ['client id', 'client secret', 'redirect URI']) {
     const value = new RegExp(`${name} +(\\S+)\n`).exec(output.stdout)?.[1];
     assert.ok(value !== undefined && walkThrough.includes(value), `${name}: ${value}`);

@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url';
 import * as protocol from '../../../src/tunnel/protocol.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-const page = readFileSync(join(root, 'docs/tunnel-protocol.md'), 'utf8');
+const page = readFileSync(join(root, 'docs/reference/tunnel-protocol.md'), 'utf8');
 const messages = readFileSync(join(root, 'src/tunnel/messages.ts'), 'utf8');
 
-suite('docs/tunnel-protocol.md', () => {
+suite('docs/reference/tunnel-protocol.md', () => {
   test('names every constant, with its value', () => {
     const missing = Object.entries(protocol).filter(([name, value]) => {
       // As people write them: seconds, and commas between thousands.
@@ -47,8 +47,8 @@ suite('docs/tunnel-protocol.md', () => {
   });
 });
 
-test('docs/life-of-a-tunnel.md names files that are there', () => {
-  const life = readFileSync(join(root, 'docs/life-of-a-tunnel.md'), 'utf8');
+test('docs/internals/life-of-a-tunnel.md names files that are there', () => {
+  const life = readFileSync(join(root, 'docs/internals/life-of-a-tunnel.md'), 'utf8');
   const named = [...life.matchAll(/`((?:[\w-]+\/)*[\w-]+\.ts)`/g)].map(([, file]) => file ?? '');
   assert.ok(named.length > 30);
   const all = globSync('src/**/*.ts', { cwd: root });
