@@ -1,8 +1,8 @@
+import type { Target } from '../backends/target.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { BackendSnapshot, EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { UpstreamFailure } from '../upstream/upstream.ts';
 import type { AdmissionLimit } from './admission.ts';
-import type { Target } from './backends/target.ts';
 import type { ConnectionFacts } from './edge-connection.ts';
 import type { EdgeErrorCode } from './errors.ts';
 import type { Exchange } from './exchange.ts';

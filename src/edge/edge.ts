@@ -8,7 +8,7 @@ import type { EndpointPublisher } from '../tunnel/endpoints.ts';
 import { accessLine, unreadLine } from './access-log.ts';
 import { AddressesInUse } from './addresses-in-use.ts';
 import { Admission } from './admission.ts';
-import { backendTargets } from './backends/backend-targets.ts';
+import { backendTargets } from './backend-targets.ts';
 import { ClientAddresses } from './client-address.ts';
 import type { ConnectionFacts } from './edge-connection.ts';
 import type { EdgeMetrics, LiveCounts } from './edge-metrics.ts';

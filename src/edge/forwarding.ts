@@ -1,4 +1,5 @@
 import type { Duplex, Readable, Transform } from 'node:stream';
+import type { Target } from '../backends/target.ts';
 import { breakOff } from '../lib/break-off.ts';
 import { type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
 import { splice } from '../lib/splice.ts';
@@ -12,7 +13,6 @@ import type {
   UpstreamFailure,
   UpstreamHandler,
 } from '../upstream/upstream.ts';
-import type { Target } from './backends/target.ts';
 import type { ErrorAnswer } from './error-page.ts';
 import type { Exchange } from './exchange.ts';
 import { forwardedRequest } from './forwarded-request.ts';

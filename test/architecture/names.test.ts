@@ -16,7 +16,7 @@ test('file names are kebab-case and say what is in them', () => {
 });
 
 test('folders of modules and resources are snake_case, as on the wire', () => {
-  const folders = filesIn('src/modules/*/', 'src/resources/*/', 'src/resources/backends/*/').filter(
+  const folders = filesIn('src/modules/*/', 'src/resources/*/', 'src/backends/*/').filter(
     (path) => !path.endsWith('.ts'),
   );
   assert.ok(folders.length > 20);

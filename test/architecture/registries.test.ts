@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { backends } from '../../src/backends/registry.ts';
 import { destinationKinds } from '../../src/events/destinations/registry.ts';
 import { modules } from '../../src/modules/registry.ts';
-import { backends } from '../../src/resources/backends/registry.ts';
 import { resources } from '../../src/resources/registry.ts';
 import { filesIn, projectRoot } from './source-files.ts';
 
@@ -22,11 +22,11 @@ test('every module folder is registered under its own name, and the other way ro
 test('every resource folder is registered under its own name, and the other way round', () => {
   const backendNames = new Set(backends.map((backend) => backend.name));
   const names = resources.map((resource) => resource.name).filter((name) => !backendNames.has(name));
-  assert.deepEqual(foldersIn('src/resources'), [...names, 'backends'].sort());
+  assert.deepEqual(foldersIn('src/resources'), names.sort());
 });
 
 test('every backend kind and destination kind has a folder of its name', () => {
-  assert.deepEqual(foldersIn('src/resources/backends'), backends.map((backend) => backend.name).sort());
+  assert.deepEqual(foldersIn('src/backends'), backends.map((backend) => backend.name).sort());
   assert.deepEqual(foldersIn('src/events/destinations'), destinationKinds.map((kind) => kind.name).sort());
 });
 

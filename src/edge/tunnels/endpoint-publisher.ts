@@ -4,10 +4,10 @@ import type { TrafficRequest } from '../../modules/prepared-module.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../../snapshot/snapshots.ts';
 import type { EndpointPublisher, NewEndpoint, Publication } from '../../tunnel/endpoints.ts';
-import { TUNNEL_BACKEND_KIND } from '../backends/tunnel.ts';
 import { decodeModules, ModuleRefusal, type Proto } from './endpoint-modules.ts';
 import type { RawConnections, RawEndpoint } from './raw-connections.ts';
 import type { NoPort, TcpPorts } from './tcp-ports.ts';
+import { TUNNEL_BACKEND_KIND } from './tunnel-backend.ts';
 
 /** What endpoints need to know beside traffic. */
 export interface EndpointSettings {

@@ -1,9 +1,9 @@
 import Type from 'typebox';
+import { hasLabels } from '../../backends/tunnel_group/tunnel-group.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { type Ref, reference, refSchema } from '../../lib/schema/annotations.ts';
 import { mapOf } from '../../lib/schema/map-of.ts';
 import type { Lease } from '../../store/store.ts';
-import { hasLabels } from '../backends/tunnel_group/tunnel-group.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
 import type { OperationPorts, OperationRequest } from '../operation.ts';

@@ -1,7 +1,7 @@
 import Type from 'typebox';
-import { bodyProblem } from '../../../lib/schema/decode-body.ts';
-import { mapOf } from '../../../lib/schema/map-of.ts';
-import { describedFields } from '../../resource.ts';
+import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import { mapOf } from '../../lib/schema/map-of.ts';
+import { describedFields } from '../../resources/resource.ts';
 import { defineBackend } from '../define-backend.ts';
 import { responseHeadersProblem } from './response-headers-problem.ts';
 

@@ -1,11 +1,11 @@
 import Type from 'typebox';
-import { allPages } from '../../../lib/all-pages.ts';
-import type { JsonObject, JsonValue } from '../../../lib/json.ts';
-import { labelsProblem } from '../../../lib/labels.ts';
-import { reference, refSchema } from '../../../lib/schema/annotations.ts';
-import { bodyProblem } from '../../../lib/schema/decode-body.ts';
-import { mapOf } from '../../../lib/schema/map-of.ts';
-import { describedFields } from '../../resource.ts';
+import { allPages } from '../../lib/all-pages.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { labelsProblem } from '../../lib/labels.ts';
+import { reference, refSchema } from '../../lib/schema/annotations.ts';
+import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import { mapOf } from '../../lib/schema/map-of.ts';
+import { describedFields } from '../../resources/resource.ts';
 import { defineBackend } from '../define-backend.ts';
 
 const MAX_LABELS = 50;

@@ -1,5 +1,5 @@
-import { AGENT_OFFLINE } from '../tunnels/no-tunnel.ts';
-import { type BackendBehaviour, configOf, type Target } from './target.ts';
+import { type BackendBehaviour, configOf, type Target } from '../../backends/target.ts';
+import { AGENT_OFFLINE } from './no-tunnel.ts';
 
 export const TUNNEL_BACKEND_KIND = 'tunnel';
 

@@ -1,5 +1,5 @@
 import type { BackendSnapshot } from '../../snapshot/edge-snapshot.ts';
-import { type BackendBehaviour, configOf } from './target.ts';
+import { type BackendBehaviour, configOf } from '../target.ts';
 
 /** One member per request, by its share of the weights. A member that is gone has no share. */
 export const weightedBehaviour: BackendBehaviour = {

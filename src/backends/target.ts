@@ -1,8 +1,8 @@
-import type { JsonObject } from '../../lib/json.ts';
-import type { BackendSnapshot } from '../../snapshot/edge-snapshot.ts';
-import type { HeaderList, Upstream } from '../../upstream/upstream.ts';
-import type { ErrorAnswer } from '../error-page.ts';
-import type { TunnelTargets } from '../tunnels/tunnel-targets.ts';
+import type { ErrorAnswer } from '../edge/error-page.ts';
+import type { TunnelTargets } from '../edge/tunnels/tunnel-targets.ts';
+import type { JsonObject } from '../lib/json.ts';
+import type { BackendSnapshot } from '../snapshot/edge-snapshot.ts';
+import type { HeaderList, Upstream } from '../upstream/upstream.ts';
 
 /** Where one try of a request can go. */
 export type Target =

@@ -1,4 +1,4 @@
-import type { ConfigurationResource } from '../resource.ts';
+import type { ConfigurationResource } from '../resources/resource.ts';
 import { failover } from './failover/failover.ts';
 import { httpResponse } from './http_response/http-response.ts';
 import { staticBackend } from './static/static.ts';

@@ -1,8 +1,8 @@
 import Type from 'typebox';
-import { reference } from '../../../lib/schema/annotations.ts';
-import { bodyProblem } from '../../../lib/schema/decode-body.ts';
-import { mapOf } from '../../../lib/schema/map-of.ts';
-import { describedFields } from '../../resource.ts';
+import { reference } from '../../lib/schema/annotations.ts';
+import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import { mapOf } from '../../lib/schema/map-of.ts';
+import { describedFields } from '../../resources/resource.ts';
 import { backendKinds, defineBackend } from '../define-backend.ts';
 
 /** Shares requests out by weight. */

@@ -1,4 +1,4 @@
-import { type BackendBehaviour, configOf } from './target.ts';
+import { type BackendBehaviour, configOf } from '../target.ts';
 
 export const staticBehaviour: BackendBehaviour = {
   kind: 'static_backend',

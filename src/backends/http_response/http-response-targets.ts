@@ -1,5 +1,5 @@
 import type { BackendSnapshot } from '../../snapshot/edge-snapshot.ts';
-import { type BackendBehaviour, configOf, type Target } from './target.ts';
+import { type BackendBehaviour, configOf, type Target } from '../target.ts';
 
 /** The answer is the same for every request of a version: made once. */
 const answers = new WeakMap<BackendSnapshot, readonly Target[]>();

@@ -1,6 +1,6 @@
-import type { BackendSnapshot } from '../../snapshot/edge-snapshot.ts';
-import { backendBehaviours } from './registry.ts';
-import type { BackendBehaviour, BackendPorts, Target } from './target.ts';
+import type { BackendBehaviour, BackendPorts, Target } from '../backends/target.ts';
+import type { BackendSnapshot } from '../snapshot/edge-snapshot.ts';
+import { backendBehaviours } from './backend-behaviours.ts';
 
 /** Where a request for a backend can go, by the backend's kind. A kind that is not known is nowhere: the request is refused. */
 export function backendTargets(

@@ -1,5 +1,5 @@
 import type { TObject } from 'typebox';
-import { type ConfigurationResource, defineResource } from '../resource.ts';
+import { type ConfigurationResource, defineResource } from '../resources/resource.ts';
 
 /** What every kind of backend has in common: a path per kind, and one noun in events. Adding a kind is a folder and a line in `registry.ts`. */
 export function defineBackend<Config extends TObject>(

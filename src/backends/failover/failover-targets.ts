@@ -1,4 +1,4 @@
-import { type BackendBehaviour, configOf } from './target.ts';
+import { type BackendBehaviour, configOf } from '../target.ts';
 
 /** Members in their order; the pipeline goes to the next only when one cannot be reached. */
 export const failoverBehaviour: BackendBehaviour = {

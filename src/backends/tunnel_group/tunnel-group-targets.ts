@@ -1,5 +1,5 @@
-import { NO_TUNNEL } from '../tunnels/no-tunnel.ts';
-import type { BackendBehaviour, Target } from './target.ts';
+import { NO_TUNNEL } from '../../edge/tunnels/no-tunnel.ts';
+import type { BackendBehaviour, Target } from '../target.ts';
 
 const NONE_ONLINE: readonly Target[] = [{ kind: 'unreachable', reason: 'no_tunnel', error: NO_TUNNEL }];
 

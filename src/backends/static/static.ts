@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { bodyProblem } from '../../../lib/schema/decode-body.ts';
-import { describedFields } from '../../resource.ts';
+import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import { describedFields } from '../../resources/resource.ts';
 import { defineBackend } from '../define-backend.ts';
 import { upstreamAddressProblem } from './upstream-address-problem.ts';
 

@@ -1,7 +1,7 @@
 import Type from 'typebox';
-import { idString, reference } from '../../../lib/schema/annotations.ts';
-import { bodyProblem } from '../../../lib/schema/decode-body.ts';
-import { describedFields } from '../../resource.ts';
+import { idString, reference } from '../../lib/schema/annotations.ts';
+import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import { describedFields } from '../../resources/resource.ts';
 import { backendKinds, defineBackend } from '../define-backend.ts';
 
 /** Goes to the next backend when one cannot be reached. */
