@@ -1,5 +1,6 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Settings } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
+import type { AgentLink } from '../edge/tunnels/online-tunnels.ts';
 import { reportBug } from '../lib/bug-report.ts';
 import { type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
 import { outliveStreams } from '../lib/http2-outlive-streams.ts';
@@ -8,7 +9,6 @@ import { REPEATED_FIELDS } from '../lib/repeated-fields.ts';
 import { ControlStream } from '../tunnel/control-stream.ts';
 import { Liveness } from '../tunnel/liveness.ts';
 import { type AgentMessage, decodeAgentMessage, type GatewayMessage } from '../tunnel/messages.ts';
-import type { AgentLink } from '../tunnel/online-tunnels.ts';
 import { CONTROL_AUTHORITY, CONTROL_PATH, HELLO_TIMEOUT_MS } from '../tunnel/protocol.ts';
 import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../tunnel/session-windows.ts';
 

@@ -1,6 +1,6 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { AgentLink } from '../edge/tunnels/online-tunnels.ts';
 import type { Hello } from '../tunnel/messages.ts';
-import type { AgentLink } from '../tunnel/online-tunnels.ts';
 import type { AgentConnection } from './agent-connection.ts';
 import type { BoundTunnel } from './bound-tunnel.ts';
 

@@ -1,5 +1,5 @@
+import type { AgentLink, OnlineTunnel } from '../edge/tunnels/online-tunnels.ts';
 import type { Bind } from '../tunnel/messages.ts';
-import type { AgentLink, OnlineTunnel } from '../tunnel/online-tunnels.ts';
 import type { AgentSession } from './agent-session.ts';
 
 /** A tunnel that an agent has bound. It outlives the connections of its session, as long as the session can be resumed. */

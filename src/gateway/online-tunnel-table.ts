@@ -1,4 +1,4 @@
-import type { OnlineTunnel, OnlineTunnels } from '../tunnel/online-tunnels.ts';
+import type { OnlineTunnel, OnlineTunnels } from '../edge/tunnels/online-tunnels.ts';
 import type { BoundTunnel } from './bound-tunnel.ts';
 
 /** Tunnels that would get traffic now. */

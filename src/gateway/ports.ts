@@ -1,6 +1,6 @@
+import type { EndpointPublisher } from '../edge/tunnels/endpoints.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { PresenceStore } from '../store/store.ts';
-import type { EndpointPublisher } from '../tunnel/endpoints.ts';
 import type { OnlineTunnelTable } from './online-tunnel-table.ts';
 
 export interface GatewayPorts {

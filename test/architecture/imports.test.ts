@@ -8,7 +8,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   tunnel: ['lib'],
   upstream: ['lib'],
   agent: ['lib', 'tunnel', 'upstream'],
-  gateway: ['lib', 'tunnel', 'store', 'replica'],
+  gateway: ['lib', 'tunnel', 'edge', 'store', 'replica'],
   pki: ['lib'],
   config: ['lib'],
   store: ['lib'],

@@ -5,9 +5,9 @@ import { guarded, ignoreErrors, type ListenerOwner, listen, listenOnce } from '.
 import { cancelStream } from '../../lib/http2-reset.ts';
 import { hasStreamEnd, watchStreamEnd } from '../../lib/http2-stream-end.ts';
 import { bufferPassed } from '../../lib/passing-buffers.ts';
-import type { OnlineTunnel } from '../../tunnel/online-tunnels.ts';
 import { CLIENT_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
 import { knownReason } from './agent-failure.ts';
+import type { OnlineTunnel } from './online-tunnels.ts';
 
 /** A connection that was carried as it is, once it is over. */
 export interface RawConnectionFacts {

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
 import { formatListenAddress } from '../../lib/listen-address.ts';
-import type { OnlineTunnels } from '../../tunnel/online-tunnels.ts';
+import type { OnlineTunnels } from './online-tunnels.ts';
 import { RawConnection, type RawConnectionFacts } from './raw-connection.ts';
 
 export interface RawEndpoint {

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { reportBug } from '../../lib/bug-report.ts';
 import { guarded } from '../../lib/guarded-listeners.ts';
-import type { AgentLink } from '../../tunnel/online-tunnels.ts';
 import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
 import { isSafe } from '../../upstream/request-headers.ts';
 import { isUnsendable } from '../../upstream/unsendable.ts';
@@ -17,6 +16,7 @@ import type {
 import { failed } from '../../upstream/upstream-failure.ts';
 import { firstValue } from '../http/header-list.ts';
 import { agentFailure } from './agent-failure.ts';
+import type { AgentLink } from './online-tunnels.ts';
 import type { TunnelUpstream } from './tunnel-upstream.ts';
 
 const KEY_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';

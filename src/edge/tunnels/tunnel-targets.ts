@@ -1,7 +1,7 @@
 import type { BackendSnapshot } from '../../snapshot/edge-snapshot.ts';
-import type { OnlineTunnel, OnlineTunnels } from '../../tunnel/online-tunnels.ts';
 import type { DeadlineTicker } from '../../upstream/deadline-ticker.ts';
 import type { UpstreamLimits } from '../../upstream/upstream.ts';
+import type { OnlineTunnel, OnlineTunnels } from './online-tunnels.ts';
 import { TunnelUpstream } from './tunnel-upstream.ts';
 
 export interface TunnelTarget {

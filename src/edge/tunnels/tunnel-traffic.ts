@@ -1,12 +1,12 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Snapshots } from '../../snapshot/snapshots.ts';
-import type { EndpointPublisher } from '../../tunnel/endpoints.ts';
-import type { OnlineTunnels } from '../../tunnel/online-tunnels.ts';
 import { DeadlineTicker } from '../../upstream/deadline-ticker.ts';
 import type { EdgeSettings } from '../edge-settings.ts';
 import { DEFAULT_TLS_LIMITS } from '../tls/tls-limits.ts';
 import type { Passthrough } from '../tls/tls-ports.ts';
 import { type EndpointSettings, Endpoints, type PublicPorts } from './endpoint-publisher.ts';
+import type { EndpointPublisher } from './endpoints.ts';
+import type { OnlineTunnels } from './online-tunnels.ts';
 import type { RawConnectionFacts } from './raw-connection.ts';
 import { RawConnections } from './raw-connections.ts';
 import { TcpPorts } from './tcp-ports.ts';

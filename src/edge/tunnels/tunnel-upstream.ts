@@ -1,4 +1,3 @@
-import type { AgentLink, OnlineTunnel } from '../../tunnel/online-tunnels.ts';
 import { TUNNEL_HEADER } from '../../tunnel/protocol.ts';
 import type { DeadlineTicker } from '../../upstream/deadline-ticker.ts';
 import { Http2Exchange, type Http2ExchangeOwner, type Http2ExchangeParts } from '../../upstream/http2-exchange.ts';
@@ -10,6 +9,7 @@ import type {
   UpstreamLimits,
   UpstreamRequest,
 } from '../../upstream/upstream.ts';
+import type { AgentLink, OnlineTunnel } from './online-tunnels.ts';
 import { TunnelExchange } from './tunnel-exchange.ts';
 
 const REST_MS = 3_000;

@@ -8,8 +8,8 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
+import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../../src/edge/tunnels/online-tunnels.ts';
 import { cancelStream } from '../../../src/lib/http2-reset.ts';
-import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../../src/tunnel/online-tunnels.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 
 export type StreamHandler = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
+import type { NewEndpoint, Publication } from '../../../src/edge/tunnels/endpoints.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { Lease } from '../../../src/store/store.ts';
-import type { NewEndpoint, Publication } from '../../../src/tunnel/endpoints.ts';
 import { eventually } from '../support/fault-world.ts';
 import { EMPTY_STORE, loneGateway } from '../support/lone-gateway.ts';
 

@@ -1,4 +1,4 @@
-import type { EndpointModules } from './messages.ts';
+import type { EndpointModules } from '../../tunnel/messages.ts';
 
 /** What the gateway needs of the part that serves traffic. */
 export interface EndpointPublisher {
