@@ -1,4 +1,4 @@
-/** Why an agent, or one of its tunnels, cannot be: in words that say what to do. */
+/** A permanent failure of an agent or of one of its tunnels. The message says what to do about it. */
 export class AgentError extends Error {
   /** The server's code, or the agent's own such as `ERR_POSTERN_AGENT_CERTIFICATE`. */
   readonly code: string;

@@ -20,13 +20,13 @@ import { type AgentTimings, DEFAULT_TIMINGS } from './timings.ts';
 import { Tunnel } from './tunnel.ts';
 import { TunnelBinding } from './tunnel-binding.ts';
 
-/** Refusals that are about the agent itself, and not about the session that it wants to come back to. */
+/** Refusals that concern the agent itself, not the session that it tries to resume. */
 const ABOUT_AGENT: ReadonlySet<string> = new Set([
   'ERR_POSTERN_AGENT_TOKEN',
   'ERR_POSTERN_AGENT_REVOKED',
   'ERR_POSTERN_AGENT_PROTOCOL',
 ]);
-/** How long the server takes at most to carry out what it was told last. */
+/** Longest time that the server needs to carry out the last message it received. */
 const SETTLE_MS = 100;
 const PING_WITHIN_MS = 2_000;
 const BYE_WITHIN_MS = 2_000;
@@ -38,12 +38,13 @@ interface Trouble {
 }
 
 /**
- * The agent. *connecting* until the server has welcomed it, *online* as long as one connection of its session is open, *reconnecting*
- * when none is, *stopped* at the end. Of several connections one leads: it begins or resumes the session, and the others join it.
+ * The agent. *connecting* until the server has welcomed it, *online* while at least one connection of its session is
+ * open, *reconnecting* while none is, *stopped* at the end. With several connections one leads: it starts or resumes
+ * the session, and the others join it.
  */
 export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
   readonly tunnels: readonly Tunnel[];
-  /** Resolves when every tunnel has had its first answer. */
+  /** Resolves when every tunnel has received its first response. */
   readonly ready: Promise<void>;
   status: AgentStatus = 'connecting';
   region: string | null = null;
@@ -57,14 +58,14 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
   readonly #readiness = Promise.withResolvers<void>();
   readonly #watchdog: NodeJS.Timeout;
   #session: Session | null = null;
-  /** The slot that is about to begin or resume the session. */
+  /** The slot that is about to start or resume the session. */
   #lead: ConnectionSlot | null = null;
   #offlineSinceMs: number | null = performance.now();
   #isLeaving = false;
   #trouble: Trouble | null = null;
   #closing: Promise<void> | null = null;
 
-  /** Throws `AgentError` when an option is wrong. */
+  /** Throws `AgentError` when an option is invalid. */
   constructor(options: AgentOptions) {
     super(options.onEvent);
     this.#options = options;
@@ -72,7 +73,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     this.#address = gatewayAddress(options);
     this.tunnels = options.tunnels.map((spec, ref) => new Tunnel(ref, spec));
     this.ready = this.#readiness.promise;
-    // Whoever has only the events is not to be ended by a promise that nobody looks at.
+    // Prevents an unhandled rejection when the caller uses only the events.
     this.ready.catch(() => {});
     this.#binding = new TunnelBinding({
       tunnels: this.tunnels,
@@ -127,7 +128,8 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
 
   onWelcome(_slot: ConnectionSlot, connection: GatewayConnection, welcome: Welcome, claim: Claim): void {
     if (claim === 'join' && this.#session?.connections.size === 0) {
-      // All others were lost while it joined. At the server they may still count as open: only a resume ends them.
+      // All other connections were lost during the join. The server may still count them as open, and only a resume
+      // ends them.
       this.#session.secret = welcome.secret ?? this.#session.secret;
       connection.fail('the session has to be resumed');
       return;
@@ -140,7 +142,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
       this.#admit(connection, this.#session as Session);
       this.region = welcome.region;
       this.#setStatus('online');
-      // For whoever looks at the round trip: by itself a connection asks only after a silence.
+      // Keeps `roundTripMs` current: a connection pings on its own only after a period of silence.
       void connection.isAlive(PING_WITHIN_MS);
       this.#binding.bindAll(connection, isResumed);
       this.#settled();
@@ -153,12 +155,12 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     const isClaim = claim === 'join' || claim === 'resume';
     this.#trouble = { code, reason: message };
     if (!retry && (!isClaim || ABOUT_AGENT.has(code))) {
-      // What goes on after this function is done with the connection must not see it reused.
+      // Steps that run later must not see this connection reused.
       this.#stop(new AgentError(code, message));
       return;
     }
     if (this.#lead === slot) this.#lead = null;
-    // The session is gone, and nothing that stays is of it: the next try begins another one.
+    // The session is gone, and nothing that remains belongs to it. The next attempt starts a new session.
     const isGone = code === 'ERR_POSTERN_AGENT_SESSION' || !retry;
     if (isClaim && isGone && this.#online() === null) this.#session = null;
   }
@@ -166,7 +168,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
   onMessage(connection: GatewayConnection, message: Exclude<GatewayMessage, Welcome | Refused>): void {
     const session = this.#sessions.get(connection);
     if (session === undefined) return;
-    // What an old session says in its last moments is not about the tunnels any more.
+    // The last messages of an old session no longer concern the tunnels.
     const isCurrent = session === this.#session;
     switch (message.t) {
       case 'bound':
@@ -197,7 +199,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     if (this.#lead === slot) this.#lead = null;
     const { code, message, isCertificate } = problem;
     this.#trouble = { code, reason: message };
-    // Before it ever was online this is a mistake of whoever set it up; later, one that may pass.
+    // Before the agent was ever online, a bad certificate is a setup mistake. Later it may be temporary.
     if (isCertificate && this.status === 'connecting') this.#stop(new AgentError(code, message));
     else if (this.status !== 'online') this.#tellStatus();
   }
@@ -235,7 +237,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     return null;
   }
 
-  /** In this session nothing more is answered. */
+  /** Abandons a session in which the server no longer responds. */
   #startOver(why: string): void {
     const session = this.#session;
     if (session === null) return;
@@ -277,7 +279,10 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     this.#setStatus('reconnecting');
   }
 
-  /** Takes the tunnels off, waits for what is under way, says goodbye. No request that the server has accepted is lost. */
+  /**
+   * Unbinds the tunnels, waits for requests in progress, then leaves the session. No request that the server has
+   * accepted is lost.
+   */
   async #leave(): Promise<void> {
     if (this.status === 'stopped') return;
     this.#isLeaving = true;
@@ -291,7 +296,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
       while (this.active > 0 && performance.now() < deadlineMs) await sleep(20);
       const left = new Promise<void>((resolve) => connection.whenClosed(resolve));
       connection.send({ t: 'bye' });
-      // The server closes when nothing of this agent is listed any more.
+      // The server closes the connection once none of this agent's tunnels is listed.
       await Promise.race([left, sleep(BYE_WITHIN_MS, undefined, { ref: false })]);
     }
     this.#binding.stop();
@@ -304,7 +309,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     await Promise.all(closed);
   }
 
-  /** The end, for a reason or for none. */
+  /** Ends the agent, with an error or without one. */
   #stop(error: AgentError | null): void {
     if (this.status === 'stopped') return;
     clearInterval(this.#watchdog);
@@ -320,7 +325,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     this.#setStatus('stopped');
   }
 
-  /** Offline for long, whatever the reason: nothing that is under way is trusted any more. */
+  /** After a long time offline, for any reason: drops everything in progress and starts over. */
   #watch(): void {
     const sinceMs = this.#offlineSinceMs;
     if (sinceMs === null || this.#isLeaving || performance.now() - sinceMs < this.#timings.watchdogMs) return;

@@ -1,7 +1,10 @@
-/** The try right after a loss comes soon, but not from all agents of a restarted server in the same instant. */
+/**
+ * The first retry after a loss comes soon, but spread out: all agents of a restarted server must not return at the same
+ * instant.
+ */
 const QUICK_SHARE = 0.2;
 
-/** Waiting times with full jitter: even when thousands of agents lost the same server, their tries do not come in waves. */
+/** Retry delays with full jitter, so that thousands of agents that lost the same server do not retry in waves. */
 export class Backoff {
   readonly #baseMs: number;
   readonly #maxMs: number;

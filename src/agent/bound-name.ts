@@ -1,4 +1,4 @@
-/** What a tunnel had, as far as it can be asked for again. */
+/** The name that a tunnel had, as far as it can be requested again. */
 export interface BoundName {
   readonly domain?: string;
   readonly port?: number;

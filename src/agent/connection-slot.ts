@@ -7,14 +7,14 @@ import { GatewayConnection, type GatewayConnectionHandler } from './gateway-conn
 import type { RequestReading } from './local/request-reading.ts';
 import type { AgentTimings } from './timings.ts';
 
-/** How a connection came to a session: as its first, as a further one, or after all others were lost. */
+/** How a connection joins a session: as its first, as a further one, or after all others were lost. */
 export type Claim = 'none' | 'join' | 'resume';
 
 export interface SlotOwner {
-  /** Null: this connection is not needed now. */
+  /** Null: this connection is not needed at the moment. */
   helloFor(slot: ConnectionSlot): { readonly hello: Hello; readonly claim: Claim } | null;
   onWelcome(slot: ConnectionSlot, connection: GatewayConnection, welcome: Welcome, claim: Claim): void;
-  /** `claim` is null when the connection had been welcomed before. */
+  /** `claim` is null when the connection had already been welcomed. */
   onRefused(slot: ConnectionSlot, refused: Refused, claim: Claim | null): void;
   onMessage(connection: GatewayConnection, message: Exclude<GatewayMessage, Welcome | Refused>): void;
   onStream(connection: GatewayConnection, stream: ServerHttp2Stream, reading: RequestReading): void;
@@ -23,8 +23,9 @@ export interface SlotOwner {
 }
 
 /**
- * Holds one connection to the server, and makes another when it is lost. *Resting*, *waiting* for the next try, *dialling*,
- * *greeting*, *online*. A connection that the server takes its leave of goes on beside its successor until it is dry.
+ * Holds one connection to the server and replaces it when it is lost. States: *resting*, *waiting* for the next
+ * attempt, *dialling*, *greeting*, *online*. A connection that the server is draining continues beside its successor
+ * until its last stream ends.
  */
 export class ConnectionSlot implements GatewayConnectionHandler {
   readonly #owner: SlotOwner;
@@ -50,12 +51,12 @@ export class ConnectionSlot implements GatewayConnectionHandler {
     return this.#timer === null && this.#cancelDial === null && this.#connection === null;
   }
 
-  /** The one that has been welcomed and is not leaving. */
+  /** The connection that has been welcomed and is not draining. */
   get online(): GatewayConnection | null {
     return this.#welcomedAtMs === null ? null : this.#connection;
   }
 
-  /** How long until the next try; 0 while one is under way, null when none is planned. */
+  /** Time until the next attempt; 0 while one is in progress, null when none is planned. */
   get nextTryMs(): number | null {
     if (this.#timer !== null) return Math.max(0, Math.round(this.#nextTryAtMs - performance.now()));
     return this.isResting || this.#welcomedAtMs !== null ? null : 0;
@@ -70,14 +71,14 @@ export class ConnectionSlot implements GatewayConnectionHandler {
     }, delayMs);
   }
 
-  /** From the beginning, at once; what is under way and not welcomed yet is dropped. */
+  /** Starts over immediately. A connection that has not been welcomed yet is dropped. */
   beginAnew(): void {
     this.rest();
     this.#backoff.reset();
     this.begin(0);
   }
 
-  /** No further tries. A connection that was welcomed stays. */
+  /** Makes no further attempts. A connection that was welcomed stays. */
   rest(): void {
     this.#cancel();
     if (this.#welcomedAtMs !== null) return;
@@ -86,7 +87,7 @@ export class ConnectionSlot implements GatewayConnectionHandler {
     connection?.fail('it is not needed any more');
   }
 
-  /** Every connection ends. */
+  /** Closes every connection. */
   closeAll(why: string, how: 'close' | 'fail'): void {
     this.#cancel();
     const all = [...this.#leaving, ...(this.#connection === null ? [] : [this.#connection])];
@@ -150,7 +151,7 @@ export class ConnectionSlot implements GatewayConnectionHandler {
     for (const old of this.#leaving) old.runDry();
   }
 
-  /** Only a connection that was of some use lets the next try come soon. */
+  /** Only a connection that was useful allows a quick retry. */
   #lived(): void {
     const sinceMs = this.#welcomedAtMs;
     this.#welcomedAtMs = null;

@@ -23,8 +23,9 @@ export interface GatewayAddress {
 export type DialHandler = (socket: TLSSocket | null, problem: DialProblem | null) => void;
 
 /**
- * Connects, and answers how to give up; after that the handler is not called. The name is resolved every time: an agent that keeps an
- * address stays dead when its server or its own network moves. No TLS session is resumed, so the certificate is judged every time.
+ * Connects, and returns a function that cancels the attempt; after cancelling, the handler is not called. The name is
+ * resolved for every attempt: an agent that caches an address stays offline when its server or its own network moves.
+ * No TLS session is resumed, so the certificate is verified every time.
  */
 export function dialGateway(address: GatewayAddress, timeoutMs: number, handler: DialHandler): () => void {
   const { host, port, servername, serverAddr } = address;
@@ -34,7 +35,7 @@ export function dialGateway(address: GatewayAddress, timeoutMs: number, handler:
     ...target,
     secureContext: address.context(),
     ALPNProtocols: [ALPN],
-    // An address is no server name (RFC 6066 §3), but the certificate must still name it.
+    // An IP address is not a valid server name (RFC 6066 §3), but the certificate must still contain it.
     servername: isIP(servername) === 0 ? servername : '',
     checkServerIdentity: (_host, shown) => {
       certificate = shown;
@@ -53,7 +54,7 @@ export function dialGateway(address: GatewayAddress, timeoutMs: number, handler:
     handler(null, problem);
   };
   const onError = guarded(owner, (error: unknown): void => {
-    // For one that is expired or of a stranger the names are not compared, so it was not seen yet.
+    // `checkServerIdentity` does not run for an expired or untrusted certificate, so it has to be read here.
     const shown = certificate ?? (socket.getPeerCertificate() as PeerCertificate | null);
     fail(dialProblem(error, { serverAddr, servername }, shown));
   });

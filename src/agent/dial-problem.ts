@@ -1,11 +1,11 @@
 import type { PeerCertificate } from 'node:tls';
 import { codeOf, messageOf } from '../upstream/upstream-failure.ts';
 
-/** Why the server could not be reached, in words that say what to do. */
+/** Why the server could not be reached, with a message that says what to do. */
 export interface DialProblem {
   readonly code: string;
   readonly message: string;
-  /** It was reached, but cannot be trusted: that does not pass by itself. */
+  /** The server was reached but cannot be trusted. Retrying does not help. */
   readonly isCertificate: boolean;
 }
 

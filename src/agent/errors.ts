@@ -1,6 +1,6 @@
 import { errorTable } from '../lib/errors.ts';
 
-/** What an agent says by itself; what the server tells it has codes of the gateway's. */
+/** Errors that the agent raises itself. Errors reported by the server use the gateway's codes. */
 export const agentErrors = errorTable({
   ERR_POSTERN_AGENT_OPTIONS: {
     status: 400,

@@ -6,11 +6,11 @@ export type AgentStatus = 'connecting' | 'online' | 'reconnecting' | 'stopped';
 export interface StatusEvent {
   readonly type: 'status';
   readonly status: AgentStatus;
-  /** Why it is not online, in words; null when there is nothing to say. */
+  /** Why the agent is not online, for people; null when there is nothing to report. */
   readonly reason: string | null;
-  /** Stable word for it, such as the server's error code. */
+  /** Stable code of the reason, such as the server's error code. */
   readonly code: string | null;
-  /** When the next try begins, in milliseconds from now; null when none is planned. */
+  /** Milliseconds until the next attempt; null when none is planned. */
   readonly nextTryMs: number | null;
   readonly region: string | null;
 }
@@ -25,17 +25,17 @@ export interface UnboundEvent {
   readonly tunnel: AgentTunnel;
   readonly code: string;
   readonly message: string;
-  /** Whether the agent asks for it again by itself. */
+  /** Whether the agent requests the tunnel again automatically. */
   readonly retry: boolean;
 }
 
-/** An HTTP request is over. */
+/** An HTTP request has finished. */
 export interface RequestEvent {
   readonly type: 'request';
   readonly tunnel: AgentTunnel;
   readonly method: string;
   readonly path: string;
-  /** 0 when it was given up before there was an answer. */
+  /** 0 when it was aborted before a response. */
   readonly status: number;
   readonly durationMs: number;
   readonly bytesIn: number;
@@ -43,7 +43,7 @@ export interface RequestEvent {
   readonly problem: string | null;
 }
 
-/** A TCP or TLS connection was opened, or is over. */
+/** A TCP or TLS connection was opened or has closed. */
 export interface ConnectionEvent {
   readonly type: 'connection';
   readonly tunnel: AgentTunnel;
@@ -55,7 +55,7 @@ export interface ConnectionEvent {
 export interface CommandEvent {
   readonly type: 'command';
   readonly command: 'stop' | 'restart' | 'update';
-  /** False: remote management is off, and it was refused. */
+  /** False: remote management is off, and the command was rejected. */
   readonly isAccepted: boolean;
 }
 
@@ -63,7 +63,9 @@ export type AgentEvent = StatusEvent | BoundEvent | UnboundEvent | RequestEvent 
 
 export type AgentEventMap = { [Type in AgentEvent['type']]: [Extract<AgentEvent, { readonly type: Type }>] };
 
-/** Listeners are strangers: one that throws is a crash of the program that it belongs to, but never half a step of the agent. */
+/**
+ * Listeners are foreign code. One that throws crashes its own program, but must never interrupt a step of the agent.
+ */
 export class AgentEvents extends EventEmitter<AgentEventMap> {
   readonly #onEvent: ((event: AgentEvent) => void) | undefined;
 

@@ -6,20 +6,20 @@ export interface ObservedRequest {
   readonly method: string;
   readonly target: string;
   readonly authority: string;
-  /** Without framing. */
+  /** Without framing headers. */
   readonly headers: HeaderList;
   /** Null when it was not announced. */
   readonly contentLength: number | null;
 }
 
-/** Sees one HTTP exchange as it goes by. Chunks are given on, not copied: what is kept must not be changed. */
+/** Observes one HTTP exchange. Chunks are passed by reference, not copied: an observer must not modify them. */
 export interface ExchangeObserver {
   onRequestData(chunk: Buffer): void;
   onResponseHead(status: number, headers: HeaderList): void;
   onResponseData(chunk: Buffer): void;
-  /** Called once. `problem` is null when the answer was whole. */
+  /** Called once. `problem` is null when the response was complete. */
   onEnd(problem: string | null): void;
 }
 
-/** Null: this one is not of interest. */
+/** Returns null to skip this request. */
 export type ObserveExchange = (request: ObservedRequest) => ExchangeObserver | null;

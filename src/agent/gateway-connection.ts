@@ -15,35 +15,35 @@ import { type RequestReading, readRequest } from './local/request-reading.ts';
 import type { AgentTimings } from './timings.ts';
 
 export interface GatewayConnectionHandler {
-  /** The control stream is there: say hello. */
+  /** The control stream is open: send `hello`. */
   onReady(connection: GatewayConnection): void;
   onMessage(connection: GatewayConnection, message: GatewayMessage): void;
   onStream(connection: GatewayConnection, stream: ServerHttp2Stream, reading: RequestReading): void;
-  /** The server takes its leave: go elsewhere, and let this one run dry. */
+  /** The server is draining: connect elsewhere and let this connection finish. */
   onDrain(connection: GatewayConnection): void;
   /** Called once. */
   onClosed(connection: GatewayConnection, why: string): void;
 }
 
-/** A thousand requests, and the control stream. */
+/** A thousand requests plus the control stream. */
 const MAX_STREAMS = 1_001;
 const MAX_SESSION_MEMORY_MB = 512;
 const MAX_HEADER_BYTES = 131_072;
 const MAX_HEADER_PAIRS = 500;
 const TCP_PROBE_AFTER_MS = 30_000;
 /**
- * Each reset is a visitor of the server who went away, and there may be any number of honest ones. It is the user's own server,
- * which could as well end the connection: a limit would only let strangers end it.
+ * Each reset is a visitor of the server who went away, and any number of them may be legitimate. The peer is the user's
+ * own server, which could just as well close the connection: a limit would only let strangers close it.
  */
 const UNLIMITED_RESETS = 2 ** 31;
-/** The other end closes when it has seen our end; one that does not is left. */
+/** The peer closes once it has seen our end. If it does not, the socket is destroyed after this time. */
 const CLOSE_WITHIN_MS = 1_000;
-/** After the last stream of a connection that is to run dry: one that the server sent before it knew may be on its way. */
+/** Wait after the last stream of a draining connection: the server may have sent another one before it knew. */
 const QUIET_MS = 1_000;
 
 /**
- * One connection to the server: HTTP/2 with the roles turned round, the agent being HTTP/2's server. States: *greeting* (until the
- * first message of the server), *serving*, *running dry* (closes after its last stream), *closed*.
+ * One connection to the server: HTTP/2 with the roles reversed, the agent being the HTTP/2 server. States: *greeting*
+ * (until the server's first message), *serving*, *draining* (closes after its last stream), *closed*.
  */
 export class GatewayConnection implements ListenerOwner {
   readonly #socket: TLSSocket;
@@ -95,7 +95,7 @@ export class GatewayConnection implements ListenerOwner {
         this.#stream(stream, raw),
     );
     listen(session, 'goaway', this, () => {
-      // To our own end this is the answer: it has seen everything.
+      // The peer ended its side in response to our end: it has received everything.
       if (this.#isClosing) this.fail('the connection was closed');
       else this.#handler.onDrain(this);
     });
@@ -110,7 +110,7 @@ export class GatewayConnection implements ListenerOwner {
     this.fail(`the agent has a bug (${String(error)})`);
   }
 
-  /** Requests and connections under way. */
+  /** Requests and connections in progress. */
   get active(): number {
     return this.#active;
   }
@@ -136,13 +136,13 @@ export class GatewayConnection implements ListenerOwner {
     this.#control?.send(message);
   }
 
-  /** Closes after the last stream; those that come until then are served. */
+  /** Closes after the last stream. Streams that arrive before that are served. */
   runDry(): void {
     this.#isRunningDry = true;
     this.#closeWhenQuiet();
   }
 
-  /** Everything is said and done. */
+  /** Closes after everything has been sent. */
   close(why: string): void {
     this.#why ??= why;
     this.#isClosing = true;
@@ -151,7 +151,7 @@ export class GatewayConnection implements ListenerOwner {
     setTimeout(() => this.fail(why), CLOSE_WITHIN_MS).unref();
   }
 
-  /** Ends at once. */
+  /** Closes immediately. */
   fail(why: string): void {
     this.#why ??= why;
     this.#session.destroy();
@@ -159,7 +159,7 @@ export class GatewayConnection implements ListenerOwner {
   }
 
   #stream(stream: ServerHttp2Stream, raw: readonly string[]): void {
-    // Here and not where it is served: it may be held until its tunnel is there.
+    // Registered here because the stream may be held until its tunnel is known.
     watchStreamEnd(stream);
     ignoreErrors(stream);
     const reading = readRequest(raw);

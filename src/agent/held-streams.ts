@@ -14,8 +14,8 @@ const HOLD_MS = 5_000;
 const MAX_HELD = 1_000;
 
 /**
- * The head of a request may overtake the message that tells of its tunnel: both are on their way at once, and HTTP/2 sends heads
- * before data. So a stream for a tunnel that is not known yet waits a little.
+ * A request's head may overtake the message that announces its tunnel: both are in flight at once, and HTTP/2 sends
+ * headers before data. A stream for a tunnel that is not known yet is therefore held for a short time.
  */
 export class HeldStreams {
   readonly #held = new Map<HeldStream, NodeJS.Timeout>();
@@ -38,7 +38,7 @@ export class HeldStreams {
     });
   }
 
-  /** Something has become known: all are looked at again. */
+  /** A tunnel has become known: returns all held streams for another look. */
   release(): readonly HeldStream[] {
     const all = [...this.#held.keys()];
     for (const timer of this.#held.values()) clearTimeout(timer);

@@ -4,7 +4,7 @@ import { PROTOCOL_VERSION } from '../tunnel/protocol.ts';
 import type { AgentOptions } from './options.ts';
 import { ownVersion } from './version.ts';
 
-/** Who this agent is; which session it claims is for each connection to add. */
+/** The agent's identity. Each connection adds the session that it claims. */
 export function helloOf({ authtoken, agentVersion, metadata, remoteManagement }: AgentOptions): Hello {
   return {
     t: 'hello',

@@ -9,8 +9,8 @@ export type { AgentHandle, AgentTunnel, TunnelStatus } from './handle.ts';
 export type { AgentOptions, TunnelSpec, UpstreamTlsOptions } from './options.ts';
 
 /**
- * Starts an agent, and resolves when its tunnels are there. It keeps trying for as long as the server cannot be reached. Rejects with
- * an `AgentError` when trying again is of no use: a wrong option, authtoken or certificate, or every tunnel refused.
+ * Starts an agent, and resolves when its tunnels are bound. It keeps trying while the server cannot be reached. Rejects
+ * with an `AgentError` when retrying is useless: a wrong option, authtoken or certificate, or every tunnel refused.
  */
 export async function connect(options: AgentOptions): Promise<AgentHandle> {
   const agent = new Agent(options);
@@ -18,7 +18,7 @@ export async function connect(options: AgentOptions): Promise<AgentHandle> {
   return agent;
 }
 
-/** The same for whoever wants to see it connecting, or to end it before it has. */
+/** Like `connect`, for callers that want to watch the agent connect, or to stop it before it has. */
 export function startAgent(options: AgentOptions): AgentHandle & { readonly ready: Promise<void> } {
   return new Agent(options);
 }

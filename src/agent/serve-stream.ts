@@ -13,7 +13,7 @@ export interface ServeParts {
   readonly observe: ObserveExchange | undefined;
 }
 
-/** Carries a stream of the gateway to the tunnel's local service. */
+/** Forwards a gateway stream to the tunnel's local service. */
 export function serveStream(
   tunnel: Tunnel,
   stream: ServerHttp2Stream,

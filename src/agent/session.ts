@@ -2,17 +2,17 @@ import type { Welcome } from '../tunnel/messages.ts';
 import type { GatewayConnection } from './gateway-connection.ts';
 import type { Tunnel } from './tunnel.ts';
 
-/** What the server knows this run of the agent as. */
+/** The server's record of this run of the agent. */
 export class Session {
   readonly id: string;
-  /** What a resume or join has to show; a resume brings a new one. */
+  /** Proof for a resume or join. A resume returns a new one. */
   secret: string;
-  /** Its tunnels by the ids that requests name. */
+  /** Tunnels by the ids that requests carry. */
   readonly tunnels = new Map<string, Tunnel>();
-  /** All that were welcomed and are open, also those that are leaving. */
+  /** All open connections that were welcomed, including draining ones. */
   readonly connections = new Set<GatewayConnection>();
 
-  /** The server leaves what it is asked for unanswered: the next connection begins another session. */
+  /** The server stopped responding in this session: the next connection starts a new one. */
   isAbandoned = false;
 
   constructor({ session, secret }: Welcome) {

@@ -1,20 +1,20 @@
 import { LIVENESS_TIMINGS, type LivenessTimings } from '../tunnel/liveness.ts';
 
 export interface AgentTimings {
-  /** TCP and TLS together. */
+  /** For TCP and TLS together. */
   readonly connectTimeoutMs: number;
-  /** From the connection to the server's `welcome`. */
+  /** From connecting to the server's `welcome`. */
   readonly welcomeTimeoutMs: number;
-  /** From a `bind`, or from the last answer to one, to the next answer. */
+  /** From a `bind`, or from the last response to one, to the next response. */
   readonly bindTimeoutMs: number;
-  /** Tries are spread evenly over 0 to this, doubled with every one that fails. */
+  /** Delays are spread evenly over 0 to this value, which doubles with every failure. */
   readonly backoffBaseMs: number;
   readonly backoffMaxMs: number;
-  /** A connection that lived so long was a good one: the next loss counts from the beginning. */
+  /** A connection that lasted this long resets the backoff. */
   readonly stableAfterMs: number;
-  /** Offline for so long: everything under way is dropped and begun anew. */
+  /** After this long offline, everything in progress is dropped and started over. */
   readonly watchdogMs: number;
-  /** How long `close()` waits for requests under way. */
+  /** How long `close()` waits for requests in progress. */
   readonly closeTimeoutMs: number;
   readonly liveness: LivenessTimings;
 }

@@ -10,18 +10,18 @@ export interface TunnelBindingParts {
   readonly tunnels: readonly Tunnel[];
   readonly events: AgentEvents;
   readonly timings: AgentTimings;
-  /** A connection on which something can be asked for now. */
+  /** A connection on which tunnels can be requested now. */
   connection(): GatewayConnection | null;
-  /** A tunnel got its answer, whichever. */
+  /** A tunnel was bound or refused. */
   onSettled(): void;
-  /** The server has not answered for so long that it will not. */
+  /** The server has not responded for too long. */
   onOverdue(why: string): void;
 }
 
-/** Asks the server for the tunnels, and again when that is of use. */
+/** Requests the tunnels from the server, and retries where that can help. */
 export class TunnelBinding {
   readonly #parts: TunnelBindingParts;
-  /** Where each was asked for last. */
+  /** The connection on which each tunnel was last requested. */
   readonly #asked = new Map<Tunnel, GatewayConnection>();
   readonly #waiting = new Map<Tunnel, NodeJS.Timeout>();
   readonly #backoffs = new Map<Tunnel, Backoff>();
@@ -53,7 +53,7 @@ export class TunnelBinding {
     if (tunnel === undefined) return;
     this.#backoffs.delete(tunnel);
     tunnel.bound(bound);
-    // It has one id at a time; those that it had would be kept for as long as the session lives.
+    // A tunnel has one id at a time. Old ids would stay for the life of the session.
     for (const [id, other] of session.tunnels) if (other === tunnel) session.tunnels.delete(id);
     session.tunnels.set(bound.id, tunnel);
     this.#moveDeadline();
@@ -76,7 +76,7 @@ export class TunnelBinding {
     this.#parts.onSettled();
   }
 
-  /** What was asked for on a connection that is gone may have been done or not: it is undone, and asked for again. */
+  /** A bind sent on a lost connection may or may not have been executed: it is undone and sent again. */
   onClosed(connection: GatewayConnection): void {
     for (const [tunnel, asked] of this.#asked) {
       if (asked !== connection) continue;
@@ -106,7 +106,7 @@ export class TunnelBinding {
     this.#waiting.set(tunnel, timer);
   }
 
-  /** Without a connection nothing is lost: the next one asks for all. */
+  /** Without a connection nothing is lost: the next one requests all tunnels. */
   #bindNow(tunnel: Tunnel): void {
     const connection = this.#parts.connection();
     if (connection !== null) this.#bind(tunnel, connection);
@@ -118,7 +118,7 @@ export class TunnelBinding {
     this.#moveDeadline();
   }
 
-  /** What is asked for is done one after the other: each answer shows that the server is at it. */
+  /** The server handles binds one after the other: each response shows progress. */
   #moveDeadline(): void {
     if (this.#deadline !== null) clearTimeout(this.#deadline);
     const isAwaited = this.#asked.keys().some(({ status }) => status === 'binding');

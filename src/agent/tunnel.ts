@@ -7,7 +7,7 @@ import { type LocalAddress, parseLocalAddress } from './local/local-address.ts';
 import { openLocal } from './local/open-local.ts';
 import type { TunnelSpec } from './options.ts';
 
-/** A tunnel of this agent. It outlives sessions: what it was called in one it asks for in the next. */
+/** A tunnel of this agent. It outlives sessions: it requests the same name in the next one. */
 export class Tunnel implements AgentTunnel {
   readonly ref: number;
   readonly name: string;
@@ -39,25 +39,25 @@ export class Tunnel implements AgentTunnel {
     return this.address.text;
   }
 
-  /** It carries connections, and knows nothing of requests. */
+  /** It carries raw connections, not HTTP requests. */
   get isRaw(): boolean {
     return this.proto === 'tcp' || this.proto === 'tls';
   }
 
-  /** What the local service sees as Host. */
+  /** The Host that the local service sees. */
   authorityFor(publicHost: string): string {
     const { hostHeader = 'preserve' } = this.spec;
     if (hostHeader === 'preserve') return publicHost;
     return hostHeader === 'rewrite' ? this.address.authority : hostHeader;
   }
 
-  /** The local service, opened with the first request. */
+  /** The local service, opened at the first request. */
   upstream(): Upstream {
     this.#upstream ??= openLocal(this.address, this.spec.upstreamTls);
     return this.#upstream;
   }
 
-  /** Idle connections are closed; requests under way finish. */
+  /** Closes idle connections; requests in progress finish. */
   async closeUpstream(): Promise<void> {
     const upstream = this.#upstream;
     this.#upstream = null;
@@ -93,10 +93,10 @@ export class Tunnel implements AgentTunnel {
     this.#had = boundName(this.url, this.spec.proto ?? null);
   }
 
-  /** What to do: ask `again` at once, `wait` and ask again, or take no for an answer. */
+  /** Returns the next step: bind `again` now, `wait` and retry, or accept the refusal. */
   unbound({ code, message, retry }: Unbound): 'again' | 'wait' | 'refused' {
     const { domain, port } = this.spec;
-    // A name that was only given to it, and that somebody else has now, is not what its user insists on.
+    // A generated name that another tunnel has taken since is not one that the user insists on.
     const askedForOldName =
       this.status !== 'online' && domain === undefined && port === undefined && Object.keys(this.#had).length > 0;
     this.id = null;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** As deep in `dist` as in `src`. */
+/** `dist` and `src` have the same depth. */
 const PACKAGE_URL = new URL('../../package.json', import.meta.url);
 
 export function ownVersion(): string {

@@ -19,22 +19,25 @@ const DECODERS: Readonly<Record<string, (bytes: Buffer) => Decoder>> = {
   'x-gzip': () => createGunzip(),
   br: () => createBrotliDecompress(),
   zstd: () => createZstdDecompress(),
-  // Half the world sends it without the zlib wrapping that RFC 9110 §8.4.1.2 wants; the first byte tells.
+  // Many senders omit the zlib wrapper that RFC 9110 §8.4.1.2 requires. The first byte tells the two forms apart.
   deflate: (bytes) => (((bytes[0] ?? 0) & 0x0f) === 8 ? createInflate() : createInflateRaw()),
 };
 const MAX_CODINGS = 3;
 
 export interface DecodedBody {
   readonly bytes: Buffer;
-  /** Null when it was not encoded. */
+  /** Null when the body was not encoded. */
   readonly encoding: string | null;
-  /** Whether `bytes` are what was encoded, and not what came. */
+  /** Whether `bytes` are the decoded body, and not the body as received. */
   readonly isDecoded: boolean;
-  /** Why `bytes` are not all, or not decoded. */
+  /** Why `bytes` are incomplete or not decoded. */
   readonly problem: string | null;
 }
 
-/** As much of a body as comes out of it, at most `maxBytes`: it may be cut, broken, or made to swell. */
+/**
+ * Decodes as much of a body as possible, at most `maxBytes`: the body may be truncated, corrupt, or a decompression
+ * bomb.
+ */
 export async function decodeBody(bytes: Buffer, contentEncoding: string, maxBytes: number): Promise<DecodedBody> {
   const codings = contentEncoding
     .toLowerCase()
@@ -81,7 +84,7 @@ function decodeOnce(
     attach(decoder, 'data', onData);
     listenOnce(decoder, 'end', owner, () => finish(null));
     listen(decoder, 'error', owner, (error: Error) => finish(`${coding}: ${error.message}`));
-    // Flushed, so that a body that is cut gives what it can before the end is missed.
+    // Flushed, so that a truncated body yields what it can before its missing end is noticed.
     decoder.write(bytes);
     decoder.flush(() => decoder.end());
   });

@@ -4,11 +4,11 @@ import type { ExchangeStore } from './exchange-store.ts';
 import { summaryOf } from './exchange-view.ts';
 import type { KeptExchange } from './kept-exchange.ts';
 
-/** A reader that is so far behind is cut; a browser connects again, and then reads the list anew. */
+/** A reader that falls this far behind is disconnected. A browser reconnects and reads the list again. */
 const MAX_BEHIND_BYTES = 1_048_576;
 const HEARTBEAT_MS = 15_000;
 
-/** Server-sent events of what the store keeps: `request` when one begins, is answered, or is over, and `cleared`. */
+/** Server-sent events for the stored exchanges: `request` when one starts, is answered, or ends, and `cleared`. */
 export function streamEvents(store: ExchangeStore, response: ServerResponse): void {
   const send = (text: string): void => {
     if (response.writableLength > MAX_BEHIND_BYTES) response.destroy();

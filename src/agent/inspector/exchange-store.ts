@@ -4,23 +4,23 @@ import { type ExchangeKeeper, KeptExchange } from './kept-exchange.ts';
 
 export interface StoreLimits {
   readonly maxRequests: number;
-  /** Of each direction. */
+  /** Per direction. */
   readonly maxBodyBytes: number;
-  /** Of all together. */
+  /** For all exchanges together. */
   readonly maxTotalBytes: number;
 }
 
 export interface StoreListener {
-  /** It began, got the head of its answer, or is over. */
+  /** The exchange started, received its response head, or ended. */
   onExchange(exchange: KeptExchange): void;
   onCleared(): void;
 }
 
-/** The last exchanges, the oldest let go when there are too many or they hold too much. */
+/** The most recent exchanges. The oldest is dropped when there are too many or they use too much memory. */
 export class ExchangeStore implements ExchangeKeeper {
   readonly limits: StoreLimits;
   keptBytes = 0;
-  /** How many had to make room for others. */
+  /** Number of exchanges dropped to make room. */
   dropped = 0;
   readonly #exchanges = new Map<string, KeptExchange>();
   readonly #listeners = new Set<StoreListener>();

@@ -5,7 +5,7 @@ import type { KeptExchange } from './kept-exchange.ts';
 import { whyNotReplayed } from './replay-request.ts';
 import { shownHeaders } from './sensitive-headers.ts';
 
-/** Of a decoded body: what is larger is for a program to look at, not for a page. */
+/** Limit for a decoded body: a larger one is for a program, not for a page. */
 const MAX_DECODED_BYTES = 1_048_576;
 
 export interface ExchangeSummary {
@@ -15,11 +15,11 @@ export interface ExchangeSummary {
   readonly path: string;
   readonly host: string;
   readonly is_websocket: boolean;
-  /** Null as long as there is no answer. */
+  /** Null until there is a response. */
   readonly status: number | null;
   readonly started_at: string;
   readonly first_byte_ms: number | null;
-  /** Null as long as it is under way. */
+  /** Null while the request is in progress. */
   readonly duration_ms: number | null;
   readonly request_bytes: number;
   readonly response_bytes: number;
@@ -81,7 +81,7 @@ async function bodyOf(body: KeptBody, headers: HeaderList): Promise<object> {
   };
 }
 
-/** Values of one name, joined as RFC 9110 §5.3 has it. */
+/** All values of one name, joined as RFC 9110 §5.3 defines. */
 export function headerValue(headers: HeaderList, name: string): string {
   const values: string[] = [];
   for (let at = 0; at < headers.length; at += 2) if (headers[at] === name) values.push(headers[at + 1] as string);

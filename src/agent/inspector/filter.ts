@@ -4,8 +4,9 @@ import { shownHeaders } from './sensitive-headers.ts';
 type Term = (exchange: KeptExchange) => boolean;
 
 /**
- * Words that must all be there: `method:post`, `status:404`, `status:4xx`, `status:failed`, `status:open`, `path:/api`, `tunnel:web`,
- * `body:text`, and anything else, which is looked for in method, path, host, status, problem and the headers as they are shown.
+ * Terms that must all match: `method:post`, `status:404`, `status:4xx`, `status:failed`, `status:open`, `path:/api`,
+ * `tunnel:web`, `body:text`. Any other term is searched for in method, path, host, status, problem and the headers as
+ * displayed.
  */
 export function parseFilter(text: string, isUnmasked: boolean): Term {
   const terms = text
@@ -48,7 +49,7 @@ function hasText(exchange: KeptExchange, wanted: string, isUnmasked: boolean): b
   if (has(request.target) || has(request.authority) || has(method) || has(String(status ?? '')) || has(problem ?? '')) {
     return true;
   }
-  // As shown: else whoever may not see a value could find it letter by letter.
+  // Matches the displayed value: otherwise a hidden value could be guessed letter by letter.
   return [request.headers, responseHeaders].some((headers) =>
     shownHeaders(headers, isUnmasked).some(({ name, value }) => has(`${name}: ${value}`)),
   );

@@ -11,13 +11,13 @@ import { RequestGuard } from './request-guard.ts';
 export type { InspectorOptions } from './options.ts';
 
 export interface Inspector {
-  /** For the agent's option of the same name. */
+  /** Passed to the agent's option of the same name. */
   readonly observe: ObserveExchange;
   readonly url: string;
   readonly address: ListenAddress;
-  /** The port that was wanted was taken, and another one was found. */
+  /** The requested port was in use, and another one was chosen. */
   readonly isOtherPort: boolean;
-  /** Cuts its readers and the replays under way, and frees the port. */
+  /** Disconnects its readers, cancels running replays and frees the port. */
   close(): Promise<void>;
 }
 

@@ -28,10 +28,10 @@ type Handler = (request: ApiRequest, id: string) => void | Promise<void>;
 
 const MAX_FILTER_LENGTH = 1_024;
 const MAX_EVENT_READERS = 32;
-/** Beside the body of an edit: its headers, path, and JSON. */
+/** Room beside the body of an edit for headers, path and JSON. */
 const ORDER_OVERHEAD_BYTES = 262_144;
 
-/** The JSON API. Whether a request may be made at all was judged before. */
+/** The JSON API. `RequestGuard` has already admitted the request. */
 export class InspectorApi {
   readonly #parts: ApiParts;
   readonly #routes: readonly (readonly [RegExp, Readonly<Record<string, Handler>>])[];
@@ -132,7 +132,7 @@ export class InspectorApi {
     sendJson(response, 200, await detailOf(this.#exchange(id), this.#parts.options.unmask === true));
   }
 
-  /** As it came, never as what it says that it is: a page of somebody else must not run under this origin. */
+  /** Served as received but never under its declared type: a foreign page must not run under this origin. */
   #body({ query, response }: ApiRequest, id: string): void {
     const side = query.get('side');
     if (side !== 'request' && side !== 'response') {
@@ -202,7 +202,8 @@ function limitIn(query: URLSearchParams, max: number): number {
 async function textOf(message: IncomingMessage, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
-  // Ended early, it must stay: the answer goes over the same connection, and the server then throws away what is left.
+  // Ending the loop early must not destroy the message: the response uses the same connection, and the server then
+  // discards the rest.
   for await (const chunk of message.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     length += chunk.length;
     if (length > maxBytes) throw new InspectorRefusal(413, 'too_large', `more than ${maxBytes} bytes`);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { sourceHash } from '../../lib/plain-page.ts';
 
-/** In this order they make one script: each needs only those before it. */
+/** Concatenated in this order into one script: each part needs only those before it. */
 const SCRIPTS = ['element', 'format', 'server', 'body-view', 'detail', 'editor', 'request-list', 'main'];
 
 export interface InspectorPage {
@@ -10,7 +10,7 @@ export interface InspectorPage {
   readonly policy: string;
 }
 
-/** The page, which needs nothing from anywhere else, and the policy under which it can do nothing else. */
+/** The self-contained page, and the content security policy that confines it. */
 export function loadInspectorPage(token: string): InspectorPage {
   const style = read('page.css');
   const script = `\n${SCRIPTS.map((name) => asPart(read(`${name}.js`))).join('\n')}`;
@@ -28,7 +28,7 @@ export function loadInspectorPage(token: string): InspectorPage {
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
-    // Text from the network cannot become HTML: the browser itself refuses innerHTML and its like.
+    // Text from the network cannot become HTML: the browser itself rejects innerHTML and similar sinks.
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",
   ].join('; ');
@@ -39,7 +39,7 @@ function read(name: string): string {
   return readFileSync(new URL(`./page/${name}`, import.meta.url), 'utf8');
 }
 
-/** The files are modules for the sake of linters and readers; in the page they share one scope. */
+/** The files are modules for linters and readers. In the page they share one scope. */
 function asPart(source: string): string {
   return source.replaceAll(/^import [^;]*;\n/gm, '').replaceAll(/^export /gm, '');
 }

@@ -1,7 +1,7 @@
-/** What the inspector does not do, and why: rendered as JSON by `inspector-server.ts`. */
+/** A request that the inspector rejects, with the reason. `inspector-server.ts` renders it as JSON. */
 export class InspectorRefusal extends Error {
   readonly status: number;
-  /** Stable word for it. */
+  /** Stable code. */
   readonly error: string;
   readonly headers: Readonly<Record<string, string>>;
 

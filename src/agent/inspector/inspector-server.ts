@@ -6,10 +6,10 @@ import { InspectorRefusal } from './inspector-refusal.ts';
 import type { RequestGuard } from './request-guard.ts';
 
 const MAX_CONNECTIONS = 128;
-/** What is not the page can do nothing at all, should a browser be brought to show it. */
+/** Anything but the page can do nothing if a browser is made to display it. */
 const CLOSED_POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox";
 
-/** Answers nothing yet: who may ask depends on the port that it gets. */
+/** Serves nothing yet: the allowed hosts depend on the port that it gets. */
 export function createInspectorServer(): Server {
   const server = createServer({
     maxHeaderSize: 32_768,
@@ -21,7 +21,7 @@ export function createInspectorServer(): Server {
   return server;
 }
 
-/** Judges every request, then page or API. */
+/** Checks every request, then serves the page or the API. */
 export function serveInspector(server: Server, guard: RequestGuard, api: InspectorApi): void {
   const page = loadInspectorPage(guard.token);
   const serve = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -59,7 +59,7 @@ function setSafeHeaders(response: ServerResponse): void {
 }
 
 function refuse(message: IncomingMessage, response: ServerResponse, error: unknown): void {
-  // The client went away in the middle of its request, or of the answer.
+  // The client disconnected during its request or during the response.
   if (message.destroyed && !message.complete) {
     response.destroy();
     return;

@@ -1,11 +1,11 @@
 const EMPTY = Buffer.alloc(0);
 
 /**
- * The beginning of a body. Bytes are copied into one block that grows: a chunk is a piece of a larger read buffer, which a few bytes
- * of it would keep in memory as a whole.
+ * The start of a body. Bytes are copied into one growing block: a chunk is a slice of a larger read buffer, and keeping
+ * the slice would keep the whole buffer in memory.
  */
 export class KeptBody {
-  /** Of the whole body, kept or not. */
+  /** Size of the whole body, stored or not. */
   totalBytes = 0;
   readonly #maxBytes: number;
   #block: Buffer = EMPTY;
@@ -24,7 +24,7 @@ export class KeptBody {
     return this.#length < this.totalBytes;
   }
 
-  /** Answers by how many bytes the memory that it holds has grown. */
+  /** Returns by how many bytes its memory has grown. */
   add(chunk: Buffer): number {
     this.totalBytes += chunk.length;
     const wanted = Math.min(chunk.length, this.#maxBytes - this.#length);
@@ -43,7 +43,7 @@ export class KeptBody {
   #makeRoom(needed: number): number {
     const before = this.#block.length;
     if (needed <= before) return 0;
-    // Not from the runtime's pool, of which each piece holds the whole.
+    // Not from the runtime's pool, where each slice keeps the whole pool alive.
     const block = Buffer.allocUnsafeSlow(Math.min(this.#maxBytes, Math.max(needed, before * 2)));
     this.#block.copy(block, 0, 0, this.#length);
     this.#block = block;

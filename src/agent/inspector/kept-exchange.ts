@@ -15,10 +15,10 @@ export interface KeptExchangeParts {
   readonly replayOf: string | null;
 }
 
-/** Objects and fields of an exchange, roughly. */
+/** Approximate size of an exchange's objects and fields. */
 const OVERHEAD_BYTES = 1_024;
 
-/** An exchange as it was seen: nothing of it is decoded, formatted or masked before somebody looks. */
+/** An exchange as observed. It is decoded, formatted and masked only when somebody views it. */
 export class KeptExchange implements ExchangeObserver {
   readonly id: string;
   readonly replayOf: string | null;
@@ -28,12 +28,12 @@ export class KeptExchange implements ExchangeObserver {
   readonly startedAtMs = Date.now();
   status: number | null = null;
   responseHeaders: HeaderList = [];
-  /** From the start, as is `durationMs`. */
+  /** Relative to the start, like `durationMs`. */
   firstByteMs: number | null = null;
   durationMs: number | null = null;
   problem: string | null = null;
   keptBytes: number;
-  /** It was let go, and keeps nothing any more. */
+  /** The exchange was dropped and keeps nothing. */
   isReleased = false;
   readonly #keeper: ExchangeKeeper;
   readonly #startMs = performance.now();
@@ -42,7 +42,7 @@ export class KeptExchange implements ExchangeObserver {
     this.id = id;
     this.replayOf = replayOf;
     const { tunnel, ...rest } = request;
-    // Of the tunnel only what names it: the agent's own object lives longer, and holds more.
+    // Only the tunnel's identity: the agent's own object lives longer and holds more.
     this.request = { ...rest, tunnel: { ref: tunnel.ref, name: tunnel.name } };
     this.requestBody = new KeptBody(maxBodyBytes);
     this.responseBody = new KeptBody(maxBodyBytes);
@@ -50,7 +50,7 @@ export class KeptExchange implements ExchangeObserver {
     this.#keeper = keeper;
   }
 
-  /** The gateway carries WebSockets as extended CONNECT (RFC 8441), and nothing else as CONNECT comes here. */
+  /** The gateway carries WebSockets as extended CONNECT (RFC 8441). No other CONNECT reaches this point. */
   get isWebSocket(): boolean {
     return this.request.method === 'CONNECT';
   }

@@ -6,7 +6,7 @@ import { AgentError } from '../agent-error.ts';
 
 const MORE_PORTS = 10;
 
-/** Binds the first free port from the wanted one on. Throws `AgentError`. */
+/** Binds the first free port, starting at the requested one. Throws `AgentError`. */
 export async function listenNear(server: Server, { host, port }: ListenAddress): Promise<ListenAddress> {
   for (let tried = port; ; tried += 1) {
     try {

@@ -2,22 +2,22 @@ import type { AgentHandle, AgentTunnel } from '../handle.ts';
 import type { TunnelSpec } from '../options.ts';
 
 export interface InspectorOptions {
-  /** Where it listens, by default 127.0.0.1:7040; when that port is taken, one of the ten after it. Port 0: any free one. */
+  /** Listen address, by default 127.0.0.1:7040. If that port is in use, one of the next ten. Port 0: any free port. */
   readonly listen?: { readonly host?: string | undefined; readonly port?: number | undefined } | undefined;
-  /** Names, `name` or `name:port`, by which it may be addressed beside loopback's own. */
+  /** Host names (`name` or `name:port`) accepted in addition to loopback's own. */
   readonly allowedHosts?: readonly string[] | undefined;
-  /** By default 500. */
+  /** Default: 500. */
   readonly maxRequests?: number | undefined;
-  /** Of each direction; by default 128 KiB. */
+  /** Per direction. Default: 128 KiB. */
   readonly maxBodyBytes?: number | undefined;
-  /** Of everything that is kept; by default 64 MiB. */
+  /** For everything stored. Default: 64 MiB. */
   readonly maxTotalBytes?: number | undefined;
-  /** Shows values of sensitive headers. */
+  /** Shows the values of sensitive headers. */
   readonly unmask?: boolean | undefined;
   tunnels(): readonly AgentTunnel[];
-  /** What the tunnels were made of, by `ref`: the Host and the certificates that a replay needs. */
+  /** The tunnels' specs, indexed by `ref`: a replay needs their Host and certificates. */
   readonly tunnelSpecs?: readonly Pick<TunnelSpec, 'hostHeader' | 'upstreamTls'>[] | undefined;
-  /** Null as long as there is no agent. An `AgentHandle` will do. */
+  /** Null while there is no agent. Accepts an `AgentHandle`. */
   status(): Pick<AgentHandle, 'status' | 'sessionId' | 'region' | 'roundTripMs' | 'active'> | null;
 }
 

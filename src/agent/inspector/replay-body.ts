@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { InspectorRefusal } from './inspector-refusal.ts';
 
-/** What is to be sent other than it was. */
+/** Parts of the request that the replay changes. */
 export interface ReplayEdit {
   readonly method?: string;
   readonly path?: string;
@@ -11,7 +11,7 @@ export interface ReplayEdit {
 
 export interface ReplayOrder {
   readonly id: string;
-  /** Null: the tunnel that the request came through. */
+  /** Null: the tunnel of the original request. */
   readonly tunnelName: string | null;
   readonly edit: ReplayEdit;
 }
@@ -40,7 +40,7 @@ function editIn(value: JsonValue): ReplayEdit {
 function headersIn(value: JsonValue): readonly { readonly name: string; readonly value: string }[] {
   if (!Array.isArray(value)) throw bad('"headers" must be a list');
   return (value as readonly JsonValue[]).map((item) => {
-    // `masked` is taken, and ignored, so that a list that was read can be sent back.
+    // `masked` is accepted and ignored, so that a list can be sent back as it was read.
     const header = fieldsOf(item, 'a header', ['name', 'value', 'masked']);
     const name = stringIn(header, 'name');
     const text = stringIn(header, 'value');

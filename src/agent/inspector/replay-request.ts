@@ -14,7 +14,7 @@ export interface ReplayRequest {
 
 export const REPLAY_METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
-/** Computed from the body that is sent, or the connection's own: given by hand they could make one request look like two. */
+/** Computed from the body, or specific to the connection: set by hand, they could make one request look like two. */
 const COMPUTED: ReadonlySet<string> = new Set(
   'host connection content-length transfer-encoding expect keep-alive proxy-connection te trailer upgrade http2-settings'.split(
     ' ',
@@ -24,12 +24,12 @@ const MAX_TARGET_LENGTH = 16_384;
 const MAX_HEADERS = 300;
 const MAX_HEADER_LENGTH = 65_536;
 
-/** Null when it can be sent again as it was; else the reason. */
+/** Null when the request can be replayed unchanged; otherwise the reason. */
 export function whyNotReplayed(exchange: KeptExchange): string | null {
   return whyNeverReplayed(exchange) ?? whyBodyIsMissing(exchange);
 }
 
-/** The request of an exchange once more, with what `edit` changes. Throws `InspectorRefusal`. */
+/** The request of an exchange with the changes of `edit`. Throws `InspectorRefusal`. */
 export function replayRequest(exchange: KeptExchange, edit: ReplayEdit): ReplayRequest {
   const problem = whyNeverReplayed(exchange) ?? (edit.body === undefined ? whyBodyIsMissing(exchange) : null);
   if (problem !== null) throw new InspectorRefusal(409, 'not_replayable', problem);
@@ -90,7 +90,7 @@ function editedHeaders(given: NonNullable<ReplayEdit['headers']>, exchange: Kept
   return headers;
 }
 
-/** A value that was left as it is shown stands for the one that was kept. */
+/** A masked value that was not edited stands for the stored one. */
 function unmasked(name: string, shown: string, { request: { headers } }: KeptExchange): string {
   for (let at = 0; at < headers.length; at += 2) {
     const value = headers[at + 1] as string;

@@ -9,7 +9,7 @@ import { sendReplay } from './send-replay.ts';
 
 const MAX_AT_ONCE = 16;
 
-/** Requests sent once more to the local service. Each is kept like one that came through its tunnel. */
+/** Sends requests again to the local service. Each replay is stored like a request that came through the tunnel. */
 export class Replays {
   readonly #store: ExchangeStore;
   readonly #options: Pick<InspectorOptions, 'tunnels' | 'tunnelSpecs'>;
@@ -20,7 +20,7 @@ export class Replays {
     this.#options = options;
   }
 
-  /** Answers at once, with the exchange that has begun. Throws `InspectorRefusal`. */
+  /** Returns the started exchange immediately. Throws `InspectorRefusal`. */
   start({ id, tunnelName, edit }: ReplayOrder): KeptExchange {
     const original = this.#store.get(id);
     if (original === null) throw new InspectorRefusal(404, 'not_found', 'this request is not kept, or not any more');

@@ -7,12 +7,13 @@ export const TOKEN_HEADER = 'postern-inspector-token';
 const JSON_TYPE = /^application\/json(?: *; *charset=utf-8)?$/i;
 
 /**
- * Who may ask. There is no login: whoever can run programs on this machine may. So everything here is against pages of other origins
- * in a browser on this machine: those whose name was made to lead here (the Host is not ours), those that ask without being able to
- * read (Sec-Fetch-Site, Origin, a content type that no form can send), and, should all of this fail, those that never saw our page.
+ * Decides which requests are allowed. There is no login: any program on this machine may use the inspector. The checks
+ * defend against pages of other origins in a browser on this machine: DNS rebinding (the Host is not ours), blind
+ * requests (Sec-Fetch-Site, Origin, a content type that no form can send), and, as a last line, pages that never
+ * received the token of our page.
  */
 export class RequestGuard {
-  /** Of this process; only our own page has it. */
+  /** Per process; only our own page has it. */
   readonly token = randomBytes(32).toString('base64url');
   readonly #ownHosts: ReadonlySet<string>;
   readonly #allowedHosts: readonly string[];
@@ -23,7 +24,7 @@ export class RequestGuard {
     this.#allowedHosts = allowedHosts.map((host) => host.toLowerCase());
   }
 
-  /** For every request. Throws `InspectorRefusal`. */
+  /** Applies to every request. Throws `InspectorRefusal`. */
   checkHost(request: IncomingMessage): void {
     const { rawHeaders } = request;
     const hosts = rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === 'host');
@@ -36,7 +37,7 @@ export class RequestGuard {
     );
   }
 
-  /** For everything but the page itself, to which others may link. */
+  /** Applies to everything except the page itself, which others may link to. */
   checkSite({ headers }: IncomingMessage, isWrite: boolean): void {
     const site = headers['sec-fetch-site'];
     const isOwnSite = site === undefined || site === 'same-origin' || (site === 'none' && !isWrite);
@@ -45,7 +46,7 @@ export class RequestGuard {
     const isOwnOrigin =
       origin === undefined ||
       origin.toLowerCase() === `http://${host}` ||
-      // Only by a proxy with a name of its own.
+      // Allowed only behind a proxy with a name of its own.
       (origin.toLowerCase() === `https://${host}` && !this.#ownHosts.has(host ?? ''));
     if (isOwnSite && isOwnOrigin) return;
     throw new InspectorRefusal(403, 'forbidden_origin', 'pages of other origins may not ask the inspector');
@@ -70,7 +71,7 @@ function withoutPort(host: string): string {
   return host.replace(/:\d{1,5}$/, '');
 }
 
-/** Hashed, so that also the length takes no time of its own. */
+/** Hashed, so that the comparison does not leak the length either. */
 function isSame(a: string, b: string): boolean {
   return timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'));
 }

@@ -11,15 +11,18 @@ import type { ReplayRequest } from './replay-request.ts';
 
 export interface ReplayTarget {
   readonly forwardsTo: string;
-  /** The Host that the original was sent to. */
+  /** The Host of the original request. */
   readonly publicHost: string;
   readonly spec: Pick<TunnelSpec, 'hostHeader' | 'upstreamTls'> | undefined;
 }
 
-/** Nobody hangs up on a replay whose answer never ends. */
+/** Ends a replay whose response never ends: no client is there to hang up. */
 const REPLAY_TIMEOUT_MS = 120_000;
 
-/** Sends a request straight to the local service, as the agent would. The observer sees the whole exchange; nothing is thrown. */
+/**
+ * Sends a request directly to the local service, as the agent would. The observer sees the whole exchange; nothing is
+ * thrown.
+ */
 export function sendReplay(target: ReplayTarget, request: ReplayRequest, observer: ExchangeObserver): () => void {
   let exchange: UpstreamExchange | null = null;
   let isOver = false;
@@ -62,7 +65,7 @@ export function sendReplay(target: ReplayTarget, request: ReplayRequest, observe
         onFailure: (failure) => end(problemWords(failure, failure.message, address.hostport)),
       },
     );
-    // Its connections are its own, and end with it.
+    // A replay has its own connections, which end with it.
     void upstream.drain();
   } catch (error) {
     end(error instanceof AgentError ? error.message : `it could not be sent: ${String(error)}`);

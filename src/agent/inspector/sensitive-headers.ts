@@ -1,6 +1,6 @@
 import type { HeaderList } from '../exchange-observer.ts';
 
-/** No header can contain it (RFC 9110 §5.5): what has it in it is masked, and cannot be mistaken for a value. */
+/** No header can contain this character (RFC 9110 §5.5), so a masked value cannot be mistaken for a real one. */
 export const MASK = '••••••••';
 
 const SENSITIVE = new RegExp(
@@ -18,7 +18,7 @@ const SENSITIVE = new RegExp(
   ].join('|'),
 );
 const SCHEME = /^(basic|bearer|digest|dpop|negotiate|ntlm|token|aws4-hmac-sha256) +\S/i;
-/** Attributes of a cookie say what it is for, not what is in it. */
+/** Cookie attributes describe the cookie and are not secret. */
 const COOKIE_ATTRIBUTE = /^(domain|expires|httponly|max-age|partitioned|path|priority|samesite|secure)(=|$)/i;
 
 export interface ShownHeader {
@@ -31,7 +31,7 @@ export function isSensitive(name: string): boolean {
   return SENSITIVE.test(name);
 }
 
-/** What is left of a sensitive value tells which one it is: the scheme, the names of cookies. */
+/** Masks a sensitive value but keeps what identifies it: the scheme, the cookie names. */
 export function maskedValue(name: string, value: string): string {
   if (name === 'cookie') return value.split(';').map(maskedPair).join(';');
   if (name === 'set-cookie') {

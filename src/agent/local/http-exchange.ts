@@ -27,7 +27,7 @@ import { type RequestReading, withoutOurs } from './request-reading.ts';
 export interface HttpExchangeParts {
   readonly upstream: Upstream;
   readonly reading: RequestReading;
-  /** What the local service sees as Host. */
+  /** The Host that the local service sees. */
   readonly authority: string;
   readonly hostport: string;
   readonly observer: ExchangeObserver | null;
@@ -39,11 +39,12 @@ const WEBSOCKET_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const WRONG_ANSWER: LocalFailure = { reason: 'protocol', mayHaveBeenSent: true };
 
 /**
- * A request of the gateway on its way to the local service, and the answer back. *Waiting* for the head, *answering*, perhaps
- * *switched* (WebSocket: bytes both ways), *over*. Ends with the answer, a failure, or the gateway's reset.
+ * A gateway request on its way to the local service, and the response back. States: *waiting* for the head,
+ * *answering*, perhaps *switched* (WebSocket: bytes both ways), *over*. It ends with the response, a failure, or a
+ * reset by the gateway.
  *
- * The runtime throws at answers that it cannot send. Each method that a carrier calls is the boundary for that: beyond it is the
- * listener of a socket, and the end of the agent.
+ * The runtime throws at responses that it cannot send. Each method called by the upstream client catches that: above it
+ * is only a socket listener, where an exception would end the agent.
  */
 export class HttpExchange implements UpstreamHandler, ListenerOwner {
   status = 0;
@@ -67,7 +68,7 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
     listenOnce(stream, 'close', this, () => this.#closed());
   }
 
-  /** Throws `UnsafeRequestError` when the request cannot be put on the wire of HTTP/1.1. */
+  /** Throws `UnsafeRequestError` when the request cannot be represented in HTTP/1.1. */
   start(): void {
     const { upstream, observer } = this.#parts;
     const request = this.#request();
@@ -86,7 +87,7 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
       const isOwn = at === -1;
       const value = isOwn ? randomBytes(16).toString('base64') : (headers[at + 1] ?? '');
       this.#websocketKey = { value, isOwn };
-      // RFC 8441 §5.1: over HTTP/2 there is no key; a service of HTTP/1.1 wants one.
+      // RFC 8441 §5.1: HTTP/2 has no key, but an HTTP/1.1 service requires one.
       if (isOwn) headers.push('sec-websocket-key', value);
     }
     return {
@@ -135,7 +136,7 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
   #head(head: ResponseHead): void {
     const { status } = head;
     if (this.#websocketKey !== null && status < 300) {
-      // 2xx would mean to the gateway that the service has switched.
+      // The gateway would read a 2xx as a completed switch.
       this.#upstream?.abort();
       this.#fail(WRONG_ANSWER, `the service answered ${status} to a WebSocket handshake`);
       return;
@@ -150,14 +151,14 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
     const announced = isEmpty ? (head.declaredBytes ?? null) : head.bodyBytes;
     const framed = [':status', String(status), ...headers];
     if (announced !== null && status !== 204 && status !== 304) framed.push('content-length', String(announced));
-    // Trailers can only come where the length was left open: gRPC, and chunked answers.
+    // Trailers can only follow a body without announced length: gRPC, and chunked responses.
     const waitForTrailers = !isEmpty && announced === null;
     stream.respond(framed, { endStream: isEmpty, waitForTrailers });
     if (waitForTrailers) listenOnce(stream, 'wantTrailers', this, () => this.#sendTrailers());
     if (isEmpty) this.#isAnswered = true;
   }
 
-  /** An answer without the trailers that it had is not whole, and must not look so. */
+  /** A response that lost its trailers is incomplete and must not look complete. */
   #sendTrailers(): void {
     try {
       this.#stream.sendTrailers(headerObject(this.#trailers));
@@ -183,7 +184,8 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
     const isEmpty = this.#isAnswered;
     this.#isAnswered = true;
     if (!isEmpty && stream.writable) stream.end();
-    // The gateway, which has a whole answer, takes back what is left of the request; until then nobody may wait for room.
+    // The gateway has a complete response and discards the rest of the request. Until then nothing may block on
+    // back-pressure.
     stream.resume();
     this.#over();
   }
@@ -202,7 +204,7 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
       breakOff(socket);
       return;
     }
-    // Its answer to a key that only the agent knows means nothing to anybody else.
+    // The service's response to a key that only the agent knows means nothing to the client.
     const shown = withoutOurs(key.isOwn ? head.headers.toSpliced(at, 2) : head.headers);
     try {
       stream.respond([':status', '200', ...shown]);
@@ -268,7 +270,7 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
     this.#over();
   }
 
-  /** The stream is gone: with the answer whole, or because the gateway took it back. */
+  /** The stream is gone: the response was complete, or the gateway reset it. */
   #closed(): void {
     if (this.#isOver || this.#isSwitched) return;
     this.#upstream?.abort();

@@ -2,16 +2,16 @@ import { isIPv6 } from 'node:net';
 import { formatListenAddress, parseListenAddress } from '../../lib/listen-address.ts';
 import { AgentError } from '../agent-error.ts';
 
-/** Where a local service is. */
+/** Address of a local service. */
 export interface LocalAddress {
   readonly scheme: 'http' | 'https' | 'h2c' | 'tcp';
   readonly host: string;
   readonly port: number;
-  /** `host:port`, for people. */
+  /** `host:port`, for display. */
   readonly hostport: string;
-  /** What a client that dials it directly would send as Host. */
+  /** The Host that a direct client would send. */
   readonly authority: string;
-  /** As the server is told. */
+  /** The form that the server receives. */
   readonly text: string;
 }
 

@@ -5,7 +5,7 @@ import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protoco
 
 export interface LocalFailure {
   readonly reason: string;
-  /** Whether the service may have got the request: the server sends what it has not to another one. */
+  /** Whether the service may have received the request. If not, the server may send it to another target. */
   readonly mayHaveBeenSent: boolean;
 }
 
@@ -28,13 +28,13 @@ const NO_CONNECTION: Readonly<Record<string, string>> = {
   dns: 'has a name that cannot be resolved: check the address',
 };
 
-/** For whoever runs the agent. */
+/** Message for the agent's user. */
 export function problemWords({ reason, mayHaveBeenSent }: LocalFailure, message: string, hostport: string): string {
   const words = mayHaveBeenSent ? undefined : NO_CONNECTION[reason];
   return words === undefined ? message : `${hostport} ${words}`;
 }
 
-/** The local service did not answer: the edge makes an error page of it that names the address. */
+/** Reports that the local service did not respond. The edge turns it into an error page that names the address. */
 export function answerFailure(stream: ServerHttp2Stream, failure: LocalFailure, hostport: string): void {
   if (stream.destroyed || stream.closed) return;
   if (stream.headersSent) {
@@ -44,15 +44,15 @@ export function answerFailure(stream: ServerHttp2Stream, failure: LocalFailure, 
   const word = (failure.mayHaveBeenSent ? SENT_WORDS : UNSENT_WORDS)[failure.reason] ?? 'closed';
   const headers = [':status', '502', TUNNEL_ERROR_HEADER, word, TUNNEL_ADDRESS_HEADER, hostport];
   stream.respond(headers, { endStream: true });
-  // The gateway takes back what is left of the request; until then nobody may wait for room.
+  // The gateway discards the rest of the request. Until then nothing may block on back-pressure.
   stream.resume();
 }
 
-/** What the gateway asks for is not here. */
+/** Rejects a stream for a tunnel that this agent does not have. */
 export function refuseStream(stream: ServerHttp2Stream, status: 400 | 404): void {
   if (stream.destroyed || stream.closed) return;
   ignoreErrors(stream);
-  // A reset would overtake the answer.
+  // A reset would overtake the response.
   stream.respond([':status', String(status)], { endStream: true });
   stream.resume();
 }

@@ -8,7 +8,7 @@ import { upstreamSecureContext } from '../../upstream/upstream-secure-context.ts
 import type { UpstreamTlsOptions } from '../options.ts';
 import type { LocalAddress } from './local-address.ts';
 
-/** The edge has its own, shorter ones, and takes a request back when they have passed: these only keep nothing for ever. */
+/** The edge has shorter timeouts and resets the request when they pass. These only bound leaks. */
 export const LOCAL_LIMITS: UpstreamLimits = {
   connectTimeoutMs: 10_000,
   responseTimeoutMs: 600_000,
@@ -21,7 +21,7 @@ export const LOCAL_LIMITS: UpstreamLimits = {
 
 const ticker = new DeadlineTicker();
 
-/** The local service of a tunnel, for HTTP. Connects to nothing yet. */
+/** The local HTTP service of a tunnel. It does not connect yet. */
 export function openLocal(address: LocalAddress, tls: UpstreamTlsOptions | undefined): Upstream {
   const { scheme, host, port, hostport } = address;
   const isSecure = scheme === 'https';
@@ -36,7 +36,7 @@ export function openLocal(address: LocalAddress, tls: UpstreamTlsOptions | undef
         }
       : null,
     connectTimeoutMs: LOCAL_LIMITS.connectTimeoutMs,
-    // The user of this machine chose it.
+    // The user of this machine chose the address.
     isAddressAllowed: () => true,
     lookup: localhostLookup,
   });
@@ -49,7 +49,7 @@ export function openLocal(address: LocalAddress, tls: UpstreamTlsOptions | undef
   });
 }
 
-/** RFC 9113 §3.3: HTTP/2 without TLS is not negotiated but known. */
+/** RFC 9113 §3.3: HTTP/2 without TLS uses prior knowledge instead of negotiation. */
 function withPriorKnowledge(dial: Dial): Dial {
   return (purpose, handler) =>
     dial({ ...purpose, isStream: true }, (dialled, failure) => {

@@ -1,6 +1,6 @@
 import { CLIENT_ADDRESS_HEADER, TUNNEL_HEADER } from '../../tunnel/protocol.ts';
 
-/** What a stream of the gateway asks for. */
+/** The request that a gateway stream carries. */
 export interface RequestReading {
   readonly method: string;
   readonly path: string;
@@ -9,14 +9,14 @@ export interface RequestReading {
   readonly protocol: string | null;
   readonly tunnelId: string | null;
   readonly clientAddress: string;
-  /** What goes on to the local service: without framing, and without what is between gateway and agent. */
+  /** Headers forwarded to the local service: without framing, and without those between gateway and agent. */
   readonly headers: readonly string[];
-  /** Null when it was not announced. */
+  /** Null when no length was announced. */
   readonly contentLength: number | null;
   readonly expectsContinue: boolean;
 }
 
-/** Means something to this connection only (RFC 9110 §7.6.1), or is computed anew. */
+/** Specific to this connection (RFC 9110 §7.6.1), or computed again. */
 const NOT_FORWARDED: ReadonlySet<string> = new Set([
   'host',
   'connection',
@@ -28,7 +28,7 @@ const NOT_FORWARDED: ReadonlySet<string> = new Set([
 ]);
 const CONTENT_LENGTH = /^(?:0|[1-9][0-9]{0,14})$/;
 
-/** Null when it contradicts itself. */
+/** Null when the request contradicts itself. */
 export function readRequest(raw: readonly string[]): RequestReading | null {
   const headers: string[] = [];
   let [method, path, authority, clientAddress] = ['', '', '', ''];
@@ -55,7 +55,7 @@ export function readRequest(raw: readonly string[]): RequestReading | null {
   return { method, path, authority, protocol, tunnelId, clientAddress, headers, contentLength, expectsContinue };
 }
 
-/** Only the agent itself may speak to the gateway in these. */
+/** Only the agent itself may send these headers to the gateway. */
 export function withoutOurs(headers: readonly string[]): readonly string[] {
   let kept: string[] | null = null;
   for (let at = 0; at < headers.length; at += 2) {

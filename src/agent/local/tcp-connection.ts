@@ -11,13 +11,13 @@ import { LOCAL_LIMITS } from './open-local.ts';
 
 export interface TcpObserver {
   onOpened(): void;
-  /** Called once, if it was opened. */
+  /** Called once if the connection was opened. */
   onClosed(problem: string | null): void;
-  /** Called instead of both. */
+  /** Called instead of the other two. */
   onFailed(problem: string): void;
 }
 
-/** A TCP or TLS connection of a client, carried to the local service as it is. */
+/** Carries a client's TCP or TLS connection unchanged to the local service. */
 export function openTcpConnection(stream: ServerHttp2Stream, address: LocalAddress, observer: TcpObserver): void {
   const { host, port, hostport } = address;
   const socket = connect({
@@ -56,7 +56,7 @@ export function openTcpConnection(stream: ServerHttp2Stream, address: LocalAddre
     clearTimeout(timer);
     socket.off('error', onError);
     stream.off('close', onGone);
-    // It may have been reset already, with its 'close' still to come.
+    // The stream may already be reset, with 'close' still pending.
     if (stream.destroyed || stream.closed) {
       fail('closed', 'the client went away');
       return;

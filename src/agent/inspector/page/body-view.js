@@ -4,7 +4,7 @@ import { bytesIn, hexDump, prettyJson, sizeText, textOf } from './format.js';
 const MAX_HEX_BYTES = 65536;
 const MAX_TEXT_LENGTH = 400000;
 
-/** A body: how large it is, in which form it is shown, and itself. */
+/** A body: its size, the form in which it is shown, and its content. */
 export function bodyView(body, id, side) {
   if (body.total_bytes === 0) return element('p', { class: 'quiet' }, 'No body.');
   const bytes = bytesIn(body.base64);

@@ -2,7 +2,7 @@ import { bodyView } from './body-view.js';
 import { byId, element } from './element.js';
 import { durationText, statusOf } from './format.js';
 
-/** The chosen request. `actions`: what its buttons do. */
+/** Shows the selected request. `actions`: handlers of its buttons. */
 export function showDetail(detail, actions) {
   const place = byId('detail');
   const [status, statusClass] = statusOf(detail);
@@ -15,7 +15,7 @@ export function showDetail(detail, actions) {
     side('Request', detail.request, detail.id),
     detail.response === null ? pending(detail) : side('Response', detail.response, detail.id),
   );
-  // What had the focus was shown anew: whoever uses the keyboard is not sent back to the beginning.
+  // The focused element was rendered again: keyboard users must not be sent back to the top.
   if (focused !== null) (sameButton(place, focused) ?? place).focus();
 }
 

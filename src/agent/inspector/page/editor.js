@@ -3,7 +3,10 @@ import { base64Of, bytesIn, textOf } from './format.js';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
-/** Asks what is to be sent instead. `send` gets the edit, and answers a promise; the dialog stays open when it fails. */
+/**
+ * Opens a dialog to edit the request. `send` receives the edit and returns a promise. The dialog stays open when it
+ * rejects.
+ */
 export function openEditor(detail, send) {
   const dialog = byId('editor');
   const { request } = detail;
@@ -59,12 +62,12 @@ export function openEditor(detail, send) {
   path.focus();
 }
 
-/** Null when it is no text that can be edited without changing more than was edited. */
+/** Null when the body cannot be edited as text without changing other bytes. */
 function editableText(body) {
   if (body.total_bytes === 0) return '';
   if (body.is_truncated || body.content_encoding !== null) return null;
   const text = textOf(bytesIn(body.base64), 'text/plain; charset=utf-8', false);
-  // A text field turns CR LF into LF, and takes off what marks the byte order.
+  // A text field turns CR LF into LF and removes the byte order mark.
   return text === null || text.includes('\r') || bytesIn(body.base64)[0] === 0xef ? null : text;
 }
 

@@ -1,4 +1,4 @@
-/** An element. Everything that goes into it is text or another element: nothing from the network is ever read as HTML. */
+/** Creates an element. Its children are text or other elements: nothing from the network is ever parsed as HTML. */
 export function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -14,7 +14,7 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
-/** Says that something went wrong, for a while. */
+/** Shows an error message for a few seconds. */
 export function notify(message) {
   const notice = byId('notice');
   notice.textContent = message;

@@ -1,4 +1,7 @@
-/** JSON with lines and indents, or null when it is none. Moves white space only: numbers that no script can hold stay as they are. */
+/**
+ * Indented JSON, or null when the text is not JSON. It changes white space only: numbers beyond JavaScript's precision
+ * stay as they are.
+ */
 export function prettyJson(text) {
   try {
     JSON.parse(text);
@@ -35,11 +38,11 @@ export function hexDump(bytes) {
   return lines.join('\n');
 }
 
-/** Null when the bytes are no text. */
+/** Null when the bytes are not text. */
 export function textOf(bytes, contentType, isCut) {
   const charset = /charset="?([\w-]+)/i.exec(contentType)?.[1] ?? 'utf-8';
   try {
-    // A cut in the middle of a letter is no reason to show numbers.
+    // A body truncated inside a character is still text.
     const text = new TextDecoder(charset, { fatal: true }).decode(bytes, { stream: isCut });
     return text.includes('\0') ? null : text;
   } catch {
@@ -68,7 +71,7 @@ export function durationText(ms) {
   return ms < 10000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
-/** What is shown where a status would be, and its class. */
+/** Text shown in place of a status, and its CSS class. */
 export function statusOf(request) {
   const failed = request.problem !== null;
   if (request.status === null) return failed ? ['failed', 'failed'] : ['…', 'quiet'];

@@ -83,7 +83,7 @@ async function refreshDetail() {
   const turn = detailTurn;
   try {
     const detail = await ask(`/api/requests/http/${chosen}`);
-    // An answer that was overtaken by a later one is old.
+    // Ignores a response that a later one has overtaken.
     if (turn === detailTurn) showDetail(detail, actions);
   } catch (error) {
     if (turn === detailTurn) showNoDetail(error.message);
@@ -96,7 +96,7 @@ async function replay(detail, edit) {
   await choose(begun.id);
 }
 
-/** Many may come in a moment: they are shown together, with the next picture. */
+/** Many events may arrive at once: they are rendered together in the next frame. */
 function onRequest(request) {
   if (waiting.size === 0) requestAnimationFrame(showWaiting);
   waiting.set(request.id, request);
@@ -114,7 +114,7 @@ function showWaiting() {
 function follow() {
   source?.close();
   source = new EventSource('/api/events');
-  // What happened while nobody listened is not told again.
+  // Events from before the connection opened are not repeated.
   source.addEventListener('open', () => {
     void reload();
     void showStatus();
@@ -169,7 +169,7 @@ function tunnelItem({ name, url, labels, forwards_to: forwardsTo, problem }) {
       : Object.entries(labels)
           .map((pair) => pair.join('='))
           .join(', ');
-  // Only what a browser can open, and nothing that would run here.
+  // Only URLs that a browser can open, and none that would run script here.
   const isLink = url !== null && /^https?:\/\//.test(url);
   const link = isLink ? element('a', { href: url, target: '_blank', rel: 'noopener noreferrer' }, url) : (url ?? label);
   const trouble = problem === null ? null : element('span', { class: 'problem' }, ` ${problem}`);
@@ -197,7 +197,7 @@ document.addEventListener('keydown', (event) => {
     byId('filter-text').focus();
   } else if (event.key === 'Escape' && event.target.closest?.('#filter') !== null) list.focusChosen();
 });
-// A browser has few connections for one host: tabs that nobody sees leave theirs to others.
+// A browser has few connections per host: hidden tabs free theirs.
 document.addEventListener('visibilitychange', () => {
   if (document.hidden) source?.close();
   else follow();

@@ -3,7 +3,7 @@ import { durationText, sizeText, statusOf } from './format.js';
 
 const MAX_ROWS = 500;
 
-/** The list of requests, newest first. Rows stay the same elements, so that focus and scrolling are not lost. */
+/** The list of requests, newest first. Rows keep their elements, so that focus and scroll position survive. */
 export class RequestList {
   #rows = new Map();
   #requests = new Map();
@@ -23,7 +23,7 @@ export class RequestList {
     return this.#rows.keys().next().value ?? null;
   }
 
-  /** All of them anew, newest first. */
+  /** Replaces all rows, newest first. */
   replace(requests) {
     const old = this.#rows;
     this.#rows = new Map();
@@ -37,7 +37,7 @@ export class RequestList {
     this.#markChosen();
   }
 
-  /** What has begun or changed, oldest first. */
+  /** Adds or updates requests, oldest first. */
   update(requests) {
     const fresh = [];
     for (const request of requests) {
@@ -91,7 +91,7 @@ export class RequestList {
     );
   }
 
-  /** One row can be reached with Tab, the others from there with the arrows. */
+  /** Tab reaches one row; the arrow keys reach the others. */
   #markChosen() {
     const reachable = this.#rows.has(this.#chosen) ? this.#chosen : this.newest();
     for (const [id, row] of this.#rows) {

@@ -1,6 +1,6 @@
 const TOKEN = document.querySelector('meta[name="postern-inspector-token"]').content;
 
-/** Throws an `Error` in the server's words. */
+/** Throws an `Error` with the server's message. */
 export async function ask(path, options = {}) {
   const response = await fetch(path, options);
   if (response.status === 204) return null;
