@@ -1,4 +1,4 @@
-/** Waits; rejects with the signal's reason as soon as it aborts. */
+/** Sleeps; rejects with the signal's reason as soon as it aborts. */
 export function abortableSleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
@@ -20,7 +20,10 @@ export interface Deadline {
   clear(): void;
 }
 
-/** A signal for one attempt. Not `AbortSignal.any`: a caller's signal that lives long would collect one dependent per call. */
+/**
+ * A signal for one attempt. Not `AbortSignal.any`: a long-lived signal of the caller would collect one dependent per
+ * call.
+ */
 export function deadline(timeoutMs: number, outer: AbortSignal | undefined): Deadline {
   const controller = new AbortController();
   let isLate = false;

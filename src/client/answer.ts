@@ -1,26 +1,26 @@
-/** What a response said beside its body. */
+/** Metadata of a response, beside its body. */
 export interface ResponseInfo {
   readonly status: number;
-  /** `op_…`: also in the server's log. Null when something that is not Postern answered. */
+  /** `op_…`: also in the server's log. Null when the response did not come from Postern. */
   readonly operationId: string | null;
   /** For `ifMatch`; null where the resource has none. */
   readonly etag: string | null;
-  /** Revision of the store that a write took or confirmed. */
+  /** Store revision that a write created or confirmed. */
   readonly revision: number | null;
-  /** Why the edge, route or module that is shown lets no traffic through: a module that cannot be prepared. */
+  /** Why this edge, route or module serves no traffic: a module that cannot be prepared. */
   readonly problem: string | null;
 }
 
 const INFO: unique symbol = Symbol('postern.response');
 
-/** A body as the API sent it; `responseOf` tells what came with it. The mark is invisible to loops, spreads and JSON. */
+/** A body as the API sent it; `responseOf` returns the metadata. The mark is invisible to loops, spreads and JSON. */
 export type Answer<Body> = Body & { readonly [INFO]: ResponseInfo };
 
 export function answer<Body extends object>(body: Body, info: ResponseInfo): Answer<Body> {
   return Object.defineProperty(body, INFO, { value: info, enumerable: false }) as Answer<Body>;
 }
 
-/** Etag, revision, status and operation id of the response that an object came with. */
+/** Etag, revision, status and operation id of the response that contained an object. */
 export function responseOf(answered: Answered): ResponseInfo {
   return answered[INFO];
 }

@@ -1,4 +1,4 @@
-/** Puts ids into a path. Values that a URL would swallow (`..` climbs up) or that leave a gap are refused. */
+/** Inserts ids into a path. Rejects values that a URL would normalize away (such as `..`) or that are empty. */
 export function fillPath(path: string, params: Readonly<Record<string, string>>): string {
   return path.replaceAll(/\{([^}]+)\}/g, (_, name: string) => {
     const value = params[name];

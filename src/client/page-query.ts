@@ -1,7 +1,7 @@
-/** What every paged list takes. */
+/** Query parameters of every paged list. */
 export interface PageQuery {
-  /** Size of a page, 1 to 100; 100 when left out. */
+  /** Page size, 1 to 100. Default: 100. */
   readonly limit?: number | undefined;
-  /** Only what is older than this id. */
+  /** Return only items older than this id. */
   readonly before_id?: string | undefined;
 }

@@ -1,18 +1,18 @@
 export interface ApiErrorFields {
-  /** Stable: branch on this, not on the message. `HTTP_502` and the like when something in between answered. */
+  /** Stable: branch on this, not on the message. `HTTP_502` and the like when an intermediary responded. */
   readonly code: string;
   readonly status: number;
   readonly operationId: string | null;
-  /** Such as `field`, the JSON pointer of what was wrong in the body. */
+  /** For example `field`, the JSON pointer to the invalid part of the body. */
   readonly details: Readonly<Record<string, string>>;
   readonly message: string;
-  /** How long the server asked to wait, in milliseconds. */
+  /** Wait requested by the server, in milliseconds. */
   readonly retryAfterMs: number | null;
-  /** The body as it came. */
+  /** The body as received. */
   readonly text: string;
 }
 
-/** The API refused. Nothing was changed unless `status` is 5xx, where it may have been. */
+/** The API rejected the request. Nothing was changed, unless `status` is 5xx: then it may have been. */
 export class PosternApiError extends Error {
   readonly code: string;
   readonly status: number;

@@ -1,10 +1,10 @@
 /**
- * `network`: no connection, or it broke. `timeout`: no whole answer in time. `not_postern`: a success whose body is not
- * JSON, so whatever listens there is something else.
+ * `network`: no connection, or it broke. `timeout`: no complete response in time. `not_postern`: a success whose body
+ * is not JSON, so another program is listening there.
  */
 export type ConnectionFailure = 'network' | 'timeout' | 'not_postern';
 
-/** No answer of the API came. A write may or may not have happened. */
+/** No response from the API. A write may or may not have happened. */
 export class PosternConnectionError extends Error {
   readonly failure: ConnectionFailure;
 
@@ -15,7 +15,7 @@ export class PosternConnectionError extends Error {
   }
 }
 
-/** fetch says "fetch failed"; the reason is in its cause, or in the first of several causes. */
+/** fetch reports "fetch failed"; the reason is in its cause, or in the first of several causes. */
 export function networkError(origin: string, cause: unknown): PosternConnectionError {
   return new PosternConnectionError('network', `cannot reach ${origin}: ${reasonOf(cause)}`, { cause });
 }

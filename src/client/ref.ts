@@ -1,4 +1,4 @@
-/** Names another resource. */
+/** Reference to another resource. */
 export interface Ref {
   readonly id: string;
   readonly uri: string;

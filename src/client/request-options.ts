@@ -1,26 +1,26 @@
 import type { Answered } from './answer.ts';
 
-/** What every call takes. */
+/** Options of every call. */
 export interface RequestOptions {
-  /** Ends the call, waiting for a retry included; it then rejects with the signal's reason. */
+  /** Aborts the call, including the wait before a retry. The call then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Instead of the client's. */
+  /** Overrides the client's timeout. */
   readonly timeoutMs?: number | undefined;
   readonly maxRetries?: number | undefined;
 }
 
-/** For writes that can be bound to what was read. */
+/** For writes that can be conditional on the version that was read. */
 export interface ConditionalOptions extends RequestOptions {
   /**
-   * An ETag, or an object that this client returned: the write happens only if nobody has changed it since, else it fails
-   * with status 412.
+   * An ETag, or an object that this client returned. The write succeeds only if nobody has changed the resource since;
+   * otherwise it fails with status 412.
    */
   readonly ifMatch?: string | Answered | undefined;
 }
 
-/** For creates that can be repeated. */
+/** For creates that can be repeated safely. */
 export interface CreateOptions extends RequestOptions {
-  /** The same key and body create one thing, however often they are sent within 24 hours. Lets the client retry. */
+  /** The same key and body create one resource, no matter how often they are sent within 24 hours. Enables retries. */
   readonly idempotencyKey?: string | undefined;
 }
 

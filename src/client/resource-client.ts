@@ -6,14 +6,14 @@ import type { Transport } from './transport.ts';
 
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** With `{id}` and the like still in it. */
+  /** With placeholders such as `{id}`. */
   readonly path: string;
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: object | undefined;
   readonly body?: object | undefined;
 }
 
-/** What the generated classes are made of: they only say method, path and types. */
+/** Base of the generated classes, which only add method, path and types. */
 export class ResourceClient {
   readonly #transport: Transport;
 
@@ -26,12 +26,12 @@ export class ResourceClient {
     return answer(parseBody<Body>(text), info);
   }
 
-  /** For operations that answer 204. */
+  /** For operations that return 204. */
   protected async callForNothing(call: Call, options: AnyOptions | undefined): Promise<ResponseInfo> {
     return (await this.#transport.send(requestOf(call), options)).info;
   }
 
-  /** Goes through every page, newest first. The next page is fetched when the loop gets there. */
+  /** Iterates over every page, newest first. The next page is fetched when the loop reaches it. */
   protected async *eachItem<Item>(
     call: Call,
     listKey: string,
@@ -48,7 +48,9 @@ export class ResourceClient {
   }
 }
 
-/** Only the query is taken: the URI names the server as it knows itself, and the key goes nowhere but to the base URL. */
+/**
+ * Takes only the query: the URI contains the server's own name for itself, and the key is sent to the base URL only.
+ */
 export function nextQuery(nextPageUri: string): Readonly<Record<string, string>> {
   return Object.fromEntries(new URL(nextPageUri).searchParams);
 }
@@ -62,7 +64,7 @@ function parseBody<Body extends object>(text: string): Body {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null) return value as Body;
   } catch {
-    // Said below, together with JSON that is no object.
+    // Reported below, together with JSON that is not an object.
   }
   throw new PosternConnectionError('not_postern', 'the answer is not JSON: is baseUrl the address of the Postern API?');
 }

@@ -2,11 +2,11 @@ import { PosternApiError } from './postern-api-error.ts';
 import { PosternConnectionError } from './postern-connection-error.ts';
 
 export interface RetryPolicy {
-  /** Tries after the first one; 0 switches retrying off. */
+  /** Attempts after the first; 0 disables retries. */
   readonly maxRetries: number;
-  /** The first wait, doubled each time, with jitter. */
+  /** The first delay, doubled each time, with jitter. */
   readonly baseDelayMs: number;
-  /** A server that asks for a longer wait than this is not waited for. */
+  /** If the server asks for a longer wait, the call is not retried. */
   readonly maxDelayMs: number;
 }
 
@@ -21,7 +21,7 @@ export interface Attempt {
   readonly index: number;
 }
 
-/** How long to wait before the next try; null: the failure stands. */
+/** Delay before the next attempt; null when the failure is final. */
 export function retryDelayMs(
   error: unknown,
   attempt: Attempt,
@@ -29,10 +29,10 @@ export function retryDelayMs(
   random: () => number,
 ): number | null {
   if (attempt.index >= policy.maxRetries || !isRepeatable(attempt)) return null;
-  // Half of it is random: clients that failed together must not come back together.
+  // Half of the delay is random: clients that failed together must not return together.
   const backoffMs = policy.baseDelayMs * 2 ** attempt.index * (0.5 + random() / 2);
   if (error instanceof PosternConnectionError) {
-    // The lost answer may have been a success, and the repeat of a conditional write would then fail with 412.
+    // The lost response may have been a success, and repeating a conditional write would then fail with 412.
     return error.failure === 'network' && !attempt.isConditional ? Math.min(backoffMs, policy.maxDelayMs) : null;
   }
   if (!(error instanceof PosternApiError) || (error.status !== 429 && error.status !== 503)) return null;

@@ -6,19 +6,19 @@ import type { AnyOptions } from './request-options.ts';
 import { defaultRetryPolicy, type RetryPolicy, retryDelayMs } from './retry-policy.ts';
 
 export interface ClientOptions {
-  /** Where the API is, such as `http://127.0.0.1:7080`. */
+  /** Base URL of the API, such as `http://127.0.0.1:7080`. */
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** Instead of the global one: a proxy, a test. */
+  /** Replaces the global fetch: a proxy, a test. */
   readonly fetch?: typeof fetch;
-  /** For one attempt, the body included; 30 seconds unless said otherwise. */
+  /** For one attempt, including the body. Default: 30 seconds. */
   readonly timeoutMs?: number;
   readonly retry?: Partial<RetryPolicy>;
 }
 
 export interface ApiRequest {
   readonly method: string;
-  /** Below the base URL, with its query. */
+  /** Relative to the base URL, with its query. */
   readonly path: string;
   readonly body?: unknown;
 }
@@ -31,10 +31,10 @@ export interface RawAnswer {
 const DEFAULT_TIMEOUT_MS = 30_000;
 const API_VERSION = '2';
 
-/** Sends requests and turns what goes wrong into errors. The only part of the client that touches the network. */
+/** Sends requests and maps failures to errors. The only part of the client that touches the network. */
 export class Transport {
   readonly #baseUrl: string;
-  /** Private to the language, not to the type: a client that is logged or serialized does not show it. */
+  /** A private field at run time, not only in the type: logging or serializing a client does not reveal it. */
   readonly #apiKey: string;
   readonly #fetch: typeof fetch;
   readonly #timeoutMs: number;
@@ -44,12 +44,12 @@ export class Transport {
     if (!URL.canParse(options.baseUrl) || !/^https?:/i.test(options.baseUrl)) {
       throw new TypeError('baseUrl must be an absolute http or https URL');
     }
-    // Checked here because fetch would repeat it in its message.
+    // Checked here because fetch would include the key in its message.
     if (!/^[\x21-\x7e]+$/.test(options.apiKey))
       throw new TypeError('apiKey must be visible ASCII, without line breaks');
     this.#baseUrl = options.baseUrl.replace(/\/+$/, '');
     this.#apiKey = options.apiKey;
-    // Browsers refuse to call fetch with another receiver than the window.
+    // Browsers refuse to call fetch with a receiver other than the window.
     this.#fetch = options.fetch ?? ((input, init) => fetch(input, init));
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     this.#retry = { ...defaultRetryPolicy, ...options.retry };
@@ -87,7 +87,7 @@ export class Transport {
         headers,
         ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
         signal: limit.signal,
-        // The API never redirects; whoever does must not be given the key.
+        // The API never redirects; a redirect target must not receive the key.
         redirect: 'error',
       });
       const text = await response.text();
@@ -118,7 +118,7 @@ export class Transport {
   }
 }
 
-/** Never sends a write unconditionally that was meant to be conditional. */
+/** Never sends a conditional write unconditionally. */
 function etagOf(ifMatch: NonNullable<AnyOptions['ifMatch']>): string {
   const etag = typeof ifMatch === 'string' ? ifMatch : responseOf(ifMatch)?.etag;
   if (etag === null || etag === undefined || etag === '')

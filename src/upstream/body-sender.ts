@@ -6,27 +6,28 @@ import type { HeaderList, RequestBody } from './upstream.ts';
 
 export type StreamedBody = Exclude<RequestBody, { readonly framing: 'none' }>;
 
-/** Where the bytes of a request's body go. */
+/** Destination of a request's body. */
 export interface BodySink {
-  /** Answers false when no more should come until `BodySender.resume`. */
+  /** Returns false when no more should be written until `BodySender.resume`. */
   writeBody(chunk: Buffer): boolean;
   endBody(trailers: HeaderList): void;
-  /** The body is not what was announced: the request cannot be ended properly any more. */
+  /** The body does not match its announced length: the request can no longer end properly. */
   onBodyProblem(message: string): void;
-  /** A bug in what carries the body. */
+  /** A bug in the code that carries the body. */
   contain(error: unknown): void;
 }
 
 const NO_TRAILERS: HeaderList = [];
 
 /**
- * Carries a request's body from its source to the wire, with back-pressure, and holds it to its announced length. Before
- * `start` and after `stop` the source is paused, so that another connection can still send what nobody has read yet.
+ * Carries a request's body from its source to the connection, with back-pressure, and enforces its announced length.
+ * Before `start` and after `stop` the source is paused, so that another connection can still send the part that nobody
+ * has read.
  */
 export class BodySender implements ListenerOwner {
   /** Whether anything was read from the source: then it cannot be sent again. */
   isConsumed = false;
-  /** The last byte was given to the sink. */
+  /** The last byte was written to the sink. */
   isDone = false;
   readonly #body: StreamedBody;
   readonly #source: Readable;
@@ -36,9 +37,9 @@ export class BodySender implements ListenerOwner {
   constructor(body: StreamedBody) {
     this.#body = body;
     this.#source = body.source;
-    // Others may listen to the source already, which sets it flowing: nothing may get lost while a connection is made.
+    // Other listeners may already have set the source flowing: nothing may be lost while a connection is made.
     body.source.pause();
-    // Also when nobody reads it any more, a source may fail; its owner knows.
+    // A source may fail even when nobody reads it; its owner handles that.
     ignoreErrors(body.source);
   }
 
@@ -66,7 +67,7 @@ export class BodySender implements ListenerOwner {
     if (this.#sink === null) return;
     this.#sink = null;
     const source = this.#source;
-    // One that was read to its last byte still has its end to tell.
+    // A source that was read to its last byte must still emit its end.
     if (!this.isDone) source.pause();
     source.off('data', this.#onData);
     source.off('end', this.#onEnd);
@@ -82,7 +83,7 @@ export class BodySender implements ListenerOwner {
     this.#sentBytes += chunk.length;
     const body = this.#body;
     if (body.framing === 'length' && this.#sentBytes > body.bytes) {
-      // Not one byte more goes out: it would be read as the next request.
+      // Not one byte more may be sent: the upstream would read it as the next request.
       this.#fail(`the body is longer than the ${body.bytes} bytes that were announced`);
       return;
     }

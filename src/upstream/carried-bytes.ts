@@ -1,14 +1,14 @@
 const NONE = Buffer.alloc(0);
 const FIRST_CAPACITY = 512;
-/** A connection that once got a large head does not keep the memory for it. */
+/** A connection that once received a large head does not keep the memory for it. */
 const KEPT_CAPACITY = 4096;
 
 /**
- * Finds the end of a line or of a block of lines that may arrive in any number of pieces. What came whole is read in place;
- * only an unfinished rest is copied, and each byte is looked at once, however small the pieces are.
+ * Finds the end of a line or of a block of lines that may arrive in any number of pieces. Input that arrives whole is
+ * read in place. Only an unfinished remainder is copied, and each byte is examined once, however small the pieces.
  */
 export class CarriedBytes {
-  /** Where reading goes on in the buffer that was given to `take`. */
+  /** Where reading continues in the buffer passed to `take`. */
   next = 0;
   #bytes: Buffer = NONE;
   #length = 0;
@@ -17,7 +17,10 @@ export class CarriedBytes {
     return this.#length;
   }
 
-  /** The text up to and with the terminator, or null when it is not there yet, or not within `limit` bytes: see `length`. */
+  /**
+   * The text up to and including the terminator. Null when the terminator has not arrived, or not within `limit` bytes:
+   * see `length`.
+   */
   take(bytes: Buffer, at: number, terminator: Buffer, limit: number): string | null {
     const before = this.#length;
     if (before === 0) {
@@ -43,7 +46,7 @@ export class CarriedBytes {
     return text;
   }
 
-  /** What is carried, from `from` on. */
+  /** The carried text, starting at `from`. */
   peek(from: number): string {
     return this.#bytes.toString('latin1', from, this.#length);
   }

@@ -1,23 +1,24 @@
 import type { ListenerOwner } from '../lib/guarded-listeners.ts';
-/** Something with deadlines of its own to look at. */
+/** An object that checks its own deadlines on each tick. */
 export interface Ticked extends ListenerOwner {
-  /** Kept by the ticker; -1 when it is not on it. */
+  /** Maintained by the ticker; -1 when not registered. */
   tickPosition: number;
   onTick(nowMs: number): void;
 }
 
-/** Timeouts of seconds do not need to be exact. */
+/** Timeouts of seconds need no better precision. */
 export const TICK_MS = 100;
 
 /**
- * One coarse timer for any number of connections: moving a deadline costs an assignment, where a timer each would have to be
- * re-armed with every request. It ends with the first tick that finds nobody, and keeps no process alive.
+ * One coarse timer for any number of connections: moving a deadline costs an assignment, while one timer each would
+ * have to be re-armed with every request. It stops at the first tick without members, and does not keep the process
+ * alive.
  *
- * A list in which the last one takes the place of one that leaves, not a set: tables that a set leaves behind as it turns over keep
- * what was in them, here half of all finished requests, alive until the next full garbage collection.
+ * Uses a list with swap-remove, not a Set: the tables that a Set discards as it turns over keep their entries alive
+ * (measured: half of all finished requests) until the next full garbage collection.
  */
 export class DeadlineTicker {
-  /** Milliseconds on a clock that never goes back; up to one tick old. */
+  /** Milliseconds on a monotonic clock; up to one tick old. */
   nowMs = performance.now();
   readonly #ticked: Ticked[] = [];
   #timer: NodeJS.Timeout | null = null;
@@ -49,7 +50,7 @@ export class DeadlineTicker {
   #tick(): void {
     if (this.#ticked.length === 0) this.#stop();
     this.nowMs = performance.now();
-    // Backwards: one that leaves meanwhile has its place taken by the last, which has had its turn.
+    // Iterates backwards: a member that leaves is replaced by the last one, which was already visited.
     for (let at = this.#ticked.length - 1; at >= 0; at -= 1) {
       const ticked = this.#ticked[at];
       try {
@@ -60,7 +61,7 @@ export class DeadlineTicker {
     }
   }
 
-  /** Not as soon as the last one leaves: with one request at a time it would be set for each. */
+  /** Not stopped when the last member leaves: with one request at a time the timer would be set for each request. */
   #stop(): void {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;

@@ -10,7 +10,7 @@ import { failed, messageOf, reasonOf } from './upstream-failure.ts';
 export interface DialOptions {
   readonly host: string;
   readonly port: number;
-  /** `takesAnyCertificate` is for agents whose user said so; at the edge nothing sets it. */
+  /** `takesAnyCertificate` is for agents whose user chose it; the edge never sets it. */
   readonly tls: {
     readonly servername: string;
     readonly takesAnyCertificate?: boolean;
@@ -21,26 +21,29 @@ export interface DialOptions {
   readonly lookup?: LookupFunction | undefined;
 }
 
-/** What the connection is for. */
+/** Intended use of the connection. */
 export interface DialPurpose {
   readonly alpn: readonly ('h2' | 'http/1.1')[];
-  /** The socket will be handed on as a stream, so its bytes must come through the stream. */
+  /** The socket will be passed on as a stream, so its bytes must arrive through the stream. */
   readonly isStream: boolean;
 }
 
 export interface Dialled {
   readonly socket: Socket;
   readonly protocol: 'h2' | 'http/1.1';
-  /** Where the bytes come out when they do not come through the stream. */
+  /** Delivers the bytes when they bypass the stream. */
   readonly inlet: Inlet | null;
 }
 
 export type DialHandler = (dialled: Dialled | null, failure: UpstreamFailure | null) => void;
-/** Connects, and answers how to give up. The handler is never called before this returns, nor after giving up. */
+/**
+ * Connects, and returns a function that cancels the attempt. The handler is never called before this returns, nor after
+ * cancelling.
+ */
 export type Dial = (purpose: DialPurpose, handler: DialHandler) => () => void;
 
 /**
- * Connections to one address. The name is resolved for each of them, and what it resolves to is judged then: a name that was
+ * Connections to one address. The name is resolved for each connection, and the result is checked then: a name that was
  * harmless when it was configured may point elsewhere now (DNS rebinding).
  */
 export function createDial(options: DialOptions): Dial {
@@ -62,14 +65,14 @@ export function createDial(options: DialOptions): Dial {
       secureContext: tls.context(),
       ALPNProtocols: [...purpose.alpn],
       rejectUnauthorized: tls.takesAnyCertificate !== true,
-      // An address is no server name (RFC 6066 §3), but the certificate must still name it.
+      // An IP address is not a valid server name (RFC 6066 §3), but the certificate must still contain it.
       servername: isIP(servername) === 0 ? servername : '',
       checkServerIdentity: (_host, certificate) => checkServerIdentity(servername, certificate),
       ...(session === undefined ? {} : { session }),
     };
     const socket = tlsConnect(secure);
     listen(socket, 'session', closing(socket, 'upstream dial'), (ticket: Buffer) => {
-      // Resumption takes over the verdict of the handshake before: only a good one is kept.
+      // A resumed session inherits the verdict of the original handshake: only a verified one is kept.
       if (socket.authorized) session = ticket;
     });
     return { socket, inlet: null, readyEvent: 'secureConnect' };

@@ -1,4 +1,4 @@
-/** What a carrier has to know about a header before it hands it on. */
+/** How a header must be treated before it is forwarded. */
 export type HeaderKind =
   | 'end-to-end'
   | 'content-length'
@@ -6,7 +6,7 @@ export type HeaderKind =
   | 'connection'
   | 'keep-alive'
   | 'upgrade'
-  /** Means something to this connection only (RFC 9110 §7.6.1): never handed on. */
+  /** Specific to this connection (RFC 9110 §7.6.1): never forwarded. */
   | 'hop-by-hop'
   | 'www-authenticate';
 
@@ -23,7 +23,7 @@ const SPECIAL = {
   'keep-alive': 'keep-alive',
   upgrade: 'upgrade',
   'proxy-connection': 'hop-by-hop',
-  // RFC 7540 §3.2.1; HTTP/2 refuses to carry it.
+  // RFC 7540 §3.2.1; forbidden in HTTP/2.
   'http2-settings': 'hop-by-hop',
   te: 'hop-by-hop',
   trailer: 'hop-by-hop',
@@ -37,7 +37,7 @@ cross-origin-opener-policy cross-origin-resource-policy date etag expires last-m
 referrer-policy retry-after server set-cookie strict-transport-security vary via x-content-type-options x-frame-options
 x-powered-by x-request-id x-xss-protection`.split(/\s+/);
 
-/** Spellings that need neither a check nor a new string: lower case and Capital-Case, and `ETag`. */
+/** Spellings that need neither a check nor a new string: lower case, Capital-Case, and `ETag`. */
 const KNOWN: ReadonlyMap<string, HeaderName> = new Map(
   [...Object.keys(SPECIAL), ...COMMON].flatMap((name) => {
     const known: HeaderName = { name, kind: kindOf(name) };
@@ -47,14 +47,14 @@ const KNOWN: ReadonlyMap<string, HeaderName> = new Map(
   }),
 );
 
-/** RFC 9110 §5.6.2. No underscore rule here: what an upstream calls its headers is its own business. */
+/** RFC 9110 §5.6.2. Underscores are allowed here: an upstream may name its headers as it likes. */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 export function isToken(text: string): boolean {
   return TOKEN.test(text);
 }
 
-/** Null when it is no token: a space before the colon, a folded line, an empty name. */
+/** Null when it is not a token: a space before the colon, a folded line, an empty name. */
 export function headerName(raw: string): HeaderName | null {
   const known = KNOWN.get(raw);
   if (known !== undefined) return known;
@@ -68,8 +68,8 @@ function kindOf(name: string): HeaderKind {
 }
 
 /**
- * Dropped from trailers: framing, routing, authentication, and what decides how content is understood or cached
- * (RFC 9110 §6.5.1). A trailer that is merged into the headers by a later reader must not be able to change any of these.
+ * Dropped from trailers: framing, routing, authentication, and fields that decide how content is interpreted or cached
+ * (RFC 9110 §6.5.1). A later reader may merge trailers into the headers, and must not be able to change any of these.
  */
 const FORBIDDEN_IN_TRAILERS: ReadonlySet<string> = new Set(
   `content-length transfer-encoding connection keep-alive proxy-connection http2-settings te trailer upgrade host forwarded x-forwarded-for

@@ -1,8 +1,8 @@
 import type { HeaderList } from './upstream.ts';
 
 /**
- * For functions of the runtime that take an object: each name with the list of its values. Without a prototype, since `constructor`
- * and `__proto__` are names that a stranger may send.
+ * For runtime functions that take an object: each name with the list of its values. No prototype, because a client may
+ * send `constructor` or `__proto__` as a name.
  */
 export function headerObject(list: HeaderList): Record<string, string[]> {
   const result: Record<string, string[]> = Object.create(null);

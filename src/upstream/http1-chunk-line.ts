@@ -1,15 +1,15 @@
-/** Longest line that gives a chunk's size: sixteen digits would not fit a safe integer, extensions get what is left. */
+/** Longest chunk-size line: sixteen digits would exceed a safe integer; the rest is for extensions. */
 export const MAX_CHUNK_LINE_BYTES = 512;
 
 const SIZE_DIGITS = /^[0-9A-Fa-f]{1,13}/;
 /**
- * RFC 9112 §7.1.1 without its optional white space, which has been read in two ways often enough to smuggle by. Extensions are
- * checked, counted and ignored.
+ * RFC 9112 §7.1.1 without its optional white space, which parsers have interpreted differently often enough to enable
+ * smuggling. Extensions are validated, counted and ignored.
  */
 const EXTENSIONS =
   /^(?:;[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:=(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+|"(?:[\t !#-[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"))?)+$/;
 
-/** The size that a line (with its CRLF) announces, or -1 when it is malformed. */
+/** The size announced by a line (with its CRLF), or -1 when it is malformed. */
 export function chunkSize(line: string): number {
   const end = line.length - 2;
   // The line ends at its first LF: without this check a bare LF would end it too.

@@ -17,12 +17,12 @@ const LF = Buffer.from('\n');
 const NO_TRAILERS: HeaderList = [];
 
 /**
- * The chunked coding (RFC 9112 §7.1), one step per call. `line`: a chunk's size is next. `data`: `available` bytes of it are.
- * `data-end`: the CRLF after them. `trailers`: after the last chunk. `done`, or `problem`.
+ * The chunked coding (RFC 9112 §7.1), one step per call. `line`: a chunk size is next. `data`: `available` bytes of
+ * data are next. `data-end`: the CRLF after them. `trailers`: after the last chunk. `done`, or `problem`.
  */
 export class Http1ChunkedBody {
   state: 'line' | 'data' | 'data-end' | 'trailers' | 'done' = 'line';
-  /** Bytes of the chunk under way that have not been taken yet. */
+  /** Bytes of the current chunk that have not been taken. */
   remaining = 0;
   trailers: HeaderList = NO_TRAILERS;
   problem: ParserProblem | null = null;
@@ -40,7 +40,7 @@ export class Http1ChunkedBody {
     this.#extensionBytes = 0;
   }
 
-  /** Answers how many bytes of data lie at `at`; the caller hands them up. */
+  /** Returns how many bytes of data start at `at`; the caller passes them on. */
   takeData(available: number): number {
     const count = Math.min(available, this.remaining);
     this.remaining -= count;
@@ -48,7 +48,7 @@ export class Http1ChunkedBody {
     return count;
   }
 
-  /** Reads what is not data. Answers where reading goes on. */
+  /** Reads framing. Returns where reading continues. */
   readFraming(bytes: Buffer, at: number): number {
     if (this.state === 'line') return this.#readLine(bytes, at);
     return this.state === 'data-end' ? this.#readDataEnd(bytes, at) : this.#readTrailers(bytes, at);
@@ -62,10 +62,10 @@ export class Http1ChunkedBody {
       return carried.next;
     }
     const size = chunkSize(line);
-    // More than any size and its CRLF take up.
+    // Longer than any size with its CRLF.
     if (line.length > 15) this.#extensionBytes += line.length;
     if (size === -1) this.#fail('a malformed chunk size');
-    // CVE-2023-39326 (Go): tiny chunks with long extensions cost far more than they hand on.
+    // CVE-2023-39326 (Go): tiny chunks with long extensions cost far more than they deliver.
     else if (this.#extensionBytes > this.#limits.maxHeaderBytes) this.#fail('too many bytes of chunk extensions');
     else this.state = size === 0 ? 'trailers' : 'data';
     this.remaining = size;
@@ -89,7 +89,7 @@ export class Http1ChunkedBody {
         this.state = 'done';
         return at + 2;
       }
-      // The CRLF of the last chunk's line opens the block: then "no trailers", in pieces, is a block like any other.
+      // The CRLF of the last chunk's line opens the block: then "no trailers", even in pieces, is an ordinary block.
       carried.take(LINE_BREAK, 0, BLOCK_END, LINE_BREAK.length);
     }
     const before = carried.length;

@@ -14,16 +14,18 @@ import { failed, messageOf, reasonOf } from './upstream-failure.ts';
 export interface ConnectionOwner {
   readonly limits: UpstreamLimits;
   readonly ticker: DeadlineTicker;
-  /** The connection may carry another request. Answers false when it is not wanted. */
+  /** The connection can carry another request. Returns false when it is not wanted. */
   onReusable(connection: Http1Connection): boolean;
   onClosed(connection: Http1Connection): void;
-  /** The connection died without a byte of an answer. Answers whether the request goes out again on another one. */
+  /**
+   * The connection died before the first byte of a response. Returns whether the request is sent again on another one.
+   */
   retries(exchange: Http1Exchange): boolean;
 }
 
-/** How long an upstream may think about `Expect: 100-continue` (RFC 9110 §10.1.1 forbids to wait for ever). */
+/** Maximum wait for `100 Continue` (RFC 9110 §10.1.1 forbids waiting indefinitely). */
 const CONTINUE_TIMEOUT_MS = 1000;
-/** An upstream that says when it will close is believed, with time for a request to get there. */
+/** Honours the upstream's announced keep-alive timeout, minus time for a request to reach it. */
 const KEEP_ALIVE_MARGIN_MS = 1000;
 
 function uncork(socket: Socket): void {
@@ -31,8 +33,9 @@ function uncork(socket: Socket): void {
 }
 
 /**
- * A socket that carries one exchange after the other. *Idle* (no exchange; a byte or an end closes it) → `start` → *busy* until
- * the answer is whole: *idle* again, or closed. Or until 101: then the socket is given away. Listeners are set once, not per request.
+ * A socket that carries one exchange at a time. *Idle* (no exchange; a byte or an end closes it) → `start` → *busy*
+ * until the response is complete, then *idle* again or closed. After a 101 the socket is handed over. Listeners are set
+ * once, not per request.
  */
 export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Ticked, ListenerOwner {
   tickPosition = -1;
@@ -44,7 +47,7 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
   #error: Error | null = null;
   #isPaused = false;
   #requests = 0;
-  /** Busy: when the head must have come, 0 while the request is being sent. Idle: when the connection is closed. */
+  /** Busy: deadline of the response head, 0 while the request is being sent. Idle: when the connection is closed. */
   #deadlineMs = 0;
   #continueByMs = 0;
   #progressMark = 0;
@@ -86,7 +89,7 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
       socket.write(exchange.head, 'latin1');
       this.#continueByMs = this.#owner.ticker.nowMs + CONTINUE_TIMEOUT_MS + TICK_MS;
     } else {
-      // What the source has at hand flows in the next tick: head and small body leave in one packet.
+      // Data that the source already has flows in the next tick: head and small body leave in one packet.
       socket.cork();
       socket.write(exchange.head, 'latin1');
       body.start(this);
@@ -115,7 +118,7 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
 
   onBytes(bytes: Buffer): void {
     if (this.#exchange === null) {
-      // Nobody asked: whatever this is, it must not become the answer to the next request.
+      // An unsolicited byte must not become the response to the next request.
       this.destroy();
       return;
     }
@@ -188,7 +191,7 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
     }
   }
 
-  /** Measured by what the socket has counted anyway, so that moving bytes costs nothing extra. */
+  /** Uses the socket's own counters, so that moving bytes costs nothing extra. */
   #hasStalled(nowMs: number, limitMs: number): boolean {
     const { bytesRead, bytesWritten, writableLength } = this.#socket;
     const mark = bytesRead + bytesWritten - writableLength;
@@ -204,7 +207,7 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
     this.#progressAtMs = this.#owner.ticker.nowMs;
   }
 
-  /** 100 came, or did not come in time: either way the client may send its body, and hears so once. */
+  /** 100 arrived, or did not arrive in time: either way the client may send its body, and is notified once. */
   #continue(exchange: Http1Exchange): void {
     this.#continueByMs = 0;
     const isFirst = !exchange.hasContinued;
@@ -221,7 +224,7 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
     const isPrivate = exchange.isConnectionAuth || hasConnectionAuth;
     this.#exchange = null;
     exchange.end();
-    // Bytes after the end of an answer may be meant as the answer to somebody else's request.
+    // Bytes after the end of a response may be intended as the response to another client's request.
     if (!isReusable || !isBodySent || isPrivate || hasExtraBytes) this.destroy();
     else this.#rest(keepAliveSeconds);
     exchange.handler.onEnd(trailers);
@@ -244,10 +247,10 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
     this.#exchange = null;
     this.#owner.ticker.delete(this);
     socket.pause();
-    // The end of one direction is not the end of the other.
+    // The end of one direction does not end the other.
     socket.allowHalfOpen = true;
     socket.off('data', this.#onBytes).off('drain', this.#onDrain).off('end', this.#onEnd);
-    // Whoever gets it may be slower to listen than the peer to reset.
+    // The new owner may attach its listeners after the peer resets.
     ignoreErrors(socket).off('error', this.#onError).off('close', this.#onClose);
     listenOnce(socket, 'close', this, () => {
       this.#owner.onClosed(this);

@@ -4,21 +4,21 @@ import { http1RequestHead } from './http1-request-head.ts';
 import { hasConnectionAuth } from './request-headers.ts';
 import type { UpstreamExchange, UpstreamHandler, UpstreamRequest } from './upstream.ts';
 
-/** Whoever started an exchange learns that it is over. */
+/** Notified when an exchange is over. */
 export interface ExchangeOwner {
   onOver(exchange: Http1Exchange): void;
 }
 
 /**
- * One request on its way: *dialling* (`cancelDial`), *sent* (`connection`), perhaps *dialling* again once when a kept connection
- * turned out to be dead, *switched* (`connection` still, as a raw stream), *over*.
+ * One request in progress: *dialling* (`cancelDial`), *sent* (`connection`), perhaps *dialling* once more when a kept
+ * connection turned out to be dead, *switched* (`connection` still, as a raw stream), *over*.
  */
 export class Http1Exchange implements UpstreamExchange {
   readonly request: UpstreamRequest;
   readonly handler: UpstreamHandler;
   readonly head: string;
   readonly body: BodySender | null;
-  /** Its connection is the client's own from here on (NTLM, Negotiate): never kept. */
+  /** The connection now belongs to this client (NTLM, Negotiate): never reused. */
   readonly isConnectionAuth: boolean;
   connection: Http1Connection | null = null;
   cancelDial: (() => void) | null = null;
@@ -59,7 +59,7 @@ export class Http1Exchange implements UpstreamExchange {
     connection?.abandon();
   }
 
-  /** Everything is let go, before the handler hears of it: it may send the next request at once. */
+  /** Releases everything before the handler is called: the handler may send the next request immediately. */
   end(): void {
     this.isOver = true;
     this.body?.stop();

@@ -8,17 +8,20 @@ const CR = 13;
 const LF = 10;
 const SPACE = 32;
 const TAB = 9;
-/** No leading zero, sign or list (RFC 9112 §6.3 lets a recipient repair lists; two readers that repair differently are a smuggling gap). */
+/**
+ * No leading zero, sign or list (RFC 9112 §6.3 lets a recipient repair lists; two parsers that repair differently allow
+ * request smuggling).
+ */
 const CONTENT_LENGTH = /^(?:0|[1-9][0-9]{0,15})$/;
 /** A challenge that authenticates the connection, not the request (RFC 4559 §6; MS-NTHT). */
 const CONNECTION_AUTH = /(?:^|[\s,])(?:ntlm|negotiate)(?:[\s,]|$)/i;
 
 /**
- * The fields of one head or trailer section. One per connection, filled anew for each block: `headers` is the only thing
- * that is made anew, because it is handed up.
+ * The fields of one head or trailer section. One instance per connection, refilled for each block. Only `headers` is
+ * allocated each time, because it is passed on.
  */
 export class Http1HeaderBlock {
-  /** What may be handed up: flat, names in lower case, hop-by-hop and framing taken out. */
+  /** Headers to forward: flat, names in lower case, without hop-by-hop and framing. */
   headers: string[] = [];
   /** -1 when absent. */
   contentLength = -1;
@@ -31,7 +34,7 @@ export class Http1HeaderBlock {
   hasConnectionAuth = false;
   #namedByConnection: Set<string> | null = null;
 
-  /** Reads the lines of `text` between `at` and `end`, each with its CRLF. Answers what is wrong, or null. */
+  /** Parses the lines of `text` between `at` and `end`, each with its CRLF. Returns the problem, or null. */
   parse(text: string, at: number, end: number, maxHeaderCount: number): string | null {
     this.#reset();
     let position = at;
@@ -81,7 +84,8 @@ export class Http1HeaderBlock {
         this.contentLength = Number(value);
         return Number.isSafeInteger(this.contentLength) ? null : 'a Content-Length too large';
       case 'transfer-encoding':
-        // Any list, other coding, odd case or second line is refused: nobody may read the framing differently from us.
+        // Any list, other coding, odd case or second line is rejected: no other parser may read the framing
+        // differently.
         if (this.isChunked || value !== 'chunked') return 'a Transfer-Encoding other than "chunked"';
         this.isChunked = true;
         return null;
@@ -118,7 +122,7 @@ export class Http1HeaderBlock {
     }
   }
 
-  /** RFC 9110 §7.6.1: what Connection names is meant for us alone. */
+  /** RFC 9110 §7.6.1: headers named by Connection are for this hop only. */
   #dropNamed(named: ReadonlySet<string>): void {
     const { headers } = this;
     const kept: string[] = [];
@@ -130,7 +134,7 @@ export class Http1HeaderBlock {
   }
 }
 
-/** Optional white space around a value is no part of it (RFC 9110 §5.5). */
+/** Optional white space around a value is not part of it (RFC 9110 §5.5). */
 function trimmed(text: string, from: number, to: number): string {
   let start = from;
   let end = to;

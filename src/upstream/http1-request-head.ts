@@ -3,7 +3,10 @@ import { assertSafeName, assertSafeRequest, assertSafeValue, isSafeValue } from 
 import { standingLines } from './standing-headers.ts';
 import type { HeaderList, UpstreamRequest } from './upstream.ts';
 
-/** The head of a request, whole. Throws `UnsafeRequestError` on anything that could end a line or contradict the framing. */
+/**
+ * The complete head of a request. Throws `UnsafeRequestError` on anything that could end a line or contradict the
+ * framing.
+ */
 export function http1RequestHead(request: UpstreamRequest): string {
   assertSafeRequest(request);
   const { headers } = request;
@@ -15,7 +18,7 @@ export function http1RequestHead(request: UpstreamRequest): string {
     const value = headers[i + 1] as string;
     assertSafeName(name);
     assertSafeValue(name, value);
-    // RFC 9113 §8.2.3: HTTP/2 clients send crumbs; over HTTP/1.1 they must be one header.
+    // RFC 9113 §8.2.3: HTTP/2 clients split cookies into crumbs; HTTP/1.1 requires one header.
     if (name === 'cookie') cookies = cookies === '' ? value : `${cookies}; ${value}`;
     else if (name === 'te') wantsTrailers ||= value === 'trailers';
     else head += `${name}: ${value}\r\n`;
@@ -35,14 +38,14 @@ function connectionLines(switchTo: string | null, wantsTrailers: boolean): strin
 
 function framingLines({ method, body }: UpstreamRequest): string {
   if (body.framing === 'none') {
-    // RFC 9110 §8.6: where a body has a meaning, its absence is said.
+    // RFC 9110 §8.6: methods that expect a body announce an empty one.
     return method === 'POST' || method === 'PUT' || method === 'PATCH' ? 'content-length: 0\r\n' : '';
   }
   const framing = body.framing === 'length' ? `content-length: ${body.bytes}\r\n` : 'transfer-encoding: chunked\r\n';
   return body.expectsContinue ? `${framing}expect: 100-continue\r\n` : framing;
 }
 
-/** The end of a chunked body. Trailers come from the client while its body is under way: what is unfit is left out. */
+/** The end of a chunked body. Trailers arrive from the client while its body is being sent: unsafe ones are dropped. */
 export function lastChunk(trailers: HeaderList): string {
   let lines = '0\r\n';
   for (let i = 0; i < trailers.length; i += 2) {

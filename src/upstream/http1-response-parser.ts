@@ -7,7 +7,7 @@ import type { HeaderList, ResponseHead } from './upstream.ts';
 
 export interface ResponseSink {
   onInformational(status: number, headers: HeaderList): void;
-  /** The final head; 101 only when a switch was asked for. */
+  /** The final head; 101 only when a switch was requested. */
   onHead(head: ResponseHead): void;
   onData(chunk: Buffer): void;
 }
@@ -15,7 +15,7 @@ export interface ResponseSink {
 export interface Http1ResponseParserOptions {
   readonly maxHeaderBytes: number;
   readonly maxHeaderCount: number;
-  /** Body bytes are copied out of the buffer that `execute` was given, because its owner reads into it again. */
+  /** Body bytes are copied, because the owner of the buffer passed to `execute` reuses it. */
   readonly copiesData: boolean;
 }
 
@@ -25,27 +25,29 @@ export interface ParserProblem {
 }
 
 /**
- * `idle`: nothing was asked, a byte is one too many. `head`: the next head, after any number of informational ones. `length`,
- * `chunked`, `until-close`: the body, by its framing. From all of these a whole answer leads to `done`, 101 to `switched`, and
- * anything wrong to `failed`; `begin` leads from `idle` and `done` to `head`.
+ * `idle`: no request is pending; any byte is an error. `head`: the next head, after any number of informational ones.
+ * `length`, `chunked`, `until-close`: the body, by its framing. From all of these a complete response leads to `done`,
+ * 101 to `switched`, and any error to `failed`; `begin` leads from `idle` and `done` to `head`.
  */
 export type ParserState = 'idle' | 'head' | 'length' | 'chunked' | 'until-close' | 'done' | 'switched' | 'failed';
 
 const BLOCK_END = Buffer.from('\r\n\r\n');
-/** Go's client stops at 5; an honest upstream sends a 100, some 103s and a few 102s. */
+/** Go's client stops at 5; a legitimate upstream sends a 100, some 103s and a few 102s. */
 const MAX_INFORMATIONAL = 20;
 
-/** HTTP/1.1 answers (RFC 9112) on one connection, in pieces of any size. Strict: what could be read in two ways is refused. */
+/**
+ * Parses HTTP/1.1 responses (RFC 9112) on one connection, in pieces of any size. Strict: ambiguous input is rejected.
+ */
 export class Http1ResponseParser {
   state: ParserState = 'idle';
   problem: ParserProblem | null = null;
-  /** Whether a byte of an answer has come since `begin`. */
+  /** Whether any byte of a response has arrived since `begin`. */
   hasBytes = false;
-  /** Whether, as far as the answer goes, another one may follow on the connection. */
+  /** Whether, as far as the response is concerned, the connection can be reused. */
   isReusable = false;
-  /** Said by the upstream, -1 when it said nothing. */
+  /** Announced by the upstream; -1 when absent. */
   keepAliveSeconds = -1;
-  /** The answer asks to authenticate the connection itself. */
+  /** The response asks to authenticate the connection itself. */
   hasConnectionAuth = false;
   readonly #sink: ResponseSink;
   readonly #options: Http1ResponseParserOptions;
@@ -79,12 +81,12 @@ export class Http1ResponseParser {
     this.#informational = 0;
   }
 
-  /** Nobody listens any more: nothing is handed up from here on, not even the rest of the bytes under way. */
+  /** Stops parsing: nothing is passed on from here, not even the rest of the current bytes. */
   stop(): void {
     this.state = 'failed';
   }
 
-  /** Answers how many bytes belonged to the answer. Look at `state` afterwards. */
+  /** Returns how many bytes belonged to the response. Check `state` afterwards. */
   execute(bytes: Buffer): number {
     const end = bytes.length;
     let at = 0;
@@ -114,7 +116,9 @@ export class Http1ResponseParser {
     return at;
   }
 
-  /** The upstream closed its side. Only a body without framing ends so; elsewhere the state stays, and the answer is cut off. */
+  /**
+   * The upstream closed its side. That ends only a body without framing; in any other state the response is truncated.
+   */
   finish(): void {
     if (this.state === 'until-close') this.state = 'done';
   }
@@ -126,7 +130,7 @@ export class Http1ResponseParser {
     const text = carried.take(bytes, at, BLOCK_END, maxHeaderBytes);
     const { next } = carried;
     if (text === null) {
-      // Seen at once, not after the response timeout: a head with bare LFs would never end.
+      // Detected immediately, not after the response timeout: a head with bare LFs would never end.
       const problem = unfinishedHeadProblem(carried, before);
       if (problem !== null) this.#fail(problem);
       else if (carried.length === maxHeaderBytes) this.#failTooLarge(`more than ${maxHeaderBytes} bytes of headers`);
@@ -143,7 +147,7 @@ export class Http1ResponseParser {
 
   #accept(status: number, isHttp11: boolean): void {
     const { isChunked, contentLength } = this.#block;
-    // RFC 9112 §6.1: framing that a sender of HTTP/1.0 cannot have meant.
+    // RFC 9112 §6.1: an HTTP/1.0 sender cannot have meant this framing.
     if (isChunked && !isHttp11) this.#fail('Transfer-Encoding in an HTTP/1.0 answer');
     else if (status >= 200) this.#acceptFinal(status, isHttp11);
     else if (isChunked || contentLength > 0) this.#fail('an informational answer that announces a body');
@@ -169,7 +173,7 @@ export class Http1ResponseParser {
     const { headers, contentLength, isChunked, hasClose, hasKeepAlive } = this.#block;
     const isBodiless = this.#isHead || status === 204 || status === 304;
     const hasLength = contentLength !== -1;
-    // A 204 that announces a body (RFC 9110 §8.6 forbids it) may well send one.
+    // A 204 that announces a body (RFC 9110 §8.6 forbids it) may send one.
     const isSuspect = status === 204 && (isChunked || contentLength > 0);
     const isKept = !hasClose && (isHttp11 || hasKeepAlive);
     this.isReusable = isKept && !isSuspect && (isBodiless || isChunked || hasLength);

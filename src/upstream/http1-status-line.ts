@@ -1,10 +1,10 @@
 import type { CarriedBytes } from './carried-bytes.ts';
 
-/** RFC 9112 §4. The space before an absent reason phrase is often left out; everything else is exact. */
+/** RFC 9112 §4. The space before an absent reason phrase is often omitted; everything else is exact. */
 const STATUS_LINE = /^HTTP\/1\.[01] [1-9][0-9]{2}(?: [\t\x20-\x7e\x80-\xff]*)?\r\n/;
 const BEGINNING = 'HTTP/1.';
 const ORDINARY = 'HTTP/1.1 200 OK\r\n';
-/** Judged by each character and the one before it, so that pieces can be judged one after the other. */
+/** Looks only at a character and its predecessor, so that pieces can be checked one after the other. */
 const WRONG_BYTE = /[^\t\r\n\x20-\x7e\x80-\xff]|(?<=\r)[^\n]|(?<!\r)\n/g;
 
 /** Where the header lines begin, or -1 when the status line is malformed. */
@@ -17,7 +17,7 @@ export function statusOf(head: string): number {
   return (head.charCodeAt(9) - 48) * 100 + (head.charCodeAt(10) - 48) * 10 + head.charCodeAt(11) - 48;
 }
 
-/** What can be said to be wrong with a head whose end has not come yet; `from` is how far it was judged before. */
+/** Finds errors in a head that has not ended yet; `from` is the end of the part already checked. */
 export function unfinishedHeadProblem(carried: CarriedBytes, from: number): string | null {
   if (from < BEGINNING.length) {
     const start = carried.peek(0).slice(0, BEGINNING.length);

@@ -15,7 +15,7 @@ export interface Http1UpstreamOptions {
   readonly dial: Dial;
 }
 
-/** HTTP/1.1 on kept connections: the one used last is taken first, so that those too many grow old and close. */
+/** HTTP/1.1 on pooled connections. The most recently used one is taken first, so that surplus connections age out. */
 export class Http1Upstream implements Upstream, ConnectionOwner, ExchangeOwner {
   readonly limits: UpstreamLimits;
   readonly ticker: DeadlineTicker;
@@ -32,20 +32,20 @@ export class Http1Upstream implements Upstream, ConnectionOwner, ExchangeOwner {
 
   send(request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange {
     const exchange = this.#begin(request, handler);
-    // What may become a raw stream needs a connection that is made for it.
+    // A request that may become a raw stream needs a dedicated connection.
     const connection = request.switchTo === null && this.#hasIdle() ? this.#idle.pop() : undefined;
     if (connection === undefined) this.#dialFor(exchange);
     else connection.start(exchange);
     return exchange;
   }
 
-  /** Null when no connection is at hand. */
+  /** Null when no idle connection is available. */
   sendOnIdle(request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange | null {
     if (request.switchTo !== null || !this.#hasIdle()) return null;
     return this.send(request, handler);
   }
 
-  /** On a connection that somebody else has made. */
+  /** On a connection that the caller has made. */
   sendOn(dialled: Dialled, request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange {
     const exchange = this.#begin(request, handler);
     new Http1Connection(dialled, this).start(exchange);
@@ -82,8 +82,8 @@ export class Http1Upstream implements Upstream, ConnectionOwner, ExchangeOwner {
   }
 
   /**
-   * RFC 9112 §9.3.1: a kept connection may be closed by the upstream just as a request is sent on it. Only what may be sent
-   * twice, and can be, goes out again, and only once.
+   * RFC 9112 §9.3.1: the upstream may close a kept connection just as a request is sent on it. Only an idempotent
+   * request whose body is still available is sent again, and only once.
    */
   retries(exchange: Http1Exchange): boolean {
     if (!exchange.isOnKeptConnection || exchange.hasRetried || exchange.body?.isConsumed === true) return false;
@@ -126,7 +126,7 @@ export class Http1Upstream implements Upstream, ConnectionOwner, ExchangeOwner {
     });
   }
 
-  /** In a listener of the new connection, above which nobody waits for an exception. */
+  /** Runs in a listener of the new connection, where no caller catches an exception. */
   #startOn(dialled: Dialled, exchange: Http1Exchange): void {
     const connection = new Http1Connection(dialled, this);
     try {

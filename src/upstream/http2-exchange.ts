@@ -19,7 +19,7 @@ import type {
 } from './upstream.ts';
 import { failed, messageOf, reasonOf } from './upstream-failure.ts';
 
-/** A session as one stream of it needs it: an upstream's, or an agent's. */
+/** The view of a session that one of its streams needs: an upstream's, or an agent's. */
 export interface StreamLink {
   request(
     headers: readonly string[],
@@ -27,17 +27,17 @@ export interface StreamLink {
   ): ClientHttp2Stream;
   /** Ends a stream early, with CANCEL. */
   reset(stream: ClientHttp2Stream): void;
-  /** A stream is over, in whichever way. */
+  /** A stream has ended, for any reason. */
   release(): void;
 }
 
 export interface Http2ExchangeOwner<Link extends StreamLink> {
   readonly limits: UpstreamLimits;
   readonly ticker: DeadlineTicker;
-  /** Goes with every request. */
+  /** Added to every request. */
   readonly ownHeaders: HeaderList;
   resend(request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange;
-  /** The answer asks for NTLM or the like, which authenticates a connection, for everybody on it. */
+  /** The response asks for NTLM or similar, which authenticates the connection for everybody on it. */
   onConnectionAuth(link: Link): void;
   onOver(): void;
 }
@@ -59,19 +59,22 @@ const RESET_REASONS: Readonly<Record<number, string>> = {
 };
 
 /**
- * One request as one stream. Ends with the answer's end, a reset, or `abort`; a stream that was refused unseen goes out once more.
- * One that asked to switch protocols (RFC 8441) and may is given away, and is over when it closes.
+ * One request as one stream. It ends with the end of the response, a reset, or `abort`; a stream that was refused
+ * unprocessed is sent once more. A stream that switched protocols (RFC 8441) is handed over, and ends when it closes.
  */
 export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange, BodySink, Ticked, ListenerOwner {
   tickPosition = -1;
   readonly #owner: Http2ExchangeOwner<Link>;
-  /** Null when it is over, as are all that lead to others: the runtime keeps some streams, and this with them, for long after. */
+  /**
+   * Null once it is over, like all references to other objects: the runtime keeps some streams, and this object with
+   * them, for a long time.
+   */
   #parts: Http2ExchangeParts | null;
   #body: BodySender | null = null;
   #link: Link | null = null;
   #stream: ClientHttp2Stream | null = null;
   #switched: ClientHttp2Stream | null = null;
-  /** Stands for this one after it was sent again. */
+  /** Replaces this exchange after it was sent again. */
   #successor: UpstreamExchange | null = null;
   #requestTrailers: HeaderList = NO_TRAILERS;
   #trailers: HeaderList = NO_TRAILERS;
@@ -87,7 +90,9 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     this.#parts = parts;
   }
 
-  /** Throws `UnsafeRequestError`, or what the runtime throws for a session that has just ended; then nothing has begun. */
+  /**
+   * Throws `UnsafeRequestError`, or the runtime's error for a session that has just ended; then nothing has started.
+   */
   start(link: Link): void {
     const { request } = this.#parts as Http2ExchangeParts;
     const { body } = request;
@@ -155,7 +160,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     }
   }
 
-  /** Each listener has its price in every request, and leads to nothing but this. */
+  /** Each listener costs time in every request; this one captures nothing but the exchange. */
   #listen(stream: ClientHttp2Stream): void {
     listen(stream, 'headers', this, (headers: Http2Head, _flags: number, raw: readonly string[]) =>
       this.#onInformational(headers, raw),
@@ -165,7 +170,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     );
     listen(stream, 'data', this, (chunk: Buffer) => this.#onData(chunk));
     listen(stream, 'end', this, () => this.#onEnd());
-    // What it was is known when it closes.
+    // The cause is known at 'close'.
     ignoreErrors(stream);
     listen(stream, 'close', this, () => this.#onClose(stream));
     if (this.#body === null) return;
@@ -173,7 +178,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     listen(stream, 'wantTrailers', this, () => this.#sendTrailers(stream));
   }
 
-  /** A request without the trailers that it had is not whole, and must not look so. */
+  /** A request that lost its trailers is incomplete and must not look complete. */
   #sendTrailers(stream: ClientHttp2Stream): void {
     try {
       stream.sendTrailers(http2Trailers(this.#requestTrailers));
@@ -212,7 +217,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
       return;
     }
     if (hasConnectionAuth && this.#link !== null) this.#owner.onConnectionAuth(this.#link);
-    // Where a length was announced nobody further on can take them.
+    // Where a length was announced, no downstream hop can accept trailers.
     if (head.bodyBytes === null) {
       listen(stream, 'trailers', this, (_fields: unknown, _flags: number, rawTrailers: readonly string[]) => {
         this.#trailers = http2ResponseHeaders(rawTrailers, true).headers;
@@ -243,8 +248,8 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
 
   #onEnd(): void {
     const stream = this.#stream;
-    // A stream that was cut off ends as well; 'close' tells. One that was reset after its end (RFC 9113 §8.1) is whole. The runtime
-    // holds it to its Content-Length.
+    // A truncated stream also emits 'end'; 'close' tells the difference. A stream reset after its end (RFC 9113 §8.1)
+    // is complete. The runtime enforces Content-Length.
     if (stream === null || this.#parts === null || !this.#hasHead || !hasStreamEnd(stream)) return;
     const { handler, request } = this.#parts;
     const isBodySent = this.#body === null ? request.switchTo === null : this.#body.isDone;
@@ -273,7 +278,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     }
   }
 
-  /** The session is shared with others, whose streams are in order. */
+  /** The session is shared with other streams, which are not affected. */
   contain(error: unknown): void {
     const handler = this.#parts?.handler;
     this.#letGo(true);
@@ -284,8 +289,8 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
   #giveAway(stream: ClientHttp2Stream, head: ResponseHead): void {
     const link = this.#link;
     const handler = this.#parts?.handler;
-    // The listeners stay: they do nothing for a stream that is no longer ours, and whoever gets it may be slower to listen
-    // than the peer to reset.
+    // The listeners stay: they ignore a stream that is no longer ours, and its new owner may attach its own after the
+    // peer resets.
     this.#forget();
     stream.pause();
     listenOnce(stream, 'close', this, () => {
@@ -309,7 +314,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     this.#body?.stop();
     this.#forget();
     if (isReset) link?.reset(stream);
-    // What is still in its buffers would keep it, and its share of the session's window.
+    // Data left in its buffers would keep the stream alive, with its share of the session's window.
     stream.resume();
     link?.release();
     this.#owner.onOver();

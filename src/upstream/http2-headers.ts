@@ -5,8 +5,8 @@ import { standingLines } from './standing-headers.ts';
 import type { HeaderList, ResponseHead, UpstreamRequest } from './upstream.ts';
 
 /**
- * Throws `UnsafeRequestError`: the runtime drops some bad values silently, and the upstream may speak HTTP/1.1 further on. `own` come
- * from nobody else, and last.
+ * Throws `UnsafeRequestError`: the runtime drops some bad values silently, and the upstream may forward over HTTP/1.1.
+ * `own` headers are set by us alone and come last.
  */
 export function http2RequestHeaders(request: UpstreamRequest, own: HeaderList): string[] {
   assertSafeRequest(request);
@@ -28,11 +28,11 @@ export function http2RequestHeaders(request: UpstreamRequest, own: HeaderList): 
     const value = headers[i + 1] as string;
     assertSafeName(name);
     assertSafeValue(name, value);
-    // RFC 9113 §8.2.2: the only thing that TE may say here.
+    // RFC 9113 §8.2.2: the only value allowed for TE.
     if (name !== 'te' || value === 'trailers') list.push(name, value);
   }
   for (const standing of request.standing ?? []) {
-    // Checked, that is; the lines are for HTTP/1.1.
+    // Only for validation; the resulting lines are for HTTP/1.1.
     standingLines(standing);
     for (let i = 0; i < standing.length; i += 1) list.push(standing[i] as string);
   }
@@ -51,7 +51,10 @@ export interface Http2ResponseHeaders {
   readonly hasConnectionAuth: boolean;
 }
 
-/** The runtime has checked names, values and that Content-Length holds; what is left is to take out what is not for the client. */
+/**
+ * The runtime has checked names, values and Content-Length. What remains is to remove headers that are not for the
+ * client.
+ */
 export function http2ResponseHeaders(raw: readonly string[], isTrailers = false): Http2ResponseHeaders {
   const headers: string[] = [];
   let contentLength: number | null = null;
@@ -80,7 +83,7 @@ export function http2ResponseHead(
   return { head: { status, headers, bodyBytes, declaredBytes: contentLength }, hasConnectionAuth };
 }
 
-/** For `sendTrailers`, which takes an object. What is unfit is left out, as over HTTP/1.1. */
+/** For `sendTrailers`, which takes an object. Unsafe trailers are dropped, as over HTTP/1.1. */
 export function http2Trailers(list: HeaderList): Record<string, string[]> {
   const fit = (name: string, value: string): boolean =>
     isToken(name) && isAllowedInTrailers(name) && isSafeValue(value);

@@ -15,29 +15,30 @@ export interface Http2LinkOptions {
   onClosed(link: Http2Link): void;
 }
 
-/** More requests at a time go to another session: one lost packet then holds up a part of them only. */
+/** Further concurrent requests use another session: one lost packet then delays only a part of them. */
 const MAX_STREAMS = 100;
 const STREAM_WINDOW_BYTES = 512 * 1024;
-/** Room for every stream's whole window: clients that read slowly must not hold up those that do not. */
+/** Room for every stream's whole window: slow readers must not block fast ones. */
 const SESSION_WINDOW_BYTES = (MAX_STREAMS + 28) * STREAM_WINDOW_BYTES;
 const MAX_SESSION_MEMORY_MB = 128;
 /**
- * After so long without a byte while streams are open, the peer is asked whether it is still there. Not more often: gRPC servers
- * end connections whose pings come closer than five minutes ("too_many_pings"). In between, TCP's own probes notice dead hosts.
+ * After this long without a byte while streams are open, the peer is pinged. Not more often: gRPC servers end
+ * connections whose pings come closer than five minutes ("too_many_pings"). In between, TCP keep-alive detects dead
+ * hosts.
  */
 const PING_AFTER_MS = 305_000;
 const PING_TIMEOUT_MS = 10_000;
 const TCP_PROBE_AFTER_MS = 30_000;
 /**
- * Upstreams take many resets for an attack (CVE-2023-44487) and end the session with all that is on it: Node and nghttp2 after
- * 1,000 at once and 33 a second, Envoy after 500, Netty after 200 in 30 s. Here a reset is a client that went away, and there
- * may be many honest ones. So a session that has sent this many is retired, and together with what is still on it (at most
- * MAX_STREAMS more) stays below all of those. It costs a handshake for every so many resets.
+ * Upstreams treat many resets as an attack (CVE-2023-44487) and end the session with all its streams: Node and nghttp2
+ * after 1,000 at once and 33 a second, Envoy after 500, Netty after 200 in 30 s. Here a reset is a client that went
+ * away, and many of them may be legitimate. A session that has sent this many resets is retired. Together with its
+ * remaining streams (at most MAX_STREAMS more) it stays below all of those limits. The cost is one handshake per burst.
  */
 const RESET_BURST = 50;
 const RESETS_PER_MS = 2 / 1000;
 
-/** One session: *open*, then *retired* (GOAWAY either way; streams under way finish), then *closed*. */
+/** One session: *open*, then *retired* (GOAWAY from either side; streams in progress finish), then *closed*. */
 export class Http2Link implements Ticked, ListenerOwner {
   active = 0;
   tickPosition = -1;
@@ -50,7 +51,7 @@ export class Http2Link implements Ticked, ListenerOwner {
   #heardAtMs: number;
   #pingedAtMs = 0;
   #idleSinceMs: number;
-  /** A bucket that leaks. */
+  /** A leaky bucket. */
   #resets = 0;
   #resetAtMs = 0;
 
@@ -79,7 +80,7 @@ export class Http2Link implements Ticked, ListenerOwner {
     listen(session, 'remoteSettings', this, ({ maxConcurrentStreams }: Settings) => {
       this.#maxStreams = Math.min(MAX_STREAMS, maxConcurrentStreams ?? MAX_STREAMS);
     });
-    // Each stream hears of it on its own.
+    // Each stream reports the error itself.
     ignoreErrors(session);
     listenOnce(session, 'close', this, () => {
       this.#isRetired = true;
@@ -94,7 +95,7 @@ export class Http2Link implements Ticked, ListenerOwner {
   }
 
   get hasRoom(): boolean {
-    // A GOAWAY of the upstream closes the session, which lets the streams under way finish.
+    // A GOAWAY from the upstream closes the session, which lets the streams in progress finish.
     return !this.#isRetired && this.active < this.#maxStreams && !this.#session.closed && !this.#session.destroyed;
   }
 
@@ -113,20 +114,20 @@ export class Http2Link implements Ticked, ListenerOwner {
     if (this.#resets >= RESET_BURST) this.retire();
   }
 
-  /** A stream of this session is over. */
+  /** A stream of this session has ended. */
   release(): void {
     this.active -= 1;
     this.#idleSinceMs = this.#options.ticker.nowMs;
     if (this.#isRetired) this.#closeIfUnused();
   }
 
-  /** No new streams; those under way finish, then it closes. */
+  /** Accepts no new streams; those in progress finish, then the session closes. */
   retire(): void {
     this.#isRetired = true;
     this.#closeIfUnused();
   }
 
-  /** The runtime's own `close` with streams open loses those that were asked for before its session was ready. */
+  /** The runtime's `close` with open streams loses those that were requested before its session was ready. */
   #closeIfUnused(): void {
     if (this.active === 0 && !this.#session.closed && !this.#session.destroyed) this.#session.close();
   }

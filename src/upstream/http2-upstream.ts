@@ -8,11 +8,11 @@ export interface Http2UpstreamOptions {
   readonly limits: UpstreamLimits;
   readonly ticker: DeadlineTicker;
   readonly authority: string;
-  /** Sends a request again that a session refused unseen (RFC 9113 §8.7). */
+  /** Sends a request again that a session refused unprocessed (RFC 9113 §8.7). */
   resend(request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange;
 }
 
-/** Requests as streams on shared sessions. It makes no connections: those are given to it. */
+/** Requests as streams on shared sessions. It receives its connections and makes none itself. */
 export class Http2Upstream implements Http2ExchangeOwner<Http2Link> {
   readonly limits: UpstreamLimits;
   readonly ticker: DeadlineTicker;
@@ -35,7 +35,7 @@ export class Http2Upstream implements Http2ExchangeOwner<Http2Link> {
     if (this.#drained !== null) link.retire();
   }
 
-  /** Null when there is no session, or none with room. */
+  /** Null when no session exists or none has room. */
   sendOnOpen(request: UpstreamRequest, handler: UpstreamHandler, isRetry: boolean): UpstreamExchange | null {
     const link = this.#links.find((candidate) => candidate.hasRoom);
     if (link === undefined) return null;

@@ -2,20 +2,20 @@ import type { OnReadOpts } from 'node:net';
 import type { ListenerOwner } from '../lib/guarded-listeners.ts';
 
 export interface ByteTarget extends ListenerOwner {
-  /** `bytes` is overwritten by the next read, of any connection: what is kept must be copied. */
+  /** `bytes` is overwritten by the next read of any connection: copy what must be kept. */
   onBytes(bytes: Buffer): void;
 }
 
 const READ_BYTES = 65_536;
 /**
- * All plain connections read into one buffer: the system fills it and `onBytes` empties it within one turn of the event loop,
- * and nothing that is done in between (writing, connecting) reads from a plain socket. Without it each read allocates 64 KiB
- * and gives most of it back, about 1 µs and a lot of garbage collection per answer. On Windows reads are posted ahead of time,
- * and TLS may read while it writes: neither may share.
+ * All plain connections read into one buffer: the system fills it and `onBytes` empties it within one turn of the event
+ * loop, and nothing in between (writing, connecting) reads from a plain socket. Without it each read allocates 64 KiB
+ * and frees most of it: about 1 µs and much garbage collection per response. On Windows reads are posted ahead of time,
+ * and TLS may read while it writes: neither may share the buffer.
  */
 const shared = process.platform === 'win32' ? null : Buffer.allocUnsafeSlow(READ_BYTES);
 
-/** The end of a plain socket that bytes come out of, without going through its stream. */
+/** Delivers a plain socket's bytes without going through its stream. */
 export class Inlet {
   target: ByteTarget | null = null;
   readonly onread: OnReadOpts;

@@ -22,13 +22,13 @@ export interface NegotiatedUpstreamOptions {
   readonly limits: UpstreamLimits;
   readonly ticker: DeadlineTicker;
   readonly dial: Dial;
-  /** For the HTTP/2 client: where sessions lead. */
+  /** For the HTTP/2 client: the authority of its sessions. */
   readonly authority: string;
 }
 
 /**
- * An upstream behind TLS, where each connection settles by ALPN whether it speaks HTTP/2 or HTTP/1.1. As long as the last one
- * spoke HTTP/2, or none has been made, requests wait for the connection under way instead of making one each.
+ * An upstream behind TLS, where each connection negotiates HTTP/2 or HTTP/1.1 by ALPN. While the last connection used
+ * HTTP/2, or none has been made, requests wait for the connection in progress instead of opening one each.
  */
 export class NegotiatedUpstream implements Upstream {
   readonly #http1: Http1Upstream;
@@ -51,13 +51,13 @@ export class NegotiatedUpstream implements Upstream {
 
   send(request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange {
     if (this.#drained === null) {
-      // Protocols are switched over HTTP/1.1, which every upstream that can do it speaks; and a session is shared by many
-      // clients, so nobody may authenticate it as a whole.
+      // Protocol switches use HTTP/1.1, which every upstream that supports them speaks. Connection authentication too:
+      // many clients share a session, so none may authenticate it as a whole.
       if (request.switchTo !== null || hasConnectionAuth(request.headers)) return this.#http1.send(request, handler);
       const atOnce = this.#http2.sendOnOpen(request, handler, false) ?? this.#http1.sendOnIdle(request, handler);
       if (atOnce !== null) return atOnce;
     }
-    // Here, where whoever made the request can be told, and not when the connection is there.
+    // Checked here, where the caller can still receive the error, not when the connection is ready.
     assertSafeRequest(request);
     assertSafeHeaders(request.headers);
     for (const list of request.standing ?? []) standingLines(list);
@@ -69,7 +69,7 @@ export class NegotiatedUpstream implements Upstream {
       this.#drained = Promise.withResolvers();
       if (this.#pending === 0) this.#drained.resolve();
     }
-    // A request that still waits for its connection goes out first.
+    // Requests that still wait for their connection are sent first.
     await this.#drained.promise;
     await Promise.all([this.#http1.drain(), this.#http2.drain()]);
   }

@@ -12,14 +12,14 @@ export interface OpenUpstreamOptions {
   /** Null for plain HTTP/1.1. `ca`: PEM certificates to trust instead of the system's. */
   readonly tls: { readonly servername: string; readonly ca?: string | readonly string[] | undefined } | null;
   readonly limits: UpstreamLimits;
-  /** Asked with each address that a connection is about to be made to. */
+  /** Called with each address before connecting to it. */
   isAddressAllowed(ip: string): boolean;
   readonly lookup?: LookupFunction | undefined;
-  /** Shared by many upstreams, it makes one timer do for all. */
+  /** Share one ticker among many upstreams to use a single timer. */
   readonly ticker?: DeadlineTicker | undefined;
 }
 
-/** Connects to nothing yet: that happens with the first request. */
+/** Does not connect until the first request. */
 export function openUpstream(options: OpenUpstreamOptions): Upstream {
   const { host, port, tls, limits, lookup } = options;
   const ticker = options.ticker ?? new DeadlineTicker();

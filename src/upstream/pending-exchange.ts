@@ -1,13 +1,13 @@
 import { isUnsendable, unsendable } from './unsendable.ts';
 import type { UpstreamExchange, UpstreamFailure, UpstreamHandler, UpstreamRequest } from './upstream.ts';
 
-/** A request that waits for a connection, and then stands for the exchange on it. */
+/** A request that waits for a connection, and then represents the exchange on it. */
 export class PendingExchange implements UpstreamExchange {
   readonly request: UpstreamRequest;
   readonly handler: UpstreamHandler;
-  /** It was refused unseen on one connection already; a second refusal is final. */
+  /** It was already refused unprocessed on one connection; a second refusal is final. */
   readonly isRetry: boolean;
-  /** Called once, when it has stopped waiting for whatever reason. */
+  /** Called once when it has stopped waiting, for any reason. */
   onSettled: (() => void) | null = null;
   cancelDial: (() => void) | null = null;
   #actual: UpstreamExchange | null = null;
@@ -17,17 +17,17 @@ export class PendingExchange implements UpstreamExchange {
     this.request = request;
     this.handler = handler;
     this.isRetry = isRetry;
-    // Others may listen to the source already: nothing may get lost until somebody sends it.
+    // Other listeners may already have set the source flowing: nothing may be lost before it is sent.
     if (request.body.framing !== 'none') request.body.source.pause();
   }
 
-  /** Answers false when it has to go on waiting. */
+  /** Returns false when it has to keep waiting. */
   sendThrough(send: (pending: this) => UpstreamExchange | null): boolean {
     if (this.#isOver) return true;
     try {
       this.#actual = send(this);
     } catch (error) {
-      // The caller that made the request has returned long ago: this runs in a listener of the new connection.
+      // The caller has returned long ago: this runs in a listener of the new connection.
       if (isUnsendable(error)) this.fail(unsendable(error));
       else {
         this.#settle();

@@ -2,8 +2,8 @@ import { isToken } from './header-names.ts';
 import type { HeaderList, UpstreamRequest } from './upstream.ts';
 
 /**
- * Thrown when a request that cannot be put on the wire safely reaches a carrier: whoever made it failed to check it. Answering
- * quietly would hide a gap through which requests can be smuggled.
+ * Thrown when a request that cannot be sent safely reaches an upstream client: its creator failed to check it. Handling
+ * it silently would hide a request smuggling gap.
  */
 export class UnsafeRequestError extends Error {
   constructor(what: string) {
@@ -12,7 +12,7 @@ export class UnsafeRequestError extends Error {
   }
 }
 
-/** The carrier computes these; from the outside they would contradict it. */
+/** Computed by the upstream client; values from outside could contradict it. */
 const RESERVED: ReadonlySet<string> = new Set([
   'host',
   'connection',
@@ -35,17 +35,19 @@ traceparent tracestate upgrade-insecure-requests user-agent via x-forwarded-for 
 x-forwarded-proto x-real-ip x-request-id x-requested-with`.split(/\s+/),
 );
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-/** Everything else would be cut to one byte by the latin1 encoding, U+010A to a line feed, or is a control character. */
+/**
+ * Any other character is a control character, or would be truncated to one byte by latin1 (U+010A becomes a line feed).
+ */
 const BAD_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 const BAD_TARGET = /[^\x21-\x7e\x80-\xff]/;
 /** Schemes that authenticate a connection (RFC 4559 §6; MS-NTHT). */
 const CONNECTION_AUTH = /^(?:ntlm|negotiate)(?: |$)/i;
 
-/** Pieces of the request line. */
+/** Checks the parts of the request line. */
 export function assertSafeRequest({ method, target, authority }: UpstreamRequest): void {
   if (!METHODS.has(method)) {
     if (!isToken(method)) throw new UnsafeRequestError('the method is no token');
-    // Its answer has no body and no end: nothing here is made for it.
+    // Its response has neither body nor end, which this client does not support.
     if (method === 'CONNECT') throw new UnsafeRequestError('CONNECT');
   }
   if (target === '' || BAD_TARGET.test(target)) throw new UnsafeRequestError('a forbidden character in the target');
@@ -74,7 +76,7 @@ export function assertSafeHeaders(headers: HeaderList): void {
   }
 }
 
-/** The connection carries the identity of whoever sent this, so nobody else may use it afterwards. */
+/** The connection then carries the sender's identity, so no other client may use it afterwards. */
 export function hasConnectionAuth(headers: HeaderList): boolean {
   for (let i = 0; i < headers.length; i += 2) {
     if (headers[i] === 'authorization' && CONNECTION_AUTH.test(headers[i + 1] as string)) return true;

@@ -1,12 +1,13 @@
 import { assertSafeName, assertSafeValue } from './request-headers.ts';
 import type { HeaderList } from './upstream.ts';
 
-/** By the list itself: whoever made it promises not to change it. */
+/** Keyed by the list itself: its creator promises not to change it. */
 const LINES = new WeakMap<HeaderList, string>();
 
 /**
- * Headers that go with many requests, such as who is logged in, as lines of HTTP/1.1: checked and written once for each list, since
- * they can be longer than all the rest of a request. Throws `UnsafeRequestError`, each time anew.
+ * Headers that accompany many requests, such as the logged-in user, as HTTP/1.1 lines. They are checked and serialized
+ * once per list, since they can be longer than the rest of the request. Throws `UnsafeRequestError` on every call for
+ * an unsafe list.
  */
 export function standingLines(list: HeaderList): string {
   let lines = LINES.get(list);

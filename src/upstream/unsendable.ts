@@ -2,27 +2,27 @@ import { UnsafeRequestError } from './request-headers.ts';
 import type { UpstreamFailure } from './upstream.ts';
 import { codeOf, failed, messageOf } from './upstream-failure.ts';
 
-/** The runtime validates what it puts on the wire, and throws: bad characters, connection headers in HTTP/2, status 600. */
+/** The runtime validates outgoing messages and throws: bad characters, connection headers in HTTP/2, status 600. */
 const REFUSED = /^ERR_(?:HTTP2?_|INVALID_CHAR$|INVALID_HTTP_TOKEN$)/;
-/** The session or stream has ended in the meantime, whatever was to go out on it. */
+/** The session or stream has ended in the meantime, regardless of the message. */
 const IS_OVER = /_(?:SESSION|STREAM|STREAMS)$/;
 
-/** Reason of a request that the client can be blamed for. */
+/** Failure reason when the client's request itself is at fault. */
 export const UNSENDABLE_REQUEST = 'unsendable_request';
 
-/** Whether an error means that a message from outside cannot be put on the wire. Everything else that is thrown is a bug. */
+/** Whether an error means that a message from outside cannot be sent. Anything else that is thrown is a bug. */
 export function isUnsendable(error: unknown): boolean {
   return error instanceof UnsafeRequestError || REFUSED.test(codeOf(error));
 }
 
-/** Its `mayHaveBeenSent` says true: no other target gets what one could not be given. */
+/** `mayHaveBeenSent` is true: no other target receives a request that one could not be sent. */
 export function unsendable(error: unknown): UpstreamFailure {
   return error instanceof UnsafeRequestError
     ? failed('send', UNSENDABLE_REQUEST, error.message, true)
     : failed('head', 'unsendable', messageOf(error), true);
 }
 
-/** What to throw when the runtime has thrown at a request's head. */
+/** The error to throw when the runtime has thrown at a request's head. */
 export function requestRefusal(error: unknown): unknown {
   const code = codeOf(error);
   return REFUSED.test(code) && !IS_OVER.test(code) ? new UnsafeRequestError(messageOf(error)) : error;

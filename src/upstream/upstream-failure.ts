@@ -15,7 +15,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ERR_FORBIDDEN_ADDRESS: 'forbidden_address',
 };
 
-/** OpenSSL's verification codes have no common beginning. */
+/** OpenSSL's verification codes have no common prefix. */
 const TLS_CODE = /^(?:ERR_TLS|ERR_SSL|ERR_OSSL|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|INVALID_|CRL_|HOSTNAME_|EPROTO)/;
 
 export function failed(
@@ -27,7 +27,7 @@ export function failed(
   return { phase, reason, message, mayHaveBeenSent };
 }
 
-/** The stable word for what the system or OpenSSL called an error. */
+/** The stable reason for a system or OpenSSL error code. */
 export function reasonOf(error: unknown): string {
   const code = codeOf(error);
   const known = REASONS[code];
@@ -36,7 +36,7 @@ export function reasonOf(error: unknown): string {
   return TLS_CODE.test(code) ? 'tls' : 'failed';
 }
 
-/** When every address of a host failed, the first one's error stands for all. */
+/** When every address of a host failed, the first error represents all. */
 export function codeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
   const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;

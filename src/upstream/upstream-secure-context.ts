@@ -3,8 +3,8 @@ import { createSecureContext, getCACertificates, type SecureContext } from 'node
 let systemContext: SecureContext | null = null;
 
 /**
- * Whom to trust behind the edge. Reading a system's certificates takes tens of milliseconds and some megabytes: done at the
- * first connection that needs them, once for all upstreams.
+ * Trusted certificates for upstreams. Reading the system's certificates takes tens of milliseconds and some megabytes:
+ * done once for all upstreams, at the first connection that needs them.
  */
 export function upstreamSecureContext(ca: string | readonly string[] | undefined): () => SecureContext {
   if (ca === undefined) {
@@ -20,7 +20,7 @@ export function upstreamSecureContext(ca: string | readonly string[] | undefined
   };
 }
 
-/** What the machine trusts, or, on one that has no such list, what the runtime brings along. */
+/** The machine's trust store, or the runtime's own list where there is none. */
 function systemRoots(): string[] {
   const system = getCACertificates('system');
   return system.length > 0 ? [...system, ...getCACertificates('extra')] : getCACertificates('default');

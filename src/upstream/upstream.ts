@@ -1,23 +1,23 @@
 import type { Duplex, Readable } from 'node:stream';
 
 /**
- * The contract between the edge and whatever carries a request to an upstream: a pooled HTTP/1.1 socket, an HTTP/2 session, later a
- * tunnel. Header lists are flat (`[name, value, name, value, …]`, names in lower case) because that is how they come off the wire
- * and go onto it again; framing (`content-length`, `transfer-encoding`, `connection`) is never in them: the carrier computes it.
+ * The contract between the edge and an upstream client: a pooled HTTP/1.1 socket, an HTTP/2 session, or a tunnel.
+ * Header lists are flat (`[name, value, name, value, …]`, names in lower case), as they are on the wire. Framing
+ * (`content-length`, `transfer-encoding`, `connection`) is never in them: the upstream client computes it.
  */
 export type HeaderList = readonly string[];
 
 export interface UpstreamRequest {
   readonly method: string;
-  /** Path and query exactly as they are to be sent. */
+  /** Path and query exactly as sent. */
   readonly target: string;
   /** The Host that the upstream sees. */
   readonly authority: string;
   readonly headers: HeaderList;
-  /** More headers, in lists that are used again and never changed: see `standing-headers.ts`. */
+  /** Further headers, in shared lists that never change: see `standing-headers.ts`. */
   readonly standing?: readonly HeaderList[];
   readonly body: RequestBody;
-  /** `websocket`, when the client asked to switch: the handler's `onSwitch` is called instead of `onHead` if the upstream agrees. */
+  /** `websocket` when the client asked to switch: `onSwitch` is called instead of `onHead` if the upstream agrees. */
   readonly switchTo: string | null;
 }
 
@@ -28,72 +28,84 @@ export type RequestBody =
       readonly bytes: number;
       readonly source: Readable;
       readonly expectsContinue: boolean;
-      /** Told of all bytes that go on, as they do. */
+      /** Called with the number of bytes forwarded, as they are. */
       readonly onBytes?: (count: number) => void;
     }
-  /** Length unknown. `isWhole` and `trailers` are asked once the source has ended. */
+  /** Length unknown. `isWhole` and `trailers` are called once the source has ended. */
   | {
       readonly framing: 'chunked';
       readonly source: Readable;
       readonly expectsContinue: boolean;
       readonly onBytes?: (count: number) => void;
-      /** Whether the sender said that this is the end (last chunk, END_STREAM): streams of the runtime end when they are cut, too. */
+      /**
+       * Whether the sender marked the end (last chunk, END_STREAM): the runtime's streams also end when they are
+       * truncated.
+       */
       isWhole(): boolean;
       trailers(): HeaderList;
     };
 
-/** What comes back, in this order: any number of informational heads, one head (or switch), data, the end. Or one failure. */
+/**
+ * The response, in this order: any number of informational heads, one head (or switch), data, the end. Or one failure.
+ */
 export interface UpstreamHandler {
-  /** 100 (so that the client may send its body), 103 and the like; not 101. */
+  /** 100 (so that the client may send its body), 103 and similar; not 101. */
   onInformational(status: number, headers: HeaderList): void;
   onHead(head: ResponseHead): void;
   /** The upstream agreed to switch protocols; `socket` carries raw bytes both ways from here on. */
   onSwitch(head: ResponseHead, socket: Duplex): void;
-  /** Answers false when the client cannot take more for now; then `resume()` is called when it can. */
+  /** Returns false when the client cannot accept more for now; `resume()` is called when it can. */
   onData(chunk: Buffer): boolean;
   onEnd(trailers: HeaderList): void;
   onFailure(failure: UpstreamFailure): void;
-  /** Instead of a failure: the carrier itself broke, by a bug. It has freed everything. */
+  /** Instead of a failure: the upstream client itself has a bug. It has released everything. */
   onBug(error: unknown): void;
 }
 
 export interface ResponseHead {
   readonly status: number;
-  /** Hop-by-hop headers and framing taken out. */
+  /** Without hop-by-hop headers and framing. */
   readonly headers: HeaderList;
-  /** Bytes of the body, 0 when there is none by definition (HEAD, 204, 304), null when only its end will tell. */
+  /** Bytes of the body, 0 when there is none by definition (HEAD, 204, 304), null when only its end will show. */
   readonly bodyBytes: number | null;
-  /** What Content-Length said, also where no body follows it: HEAD and 304 repeat it to the client. Null when it was absent. */
+  /**
+   * The value of Content-Length, even where no body follows: HEAD and 304 repeat it to the client. Null when absent.
+   */
   readonly declaredBytes?: number | null;
 }
 
 export interface UpstreamFailure {
-  /** `connect`: not reached. `send`: before any byte of an answer. `head`: malformed or too late. `body`: cut off in the middle. */
+  /**
+   * `connect`: not reached. `send`: before any byte of a response. `head`: malformed or too late. `body`: truncated.
+   */
   readonly phase: 'connect' | 'send' | 'head' | 'body';
-  /** Stable word for logs and metrics, such as `refused`, `timeout`, `tls`, `malformed`, `closed`, `dns`, `forbidden_address`. */
+  /**
+   * Stable value for logs and metrics, such as `refused`, `timeout`, `tls`, `malformed`, `closed`, `dns`,
+   * `forbidden_address`.
+   */
   readonly reason: string;
-  /** In words, without secrets, for the operator's log. */
+  /** For the operator's log, without secrets. */
   readonly message: string;
-  /** False only when it is certain that the upstream got no byte of the request: then it may be sent elsewhere. */
+  /** False only when the upstream certainly received no byte of the request: then it may be sent elsewhere. */
   readonly mayHaveBeenSent: boolean;
-  /** It was safe (RFC 9110 §9.2.1), and no byte of an answer came: it may be sent elsewhere all the same. */
+  /** The method was safe (RFC 9110 §9.2.1), and no byte of a response arrived: it may be sent elsewhere even so. */
   readonly isSafe?: boolean;
-  /** Through a tunnel: where its agent could not reach the service, in the agent's words. */
+  /** Through a tunnel: the service's address as reported by the agent that could not reach it. */
   readonly agentAddress?: string;
 }
 
-/** A request under way. */
+/** A request in progress. */
 export interface UpstreamExchange {
-  /** The client can take data again. */
+  /** The client can accept data again. */
   resume(): void;
-  /** The client went away, or the request is refused: the carrier frees everything. No further call to the handler. */
+  /** The client went away, or the request is rejected: releases everything. The handler is not called again. */
   abort(): void;
 }
 
-/** One address (or session) that requests can be sent to. */
+/** One address (or session) that receives requests. */
 export interface Upstream {
   send(request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange;
-  /** No new requests; those under way finish. Resolves when the last has. */
+  /** Accepts no new requests; those in progress finish. Resolves when the last one has. */
   drain(): Promise<void>;
   /** For metrics. */
   stats(): { readonly idle: number; readonly active: number };
@@ -101,11 +113,11 @@ export interface Upstream {
 
 export interface UpstreamLimits {
   readonly connectTimeoutMs: number;
-  /** From the last byte of the request to the first of the answer. */
+  /** From the last byte of the request to the first byte of the response. */
   readonly responseTimeoutMs: number;
-  /** Without a byte either way while a body is under way. */
+  /** Maximum time without a byte in either direction while a body is in progress. */
   readonly idleTimeoutMs: number;
-  /** How long an unused connection is kept. */
+  /** How long an idle connection is kept. */
   readonly keepAliveMs: number;
   readonly maxIdleConnections: number;
   readonly maxHeaderBytes: number;
