@@ -2,7 +2,7 @@ import type { Operation } from '../resources/operation.ts';
 import type { ApiMetrics } from './api-metrics.ts';
 
 export interface AnsweredRequest {
-  /** Undefined for public pages, and where no operation was found. */
+  /** Undefined for public pages, and where no operation matched. */
   readonly operation: Operation | undefined;
   readonly operationId: string;
   readonly method: string;
@@ -14,11 +14,11 @@ export interface AnsweredRequest {
 
 export interface AnswerRecords {
   readonly metrics: ApiMetrics;
-  /** Gets one line per request. */
+  /** Receives one line per request. */
   readonly requestLogger: { info(fields: object, message: string): void };
 }
 
-/** Counts and logs a request when its answer is written. */
+/** Counts and logs a request when its response is written. */
 export function recordAnswer(answered: AnsweredRequest, { metrics, requestLogger }: AnswerRecords): void {
   const { operation, operationId, method, path, status, apiKeyId, startedAt } = answered;
   const name = operation === undefined ? 'none' : `${operation.resource}.${operation.verb}`;

@@ -5,14 +5,14 @@ const SECONDS_METRIC = 'postern_api_request_seconds';
 
 interface OperationCounts {
   readonly byStatus: Map<number, number>;
-  /** One more than there are bounds: the last takes what is beyond them. */
+  /** One more than there are bounds: the last bucket is the overflow. */
   readonly buckets: Float64Array;
   sum: number;
 }
 
 /**
- * Requests of the API by operation and status. Counted in plain numbers and turned into metrics when somebody asks: the
- * library's own histogram costs as much per request as looking up what is asked for.
+ * API requests by operation and status. Counted in plain numbers and turned into metrics when scraped: the library's
+ * own histogram costs as much per request as the lookup itself.
  */
 export class ApiMetrics {
   readonly #operations = new Map<string, OperationCounts>();

@@ -16,16 +16,16 @@ export interface LoginAttempt {
   readonly ip: string;
 }
 
-/** At once when the key is good; a failure takes its time. */
+/** Synchronous for a valid key; a failure is delayed. */
 export type Login = (attempt: LoginAttempt) => Caller | Promise<never>;
 
 export interface LoginOptions {
   readonly brake: FailedLoginBrake;
-  /** False while the first keys are being made. */
+  /** False while the first keys are being created. */
   readonly areKeysKnown: () => boolean;
 }
 
-/** The only way in, for whatever needs a key: a failure waits before it is answered, wherever it was tried. */
+/** The only way to authenticate a key: every failure is delayed before it is reported, wherever it occurred. */
 export function createLogin(find: FindPrincipal, { brake, areKeysKnown }: LoginOptions): Login {
   return ({ headers, ip }) => {
     try {

@@ -3,7 +3,7 @@ import type { Operation } from '../resources/operation.ts';
 import { contentTypeError } from './error-response.ts';
 import { decodeText, invalidJson, takesBody } from './request-body.ts';
 
-/** JSON where a body counts; anything at all where it does not (existing clients send bare ids to actions). */
+/** JSON where an operation takes a body; anything where it does not (existing clients send bare ids to actions). */
 export function addBodyParsers(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
@@ -23,7 +23,7 @@ export function addBodyParsers(app: FastifyInstance): void {
       done(null, undefined);
       return;
     }
-    // Refuses "__proto__" and "constructor.prototype" keys as well: they name no field and must not reach an object.
+    // Also rejects "__proto__" and "constructor.prototype" keys: they name no field and must not reach an object.
     void parseJson(request, text, (error: Error | null, value?: unknown) => {
       done(error === null || error === undefined ? null : (invalidJson() as Error), value);
     });
@@ -34,7 +34,10 @@ export function addBodyParsers(app: FastifyInstance): void {
   });
 }
 
-/** Where no body counts, no content type does: Fastify would refuse a malformed one before any parser is asked. */
+/**
+ * Where no body is expected the content type is ignored: Fastify would reject a malformed one before calling any
+ * parser.
+ */
 export const ignoreContentType: onRequestHookHandler = (request, _reply, next) => {
   if (request.raw.headers['content-type'] !== undefined) delete request.raw.headers['content-type'];
   next();

@@ -27,14 +27,14 @@ export interface ApiDependencies extends AnswerRecords {
   readonly operations: readonly Operation[];
   readonly ports: OperationPorts;
   readonly findPrincipal: FindPrincipal;
-  /** False until the first API key is made: before, an unknown key may be a right one. */
+  /** False until the first API key is created: before that, an unknown key may become valid. */
   areKeysKnown(): boolean;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly pages: PublicPages;
-  /** Requests per second and API key; 0 = no limit. */
+  /** Requests per second per API key; 0 = no limit. */
   readonly rateLimitPerSecond: number;
-  /** Waits; tests need not. */
+  /** Replaced in tests. */
   readonly sleep?: (ms: number) => Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export interface Api {
   close(): Promise<void>;
 }
 
-/** The HTTP face of the management API. It is made from the list of operations and knows none of them by name. */
+/** The HTTP face of the management API. It is built from the list of operations and knows none of them by name. */
 export async function createApi(deps: ApiDependencies): Promise<Api> {
   const denseIds = createDenseIds('op');
   const newOperationId = (): string => denseIds(deps.clock.nowMs());
@@ -52,10 +52,10 @@ export async function createApi(deps: ApiDependencies): Promise<Api> {
     logger: false,
     bodyLimit: MAX_BODY_BYTES,
     routerOptions: { maxParamLength: 200, caseSensitive: true },
-    // The listener is opened and drained by the composition root; Fastify only routes.
+    // The composition root opens and drains the listener; Fastify only routes.
     forceCloseConnections: false,
     return503OnClosing: false,
-    // A path that cannot even be decoded: no hook runs for it.
+    // A path that cannot be decoded: no hook runs for it.
     frameworkErrors: (error, request, reply) => {
       begin(request, newOperationId);
       sendError(error, request, reply, deps);
@@ -67,7 +67,7 @@ export async function createApi(deps: ApiDependencies): Promise<Api> {
     begin(request, newOperationId);
     next();
   });
-  // Answers of operations are written by their route itself; these are errors and the public pages.
+  // Operation routes write their own responses; this hook is for errors and public pages.
   app.addHook('onSend', (request, reply, payload, next) => {
     reply.header('postern-operation-id', request.postern.operationId);
     reply.header('cache-control', 'no-store');
@@ -104,7 +104,7 @@ export async function createApi(deps: ApiDependencies): Promise<Api> {
     if (problem !== null) refusals.answer(request, response, problem);
     else if (!isRoutedMethod(request.method))
       refuse(request).catch((error: unknown) => refusals.answer(request, response, shownError(error)));
-    // A configured rate limit counts every request once: then all go the full way.
+    // A configured rate limit must count every request exactly once: then all requests use the framework.
     else if (deps.rateLimitPerSecond > 0 || !direct.answers(request, response, goTheFullWay)) goTheFullWay();
   };
   return { handle, protocolErrors: { refusals, refusePath: table.refusal }, close: () => app.close() };
@@ -158,7 +158,7 @@ function pathOf(url: string): string {
   return end === -1 ? url : url.slice(0, end);
 }
 
-/** The client left, or broke the framing, before its body was complete. */
+/** The client disconnected, or broke the framing, before its body was complete. */
 function isCutOff({ raw }: FastifyRequest): boolean {
   return raw.destroyed && !raw.complete;
 }

@@ -23,9 +23,9 @@ export interface AnsweredRead {
 }
 
 /**
- * Answers plain reads that succeed without going through the framework, which costs as much as the rest of such a request.
- * Everything else (no key, no version, no such thing, a query, an escape in the path) is left to the full way, which says what is
- * wrong: nothing is decided here but "this is a good read, and here it is".
+ * Serves successful plain reads without the framework, which costs as much as the rest of such a request. Everything
+ * else (no key, no version, no such resource, a query, an escape in the path) falls through to the framework, which
+ * reports the error. The only decision made here is "this is a valid read, and here is the response".
  */
 export class DirectReads {
   readonly #options: DirectReadsOptions;
@@ -40,7 +40,10 @@ export class DirectReads {
     );
   }
 
-  /** False: not answered, and nothing has happened. `goTheFullWay` is called when that turns out only later. */
+  /**
+   * Returns false when it did not respond and changed nothing. `goTheFullWay` is called when that becomes clear only
+   * later.
+   */
   answers(request: IncomingMessage, response: ServerResponse, goTheFullWay: () => void): boolean {
     const path = request.url ?? '';
     if (request.method !== 'GET' || path.includes('?') || path.includes('%')) return false;
@@ -90,7 +93,7 @@ export class DirectReads {
   }
 }
 
-/** The two headers that count. Null when something needs a closer look: another version header, or one given twice. */
+/** The two relevant headers. Null when a closer look is needed: another version header, or a repeated one. */
 function readHeaders(raw: readonly string[]): { readonly authorization: string; readonly version: string } | null {
   let authorization: string | null = null;
   let version: string | null = null;

@@ -6,7 +6,7 @@ import { pageStyle } from './docs/page-style.ts';
 import { componentName } from './docs/schema-words.ts';
 import { JSON_TYPE, type OpenApiDocument, type ResponseObject, type Tag } from './openapi/document.ts';
 
-/** The document as a page to read: no script and nothing from elsewhere, so that the strictest policy can stand. */
+/** The document as a readable page: no script and no external resources, so that the strictest policy applies. */
 export function docsPage(document: OpenApiDocument): string {
   const reader = new DocumentReader(document);
   const objects = new Map(document.tags.map((tag) => [tag.name, objectOf(tag, reader)]));
@@ -38,7 +38,7 @@ ${errorCodesSection(reader)}
   return page.text;
 }
 
-/** The object that reading one of the resource answers with. */
+/** The object that the resource's read returns. */
 function objectOf(tag: Tag, reader: DocumentReader): string | null {
   const get = reader.operationsOf(tag.name).find(({ operation }) => operation.operationId === `${tag.name}.get`);
   const response = get?.operation.responses['200'];

@@ -30,7 +30,10 @@ const FRAMEWORK_ERRORS: ReadonlyMap<string, () => PosternError> = new Map([
   ],
 ]);
 
-/** Whatever was thrown, as an error that may be shown. What is not ours keeps its words to itself: they could hold anything. */
+/**
+ * Converts any thrown value into an error that may be shown. Messages of foreign errors are dropped: they could contain
+ * anything.
+ */
 export function shownError(error: unknown): PosternError {
   if (error instanceof PosternError) return error;
   const code = (error as Partial<FastifyError>).code ?? '';
@@ -45,7 +48,7 @@ export function shownError(error: unknown): PosternError {
   );
 }
 
-/** No failure of the server, whatever broke first. */
+/** Not a failure of the server, whatever broke first. */
 export function cutOffError(cause: unknown): PosternError {
   return apiErrors.create('ERR_POSTERN_BAD_REQUEST', 'the connection ended before the body was complete', { cause });
 }
@@ -57,7 +60,7 @@ export function contentTypeError(): PosternError {
   );
 }
 
-/** Existing clients need `msg`, `status_code` and an object `details` in every error, or they crash. */
+/** Existing clients crash unless every error has `msg`, `status_code` and an object `details`. */
 export function errorBody(error: PosternError, operationId: string): string {
   return JSON.stringify({
     error_code: error.code,

@@ -15,8 +15,8 @@ interface Address {
 }
 
 /**
- * Slows failed logins down per address, an IPv6 network of 64 bits counting as one: the first few are free, each further one waits,
- * and only so many may wait.
+ * Delays failed authentication per address; an IPv6 /64 counts as one address. The first few failures are free, each
+ * further one is delayed, and only a limited number may wait.
  */
 export class FailedLoginBrake {
   readonly #addresses = new Map<string, Address>();
@@ -28,7 +28,7 @@ export class FailedLoginBrake {
     this.#sleep = sleep;
   }
 
-  /** To be awaited before the answer to a failed login. Throws 429 when too many already wait. */
+  /** Await this before responding to a failed authentication. Throws 429 when too many are already waiting. */
   async slowDown(address: string): Promise<void> {
     const entry = this.#entry(ownerOf(address));
     entry.failures += 1;
@@ -58,7 +58,7 @@ export class FailedLoginBrake {
       known.atMs = nowMs;
       return known;
     }
-    // The oldest goes: an attacker with that many addresses is not stopped by counting them.
+    // Evicts the oldest: counting does not stop an attacker with that many addresses.
     if (this.#addresses.size >= MAX_ADDRESSES) this.#addresses.delete(this.#addresses.keys().next().value ?? '');
     const entry = { failures: 0, atMs: nowMs, waiting: 0 };
     this.#addresses.set(address, entry);

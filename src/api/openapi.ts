@@ -18,7 +18,7 @@ export interface OpenApiOptions {
   readonly serverUrl: string;
 }
 
-/** The API as OpenAPI 3.1, from the list of operations and the very schemas that validate. */
+/** The API as OpenAPI 3.1, from the list of operations and the same schemas that validate requests. */
 export function openApiDocument(operations: readonly Operation[], options: OpenApiOptions): OpenApiDocument {
   const { catalog, serverUrl } = options;
   const subjects = subjectsOf(catalog);
@@ -26,7 +26,7 @@ export function openApiDocument(operations: readonly Operation[], options: OpenA
   const conditional = operations.filter((operation) => operation.isConditional === true);
   const conditionalPaths = new Set(conditional.map((operation) => operation.path));
   const errorResponses = new ErrorResponses(options.errorRows);
-  // No operation answers with these: there is none at the path, or the request was not read to its end.
+  // Not tied to an operation: no operation exists at the path, or the request could not be read.
   errorResponses.of('none', [
     'ERR_POSTERN_UNKNOWN_PATH',
     'ERR_POSTERN_METHOD_NOT_ALLOWED',

@@ -22,7 +22,7 @@ export interface Gate {
   readonly rateLimit: RateLimit;
 }
 
-/** Who, how often, which version, with what right: judged before a byte of the body is read. */
+/** Authentication, rate limit, version and scope: checked before a byte of the body is read. */
 export function operationGate(operation: Operation, gate: Gate): onRequestHookHandler {
   const scope = scopeOf(operation.method, operation.path);
   const admit = (request: FastifyRequest, caller: Caller): void => {
@@ -36,7 +36,7 @@ export function operationGate(operation: Operation, gate: Gate): onRequestHookHa
   };
   return (request, _reply, proceed) => {
     const caller = gate.login(request);
-    // Only a failed login takes time.
+    // Only a failed authentication takes time.
     if (caller instanceof Promise) {
       caller.catch((error: Error) => proceed(error));
       return;
@@ -53,7 +53,7 @@ export function operationGate(operation: Operation, gate: Gate): onRequestHookHa
 
 export type OnAnswered = (request: FastifyRequest, status: number) => void;
 
-/** An operation whose result is at hand is answered in the same turn: most reads are. */
+/** An operation whose result is available is answered in the same turn, as most reads are. */
 export function operationHandler(
   operation: Operation,
   ports: OperationPorts,
@@ -68,7 +68,7 @@ export function operationHandler(
     onAnswered(request, status);
   };
   return (request, reply) => {
-    // The gate has set it, or the request did not get here.
+    // The gate has set it, otherwise the request would not get here.
     const admission = request.postern.admission as Admission;
     const params = request.params as Record<string, string>;
     checkIds(params);
@@ -96,7 +96,9 @@ export function isWellFormedId(text: string): boolean {
   return ID_PATTERN.test(text);
 }
 
-/** A malformed id, or one of another resource's prefix, names nothing: 404, without asking a database about odd bytes. */
+/**
+ * A malformed id, or one with another resource's prefix, matches nothing: 404, without sending odd bytes to a database.
+ */
 function checkIds(params: Readonly<Record<string, string>>): void {
   for (const name in params) {
     if (name === 'type') continue;
@@ -139,7 +141,7 @@ function idempotency(
   });
 }
 
-/** Straight to the socket: Fastify's own way out serialises, hooks and looks up more than there is to do. */
+/** Directly to the socket: Fastify's own path serializes, runs hooks and looks up more than is needed. */
 export function writeResult(
   response: ServerResponse,
   operationId: string,

@@ -1,10 +1,10 @@
 import type { PosternError } from '../lib/errors.ts';
 import { apiErrors } from './errors.ts';
 
-/** What Node's HTTP parser reports with `clientError`. */
+/** The error that Node's HTTP parser reports with `clientError`. */
 export interface ParserError extends Error {
   readonly code?: string;
-  /** The bytes that were being parsed; they may start with earlier requests of the connection. */
+  /** The bytes being parsed; they may start with earlier requests of the connection. */
   readonly rawPacket?: Buffer;
   readonly bytesParsed?: number;
 }
@@ -13,7 +13,9 @@ const REQUEST_LINE = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}) (\/[\x21-\x7e]*) HTTP
 
 export type RefusePath = (method: string, url: string) => PosternError;
 
-/** Why a request could not be read. `refusePath` tells an unknown method on a known path from an unknown path. */
+/**
+ * Why a request could not be parsed. `refusePath` distinguishes an unknown method on a known path from an unknown path.
+ */
 export function parserRefusal(error: ParserError, refusePath: RefusePath): PosternError {
   switch (error.code ?? '') {
     case 'HPE_HEADER_OVERFLOW':
@@ -35,7 +37,7 @@ export function parserRefusal(error: ParserError, refusePath: RefusePath): Poste
   }
 }
 
-/** The line that the parser stopped in. */
+/** The line at which the parser stopped. */
 function rejectedLine({ rawPacket, bytesParsed = 0 }: ParserError): string {
   if (rawPacket === undefined) return '';
   const start = bytesParsed === 0 ? 0 : rawPacket.lastIndexOf('\n', bytesParsed - 1) + 1;

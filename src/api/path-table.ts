@@ -10,7 +10,7 @@ export interface PathTable {
   readonly refusal: (method: string, url: string) => PosternError;
 }
 
-/** Tells a path that does not exist from one that does not take the method. */
+/** Distinguishes a path that does not exist from one that does not support the method. */
 export function pathTable(served: readonly ServedPath[]): PathTable {
   const methods = new Map<string, Set<string>>();
   for (const { method, path } of served) {

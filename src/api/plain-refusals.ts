@@ -4,7 +4,7 @@ import type { PosternError } from '../lib/errors.ts';
 import { closing, listen, listenOnce } from '../lib/guarded-listeners.ts';
 import { errorBody } from './error-response.ts';
 
-/** How long a client may take to read the answer to a request that ends its connection. */
+/** Time for a client to read the response to a request that ends its connection. */
 const LINGER_MS = 2000;
 
 export interface Refused {
@@ -19,7 +19,7 @@ export interface PlainRefusalsOptions {
   onRefused(refused: Refused): void;
 }
 
-/** Answers with errors of the documented form where no framework is: before routing, and where no request was parsed. */
+/** Sends errors in the documented form without the framework: before routing, and where no request was parsed. */
 export class PlainRefusals {
   readonly #options: PlainRefusalsOptions;
 
@@ -33,8 +33,8 @@ export class PlainRefusals {
   }
 
   /**
-   * Writes the answer by hand and ends the connection. What the client still sends is read for a moment: a socket that is
-   * closed with unread bytes resets the connection, and the client would lose the answer.
+   * Writes the response by hand and ends the connection. Remaining input is read for a moment: closing a socket with
+   * unread bytes resets the connection, and the client would lose the response.
    */
   answerSocket(socket: Duplex, error: PosternError, request?: IncomingMessage): void {
     const { headers, body } = this.#refusal(error, request);

@@ -14,8 +14,8 @@ export interface ProtocolErrorAnswers {
 }
 
 /**
- * Answers what Node answers without a body, or not at all, with an error of the documented form: requests that its parser
- * rejects, expectations, CONNECT. Existing clients crash on an error that is not JSON.
+ * Responds with a documented error where Node would send no body or nothing: requests that its parser rejects,
+ * expectations, CONNECT. Existing clients crash on an error that is not JSON.
  */
 export function answerProtocolErrors(server: HttpServer | HttpsServer, answers: () => ProtocolErrorAnswers): void {
   const latest = new WeakMap<Duplex, ServerResponse>();
@@ -34,12 +34,12 @@ export function answerProtocolErrors(server: HttpServer | HttpsServer, answers: 
     refusals.answerSocket(socket, refusePath('CONNECT', request.url ?? ''), request);
   });
   listenPer(server, 'clientError', ownerOfSocket, (error: ParserError, socket: Socket) => {
-    // The parser reports again for whatever follows.
+    // The parser reports again for the bytes that follow.
     if (refused.has(socket)) return;
     refused.add(socket);
     const response = latest.get(socket);
     const pending = response === undefined || response.writableFinished ? undefined : response;
-    // An answer written now would be taken for the one to an earlier request.
+    // A response written now would be taken for the one to an earlier request.
     const isOutOfTurn = pending !== undefined && !isReading(pending);
     if (!socket.writable || error.code === 'ECONNRESET' || isOutOfTurn) {
       socket.destroy();
@@ -50,7 +50,7 @@ export function answerProtocolErrors(server: HttpServer | HttpsServer, answers: 
   });
 }
 
-/** Its body is still on the way, so the error is about this request. A response behind others has no socket yet. */
+/** Its body is still arriving, so the error concerns this request. A response behind others has no socket yet. */
 function isReading(response: ServerResponse): boolean {
   return !response.req.complete && !response.headersSent && response.socket !== null;
 }

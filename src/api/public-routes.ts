@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Login } from './authentication.ts';
 
-/** What needs no version, and mostly no key. */
+/** Pages that need no version header, and mostly no key. */
 export interface PublicPages {
   health(): { readonly isReady: boolean; readonly state: string; readonly errorCode: string | null };
   openApiJson(): Promise<string>;

@@ -4,10 +4,10 @@ import { resourceErrors } from '../resources/errors.ts';
 
 export type QueryDecoder = (query: Readonly<Record<string, unknown>>) => Readonly<Record<string, string>>;
 
-/** How existing clients spell a parameter. Not declared: generators would make two fields of the same name of it. */
+/** Spellings used by existing clients. Not declared: generators would create two fields of the same name. */
 const OTHER_SPELLINGS: ReadonlyMap<string, string> = new Map([['beforeId', 'before_id']]);
 
-/** Unknown, repeated and senseless parameters are refused: a misspelt filter must not answer with everything. */
+/** Unknown, repeated and invalid parameters are rejected: a misspelt filter must not return everything. */
 export function queryDecoder(schema: TObject | undefined): QueryDecoder {
   const fields = new Map(
     Object.entries(schema?.properties ?? {}).map(([name, field]: [string, TSchema]) => [name, parameterCheck(field)]),
@@ -24,7 +24,7 @@ export function queryDecoder(schema: TObject | undefined): QueryDecoder {
       if (problem !== null) throw queryError(name, `${name} ${problem}`);
       decoded[name] = value;
     }
-    // Empty counts as left out: existing clients send what they have not set.
+    // Empty counts as absent: existing clients send parameters that they have not set.
     return Object.fromEntries(Object.entries(decoded).filter(([, value]) => value !== ''));
   };
 }

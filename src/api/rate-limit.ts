@@ -6,7 +6,7 @@ interface Bucket {
   atMs: number;
 }
 
-/** A token bucket per API key: so many requests per second, with one second's worth saved up. 0 = off. */
+/** A token bucket per API key, with a burst of one second's worth of requests. 0 = off. */
 export class RateLimit {
   readonly #buckets = new Map<string, Bucket>();
   readonly #perSecond: number;

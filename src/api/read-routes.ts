@@ -17,7 +17,7 @@ export interface ReadMatch {
 /** Finds the read operation of a path that needs no decoding, and whose ids are well-formed. */
 export class ReadRoutes {
   readonly #root: Node = emptyNode();
-  /** Programs ask for the same few things again and again. */
+  /** Programs request the same few paths repeatedly. */
   readonly #recent = new Map<string, ReadMatch>();
 
   constructor(operations: readonly Operation[]) {
@@ -67,7 +67,7 @@ export class ReadRoutes {
         node.fixed.set(segment, known);
         node = known;
       } else {
-        // The same place has different names in different paths: an edge is {id}, and {edge_id} above its routes.
+        // The same position has different names in different paths: an edge is {id}, and {edge_id} above its routes.
         names.push(name);
         node.parameter ??= emptyNode();
         node = node.parameter;

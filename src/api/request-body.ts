@@ -6,7 +6,7 @@ import { apiErrors } from './errors.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Text of a body. A decoder that put replacement characters in would store something else than was sent. */
+/** Text of a body. A decoder with replacement characters would store something other than what was sent. */
 export function decodeText(bytes: Buffer): string {
   try {
     return utf8.decode(bytes);
@@ -22,7 +22,9 @@ export function invalidJson(): Error {
   );
 }
 
-/** Takes out what generated clients add: path parameters repeated in the body, and a module wrapped as `{"module": …}`. */
+/**
+ * Removes what generated clients add: path parameters repeated in the body, and a module wrapped as `{"module": …}`.
+ */
 export function unwrapBody(body: OperationBody, parsed: unknown, params: Readonly<Record<string, string>>): JsonObject {
   if (parsed === undefined) return {};
   if (!isJsonObject(parsed))
@@ -43,7 +45,7 @@ export function unwrapBody(body: OperationBody, parsed: unknown, params: Readonl
   return Object.fromEntries(rest);
 }
 
-/** Operations with a body take an absent one as `{}`; those without ignore whatever comes. */
+/** Operations with a body treat an absent one as `{}`; those without a body ignore it. */
 export function takesBody(operation: Operation): operation is Operation & { body: OperationBody } {
   return operation.body !== undefined && operation.body.parsing !== 'ignored';
 }

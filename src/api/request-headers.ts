@@ -13,13 +13,13 @@ export function parseIfMatch(header: string | undefined): OperationRequest['ifMa
       'If-Match must be an ETag in quotes as a response gave it, such as "12"',
     );
   }
-  // A tag that is no revision of ours cannot match, and neither can a weak one: -1 never does.
+  // A tag that is not one of our revisions cannot match, and neither can a weak one: -1 never does.
   return tags.map((tag) => Number(/^"([1-9]\d{0,15})"$/.exec(tag)?.[1] ?? -1));
 }
 
 /**
- * The scope holds who, what and the key; the body's hash is keyed with the caller's token, so that the record cannot be
- * searched for a weak secret that the body held.
+ * The scope contains caller, operation and key. The body's hash is keyed with the caller's token, so that the record
+ * cannot be used to guess a weak secret in the body.
  */
 export function idempotencyOf(
   header: string,

@@ -1,14 +1,14 @@
 import type { Principal } from '../resources/operation.ts';
 import type { RequestedVersion } from './version.ts';
 
-/** What the gate found out about a request that it let in. */
+/** Results of the gate for an admitted request. */
 export interface Admission {
   readonly principal: Principal;
   readonly token: string;
   readonly version: RequestedVersion;
 }
 
-/** What a request carries through Fastify's hooks. */
+/** State of a request across Fastify's hooks. */
 export interface RequestState {
   readonly operationId: string;
   readonly startedAt: number;

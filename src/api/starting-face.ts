@@ -5,13 +5,15 @@ import { startingError } from './authentication.ts';
 import { PlainRefusals } from './plain-refusals.ts';
 import type { ProtocolErrorAnswers } from './protocol-errors.ts';
 
-/** What a listener needs of the API. */
+/** The part of the API that a listener needs. */
 export interface ApiFace {
   readonly handle: RequestListener;
   readonly protocolErrors: ProtocolErrorAnswers;
 }
 
-/** Stands in for the API between the opening of its listener and its own: every request is to be sent again. */
+/**
+ * Replaces the API between the opening of its listener and its own start: every request is answered with "retry later".
+ */
 export function startingFace(clock: Clock): ApiFace {
   const denseIds = createDenseIds('op');
   const refusals = new PlainRefusals({ newOperationId: () => denseIds(clock.nowMs()), onRefused: () => {} });

@@ -21,7 +21,10 @@ export function isRoutedMethod(method: string | undefined): boolean {
   return ROUTED_METHODS.has(method);
 }
 
-/** What Node's parser passes although it is malformed or outdated. Node itself would answer a missing Host without a body. */
+/**
+ * Malformed or outdated requests that Node's parser lets through. Node itself would respond to a missing Host without a
+ * body.
+ */
 export function unroutableProblem({ headers, httpVersion }: IncomingMessage): PosternError | null {
   if (httpVersion === '1.1') {
     // RFC 9112 §3.2.
@@ -34,7 +37,7 @@ export function unroutableProblem({ headers, httpVersion }: IncomingMessage): Po
     : apiErrors.create('ERR_POSTERN_BAD_REQUEST', `HTTP/${httpVersion} is not served here: send HTTP/1.1`);
 }
 
-/** Rejects with 405 or 404. Without a key, a caller learns only about the pages that need none. */
+/** Rejects with 405 or 404. Without a key, a caller learns only about public pages. */
 export function unservedRequests(table: PathTable, login: Login): (request: IncomingMessage) => Promise<never> {
   return async (request) => {
     const url = request.url ?? '';

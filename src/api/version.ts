@@ -4,7 +4,7 @@ import { apiErrors } from './errors.ts';
 
 export interface RequestedVersion {
   readonly version: 0 | 2;
-  /** Named by the retired service's header: existing clients need only another base URL. */
+  /** Named by the retired service's header: existing clients only need another base URL. */
   readonly isLegacyClient: boolean;
 }
 

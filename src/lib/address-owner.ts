@@ -1,6 +1,9 @@
 import { isIPv6 } from 'node:net';
 
-/** What counts as one client: an IPv4 address, or the /64 of an IPv6 address, since its owner has all 2^64 of them. */
+/**
+ * The unit that counts as one client: an IPv4 address, or the /64 of an IPv6 address, since its owner has all 2^64
+ * addresses.
+ */
 export function ownerOf(address: string): string {
   if (!isIPv6(address)) return address;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);

@@ -9,8 +9,8 @@ export function isHttp2Stream(side: Duplex): side is Http2Stream {
 }
 
 /**
- * Ends a connection or a stream so that its peer cannot take what it got for the whole: RST of TCP, RST_STREAM with an error, or a TLS
- * connection without close_notify (RFC 8446 §6.1).
+ * Ends a connection or stream so that its peer cannot mistake the received part for the whole: a TCP RST, an RST_STREAM
+ * with an error, or a TLS connection without close_notify (RFC 8446 §6.1).
  */
 export function breakOff(side: Duplex): void {
   if (isHttp2Stream(side)) {
@@ -18,7 +18,7 @@ export function breakOff(side: Duplex): void {
   } else if (side instanceof Socket && !(side instanceof TLSSocket) && !side.destroyed && !side.writableEnded) {
     side.resetAndDestroy();
   } else {
-    // With its last bytes on the way the system refuses a reset, and the runtime then closes nothing at all.
+    // While its last bytes are in flight the system refuses a reset, and the runtime then closes nothing at all.
     side.destroy();
   }
 }

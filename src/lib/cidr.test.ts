@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { cidrMatcher, cidrProblem, isCidr, parseAddress, parseWrittenAddress } from './cidr.ts';
 
-/** Each of these is 10.1.1.1 to some parser, ipaddr.js among them, and something else or nothing to others. */
+/** Some parsers, including ipaddr.js, read each of these as 10.1.1.1. Others read another address, or none. */
 const LAX = [
   '167837953',
   '0xa.1.1.1',

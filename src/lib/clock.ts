@@ -1,4 +1,4 @@
-/** The only way product code learns the time, so that tests can move it. */
+/** The only source of time in product code, so that tests can control it. */
 export interface Clock {
   nowMs(): number;
 }

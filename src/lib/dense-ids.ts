@@ -5,8 +5,8 @@ const PAIRS = Array.from(ALPHABET, (first) => Array.from(ALPHABET, (second) => f
 const SUFFIX_LENGTH = 4;
 
 /**
- * Ids for what comes by the thousand, such as requests, in the order in which they came. One KSUID serves all requests of a millisecond, its last four characters
- * count them: a KSUID for each cost 3 % of a request. About 90 random bits are left.
+ * Sortable ids for frequent objects such as requests. All ids of one millisecond share a KSUID, and its last four
+ * characters count them: a KSUID each cost 3 % of a request. About 90 random bits remain.
  */
 export function createDenseIds(prefix: string): (nowMs: number) => string {
   const ksuid = createKsuidSource();

@@ -56,10 +56,10 @@ const EXTENDED_KEY_USAGE_NAMES: Readonly<Record<string, string>> = {
   '1.3.6.1.5.5.7.3.9': 'ocsp_signing',
 };
 
-/** Far more than any chain has. */
+/** Far above the length of any real chain. */
 const MAX_CERTIFICATES = 100;
 
-/** The certificates of a PEM text, in its order. Throws when there is something else in it, or nothing. */
+/** The certificates in a PEM text, in order. Throws when the text is empty or contains anything else. */
 export function certificatesIn(pem: string): readonly NodeCertificate[] {
   const blocks = pemBlocks(pem, MAX_CERTIFICATES);
   if (blocks.length === 0) throw new Error('it holds no PEM block');

@@ -4,23 +4,29 @@ import type { Socket } from 'node:net';
 import { closing, type ListenerOwner, listenOnce, listenPer } from './guarded-listeners.ts';
 
 interface Connection {
-  /** The accepted socket; once a request came, that request's, which knows what is still to be encrypted and sent. */
+  /**
+   * The accepted socket, and after the first request that request's socket, which knows about data still to be
+   * encrypted and sent.
+   */
   socket: Socket;
   requests: number;
 }
 
 export interface DrainingServer {
   readonly connectionCount: number;
-  /** Stops accepting, lets requests in flight finish for up to `timeoutMs`, then cuts what is left. Resolves when all is closed. */
+  /**
+   * Stops accepting, lets requests in flight finish for up to `timeoutMs`, then closes the rest. Resolves when all
+   * connections are closed.
+   */
   drain(timeoutMs: number): Promise<void>;
 }
 
 /**
- * Counts requests per connection. `server.close()` alone waits for connections that have sent nothing yet, and for those
- * whose TLS handshake never ends: a browser that connects ahead would hold up every shutdown until the deadline.
+ * Counts requests per connection. `server.close()` alone waits for connections that have sent nothing yet, and for
+ * those whose TLS handshake never ends: a browser that preconnects would delay every shutdown until the deadline.
  */
 export function drainingServer(server: HttpServer | HttpsServer): DrainingServer {
-  // By remote end, because behind TLS the accepted socket and the request's are two objects.
+  // Keyed by remote end, because behind TLS the accepted socket and the request's socket are two objects.
   const connections = new Map<string, Connection>();
   let isDraining = false;
   let drained: Promise<void> | null = null;
@@ -37,7 +43,7 @@ export function drainingServer(server: HttpServer | HttpsServer): DrainingServer
     if (connection === undefined) return;
     connection.requests += 1;
     connection.socket = request.socket;
-    // Tells the client not to send another one here.
+    // Tells the client to send its next request elsewhere.
     if (isDraining && !response.headersSent) response.setHeader('Connection', 'close');
     listenOnce(response, 'close', ownerOf(request.socket), () => {
       connection.requests -= 1;
@@ -66,7 +72,7 @@ export function drainingServer(server: HttpServer | HttpsServer): DrainingServer
   };
 }
 
-/** `destroySoon` sends what is written first: the response was handed to the socket, not yet to the network. */
+/** `destroySoon` flushes first: the response has been written to the socket, but not yet to the network. */
 function closeIfIdle({ socket, requests }: Connection): void {
   if (requests === 0) socket.destroySoon();
 }

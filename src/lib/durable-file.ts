@@ -2,10 +2,12 @@ import { constants } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Writes the file so that after a crash there is the old one or the new one, whole, and never a readable secret. */
+/**
+ * Writes the file atomically: after a crash the old or the new version exists, complete, and never a readable secret.
+ */
 export async function writeDurably(path: string, text: string, mode: number): Promise<void> {
   const temporary = `${path}.${process.pid}.tmp`;
-  // A left-over of a crash with the same process id could have another mode: it must not be reused.
+  // A leftover of a crash with the same process id could have another mode: it must not be reused.
   await rm(temporary, { force: true });
   await writeSynced(temporary, text, mode);
   await rename(temporary, path);
@@ -22,7 +24,7 @@ async function writeSynced(path: string, text: string, mode: number): Promise<vo
   }
 }
 
-/** A new name is durable only once its directory is. */
+/** A new name is durable only after its directory is synced. */
 async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, constants.O_RDONLY);
   try {

@@ -1,9 +1,9 @@
-/** Errors are data: a stable code, a status, a sentence that says what to do, and details that are strings only. */
+/** Errors are data: a stable code, a status, a sentence that says what to do, and string details. */
 export type ErrorCode = `ERR_POSTERN_${string}`;
 
 export interface ErrorRow {
   readonly status: number;
-  /** For the generated page: when it happens and what the reader can do about it. */
+  /** For the generated page: when the error occurs and what to do about it. */
   readonly explanation: string;
 }
 
@@ -19,7 +19,7 @@ export class PosternError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
   readonly details: Readonly<Record<string, string>>;
-  /** Response headers that belong to the error, such as Retry-After or Allow. */
+  /** Response headers of the error, such as Retry-After or Allow. */
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(code: ErrorCode, status: number, message: string, options: ErrorOptions = {}) {
@@ -37,7 +37,7 @@ export interface ErrorTable<Code extends ErrorCode> {
   create(code: Code, message: string, options?: ErrorOptions): PosternError;
 }
 
-/** One table per owner. The generated page of error codes and the OpenAPI document are made from these rows. */
+/** One table per owner. The generated error page and the OpenAPI document are built from these rows. */
 export function errorTable<const Rows extends ErrorRows>(rows: Rows): ErrorTable<Extract<keyof Rows, ErrorCode>> {
   return {
     rows,

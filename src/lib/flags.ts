@@ -10,18 +10,18 @@ export const flagErrors = errorTable({
   },
 });
 
-/** `value` takes the next word, `switch` takes none (but `--flag=false` works). */
+/** `value` takes the next argument, `switch` takes none (but `--flag=false` works). */
 export type FlagForm = 'value' | 'switch';
 
 export interface ParsedFlags {
-  /** By name without dashes; a switch without a value reads `true`. */
+  /** By name without dashes; a switch without a value is `true`. */
   readonly flags: ReadonlyMap<string, string>;
   readonly positionals: readonly string[];
 }
 
 /**
- * Reads `--name value`, `--name=value` and `--switch`. Refuses what it does not know by name, and never repeats a
- * value in a message: it may be a secret that stands behind a misspelt flag.
+ * Parses `--name value`, `--name=value` and `--switch`. Rejects unknown flags by name, and never repeats a value in a
+ * message: it may be a secret behind a misspelt flag.
  */
 export function parseFlags(args: readonly string[], known: ReadonlyMap<string, FlagForm>): ParsedFlags {
   const flags = new Map<string, string>();
@@ -32,7 +32,7 @@ export function parseFlags(args: readonly string[], known: ReadonlyMap<string, F
     const form = known.get(token.name);
     if (form === undefined) throw unknownFlag(token.rawName, known);
     if (flags.has(token.name)) throw usage(`--${token.name} is given twice`);
-    // `--data-dir --print-config` forgot a value; one that really starts with a dash is written with `=`.
+    // `--data-dir --print-config` lacks a value; a value that really starts with a dash is written with `=`.
     const isForgotten = token.value === undefined || (!token.inlineValue && token.value.startsWith('-'));
     if (form === 'value' && isForgotten) throw usage(`--${token.name} needs a value: --${token.name} VALUE`);
     flags.set(token.name, token.value ?? 'true');

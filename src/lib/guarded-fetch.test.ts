@@ -216,7 +216,7 @@ function resolvingTo(addresses: () => string[]): LookupFunction {
     );
 }
 
-/** The reason, and words that name the server but neither query nor body. */
+/** Checks the reason, and that the message names the server but neither query nor body. */
 async function refused(attempt: Promise<Response>, reason: FetchProblemReason): Promise<void> {
   const problem: unknown = await attempt.then(
     (response) => `status ${response.status}`,
@@ -239,7 +239,7 @@ async function serve(t: TestContext, listener: RequestListener): Promise<string>
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A server that reads the request's head and then does as it likes. */
+/** A server that reads the request's head and then runs `answer`. */
 async function serveRaw(t: TestContext, answer: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>();
   const server = createTcp((socket) => {

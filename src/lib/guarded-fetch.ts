@@ -14,23 +14,26 @@ export interface GuardedFetchInit {
   readonly signal?: AbortSignal;
 }
 
-/** Shaped like `fetch`. What goes wrong is a FetchProblem, and the answer is there as a whole when the promise resolves. */
+/** Same shape as `fetch`. Failures are FetchProblems, and the response is complete when the promise resolves. */
 export type GuardedFetch = (url: string | URL, init?: GuardedFetchInit) => Promise<Response>;
 
 export interface GuardedFetchOptions {
-  /** Judged at the moment of connecting, with the address that is connected to. IPv4 inside IPv6 is asked about as IPv4. */
+  /** Called when connecting, with the address that is about to be used. IPv4 inside IPv6 is passed as IPv4. */
   isAddressAllowed(ip: string, port: number, isTls: boolean): boolean;
-  /** Hosts, as in URL.hostname, that may be asked without TLS. */
+  /** Hosts, as in URL.hostname, that may be contacted without TLS. */
   isPlainHttpAllowed(hostname: string): boolean;
-  /** Trusted in place of the runtime's authorities. */
+  /** Trusted instead of the runtime's authorities. */
   readonly ca?: string | readonly string[] | undefined;
   readonly lookup?: LookupFunction | undefined;
-  /** For the whole of it, from resolving the name to the last byte. */
+  /** For the whole request, from resolving the name to the last byte. */
   readonly timeoutMs?: number;
   readonly maxBytes?: number;
-  /** What becomes of an answer with more: it fails, or is cut there. */
+  /** How to treat a longer response: fail, or truncate it. */
   readonly excess?: 'fail' | 'cut';
-  /** Keep connections for the next request; an address is judged when its connection is made. Else each request has its own. */
+  /**
+   * Keeps connections for the next request; an address is checked when its connection is made. Without agents each
+   * request has its own connection.
+   */
   readonly agents?: { readonly http: HttpAgent; readonly https: HttpsAgent } | undefined;
 }
 
@@ -39,8 +42,8 @@ const DEFAULT_MAX_BYTES = 1_048_576;
 const BODILESS_STATUSES: readonly number[] = [204, 205, 304];
 
 /**
- * Asks servers that others named, such as OpenID providers. A redirect is an answer like any other and is never followed: it
- * would carry credentials to a place that nobody configured.
+ * Contacts servers named by third parties, such as OpenID providers. A redirect is returned like any other response and
+ * never followed: it would carry credentials to a place that nobody configured.
  */
 export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
   const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
@@ -54,7 +57,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
         headers: { ...init.headers },
         agent: (url.protocol === 'https:' ? options.agents?.https : options.agents?.http) ?? false,
         lookup: guardedLookup(options.lookup ?? systemLookup, (ip) => isAllowed(options, ip, port, url)),
-        // Said here because an environment variable of the runtime can turn it off.
+        // Set explicitly because an environment variable of the runtime can turn it off.
         rejectUnauthorized: true,
         ...(options.ca === undefined ? {} : { ca: typeof options.ca === 'string' ? options.ca : [...options.ca] }),
       });
@@ -72,7 +75,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
         clearTimeout(timer);
         init.signal?.removeEventListener('abort', giveUp);
       };
-      // Stays after the end: destroying a request makes it emit once more.
+      // Stays attached after the end: destroying a request makes it emit once more.
       const owner: ListenerOwner = { contain: fail };
       listen(request, 'error', owner, fail);
       listen(request, 'response', owner, (response: IncomingMessage) => {
@@ -91,7 +94,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
   };
 }
 
-/** The port, when the URL may be asked at all. A host that is an address is never looked up, so it is judged here. */
+/** Returns the port if the URL is allowed. A host that is an address is never looked up, so it is checked here. */
 function allowedPort(url: URL, options: GuardedFetchOptions): number {
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && options.isPlainHttpAllowed(url.hostname))) {
     throw new FetchProblem('plain_http', url, 'only https is asked');

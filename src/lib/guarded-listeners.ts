@@ -2,25 +2,25 @@ import type { EventEmitter } from 'node:events';
 import { reportBug } from './bug-report.ts';
 
 /**
- * Answers for the listeners of one connection or exchange: told what they throw, it reports the bug and closes what it owns. Without
- * an owner an exception in a listener ends the process. `AsyncLocalStorage` cannot name the owner afterwards: it is empty in
- * `uncaughtException` for listeners of sockets and of HTTP/2.
+ * Owns the listeners of one connection or exchange. It receives the exceptions that they throw, reports them as bugs
+ * and closes what it owns. Without an owner an exception in a listener ends the process. `AsyncLocalStorage` cannot
+ * name the owner afterwards: it is empty in `uncaughtException` for listeners of sockets and of HTTP/2.
  */
 export interface ListenerOwner {
   contain(error: unknown): void;
 }
 
 declare const GUARDED: unique symbol;
-/** What it throws goes to its owner. */
+/** A listener whose exceptions go to its owner. */
 export type Guarded<Args extends unknown[]> = ((...args: Args) => void) & { readonly [GUARDED]: true };
 
-/** Costs about 50 ns for each event, and a closure for each listener. */
+/** Costs about 50 ns per event, and a closure per listener. */
 export function guarded<Args extends unknown[]>(
   owner: ListenerOwner,
   listener: (...args: Args) => void,
 ): Guarded<Args> {
   const call = listener as (...args: unknown[]) => void;
-  // No event of the runtime has more arguments; rest parameters would allocate a list for every event.
+  // No runtime event has more arguments; rest parameters would allocate a list for every event.
   const guard = (first: unknown, second: unknown, third: unknown, fourth: unknown): void => {
     try {
       call(first, second, third, fourth);
@@ -49,7 +49,7 @@ export function listenOnce<Args extends unknown[]>(
   emitter.once(event, guarded(owner, listener));
 }
 
-/** Runs before the listeners that are there already. */
+/** Runs before existing listeners. */
 export function listenOnceFirst<Args extends unknown[]>(
   emitter: EventEmitter,
   event: string,
@@ -59,12 +59,12 @@ export function listenOnceFirst<Args extends unknown[]>(
   emitter.prependOnceListener(event, guarded(owner, listener));
 }
 
-/** For listeners that are taken off again. */
+/** For listeners that are removed again. */
 export function attach<Args extends unknown[]>(emitter: EventEmitter, event: string, listener: Guarded<Args>): void {
   emitter.on(event, listener);
 }
 
-/** For servers, whose events are about one connection or another: the event says who answers for it. */
+/** For servers, whose events concern different connections: the event names the owner. */
 export function listenPer<Listener extends (...args: never[]) => void>(
   emitter: EventEmitter,
   event: string,
@@ -80,13 +80,13 @@ export function listenPer<Listener extends (...args: never[]) => void>(
   });
 }
 
-/** An error that nobody listens to is thrown; of this one something else tells. */
+/** An 'error' event without a listener is thrown; use this where another event reports the failure. */
 export function ignoreErrors<Emitter extends EventEmitter>(emitter: Emitter): Emitter {
   emitter.on('error', noop);
   return emitter;
 }
 
-/** Answers for a connection of which nothing else is known. */
+/** Owner of a connection about which nothing else is known. */
 export function closing(connection: { destroy(): unknown }, part: string): ListenerOwner {
   return {
     contain: (error) => {
@@ -96,7 +96,7 @@ export function closing(connection: { destroy(): unknown }, part: string): Liste
   };
 }
 
-/** Answers for what is about no connection in particular. */
+/** Owner of listeners that concern no particular connection. */
 export function reporting(part: string): ListenerOwner {
   return { contain: (error) => reportBug(error, { part }) };
 }

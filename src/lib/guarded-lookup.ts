@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 
-/** Every address that a host has is one that may not be dialled. */
+/** None of the host's addresses may be dialled. */
 export class ForbiddenAddressError extends Error {
   readonly code = 'ERR_FORBIDDEN_ADDRESS';
 
@@ -11,7 +11,7 @@ export class ForbiddenAddressError extends Error {
   }
 }
 
-/** Resolves, and lets through only the addresses that may be dialled: what is connected to is exactly what was judged. */
+/** Resolves a name and returns only allowed addresses: the connection goes to exactly the address that was checked. */
 export function guardedLookup(lookup: LookupFunction, isAddressAllowed: (ip: string) => boolean): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found, family) => {

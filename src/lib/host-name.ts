@@ -1,4 +1,4 @@
-/** What is wrong with a host name, or null. `*.` in front stands for one label, where `wildcard` allows it. */
+/** The problem with a host name, or null. A leading `*.` stands for one label where `wildcard` allows it. */
 export function hostNameProblem(host: string, wildcard: 'allowed' | 'refused'): string | null {
   if (host === '') return 'has an empty host';
   if (host.length > 253) return 'has a host of more than 253 characters';
@@ -15,7 +15,7 @@ export function hostNameProblem(host: string, wildcard: 'allowed' | 'refused'): 
   return null;
 }
 
-/** ASCII letters only: `toLowerCase` turns the Kelvin sign into a "k", and a name that nobody has checked into another. */
+/** ASCII letters only: `toLowerCase` turns the Kelvin sign into a "k", and so an unchecked name into another. */
 export function lowerCaseHost(host: string): string {
   return host.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 }

@@ -8,7 +8,7 @@ export function parseHttpUrl(value: string): string | null {
   return isPlain && /^https?:$/.test(url.protocol) ? withoutSlashesAtEnd(`${url.origin}${url.pathname}`) : null;
 }
 
-/** By index: a regular expression takes quadratic time over "////x". */
+/** By index: a regular expression takes quadratic time on "////x". */
 function withoutSlashesAtEnd(text: string): string {
   let end = text.length;
   while (text[end - 1] === '/') end -= 1;

@@ -6,10 +6,10 @@ const BROKEN = new Error('the message broke off');
 const CANCELLED = runtimeAbortError();
 
 /**
- * RST_STREAM with INTERNAL_ERROR: the message that we were sending cannot be brought to its end.
+ * RST_STREAM with INTERNAL_ERROR: our message cannot be completed.
  *
- * `close(code)` would not do: it ends our side first, so that END_STREAM goes out, in front of the reset or, when that closes the
- * stream, instead of it (Node 26.10). The peer would take a part for the whole.
+ * `close(code)` does not work here: it ends our side first, so that END_STREAM is sent before the reset or, when that
+ * closes the stream, instead of it (Node 26.10). The peer would mistake a part for the whole.
  */
 export function failStream(stream: Http2Stream): void {
   stream.destroy(BROKEN);
@@ -18,9 +18,10 @@ export function failStream(stream: Http2Stream): void {
 /**
  * RST_STREAM with CANCEL: nobody needs the exchange. Our side is not ended; see `failStream`.
  *
- * A stream with `waitForTrailers` that is ended and destroyed with CANCEL in one event of its session aborts the process: the runtime still
- * asks the destroyed stream for trailers ("Assertion failed: !this->is_destroyed()" in `Http2Stream::OnTrailers`, Node 26.10). So one that
- * has ended is destroyed in a later turn. Its message was whole.
+ * A stream with `waitForTrailers` that is ended and destroyed with CANCEL in one event of its session aborts the
+ * process: the runtime still asks the destroyed stream for trailers ("Assertion failed: !this->is_destroyed()" in
+ * `Http2Stream::OnTrailers`, Node 26.10). So a stream that has ended is destroyed in a later turn. Its message was
+ * complete.
  */
 export function cancelStream(stream: Http2Stream): void {
   if (stream.writableEnded) setImmediate(destroyCancelled, stream);
@@ -31,7 +32,7 @@ function destroyCancelled(stream: Http2Stream): void {
   stream.destroy(CANCELLED);
 }
 
-/** The runtime destroys a stream with CANCEL only for an error of a class that it keeps to itself. */
+/** The runtime destroys a stream with CANCEL only for an error of a class that it does not export. */
 function runtimeAbortError(): Error {
   const controller = new AbortController();
   const any = ignoreErrors(new Readable());

@@ -1,4 +1,4 @@
-/** One holder at a time per key. Waiters go in the order in which they came. */
+/** One holder at a time per key. Waiters are served in order. */
 export class KeyedMutex {
   readonly #tails = new Map<string, Promise<void>>();
 

@@ -17,7 +17,7 @@ export type KsuidSource = (nowMs: number) => string;
 export function createKsuidSource(): KsuidSource {
   const pool = new Uint8Array(RANDOM_POOL_BYTES);
   let poolOffset = RANDOM_POOL_BYTES;
-  // The 48-bit tick (32 bits of seconds, 16 of fraction) last handed out.
+  // The last 48-bit tick issued (32 bits of seconds, 16 of fraction).
   let lastTick = 0;
   return (nowMs) => {
     const tick = Math.max(Math.floor(((nowMs - EPOCH_SECONDS * 1000) / 1000) * 65_536), lastTick + 1);

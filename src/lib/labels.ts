@@ -1,6 +1,6 @@
 const MAX_LENGTH = 255;
 
-/** What is wrong with a map of labels, or null. They are written `name=value` on command lines, so a name has no "=". */
+/** The problem with a map of labels, or null. Command lines write `name=value`, so a name contains no "=". */
 export function labelsProblem(labels: Readonly<Record<string, string>>): string | null {
   for (const [name, value] of Object.entries(labels)) {
     if (name === '' || name.length > MAX_LENGTH || /[=\p{Cc}]/u.test(name)) {

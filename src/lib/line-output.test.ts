@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LineOutput } from './line-output.ts';
 
-/** A reader that takes as many bytes as it is given leave to. */
+/** A reader that consumes only as many bytes as the test allows. */
 class Reader {
   text = '';
   room = Number.POSITIVE_INFINITY;

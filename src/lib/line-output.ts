@@ -1,9 +1,12 @@
-/** Writes as much as goes without waiting, and answers how many bytes that was; 0: none for now. Throws when it cannot write. */
+/**
+ * Writes as much as possible without blocking, and returns the number of bytes; 0: none for now. Throws when it cannot
+ * write.
+ */
 export type TryWrite = (bytes: Uint8Array) => number;
 
 export interface LineOutputOptions {
   readonly tryWrite: TryWrite;
-  /** Bytes that may wait for a reader that is slow. */
+  /** Bytes that may be queued for a slow reader. */
   readonly maxPendingBytes?: number;
   readonly retryMs?: number;
 }
@@ -13,15 +16,16 @@ const RETRY_MS = 50;
 const FLUSH_STEP_MS = 5;
 
 /**
- * Lines for a reader that may stall. They are written at once, so that the last ones before a crash are out, as long as the
- * reader keeps up. States: *flowing* (nothing waits), *waiting* (lines wait in memory, in order, and writing is retried on a
- * timer), *dropping* (the memory is full: whole lines are dropped and counted, until half of what waited is out). The way back
- * from *dropping* leaves one line in the place of those that are missing.
+ * Lines for a reader that may stall. While the reader keeps up they are written synchronously, so that the last lines
+ * before a crash are out. States: *flowing* (nothing is queued), *waiting* (lines are queued in memory, in order, and
+ * writing is retried on a timer), *dropping* (the queue is full: whole lines are dropped and counted, until half of the
+ * queue is out). On leaving *dropping*, one line marks the gap.
  *
- * A destination that fails (the reader is gone, the disk is full) drops what waits and is tried again with the next line.
+ * If the destination fails (the reader is gone, the disk is full), queued lines are dropped and the next line tries
+ * again.
  */
 export class LineOutput {
-  /** The line that stands where lines were dropped, with its line feed. */
+  /** The line that marks dropped lines, with its line feed. */
   gapLine: (count: number) => string = (count) =>
     `postern: ${count} lines were dropped here, because nobody read them\n`;
   readonly #tryWrite: TryWrite;
@@ -61,7 +65,7 @@ export class LineOutput {
     if (this.#timer === null) this.#send();
   }
 
-  /** Waits for the reader, blocking the process, for `maxWaitMs` at most: for the moment before the process ends. */
+  /** Waits for the reader, blocking the process, for at most `maxWaitMs`: used just before the process ends. */
   flush(maxWaitMs: number): void {
     const deadline = performance.now() + maxWaitMs;
     this.#send();
@@ -72,7 +76,7 @@ export class LineOutput {
   }
 
   #hasRoomFor(byteCount: number): boolean {
-    // Half, so that a reader which is a little too slow loses few long stretches, not a line here and there.
+    // Half, so that a reader that is slightly too slow causes a few long gaps, not many short ones.
     const limit = this.#gap > 0 ? this.#maxPendingBytes / 2 : this.#maxPendingBytes;
     return this.#pendingBytes + byteCount <= limit;
   }

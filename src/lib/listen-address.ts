@@ -1,6 +1,6 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 
-/** Where a listener binds. An IPv6 host is held without its brackets. Port 0 asks the system for a free one. */
+/** Address that a listener binds. An IPv6 host is stored without brackets. Port 0 asks the system for a free one. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
@@ -63,7 +63,7 @@ export function isHostName(text: string): boolean {
 
 function isHost(text: string): boolean {
   if (isIPv4(text)) return true;
-  // All digits and dots but no IPv4 address: a typing error (`127.0.0.256`), not a name.
+  // Only digits and dots but not an IPv4 address: a typo (`127.0.0.256`), not a name.
   return isIP(text) === 0 && isHostName(text) && !/^[\d.]+$/.test(text);
 }
 

@@ -1,4 +1,7 @@
-/** Keeps the entries used last, up to `capacity`. A Map iterates in order of insertion: using an entry inserts it anew. */
+/**
+ * Keeps the most recently used entries, up to `capacity`. A Map iterates in insertion order: using an entry reinserts
+ * it.
+ */
 export class LruMap<Key, Value> {
   readonly #entries = new Map<Key, Value>();
   readonly #capacity: number;

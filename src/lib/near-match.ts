@@ -1,4 +1,4 @@
-/** The candidates that a misspelt word may have meant, best first. */
+/** The candidates closest to a misspelt word, best first. */
 export function nearMatches(word: string, candidates: Iterable<string>, most = 3): string[] {
   const limit = Math.max(2, Math.floor(word.length / 3));
   const scored: { candidate: string; distance: number }[] = [];
@@ -10,7 +10,7 @@ export function nearMatches(word: string, candidates: Iterable<string>, most = 3
   return scored.slice(0, most).map((entry) => entry.candidate);
 }
 
-/** Levenshtein distance, given up beyond `limit`; the input is bounded because it may be a client's. */
+/** Levenshtein distance, abandoned beyond `limit`; the input is bounded because it may come from a client. */
 function editDistance(from: string, to: string, limit: number): number {
   if (from.length > 64 || Math.abs(from.length - to.length) > limit) return limit + 1;
   let previous = Array.from({ length: to.length + 1 }, (_, column) => column);
@@ -25,7 +25,7 @@ function editDistance(from: string, to: string, limit: number): number {
   return previous[to.length] ?? limit + 1;
 }
 
-/** A sentence to append to "unknown …", starting with a space; empty when nothing comes near. */
+/** A sentence to append to "unknown …", starting with a space; empty when nothing is close. */
 export function didYouMean(word: string, candidates: Iterable<string>): string {
   const near = nearMatches(word, candidates);
   return near.length === 0 ? '' : ` Did you mean ${near.map((candidate) => `"${candidate}"`).join(' or ')}?`;

@@ -1,7 +1,7 @@
 const BEGIN = '-----BEGIN ';
 const END = '-----END ';
 const DASHES = '-----';
-/** Well above the bundle of public roots that systems carry (about 150 certificates in 230 KB). */
+/** Well above the bundle of public roots that systems ship (about 150 certificates in 230 KB). */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 const MAX_BLOCKS = 1000;
 
@@ -11,15 +11,15 @@ export interface PemBlock {
 }
 
 /**
- * The blocks of a PEM text (RFC 7468), found line by line in linear time. Text outside of blocks is skipped, as `openssl x509 -text`
- * writes it. The library for certificates must never see such a text: its regular expression takes exponential time (12 lines of
- * an encapsulated header: 20 s).
+ * The blocks of a PEM text (RFC 7468), found line by line in linear time. Text outside of blocks is skipped, as
+ * `openssl x509 -text` writes it. Such text must never reach the certificate library: its regular expression takes
+ * exponential time (12 lines of an encapsulated header: 20 s).
  */
 export function pemBlocks(text: string, maxBlocks = MAX_BLOCKS): readonly PemBlock[] {
   if (text.length > MAX_CHARACTERS) throw new Error(`it holds more than ${MAX_CHARACTERS} characters`);
   const blocks: PemBlock[] = [];
   let open: { label: string; lines: string[] } | null = null;
-  // Windows editors begin a file with a byte order mark, and OpenSSL skips it.
+  // Windows editors start a file with a byte order mark, and OpenSSL skips it.
   for (const untrimmed of text.replace(/^\ufeff/, '').split('\n')) {
     const line = untrimmed.trimEnd();
     if (open === null) {
@@ -38,7 +38,7 @@ export function pemBlocks(text: string, maxBlocks = MAX_BLOCKS): readonly PemBlo
   return blocks;
 }
 
-/** Strict: no encapsulated headers, nothing but base64 as an encoder writes it. One empty line may follow the first. */
+/** Strict: no encapsulated headers, only base64 as an encoder writes it. One empty line may follow the first. */
 export function derOf({ label, lines }: PemBlock): Buffer {
   const base64 = lines.join('');
   const der = Buffer.from(base64, 'base64');

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 
 /**
- * System colours follow light and dark mode and forced colours by themselves. The footer has a colour of its own and not opacity,
+ * System colours follow light, dark and forced-colour modes automatically. The footer uses a colour instead of opacity,
  * so that its contrast is known: more than 7:1 in both modes.
  */
 const STYLE = `
@@ -16,12 +16,12 @@ footer{margin-top:2.5rem;padding-top:.75rem;border-top:1px solid GrayText;font-s
 code{font-family:ui-monospace,monospace}
 `;
 
-/** For a Content-Security-Policy: the style that every page here has, and no other. */
+/** For a Content-Security-Policy: allows the style of these pages, and no other. */
 export const PAGE_STYLE_SOURCE = sourceHash(STYLE);
 
 export interface PlainPage {
   readonly title: string;
-  /** HTML, as are the others: whatever comes from outside was escaped. */
+  /** HTML, like the other fields: the caller has escaped foreign text. */
   readonly body: string;
   readonly footer?: string;
   readonly head?: string;
@@ -29,7 +29,7 @@ export interface PlainPage {
   readonly script?: string;
 }
 
-/** A page for people that needs nothing from anywhere else. */
+/** A self-contained HTML page for people. */
 export function plainPage({ title, body, footer, head, script }: PlainPage): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${escapedHtml(title)}</title>
@@ -49,7 +49,7 @@ export function escapedHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }
 
-/** What a Content-Security-Policy calls an inline script or style. */
+/** The hash source expression of an inline script or style for a Content-Security-Policy. */
 export function sourceHash(source: string): string {
   return `'sha256-${hash('sha256', source, 'base64')}'`;
 }

@@ -1,6 +1,6 @@
 /**
- * A request that is over, as the edge's access log writes it and as events are told of it. A type and not an interface: loggers take
- * records of anything, which an interface is not.
+ * A finished request, as the access log and events report it. A type, not an interface: loggers take a Record, to which
+ * an interface is not assignable.
  */
 export type RequestFacts = {
   readonly request_id: string;
@@ -16,7 +16,7 @@ export type RequestFacts = {
   readonly bytes_in: number;
   readonly bytes_out: number;
   readonly ms: number;
-  /** Who has logged in. */
+  /** The logged-in user. */
   readonly user?: string;
   readonly error_code?: string;
   readonly refused_by?: string;

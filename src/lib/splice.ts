@@ -6,8 +6,9 @@ import { hasStreamEnd } from './http2-stream-end.ts';
 import { bufferPassed } from './passing-buffers.ts';
 
 /**
- * Bytes both ways between two connections or streams, until both have closed. The end of one direction is passed on as such, and the
- * other direction goes on; a reset is passed on as a reset (RFC 9113 §8.5). HTTP/2 streams must be watched (`watchStreamEnd`).
+ * Copies bytes both ways between two connections or streams until both have closed. The end of one direction is
+ * forwarded while the other continues; a reset is forwarded as a reset (RFC 9113 §8.5). HTTP/2 streams must be watched
+ * (`watchStreamEnd`).
  */
 export function splice(
   one: Duplex,
@@ -51,7 +52,7 @@ function isWhole(side: Duplex): boolean {
   return !isHttp2Stream(side) || (hasStreamEnd(side) && side.rstCode === constants.NGHTTP2_NO_ERROR);
 }
 
-/** Nobody is there for what it still sends. */
+/** Nobody reads what it still sends. */
 function closeAfterLastBytes(side: Duplex): void {
   if (isHttp2Stream(side)) {
     if (!side.closed) side.close(constants.NGHTTP2_NO_ERROR);

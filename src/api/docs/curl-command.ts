@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { JSON_TYPE, type ParameterObject } from '../openapi/document.ts';
 import type { DocumentReader, PathOperation } from './document-reader.ts';
 
-/** A command that can be pasted into a shell in which POSTERN_API_KEY is set. */
+/** A command to paste into a shell where POSTERN_API_KEY is set. */
 export function curlCommand({ method, path, operation }: PathOperation, reader: DocumentReader): string {
   const parameters = (operation.parameters ?? []).map((parameter) => reader.resolve<ParameterObject>(parameter));
   const url = parameters
@@ -14,7 +14,7 @@ export function curlCommand({ method, path, operation }: PathOperation, reader: 
   const files = body === undefined ? [] : pemFields(body as JsonObject);
   const words = [
     `curl${method === 'get' ? '' : ` -X ${method.toUpperCase()}`} ${quoted(`${reader.serverUrl}${url}`)}`,
-    // Double quotes, so that the shell fills in the key.
+    // Double quotes, so that the shell expands the key.
     ...(needsKey ? ['-H "Authorization: Bearer $POSTERN_API_KEY"'] : []),
     ...(needsVersion ? [`-H ${quoted('Service-Version: 2')}`] : []),
     ...(body === undefined ? [] : [`-H ${quoted('Content-Type: application/json')}`]),
@@ -23,7 +23,7 @@ export function curlCommand({ method, path, operation }: PathOperation, reader: 
   return `${files.length > 0 ? `${jqCommand(body as JsonObject, files)} |\n` : ''}${words.join(' \\\n  ')}`;
 }
 
-/** Nobody types a certificate into a command: it comes out of a file. */
+/** Nobody types a certificate into a command: jq reads it from a file. */
 function jqCommand(body: JsonObject, files: readonly string[]): string {
   const rest = Object.fromEntries(Object.entries(body).filter(([name]) => !files.includes(name)));
   const sources = files.map((name) => `--rawfile ${name} ${name.replace(/_pem$/, '')}.pem`).join(' ');

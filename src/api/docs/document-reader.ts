@@ -6,7 +6,7 @@ export interface PathOperation {
   readonly operation: OperationObject;
 }
 
-/** Looks things up in a document. */
+/** Looks up parts of a document. */
 export class DocumentReader {
   readonly document: OpenApiDocument;
 
@@ -26,11 +26,11 @@ export class DocumentReader {
     );
   }
 
-  /** What a reference stands for, or the thing itself. */
+  /** The target of a reference, or the object itself. */
   resolve<Thing extends object>(thing: Thing | Reference): Thing {
     if (!('$ref' in thing)) return thing;
     const steps = thing.$ref.replace(/^#\//, '').split('/');
-    // Our own document: every reference in it leads somewhere, which a test checks.
+    // Our own document: a test checks that every reference in it resolves.
     return steps.reduce((at, step) => (at as Record<string, object>)[step] as object, this.document as object) as Thing;
   }
 }

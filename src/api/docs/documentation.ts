@@ -3,7 +3,7 @@ import { docsPage } from '../docs-page.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
 import { type OpenApiOptions, openApiDocument } from '../openapi.ts';
 
-/** The pages about the API. They are made when first asked for: few servers are, and the start need not wait for it. */
+/** The pages about the API. They are built at the first request: few servers get one, and startup need not wait. */
 export class Documentation {
   readonly #operations: readonly Operation[];
   readonly #options: OpenApiOptions;
@@ -26,7 +26,7 @@ export class Documentation {
     return this.#docsHtml;
   }
 
-  /** Making it and writing it down take 30 ms each: other requests come in between. */
+  /** Building and serializing it take 30 ms each: other requests are served in between. */
   #made(): Promise<OpenApiDocument> {
     this.#document ??= Promise.resolve(openApiDocument(this.#operations, this.#options));
     return this.#document.then(async (document) => {

@@ -10,10 +10,10 @@ interface Field {
   readonly isRequired: boolean;
 }
 
-/** `body`: says which fields are required. `response`: says which may be absent. */
+/** `body`: marks required fields. `response`: marks fields that may be absent. */
 export type FieldUse = 'body' | 'response';
 
-/** The fields of an object, with those of objects inside it folded away. */
+/** The fields of an object, with those of nested objects collapsed. */
 export function fieldList(schema: JsonObject, use: FieldUse): Html {
   const required = (schema['required'] ?? []) as readonly string[];
   const properties = Object.entries((schema['properties'] ?? {}) as Readonly<Record<string, JsonObject>>);
@@ -33,7 +33,7 @@ export function parameterList(parameters: readonly ParameterObject[]): Html {
   return rows(
     parameters.map(({ name, in: place, schema, description, required }) => ({
       name,
-      // What an id looks like is said by its prefix; the pattern would only repeat it.
+      // The prefix already shows the form of an id; the pattern would only repeat it.
       schema: place === 'path' ? { type: schema['type'] ?? 'string' } : schema,
       description,
       isRequired: required,
@@ -57,7 +57,7 @@ function row({ name, schema, description, isRequired }: Field, use: FieldUse): H
   }${inner !== null && html`<details><summary>Fields of <code>${name}</code></summary>${fieldList(inner, use)}</details>`}</dd></div>`;
 }
 
-/** An object without a name of its own, be it optional, in a list or in a map. */
+/** An unnamed object, optional, in a list or in a map. */
 function nestedObject(schema: JsonObject): JsonObject | null {
   if (componentName(schema) !== null) return null;
   if (schema['properties'] !== undefined) return schema;

@@ -1,4 +1,4 @@
-/** Text that is HTML already. Only `html` makes it, so everything else gets escaped. */
+/** Text that is already HTML. Only `html` creates it, so everything else is escaped. */
 export class Html {
   readonly text: string;
 
@@ -9,7 +9,7 @@ export class Html {
 
 type Part = Html | string | number | false | null | undefined | readonly Part[];
 
-/** A template whose values are escaped, unless they were made by it. */
+/** A template that escapes its values, unless they are `Html`. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return new Html(strings.reduce((text, string, index) => `${text}${rendered(parts[index - 1])}${string}`));
 }
@@ -30,7 +30,7 @@ function escaped(text: string): string {
     .replaceAll("'", '&#39;');
 }
 
-/** Prose with `code` in backticks, the only mark-up that descriptions use. */
+/** Prose with `code` in backticks, the only markup in descriptions. */
 export function prose(text: string): Html {
   const pieces = text.split(/`([^`]+)`/);
   return html`${pieces.map((piece, index) => (index % 2 === 0 ? piece : html`<code>${piece}</code>`))}`;

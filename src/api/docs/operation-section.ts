@@ -7,7 +7,7 @@ import { fieldList, parameterList } from './field-list.ts';
 import { type Html, html, prose } from './html.ts';
 import { componentName, typeWords } from './schema-words.ts';
 
-/** One operation: what it takes on the left, what that looks like on the right. */
+/** One operation: its parameters on the left, an example on the right. */
 export function operationSection(entry: PathOperation, reader: DocumentReader): Html {
   const { method, path, operation } = entry;
   const scope = operation.security?.flatMap((requirement) => Object.values(requirement).flat())[0];
@@ -33,7 +33,7 @@ function parameterSections({ operation }: PathOperation, reader: DocumentReader)
   const sections = [
     { title: 'Path', shown: parameters.filter((parameter) => parameter.in === 'path') },
     { title: 'Query', shown: parameters.filter((parameter) => parameter.in === 'query') },
-    // Every operation needs its version: the introduction says so once.
+    // Every operation needs the version header; the introduction documents it once.
     {
       title: 'Headers',
       shown: parameters.filter((parameter) => parameter.in === 'header' && parameter.name !== 'Service-Version'),

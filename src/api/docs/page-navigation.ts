@@ -1,12 +1,12 @@
 import type { DocumentReader } from './document-reader.ts';
 import { type Html, html } from './html.ts';
 
-/** Resources and modules with their operations. Without script: folded by the browser itself. */
+/** Resources and modules with their operations. Collapsible without script. */
 export function pageNavigation(reader: DocumentReader): Html {
   return html`<nav id="contents" aria-label="Contents"><p class="brand"><a href="#top">Postern</a> <span class="version">${reader.document.info['version'] as string}</span></p>
 <ul>${reader.document.tags.map((tag) => {
     const operations = reader.operationsOf(tag.name);
-    // A module's tag is its resource's, a dot and its own name.
+    // A module's tag is its resource's tag, a dot and its own name.
     return html`<li ${tag.name.includes('.') && html`class="module"`}><details name="contents"><summary>${tag['x-displayName']}</summary><ul>
 <li><a href="#${tag.name}">Overview</a></li>${operations.map(
       ({ method, operation }) =>

@@ -19,7 +19,7 @@ curl '${reader.serverUrl}/edges/https' \\
 </header>`;
 }
 
-/** A resource or module: its operations, and the object that they answer with. */
+/** A resource or module: its operations, and the object that they return. */
 export function tagSection(tag: Tag, objectName: string | null, reader: DocumentReader): Html {
   return html`<section id="${tag.name}">
 <h2>${tag['x-displayName']} <a class="anchor" href="#${tag.name}" aria-label="Link to this section">#</a></h2>
@@ -29,7 +29,7 @@ ${reader.operationsOf(tag.name).map((entry) => operationSection(entry, reader))}
 </section>`;
 }
 
-/** Objects that belong to no resource alone. */
+/** Objects shared by several resources. */
 export function sharedObjectsSection(names: readonly string[], reader: DocumentReader): Html {
   return html`<section id="shared-objects"><h2>Shared objects</h2>
 <p>Objects that several operations answer with, and the envelopes of lists.</p>
@@ -48,6 +48,6 @@ export function errorCodesSection(reader: DocumentReader): Html {
 
 function objectSection(name: string, reader: DocumentReader): Html {
   const schema = reader.document.components.schemas[name] as JsonObject;
-  // The anchor stands inside, because a browser opens what is folded around the place that a link leads to.
+  // The anchor is inside, because a browser opens the details element around a link's target.
   return html`<details class="object"><summary>The object <code>${name}</code></summary><div id="schema-${name}">${fieldList(schema, 'response')}</div></details>`;
 }

@@ -1,6 +1,6 @@
 import { Html } from './html.ts';
 
-/** Inline, because the page may load nothing. System fonts, and the reader's choice of light or dark. */
+/** Inline, because the page may load nothing. System fonts, and the reader's light or dark mode. */
 export const pageStyle = new Html(`<style>
 :root {
   --ground: #fff; --raised: #f6f7f9; --text: #1c2330; --muted: #5d6878; --line: #e1e5eb; --link: #0b57c2; --code: #f0f2f5;

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { type Html, html } from './html.ts';
 
-/** The type of a value in a word or two; named objects are links to their description. */
+/** A short name of a value's type; named objects link to their description. */
 export function typeWords(schema: JsonObject): Html {
   const name = componentName(schema);
   if (name !== null) return html`<a href="#schema-${name}">${name}</a>`;
@@ -14,7 +14,7 @@ export function typeWords(schema: JsonObject): Html {
   return html`${schema['format'] === 'date-time' ? 'time' : ((schema['type'] as string | undefined) ?? 'any')}`;
 }
 
-/** What the type does not say: allowed values, bounds, the default. */
+/** Facts that the type does not express: allowed values, bounds, the default. */
 export function constraintWords(schema: JsonObject): readonly string[] {
   const words: string[] = [];
   const say = (keyword: string, text: (value: JsonValue) => string): void => {

@@ -14,7 +14,7 @@ export interface OpenApiDocument {
 export interface Tag {
   readonly name: string;
   readonly description: string;
-  /** The tag as a heading shows it. */
+  /** The tag's heading. */
   readonly 'x-displayName': string;
 }
 

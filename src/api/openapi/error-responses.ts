@@ -4,7 +4,7 @@ import { type Components, JSON_TYPE, type Reference, type ResponseObject } from 
 import { headerRef } from './headers.ts';
 import { SAMPLE_OPERATION_ID } from './sample-ids.ts';
 
-/** Headers that some errors carry beside the usual ones, by status. */
+/** Additional headers of some errors, by status. */
 const EXTRA_HEADERS: Readonly<Record<string, string>> = {
   401: 'WWW-Authenticate',
   405: 'Allow',
@@ -40,8 +40,8 @@ export const errorSchema: JsonObject = {
 };
 
 /**
- * Error responses as components. The same set of codes is the same response: one code alone bears the code's name, a set
- * the name of the first operation that has it.
+ * Error responses as components. Equal sets of codes share one response: a single code gives it its name, a larger set
+ * takes the name of the first operation that has it.
  */
 export class ErrorResponses {
   readonly #rows: ErrorRows;

@@ -67,7 +67,7 @@ export function requestHeadersOf(operation: Operation): readonly Reference[] {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }
 
-/** A path on which something can be conditional is shown with the ETag that the condition needs; so is what was created. */
+/** Responses on paths that accept a condition document the ETag that it needs; so do creates. */
 export function responseHeadersOf(
   operation: Operation,
   subject: Subject,

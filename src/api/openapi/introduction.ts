@@ -1,4 +1,4 @@
-/** What holds for every operation, said once. */
+/** Rules that apply to every operation, documented once. */
 export const introduction = [
   'Manages the HTTPS edges, routes, modules, backends, certificates, keys and events of a Postern server.',
   'Send `Authorization: Bearer <API key>` and `Service-Version: 2` with every request, and `Content-Type: application/json` with every body. `Ngrok-Version` is accepted as another name of `Service-Version`.',

@@ -4,7 +4,7 @@ import type { Operation } from '../../resources/operation.ts';
 import { SchemaComponents } from './schema-components.ts';
 import { type Subject, subjectOf } from './subjects.ts';
 
-/** Names for what clients see in several places: Refs, every resource and module, their bodies and lists. */
+/** Names for schemas that clients see in several places: Refs, every resource and module, their bodies and lists. */
 export function nameSchemas(
   operations: readonly Operation[],
   subjects: ReadonlyMap<string, Subject>,
@@ -17,7 +17,7 @@ export function nameSchemas(
   }
   for (const operation of operations) {
     const body = bodySchemaName(operation, subjects);
-    // A module's body also stands inside those of its edge or route.
+    // A module's body is also nested in the bodies of its edge or route.
     if (body !== null && operation.body !== undefined)
       components.add(body, operation.body.schema, { isReusable: operation.method === 'PUT' });
     const success = successSchemaName(operation, subjects);
@@ -45,7 +45,7 @@ export function bodySchemaName(operation: Operation, subjects: ReadonlyMap<strin
 export function successSchemaName(operation: Operation, subjects: ReadonlyMap<string, Subject>): string | null {
   const subject = subjectOf(operation, subjects);
   if (operation.verb === 'list') return `${subject.schemaName}List`;
-  // The answer to a create may hold more than a read does: what is shown only once.
+  // A create may return more than a read: values that are shown only once.
   const isShownOnce =
     operation.verb === 'create' &&
     subject.resource.type === 'configuration' &&

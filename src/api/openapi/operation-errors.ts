@@ -4,8 +4,8 @@ import { takesBody } from '../request-body.ts';
 import type { Subject } from './subjects.ts';
 
 /**
- * Every error that an operation can answer with: its own, and those of the layers that a request passes before and
- * behind it, which its definition does not repeat.
+ * Every error that an operation can return: its own, and those of the layers around it, which its definition does not
+ * repeat.
  */
 export function errorsOf(operation: Operation, subject: Subject): readonly ErrorCode[] {
   return [
@@ -43,7 +43,7 @@ function headerErrors(operation: Operation): readonly ErrorCode[] {
   return hasHeader ? ['ERR_POSTERN_INVALID_HEADER', ...conditional] : [];
 }
 
-/** What the store refuses for the resource's own sake. */
+/** Errors of constraints that the store enforces for the resource. */
 function constraintErrors(operation: Operation, { resource, isModule }: Subject): readonly ErrorCode[] {
   if (operation.method === 'GET' || isModule || resource.type === 'live') return [];
   const isLastKeyAtRisk = resource.keepAtLeastOne !== undefined && operation.verb !== 'create';

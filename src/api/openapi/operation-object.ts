@@ -34,7 +34,7 @@ export function operationObject(operation: Operation, context: OperationContext)
     tags: [operation.resource],
     summary: operation.summary,
     ...(operation.description !== undefined && { description: operation.description }),
-    // OpenAPI 3.1 lets any scheme list the rights that are needed: these are scopes of API keys.
+    // OpenAPI 3.1 lets any scheme list the required permissions: here, the scopes of API keys.
     security: [{ [SECURITY_SCHEME]: [scopeOf(operation.method, operation.path)] }],
     parameters: [
       ...pathParameters(operation.path, context.catalog.resources),

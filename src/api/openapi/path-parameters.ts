@@ -3,7 +3,7 @@ import type { Resource } from '../../resources/resource.ts';
 import type { ParameterObject } from './document.ts';
 import { sampleId } from './sample-ids.ts';
 
-/** Parameters of a path. What each one names is told by the collection that stands before it. */
+/** Parameters of a path. The collection before a parameter determines its resource. */
 export function pathParameters(path: string, resources: readonly Resource[]): readonly ParameterObject[] {
   return Array.from(path.matchAll(/\{([^}]+)\}/g), (match) => {
     const name = match[1] as string;
@@ -27,7 +27,7 @@ function described(name: string, resource: Resource): Pick<ParameterObject, 'des
   };
 }
 
-/** A resource without ids of its own is known by a field that its create takes. */
+/** A resource without its own ids is identified by a field of its create body. */
 function sampleOfOwnKey(name: string, resource: Resource): string {
   const create = resource.type === 'live' ? resource.operations.find((each) => each.verb === 'create') : undefined;
   return (create?.body?.example[name] as string | undefined) ?? name;

@@ -23,7 +23,7 @@ const healthSchema: JsonObject = {
   },
 };
 
-/** What is served beside the operations. */
+/** Paths served beside the operations. */
 export const publicPaths: Readonly<Record<string, PathItem>> = {
   '/healthz': {
     get: open('health.get', 'Tell whether the server is ready', {

@@ -5,7 +5,7 @@ import type { Module } from '../../modules/module.ts';
 import type { Operation } from '../../resources/operation.ts';
 import type { Resource } from '../../resources/resource.ts';
 
-/** The operations as definitions only, for those who describe them without a store. None of them can be run. */
+/** The operations as definitions only, to describe them without a store. None of them can run. */
 export function registeredOperations(
   resources: readonly Resource[],
   modules: readonly Module[],

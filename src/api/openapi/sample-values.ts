@@ -5,13 +5,13 @@ import { isObjectSchema, SECRET_MASK, secretVisibility } from '../../lib/schema/
 import { defaultOf, hasDefault } from '../../lib/schema/wire-forms.ts';
 import { SAMPLE_TIME } from './sample-ids.ts';
 
-/** What filling a schema needs to know about the world. */
+/** Lookups needed to fill a schema with sample values. */
 export interface SampleWorld {
-  /** A Ref for the id; without one, for a sample of the kind. */
+  /** A Ref for the id; without an id, for a sample of the kind. */
   refTo(target: { readonly id: string } | { readonly kind: string }): JsonObject;
-  /** A nested resource, whole; undefined when the schema is not one. */
+  /** A complete nested resource; undefined when the schema is not one. */
   resource(schema: TSchema): JsonObject | undefined;
-  /** The answer to a create: what is shown only once is shown, and nothing is nested yet. */
+  /** The response to a create: includes values that are shown only once, and nothing is nested yet. */
   readonly isCreate: boolean;
 }
 
@@ -27,7 +27,7 @@ interface Keywords {
   readonly required?: readonly string[];
 }
 
-/** The fields of a read form, from what a client could have sent, the stored form's defaults, and sample values. */
+/** The fields of a read form, from the example body, the stored form's defaults, and sample values. */
 export function sampleFields(read: TObject, sent: JsonObject, stored: TObject | null, world: SampleWorld): JsonObject {
   const required = (read as Keywords).required ?? [];
   const result: Record<string, JsonValue> = {};
@@ -84,7 +84,7 @@ function sampleScalar(field: TSchema): JsonValue {
   return type === 'object' ? {} : '';
 }
 
-/** Masked secrets have been made up when none was sent; only the create shows them. */
+/** Masked secrets are generated when none was sent; only the create shows them. */
 function shownSecret(field: TSchema, value: JsonValue | undefined, world: SampleWorld): JsonValue | undefined {
   const made = (field as Keywords).examples?.[0];
   if (secretVisibility(field) !== 'masked' || made === undefined) return undefined;

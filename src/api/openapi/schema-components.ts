@@ -3,8 +3,8 @@ import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '..
 import { wireSchema } from './wire-schema.ts';
 
 /**
- * Named schemas of the document. Those that were added as reusable are found again by their shape wherever they stand in
- * another schema, and referred to there: the definitions themselves need no names.
+ * Named schemas of the document. Reusable ones are recognized by their shape inside other schemas and replaced by a
+ * reference: the definitions themselves need no names.
  */
 export class SchemaComponents {
   readonly #named = new Map<string, JsonObject>();
@@ -27,7 +27,7 @@ export class SchemaComponents {
     return this.#nameFor(wireSchema(schema));
   }
 
-  /** The schema with references for every part that has a name. */
+  /** The schema with a reference for every named part. */
   use(schema: TSchema): JsonObject {
     return this.#referred(wireSchema(schema));
   }
@@ -45,7 +45,7 @@ export class SchemaComponents {
     return { $ref: `#/components/schemas/${name}`, ...(!isSaidThere && { description }) };
   }
 
-  /** Only objects have names; leaving the rest out saves most of the work. */
+  /** Only objects have names; skipping the rest saves most of the work. */
   #nameFor(schema: JsonObject): string | undefined {
     return schema['properties'] === undefined ? undefined : this.#nameByShape.get(shapeOf(schema));
   }
@@ -69,7 +69,7 @@ export class SchemaComponents {
   }
 }
 
-/** What it says about itself as a whole, and what it is called where it stands, do not make it another schema. */
+/** The schema's own description and field-level annotations do not make it a different schema. */
 function shapeOf(schema: JsonObject): string {
   const { description: _, 'x-reference': __, default: ___, ...shape } = schema;
   return canonicalJson(shape);

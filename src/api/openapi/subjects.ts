@@ -4,18 +4,18 @@ import type { JsonObject } from '../../lib/json.ts';
 import type { Operation } from '../../resources/operation.ts';
 import type { Resource } from '../../resources/resource.ts';
 
-/** What operations are about: a resource, or a module of one. */
+/** The subject of operations: a resource, or a module of one. */
 export interface Subject {
-  /** As operations name it, which is also the tag. */
+  /** The name used by operations, which is also the tag. */
   readonly name: string;
-  /** Name of its schema; those of its bodies and lists start with it. */
+  /** Name of its schema, and prefix of the names of its bodies and lists. */
   readonly schemaName: string;
   readonly title: string;
   readonly description: string;
-  /** The resource, or the one that the module is set on. */
+  /** The resource, or the one that the module belongs to. */
   readonly resource: Resource;
   readonly isModule: boolean;
-  /** The stored form, where there is one, and what a client could have sent. */
+  /** The stored form, if any, and an example of a client's body. */
   readonly config: TObject | null;
   readonly example: JsonObject;
 }

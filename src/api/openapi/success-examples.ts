@@ -17,7 +17,7 @@ export interface ExampleContext {
   readonly serverUrl: string;
 }
 
-/** A response as it could have come: what the example body sent, read back. */
+/** A realistic response: the example body, read back. */
 export function successExample(operation: Operation, subject: Subject, context: ExampleContext): JsonValue {
   const schema = operation.success.schema as TSchema;
   const world = sampleWorld(context, operation.verb === 'create');
@@ -63,7 +63,7 @@ function sampleOfSubject(
   return resource.type === 'configuration' ? (resource.render?.(completed) ?? completed) : completed;
 }
 
-/** PATCH names only what changes; what it answers is the whole. */
+/** PATCH names only the changes; its response is the whole resource. */
 function bodyOf(operation: Operation, subject: Subject): JsonObject {
   return { ...subject.example, ...(operation.body?.parsing === 'ignored' ? {} : operation.body?.example) };
 }

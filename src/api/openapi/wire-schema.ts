@@ -3,8 +3,8 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts
 import { ANY_NAME } from '../../lib/schema/map-of.ts';
 
 /**
- * A validating schema as plain JSON, in the spelling that OpenAPI tools know best. It accepts the same values: only maps
- * are written with `additionalProperties`, and enumerations say their type.
+ * A validating schema as plain JSON, in the form that OpenAPI tools support best. It accepts the same values: maps
+ * become `additionalProperties`, and enumerations state their type.
  */
 export function wireSchema(schema: TSchema): JsonObject {
   return spelled(JSON.parse(JSON.stringify(schema)) as JsonObject);
@@ -44,7 +44,7 @@ function spelledEnum(values: readonly JsonValue[]): JsonObject {
     : { enum: values as JsonValue };
 }
 
-/** Null, or `""` where the field's own pattern refuses it, stands for "unset": as a default it would mislead. */
+/** Null, or `""` where the field's own pattern rejects it, means "unset": as a documented default it would mislead. */
 function isMeantDefault(schema: JsonObject, value: JsonValue): boolean {
   return value !== null && !(value === '' && schema['pattern'] !== undefined);
 }

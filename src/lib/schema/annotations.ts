@@ -2,22 +2,25 @@ import Type, { type TSchema, type TString } from 'typebox';
 import { SECRET_KEYWORD, type SecretVisibility } from './schema-facts.ts';
 
 /**
- * What a field's schema says beside its type. From these follow, without code per resource: references (what blocks a
- * deletion, what reads back as a Ref), secrets (sealed at rest, masked or left out on reading) and the wire forms.
+ * Annotations of a field's schema beside its type. They drive, without code per resource: references (which block a
+ * deletion and read back as a Ref), secrets (sealed at rest, masked or omitted on reading) and the wire forms.
  */
 export const REFERENCE_KEYWORD = 'x-reference';
 const SENT_TO_KEYWORD = 'x-sent-to';
 
 export interface ReferenceAnnotation {
-  /** Kinds of record that the id may name. */
+  /** Kinds of records that the id may refer to. */
   readonly kinds: readonly string[];
-  /** Name of the field in responses, where it is a Ref (or a list of them); absent: ids read back as ids. */
+  /** Name of the field in responses, where it is a Ref (or a list of Refs); absent: ids read back as ids. */
   readonly readAs?: string;
   /** The ids are the keys of a map. */
   readonly inKeys?: true;
 }
 
-/** `sentTo`: the field beside it that says where the secret goes. Whoever changes that must know the secret. */
+/**
+ * `sentTo`: the sibling field that holds the secret's destination. Changing the destination requires sending the secret
+ * again.
+ */
 export function secret<Schema extends TSchema>(visibility: SecretVisibility, schema: Schema, sentTo?: string): Schema {
   return { ...schema, [SECRET_KEYWORD]: visibility, ...(sentTo !== undefined && { [SENT_TO_KEYWORD]: sentTo }) };
 }

@@ -1,13 +1,13 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
 
-/** More than any list or map may have here, so that one that is too long stays too long. */
+/** More than any list or map may contain here, so that an oversized one stays oversized. */
 const MAX_MEMBERS = 1001;
-/** A problem points to its field by the whole name up to here. */
+/** A problem points to its field by the full name up to this length. */
 const MAX_NAME_LENGTH = 8192;
 /** Deeper than any schema. */
 const MAX_DEPTH = 16;
 
-/** A body without most of what is too much in it, for messages about it: long lists, long names, deep nesting. */
+/** A body without most of its excess, for messages about it: long lists, long names, deep nesting. */
 export function clipped(body: JsonObject): JsonValue {
   return clippedValue(body, 0);
 }

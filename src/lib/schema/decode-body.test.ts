@@ -39,7 +39,7 @@ describe('a body with too much in it', () => {
 describe('names that every object inherits', () => {
   for (const name of ['toString', 'constructor', '__proto__']) {
     it(`are fields like others: ${name}`, () => {
-      // As JSON.parse makes them.
+      // As JSON.parse creates them.
       const own = JSON.parse(`{"${name}":{"name":"longer than ten"}}`) as JsonObject;
       for (const paths of problemsOf(own)) assert.equal(paths[0], `/${name}`);
       for (const paths of problemsOf({ inner: own })) assert.equal(paths[0], `/inner/${name}`);

@@ -8,7 +8,7 @@ import { type FieldProblem, pointerTo } from './field-problem.ts';
 import { isObjectSchema, SECRET_MASK, secretVisibility } from './schema-facts.ts';
 import { createForm, defaultOf, hasDefault, patchForm } from './wire-forms.ts';
 
-/** A body of 1 MB can hold 90,000, and describing each took a second. */
+/** A body of 1 MB can contain 90,000, and describing each took a second. */
 const MAX_UNKNOWN_FIELDS = 20;
 
 export type Decoded =
@@ -25,8 +25,8 @@ export interface BodyDecoder {
 }
 
 /**
- * Decodes what POST and PUT take into the stored form: every field present, defaults filled in. `decodedApart` names what
- * the body may also hold and others decode: messages about unknown fields list it.
+ * Decodes the body of POST and PUT into the stored form: every field present, defaults filled in. `decodedApart` names
+ * fields that the body may contain and other code decodes: messages about unknown fields list them.
  */
 export function createDecoder(stored: TObject, decodedApart: readonly string[] = []): BodyDecoder {
   const form = createForm(stored);
@@ -42,8 +42,8 @@ export function createDecoder(stored: TObject, decodedApart: readonly string[] =
 }
 
 /**
- * Decodes what PATCH takes: only the fields that it names; `""` sets a field back where that is its unset value. An empty
- * value that the field cannot have counts as left out: the Python client sends one for every argument that was not given.
+ * Decodes the body of PATCH: only the fields that it names; `""` resets a field where that is its unset value. An empty
+ * value that the field cannot have counts as absent: the Python client sends one for every argument that was not given.
  */
 export function patchDecoder(
   stored: TObject,
@@ -97,29 +97,29 @@ function decoder(
   };
 }
 
-/** The validator goes through all of a body for its few findings, at 4 µs a value: a part of it has them already. */
+/** The validator visits the whole body for its few findings, at 4 µs per value: a clipped body already yields them. */
 function findings(compiled: Validator, body: JsonObject): readonly SchemaError[] {
   const found = compiled.Errors(clipped(body));
   return found.length > 0 ? found : compiled.Errors(body);
 }
 
 /**
- * `null` counts as left out, so does `""` where it is the unset value, and so does the mask of a secret; a Ref may stand
- * where its id is asked for: a client can send back exactly what it was given.
+ * `null` counts as absent, and so do `""` where it is the unset value and the mask of a secret. A Ref may replace an
+ * id. So a client can send back exactly what it received.
  */
 function leaveOutUnset(stored: TObject, body: JsonObject, emptyText: 'drop' | 'keep'): JsonObject {
-  // A map: assigning to `__proto__` of an object would hide the field, and what it holds, from the check.
+  // A Map: assigning to `__proto__` of an object would hide the field and its content from validation.
   const result = new Map<string, JsonValue>();
   let unknown = 0;
   for (const [name, value] of Object.entries(body)) {
     if (value === null) continue;
     const field = fieldOf(stored, name);
     if (field === undefined) {
-      // The check refuses the body for the first of them.
+      // Validation rejects the body for the first of them.
       if (unknown === MAX_UNKNOWN_FIELDS) continue;
       const target = idFieldReadAs(stored, name);
       const ids = target === undefined ? undefined : idsOf(value);
-      // Where both forms are sent they must agree, else the unknown name is left for the check to refuse.
+      // If both forms are sent they must agree; otherwise the unknown name is left for validation to reject.
       if (target !== undefined && ids !== undefined && agrees(body[target], ids)) result.set(target, ids);
       else {
         result.set(name, value);
@@ -134,7 +134,7 @@ function leaveOutUnset(stored: TObject, body: JsonObject, emptyText: 'drop' | 'k
   return Object.fromEntries(result);
 }
 
-/** Not what a schema inherits from Object, such as `toString`. */
+/** Excludes what a schema inherits from Object, such as `toString`. */
 function fieldOf(schema: TObject, name: string): TSchema | undefined {
   return Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
 }
@@ -162,7 +162,7 @@ function agrees(sent: JsonValue | undefined, ids: JsonValue): boolean {
   return sent === undefined || sent === null || JSON.stringify(sent) === JSON.stringify(ids);
 }
 
-/** Tells whether a value is empty and its field cannot be: then nobody can have meant it. */
+/** Whether a value is empty and its field cannot be: then nobody can have meant it. */
 function emptyRejections(form: TObject): (name: string, value: JsonValue) => boolean {
   const checks = new Map<string, { Check(value: unknown): boolean }>();
   return (name, value) => {

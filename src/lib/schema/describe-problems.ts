@@ -11,8 +11,8 @@ export interface SchemaError {
 }
 
 /**
- * Turns a validator's findings into sentences that name the field and say what it takes. There is always at least one: the
- * validator stops after a few findings, and a refusal without a problem would pass for none.
+ * Turns a validator's findings into sentences that name the field and its allowed values. There is always at least one:
+ * the validator stops after a few findings, and a rejection without a problem would look like success.
  */
 export function describeProblems(
   form: TObject,
@@ -24,7 +24,7 @@ export function describeProblems(
     const at = schemaAt(form, error.instancePath);
     const params = error.params as Record<string, unknown>;
     if (error.keyword === 'boolean') {
-      // One for each field that nothing allows; their sum, under "additionalProperties", comes last and may be cut off.
+      // One for each unknown field; the summary, under "additionalProperties", comes last and may be cut off.
       const own = at !== undefined && isObjectSchema(at) ? Object.keys(at.properties) : [];
       const known = at === form ? [...own, ...decodedApart] : own;
       problems.push({ path: error.instancePath, message: unknownField(lastName(error.instancePath), known) });
@@ -63,6 +63,6 @@ function schemaAt(root: TSchema, path: string): TSchema | undefined {
 function child(schema: TSchema, name: string): TSchema | undefined {
   if (isObjectSchema(schema)) return Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
   const { items } = schema as { items?: TSchema };
-  // Items of a list that have no fields, and values of a map: the list's own description says more than the item's type.
+  // For list items without fields and for map values: the list's own description says more than the item's type.
   return items !== undefined && isObjectSchema(items) ? items : undefined;
 }

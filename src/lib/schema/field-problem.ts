@@ -1,4 +1,4 @@
-/** What is wrong with one field of an input, in words that say what to send instead. Never carries the value: it may be a secret. */
+/** A problem with one input field, and what to send instead. It never carries the value, which may be a secret. */
 export interface FieldProblem {
   /** JSON pointer of the field, `""` for the body itself. */
   readonly path: string;
@@ -13,7 +13,7 @@ export function lastName(path: string): string {
   return unescapePointer(path.slice(path.lastIndexOf('/') + 1));
 }
 
-/** A client's own invention is quoted, and cut: it may be empty, blank or as long as the body. */
+/** A client-supplied name is quoted and truncated: it may be empty, blank or as long as the body. */
 function shownName(name: string): string {
   return /^[\w-]{1,64}$/.test(name) ? name : JSON.stringify(name.slice(0, 64));
 }

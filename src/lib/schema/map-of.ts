@@ -1,6 +1,6 @@
 import Type, { type TObjectOptions, type TRecord, type TSchema } from 'typebox';
 
-/** TypeBox's own spelling is `^.*$`, which leaves names with a line separator, and whatever they hold, unchecked. */
+/** TypeBox's own pattern is `^.*$`, which leaves names with a line separator, and their values, unchecked. */
 export const ANY_NAME = '^[\\s\\S]*$';
 
 /** A map from any text to `value`. */

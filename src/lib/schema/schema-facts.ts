@@ -1,17 +1,18 @@
 import type { TObject, TSchema } from 'typebox';
 
-/** Reads a schema as plain data. Nothing here loads the schema library, which takes longer than a whole command. */
+/**
+ * Reads a schema as plain data. This file does not load the schema library, which takes longer than a whole command.
+ */
 
 export const SECRET_KEYWORD = 'x-secret';
 
 /**
- * `readable`: returned to those who may read secrets, `""` to others.
- * `masked`: returned once by the create that made it, afterwards as a mask.
- * `write_only`: never returned.
+ * `readable`: returned to callers that may read secrets, `""` to others. `masked`: returned once by the create that
+ * generated it, afterwards as a mask. `write_only`: never returned.
  */
 export type SecretVisibility = 'readable' | 'masked' | 'write_only';
 
-/** What a `masked` secret reads back as. Sent back, it stands for what is stored. */
+/** Reads back in place of a `masked` secret. When sent back, it keeps the stored value. */
 export const SECRET_MASK = '********';
 
 export function isObjectSchema(schema: TSchema): schema is TObject {

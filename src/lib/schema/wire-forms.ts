@@ -15,21 +15,21 @@ export function defaultOf(schema: TSchema): unknown {
   return (schema as { default?: unknown }).default;
 }
 
-/** What POST and PUT take: a field with a default may be left out, an unknown one is refused. */
+/** Body of POST and PUT: a field with a default may be omitted, an unknown one is rejected. */
 export function createForm(stored: TObject): TObject {
   return mapObject(stored, (field) =>
     hasDefault(field) ? Type.Optional(nestedCreateForm(field)) : nestedCreateForm(field),
   );
 }
 
-/** What PATCH takes: any subset of the fields that can change. */
+/** Body of PATCH: any subset of the fields that can change. */
 export function patchForm(stored: TObject, immutable: readonly string[]): TObject {
   const changeable = Object.entries(stored.properties).filter(([name]) => !immutable.includes(name));
   const patchable = changeable.map(([name, field]) => [name, Type.Optional(withoutDefault(nestedCreateForm(field)))]);
   return Type.Object(Object.fromEntries(patchable) as TProperties, { additionalProperties: false });
 }
 
-/** What responses carry: every field, ids of other resources as Refs, write-only secrets left out. */
+/** Body of responses: every field, ids of other resources as Refs, write-only secrets omitted. */
 export function readForm(stored: TObject): TObject {
   const properties: TProperties = {};
   for (const [name, field] of Object.entries(stored.properties)) {
@@ -76,7 +76,7 @@ function withoutDefault(schema: TSchema): TSchema {
   return without(schema, ['default']);
 }
 
-/** What is asked of input is not promised of output: an unset field reads back as `""`, a secret as a mask. */
+/** Rules for input do not hold for output: an unset field reads back as `""`, a secret as a mask. */
 function withoutWriteRules(schema: TSchema): TSchema {
   return without(schema, [
     'default',
