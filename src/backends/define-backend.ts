@@ -1,7 +1,10 @@
 import type { TObject } from 'typebox';
 import { type ConfigurationResource, defineResource } from '../resources/resource.ts';
 
-/** What every kind of backend has in common: a path per kind, and one noun in events. Adding a kind is a folder and a line in `registry.ts`. */
+/**
+ * The parts that all kinds of backends share: a path per kind, and one noun in events. Adding a kind takes a folder and
+ * a line in `registry.ts`.
+ */
 export function defineBackend<Config extends TObject>(
   backend: Omit<ConfigurationResource<Config>, 'type' | 'kind' | 'path' | 'listKey' | 'eventNoun'>,
 ): ConfigurationResource {
@@ -14,7 +17,7 @@ export function defineBackend<Config extends TObject>(
   });
 }
 
-/** Kinds that a weighted or failover backend may name: any, themselves included. */
+/** Kinds that a weighted or failover backend may refer to: any, including themselves. */
 export const backendKinds: readonly string[] = [
   'tunnel_group_backend',
   'weighted_backend',

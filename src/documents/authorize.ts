@@ -13,14 +13,14 @@ export interface Change {
   readonly previous: JsonObject | null;
 }
 
-/** Throws unless the key may do this with the resource. Its scope for the path was judged before. */
+/** Throws unless the key may perform this change. Its scope for the path has already been checked. */
 export function authorize({ resource }: CompiledResource, change: Change, context: DocumentsContext): void {
   const { principal, id, config, previous } = change;
   const about = { id, reader: context.replica, eventTypes: context.catalog.eventTypes };
   refuseWithout(resource.authorize?.(principal, config as never, previous as never, about) ?? null);
 }
 
-/** With what only the store knows, before the change is tried. */
+/** The part that depends on data only in the store. Runs before the change is attempted. */
 export async function authorizeChange(
   { resource }: CompiledResource,
   { id, ...change }: Change & { readonly id: string },

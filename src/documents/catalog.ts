@@ -7,14 +7,14 @@ import { eventTypesOf } from './event-types.ts';
 import type { KindOfId } from './reference-fields.ts';
 import { scopesOf } from './scopes.ts';
 
-/** The registries, compiled: what there is, by kind and by id prefix. */
+/** The compiled registries, by kind and by id prefix. */
 export interface Catalog {
   readonly resources: readonly Resource[];
   readonly modules: readonly Module[];
   readonly compiled: ReadonlyMap<string, CompiledResource>;
   readonly eventTypes: readonly EventType[];
   readonly scopes: readonly string[];
-  /** By the id's prefix; null for anything that is not a well-formed id of a known prefix. */
+  /** The kind of an id, by its prefix; null unless it is well-formed and its prefix is known. */
   readonly kindOfId: KindOfId;
   resourceOfKind(kind: string): Resource | undefined;
   childrenOf(kind: string): readonly CompiledResource[];

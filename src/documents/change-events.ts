@@ -14,8 +14,8 @@ export interface ChangeEventPorts {
   readonly renderer: Renderer;
   readonly accountId: string;
   /**
-   * Whether some subscription asks for the type: only then is the event recorded. `unknown` where another process may have added
-   * one just now: then the store decides, which knows.
+   * Whether a subscription wants the type: only then is the event recorded. `unknown` where another process may have
+   * just added one: then the store decides.
    */
   isWanted(type: string): boolean | 'unknown';
   newId(prefix: string): string;
@@ -32,7 +32,7 @@ export function isChangeWanted(compiled: CompiledResource, verb: ChangeVerb, por
   return ports.isWanted(eventTypeOf(compiled, verb)) !== false;
 }
 
-/** The event that reports a change, to be written in the change's own transaction; none when nobody asks for it. */
+/** The event that reports a change, written in the change's own transaction; none when no subscription wants it. */
 export function changeEvent(
   compiled: CompiledResource,
   verb: ChangeVerb,
@@ -55,7 +55,7 @@ export function changeEvent(
     event_type: type,
     event_timestamp: rfc3339(createdAtMs),
     account_id: ports.accountId,
-    // The operator at the machine acts without an API key.
+    // A local operator acts without an API key.
     principal: subject.principal.apiKeyId === '' ? null : { ...ports.renderer.ref(subject.principal.apiKeyId) },
     object: ports.renderer.resource(compiled, subject.record, reader, EVENT_VIEW),
   };

@@ -7,7 +7,10 @@ import { invalidBody } from './errors.ts';
 import { canReadSecrets } from './scopes.ts';
 import { keepUnseenSecrets } from './secret-fields.ts';
 
-/** What a change leads to: with the secrets that its caller could not see, and by the rules for a whole configuration and for changes. */
+/**
+ * The configuration after a change: includes the secrets that the caller could not see, and passes the rules for whole
+ * configurations and for changes.
+ */
 export function changedConfig(
   compiled: CompiledResource,
   { config: next, clearedSecrets }: RecordChange,

@@ -7,13 +7,13 @@ import type { PlacedWriteSet } from './record-puts.ts';
 import { unknownReference } from './reference-fields.ts';
 import { refusalError } from './refusal-error.ts';
 
-/** A writer that loses this many races in a row is told so rather than kept waiting. */
+/** A writer that loses this many races in a row gets an error instead of waiting longer. */
 const MAX_ATTEMPTS = 25;
 
 export interface CommitAttempts {
-  /** Makes the write-set from what the replica shows; called again after a conflict. */
+  /** Builds the write set from the replica's state; called again after a conflict. */
   attempt(): PlacedWriteSet;
-  /** Where the parent comes from the body, its absence is this field's fault. */
+  /** Where the body names the parent, a missing parent is reported for this field. */
   readonly parentField?: string | null;
 }
 
@@ -23,8 +23,8 @@ export interface Committed {
 }
 
 /**
- * The record as this very write left it; undefined when the write changed nothing about it. The replica may already show
- * what the next writer of the same group commit made of it, or that it is gone.
+ * The record as this write left it; undefined when the write did not change it. The replica may already show what the
+ * next writer of the same group commit made of it, or that it was deleted.
  */
 export function writtenIn({ changes }: Committed, { kind, id }: RecordKey): StoredRecord | undefined {
   for (const change of changes) {
@@ -33,13 +33,13 @@ export function writtenIn({ changes }: Committed, { kind, id }: RecordKey): Stor
   return undefined;
 }
 
-/** Commits what `attempt` makes of the replica's state, and again after a refresh when that state was overtaken. */
+/** Commits the result of `attempt`, and retries after a refresh when the replica's state was stale. */
 export async function commitWithRetries(context: DocumentsContext, attempts: CommitAttempts): Promise<Committed> {
   for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
     const writeSet = attempts.attempt();
     const result = await context.store.commit(writeSet);
     if (result.ok) {
-      // What is answered with 2xx is served.
+      // A change is served before its 2xx response.
       await context.served(result.revision);
       return { revision: result.revision, changes: result.changes };
     }

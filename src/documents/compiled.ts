@@ -6,7 +6,7 @@ import type { RecordKey } from '../store/store.ts';
 import { type ReferenceField, referenceFieldsOf } from './reference-fields.ts';
 import { type SecretField, secretFieldsOf } from './secret-fields.ts';
 
-/** What is worked out once per definition, so that a request only walks prepared lists. */
+/** Computed once per definition, so that a request only walks prepared lists. */
 interface CompiledConfig {
   readonly config: TObject;
   readonly create: BodyDecoder;
@@ -27,7 +27,7 @@ export interface CompiledResource extends CompiledConfig {
   readonly patch: BodyDecoder;
   readonly modules: readonly CompiledModule[];
   readonly inlineChildren: readonly CompiledResource[];
-  /** Whoever renders this one inside itself: it is touched when one of these goes away or comes. */
+  /** The parent renders this resource inline: the parent is touched when one is created or deleted. */
   isInlinedInParent: boolean;
 }
 
@@ -50,7 +50,7 @@ function compileModule(module: Module, ownerKind: string): CompiledModule {
   return { ...compileConfig(module.config, []), module, kind: keyOn('').kind, keyOn };
 }
 
-/** Whom a record belongs to, for people: a module's is named by its edge or route. */
+/** The id shown to people: a module's record is named by its edge or route. */
 export function ownerIdOf(recordId: string): string {
   return recordId.split('.')[0] ?? recordId;
 }

@@ -8,12 +8,12 @@ import { withOwnNames } from './other-names.ts';
 import { maskProblems, withoutMasks } from './secret-fields.ts';
 
 export interface DecodedWrite {
-  /** The fields that the body set; with defaults on create, only the named ones on patch. */
+  /** The fields set by the body; with defaults on create, only the named ones on patch. */
   readonly config: JsonObject;
   readonly modules: ReadonlyMap<CompiledModule, JsonObject>;
 }
 
-/** Decodes a create or patch of a resource, the modules named inline included. Throws what is wrong, all at once. */
+/** Decodes a create or patch of a resource, including inline modules. Throws all problems at once. */
 export function decodeWrite(
   compiled: CompiledResource,
   body: JsonObject,
@@ -51,7 +51,7 @@ export function decodeModule(module: CompiledModule, body: JsonObject, settings:
   return config;
 }
 
-/** The rules that look at a whole configuration, for a create and for what a patch leads to. */
+/** The rules that concern a whole configuration, for a create and for the result of a patch. */
 export function checkConfig(compiled: CompiledResource, config: JsonObject, settings: ResourceSettings): JsonObject {
   const normalized = (compiled.resource.normalize?.(config as never) ?? config) as JsonObject;
   const problems = [
@@ -97,7 +97,7 @@ function moduleConfig(
   return config;
 }
 
-/** Fields that are always the same may be sent back as they were read. */
+/** Constant fields may be sent back as they were read. */
 function withoutConstants(module: CompiledModule, body: JsonObject): JsonObject {
   const constants = module.module.constants?.values ?? {};
   return Object.fromEntries(

@@ -8,7 +8,7 @@ import type { Catalog } from './catalog.ts';
 import type { ChangeEventPorts } from './change-events.ts';
 import type { Renderer } from './renderer.ts';
 
-/** What the documents work with. */
+/** Dependencies of the document operations. */
 export interface DocumentsContext {
   readonly catalog: Catalog;
   readonly settings: ResourceSettings;
@@ -17,11 +17,11 @@ export interface DocumentsContext {
   readonly renderer: Renderer;
   readonly events: ChangeEventPorts;
   readonly clock: Clock;
-  /** One read-modify-write at a time per record in this process, so that retries are for other processes only. */
+  /** One read-modify-write at a time per record in this process, so that only other processes cause retries. */
   readonly mutex: KeyedMutex;
-  /** Resolves when traffic meets what a write of this revision changed; null: it does already. */
+  /** Resolves when traffic sees the changes of this revision; null: it already does. */
   served(revision: number): Promise<void> | null;
-  /** Why what a record stands for refuses traffic, in one line of ASCII, by the record's id; undefined: it does not. */
+  /** Why the object of this record id rejects traffic, as one line of ASCII; undefined: it does not. */
   problemOf(recordId: string): string | undefined;
   newId(prefix: string): string;
   newToken(prefix: string): string;

@@ -37,7 +37,7 @@ import { requireRecord, requireUnder } from './require-record.ts';
 import { viewOf } from './scopes.ts';
 import { clearedSecretsIn } from './secret-fields.ts';
 
-/** Which resource a request is about, and the one that its path puts it under. */
+/** The resource that a request addresses, and its parent in the path. */
 export interface ResourceAddress {
   readonly compiled: CompiledResource;
   readonly id: string;
@@ -50,7 +50,7 @@ interface Written {
   readonly revision: number;
 }
 
-/** The configuration resources: decoded, checked, written in one transaction each, and rendered. */
+/** The configuration resources: decodes, checks, writes in one transaction each, and renders them. */
 export class Documents implements DocumentsPort {
   readonly modules: ModuleDocuments;
   readonly #context: DocumentsContext;
@@ -92,7 +92,7 @@ export class Documents implements DocumentsPort {
     replay: (id: string) => Promise<OperationResult | null>,
   ): Promise<OperationResult> {
     return this.#creates.run(request.idempotency, create, async (id) => {
-      // Another process may have made it, and the replica not have heard of it yet.
+      // Another process may have created it, and the replica may not have received it yet.
       await this.#context.replica.refresh();
       const answer = await replay(id);
       return answer === null ? null : { ...answer, headers: { ...answer.headers, 'idempotent-replayed': 'true' } };
@@ -140,7 +140,7 @@ export class Documents implements DocumentsPort {
     };
     const committed = await commitWithRetries(this.#context, {
       attempt: () => {
-        // Also when it went away since the last try: nothing else can make this write-set conflict.
+        // Also when the parent was deleted since the last attempt: nothing else can make this write set conflict.
         if (parentId !== null && resource.parent !== undefined) this.require(resource.parent.kind, parentId);
         return writeSet;
       },
@@ -267,7 +267,7 @@ export class Documents implements DocumentsPort {
       const { principal } = request;
       authorize(compiled, { principal, id, config: null, previous: configOf(compiled, record) }, this.#context);
       return {
-        // Who may delete it was judged by what the replica shows: it must still be that.
+        // Authorization used the replica's version of the record: it must still be current.
         expect: [
           ...expectMatch(request.ifMatch, compiled, record, this.reader),
           ...(resource.authorize === undefined ? [] : [asSeen(record)]),
@@ -306,7 +306,7 @@ export class Documents implements DocumentsPort {
     return changeEvent(compiled, verb, { record, reader: this.reader, writeSet, principal }, this.#context.events);
   }
 
-  /** What goes with a record is reported with it, before it. */
+  /** Records that are deleted along with this one are reported before it. */
   #deletionEvents(compiled: CompiledResource, record: StoredRecord, principal: Principal): readonly OutboxEvent[] {
     const children = this.#context.catalog.childrenOf(compiled.kind).flatMap((child) => {
       if (!isChangeWanted(child, 'deleted', this.#context.events)) return [];
@@ -317,7 +317,7 @@ export class Documents implements DocumentsPort {
   }
 }
 
-/** The create's answer shows something that is shown only once, so it cannot be given a second time. */
+/** The create's response contains a value that is shown only once, so it cannot be repeated. */
 function isShownOnce(compiled: CompiledResource): boolean {
   return (
     compiled.resource.shownOnce !== undefined || compiled.secretFields.some((field) => field.visibility === 'masked')
@@ -328,7 +328,7 @@ function asSeen({ kind, id, revision }: StoredRecord): Expectation {
   return { kind, id, revision };
 }
 
-/** A parent that renders its children changes when one comes or goes. */
+/** A parent that renders its children changes when a child is created or deleted. */
 function touchedParent(compiled: CompiledResource, parent: string | null): readonly RecordKey[] {
   const link = compiled.resource.parent;
   return compiled.isInlinedInParent && link !== undefined && parent !== null ? [{ kind: link.kind, id: parent }] : [];

@@ -2,7 +2,7 @@ import type { EventType } from '../resources/operation.ts';
 import type { Resource } from '../resources/resource.ts';
 import { scopeOf } from './scopes.ts';
 
-/** Types that no configuration resource causes. */
+/** Types that no configuration resource produces. */
 const OTHER_TYPES: readonly EventType[] = [
   { type: 'agent_session_start.v0', description: 'An agent connected.', scope: 'tunnel_sessions:read' },
   { type: 'agent_session_stop.v0', description: 'An agent went away.', scope: 'tunnel_sessions:read' },
@@ -16,7 +16,7 @@ const OTHER_TYPES: readonly EventType[] = [
   },
 ];
 
-/** Every event type there is: three per configuration noun, and those of agents and traffic. */
+/** Every event type: three per configuration noun, and those of agents and traffic. */
 export function eventTypesOf(resources: readonly Resource[]): readonly EventType[] {
   const nouns = new Map<string, { readonly title: string; readonly scope: string }>();
   for (const resource of resources) {

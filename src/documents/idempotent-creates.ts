@@ -2,7 +2,7 @@ import type { OperationRequest, OperationResult } from '../resources/operation.t
 import type { IdempotencyRecord, Store } from '../store/store.ts';
 import { documentErrors } from './errors.ts';
 
-/** Thrown by a commit that found its Idempotency-Key already written by another process. */
+/** Thrown by a commit whose Idempotency-Key another process has already written. */
 export class IdempotencyUsed extends Error {
   readonly existing: IdempotencyRecord;
 
@@ -15,8 +15,8 @@ export class IdempotencyUsed extends Error {
 type Idempotency = NonNullable<OperationRequest['idempotency']>;
 
 /**
- * Creates that are done once per Idempotency-Key. The key is written in the create's own transaction; a repeat is answered
- * from the resource as it is now, so no answer, and no secret in it, is ever stored.
+ * Executes a create once per Idempotency-Key. The key is written in the create's own transaction. A repeat is answered
+ * from the resource's current state, so no response, and no secret in one, is ever stored.
  */
 export class IdempotentCreates {
   readonly #store: Store;
@@ -29,7 +29,7 @@ export class IdempotentCreates {
   async run(
     idempotency: OperationRequest['idempotency'],
     create: () => Promise<OperationResult>,
-    /** The answer for the resource that the first request made; null when it cannot be given again. */
+    /** The response for the resource that the first request created; null when it cannot be repeated. */
     replay: (id: string) => Promise<OperationResult | null>,
   ): Promise<OperationResult> {
     if (idempotency === null) return create();

@@ -16,12 +16,12 @@ import { requireUnder } from './require-record.ts';
 import { canReadSecrets, viewOf } from './scopes.ts';
 import { joinSecrets, keepUnseenSecrets } from './secret-fields.ts';
 
-/** Which module of which edge or route a request is about. */
+/** The module, and the edge or route, that a request addresses. */
 export interface ModuleAddress {
   readonly compiled: CompiledResource;
   readonly module: CompiledModule;
   readonly id: string;
-  /** The edge that the path names, for a route's module. */
+  /** The edge named in the path, for a route's module. */
   readonly parentId: string | null;
 }
 
@@ -30,7 +30,7 @@ export interface ModuleChange {
   readonly expect: readonly Expectation[];
 }
 
-/** Replace, get and delete of modules, each a record of its own below its owner's. */
+/** Replace, get and delete of modules, each stored as its own record below its owner's. */
 export class ModuleDocuments {
   readonly #context: DocumentsContext;
   readonly #rendered = new RenderedCache();
@@ -81,7 +81,7 @@ export class ModuleDocuments {
       if (current === undefined) return { expect: [{ ...module.keyOn(id), revision: 'absent' }] };
       const deletes = [module.keyOn(id)];
       const events = this.#updated(compiled, owner, { deletes }, request);
-      // The owner's ETag must move although the document that would have moved it is gone.
+      // The owner's ETag must change although the document that determined it is gone.
       return { expect, deletes, touches: [{ kind: compiled.kind, id }], events };
     };
     return this.#takingTurnsIfObserved(compiled, id, async () => {
@@ -90,7 +90,7 @@ export class ModuleDocuments {
     });
   }
 
-  /** What it takes to make the module so: nothing when it already is. Names what must not have changed meanwhile. */
+  /** The writes that set the module; none when it is already set. Lists what must not change in the meantime. */
   change(module: CompiledModule, parts: ModuleParts, principal: Principal): ModuleChange {
     const current = moduleRecord(module, parts.ownerId, this.#context.replica);
     const previous = current === undefined ? null : joinSecrets(current.doc, current.secrets, module.secretFields);
@@ -98,7 +98,7 @@ export class ModuleDocuments {
     const next = keepUnseenSecrets(parts.config, previous, module.secretFields, { canReadSecrets: !isBlind });
     const asSeen: Expectation = { ...module.keyOn(parts.ownerId), revision: current?.revision ?? 'absent' };
     if (previous !== null && isUnchanged(next, previous)) return { puts: [], expect: [asSeen] };
-    // A secret that the caller could not see was taken over from what is stored: it must still be that.
+    // A secret hidden from the caller was taken from the stored record, which must still be current.
     const put = modulePut(module, { ...parts, config: next }, this.#context.catalog);
     return { puts: [put], expect: isBlind ? [asSeen] : [] };
   }
@@ -124,8 +124,8 @@ export class ModuleDocuments {
   }
 
   /**
-   * An event shows the whole route or edge. Two module writes at once would each show it without the other, so they take
-   * turns, but only while somebody listens: else they share a commit.
+   * An event shows the whole route or edge. Two concurrent module writes would each show it without the other, so they
+   * are serialized, but only while a subscription wants the event: otherwise they share a commit.
    */
   #takingTurnsIfObserved<Result>(compiled: CompiledResource, id: string, task: () => Promise<Result>): Promise<Result> {
     return isChangeWanted(compiled, 'updated', this.#context.events) ? this.#context.mutex.run(id, task) : task();

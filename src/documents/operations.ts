@@ -10,7 +10,7 @@ import type { CompiledResource } from './compiled.ts';
 import type { Documents, ResourceAddress } from './documents.ts';
 import { moduleOperations, moduleReadSchema } from './module-operations.ts';
 
-/** Every operation of the API, made from the registries. */
+/** Every operation of the API, built from the registries. */
 export function operationsOf(catalog: Catalog, documents: Documents): readonly Operation[] {
   return catalog.resources.flatMap((resource) => {
     if (resource.type === 'live') return resource.operations;

@@ -3,7 +3,7 @@ import { isEmpty } from '../lib/schema/decode-body.ts';
 import { type FieldProblem, pointerTo } from '../lib/schema/field-problem.ts';
 import type { OtherNames } from '../resources/resource.ts';
 
-/** The body with the fields' own names. An alias beside its field must say the same. */
+/** The body with the canonical field names. An alias sent beside its field must have the same value. */
 export function withOwnNames(
   body: JsonObject,
   { aliases = {}, ignoredIfEmpty = [] }: OtherNames,
@@ -22,7 +22,7 @@ export function withOwnNames(
   return result;
 }
 
-/** The body of a PATCH, as a client of the retired service meant it. */
+/** The body of a PATCH as a client of the retired service meant it. */
 export function legacyPatchBody(body: JsonObject, { leftOutIfEmptyOnPatch = [] }: OtherNames): JsonObject {
   return Object.fromEntries(
     Object.entries(body).filter(([name, value]) => !(leftOutIfEmptyOnPatch.includes(name) && isEmpty(value))),

@@ -2,8 +2,8 @@ import type { RecordReader } from '../replica/record-reader.ts';
 import type { PageQuery, StoredRecord, WriteSet } from '../store/store.ts';
 
 /**
- * The records as they will be once a write-set is applied, so that an event written with the change can show its outcome.
- * Only what rendering needs: the put records themselves and children that appear or go.
+ * The records as they will be after a write set is applied, so that an event written with the change can show its
+ * result. Covers only what rendering needs: the put records, and children that are added or deleted.
  */
 export function overlay(reader: RecordReader, writeSet: WriteSet): RecordReader {
   const puts = new Map(

@@ -6,8 +6,8 @@ import { documentErrors } from './errors.ts';
 import { documentsOf, highestRevision } from './renderer.ts';
 
 /**
- * `If-Match` on a resource: its ETag must be among those named, and the store must still hold every document that the
- * ETag was made of when the write is applied. Answers the expectations; throws 412.
+ * `If-Match` on a resource: its ETag must be listed, and every document behind the ETag must still be in the store when
+ * the write is applied. Returns the expectations; throws 412.
  */
 export function expectMatch(
   ifMatch: OperationRequest['ifMatch'],
@@ -24,7 +24,7 @@ export function expectMatch(
   }));
 }
 
-/** The same for a module, which is one document. `*` asks for one that exists. */
+/** The same for a module, which is one document. `*` requires that it exists. */
 export function expectModuleMatch(
   ifMatch: OperationRequest['ifMatch'],
   module: CompiledModule,

@@ -1,7 +1,9 @@
 import type { OperationResult } from '../resources/operation.ts';
 import type { DocumentsContext } from './documents-context.ts';
 
-/** The wire documents are fixed to the field, so what is wrong with an edge, a route or a module is said beside them. */
+/**
+ * The response bodies have a fixed set of fields, so a problem of an edge, a route or a module is reported in a header.
+ */
 export const PROBLEM_HEADER = 'postern-problem';
 
 export function withProblem(

@@ -10,11 +10,11 @@ export interface ResourceParts {
   readonly id: string;
   readonly parent: string | null;
   readonly config: JsonObject;
-  /** What is stored beside the configuration: created_at, derived and internal fields. */
+  /** Stored beside the configuration: created_at, derived and internal fields. */
   readonly extra: JsonObject;
 }
 
-/** A record to be written, and where in the body its claims and references stand, for the words of a refusal. */
+/** A record to write, with the positions of its claims and references in the body, for error messages. */
 export interface PlacedPut extends RecordPut {
   readonly uniqueKeys: readonly ClaimedKey[];
   readonly references: readonly PlacedReference[];
@@ -41,7 +41,7 @@ export function resourcePut(compiled: CompiledResource, parts: ResourceParts, ca
 export interface ModuleParts {
   readonly ownerId: string;
   readonly config: JsonObject;
-  /** JSON pointer of the module in the body: `""` when it is the body. */
+  /** JSON pointer to the module in the body: `""` when it is the whole body. */
   readonly at: string;
 }
 
@@ -60,7 +60,7 @@ export function extraOf(compiled: CompiledResource, doc: JsonObject): JsonObject
   return Object.fromEntries(Object.entries(doc).filter(([name]) => !(name in compiled.config.properties)));
 }
 
-/** Whether every field of `next` already is as it should become. The order of a map's entries says nothing. */
+/** Whether every field of `next` already has its value. The order of map entries does not matter. */
 export function isUnchanged(next: JsonObject, previous: JsonObject): boolean {
   return Object.entries(next).every(
     ([name, value]) => value === previous[name] || canonicalJson(value) === canonicalJson(previous[name] ?? null),

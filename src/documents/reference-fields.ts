@@ -16,17 +16,17 @@ export function referenceFieldsOf(config: TObject): readonly ReferenceField[] {
   });
 }
 
-/** Knows which kind an id belongs to, by its prefix; null when it is no id of ours. */
+/** Returns the kind of an id by its prefix; null when it is not one of our ids. */
 export type KindOfId = (id: string) => string | null;
 
-/** A reference, and where in the body it stands: a module may be the whole body or stand inline. */
+/** A reference and its position in the body: a module may be the whole body or be inline. */
 export interface PlacedReference extends Reference {
   readonly path: string;
 }
 
 /**
- * The references that a configuration holds, which stands at `at` in the body. An id of a kind that the field does not take
- * is refused by name.
+ * The references of a configuration located at `at` in the body. An id of a kind that the field does not accept is
+ * rejected by name.
  */
 export function referencesIn(
   config: JsonObject,

@@ -7,7 +7,7 @@ import { documentErrors } from './errors.ts';
 import type { PlacedPut, PlacedWriteSet } from './record-puts.ts';
 import { unknownReference } from './reference-fields.ts';
 
-/** What the store refused, as the error that the client gets. Conflicts are the caller's business: it may try again. */
+/** Maps a refusal of the store to the client's error. Conflicts are left to the caller, which may retry. */
 export function refusalError(
   refusal: Exclude<CommitRefusal, { reason: 'conflict' | 'idempotency_used' }>,
   { puts = [] }: PlacedWriteSet,
@@ -72,14 +72,14 @@ function pathOfReference({ field, to }: Reference, puts: readonly PlacedPut[]): 
   return references.find((each) => each.field === field && each.to.id === to.id)?.path ?? pointerTo('', field);
 }
 
-/** A module's record is named by what it belongs to. */
+/** A module's record is named by its owner. */
 function nameOf(key: RecordKey): string {
   const [kind, module] = key.kind.split('.');
   const owner = `${(kind ?? '').replaceAll('_', ' ')} ${ownerIdOf(key.id)}`;
   return module === undefined ? owner : `the ${module} module of ${owner}`;
 }
 
-/** Keys may be scoped as `owner\nvalue`: people know the value. */
+/** Keys may be scoped as `owner\nvalue`; people know only the value. */
 function shownKey(key: string): string {
   return key.slice(key.lastIndexOf('\n') + 1);
 }

@@ -8,8 +8,8 @@ interface Rendered {
 }
 
 /**
- * What a record reads as, kept for as long as the record itself: records never change, a new revision is a new object. Only
- * for what is made of that one record; its key is everything else that the rendering depends on.
+ * Rendered records, cached as long as the record itself: records are immutable, and a new revision is a new object.
+ * Only for output that depends on that one record; the key covers everything else that it depends on.
  */
 export class RenderedCache {
   readonly #byRecord = new WeakMap<StoredRecord, Map<string, Rendered>>();

@@ -8,13 +8,13 @@ import type { Catalog } from './catalog.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { joinSecrets, masked } from './secret-fields.ts';
 
-/** What the reader may see of secrets. */
+/** Which secrets the reader may see. */
 export interface View {
   readonly readable: 'clear' | 'empty' | 'masked';
   readonly masked: 'clear' | 'masked';
 }
 
-/** More routes than an edge may sensibly have: what is inline is never paged. */
+/** Larger than any sensible number of routes: inline children are never paged. */
 const ALL_CHILDREN = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
 
 export class Renderer {
@@ -43,7 +43,7 @@ export class Renderer {
     return this.ref(record.id, isNested ? (record.parent ?? undefined) : undefined);
   }
 
-  /** A resource as GET shows it, its modules and inline children included, live fields not. */
+  /** A resource as GET shows it, with modules and inline children, without live fields. */
   resource(compiled: CompiledResource, record: StoredRecord, reader: RecordReader, view: View): JsonObject {
     const { resource } = compiled;
     const body: Record<string, JsonValue> = { ...this.refOf(compiled, record) } as Record<string, JsonValue>;
@@ -52,7 +52,7 @@ export class Renderer {
     const config = joinSecrets(record.doc, record.secrets, compiled.secretFields);
     Object.assign(body, this.#config(compiled.config, config, view));
     for (const name of Object.keys(resource.derived ?? {})) body[name] = record.doc[name] ?? null;
-    // Null rather than absent: existing clients index it.
+    // Null instead of absent: existing clients index it.
     for (const name of Object.keys(resource.shownOnce ?? {})) body[name] = null;
     for (const module of compiled.modules) {
       const stored = moduleRecord(module, record.id, reader);
@@ -98,7 +98,7 @@ function shown(value: JsonValue, visibility: 'readable' | 'masked', view: View):
   return how === 'empty' ? '' : masked(value ?? undefined);
 }
 
-/** The ETag's number: the highest revision among the documents that a rendered resource is made of. */
+/** The number in the ETag: the highest revision among the documents of a rendered resource. */
 export function highestRevision(compiled: CompiledResource, record: StoredRecord, reader: RecordReader): number {
   return Math.max(...documentsOf(compiled, record, reader).map((document) => document.record?.revision ?? 0));
 }
@@ -112,7 +112,7 @@ export function moduleRecord(module: CompiledModule, ownerId: string, reader: Re
   return reader.get(kind, id);
 }
 
-/** Every document that the rendered resource shows, absent modules too: their coming changes it as well. */
+/** Every document that the rendered resource shows, including absent modules: adding one changes it too. */
 export function documentsOf(
   compiled: CompiledResource,
   record: StoredRecord,

@@ -10,7 +10,7 @@ export function requireRecord(context: DocumentsContext, kind: string, id: strin
   return record;
 }
 
-/** The record, if it stands under the parent that the path names: a route of another edge is not found. */
+/** The record, if it belongs to the parent in the path: a route of another edge is not found. */
 export function requireUnder(
   context: DocumentsContext,
   compiled: CompiledResource,

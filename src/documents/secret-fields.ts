@@ -6,12 +6,12 @@ import { isObjectSchema, SECRET_MASK, type SecretVisibility, secretVisibility } 
 import type { Secrets } from '../store/store.ts';
 import { invalidBody } from './errors.ts';
 
-/** Secret fields leave the document before it is stored: the store seals them, by their JSON pointer, beside it. */
+/** Secret fields are removed from the document before it is stored: the store seals them beside it, by JSON pointer. */
 export interface SecretField {
   readonly pointer: string;
   readonly path: readonly string[];
   readonly visibility: SecretVisibility;
-  /** Where the secret goes, if a field beside it says so. */
+  /** The sibling field that holds the secret's destination, if any. */
   readonly destination: readonly string[] | null;
 }
 
@@ -56,7 +56,10 @@ interface SecretRights {
   readonly clearedSecrets?: ReadonlySet<string> | undefined;
 }
 
-/** A masked secret that is set never reads as empty: whoever sends that in its place has not sent back what was read, and means it. */
+/**
+ * A masked secret that is set never reads as empty: a client that sends an empty value did not copy it from a read, and
+ * means it.
+ */
 export function clearedSecretsIn(body: JsonObject, fields: readonly SecretField[]): ReadonlySet<string> {
   const cleared = fields.filter(({ path, visibility }) => {
     const value = visibility === 'masked' ? valueAt(body, path) : undefined;
@@ -66,9 +69,9 @@ export function clearedSecretsIn(body: JsonObject, fields: readonly SecretField[
 }
 
 /**
- * A secret that its reader could not see comes back as it was shown: as the mask, as `""` or not at all. Then the stored
- * one stays, so that sending back what was read changes nothing. But it does not follow to another destination: else a key
- * that may not read a secret could have it sent to a server of its own.
+ * A secret that the reader could not see comes back as it was shown: as the mask, as `""`, or absent. Then the stored
+ * one is kept, so that sending back what was read changes nothing. It is not kept for a new destination: otherwise a
+ * key without permission to read a secret could have it sent to a server of its own.
  */
 export function keepUnseenSecrets(
   next: JsonObject,
@@ -98,7 +101,7 @@ export function keepUnseenSecrets(
   return result;
 }
 
-/** A mask that is sent back says nothing about the secret, and would not even pass for one: it counts as left out. */
+/** A mask that is sent back carries no information and is not a valid secret: it counts as absent. */
 export function withoutMasks(body: JsonObject, fields: readonly SecretField[]): JsonObject {
   const shown = fields.filter(({ path, visibility }) => visibility === 'masked' && valueAt(body, path) === SECRET_MASK);
   return shown.reduce((rest, { path }) => withValue(rest, path, undefined), body);
@@ -109,7 +112,7 @@ export function masked(value: JsonValue | undefined): JsonValue {
   return value === '' || value === undefined ? '' : SECRET_MASK;
 }
 
-/** A mask that nothing stored stands behind: kept, it would be used as the secret itself. */
+/** A mask without a stored secret: kept, it would be used as the secret itself. */
 export function maskProblems(config: JsonObject, fields: readonly SecretField[]): readonly FieldProblem[] {
   return fields
     .filter(({ path, visibility }) => {
@@ -129,7 +132,7 @@ function isEmpty(value: JsonValue): boolean {
 
 function isUnseen(sent: JsonValue | undefined, before: JsonValue): boolean {
   if (sent === undefined || sent === SECRET_MASK) return true;
-  // Whoever leaves it out has its default here.
+  // An absent field has its default here.
   if (isEmpty(sent) && typeof sent === typeof before) return true;
   return isJsonObject(sent) && Object.values(sent).includes(SECRET_MASK);
 }

@@ -48,7 +48,7 @@ export const resourceErrors = errorTable({
   },
 });
 
-/** A scope that a key lacks for what it wants to do. */
+/** A scope that a key lacks for the requested operation. */
 export interface MissingScope {
   readonly message: string;
   readonly scope: string;
@@ -59,7 +59,7 @@ export function refuseWithout(missing: MissingScope | null): void {
   throw resourceErrors.create('ERR_POSTERN_FORBIDDEN', missing.message, { details: { scope: missing.scope } });
 }
 
-/** A live resource that is not there (any more). */
+/** The error for a live resource that does not exist, or no longer exists. */
 export function notOnline(title: string, path: string, id: string): Error {
   return resourceErrors.create(
     'ERR_POSTERN_NOT_FOUND',

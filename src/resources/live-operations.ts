@@ -3,7 +3,7 @@ import type { JsonObject } from '../lib/json.ts';
 import type { Operation, OperationPorts, OperationRequest } from './operation.ts';
 import { nextPageUri, pageOf, pagingQuery } from './paging.ts';
 
-/** What a live resource has to say for its list and get. */
+/** The parts of list and get that a live resource provides. */
 export interface LiveReads<Item> {
   readonly resource: string;
   readonly path: string;
@@ -79,7 +79,7 @@ export function liveReads<Item extends { readonly id: string }>(reads: LiveReads
   ];
 }
 
-/** How every paged list behaves. */
+/** Behaviour of every paged list. */
 export const LIST_DESCRIPTION =
   'Newest first, at most 100 on a page. Follow next_page_uri as it is for the next page; it is null on the last.';
 

@@ -7,7 +7,7 @@ import type { RecordReader } from '../replica/record-reader.ts';
 import type { RecordKey, Store, StoredRecord } from '../store/store.ts';
 
 /**
- * One operation of the management API. The HTTP face, the OpenAPI document, `postern api` and the client are all made
+ * One operation of the management API. The HTTP face, the OpenAPI document, `postern api` and the client are all built
  * from the list of these; none of them knows a noun by name.
  */
 export interface Operation {
@@ -18,7 +18,7 @@ export interface Operation {
   readonly path: string;
   readonly summary: string;
   readonly description?: string;
-  /** Query parameters beyond none: unknown ones are refused. */
+  /** Allowed query parameters; unknown ones are rejected. */
   readonly query?: TObject;
   readonly body?: OperationBody;
   readonly success: { readonly status: number; readonly schema: TSchema | null; readonly description: string };
@@ -37,9 +37,9 @@ export interface OperationBody {
   readonly example: JsonObject;
   /** `ignored`: existing clients send a bare id, which is not even JSON. */
   readonly parsing?: 'ignored';
-  /** The operation decodes the body itself, by the rules of its resource; else it is decoded by `schema` before. */
+  /** The operation decodes the body itself, by the rules of its resource; otherwise `schema` decodes it first. */
   readonly isDecodedByOperation?: boolean;
-  /** A body wrapped as `{"module": {…}}` is taken as its inside. */
+  /** A body wrapped as `{"module": {…}}` is unwrapped. */
   readonly canBeWrapped?: boolean;
 }
 
@@ -48,24 +48,24 @@ export interface OperationRequest {
   readonly principal: Principal;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
-  /** Path parameters that the client repeated are already taken out. */
+  /** Path parameters that the client repeated have been removed. */
   readonly body: JsonObject;
-  /** Revisions named by `If-Match`; null when the header is absent, `'any'` for `*`. */
+  /** Revisions listed in `If-Match`; null when the header is absent, `'any'` for `*`. */
   readonly ifMatch: readonly number[] | 'any' | null;
   readonly idempotency: { readonly scope: string; readonly bodyHash: string } | null;
   readonly version: 0 | 2;
-  /** The request came with the retired service's header name: its clients type some fields differently. */
+  /** The request used the retired service's header name: its clients type some fields differently. */
   readonly isLegacyClient: boolean;
 }
 
 export interface OperationResult {
   readonly body: JsonObject | null;
-  /** Where it differs from the operation's success status. */
+  /** Set where it differs from the operation's success status. */
   readonly status?: number;
-  /** The body as text, where it is at hand already. */
+  /** The body as text, if already serialized. */
   readonly text?: string;
   readonly etag?: number;
-  /** The revision that a write took or confirmed. */
+  /** The revision that a write created or confirmed. */
   readonly revision?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -73,7 +73,7 @@ export interface OperationResult {
 export interface EventType {
   readonly type: string;
   readonly description: string;
-  /** What a key needs to have such events sent somewhere, or to see them. */
+  /** The scope a key needs to see such events or to have them sent somewhere. */
   readonly scope: string;
 }
 
@@ -82,26 +82,26 @@ export interface OperationPorts {
   readonly store: Store;
   readonly clock: Clock;
   readonly sessionCommands: SessionCommands;
-  /** Null while no part of this server delivers events. */
+  /** Null when this server does not deliver events. */
   readonly destinationTester: DestinationTester | null;
   readonly eventTypes: readonly EventType[];
-  /** Of this process, as the setting has it. */
+  /** This process's region, from the settings. */
   readonly region: string;
   readonly newId: (prefix: string) => string;
   /** Absolute URI of a path of this API. */
   readonly uri: (path: string) => string;
-  /** Ref of any resource by its id; a nested one needs the id that it is nested under. */
+  /** Ref of any resource by its id; a nested one needs its parent's id. */
   readonly ref: (id: string, parentId?: string) => Ref;
 }
 
-/** What operations outside the generated ones may do with configuration. */
+/** Configuration access for operations outside the generated ones. */
 export interface DocumentsPort {
   readonly reader: RecordReader;
-  /** The record, or a 404 that says what was not found. */
+  /** The record, or a 404 that names what was not found. */
   require(kind: string, id: string): StoredRecord;
   /**
-   * Changes one record, trying again when another writer was quicker. `change` gets the current configuration, answers
-   * what becomes different, and may throw to refuse.
+   * Changes one record, and retries when another writer was faster. `change` receives the current configuration,
+   * returns the changed fields, and may throw to reject.
    */
   update(
     kind: string,
@@ -110,8 +110,8 @@ export interface DocumentsPort {
     change: (config: JsonObject) => RecordChange,
   ): Promise<{ readonly record: StoredRecord; readonly revision: number }>;
   /**
-   * Runs a create that is done once per Idempotency-Key; without the header it just runs. The create's write has to say
-   * what it `made`; `replay` answers for that when the request comes again, null when it cannot be answered twice.
+   * Runs a create once per Idempotency-Key; without the header it just runs. The create's write must name what it
+   * `made`; `replay` returns its response when the request is repeated, or null when it cannot be repeated.
    */
   once(
     request: OperationRequest,
@@ -124,29 +124,29 @@ export interface DocumentsPort {
 
 export interface RecordChange {
   readonly config?: JsonObject;
-  /** Pointers of secrets that the change takes away, though its caller cannot see them. */
+  /** Pointers to secrets that the change removes although its caller cannot see them. */
   readonly clearedSecrets?: ReadonlySet<string>;
-  /** Read-only fields that the resource keeps of itself, such as a destination's status. */
+  /** Read-only fields that the resource maintains itself, such as a destination's status. */
   readonly derived?: JsonObject;
-  /** What the change creates inside the record, to be remembered under the request's Idempotency-Key. */
+  /** The object created inside the record, remembered under the request's Idempotency-Key. */
   readonly made?: RecordKey;
 }
 
 export type SessionCommand = 'stop' | 'restart' | 'update';
 
-/** Reaches the process that holds an agent's session. */
+/** Sends commands to the process that holds an agent's session. */
 export interface SessionCommands {
-  /** `refused`: in the agent's words. */
+  /** `refused`: the agent's message. */
   send(sessionId: string, command: SessionCommand): Promise<'accepted' | 'unreachable' | { readonly refused: string }>;
 }
 
-/** Reaches the part that delivers events. */
+/** Connects to the part that delivers events. */
 export interface DestinationTester {
-  /** Sends a sample event and reports what came back. */
+  /** Sends a sample event and returns the outcome. */
   test(destination: StoredRecord): Promise<JsonObject>;
 }
 
-/** Who asks. */
+/** The authenticated caller. */
 export interface Principal {
   readonly apiKeyId: string;
   readonly scopes: readonly string[];

@@ -3,7 +3,7 @@ import { KSUID_PATTERN } from '../lib/ksuid.ts';
 
 const MAX_LIMIT = 100;
 
-/** A query parameter that takes an id of one kind. */
+/** A query parameter for an id of one kind. */
 export function idParameter(prefix: string, description: string): TString {
   return Type.String({
     pattern: `^${prefix}_${KSUID_PATTERN}$`,
@@ -11,7 +11,7 @@ export function idParameter(prefix: string, description: string): TString {
   });
 }
 
-/** What a list of resources with this prefix takes. */
+/** Query parameters of a list of resources with this prefix. */
 export function pagingQuery(idPrefix: string): TProperties {
   return {
     limit: Type.Optional(
@@ -32,12 +32,12 @@ export interface Page {
   readonly limit: number;
 }
 
-/** The query is already checked against its schema. */
+/** The query has passed its schema. */
 export function pageOf({ limit, before_id: beforeId }: Readonly<Record<string, string>>): Page {
   return { beforeId: beforeId ?? null, limit: limit === undefined ? MAX_LIMIT : Number(limit) };
 }
 
-/** Carries the filters along, so that a client can follow it verbatim. */
+/** Keeps the filters, so that a client can follow it verbatim. */
 export function nextPageUri(
   listUri: string,
   query: Readonly<Record<string, string>>,

@@ -8,9 +8,9 @@ import type { MissingScope } from './errors.ts';
 import type { EventType, Operation, OperationPorts, Principal } from './operation.ts';
 
 /**
- * A resource's contract: one folder per API noun and one line in `registry.ts`. A configuration resource is described by
- * data; its five operations, storage, references, events, documentation, command line and client follow from it. A live
- * resource (tunnels, logins, deliveries) brings operations of its own.
+ * A resource's contract: one folder per API noun and one line in `registry.ts`. A configuration resource is described
+ * by data; its five operations, storage, references, events, documentation, command line and client follow from it. A
+ * live resource (tunnels, logins, deliveries) defines its own operations.
  */
 export type Resource = ConfigurationResource | LiveResource;
 
@@ -20,10 +20,10 @@ interface ResourceNames {
   /** Kind of its records, and the prefix of its error details. */
   readonly kind: string;
   readonly idPrefix: string;
-  /** Path of the collection; `{edge_id}` and the like stand for path parameters. */
+  /** Path of the collection; `{edge_id}` and the like are path parameters. */
   readonly path: string;
   readonly listKey: string;
-  /** As a sentence names one of it: "an HTTPS edge". */
+  /** Its name in a sentence: "an HTTPS edge". */
   readonly title: string;
   readonly description: string;
 }
@@ -37,53 +37,53 @@ export interface ConfigurationResource<Config extends TObject = TObject> extends
   readonly type: 'configuration';
   /** The stored form: every field present, defaults as `default`. */
   readonly config: Config;
-  /** Field names of the retired service's clients, which bodies may use. */
+  /** Field names used by clients of the retired service, accepted in bodies. */
   readonly otherNames?: OtherNames;
-  /** Fields that PATCH does not take. */
+  /** Fields that PATCH does not accept. */
   readonly immutable?: readonly Extract<keyof Static<Config>, string>[];
-  /** Read-only fields, worked out when the resource is created and stored with it. */
+  /** Read-only fields, computed when the resource is created and stored with it. */
   readonly derived?: TProperties;
-  /** Read-only fields that are true for the moment only; they do not count for the ETag. */
+  /** Read-only fields computed at read time; they do not count for the ETag. */
   readonly live?: LiveFields;
-  /** Fields that only the answer to the create shows. */
+  /** Fields that only the response to the create shows. */
   readonly shownOnce?: TProperties;
-  /** The record that this one belongs to and goes with: by path parameter, or by a field of the configuration. */
+  /** The record that this one belongs to and is deleted with: by path parameter, or by a field of the configuration. */
   readonly parent?: ParentLink;
-  /** Which modules stand inline in it. */
+  /** Which modules are inline in it. */
   readonly modules?: 'edge' | 'route';
-  /** Child resources that are rendered whole inside this one, under their list key. */
+  /** Child resources that are rendered completely inside this one, under their list key. */
   readonly inlineChildren?: readonly string[];
   /** `<noun>_created.v0` and so on. */
   readonly eventNoun: string;
   readonly example: JsonObject;
-  /** Records reachable by references must not lead back to the record. */
+  /** References must not form a cycle. */
   readonly isAcyclic?: boolean;
-  /** Unique-key scopes of which one holder must stay. */
+  /** Unique-key scopes that must keep at least one holder. */
   readonly keepAtLeastOne?: readonly string[];
   readonly actions?: readonly Operation[];
-  /** Brings equal configurations to one spelling, before `check`. */
+  /** Normalizes equal configurations to one form, before `check`. */
   normalize?(config: Static<Config>): Static<Config>;
   check?(config: Static<Config>, settings: ResourceSettings): readonly FieldProblem[];
-  /** What a change may not do to what is there. */
+  /** Restrictions on changes to an existing configuration. */
   checkChange?(config: Static<Config>, previous: Static<Config>): readonly FieldProblem[];
-  /** What stands in the way at the moment, in words: 409. `previous` is null for a create. */
+  /** A conflict with the current state, as a message: 409. `previous` is null for a create. */
   conflict?(config: Static<Config>, previous: Static<Config> | null, settings: ResourceSettings): string | null;
-  /** Works out derived fields, issues tokens. Problems refuse the create. */
+  /** Computes derived fields and issues tokens. Problems reject the create. */
   onCreate?(config: Static<Config>, ports: CreatePorts): Creation | { readonly problems: readonly FieldProblem[] };
-  /** `extra` holds created_at, derived and internal fields. */
+  /** `extra` contains created_at, derived and internal fields. */
   uniqueKeys?(
     config: Static<Config>,
     owner: { readonly id: string; readonly parent: string | null },
     extra: JsonObject,
   ): readonly ClaimedKey[];
-  /** Refuses what the caller's key may not do with this configuration; `previous` is null on create. */
+  /** Rejects what the caller's key may not do with this configuration; `previous` is null on create. */
   authorize?(
     principal: Principal,
     config: Static<Config> | null,
     previous: Static<Config> | null,
     about: Authorization,
   ): MissingScope | null;
-  /** The same for changes, with what only the store knows. Asked before `authorize`, which has the last word. */
+  /** The same for changes, with data only in the store. Runs before `authorize`, which decides last. */
   authorizeChange?(
     change: { readonly principal: Principal; readonly config: Static<Config>; readonly previous: Static<Config> },
     id: string,
@@ -91,25 +91,25 @@ export interface ConfigurationResource<Config extends TObject = TObject> extends
   ): Promise<MissingScope | null>;
   /** Schema of the fields whose form `render` changes. */
   readonly rendered?: TProperties;
-  /** Last word on how it reads back. */
+  /** Final adjustment of the read form. */
   render?(body: JsonObject): JsonObject;
-  /** What else ends with it. Runs after the deletion is durable. */
+  /** Cleans up after the deletion is durable. */
   afterDelete?(record: StoredRecord, ports: OperationPorts): Promise<void>;
 }
 
 export interface OtherNames {
-  /** Another name of a field, and that field. */
+  /** Maps another name of a field to that field. */
   readonly aliases?: Readonly<Record<string, string>>;
   /** Fields that do not exist here and that clients send empty. */
   readonly ignoredIfEmpty?: readonly string[];
   /**
-   * Fields that the retired service's Python client sends empty with every PATCH that does not name them. From requests
-   * with that service's version header, empty counts as left out: a new description must not take the event sources away.
+   * Fields that the retired service's Python client sends empty with every PATCH that does not name them. In requests
+   * with that service's version header, empty counts as absent: a new description must not remove the event sources.
    */
   readonly leftOutIfEmptyOnPatch?: readonly string[];
 }
 
-/** A value that only one record may have. */
+/** A value that only one record may hold. */
 export interface ClaimedKey extends UniqueKey {
   /** The field that holds it; absent when the client did not choose it. */
   readonly field?: string;
@@ -127,7 +127,7 @@ export interface LiveFields {
 export interface CreatePorts {
   readonly settings: ResourceSettings;
   readonly nowMs: number;
-  /** 256 random bits behind a prefix that tells what the token is for. */
+  /** 256 random bits after a prefix that names the token's purpose. */
   newToken(prefix: string): string;
 }
 
@@ -135,12 +135,12 @@ export interface Creation {
   readonly derived?: JsonObject;
   /** Stored with the resource and never shown. */
   readonly internal?: JsonObject;
-  /** Configuration that was made up because the client left it out, such as a webhook's secret. */
+  /** Configuration generated because the client omitted it, such as a webhook's secret. */
   readonly config?: JsonObject;
   readonly shownOnce?: JsonObject;
 }
 
-/** What a right can depend on beside the configuration. */
+/** Context of a permission check beside the configuration. */
 export interface Authorization {
   /** Null on create. */
   readonly id: string | null;
@@ -151,7 +151,7 @@ export interface Authorization {
 export interface ResourceSettings extends ModuleSettings {
   /** The port that the edge listens on; null: any free one. */
   readonly edgePort: number | null;
-  /** Names of agents' tunnels that an edge of this host, which may be a wildcard, would take. */
+  /** Names of agents' tunnels that an edge with this host, which may be a wildcard, would take over. */
   tunnelNamesUnder(host: string): readonly string[];
   readonly region: string;
   readonly domain: string;

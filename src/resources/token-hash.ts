@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** Tokens carry 256 random bits (or a preset of at least 32 characters), so a plain hash is enough and costs no time to check. */
+/** Tokens carry 256 random bits (or a preset of at least 32 characters), so a plain, fast hash is enough. */
 export function hashToken(token: string): string {
   return hash('sha256', token, 'hex');
 }

@@ -4,7 +4,7 @@ import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import { describedFields } from '../../resources/resource.ts';
 import { backendKinds, defineBackend } from '../define-backend.ts';
 
-/** Goes to the next backend when one cannot be reached. */
+/** Tries the next backend when one cannot be reached. */
 export const failover = defineBackend({
   name: 'failover',
   idPrefix: 'bkdfo',

@@ -5,7 +5,7 @@ import { describedFields } from '../../resources/resource.ts';
 import { defineBackend } from '../define-backend.ts';
 import { responseHeadersProblem } from './response-headers-problem.ts';
 
-/** Answers by itself. */
+/** Returns a fixed response. */
 export const httpResponse = defineBackend({
   name: 'http_response',
   idPrefix: 'bkdhr',

@@ -1,8 +1,8 @@
-/** Framing is the edge's business, and its own headers must be believable. */
+/** The edge computes framing, and nobody may forge its own headers. */
 const NOT_ALLOWED =
   /^(connection|content-length|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|postern-.*)$/i;
 
-/** What is wrong with the headers of a fixed response, or null. RFC 9110 §5.1 and §5.5. */
+/** The problem with the headers of a fixed response, or null. RFC 9110 §5.1 and §5.5. */
 export function responseHeadersProblem(headers: Readonly<Record<string, string>>): string | null {
   const seen = new Set<string>();
   for (const [name, value] of Object.entries(headers)) {

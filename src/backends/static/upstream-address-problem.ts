@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { hostNameProblem } from '../../lib/host-name.ts';
 
-/** What is wrong with an upstream's `host:port`, or null. */
+/** The problem with an upstream's `host:port`, or null. */
 export function upstreamAddressProblem(address: string): string | null {
   const shape = /^(?:\[(?<v6>[^\]]+)\]|(?<host>[^:[\]]+)):(?<port>[1-9]\d{0,4})$/.exec(address);
   if (shape === null || Number(shape.groups?.['port']) > 65_535) {

@@ -10,7 +10,7 @@ import { defineBackend } from '../define-backend.ts';
 
 const MAX_LABELS = 50;
 
-/** Tunnels with the right labels. */
+/** Tunnels with matching labels. */
 export const tunnelGroup = defineBackend({
   name: 'tunnel_group',
   idPrefix: 'bkdtg',

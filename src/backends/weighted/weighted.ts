@@ -5,7 +5,7 @@ import { mapOf } from '../../lib/schema/map-of.ts';
 import { describedFields } from '../../resources/resource.ts';
 import { backendKinds, defineBackend } from '../define-backend.ts';
 
-/** Shares requests out by weight. */
+/** Distributes requests by weight. */
 export const weighted = defineBackend({
   name: 'weighted',
   idPrefix: 'bkdwd',

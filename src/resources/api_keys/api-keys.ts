@@ -6,7 +6,7 @@ import { defineResource, describedFields } from '../resource.ts';
 import { hashToken } from '../token-hash.ts';
 
 const ALL = '*';
-/** Unique-key scope that the keys with all scopes hold, so that the last of them cannot go. */
+/** Unique-key scope held by keys with all scopes, so that the last of them cannot be deleted. */
 export const UNLIMITED_KEYS = 'unlimited_api_key';
 
 /** Keys of this API. */

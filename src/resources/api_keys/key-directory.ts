@@ -6,11 +6,13 @@ import type { Principal } from '../operation.ts';
 import { hashToken } from '../token-hash.ts';
 import { apiKeys } from './api-keys.ts';
 
-/** Finds who a token belongs to, without a database. Follows the replica, so a deleted key stops at once. */
+/**
+ * Finds the owner of a token without a database. It follows the replica, so a deleted key stops working immediately.
+ */
 export class KeyDirectory {
   readonly #byHash = new Map<string, { readonly hash: Buffer; readonly principal: Principal }>();
   readonly #hashById = new Map<string, string>();
-  /** Hashing costs more than the rest of a look-up. Emptied with every change of a key. */
+  /** Hashing costs more than the rest of a lookup. Cleared with every change of a key. */
   readonly #recent = new Map<string, Principal>();
 
   constructor(replica: Replica) {
@@ -27,7 +29,7 @@ export class KeyDirectory {
     const recent = this.#recent.get(token);
     if (recent !== undefined) return recent;
     const found = this.#findByHash(token);
-    // Only tokens that are good are remembered, so nobody can fill it up.
+    // Only valid tokens are cached, so an attacker cannot fill it.
     if (found !== null) this.#recent.set(token, found);
     return found;
   }
@@ -36,7 +38,7 @@ export class KeyDirectory {
     const tokenHash = hashToken(token);
     const found = this.#byHash.get(tokenHash);
     if (found === undefined) return null;
-    // The map compares hashes, whose value an attacker cannot steer; this keeps the last word constant-time all the same.
+    // The map compares hashes, which an attacker cannot choose; the final comparison is constant-time anyway.
     return timingSafeEqual(found.hash, Buffer.from(tokenHash)) ? found.principal : null;
   }
 

@@ -45,7 +45,7 @@ const schema = Type.Object({
 
 const notFound = (id: string): Error => notOnline('login session', PATH, id);
 
-/** Logins that are in force. */
+/** Active logins. */
 export const appSessions: LiveResource = {
   type: 'live',
   name: 'app_sessions',

@@ -3,7 +3,7 @@ import { certificatesIn, describeCertificate } from '../../lib/describe-certific
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import { type Creation, defineResource, describedFields, timestamp } from '../resource.ts';
 
-/** Authorities that client certificates are checked against. */
+/** Authorities that verify client certificates. */
 export const certificateAuthorities = defineResource({
   name: 'certificate_authorities',
   kind: 'certificate_authority',

@@ -2,7 +2,7 @@ import { hostNameProblem } from '../../lib/host-name.ts';
 import { labelsProblem } from '../../lib/labels.ts';
 import { AGENT_MODULES } from '../../modules/agent-modules.ts';
 
-/** What is wrong with one rule of a credential's acl, or null. */
+/** The problem with one rule of a credential's acl, or null. */
 export function aclRuleProblem(rule: string): string | null {
   if (rule.startsWith('configure:')) return configureRuleProblem(rule);
   if (!rule.startsWith('bind:'))

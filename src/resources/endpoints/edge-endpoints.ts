@@ -8,15 +8,15 @@ const EDGE_PREFIX = 'edghts';
 const EDGES_AT_ONCE = 100;
 const LAST_SECOND = 2n ** 32n - 1n;
 
-/** As leases have it, of which the other endpoints are made. */
+/** The same fields as a lease, from which the other endpoints are made. */
 export interface EdgeEndpoint {
   readonly id: string;
   readonly doc: JsonObject;
 }
 
 /**
- * A page of the hostports of all edges, newest first. Edges come by age and an endpoint has its edge's second, so the walk ends
- * with the second in which the page is full: its cost does not grow with the number of edges.
+ * A page of the hostports of all edges, newest first. Edges are ordered by age and an endpoint has its edge's second,
+ * so the walk ends with the second in which the page is full: its cost does not grow with the number of edges.
  */
 export function pageOfEdgeEndpoints(
   reader: RecordReader,
@@ -48,7 +48,10 @@ export function newestFirst(a: { readonly id: string }, b: { readonly id: string
   return a.id < b.id ? 1 : -1;
 }
 
-/** Newest first, from the end of a second on; null: all. A KSUID counts seconds in 32 bits, and 27 characters hold more. */
+/**
+ * Newest first, starting at the end of a second; null: all. A KSUID counts seconds in 32 bits, and 27 characters hold
+ * more.
+ */
 function* edgesUpTo(reader: RecordReader, second: bigint | null): Generator<StoredRecord> {
   let beforeId = second === null || second >= LAST_SECOND ? null : firstIdOf(EDGE_PREFIX, second + 1n);
   for (;;) {

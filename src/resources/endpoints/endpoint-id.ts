@@ -4,7 +4,7 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const KSUID_LENGTH = 27;
 const PAYLOAD_BITS = 128n;
 
-/** Seconds in the KSUID of an id, on the KSUID's own scale; null when the text is no id. */
+/** Seconds in the KSUID of an id, on the KSUID's own scale; null when the text is not an id. */
 export function secondsOf(id: string): bigint | null {
   const [, text] = /^[a-z]+_([0-9A-Za-z]{27})$/.exec(id) ?? [];
   if (text === undefined) return null;
@@ -19,8 +19,8 @@ export function firstIdOf(prefix: string, seconds: bigint): string {
 }
 
 /**
- * An edge's hostport has no record, and needs an id that stays: the edge's second, so that lists by id are lists by age, and a
- * hash of what it stands for.
+ * An edge's hostport has no record but needs a stable id: the edge's second, so that order by id is order by age, and a
+ * hash of edge and hostport.
  */
 export function endpointId(edgeId: string, hostport: string): string {
   const payload = BigInt(`0x${hash('sha256', `${edgeId} ${hostport}`, 'hex').slice(0, 32)}`);

@@ -26,7 +26,7 @@ const schema = Type.Object({
   ),
 });
 
-/** Public addresses that are answered now: those of tunnels while they are online, and each hostport of an edge. */
+/** Public addresses served now: those of online tunnels, and each hostport of an edge. */
 export const endpoints: LiveResource = {
   type: 'live',
   name: 'endpoints',

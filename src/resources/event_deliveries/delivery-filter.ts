@@ -13,7 +13,7 @@ export function deliveryFilter(query: Readonly<Record<string, string>>): Deliver
   };
 }
 
-/** The body is already checked against its schema, but for what a date-time is. */
+/** The body has passed its schema, except for the check of date-times. */
 export function replayFilter(body: JsonObject): DeliveryFilter {
   const sinceMs = timeIn(body, 'since');
   const untilMs = timeIn(body, 'until');

@@ -67,7 +67,7 @@ const schema = Type.Object({
 
 const notFound = (id: string): Error => notOnline('event delivery', PATH, id);
 
-/** What became of each event at each destination. */
+/** The outcome of each event at each destination. */
 export const eventDeliveries: LiveResource = {
   type: 'live',
   name: 'event_deliveries',

@@ -19,7 +19,7 @@ const testResult = Type.Object({
   event: Type.Object({}, { additionalProperties: true, description: 'The event that was sent.' }),
 });
 
-/** Pausing, resuming and trying out a destination. */
+/** Pausing, resuming and testing a destination. */
 export const destinationActions: readonly Operation[] = [
   statusAction('pause', 'paused', 'Stop delivering to an event destination; its events wait'),
   statusAction('resume', 'active', 'Go on delivering to an event destination, with what waits first, at once'),

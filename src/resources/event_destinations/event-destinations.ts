@@ -12,7 +12,7 @@ const targets: TProperties = Object.fromEntries(
   destinationKinds.map((kind) => [kind.name, { ...kind.config, default: null, description: kind.description }]),
 );
 
-/** Where events are delivered. */
+/** Destinations that events are delivered to. */
 export const eventDestinations = defineResource({
   name: 'event_destinations',
   kind: 'event_destination',
@@ -46,7 +46,7 @@ export const eventDestinations = defineResource({
     return unreadableType(subscribedTypes(reader, id), principal, eventTypes);
   },
   authorizeChange: async ({ principal, config, previous }, id, { store, eventTypes }) =>
-    // Events of types that are no longer subscribed to may still wait for it.
+    // Events of types that are no longer subscribed to may still be queued for it.
     leadsElsewhere(config, previous)
       ? unreadableType(await store.deliveries.pendingTypes(id), principal, eventTypes)
       : null,
@@ -73,7 +73,7 @@ function changeProblems(target: JsonObject, previous: JsonObject): readonly Fiel
   return problems.map((problem) => ({ ...problem, path: `/target/${kind?.name}${problem.path}` }));
 }
 
-/** Whether events would arrive at another place than before. */
+/** Whether events would be sent to a different place than before. */
 function leadsElsewhere(config: { readonly target: object }, previous: { readonly target: object }): boolean {
   return destinationKinds.some(
     ({ name, place }) => fieldIn(config.target, name, place) !== fieldIn(previous.target, name, place),

@@ -155,7 +155,7 @@ const operations: readonly Operation[] = [
   },
 ];
 
-/** The event types of a subscription, one by one. They are part of the subscription's document. */
+/** The individual event types of a subscription. They are part of the subscription's document. */
 export const eventSources: LiveResource = {
   type: 'live',
   name: 'event_sources',

@@ -6,7 +6,7 @@ import { unknownTypeMessage } from '../event_sources/unknown-type-message.ts';
 import { unreadableType } from '../event_types/unreadable-type.ts';
 import { defineResource, describedFields } from '../resource.ts';
 
-/** Which events go where. */
+/** Which events are sent to which destinations. */
 export const eventSubscriptions = defineResource({
   name: 'event_subscriptions',
   kind: 'event_subscription',
@@ -23,7 +23,7 @@ export const eventSubscriptions = defineResource({
       Type.Object(
         {
           type: Type.String({ maxLength: 100, description: 'An event type, such as "ip_policy_created.v0".' }),
-          // What a read shows of a source may be sent back.
+          // A source may be sent back as it was read.
           uri: Type.Optional(Type.String({ maxLength: 2048, description: 'URI of the source; ignored when sent.' })),
         },
         { additionalProperties: false },
@@ -70,7 +70,8 @@ export const eventSubscriptions = defineResource({
     if (config === null) return null;
     const types = config.sources.map((source) => source.type);
     const known = previous?.sources.map((source) => source.type) ?? [];
-    // A new destination gets events of every type; without one only what is new matters. Taking away needs no right to read.
+    // A new destination receives events of every type, so all are checked; otherwise only new types matter. Removing a
+    // type needs no read permission.
     const isNewPlace = config.destination_ids.some((id) => previous?.destination_ids.includes(id) !== true);
     return unreadableType(isNewPlace ? types : types.filter((type) => !known.includes(type)), principal, eventTypes);
   },

@@ -15,7 +15,7 @@ const schema = Type.Object({
   }),
 });
 
-/** Everything that a subscription can trigger for. */
+/** Every event type that a subscription can select. */
 export const eventTypes: LiveResource = {
   type: 'live',
   name: 'event_types',

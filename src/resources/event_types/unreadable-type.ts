@@ -4,8 +4,8 @@ import type { EventType, Principal } from '../operation.ts';
 const ALL = '*';
 
 /**
- * An event shows its object whole, so events of a type are for keys that may read such objects. A type that this version does not
- * know is for keys that may read everything.
+ * An event contains its whole object, so a key needs permission to read such objects. A type that this version does not
+ * know requires permission to read everything.
  */
 export function scopeOfType(type: string, known: readonly EventType[]): string {
   return known.find((each) => each.type === type)?.scope ?? ALL;

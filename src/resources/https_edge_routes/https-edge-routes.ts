@@ -4,7 +4,7 @@ import { matchKey } from '../../snapshot/canonical-path.ts';
 import { defineResource, describedFields } from '../resource.ts';
 import { matchProblem } from './match-problem.ts';
 
-/** What an edge does with requests of a path. */
+/** How an edge handles requests for a path. */
 export const httpsEdgeRoutes = defineResource({
   name: 'https_edge_routes',
   kind: 'https_edge_route',
@@ -35,7 +35,7 @@ export const httpsEdgeRoutes = defineResource({
     return problem === null ? [] : [bodyProblem('match', problem)];
   },
   uniqueKeys: (config, owner) => [
-    // By what it is found under: two spellings of one path are one route.
+    // Keyed by the canonical path: two spellings of one path are one route.
     { scope: 'route_match', key: `${owner.parent}\n${config.match_type} ${matchKey(config.match)}`, field: 'match' },
   ],
 });

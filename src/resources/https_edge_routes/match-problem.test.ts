@@ -6,7 +6,7 @@ import { RouteTable } from '../../snapshot/route-table.ts';
 import { httpsEdgeRoutes } from './https-edge-routes.ts';
 import { matchProblem } from './match-problem.ts';
 
-/** Pieces that paths are read differently by, and plain ones. */
+/** Path fragments that programs interpret differently, and plain ones. */
 const pieces = fc.constantFrom(
   ...[
     '/',
@@ -53,7 +53,7 @@ test('what is accepted is matched by a request for just that path', () => {
 test('what is refused is matched by no request', () => {
   fc.assert(
     fc.property(matches, fc.array(pieces, { maxLength: 4 }), (match, rest) => {
-      // A query ends the path, so these would be read as shorter ones.
+      // A query ends the path, so these would be read as shorter paths.
       if (matchProblem(match) === null || /[?#]/.test(match)) return;
       const reading = readPath(`${match}${rest.join('')}`);
       if (!reading.ok || reading.path.path.length < match.length) return;
@@ -61,7 +61,7 @@ test('what is refused is matched by no request', () => {
         reading.path,
         'a.example',
       ).found;
-      // "/." alone is a dot segment; only longer names that start so could match.
+      // "/." alone is a dot segment; only longer names that start with it could match.
       if (!/(^|\/|%2f)(\.|%2e){1,2}$/i.test(match) && !/%.?$/.test(match)) assert.equal(found, null, match);
     }),
     { numRuns: 3000 },

@@ -3,8 +3,8 @@ import { readPath } from '../../snapshot/canonical-path.ts';
 const MAX_MATCH_LENGTH = 2048;
 
 /**
- * What is wrong with a route's path, or null. It is read as the edge reads a request's: what would be refused there could never
- * match.
+ * The problem with a route's path, or null. It is parsed as the edge parses a request's path: a path that the edge
+ * rejects could never match.
  */
 export function matchProblem(match: string): string | null {
   if (!match.startsWith('/')) return 'must start with "/"';
@@ -12,7 +12,7 @@ export function matchProblem(match: string): string | null {
   if (/[?#]/.test(match)) return 'is a path only: it must not contain "?" or "#"';
   const reading = readPath(match);
   if (!reading.ok) return `could never match, because the edge refuses such requests: ${reading.why}`;
-  // Its other reading is not below itself, whatever follows: every request for it would be ambiguous.
+  // Its other reading does not lie below it, whatever follows: every request for it would be ambiguous.
   if (reading.path.otherKeys.length > 0)
     return 'could never match, because the edge refuses paths of routes that can be read in two ways: leave out ";" and "%2F"';
   return null;

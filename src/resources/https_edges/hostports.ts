@@ -1,6 +1,6 @@
 import { hostNameProblem } from '../../lib/host-name.ts';
 
-/** What is wrong with a `host:port`, or null. */
+/** The problem with a `host:port`, or null. */
 export function hostportProblem(hostport: string, edgePort: number | null): string | null {
   const separator = hostport.lastIndexOf(':');
   if (separator === -1) return `"${hostport}" must be "host:port", such as "app.example.com:443"`;

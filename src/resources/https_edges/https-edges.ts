@@ -4,7 +4,7 @@ import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import { defineResource, describedFields } from '../resource.ts';
 import { hostOf, hostportProblem } from './hostports.ts';
 
-/** Hosts that Postern answers for over HTTPS. */
+/** Hosts that Postern serves over HTTPS. */
 export const httpsEdges = defineResource({
   name: 'https_edges',
   kind: 'https_edge',

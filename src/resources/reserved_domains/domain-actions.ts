@@ -3,7 +3,7 @@ import type { Operation } from '../operation.ts';
 
 const KIND = 'reserved_domain';
 
-/** Taking a certificate, or the policy that has one issued, from a domain. */
+/** Removes a certificate, or the policy that issues one, from a domain. */
 export const domainActions: readonly Operation[] = [
   removal('certificate', 'certificate_id', 'Take the certificate from a reserved domain', { certificate_id: '' }),
   removal(

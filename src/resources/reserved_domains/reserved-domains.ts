@@ -5,7 +5,7 @@ import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import { defineResource, describedFields, timestamp } from '../resource.ts';
 import { domainActions } from './domain-actions.ts';
 
-/** Names which certificate a host shows. Edges need no reservation. */
+/** Selects the certificate of a host. Edges need no reservation. */
 export const reservedDomains = defineResource({
   name: 'reserved_domains',
   kind: 'reserved_domain',

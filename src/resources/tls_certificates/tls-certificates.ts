@@ -7,7 +7,7 @@ import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { type Creation, defineResource, describedFields, timestamp } from '../resource.ts';
 
-/** Certificates that the edge shows for hosts. */
+/** Certificates that the edge presents for hosts. */
 export const tlsCertificates = defineResource({
   name: 'tls_certificates',
   kind: 'tls_certificate',
@@ -123,7 +123,7 @@ function readKey(pem: string): KeyObject | null {
   try {
     return createPrivateKey(pem);
   } catch {
-    // The reason would quote the decoder, and the text is a secret: the caller says what is expected instead.
+    // The decoder's message could quote the text, which is a secret: the caller states what is expected instead.
     return null;
   }
 }

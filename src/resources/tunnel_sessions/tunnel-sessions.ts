@@ -26,7 +26,7 @@ const schema = Type.Object({
 
 const notFound = (id: string): Error => notOnline('online tunnel session', PATH, id);
 
-/** Agents that are connected. */
+/** Connected agents. */
 export const tunnelSessions: LiveResource = {
   type: 'live',
   name: 'tunnel_sessions',

@@ -49,7 +49,7 @@ const tunnelSchema = Type.Object({
   }),
 });
 
-/** Tunnels that are online: exactly those that would get traffic. */
+/** Online tunnels: exactly those that would receive traffic. */
 export const tunnels: LiveResource = {
   type: 'live',
   name: 'tunnels',
@@ -75,7 +75,7 @@ export const tunnels: LiveResource = {
   }),
 };
 
-/** A tunnel's lease holds `metadata` and, for version 0, `session_metadata`; the rest is as on the wire. */
+/** A tunnel's lease contains `metadata` and, for version 0, `session_metadata`; the rest is as on the wire. */
 function render(lease: Lease, request: OperationRequest, ports: OperationPorts): JsonObject {
   const { doc } = lease;
   const groups = doc['labels'] === undefined ? [] : groupsServedBy(doc['labels'] as JsonObject, ports);
