@@ -9,7 +9,7 @@ interface World {
   readonly recorder: EventRecorder;
   readonly batches: OutboxEvent[][];
   readonly warnings: object[];
-  /** The store fails, and takes what it was given once more. */
+  /** The store fails while this is true. */
   isDown: boolean;
   nowMs: number;
 }

@@ -23,14 +23,14 @@ interface Waiting {
 const FLUSH_MS = 100;
 const BATCH = 500;
 const RETRY_MS = 1_000;
-/** Drops are said once in so long, with their number, and not once for each. */
+/** Dropped events are logged once per interval with their count, not individually. */
 const DROP_NOTICE_MS = 60_000;
 
 /**
- * Records events that no change of configuration causes: agents, tunnels, traffic. Whoever reports one does not wait: events
- * queue up in memory and are written together. The queue is bounded, for traffic may outrun any disk; what finds it full is
- * dropped, counted and logged. What is still in the queue when the process is killed is lost: these events are not written with
- * anything that could be rolled back.
+ * Records events that no configuration change causes: agents, tunnels, traffic. The reporter does not wait: events are
+ * queued in memory and written together. The queue is bounded, because traffic may outrun any disk. Events that do not
+ * fit are dropped, counted and logged. Events still in the queue when the process is killed are lost: they are not tied
+ * to any transaction.
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
@@ -64,7 +64,7 @@ export class EventRecorder {
     return this.#options.wanted.has(type);
   }
 
-  /** `object` is what the event is about, as the API shows it, secrets masked. */
+  /** `object` is the event's object as the API shows it, with secrets masked. */
   record(type: string, object: JsonObject): void {
     if (!this.isWanted(type)) return;
     if (this.#queue.length >= this.#options.maxQueued || this.#isClosed) {
@@ -102,7 +102,7 @@ export class EventRecorder {
       try {
         await this.#options.events.record(batch.map((waiting) => this.#eventOf(waiting)));
       } catch (err) {
-        // They stay where they are: the store may be back before the queue is full.
+        // They stay in the queue: the store may recover before it is full.
         this.#options.log.error({ err, waiting: this.#queue.length }, 'events could not be recorded');
         return;
       }

@@ -4,11 +4,11 @@ import type { EventRecorder } from './event-recorder.ts';
 export interface RecordingMetricsOptions {
   readonly registry: Registry;
   readonly recorders: readonly EventRecorder[];
-  /** Events that changes of configuration have caused, by type. */
+  /** Events caused by configuration changes, by type. */
   readonly changeEvents: () => ReadonlyMap<string, number>;
 }
 
-/** What this process has recorded, whoever delivers it. */
+/** Events recorded by this process, whichever process delivers them. */
 export function addRecordingMetrics({ registry, recorders, changeEvents }: RecordingMetricsOptions): void {
   const registers = [registry];
   const perType = (name: string, help: string, read: () => readonly ReadonlyMap<string, number>[]): void => {

@@ -4,13 +4,13 @@ import type { RequestFacts } from '../lib/request-facts.ts';
 export const REQUEST_COMPLETE = 'http_request_complete.v0';
 export const CONNECTION_CLOSED = 'tcp_connection_closed.v0';
 
-/** Never told of: paths of the login and the like carry codes and states. */
+/** Never reported: login paths and the like carry codes and states. */
 const OWN_PATHS = '/.postern/';
 
 export interface ConnectionFacts {
   readonly connection_id: string;
   readonly proto: 'tcp' | 'tls';
-  /** `host:port` that the client came to. */
+  /** `host:port` that the client connected to. */
   readonly address: string;
   readonly client: string;
   readonly tunnel: string | null;
@@ -21,7 +21,7 @@ export interface ConnectionFacts {
   readonly error?: string;
 }
 
-/** Field by field, so that whatever else the caller's object carries stays out: no header, no query ever gets in. */
+/** Copied field by field, so that nothing else of the caller's object leaks: no header and no query. */
 export function requestObject(facts: RequestFacts): JsonObject | null {
   if (facts.path.startsWith(OWN_PATHS)) return null;
   return {

@@ -8,7 +8,7 @@ import {
   requestObject,
 } from './traffic-events.ts';
 
-/** What the edge is given. It asks first, so that nobody gathers facts that nobody wants. */
+/** Passed to the edge. The edge checks first, so that nobody collects facts without a subscription. */
 export interface TrafficReporter {
   wantsRequests(): boolean;
   requestComplete(facts: RequestFacts): void;

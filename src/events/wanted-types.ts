@@ -4,7 +4,7 @@ import type { StoredRecord } from '../store/store.ts';
 
 const KIND = 'event_subscription';
 
-/** Which event types some subscription asks for: only those are recorded. */
+/** The event types that some subscription selects: only those are recorded. */
 export class WantedTypes {
   readonly #typesById = new Map<string, readonly string[]>();
   #wanted = new Set<string>();

@@ -1,6 +1,6 @@
 import type { PageQuery, StoredRecord } from '../store/store.ts';
 
-/** Reads configuration records without waiting: the replica, or the replica with a write that is about to be made laid over it. */
+/** Reads configuration records synchronously: from the replica, or from the replica overlaid with a pending write. */
 export interface RecordReader {
   get(kind: string, id: string): StoredRecord | undefined;
   /** Newest first. */
@@ -9,8 +9,8 @@ export interface RecordReader {
   pageOfParent(kind: string, parent: string, query: PageQuery): readonly StoredRecord[];
 }
 
-/** Also says what is there that nobody asked for by name. */
+/** Can also enumerate records. */
 export interface BrowsableReader extends RecordReader {
-  /** Of records that are or were there, in no order; those that this version does not know, too. */
+  /** Kinds of current and past records, in no order, including those that this version does not know. */
   kinds(): Iterable<string>;
 }

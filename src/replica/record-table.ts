@@ -8,7 +8,7 @@ interface KindTable {
   readonly idsByParent: Map<string, SortedIds>;
 }
 
-/** All records in memory, indexed as they are read. Applying a change twice, or an older one late, does no harm. */
+/** All records in memory, indexed as they are read. Applying a change twice, or an older one late, is harmless. */
 export class RecordTable implements BrowsableReader {
   readonly #kinds = new Map<string, KindTable>();
 
@@ -83,7 +83,7 @@ function pick(table: KindTable, ids: SortedIds, query: PageQuery): StoredRecord[
   return ids.descending(query.beforeId, query.limit).map((id) => table.byId.get(id) as StoredRecord);
 }
 
-/** The id of a module's record starts with its owner's, and is found by that: an index by parent would only cost memory. */
+/** A module's record is found by its id, which starts with its owner's: an index by parent would only cost memory. */
 function isIndexedByParent(record: StoredRecord): record is StoredRecord & { parent: string } {
   return record.parent !== null && !record.id.startsWith(record.parent);
 }

@@ -5,20 +5,23 @@ import { RecordTable } from './record-table.ts';
 export type ReplicaListener = (changes: readonly Change[]) => void;
 
 /**
- * All configuration in memory, following the store's change feed. The API reads from it, and the edge's snapshots will be
+ * All configuration in memory, following the store's change feed. The API reads from it, and the edge's snapshots are
  * compiled from it, so neither waits for a database.
  *
- * What this process commits is applied before the commit's promise resolves: whoever wrote reads its own write. What
- * another process commits (PostgreSQL only) arrives by signal or, at the latest, with the next poll. Writes do not trust
- * the replica: they carry expectations that the store checks, and are tried again after `refresh()`.
+ * A commit of this process is applied before its promise resolves: a writer reads its own write. A commit of another
+ * process (PostgreSQL only) arrives by signal or, at the latest, with the next poll. Writes do not trust the replica:
+ * they carry expectations that the store checks, and are retried after `refresh()`.
  */
 export class Replica implements BrowsableReader {
   readonly #store: Store;
   readonly #listeners = new Set<ReplicaListener>();
   #table = new RecordTable();
-  /** Everything up to here is applied. */
+  /** Everything up to this revision is applied. */
   #revision = 0;
-  /** Changes of this process beyond that: another process wrote in between, and the feed has not brought it yet. */
+  /**
+   * Changes of this process beyond that revision: another process wrote in between, and the feed has not delivered that
+   * yet.
+   */
   #ahead: readonly Change[] = [];
   #refreshing: Promise<void> | null = null;
   #unsubscribe: () => void = () => {};
@@ -31,7 +34,7 @@ export class Replica implements BrowsableReader {
 
   static async open(store: Store): Promise<Replica> {
     const replica = new Replica(store);
-    // Listening starts first: what is committed while everything is read must not fall between the two.
+    // Subscribes first: commits during the initial read must not be missed.
     replica.#unsubscribe = store.onCommitted(
       (changes) => replica.#onCommitted(changes),
       () => replica.#revision,
@@ -74,13 +77,13 @@ export class Replica implements BrowsableReader {
     return this.#table.counts();
   }
 
-  /** Listeners are called with what changed, after the replica shows it. */
+  /** Listeners are called after the replica shows the changes. */
   onChange(listener: ReplicaListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Brings the replica up to what the store holds now. Callers that come while one runs wait for the next one after it. */
+  /** Brings the replica up to date with the store. Callers that arrive during a refresh wait for the next one. */
   refresh(): Promise<void> {
     return this.#inTurn(() => this.#follow());
   }
@@ -93,7 +96,7 @@ export class Replica implements BrowsableReader {
   }
 
   async #inTurn(read: () => Promise<void>): Promise<void> {
-    // A failure is reported to those who asked for that read; this caller gets a read of its own.
+    // A failure is reported to the callers of that refresh; this caller gets its own.
     while (this.#refreshing !== null) await this.#refreshing.catch(() => {});
     this.#refreshing = read().finally(() => {
       this.#refreshing = null;
@@ -103,13 +106,13 @@ export class Replica implements BrowsableReader {
 
   #onCommitted(changes: readonly Change[]): void {
     if (changes.length === 0) {
-      // A failing store says so to those who write; the poll asks again until this replica stands where the store stands.
+      // A failing store reports to its writers; the poll retries until this replica is up to date.
       void this.refresh().catch(() => {});
       return;
     }
     const first = revisionOf(changes[0] as Change);
     if (first > this.#revision + 1) {
-      // Another process wrote in between. Ours are applied now all the same: writers read what they wrote.
+      // Another process wrote in between. Our changes are applied now regardless: writers read their own writes.
       this.#ahead = [...this.#ahead, ...changes];
       this.#show(changes);
       void this.refresh().catch(() => {});
@@ -126,11 +129,11 @@ export class Replica implements BrowsableReader {
       await this.#readAll();
       return;
     }
-    // Overtaken by what was committed here meanwhile: an older put must not bring back what that deleted.
+    // Overtaken by local commits: an older put must not restore a record that they deleted.
     if (answer.revision > this.#revision) this.#advance(answer.changes, answer.revision);
   }
 
-  /** Applies everything up to `revision`, and once more what this process has shown beyond it, which is newer. */
+  /** Applies everything up to `revision`, then again this process's later changes, which are newer. */
   #advance(changes: readonly Change[], revision: number): void {
     this.#revision = revision;
     this.#ahead = this.#ahead.filter((change) => revisionOf(change) > revision);
@@ -148,7 +151,7 @@ export class Replica implements BrowsableReader {
     this.#replaceTable(table, revision, differences);
   }
 
-  /** The store is of another history: its revision may be lower, and an equal one says nothing about a record. */
+  /** The store has another history: its revision may be lower, and an equal one says nothing about a record. */
   #reset(): Promise<void> {
     return this.#inTurn(async () => {
       const { table, revision } = await this.#readTable();
@@ -157,14 +160,14 @@ export class Replica implements BrowsableReader {
     });
   }
 
-  /** The table holds every record already: only changes beyond its revision are applied. */
+  /** The table already contains every record: only changes beyond its revision are applied. */
   #replaceTable(table: RecordTable, revision: number, compare: typeof differences): void {
     const before = this.#table;
     this.#table = table;
     this.#revision = revision;
     this.#ahead = this.#ahead.filter((change) => revisionOf(change) > revision);
     for (const change of this.#ahead) table.apply(change);
-    // At the start nobody listens yet, and a list of all records would hold up the event loop.
+    // At the start there are no listeners, and a list of all records would block the event loop.
     if (this.#listeners.size > 0) this.#tell([...compare(before, table, revision), ...this.#ahead]);
   }
 
@@ -193,7 +196,7 @@ function differences(before: RecordTable, after: RecordTable, revision: number):
   );
 }
 
-/** Every record that there is, and the end of those that there were. */
+/** A put for every existing record, and a delete for every record that is gone. */
 function replacement(before: RecordTable, after: RecordTable, revision: number): Change[] {
   const changes: Change[] = [];
   for (const kind of new Set([...before.counts().keys(), ...after.counts().keys()])) {

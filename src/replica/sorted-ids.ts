@@ -1,6 +1,6 @@
 /**
  * Ids in ascending byte order. New ids are almost always the greatest (they are time-sortable), so adding is an append;
- * taking one out moves the rest of the array, which is a memmove.
+ * removing one moves the rest of the array, which is a memmove.
  */
 export class SortedIds {
   readonly #ids: string[] = [];

@@ -7,7 +7,10 @@ import { type MatchableRoute, RouteTable } from './route-table.ts';
 const HOST = 'app.example';
 const RUNS = process.env['POSTERN_TEST_LONG'] === undefined ? 300 : 20_000;
 
-/** What upstreams do to a decoded path, written in another way than the guard's own steps. A byte a character. */
+/**
+ * Transformations that upstreams apply to a decoded path, written differently from the guard's own steps. One byte per
+ * character.
+ */
 const HABITS: readonly ((path: string) => string)[] = [
   (path) => percentDecoded(path),
   (path) => path.split('%2F').join('/'),
@@ -66,7 +69,7 @@ function withoutOverlong(text: string, letter: string): string {
   return [2, 3, 4, 5, 6].reduce((rest, length) => rest.split(overlong(letter, length)).join(letter), text);
 }
 
-/** Zeros in front of the six bits of each further byte, in as many bytes as the length says. */
+/** Zero bits in front of the six bits of each continuation byte, in as many bytes as the length says. */
 function overlong(letter: string, length: number): string {
   const bits = letter
     .charCodeAt(0)
@@ -92,7 +95,7 @@ const anyRoutes: fc.Arbitrary<MatchableRoute[]> = fc.uniqueArray(
   }),
   { minLength: 2, maxLength: 6, selector: ({ match, matchType }) => `${matchType} ${match}` },
 );
-/** An exact path and a prefix of one name but for case and slash, which differ in access. */
+/** An exact path and a prefix that differ only in case and slash, with different access rules. */
 const twins: fc.Arbitrary<MatchableRoute[]> = fc
   .tuple(fc.constantFrom('/a', '/A', '/a/'), fc.constantFrom('/a', '/A', '/a/', '/A/'), fc.boolean())
   .map(([exact, prefix, isOpen]) => [
@@ -130,7 +133,7 @@ const paths = fc
   .array(fc.tuple(letters, oddities, fc.constantFrom('', '', '/')), { minLength: 1, maxLength: 3 })
   .map((parts) => `/${parts.flat().join('')}`);
 
-/** Where a path leads in a table that ignores case: several routes, if they differ in case alone. */
+/** The routes of a path in a table that may ignore case: several, if they differ only in case. */
 function routesOfPage(page: string, all: readonly MatchableRoute[], ignoresCase: boolean): readonly MatchableRoute[] {
   const same = (text: string): string => (ignoresCase ? text.toUpperCase() : text);
   const keyOf = ({ match }: MatchableRoute): string => same(match.replaceAll(/%(..)/g, unescaped));

@@ -5,10 +5,11 @@ import { RouteNames } from './route-names.ts';
 import type { MatchableRoute } from './route-table.ts';
 
 /**
- * Keeps a request from reaching a protected page under a spelling that an open route matches: upstreams ignore case, trailing
- * slashes and more (docs/reference/routes.md). Every reading of a path leads to the routes that it matches as it stands and folded, and to
- * those that it names but for a trailing slash. Unless all of them have the access rules of the route that was found, the path is
- * ambiguous. So all spellings of one page that pass have passed the same rules, which are those of the page itself.
+ * Prevents a request from reaching a protected page under a spelling that an open route matches: upstreams ignore case,
+ * trailing slashes and more (docs/reference/routes.md). Every reading of a path leads to the routes that it matches as it stands
+ * and folded, and to those that equal it except for a trailing slash. Unless all of them have the access rules of the
+ * matched route, the path is ambiguous. So all accepted spellings of one page have passed the same rules, which are
+ * those of the page itself.
  */
 export class AccessGuard<Route extends MatchableRoute> {
   readonly #asWritten: RouteNames<Route>;
@@ -16,7 +17,7 @@ export class AccessGuard<Route extends MatchableRoute> {
   /** Folding and trailing slashes make no difference to the routes themselves. */
   readonly #isPlain: boolean;
 
-  /** Null where all routes have the same access rules: there is nothing to guard. */
+  /** Null where all routes have the same access rules: nothing needs guarding. */
   static over<Route extends MatchableRoute>(routes: readonly Route[]): AccessGuard<Route> | null {
     return routes.every(({ access }) => access === routes[0]?.access) ? null : new AccessGuard(routes);
   }
@@ -30,7 +31,7 @@ export class AccessGuard<Route extends MatchableRoute> {
     });
   }
 
-  /** Whether some reading of the key leads to a route with other access rules than the one that was found for it. */
+  /** Whether some reading of the key leads to a route with other access rules than the matched one. */
   isAmbiguous(key: string, found: Route): boolean {
     if (hasOneReading(key)) {
       const isPlain = this.#isPlain && key === key.toLowerCase() && !key.endsWith('/');
@@ -42,7 +43,7 @@ export class AccessGuard<Route extends MatchableRoute> {
     return false;
   }
 
-  /** A reading without a route is elsewhere, too: nobody may reach its page, by whichever rules. */
+  /** A reading without a route also counts: nobody may reach its page, under any rules. */
   #leadsElsewhere(reading: string, { access }: Route): boolean {
     const routes = [...this.#asWritten.matching(reading)];
     for (const folding of foldingsOf(reading)) {

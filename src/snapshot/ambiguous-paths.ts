@@ -1,6 +1,6 @@
 import { HostTable } from './host-table.ts';
 
-/** On which hosts ambiguous paths pass: the settings `ambiguous_paths` and `ambiguous_paths_pass_hosts`. */
+/** The hosts on which ambiguous paths are allowed: the settings `ambiguous_paths` and `ambiguous_paths_pass_hosts`. */
 export class AmbiguousPaths {
   readonly #passesEverywhere: boolean;
   readonly #patterns: ReadonlySet<string>;
@@ -12,7 +12,7 @@ export class AmbiguousPaths {
     for (const pattern of passHosts) this.#hosts.set(pattern, true);
   }
 
-  /** Whether they pass on every host of an edge, which has these patterns. */
+  /** Whether they are allowed on every host of an edge with these patterns. */
   passOnAll(patterns: readonly string[]): boolean {
     return this.#passesEverywhere || patterns.every((pattern) => this.#patterns.has(pattern));
   }

@@ -1,10 +1,10 @@
-/** Planes 0 and 1 have all of them. */
+/** Planes 0 and 1 contain all of them. */
 const LAST_CODE_POINT = 0x1ffff;
 const BLOCK = 0x1000;
 
 /**
- * The characters that Unicode calls compatible with ASCII (NFKC), such as full-width letters, by their UTF-8 with a byte a character.
- * A table, because normalize() for each character of a long path takes milliseconds.
+ * The characters that Unicode considers compatible with ASCII (NFKC), such as full-width letters, keyed by their UTF-8
+ * with one byte per character. A table, because normalize() for each character of a long path takes milliseconds.
  */
 export const ASCII_FORMS: ReadonlyMap<string, string> = new Map(blocks().flatMap(formsOf));
 
@@ -12,7 +12,9 @@ function blocks(): number[] {
   return Array.from({ length: (LAST_CODE_POINT + 1) / BLOCK }, (_, index) => index * BLOCK);
 }
 
-/** A block at a time, as lines: ten times faster than a character at a time. No character combines with a line end. */
+/**
+ * One block at a time, as lines: ten times faster than one character at a time. No character combines with a line end.
+ */
 function formsOf(first: number): (readonly [string, string])[] {
   const characters = Array.from({ length: BLOCK }, (_, offset) => String.fromCodePoint(first + offset));
   if (first === 0) characters.fill('', 0, 0x80);

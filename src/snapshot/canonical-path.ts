@@ -1,15 +1,15 @@
 /**
- * One reading of a request's path, for the matcher and the forwarder alike: whatever is forwarded was seen by the matcher.
- * Six advisories of similar programs come from two parts that read one path differently.
+ * One parse of a request's path, shared by the matcher and the forwarder: the matcher has seen everything that is
+ * forwarded. Six advisories of similar programs come from two components that parse one path differently.
  */
 export interface CanonicalPath {
-  /** As it came and as it is forwarded, query included. */
+  /** As received and forwarded, including the query. */
   readonly target: string;
-  /** As it came, without the query. */
+  /** As received, without the query. */
   readonly path: string;
-  /** Percent-decoded but for `%2F`: what routes are matched against. */
+  /** Percent-decoded except for `%2F`: routes are matched against this. */
   readonly key: string;
-  /** Other readings that an upstream may have: `%2F` as a slash, `;` parameters dropped. Each must lead to the same route. */
+  /** Other interpretations by upstreams: `%2F` as a slash, `;` parameters dropped. Each must lead to the same route. */
   readonly otherKeys: readonly string[];
 }
 
@@ -22,7 +22,7 @@ const PLAIN = /^\/[A-Za-z0-9\-_~/]*$/;
 export function readPath(target: string): PathReading {
   const end = target.indexOf('?');
   const path = end === -1 ? target : target.slice(0, end);
-  // Nearly every path: no dots, no escapes, nothing to decide but "//".
+  // The common case: no dots, no escapes, only "//" to check.
   if (PLAIN.test(path) && !path.includes('//') && isVisibleAscii(target)) {
     return { ok: true, path: { target, path, key: path, otherKeys: [] } };
   }
@@ -32,7 +32,7 @@ export function readPath(target: string): PathReading {
   return { ok: true, path: { target, path, key, otherKeys: otherReadings(key) } };
 }
 
-/** The key under which a route's `match` is found. */
+/** The key that finds a route's `match`. */
 export function matchKey(path: string): string {
   return path.includes('%') ? path.replaceAll(/%([0-9a-f]{2})/gi, decodeByte) : path;
 }
@@ -43,12 +43,12 @@ function problemOf(target: string, path: string): string | null {
   if (target.includes('#')) return 'the path has a fragment';
   if (target.includes('\\') || /%5c/i.test(path)) return 'the path has a backslash';
   if (/%(?![0-9a-f]{2})/i.test(path)) return 'the path has a "%" that starts no escape';
-  // NUL ends a name for some upstreams, and others drop tabs and line ends: "..%09" is ".." to them.
+  // Some upstreams end a name at NUL, and others drop tabs and line ends: they read "..%09" as "..".
   if (/%(?:[01][0-9a-f]|7f)/i.test(path)) return 'the path has control characters';
   if (path.includes('//')) return 'the path has an empty segment';
   const decoded = path.replaceAll(/%2f/gi, '/').replaceAll(/%2e/gi, '.').replaceAll(/%3b/gi, ';');
   if (decoded.includes('//')) return 'the path has an empty segment';
-  // Some upstreams drop ";…" from a segment: "..;" is ".." to them.
+  // Some upstreams drop ";…" from a segment: they read "..;" as "..".
   const hasDots = decoded.split('/').some((segment) => /^\.{1,2}(;.*)?$/.test(segment));
   if (hasDots) return 'the path has "." or ".." segments';
   return decoded.includes('/;') ? 'the path has a segment of parameters alone' : null;
@@ -68,7 +68,7 @@ function withoutParameters(key: string): string {
   return key.includes(';') ? key.replaceAll(/;[^/]*/g, '') : key;
 }
 
-/** A byte a character: two spellings of one path give one key, whatever encoding the bytes are in. */
+/** One byte per character: two spellings of one path give one key, in any encoding. */
 function decodeByte(_escape: string, hex: string): string {
   return hex.toLowerCase() === '2f' ? '%2F' : String.fromCharCode(Number.parseInt(hex, 16));
 }

@@ -1,33 +1,33 @@
 import type { EdgeSnapshot } from './edge-snapshot.ts';
 
 export interface CompiledEdge {
-  /** Null: the edge is gone. */
+  /** Null: the edge was deleted. */
   readonly snapshot: EdgeSnapshot | null;
   readonly dependencies: ReadonlySet<string>;
 }
 
-/** How long the event loop is given to work that can wait. */
+/** How much of the event loop deferrable work may take. */
 export interface SliceBudget {
   readonly sliceMs: number;
   nowMs(): number;
-  /** Lets everything else run. */
+  /** Yields to everything else. */
   pause(): Promise<void>;
 }
 
-/** 8,000 edges take seconds (0.2 to 0.5 ms each); traffic waits for a slice at a time. */
+/** 8,000 edges take seconds (0.2 to 0.5 ms each); traffic waits for one slice at a time. */
 export const SLICES: SliceBudget = {
   sliceMs: 5,
   nowMs: () => performance.now(),
   pause: () => new Promise((resolve) => setImmediate(resolve)),
 };
 
-/** Edges that one or several changes reach, compiled aside until all of them are. */
+/** Edges affected by one or more changes, held back until all of them are compiled. */
 export class Compilation {
   readonly compiled = new Map<string, CompiledEdge>();
   readonly #waiting: Set<string>;
   readonly #done = Promise.withResolvers<void>();
 
-  /** Whose changes it brings. */
+  /** The revisions whose changes it contains. */
   readonly revisions: Set<number>;
 
   constructor(edgeIds: Iterable<string>, revisions: Iterable<number>) {
@@ -35,7 +35,7 @@ export class Compilation {
     this.revisions = new Set(revisions);
   }
 
-  /** Resolves when what it compiled is served, and everybody who has to know does. */
+  /** Resolves when its edges are served and all listeners have been notified. */
   get done(): Promise<void> {
     return this.#done.promise;
   }
@@ -45,7 +45,7 @@ export class Compilation {
     for (const revision of revisions) this.revisions.add(revision);
   }
 
-  /** A later change has already brought the edge further. Answers what was compiled for nothing. */
+  /** A later change has already updated the edge. Returns the discarded compilation. */
   overtaken(edgeId: string): CompiledEdge | undefined {
     this.#waiting.delete(edgeId);
     const compiled = this.compiled.get(edgeId);
@@ -53,7 +53,7 @@ export class Compilation {
     return compiled;
   }
 
-  /** Answers whether all are compiled. */
+  /** Returns whether all edges are compiled. */
   slice(compile: (edgeId: string) => CompiledEdge, budget: SliceBudget): boolean {
     const deadline = budget.nowMs() + budget.sliceMs;
     for (const edgeId of this.#waiting) {

@@ -2,10 +2,13 @@ import type { JsonObject, JsonValue } from '../lib/json.ts';
 import type { BackendSnapshot } from './edge-snapshot.ts';
 import type { TrackingReader } from './tracking-reader.ts';
 
-/** Which kind an id is of, by its prefix. */
+/** The kind of an id, by its prefix. */
 export type KindOfId = (id: string) => string | null;
 
-/** A backend and, through it, those that it names. Cycles are refused when they are written; the depth bound is a second lock. */
+/**
+ * A backend with its member backends, recursively. Cycles are rejected when written; the depth limit is a second
+ * safeguard.
+ */
 export function compileBackend(
   id: string,
   reader: TrackingReader,

@@ -13,25 +13,25 @@ import type { TrackingReader } from './tracking-reader.ts';
 const EDGE_KIND = 'https_edge';
 const ROUTE_KIND = 'https_edge_route';
 
-/** What the registries say. */
+/** Definitions from the registries. */
 export interface Definitions {
   readonly modules: readonly Module[];
   readonly kindOfId: KindOfId;
   /** By module; empty where nothing is served. */
   readonly runtimes?: ReadonlyMap<string, ModuleRuntime>;
-  /** Absent: ambiguous paths are refused on every host. */
+  /** Absent: ambiguous paths are rejected on every host. */
   readonly ambiguousPaths?: AmbiguousPaths;
 }
 
-/** Of a module's ports, those that are the same for all of an edge. */
+/** The ports of a module that are the same for the whole edge. */
 type RecordPorts = Pick<PreparePorts, 'record' | 'children' | 'configuredBy'>;
 
 interface PreparedModules {
   readonly modules: readonly NamedModule[];
   readonly problems: readonly ModuleProblem[];
-  /** Configuration of those that decide who may enter, those that cannot be prepared included. */
+  /** Configuration of the access modules, including those that cannot be prepared. */
   readonly access: readonly JsonObject[];
-  /** What handshakes have to prove, for modules that cannot be prepared too. */
+  /** Requirements for handshakes, including those of modules that cannot be prepared. */
   readonly tls: TlsPolicy;
 }
 
@@ -40,7 +40,7 @@ interface UnpreparedModule {
   readonly tls: TlsPolicy;
 }
 
-/** Makes of an edge's records what traffic needs. Null when the edge is gone. */
+/** Compiles an edge's records for traffic. Null when the edge was deleted. */
 export function compileEdge(
   edgeId: string,
   reader: TrackingReader,
@@ -84,7 +84,7 @@ function compileRoute(
   definitions: Definitions,
   ports: RecordPorts,
 ): Omit<RouteSnapshot, 'ownCookieNames'> {
-  // A route that is gone by the time its modules are looked at takes its modules with it.
+  // If the route is deleted before its modules are read, its modules are gone too.
   reader.get(ROUTE_KIND, record.id);
   const { modules: registry, kindOfId } = definitions;
   const edgeId = record.parent ?? '';
@@ -133,7 +133,7 @@ function prepareAll(
   for (const name of unknownNames(reader, ownerKind, registry)) {
     const record = enabledRecord(reader, ownerKind, ownerId, name);
     if (record === null) continue;
-    // It may have been there to keep people out.
+    // It may have been there to deny access.
     access.push({ module: name, config: withSecrets(record) });
     const { problem, tls: demanded } = unknownModule(name, level);
     problems.push(problem);
@@ -148,7 +148,7 @@ function enabledRecord(reader: TrackingReader, ownerKind: string, ownerId: strin
   return record === undefined || record.doc['enabled'] === false ? null : record;
 }
 
-/** Modules that a later version of this program has written, before a step back or beside this one. */
+/** Modules written by a later version of this program, before a downgrade or beside this one. */
 function unknownNames(reader: TrackingReader, ownerKind: string, registry: readonly Module[]): readonly string[] {
   return [...reader.kinds()]
     .map((kind) => moduleNameOf(ownerKind, kind))
@@ -156,7 +156,7 @@ function unknownNames(reader: TrackingReader, ownerKind: string, registry: reado
     .filter((name) => registry.every((module) => module.name !== name));
 }
 
-/** What cannot be applied refuses: it may have been there to keep people out. */
+/** A module that cannot be applied rejects traffic: it may have been there to deny access. */
 function unknownModule(name: string, level: Module['level']): UnpreparedModule {
   const message = `the ${name} module was set by a later version of Postern, and this one cannot apply it: start that version, or delete the ${level}`;
   return {
@@ -165,7 +165,7 @@ function unknownModule(name: string, level: Module['level']): UnpreparedModule {
   };
 }
 
-/** A module that throws is broken, and what is broken refuses. */
+/** A module that throws is broken, and a broken module rejects traffic. */
 function prepareOne(module: Module, record: StoredRecord, ports: PreparePorts): NamedModule | UnpreparedModule {
   try {
     const preparation = module.prepare(withSecrets(record) as never, ports);
@@ -173,7 +173,7 @@ function prepareOne(module: Module, record: StoredRecord, ports: PreparePorts): 
     return { problem: { module: module.name, ...preparation.problem }, tls: preparation.tls ?? {} };
   } catch (error) {
     const message = `the ${module.name} module could not be prepared (${error instanceof Error ? error.message : 'unknown'})`;
-    // Nobody knows what a broken module of an edge would have demanded of handshakes: none will do.
+    // Nobody knows what a broken edge module would have required of handshakes: none is accepted.
     const tls: TlsPolicy = module.level === 'edge' ? { clientAuthorities: [] } : {};
     return { problem: { module: module.name, code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message }, tls };
   }

@@ -9,14 +9,14 @@ import { TrackingReader } from './tracking-reader.ts';
 const EDGE_KIND = 'https_edge';
 const ROUTE_KIND = 'https_edge_route';
 
-/** An edge with one host and one route for everything, of which no record is stored. */
+/** An edge with one host and one catch-all route, without stored records. */
 export interface DetachedEdge {
   readonly id: string;
   readonly host: string;
   readonly isPlain: boolean;
-  /** Decoded configuration of each module that it has, the backend's aside. */
+  /** Decoded configuration of each of its modules except the backend. */
   readonly modules: ReadonlyMap<string, JsonObject>;
-  /** What the modules name: policies, authorities. */
+  /** Records that the modules refer to: policies, authorities. */
   readonly records: readonly DetachedRecord[];
   readonly backend: { readonly kind: string; readonly id: string; readonly config: JsonObject };
 }
@@ -29,8 +29,8 @@ export interface DetachedRecord {
 }
 
 /**
- * The same code makes it that makes edges of records: it is given records that exist here alone. So whatever protects an edge
- * protects this one, in the same order.
+ * Compiled by the same code as stored edges, from records that exist only here. So every protection of an edge applies,
+ * in the same order.
  */
 export function compileDetached(edge: DetachedEdge, definitions: Definitions): EdgeSnapshot {
   const { backend } = edge;

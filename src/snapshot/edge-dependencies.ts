@@ -4,8 +4,8 @@ import { childrenKey, recordKey } from './tracking-reader.ts';
 const EDGE_KIND = 'https_edge';
 
 /**
- * Which edges looked at which records when they were compiled. An edge may hold more keys than its served snapshot needs, while
- * another one is compiled for it: a change that reaches it for nothing costs one compilation, one that misses it would be a bug.
+ * Which edges read which records when they were compiled. An edge may hold more keys than its served snapshot needs
+ * while another one is being compiled: a superfluous key costs one compilation, a missing one would be a bug.
  */
 export class EdgeDependencies {
   readonly #dependents = new Map<string, Set<string>>();
@@ -18,7 +18,7 @@ export class EdgeDependencies {
     }
   }
 
-  /** `kept` are still looked at by what is served or about to be. */
+  /** `kept` are still used by a snapshot that is served or about to be. */
   remove(edgeId: string, keys: ReadonlySet<string>, ...kept: readonly (ReadonlySet<string> | undefined)[]): void {
     for (const key of keys) {
       if (kept.some((still) => still?.has(key) === true)) continue;
@@ -37,9 +37,9 @@ export class EdgeDependencies {
       const { kind, id } = change.op === 'put' ? change.record : change.key;
       if (kind === EDGE_KIND) affected.add(id);
       add(recordKey(kind, id));
-      // A module that this version does not know can appear after nobody could have looked for it.
+      // A module that this version does not know can appear without anyone having looked for it.
       add(ownerKey(kind, id));
-      // A new child affects the edges that listed its parent's children; one that goes was itself looked at.
+      // A new child affects the edges that listed its parent's children; a deleted child was itself read.
       const parent = change.op === 'put' ? change.record.parent : null;
       if (parent !== null) add(childrenKey(kind, parent));
     }
@@ -47,7 +47,7 @@ export class EdgeDependencies {
   }
 }
 
-/** Of a module's record, whether or not the module is known: the record that it belongs to. */
+/** The owner of a module's record, whether or not the module is known. */
 function ownerKey(kind: string, id: string): string {
   return recordKey(kind.slice(0, Math.max(kind.lastIndexOf('.'), 0)), id.slice(0, Math.max(id.lastIndexOf('.'), 0)));
 }

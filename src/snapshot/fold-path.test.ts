@@ -12,7 +12,7 @@ function fold(text: string): string {
   return foldingsOf(bytesOf(text))[0] as string;
 }
 
-/** Planes 0, 1 and 14: the others have ideographs and private characters alone. */
+/** Planes 0, 1 and 14: the others contain only ideographs and private characters. */
 function* characters(): Generator<string> {
   for (const [first, last] of [
     [0x80, 0xd7ff],

@@ -3,8 +3,9 @@ const IGNORABLE = /\p{Default_Ignorable_Code_Point}|\ufffd/gu;
 const MARKS = /\p{M}/gu;
 
 /**
- * The texts by which a key with a byte a character is compared: equal for all spellings that programs which ignore case or
- * accents take for the same. Two where an upstream may take the bytes for UTF-8, without those that are none, or for ISO 8859-1.
+ * The texts by which a key (one byte per character) is compared: equal for all spellings that case- or
+ * accent-insensitive programs treat as the same. There are two where an upstream may read the bytes as UTF-8, ignoring
+ * invalid ones, or as ISO 8859-1.
  */
 export function foldingsOf(key: string): readonly string[] {
   if (ASCII.test(key)) return [key.toLowerCase()];
@@ -12,18 +13,19 @@ export function foldingsOf(key: string): readonly string[] {
 }
 
 /**
- * Close to NFKC_Casefold (Unicode §3.13), with upper case first because Java compares so, where "ı" is "i", and without marks, as
- * the collations of MySQL compare. Marks go first: normalize() sorts a run of them in quadratic time.
+ * Close to NFKC_Casefold (Unicode §3.13), with upper case first because Java compares that way ("ı" equals "i"), and
+ * without marks, as MySQL collations compare. Marks are removed first: normalize() sorts a run of them in quadratic
+ * time.
  */
 function foldText(text: string): string {
   const letters = withoutMarks(text.replaceAll(IGNORABLE, '')).normalize('NFKD');
-  // "ẞ" is "SS" by way of "ß" alone.
+  // "ẞ" becomes "SS" only by way of "ß".
   const small = withoutMarks(letters).toLowerCase().toUpperCase().toLowerCase();
-  // "Σ" becomes "ς" where a word ends: a prefix would fold otherwise than a path that starts with it.
+  // "Σ" becomes "ς" at the end of a word: a prefix would fold differently from a path that starts with it.
   return withoutMarks(small).replaceAll('ς', 'σ');
 }
 
-/** The iota below Greek letters becomes a letter in upper case. */
+/** The iota subscript of Greek letters becomes a letter in upper case. */
 function withoutMarks(text: string): string {
   return text.replaceAll('\u0345', 'ι').replaceAll(MARKS, '');
 }

@@ -1,4 +1,4 @@
-/** Hosts to whatever serves them: an exact name first, then the wildcard of one label. */
+/** Maps hosts to values: an exact name first, then the wildcard of one label. */
 export class HostTable<Value> {
   readonly #exact = new Map<string, Value>();
   readonly #wildcards = new Map<string, Value>();
@@ -12,14 +12,14 @@ export class HostTable<Value> {
     return this.#exact.get(host);
   }
 
-  /** Whatever serves the host when its exact name does not. */
+  /** The wildcard's value for a host, ignoring its exact name. */
   findWildcard(host: string): Value | undefined {
     if (this.#wildcards.size === 0) return undefined;
     const dot = host.indexOf('.');
     return dot <= 0 ? undefined : this.#wildcards.get(host.slice(dot + 1));
   }
 
-  /** Of the pattern itself, not of the hosts that it stands for. */
+  /** Looks up the pattern itself, not the hosts that it covers. */
   get(pattern: string): Value | undefined {
     return pattern.startsWith('*.') ? this.#wildcards.get(pattern.slice(2)) : this.#exact.get(pattern);
   }

@@ -1,12 +1,15 @@
 import { ASCII_FORMS } from './ascii-forms.ts';
 
-/** More kinds of oddity than this many readings stand for come from nobody honest, and each reading costs time. */
+/** A legitimate path does not have more readings than this, and each reading costs time. */
 const MAX_READINGS = 16;
 
-/** In all readings together. Bounds the work on one request: 16 readings of a path of 32 KB would take tens of milliseconds. */
+/**
+ * Total over all readings. Bounds the work on one request: 16 readings of a path of 32 KB would take tens of
+ * milliseconds.
+ */
 const MAX_CHARACTERS = 65_536;
 
-/** No step below changes such a key. A dot counts only inside a name. */
+/** No step below changes such a key. A dot is allowed only inside a name. */
 const PLAIN = /^(?:[A-Za-z0-9\-_~!$&'()*+,:=@/]|\.(?=[A-Za-z0-9\-_]))*$/;
 
 export function hasOneReading(key: string): boolean {
@@ -14,13 +17,13 @@ export function hasOneReading(key: string): boolean {
 }
 
 /**
- * Everything that upstreams may make of a key by any of the steps below, in any order and any number of times; the key itself
- * included. Null: too many to look at.
+ * Everything that upstreams may turn a key into by the steps below, in any order and number, including the key itself.
+ * Null: too many.
  */
 export function readingsOf(key: string): ReadonlySet<string> | null {
   const readings = new Set([key]);
   let characters = 0;
-  // The loop also visits what is added while it runs.
+  // The loop also visits readings added while it runs.
   for (const reading of readings) {
     characters += reading.length;
     if (readings.size > MAX_READINGS || characters > MAX_CHARACTERS) return null;
@@ -30,23 +33,23 @@ export function readingsOf(key: string): ReadonlySet<string> | null {
 }
 
 /**
- * Keys have a byte a character, and `%2F` for a slash that came escaped. A step makes one kind of change alone, in linear time: of
- * two changes that come together, one can hide the page to which the other leads.
+ * Keys have one byte per character, and `%2F` for an escaped slash. Each step makes one kind of change, in linear time:
+ * if two changes were combined, one could hide the page that the other leads to.
  */
 type Step = (key: string) => string;
 
-/** Decoding once more than the URL was encoded; IIS knows `%uXXXX`, too. */
+/** Decodes once more than the URL was encoded; IIS also supports `%uXXXX`. */
 const decoded: Step = (key) => key.replaceAll(/%(?:u([0-9a-f]{4})|([0-9a-f]{2}))/gi, unescaped);
 
-/** Tomcat and others leave escaped slashes. */
+/** Tomcat and others keep escaped slashes. */
 const decodedButSlashes: Step = (key) => key.replaceAll(/%(?:u([0-9a-f]{4})|(?!2f)([0-9a-f]{2}))/gi, unescaped);
 
-/** Parsers of URLs drop these (WHATWG URL §4.4). They get here by further decoding only. */
+/** URL parsers drop these (WHATWG URL §4.4). They appear only after repeated decoding. */
 const withoutLineEnds: Step = (key) => key.replaceAll(/[\t\n\r]/g, '');
 
 const withoutControls: Step = (key) => key.replaceAll(/[^\x20-\x7e\x80-\xff]/g, '');
 
-/** Tomcat and IIS can be set to take `%2F` and, after further decoding, `\` for separators. */
+/** Tomcat and IIS can be configured to accept `%2F` and, after repeated decoding, `\` as separators. */
 const withSlashes: Step = (key) => key.replaceAll(/%2f/gi, '/');
 const withoutBackslashes: Step = (key) => key.replaceAll('\\', '/');
 
@@ -54,16 +57,16 @@ const withoutBackslashes: Step = (key) => key.replaceAll('\\', '/');
 const withoutParameters: Step = (key) => (key.includes(';') ? key.replaceAll(/;[^/]*/g, '') : key);
 
 /**
- * A proxy that forwards what it decoded makes a query of `%3F` (CVE-2024-38474); C ends a string at NUL; old programs take all
- * that follows a `;` for parameters.
+ * A proxy that forwards a decoded path turns `%3F` into a query (CVE-2024-38474); C ends a string at NUL; old programs
+ * treat everything after `;` as parameters.
  */
 const CUTS: readonly Step[] = ['?', '#', '\0', ';'].map(cutAt);
 
-/** Windows drops dots and spaces at the end of names. */
+/** Windows drops trailing dots and spaces of names. */
 const withoutTrailingDots: Step = (key) =>
   /[. ](?:\/|$)/.test(key) ? key.split('/').map(withoutDotsAtEnd).join('/') : key;
 
-/** ".. " is ".." where trailing spaces are dropped. */
+/** Where trailing spaces are dropped, ".. " becomes "..". */
 const withBareDots: Step = (key) =>
   key.includes('/..')
     ? key
@@ -93,10 +96,10 @@ const OVERLONG =
   /[\xc0\xc1][\x80-\xbf]|\xe0[\x80-\x9f][\x80-\xbf]|\xf0[\x80-\x8f][\x80-\xbf]{2}|\xf8[\x80-\x87][\x80-\xbf]{3}|\xfc[\x80-\x83][\x80-\xbf]{4}/g;
 const CHARACTER = /[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}/g;
 
-/** Overlong UTF-8 (RFC 3629 §10) as lax decoders take it. */
+/** Overlong UTF-8 (RFC 3629 §10), as lax decoders accept it. */
 const inShortForm: Step = (key) => key.replaceAll(OVERLONG, shortForm);
 
-/** What Unicode calls compatible with ASCII, such as full-width letters, as ASCII. */
+/** Replaces characters compatible with ASCII, such as full-width letters, by ASCII. */
 const inAscii: Step = (key) => key.replaceAll(CHARACTER, (bytes) => ASCII_FORMS.get(bytes) ?? bytes);
 
 const STEPS: readonly Step[] = [
@@ -116,7 +119,7 @@ const STEPS: readonly Step[] = [
   withoutDotSegments,
 ];
 
-/** From the end by hand: a regular expression would take quadratic time over "......x". */
+/** A loop from the end: a regular expression would take quadratic time on "......x". */
 function withoutDotsAtEnd(name: string): string {
   if (name === '.' || name === '..') return name;
   let end = name.length;
@@ -136,7 +139,7 @@ function cutAt(end: string): Step {
   };
 }
 
-/** The first byte gives bits to the forms of two bytes alone: those of the longer ones are zero. */
+/** The first byte contributes bits only in two-byte forms: those of longer ones are zero. */
 function shortForm(overlong: string): string {
   let code = overlong.length === 2 ? overlong.charCodeAt(0) & 0x1f : 0;
   for (let at = 1; at < overlong.length; at += 1) code = (code << 6) | (overlong.charCodeAt(at) & 0x3f);

@@ -1,7 +1,7 @@
 import { matchKey } from './canonical-path.ts';
 import type { MatchableRoute } from './route-table.ts';
 
-/** Spellings under which a route is found. */
+/** Spellings that find a route. */
 type Spell = (key: string) => readonly string[];
 
 /** Routes by names that several of them may share: an exact path beats prefixes, the longest prefix wins. */
@@ -29,12 +29,12 @@ export class RouteNames<Route extends MatchableRoute> {
     }
   }
 
-  /** The routes that a path takes. */
+  /** The routes that match a path. */
   matching(path: string): readonly Route[] {
     return this.#exact.get(path) ?? this.#prefixes.find(([name]) => path.startsWith(name))?.[1] ?? [];
   }
 
-  /** The routes that have this name but for a trailing slash: the exact ones, else the prefixes. */
+  /** The routes with this name, ignoring a trailing slash: the exact ones, otherwise the prefixes. */
   named(path: string): readonly Route[] {
     return this.#named.get(withoutSlash(path)) ?? [];
   }

@@ -20,7 +20,7 @@ export class RouteTable<Route extends MatchableRoute> {
   /** Longest first. */
   readonly #prefixes: readonly { readonly key: string; readonly route: Route }[];
   readonly #anything: Route | null;
-  /** Null where nothing needs to be looked at. */
+  /** Null where nothing needs guarding. */
   readonly #guard: AccessGuard<Route> | null;
   readonly #ambiguous: AmbiguousPaths;
 
@@ -41,7 +41,7 @@ export class RouteTable<Route extends MatchableRoute> {
     this.all = routes;
   }
 
-  /** A path that an upstream could read as another route's is refused rather than guessed. */
+  /** A path that an upstream could read as another route's is rejected rather than guessed. */
   match(path: CanonicalPath, host: string): RouteMatch<Route> {
     const found = this.#find(path.key);
     if (path.otherKeys.some((key) => this.#find(key) !== found)) return { found: null, why: 'ambiguous' };

@@ -6,11 +6,11 @@ export interface EdgeSwap {
   readonly edgeId: string;
   readonly now: EdgeSnapshot | null;
   readonly before: EdgeSnapshot | null;
-  /** What the snapshot that is gone had looked at. */
+  /** Dependencies of the replaced snapshot. */
   readonly staleDependencies?: ReadonlySet<string> | undefined;
 }
 
-/** The snapshots of edges that traffic meets, by id and by host. */
+/** The snapshots that serve traffic, by id and by host. */
 export class ServedEdges {
   readonly hosts = new HostTable<EdgeSnapshot>();
   readonly #byId = new Map<string, EdgeSnapshot>();
@@ -24,15 +24,15 @@ export class ServedEdges {
     return this.#dependenciesOf.get(edgeId);
   }
 
-  /** In one step: no request meets one edge as it was and another as it is. */
+  /** In one step: no request sees one edge before and another after the change. */
   swap(compiled: ReadonlyMap<string, CompiledEdge>): readonly EdgeSwap[] {
     const swaps: EdgeSwap[] = [];
-    // Hosts can move from one edge to another in one batch: all old names go before new ones come.
+    // Hosts can move between edges in one batch: all old names are removed before new ones are added.
     for (const [edgeId, { snapshot }] of compiled) {
       const before = this.#byId.get(edgeId) ?? null;
       swaps.push({ edgeId, now: snapshot, before, staleDependencies: this.#dependenciesOf.get(edgeId) });
       if (haveSameHosts(snapshot, before)) continue;
-      // A host that another edge has taken meanwhile stays with that one.
+      // A host that another edge has taken in the meantime stays with that edge.
       for (const host of before?.hosts ?? []) if (this.hosts.get(host) === before) this.hosts.delete(host);
     }
     for (const [edgeId, { snapshot, dependencies }] of compiled) {
@@ -49,7 +49,7 @@ export class ServedEdges {
   }
 }
 
-/** Most changes leave an edge's hosts as they were: its entries are then replaced in place, which costs a tenth. */
+/** Most changes keep an edge's hosts: its entries are then replaced in place, at a tenth of the cost. */
 export function haveSameHosts(now: EdgeSnapshot | null, before: EdgeSnapshot | null): boolean {
   if (now === null || before === null || now.hosts.length !== before.hosts.length) return false;
   return now.hosts.every((host, at) => host === before.hosts[at]);

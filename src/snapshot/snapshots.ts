@@ -15,13 +15,13 @@ const NONE: ReadonlySet<string> = new Set();
 export type SnapshotListener = (edgeId: string, now: EdgeSnapshot | null, before: EdgeSnapshot | null) => void;
 
 /**
- * What the edge serves from: a snapshot per edge, found by host. A change compiles only the edges that had looked at the changed
- * record, so its cost does not grow with the number of edges, and other hosts notice nothing.
+ * The snapshots that the edge serves, found by host. A change compiles only the edges that had read the changed record,
+ * so its cost does not grow with the number of edges, and other hosts are not affected.
  *
- * A change that reaches few edges is served before the replica's listener returns. One that reaches many (a rule of a policy
- * that every edge uses) is compiled aside in slices, so that traffic goes on, and swapped in one step; changes that come
- * meanwhile and reach many are gathered for the next round, and those that reach few overtake. `served` tells when
- * the changes of a write are served: it is answered after that. Until then the snapshots from before the write serve.
+ * A change that affects few edges is served before the replica's listener returns. A change that affects many (a rule
+ * of a policy that every edge uses) is compiled in slices, so that traffic continues, and swapped in one step. Large
+ * changes that arrive meanwhile are collected for the next round; small ones overtake. `served` resolves when the
+ * changes of a write are served, and the write is answered after that. Until then the previous snapshots serve.
  */
 export class Snapshots {
   readonly #replica: Replica;
@@ -29,7 +29,7 @@ export class Snapshots {
   readonly #budget: SliceBudget;
   readonly #edges = new ServedEdges();
   readonly #dependencies = new EdgeDependencies();
-  /** Edges that no record describes: addresses that agents made, for as long as they are there. */
+  /** Edges without a record: addresses created by agents, while they are online. */
   readonly #ephemeral = new Map<string, EdgeSnapshot>();
   readonly #ephemeralHosts = new Map<string, EdgeSnapshot>();
   readonly #plainHosts = new Map<string, EdgeSnapshot>();
@@ -37,7 +37,7 @@ export class Snapshots {
   readonly #unsubscribe: () => void;
   #running: Compilation | null = null;
   #next: Compilation | null = null;
-  /** Swapped, and not told yet to those who listen. */
+  /** Swapped edges whose listeners have not been notified yet. */
   readonly #untold = new Map<string, EdgeSwap>();
   #isClosed = false;
 
@@ -48,7 +48,7 @@ export class Snapshots {
     this.#unsubscribe = replica.onChange((changes) => this.#follow(changes));
   }
 
-  /** Compiles all edges, in slices, so that /healthz answers during the start. */
+  /** Compiles all edges in slices, so that /healthz responds during the start. */
   static async open(replica: Replica, definitions: Definitions, budget = SLICES): Promise<Snapshots> {
     const snapshots = new Snapshots(replica, definitions, budget);
     const edgeIds = Array.from(replica.all(EDGE_KIND), ({ id }) => id);
@@ -56,22 +56,25 @@ export class Snapshots {
     return snapshots;
   }
 
-  /** Resolves when the changes of a revision, which the replica has shown, are served; null: they are. */
+  /** Resolves when the changes of a revision that the replica has shown are served; null: they already are. */
   served(revision: number): Promise<void> | null {
     return [this.#next, this.#running].find((compilation) => compilation?.revisions.has(revision))?.done ?? null;
   }
 
-  /** What serves a host over HTTPS. The name of an edge comes before that of an agent, and this before an edge's wildcard. */
+  /**
+   * The edge that serves a host over HTTPS. An edge's exact name takes precedence over an agent's name, and that over
+   * an edge's wildcard.
+   */
   find(host: string): EdgeSnapshot | undefined {
     return this.#edges.hosts.findExact(host) ?? this.#ephemeralHosts.get(host) ?? this.#edges.hosts.findWildcard(host);
   }
 
-  /** What serves a host over plain HTTP: never an edge. */
+  /** Serves a host over plain HTTP: never a configured edge. */
   findPlain(host: string): EdgeSnapshot | undefined {
     return this.#edges.hosts.findExact(host) === undefined ? this.#plainHosts.get(host) : undefined;
   }
 
-  /** The edge that answers for a host, by its name or by a wildcard, whatever agents have. */
+  /** The configured edge for a host, by exact name or wildcard, ignoring agents. */
   findEdge(host: string): { readonly edge: EdgeSnapshot; readonly isExact: boolean } | undefined {
     const exact = this.#edges.hosts.findExact(host);
     const edge = exact ?? this.#edges.hosts.findWildcard(host);
@@ -82,7 +85,7 @@ export class Snapshots {
     return this.#edges.all();
   }
 
-  /** Made as all others are, and served only once it is added. */
+  /** Compiled like all others, and served only once it is added. */
   compileDetached(edge: DetachedEdge): EdgeSnapshot {
     return compileDetached(edge, this.#definitions);
   }
@@ -91,7 +94,7 @@ export class Snapshots {
     this.#ephemeral.set(edge.id, edge);
     for (const host of edge.hosts) this.#ephemeralTable(edge).set(host, edge);
     this.#tell(edge.id, edge, null);
-    // Its host was a wildcard's until now.
+    // A wildcard served this host until now.
     const shadowed = edge.isPlain === true ? undefined : this.#edges.hosts.findWildcard(edge.hosts[0] ?? '');
     if (shadowed !== undefined) this.#tell(shadowed.id, shadowed, shadowed);
   }
@@ -130,7 +133,7 @@ export class Snapshots {
     }
   }
 
-  /** Few edges: they overtake the many that are being compiled, and what was compiled of them for an older state is dropped. */
+  /** Few edges: they overtake the large compilation, and its results for an older state of them are dropped. */
   #serveAtOnce({ compiled }: Compilation): void {
     for (const [edgeId, { dependencies }] of compiled) {
       this.#tellSwap(edgeId);
@@ -138,20 +141,20 @@ export class Snapshots {
       if (stale !== undefined) {
         this.#dependencies.remove(edgeId, stale.dependencies, this.#edges.dependenciesOf(edgeId));
       }
-      // Both of these may have removed what this compilation looked at.
+      // Both of these may have removed dependencies of this compilation.
       this.#dependencies.add(edgeId, dependencies);
     }
     for (const edgeId of this.#swap(compiled)) this.#tellSwap(edgeId);
   }
 
-  /** One compilation after the other: a write waits for two at most, however fast others follow. */
+  /** One compilation after the other: a write waits for at most two, however fast others follow. */
   async #run(first: Compilation): Promise<void> {
     for (let compilation: Compilation | null = first; compilation !== null; ) {
       this.#running = compilation;
       const compile = (edgeId: string): CompiledEdge => this.#compile(edgeId);
       do await this.#budget.pause();
       while (!this.#isClosed && !compilation.slice(compile, this.#budget));
-      // The swap has a turn of its own: with 8,000 edges it takes as long as a slice.
+      // The swap gets its own turn: with 8,000 edges it takes as long as a slice.
       await this.#budget.pause();
       if (!this.#isClosed) this.#swap(compilation.compiled);
       do await this.#budget.pause();
@@ -163,10 +166,10 @@ export class Snapshots {
     this.#running = null;
   }
 
-  /** Answers for which edges there is something to tell. */
+  /** Returns the edges whose listeners must be notified. */
   #swap(compiled: ReadonlyMap<string, CompiledEdge>): readonly string[] {
     const swaps = this.#edges.swap(compiled);
-    // A new exact name takes its host from a wildcard's edge or an agent, which look at their requests again.
+    // A new exact name takes its host from a wildcard edge or an agent, which re-evaluate their requests.
     const shadowed = this.#listeners.size === 0 ? [] : this.#shadowedBy(swaps);
     for (const swap of swaps) this.#untold.set(swap.edgeId, swap);
     const seen = [...shadowed].filter(({ id }) => !this.#untold.has(id));
@@ -174,7 +177,7 @@ export class Snapshots {
     return [...compiled.keys(), ...seen.map(({ id }) => id)];
   }
 
-  /** Answers whether everybody knows of all swaps. */
+  /** Returns whether all listeners know of all swaps. */
   #tellSlice(): boolean {
     const deadline = this.#budget.nowMs() + this.#budget.sliceMs;
     for (const edgeId of this.#untold.keys()) {
@@ -233,10 +236,11 @@ export class Snapshots {
     try {
       snapshot = compileEdge(edgeId, reader, this.#definitions, 'operator');
     } catch (error) {
-      // What cannot be compiled refuses: the snapshot from before may let in whom the change was to keep out.
+      // An edge that cannot be compiled rejects traffic: its previous snapshot may admit users that the change was to
+      // deny.
       snapshot = refusingEdge(edgeId, this.#replica, error);
     }
-    // An edge that is gone depends on nothing: if it comes back, its own record says so.
+    // A deleted edge depends on nothing: if it is created again, its own record reports it.
     const dependencies = snapshot === null ? NONE : reader.dependencies;
     this.#dependencies.add(edgeId, dependencies);
     return { snapshot, dependencies };

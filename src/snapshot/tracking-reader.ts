@@ -1,7 +1,7 @@
 import type { BrowsableReader } from '../replica/record-reader.ts';
 import type { StoredRecord } from '../store/store.ts';
 
-/** Reads records and remembers which, so that a change is followed by compiling only what had looked at it. */
+/** Reads records and remembers which, so that a change recompiles only what had read it. */
 export class TrackingReader {
   readonly dependencies = new Set<string>();
   readonly #reader: BrowsableReader;
@@ -22,7 +22,7 @@ export class TrackingReader {
   children(kind: string, parent: string): readonly StoredRecord[] {
     this.dependencies.add(childrenKey(kind, parent));
     const found = this.#reader.pageOfParent(kind, parent, { beforeId: null, limit: Number.MAX_SAFE_INTEGER });
-    // A deletion names the record alone, not its parent.
+    // A deletion names only the record, not its parent.
     for (const record of found) this.dependencies.add(recordKey(kind, record.id));
     return found;
   }

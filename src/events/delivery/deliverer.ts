@@ -4,26 +4,26 @@ import { LaneRun } from './lane-run.ts';
 import { SendPace } from './send-pace.ts';
 
 export interface DelivererOptions extends DeliveryPorts {
-  /** Of this boot of this process. */
+  /** Unique per start of this process. */
   readonly owner: string;
   /** No other process uses this store. */
   readonly isAlone: boolean;
   readonly maxLanes: number;
 }
 
-/** Another process may take over the lanes of one that died after this; a living one renews well before. */
+/** Another process may take over the lanes of a dead one after this time; a live process renews well before. */
 const LEASE_MS = 10_000;
 const RENEW_MS = 3_000;
-/** What is not renewed is given up this long before others may have it. */
+/** A lane that was not renewed is abandoned this long before others may claim it. */
 const LEASE_MARGIN_MS = 1_000;
 const POLL_MS = 1_000;
 const DELIVERIES_AT_ONCE = 32;
-/** During a burst lanes are looked for once in so long, and not for every change. */
+/** During a burst, lanes are searched for once per this interval instead of at every change. */
 const BURST_LOOK_MS = 50;
 
 /**
- * Runs the lanes that are due, many at once. It looks when something was enqueued here, when the next lane is due, when a lane
- * has ended, and every second: other processes enqueue too.
+ * Runs the lanes that are due, many at once. It looks for lanes when an event was enqueued here, when the next lane is
+ * due, when a lane has ended, and every second: other processes enqueue too.
  *
  * States: *looking* (asking for lanes that are due), *idle* (a timer runs), *closed*.
  */
@@ -44,7 +44,7 @@ export class Deliverer {
   private constructor(options: DelivererOptions) {
     this.#options = options;
     const stopHearing = options.store.onEnqueued(() => this.#enqueued());
-    // Fences and deliveries may be those of a history that is gone: another claim finds out what is pending now.
+    // After a reset, fences and deliveries may belong to a discarded history: a new claim finds what is pending now.
     const stopResets = options.store.onReset(() => {
       for (const run of this.#runs.values()) run.lose();
     });
@@ -77,7 +77,7 @@ export class Deliverer {
     });
   }
 
-  /** Lets what is under way end, up to `timeoutMs`, then cuts it, and gives all lanes back. */
+  /** Waits up to `timeoutMs` for deliveries in progress, then cancels them, and releases all lanes. */
   async close(timeoutMs: number): Promise<void> {
     this.#isClosed = true;
     this.#unsubscribe();
@@ -110,7 +110,7 @@ export class Deliverer {
     try {
       for (;;) {
         const free = maxLanes - this.#runs.size;
-        // The end of a lane makes us look again.
+        // The end of a lane triggers another look.
         if (free <= 0 || this.#isClosed) return;
         const nowMs = clock.nowMs();
         const untilMs = nowMs + LEASE_MS;
@@ -154,7 +154,7 @@ export class Deliverer {
     const ended = run
       .run()
       .catch((err: unknown) => {
-        // The store is away: the lease runs out, and the lane is taken up again by whoever comes first.
+        // The store is unavailable: the lease expires, and the first process to claim the lane continues.
         log.error(
           { err, subscription: lane.subscriptionId, destination: lane.destinationId },
           'a lane of events broke off',
@@ -174,7 +174,7 @@ export class Deliverer {
     if (before.length === 0) return;
     const untilMs = clock.nowMs() + LEASE_MS;
     try {
-      // Only what is running: a lane that broke off has to run out.
+      // Only running lanes: the lease of a lane that failed must expire.
       const lanes = before.map(([, run]) => run.lane);
       const kept = await store.renew(
         owner,

@@ -12,7 +12,7 @@ export interface DeliveryMetricsOptions {
 const LANE = ['subscription', 'destination'] as const;
 const ENDS = ['enqueued', 'delivered', 'dead', 'cancelled', 'pruned'] as const;
 
-/** Lanes are read from the store when metrics are asked for: every process with the role tells the same of them. */
+/** Lanes are read from the store when metrics are scraped: every process with the role reports the same values. */
 export class DeliveryMetrics {
   readonly #attempts: Counter<'kind' | 'verdict'>;
   readonly #seconds: Histogram<'kind'>;
@@ -93,7 +93,7 @@ function labelsOf({ subscriptionId, destinationId }: LaneLedger): { subscription
   return { subscription: subscriptionId, destination: destinationId };
 }
 
-/** All metrics are collected together: they share one read, and tell of the same moment. */
+/** All metrics are collected together: they share one read and describe the same moment. */
 function sharedRead<Result>(read: () => Promise<Result>): () => Promise<Result> {
   let current: Promise<Result> | null = null;
   return () => {

@@ -11,12 +11,12 @@ export interface DeliveryLog {
   error(fields: object, message: string): void;
 }
 
-/** Where a lane leads just now. */
+/** The current target of a lane. */
 export type LaneTarget =
   | { readonly state: 'open'; readonly kind: string; readonly config: JsonObject }
   /** Paused or suspended. */
   | { readonly state: 'held' }
-  /** The subscription or the destination is gone, or they have parted. */
+  /** The subscription or the destination is gone, or they are no longer linked. */
   | { readonly state: 'closed' };
 
 export interface DeliveryPorts {

@@ -6,7 +6,7 @@ export interface DeliveryUpkeepOptions {
   readonly store: Pick<DeliveryStore, 'prune'>;
   readonly clock: Clock;
   readonly log: DeliveryLog;
-  /** How long they are kept: delivered and cancelled ones, dead ones, and those that nobody took. */
+  /** Retention: delivered and cancelled deliveries, dead ones, and those that nobody claimed. */
   readonly deliveredMs: number;
   readonly deadMs: number;
   readonly pendingMs: number;
@@ -15,7 +15,7 @@ export interface DeliveryUpkeepOptions {
 
 const EVERY_MS = 10 * 60_000;
 
-/** Takes away deliveries that have aged out, at the start and now and then. */
+/** Deletes expired deliveries, at the start and periodically. */
 export function startDeliveryUpkeep(options: DeliveryUpkeepOptions): { close(): Promise<void> } {
   const { store, clock, log } = options;
   async function prune(): Promise<void> {

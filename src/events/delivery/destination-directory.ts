@@ -4,14 +4,14 @@ import type { LaneKey, StoredRecord } from '../../store/store.ts';
 import { destinationKinds } from '../destinations/registry.ts';
 import type { LaneTarget } from './delivery-ports.ts';
 
-/** Where lanes lead, as the replica has it. */
+/** The targets of lanes, from the replica. */
 export class DestinationDirectory {
   readonly #records: RecordReader;
   readonly #configOf: (record: StoredRecord) => JsonObject;
-  /** Per version of a record: what is sealed is opened once. */
+  /** Per version of a record: sealed values are opened once. */
   readonly #targets = new WeakMap<StoredRecord, LaneTarget>();
 
-  /** `configOf` puts a destination's secrets where they belong. */
+  /** `configOf` inserts a destination's secrets. */
   constructor(records: RecordReader, configOf: (record: StoredRecord) => JsonObject) {
     this.#records = records;
     this.#configOf = configOf;
@@ -26,7 +26,7 @@ export class DestinationDirectory {
     return destination.doc['status'] === 'active' ? this.open(destination) : { state: 'held' };
   }
 
-  /** Whatever its status is. */
+  /** Ignores its status. */
   open(destination: StoredRecord): LaneTarget {
     const known = this.#targets.get(destination);
     if (known !== undefined) return known;

@@ -12,12 +12,12 @@ export interface DestinationTesterOptions {
   readonly newId: (prefix: string) => string;
 }
 
-/** No subscription can ask for it. */
+/** No subscription can select it. */
 const TEST_TYPE = 'event_destination_test.v0';
 
 /**
- * Sends a sample event past the lanes, also to a destination that is paused. What came back is its status: the body stays
- * here, else whoever may try out destinations could read what answers inside an allowed range.
+ * Sends a sample event past the lanes, even to a paused destination. Only the status is returned: with the body, anyone
+ * who may test destinations could read services inside an allowed range.
  */
 export function createDestinationTester({ directory, senders, clock, accountId, newId }: DestinationTesterOptions) {
   return {

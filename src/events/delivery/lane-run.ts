@@ -20,17 +20,17 @@ export interface LaneRunOptions {
   readonly maxDeliveries: number;
 }
 
-/** Outcomes wait at most so long to be written, so that a batch costs one transaction and a slow one is seen all the same. */
+/** Outcomes are buffered at most this long, so that a batch costs one transaction and a slow one is still visible. */
 const SETTLE_AFTER_MS = 200;
-/** After this a busy lane goes to the end of the queue. */
+/** After this time a busy lane goes to the end of the queue. */
 const TURN_MS = 2_000;
 const MAX_ATTEMPTS_KEPT = 50;
 const BEHIND_MS = 1_000;
 
 /**
- * One holder's turn with a lane: sends what is pending, one after the other, until there is nothing left, the lane has to wait,
- * its destination takes nothing, its turn is over or the claim is lost. Whatever is killed half-way is sent again by the next
- * holder, from the first delivery whose outcome was not written: at least once, and in order.
+ * One holder's turn with a lane. It sends pending deliveries one after the other, until none is left, the lane has to
+ * wait, its destination accepts nothing, its turn is over or the claim is lost. If it is killed midway, the next holder
+ * continues at the first delivery whose outcome was not written: at least once, and in order.
  */
 export class LaneRun {
   readonly lane: ClaimedLane;
@@ -48,18 +48,21 @@ export class LaneRun {
     this.#health = { failures: lane.failures, failingCount: lane.failingCount, failingSinceMs: lane.failingSinceMs };
   }
 
-  /** The claim has passed to somebody else, or may have: what is under way is dropped and nothing more is written. */
+  /**
+   * The claim has passed to another holder, or may have: the delivery in progress is dropped and nothing more is
+   * written.
+   */
   lose(): void {
     this.#isLost = true;
     this.#abort.abort();
   }
 
-  /** No further delivery is begun. */
+  /** Starts no further delivery. */
   stop(): void {
     this.#isStopping = true;
   }
 
-  /** What is under way is dropped, and the claim given back. */
+  /** Drops the delivery in progress and releases the claim. */
   cut(): void {
     this.#isStopping = true;
     this.#abort.abort();
@@ -71,7 +74,7 @@ export class LaneRun {
     while (batch.length > 0) batch = await this.#runBatch(batch, performance.now() - startedAt > TURN_MS);
   }
 
-  /** What comes next; nothing when the lane has been given back or lost. */
+  /** Returns the next batch; empty when the lane was released or lost. */
   async #runBatch(batch: readonly PendingDelivery[], isTurnOver: boolean): Promise<readonly PendingDelivery[]> {
     const { ports } = this.#options;
     for (const delivery of batch) {
@@ -86,12 +89,12 @@ export class LaneRun {
       if (ruling.nextAttemptAtMs > 0) return this.#release({ nextAttemptAtMs: ruling.nextAttemptAtMs });
       if (performance.now() - this.#settledAt > SETTLE_AFTER_MS) break;
     }
-    // At the back of the queue, for its time says so.
+    // Its time puts it at the end of the queue.
     if (isTurnOver) return this.#release({ nextAttemptAtMs: ports.clock.nowMs() });
     return this.#settle({ untilMs: ports.clock.nowMs() + this.#options.leaseMs });
   }
 
-  /** Null when it was given up half-way: then nobody knows what came of it. */
+  /** Null when it was aborted: then the outcome is unknown. */
   async #try(delivery: PendingDelivery, target: LaneTarget & { readonly state: 'open' }): Promise<Ruling | null> {
     const { ports } = this.#options;
     const startedMs = ports.clock.nowMs();
@@ -125,7 +128,7 @@ export class LaneRun {
       if (sender === undefined) throw new Error(`nothing sends to destinations of the kind ${target.kind}`);
       return await sender.send(target.config, message, this.#abort.signal);
     } catch (err) {
-      // A bug of ours. The event waits: a later version may know better.
+      // A bug of ours. The event waits: a later version may handle it.
       log.error({ err, ...this.#names() }, 'an event could not be sent');
       return { verdict: 'wait', status: null, error: 'internal error' };
     }
@@ -147,7 +150,7 @@ export class LaneRun {
     }
   }
 
-  /** The store knows best whether the lane is held or gone. If neither, this process is behind, and soon no more. */
+  /** The store knows whether the lane is held or gone. If neither, this process is briefly behind. */
   #releaseUnsent(isHeld: boolean): Promise<readonly PendingDelivery[]> {
     return this.#release({ isHeld, nextAttemptAtMs: this.#options.ports.clock.nowMs() + BEHIND_MS });
   }
@@ -193,7 +196,7 @@ export class LaneRun {
   }
 }
 
-/** The first says since when it is tried; of the rest the newest matter. */
+/** The first attempt shows since when it is tried; of the rest only the newest are kept. */
 function kept(attempts: readonly DeliveryAttempt[]): readonly DeliveryAttempt[] {
   if (attempts.length <= MAX_ATTEMPTS_KEPT) return attempts;
   return [...attempts.slice(0, 1), ...attempts.slice(1 - MAX_ATTEMPTS_KEPT)];

@@ -16,7 +16,7 @@ const DOWN: SendOutcome = { verdict: 'wait', status: null, error: 'connection re
 const REFUSED: SendOutcome = { verdict: 'refused', status: 400, error: 'the receiver answered 400' };
 const GONE: SendOutcome = { verdict: 'gone', status: 410, error: 'the receiver answered 410' };
 
-/** Tries one event again and again, each time exactly when it is due, until it is no longer pending. */
+/** Retries one event, each time exactly when it is due, until it is no longer pending. */
 function tryOut(outcome: SendOutcome, health = WELL, random = 0.5): { waits: number[]; last: Ruling; tookMs: number } {
   const waits: number[] = [];
   const startMs = 1_000_000;
@@ -68,7 +68,7 @@ describe('retry rules', () => {
     assert.equal(waits.length, 4);
     assert.equal(tookMs, 10 * MINUTE);
     assert.deepEqual([last.state, last.refusals, last.nextAttemptAtMs], ['dead', 5, 0]);
-    // The receiver answers: whatever fails next starts with a second again.
+    // The receiver responds: the next failure starts at one second again.
     assert.equal(last.health.failures, 0);
   });
 

@@ -2,7 +2,7 @@ import type { LaneHealth } from '../../store/store.ts';
 import type { SendOutcome } from '../destinations/destination-kind.ts';
 
 export interface RetryPolicy {
-  /** How long an event is tried at a destination that does not take it. */
+  /** How long an event is retried at a destination that does not accept it. */
   readonly retryWindowMs: number;
   /** How long a destination may fail before it is suspended. */
   readonly suspendAfterMs: number;
@@ -12,7 +12,7 @@ export interface RetryPolicy {
 
 export interface Tried {
   readonly outcome: SendOutcome;
-  /** When the event was first tried: this attempt, or an earlier one. */
+  /** When the event was first attempted: now, or earlier. */
   readonly firstTriedMs: number;
   /** Refusals before this attempt. */
   readonly refusals: number;
@@ -24,27 +24,28 @@ export interface Ruling {
   readonly state: 'pending' | 'delivered' | 'dead';
   readonly refusals: number;
   readonly health: LaneHealth;
-  /** 0: the lane goes on at once. */
+  /** 0: the lane continues at once. */
   readonly nextAttemptAtMs: number;
   readonly suspension: 'gone' | 'failing' | null;
 }
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
-/** Five tries, at 0, 10 s, 1 min, 3 min and 10 min. */
+/** Five attempts, at 0, 10 s, 1 min, 3 min and 10 min. */
 const REFUSAL_WAITS_MS: readonly number[] = [10_000, 50_000, 120_000, 420_000];
 const JITTER = 0.2;
-/** Days of silence between two events are no days of failure: so many attempts must have failed too. */
+/** Days without events are not days of failure: this many attempts must have failed too. */
 const SUSPEND_AFTER_ATTEMPTS = 10;
 
 /**
  * What an attempt means for the event and its lane.
  *
- * - delivered: the lane goes on.
- * - wait (no connection, timeout, 408, 429, 5xx): the lane waits 1, 2, 4 … s up to an hour, or as long as the destination asked,
- *   and tries the same event again, for about a day; then that event is dead, and the next one is tried after the same wait.
- * - refused (any other answer): the lane waits too, for it keeps its order, but after five tries in about ten minutes the event
- *   is dead and the lane goes on.
+ * - delivered: the lane continues.
+ * - wait (no connection, timeout, 408, 429, 5xx): the lane waits 1, 2, 4 … s up to an hour, or as long as the
+ *   destination asked, and retries the same event for about a day. Then that event is dead, and the next one is tried
+ *   after the same wait.
+ * - refused (any other response): the lane also waits, because it keeps its order, but after five attempts in about ten
+ *   minutes the event is dead and the lane continues.
  * - gone (410), or failing for days: the destination is suspended and the event stays.
  */
 export function rule({ outcome, firstTriedMs, refusals, health, nowMs }: Tried, policy: RetryPolicy): Ruling {
@@ -80,7 +81,7 @@ export function rule({ outcome, firstTriedMs, refusals, health, nowMs }: Tried, 
       suspension,
     };
   }
-  // A lane that was resumed has a new day: what was tried before it was paused does not count.
+  // A resumed lane gets a new day: attempts from before the pause do not count.
   const hasHadItsDay = nowMs - Math.max(firstTriedMs, failingSinceMs) >= policy.retryWindowMs;
   const backoffMs = Math.min(SECOND_MS * 2 ** (failures - 1), HOUR_MS);
   const askedMs = Math.min(outcome.retryAfterMs ?? 0, policy.retryWindowMs);

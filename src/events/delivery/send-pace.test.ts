@@ -7,7 +7,7 @@ function clocked() {
   const pace = new SendPace(() => nowMs);
   return {
     pace,
-    /** As many enqueuings, spread evenly over the time. */
+    /** Enqueues this many events, spread evenly over the time. */
     enqueue: (count: number, ms: number): void => {
       for (let at = 0; at < count; at += 1) {
         nowMs += ms / count;

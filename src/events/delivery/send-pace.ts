@@ -1,20 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** So many enqueuings within a window are a burst. Traffic is written in batches, a few a second, and never is one. */
+/**
+ * This many enqueued events within a window are a burst. Traffic events are written in batches, a few per second, and
+ * never count as one.
+ */
 const WINDOW_MS = 100;
 const BURST_COUNT = 25;
-/** A burst is over after so long without a window of that kind. */
+/** A burst is over after this long without such a window. */
 const QUIET_MS = 300;
-/** What lasts longer is no burst: deliveries that waited for its end would pile up for good. */
+/** Anything longer is not a burst: deliveries that waited for its end would pile up indefinitely. */
 const MAX_YIELD_MS = 30_000;
-/** Between two sendings of this process during a burst. */
+/** Interval between two sends of this process during a burst. */
 const GAP_MS = 10;
 
 /**
- * Sending shares the event loop with the API, and costs it as much as a change does: so while changes pour in, deliveries,
- * which have time, go on at a low pace, and catch up afterwards.
+ * Sending shares the event loop with the API, and one send costs about as much as one change. So while changes pour in,
+ * deliveries, which can wait, continue at a low pace and catch up afterwards.
  *
- * States: *calm* (nobody waits), *burst* (sendings go one by one), *lasting* (a burst beyond its time: nobody waits).
+ * States: *calm* (no delay), *burst* (sends are spaced out), *lasting* (a burst beyond its maximum: no delay).
  */
 export class SendPace {
   readonly #nowMs: () => number;
@@ -28,7 +31,7 @@ export class SendPace {
     this.#nowMs = nowMs;
   }
 
-  /** Something was enqueued by this process. */
+  /** This process enqueued an event. */
   enqueued(): void {
     const nowMs = this.#nowMs();
     if (nowMs - this.#windowStartMs >= WINDOW_MS) {
@@ -46,7 +49,7 @@ export class SendPace {
     return nowMs - this.#lastBusyMs < QUIET_MS && nowMs - this.#burstStartMs < MAX_YIELD_MS;
   }
 
-  /** How long a sending that would begin now has to wait; it takes its place in the row. */
+  /** Delay of a send that would start now; reserves its slot. */
   takeSlot(): number {
     if (!this.isBurst) return 0;
     const nowMs = this.#nowMs();
@@ -55,7 +58,7 @@ export class SendPace {
     return slotMs - nowMs;
   }
 
-  /** Before every sending. Resolves at once, too, when the signal says that nothing is to be sent. */
+  /** Called before every send. Resolves immediately when the signal has aborted. */
   async turn(signal: AbortSignal): Promise<void> {
     const waitMs = this.takeSlot();
     if (waitMs > 0) await sleep(waitMs, undefined, { signal }).catch(() => {});

@@ -9,27 +9,27 @@ export interface DestinationKind<Config extends TObject = TObject> {
   readonly name: string;
   readonly description: string;
   readonly config: Config;
-  /** The field that says where events go: to change it is to have them sent elsewhere. */
+  /** The field that holds the destination: changing it sends events elsewhere. */
   readonly place: string;
   readonly example: JsonObject;
-  /** Paths of the problems are relative to the kind's own object. */
+  /** Problem paths are relative to the kind's own object. */
   check?(config: Static<Config>): readonly FieldProblem[];
-  /** What a change may not do, though the outcome would do for a new one. */
+  /** Changes that are rejected even though the result would be valid for a new destination. */
   checkChange?(config: Static<Config>, previous: Static<Config>): readonly FieldProblem[];
-  /** Fields that are made up when the client leaves them out, such as a signing secret. */
+  /** Fields generated when the client omits them, such as a signing secret. */
   complete?(config: Static<Config>, newSecret: () => string): JsonObject;
-  /** One for the process, shared by all destinations of the kind. */
+  /** Called once per process; all destinations of the kind share the sender. */
   createSender(ports: DestinationPorts): DestinationSender<Static<Config>>;
 }
 
-/** What a kind may use of the outside. */
+/** External effects that a kind may use. */
 export interface DestinationPorts {
   readonly clock: Clock;
-  /** Where files of events go. */
+  /** Directory for event files. */
   readonly folder: string;
   readonly fileLimits: { readonly maxBytes: number; readonly maxFiles: number };
   readonly timeoutMs: number;
-  /** Judged at the moment of connecting, with the address that is connected to. */
+  /** Called when connecting, with the address that is about to be used. */
   isAddressAllowed(ip: string, port: number): boolean;
   /** For tests. */
   readonly lookup?: LookupFunction | undefined;
@@ -37,13 +37,16 @@ export interface DestinationPorts {
 }
 
 export interface DestinationSender<Config = JsonObject> {
-  /** Never rejects for what a destination does: that is an outcome. When `signal` aborts, the outcome is of no more interest. */
+  /**
+   * Never rejects because of the destination's behaviour: that is an outcome. After `signal` aborts, the outcome is
+   * ignored.
+   */
   send(config: Config, message: EventMessage, signal: AbortSignal): Promise<SendOutcome>;
   close(): Promise<void>;
 }
 
 export interface EventMessage {
-  /** The event's: the same for every attempt and every replay, so that a receiver can tell what it has already seen. */
+  /** The event's id: the same for every attempt and every replay, so that a receiver can detect duplicates. */
   readonly id: string;
   readonly type: string;
   /** The envelope, as JSON. */
@@ -51,17 +54,17 @@ export interface EventMessage {
 }
 
 /**
- * `delivered`: it arrived for good. `wait`: the destination is not there or asks for patience: the lane waits. `refused`: it
- * will not have this event. `gone`: it will never have any.
+ * `delivered`: accepted permanently. `wait`: unreachable, or asks to retry later: the lane waits. `refused`: does not
+ * accept this event. `gone`: will never accept any event.
  */
 export type SendVerdict = 'delivered' | 'wait' | 'refused' | 'gone';
 
 export interface SendOutcome {
   readonly verdict: SendVerdict;
-  /** Status of the answer, where the kind knows such a thing and one came. */
+  /** HTTP status of the response, where the kind has one and a response arrived. */
   readonly status: number | null;
   readonly error: string | null;
-  /** How long the destination asked to be left alone. */
+  /** How long the destination asked to wait. */
   readonly retryAfterMs?: number;
 }
 

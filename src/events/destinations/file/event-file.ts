@@ -4,19 +4,19 @@ import { dirname, join } from 'node:path';
 
 export interface EventFileLimits {
   readonly maxBytes: number;
-  /** Full ones that are kept beside the one that is written. */
+  /** Full files kept beside the current one. */
   readonly maxFiles: number;
 }
 
-/** Links are not followed: whoever can make one in the folder could have events appended elsewhere. */
+/** Links are not followed: a user who can create one in the folder could have events appended elsewhere. */
 const APPEND = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
 const TAIL_BYTES = 65_536;
 const NEWLINE = 0x0a;
 
 /**
- * Lines appended to a file, each on disk before `append` resolves. Full files are moved aside as `name~1` (the newest),
- * `name~2` …: no destination can have such a name. A line that a crash cut short is taken away before the next one: it was
- * never reported as delivered, and comes again whole. One call at a time.
+ * Lines appended to a file, each on disk before `append` resolves. Full files are renamed to `name~1` (the newest),
+ * `name~2` …: no destination can have such a name. A line truncated by a crash is removed before the next one: it was
+ * never reported as delivered, and is sent again whole. One call at a time.
  */
 export class EventFile {
   readonly #path: string;
@@ -38,7 +38,7 @@ export class EventFile {
       await file.datasync();
       this.#bytes += bytes.length;
     } catch (error) {
-      // What is on disk now is not known: the next call looks.
+      // The state on disk is unknown: the next call checks.
       await this.close();
       throw error;
     }
@@ -78,7 +78,7 @@ async function writeAll(file: FileHandle, bytes: Buffer): Promise<void> {
   for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten;
 }
 
-/** Answers the length that is left. */
+/** Returns the remaining length. */
 async function withoutTornLine(file: FileHandle): Promise<number> {
   const { size } = await file.stat();
   for (let end = size; end > 0; ) {
@@ -103,7 +103,7 @@ async function renameIfThere(from: string, to: string): Promise<void> {
   }
 }
 
-/** A new name is durable only once its directory is. */
+/** A new name is durable only after its directory is synced. */
 async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, constants.O_RDONLY);
   try {

@@ -6,7 +6,7 @@ export interface FileConfig {
   readonly name: string;
 }
 
-/** A disk that is full or failing makes the lane wait: it may have room again. Two destinations may share a file. */
+/** A full or failing disk makes the lane wait: it may recover. Two destinations may share a file. */
 export function createFileSender(ports: DestinationPorts): DestinationSender<FileConfig> {
   const files = new Map<string, EventFile>();
   const turns = new KeyedMutex();

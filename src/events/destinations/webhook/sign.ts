@@ -1,6 +1,8 @@
 import { createHmac } from 'node:crypto';
 
-/** Standard Webhooks: HMAC-SHA256 of `id.timestamp.body` for each valid secret, so that receivers can change over. */
+/**
+ * Standard Webhooks: HMAC-SHA256 of `id.timestamp.body` for each valid secret, so that receivers can rotate secrets.
+ */
 export function signatureOf(
   { id, timestamp, body }: { readonly id: string; readonly timestamp: number; readonly body: string },
   secrets: readonly string[],

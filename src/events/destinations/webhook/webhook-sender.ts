@@ -12,9 +12,9 @@ export interface WebhookConfig {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Shorter than what servers commonly keep: who closes first is then nearly always us. */
+/** Shorter than the usual keep-alive of servers, so that we nearly always close first. */
 const IDLE_CONNECTION_MS = 4_000;
-/** The status says it all; what else comes is read so that the connection can be used again. */
+/** Only the status matters; the body is read so that the connection can be reused. */
 const MAX_ANSWER_BYTES = 65_536;
 const GONE = 410;
 const WAIT_STATUSES: readonly number[] = [408, 429];

@@ -145,7 +145,7 @@ test('silence, resets, drips and floods: the lane waits, but a flood behind a 20
   assert.equal((await given).verdict, 'wait');
 });
 
-/** Answers public first, then private: what was looked up to judge is not what would be dialled. */
+/** Returns a public address first, then a private one: the checked address is not the one that would be dialled. */
 function rebinding(): LookupFunction {
   let count = 0;
   return (_hostname, options, callback) => {

@@ -8,7 +8,7 @@ import { createWebhookSender } from './webhook-sender.ts';
 
 /** Standard Webhooks secrets: `whsec_` and 24 to 64 bytes in base64. */
 const SECRET_PATTERN = '^(whsec_)?[A-Za-z0-9+/]{32,88}={0,2}$';
-/** Set by the delivery itself, or a way to smuggle a request. */
+/** Set by the delivery itself, or usable for request smuggling. */
 const RESERVED_HEADER =
   /^(host|content-.*|webhook-.*|connection|transfer-encoding|te|trailer|upgrade|keep-alive|proxy-.*|expect)$/i;
 
@@ -51,7 +51,7 @@ const webhookConfig = Type.Object({
   ),
 });
 
-/** Signed HTTP requests to a receiver of yours. */
+/** Signed HTTP requests to the user's receiver. */
 export const webhook = defineDestinationKind({
   name: 'webhook',
   description: 'Sends each event as a signed HTTP request (Standard Webhooks).',
