@@ -14,23 +14,23 @@ import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '.
 
 export interface ConnectionHandler {
   onMessage(connection: AgentConnection, message: AgentMessage): void;
-  /** Called once. `why` is null when the agent left in good order. */
+  /** Called once. `why` is null when the agent left cleanly. */
   onClosed(connection: AgentConnection, why: string | null): void;
 }
 
 const MAX_STREAMS = 1_000;
-/** What a thousand streams with wide windows may have here, beside the windows' own policy. */
+/** Memory for a thousand streams with wide windows, in addition to the windows' own limits. */
 const MAX_SESSION_MEMORY_MB = 512;
 const MAX_HEADER_BYTES = 131_072;
 const MAX_HEADER_PAIRS = 500;
 const TCP_PROBE_AFTER_MS = 30_000;
-/** What was said last must go out before the connection does. */
+/** Time for the last messages to be sent before the connection closes. */
 const LAST_WORDS_MS = 1_000;
 
 /**
- * One connection of an agent, seen from the server: HTTP/2 with the roles turned round. States: *greeting* (the control stream is
- * open, hello is awaited), *serving*, *retired* (no new streams), *closed*. It trusts nothing of what comes: everything is bounded,
- * and whoever breaks a rule is cut off with a reason.
+ * One agent connection, seen from the server: HTTP/2 with the roles reversed. States: *greeting* (the control stream is
+ * open, hello is expected), *serving*, *retired* (no new streams), *closed*. It does not trust the peer: everything is
+ * bounded, and a peer that breaks a rule is disconnected with a reason.
  */
 export class AgentConnection implements AgentLink, ListenerOwner {
   readonly remoteAddress: string;
@@ -91,7 +91,7 @@ export class AgentConnection implements AgentLink, ListenerOwner {
     return this.#isClosed;
   }
 
-  /** The agent has said who it is, and was believed. */
+  /** The agent has identified itself and was accepted. */
   greeted(): void {
     clearTimeout(this.#greetingTimer);
   }
@@ -114,7 +114,7 @@ export class AgentConnection implements AgentLink, ListenerOwner {
     return stream;
   }
 
-  /** The agent has no limit of resets towards its own server, so a client that goes away costs nobody else anything. */
+  /** The agent has no limit of resets from its own server, so a client that goes away costs nobody else anything. */
   reset(stream: ClientHttp2Stream): void {
     cancelStream(stream);
   }
@@ -130,13 +130,13 @@ export class AgentConnection implements AgentLink, ListenerOwner {
     this.#closeIfUnused();
   }
 
-  /** The agent is told, new streams go elsewhere, and it closes when the last has ended. */
+  /** Notifies the agent, sends new streams elsewhere, and closes when the last stream has ended. */
   drain(): void {
     this.send({ t: 'drain' });
     this.#isRetired = true;
   }
 
-  /** Says why, then ends. */
+  /** Sends the reason, then closes. */
   refuse(code: string, message: string, retry: boolean): void {
     this.send({ t: 'refused', code, message, retry });
     this.#why ??= `${code}: ${message}`;
@@ -145,14 +145,14 @@ export class AgentConnection implements AgentLink, ListenerOwner {
     setTimeout(() => this.#socket.destroy(), LAST_WORDS_MS).unref();
   }
 
-  /** Ends at once. */
+  /** Closes immediately. */
   fail(why: string): void {
     this.#why ??= why;
     this.#session.destroy();
     this.#socket.destroy();
   }
 
-  /** The agent said goodbye. */
+  /** The agent left cleanly. */
   close(): void {
     this.#isRetired = true;
     this.#control?.close();
@@ -185,7 +185,7 @@ export class AgentConnection implements AgentLink, ListenerOwner {
     else if ('message' in decoded) this.#handler.onMessage(this, decoded.message);
   }
 
-  /** The control stream is one too, and stays open until the end. */
+  /** The control stream counts as a stream, and stays open until the end. */
   #closeIfUnused(): void {
     if (this.#active === 0) this.close();
   }

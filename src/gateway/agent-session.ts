@@ -5,8 +5,8 @@ import type { AgentConnection } from './agent-connection.ts';
 import type { BoundTunnel } from './bound-tunnel.ts';
 
 /**
- * One run of an agent. States: *online* (it has a connection), *offline* (all were lost; its ids and names are kept for a while so
- * that it can come back to them), *ended*.
+ * One run of an agent. States: *online* (it has a connection), *offline* (all connections were lost; its ids and names
+ * are kept for a while so that it can resume), *ended*.
  */
 export class AgentSession {
   readonly id: string;
@@ -14,12 +14,12 @@ export class AgentSession {
   readonly startedAt: string;
   readonly tunnels = new Map<string, BoundTunnel>();
   readonly connections: AgentConnection[] = [];
-  /** Facts of the last hello. */
+  /** Fields of the last hello. */
   hello: Hello;
   generation = 1;
   isEnded = false;
   offlineTimer: NodeJS.Timeout | null = null;
-  /** Binds are carried out one after the other. */
+  /** Binds are executed one after the other. */
   work: Promise<void> = Promise.resolve();
   #secretHash: Buffer = Buffer.alloc(0);
 
@@ -39,7 +39,7 @@ export class AgentSession {
     return this.connections.length > 0 && !this.isEnded;
   }
 
-  /** What a resume has to show. It lives in the agent's memory only; here is its hash. */
+  /** Creates the proof for a resume. Only the agent keeps it, in memory; this side keeps its hash. */
   newSecret(): string {
     const secret = randomBytes(32).toString('base64url');
     this.#secretHash = hashOf(secret);
@@ -50,7 +50,7 @@ export class AgentSession {
     return this.#secretHash.length > 0 && timingSafeEqual(this.#secretHash, hashOf(secret));
   }
 
-  /** The connection with the fewest streams, of those that take more. */
+  /** The connection with the fewest streams, among those that accept more. */
   link(): AgentLink | null {
     let best: AgentConnection | null = null;
     for (const connection of this.connections) {

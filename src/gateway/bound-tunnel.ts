@@ -2,7 +2,9 @@ import type { AgentLink, OnlineTunnel } from '../edge/tunnels/online-tunnels.ts'
 import type { Bind } from '../tunnel/messages.ts';
 import type { AgentSession } from './agent-session.ts';
 
-/** A tunnel that an agent has bound. It outlives the connections of its session, as long as the session can be resumed. */
+/**
+ * A tunnel that an agent has bound. It outlives its session's connections for as long as the session can be resumed.
+ */
 export class BoundTunnel implements OnlineTunnel {
   readonly id: string;
   readonly startedAt: string;

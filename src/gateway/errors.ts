@@ -1,6 +1,6 @@
 import { errorTable } from '../lib/errors.ts';
 
-/** What agents are told, in the code of a refusal. */
+/** Errors sent to agents, as the code of a refusal. */
 export const gatewayErrors = errorTable({
   ERR_POSTERN_AGENT_TOKEN: {
     status: 401,

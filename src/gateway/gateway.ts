@@ -12,14 +12,14 @@ import { type CommandOutcome, SentCommands } from './sent-commands.ts';
 import { noLongerAllowed, TunnelBinder } from './tunnel-binder.ts';
 import { TunnelNames } from './tunnel-names.ts';
 
-/** How long ids and names of an agent that was lost are kept for its return. */
+/** How long ids and names of a disconnected agent are kept for a resume. */
 const RESUME_WITHIN_MS = 60_000;
-/** Connections that have not said who they are. */
+/** Connections that have not identified themselves. */
 const MAX_UNKNOWN = 1_000;
-/** Whoever guesses tokens waits. */
+/** Slows down guessing of tokens. */
 const WRONG_TOKEN_DELAY_MS = 1_000;
 
-/** The server's end of tunnels: who is connected, and what they have open. */
+/** The server's end of tunnels: connected agents and their tunnels. */
 export class Gateway implements ConnectionHandler {
   readonly #ports: GatewayPorts;
   readonly #presence: Presence;
@@ -28,11 +28,11 @@ export class Gateway implements ConnectionHandler {
   readonly #binder: TunnelBinder;
   readonly #commands = new SentCommands();
   readonly #sessions = new Map<string, AgentSession>();
-  /** Null: it has not said hello yet. */
+  /** Null: it has not sent hello yet. */
   readonly #connections = new Map<AgentConnection, AgentSession | null>();
-  /** Of these, oldest first. */
+  /** The unidentified ones, oldest first. */
   readonly #unknown = new Set<AgentConnection>();
-  /** Their hello is being judged. */
+  /** Connections whose hello is being checked. */
   readonly #judged = new WeakSet<AgentConnection>();
   readonly #unsubscribe: () => void;
   #isDraining = false;
@@ -68,7 +68,7 @@ export class Gateway implements ConnectionHandler {
 
   get counts(): {
     readonly connections: number;
-    /** Connections that have not said who they are. */
+    /** Connections that have not identified themselves. */
     readonly unknown: number;
     readonly sessions: number;
     readonly tunnels: number;
@@ -81,31 +81,32 @@ export class Gateway implements ConnectionHandler {
     };
   }
 
-  /** Names of tunnels that an edge of this host, which may be a wildcard, would take. */
+  /** Names of tunnels that an edge with this host, which may be a wildcard, would take over. */
   namesUnder(host: string): readonly string[] {
     return this.#names.under(host);
   }
 
-  /** Takes over a connection whose TLS handshake is done. */
+  /** Takes over a connection after its TLS handshake. */
   accept(socket: TLSSocket): void {
     const connection = new AgentConnection(socket, this);
     this.#connections.set(connection, null);
     this.#unknown.add(connection);
     if (this.#unknown.size <= MAX_UNKNOWN) return;
-    // Whoever has been silent longest: an agent says hello at once, and strangers must not keep it out by being many.
+    // Drops the one that has been silent longest: an agent sends hello immediately, and strangers must not crowd it
+    // out.
     const [oldest] = this.#unknown;
     if (oldest === undefined) return;
     this.#unknown.delete(oldest);
     oldest.fail('too many connections have not said who they are');
   }
 
-  /** Tells the agent; resolves once it has answered. */
+  /** Sends the command; resolves once the agent has responded. */
   command(sessionId: string, command: 'stop' | 'restart' | 'update'): Promise<CommandOutcome> {
     const [connection] = this.#sessions.get(sessionId)?.connections ?? [];
     return connection === undefined ? Promise.resolve('unreachable') : this.#commands.send(connection, command);
   }
 
-  /** Agents are told to go elsewhere; requests under way finish for up to `timeoutMs`. */
+  /** Tells agents to connect elsewhere; requests in progress may finish for up to `timeoutMs`. */
   async drain(timeoutMs: number): Promise<void> {
     this.#isDraining = true;
     for (const connection of this.#connections.keys()) connection.drain();
@@ -197,7 +198,7 @@ export class Gateway implements ConnectionHandler {
       !claimed.isEnded;
     if (hello.join !== undefined) {
       if (isOwner && claimed.connections.length < MAX_CONNECTIONS_PER_SESSION) {
-        // The last of the others may have been lost meanwhile, and with it the place in the list.
+        // The last other connection may have been lost in the meantime, and with it the lease.
         await this.#attach(connection, claimed, hello, claimed.isOnline ? 'joined' : 'resumed');
       } else if (isOwner) {
         const message = `one agent may have ${MAX_CONNECTIONS_PER_SESSION} connections, those included that were lost in the last seconds: close some, or start another agent for more`;
@@ -205,7 +206,7 @@ export class Gateway implements ConnectionHandler {
       } else connection.refuse('ERR_POSTERN_AGENT_SESSION', 'the session to join is not known here', true);
     } else if (isOwner) {
       claimed.generation += 1;
-      // Of the connections of before none may say anything any more.
+      // Connections from before the resume are void.
       for (const old of [...claimed.connections]) old.fail('the agent came back on a new connection');
       await this.#attach(connection, claimed, hello, 'resumed');
     } else {
@@ -274,7 +275,7 @@ export class Gateway implements ConnectionHandler {
     for (const tunnel of session.tunnels.values()) if (tunnel.ref === ref) await this.#endTunnel(tunnel);
   }
 
-  /** Traffic cannot reach it any more, so it is no longer listed; its names wait for its return. */
+  /** Traffic can no longer reach it, so it is not listed; its names are kept for a resume. */
   #wentOffline(session: AgentSession, why: string | null): void {
     for (const tunnel of session.tunnels.values()) this.#table.remove(tunnel);
     void this.#presence.unlistSession(session);
@@ -319,7 +320,7 @@ export class Gateway implements ConnectionHandler {
     if (tunnel.endpointId !== null) this.#ports.endpoints.withdraw(tunnel.endpointId);
   }
 
-  /** A deleted credential ends its sessions; a narrower acl ends what it no longer allows. */
+  /** A deleted credential ends its sessions; a narrower acl ends the tunnels that it no longer allows. */
   #credentialChanged(credentialId: string): void {
     const credential = this.#ports.credentials.get(credentialId);
     for (const session of [...this.#sessions.values()]) {
@@ -339,7 +340,7 @@ export class Gateway implements ConnectionHandler {
     }
   }
 
-  /** What a session asks for is done in its order; a failure ends the connection, not the process. */
+  /** Requests of a session are executed in order; a failure closes the connection, not the process. */
   #inTurn(session: AgentSession, task: () => Promise<void>): void {
     session.work = session.work.then(task).catch((err: unknown) => {
       this.#ports.log.error({ err, session: session.id }, 'what an agent asked for could not be done');

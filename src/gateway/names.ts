@@ -8,16 +8,16 @@ const NOUNS =
   'acorn,badger,beacon,birch,brook,cedar,cliff,cloud,comet,coral,cove,crane,dune,ember,falcon,fern,finch,fjord,flint,gate,glade,harbor,hazel,heron,island,jetty,lantern,larch,linden,maple,meadow,moss,oak,otter,pebble,pine,quay,raven,reef,ridge,river,robin,sparrow,spruce,stone,tern,thistle,tower,valley,willow,wren'.split(
     ',',
   );
-/** Without letters that are taken for one another. */
+/** Without letters that are easily confused. */
 const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
 const RANDOM_CHARACTERS = 10;
 
-/** A name that can be read out, and that nobody guesses: the last part alone has 49 random bits. */
+/** A name that is easy to read aloud and hard to guess: the last part alone has 49 random bits. */
 export function ephemeralName(): string {
   const bytes = randomBytes(RANDOM_CHARACTERS * 2);
   let random = '';
   for (const byte of bytes) {
-    // What lies beyond the last whole multiple would make some letters likelier than others.
+    // Bytes beyond the last whole multiple would make some letters more likely than others.
     if (byte < 256 - (256 % ALPHABET.length) && random.length < RANDOM_CHARACTERS)
       random += ALPHABET[byte % ALPHABET.length];
   }

@@ -1,10 +1,10 @@
 import type { OnlineTunnel, OnlineTunnels } from '../edge/tunnels/online-tunnels.ts';
 import type { BoundTunnel } from './bound-tunnel.ts';
 
-/** Tunnels that would get traffic now. */
+/** Tunnels that can receive traffic now. */
 export class OnlineTunnelTable implements OnlineTunnels {
   readonly #byId = new Map<string, BoundTunnel>();
-  /** By `key=value`, so that a selector looks only at those which have its rarest label. */
+  /** Keyed by `key=value`, so that a selector visits only tunnels with its rarest label. */
   readonly #byLabel = new Map<string, Set<BoundTunnel>>();
   #generation = 0;
 

@@ -8,15 +8,15 @@ export interface GatewayPorts {
   readonly presence: PresenceStore;
   readonly bootId: string;
   readonly region: string;
-  /** Base domain of names that nobody asked for. */
+  /** Base domain of generated names. */
   readonly domain: string;
   readonly credentials: Credentials;
-  /** Filled here, read by whoever serves traffic. */
+  /** Filled by the gateway, read by the code that serves traffic. */
   readonly table: OnlineTunnelTable;
   readonly endpoints: EndpointPublisher;
   readonly log: GatewayLog;
   newId(prefix: string): string;
-  /** Somebody connected, bound or left: for events. */
+  /** An agent connected, bound a tunnel or left: for events. */
   readonly events: GatewayEvents;
 }
 

@@ -7,7 +7,7 @@ import type { BoundTunnel } from './bound-tunnel.ts';
 
 type LeaseKey = Pick<Lease, 'kind' | 'id'>;
 
-/** A process that dies is no longer listed after this. */
+/** A dead process is no longer listed after this time. */
 const LEASE_MS = 15_000;
 const RENEW_MS = 5_000;
 
@@ -17,16 +17,16 @@ export interface PresenceOptions {
   readonly bootId: string;
   readonly region: string;
   sessions(): Iterable<AgentSession>;
-  /** Whether the tunnel would get traffic now. */
+  /** Whether the tunnel can receive traffic now. */
   isOnline(tunnel: BoundTunnel): boolean;
   onProblem(error: unknown): void;
 }
 
-/** Who is online, in the store: what the API lists. Leases, because a process that was killed cannot say goodbye. */
+/** Publishes who is online in the store, for the API. Uses leases, because a killed process cannot sign off. */
 export class Presence {
   readonly #options: PresenceOptions;
   readonly #timer: NodeJS.Timeout;
-  /** What could not be taken off the list: renewing would keep it there for as long as this process lives. */
+  /** Leases that could not be removed: renewing would keep them for the life of this process. */
   readonly #notRemoved = new Map<string, LeaseKey>();
   readonly #stopResets: () => void;
   #renewedAtMs: number;
@@ -36,7 +36,7 @@ export class Presence {
     this.#options = options;
     this.#renewedAtMs = options.clock.nowMs();
     this.#timer = setInterval(() => void this.#renew(), RENEW_MS).unref();
-    // What was put after the state that the store went back to is on no list: the next renewal puts everything again.
+    // Leases written after the state that the store was reset to are gone: the next renewal writes all of them again.
     this.#stopResets = options.store.onReset(() => {
       this.#renewedAtMs = 0;
     });
@@ -71,7 +71,7 @@ export class Presence {
     const nowMs = clock.nowMs();
     try {
       await this.#remove([...this.#notRemoved.values()]);
-      // The store or this process stood still: what ran out meanwhile may have been cleared away.
+      // The store or this process was stalled: expired leases may have been deleted.
       if (nowMs - this.#renewedAtMs >= LEASE_MS) await this.#put(this.#everything());
       else await store.renew(bootId, this.#expiresAtMs());
       this.#renewedAtMs = nowMs;
@@ -140,7 +140,7 @@ export class Presence {
 
   async #put(leases: readonly Lease[]): Promise<void> {
     if (leases.length === 0) return;
-    // Back before it was gone.
+    // It returned before it was removed.
     for (const lease of leases) this.#notRemoved.delete(nameOf(lease));
     await this.#options.store.put(leases);
   }

@@ -3,7 +3,7 @@ import type { AgentConnection } from './agent-connection.ts';
 
 const ANSWER_WITHIN_MS = 5_000;
 
-/** In the agent's own words, when it does not want to. */
+/** `refused`: the agent's own message. */
 export type CommandOutcome = 'accepted' | 'unreachable' | { readonly refused: string };
 
 interface Sent {
@@ -11,7 +11,7 @@ interface Sent {
   settle(outcome: CommandOutcome): void;
 }
 
-/** Commands that agents were sent and have not answered. */
+/** Commands sent to agents and not yet answered. */
 export class SentCommands {
   readonly #waiting = new Map<number, Sent>();
   #lastId = 0;

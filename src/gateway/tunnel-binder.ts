@@ -24,7 +24,7 @@ interface BinderParts {
   endTunnel(tunnel: BoundTunnel): Promise<void>;
 }
 
-/** Turns what an agent asks for into a tunnel that gets traffic, or says why not. */
+/** Turns an agent's bind request into a tunnel that receives traffic, or returns the reason for a refusal. */
 export class TunnelBinder {
   readonly #parts: BinderParts;
 
@@ -50,7 +50,7 @@ export class TunnelBinder {
     return bind.labels === undefined ? this.#bindEndpoint(session, bind, acl) : this.#bindLabels(session, bind, acl);
   }
 
-  /** Whether the tunnel is still within what its credential allows. */
+  /** Whether the credential still allows the tunnel. */
   isAllowed(tunnel: BoundTunnel, rules: readonly string[]): boolean {
     const acl = new Acl(rules);
     if (acl.forbiddenModules(tunnel.modules).length > 0) return false;
@@ -58,7 +58,7 @@ export class TunnelBinder {
     return tunnel.host === null ? acl.allowsPorts() : acl.allowsHost(tunnel.host);
   }
 
-  /** Its agent came back: the same ids, the same name. */
+  /** The agent has resumed: same ids, same name. */
   async #bindAgain(tunnel: BoundTunnel, bind: Bind): Promise<BoundTunnel> {
     tunnel.ref = bind.ref;
     tunnel.metadata = bind.metadata;
@@ -116,7 +116,8 @@ export class TunnelBinder {
       if (host !== null) names.release(host, tunnel);
       return published;
     }
-    // While a name or a port was found the session may have ended, or lost its right: nobody else would take this down.
+    // While a name or port was being chosen, the session may have ended or lost its permission: nobody else would clean
+    // this up.
     const gone = this.#goneMeanwhile(session, tunnel);
     if (gone !== null) {
       ports.endpoints.withdraw(tunnel.endpointId ?? '');
@@ -164,10 +165,10 @@ export class TunnelBinder {
     });
   }
 
-  /** Traffic first, then the list: what is listed gets traffic. */
+  /** Traffic first, then the list: a listed tunnel receives traffic. */
   async #online(tunnel: BoundTunnel): Promise<void> {
     const { table, presence, ports } = this.#parts;
-    // Its agent may have gone while a name was found for it.
+    // The agent may have disconnected while a name was being chosen.
     if (!tunnel.session.isOnline) return;
     const isNew = table.get(tunnel.id) !== tunnel;
     table.add(tunnel);
@@ -189,7 +190,7 @@ function modulesNotAllowed(modules: readonly string[]): string {
   return `the acl of this credential does not allow agents to configure ${modules.join(', ')}: it needs ${rules}, or "configure:*"`;
 }
 
-/** By the agent's number too: it asks anew for a tunnel when the answer was lost with a connection. */
+/** Also by the agent's own number: it requests a tunnel again when the response was lost with a connection. */
 function knownTunnel(session: AgentSession, bind: Bind): BoundTunnel | undefined {
   const byId = bind.id === undefined ? undefined : session.tunnels.get(bind.id);
   return byId ?? session.tunnels.values().find((tunnel) => tunnel.ref === bind.ref);

@@ -17,17 +17,17 @@ export interface NameRefusal {
 export interface TunnelNamesPorts {
   readonly domain: string;
   isCoveredByEdge(host: string): boolean;
-  /** Ends a session whose agent is gone, or one tunnel of it. */
+  /** Ends a session whose agent is gone, or one of its tunnels. */
   endSession(session: AgentSession, why: string): void;
   endTunnel(tunnel: BoundTunnel, why: string): void;
 }
 
 type Proto = NonNullable<Bind['proto']>;
 
-/** Where names are found: those of http on one listener, those of https and tls on the other. */
+/** The listeners that names belong to: http on one, https and tls on the other. */
 const LISTENERS = ['plain', 'tls'] as const;
 
-/** Which tunnel has which host, those of agents that may come back included. */
+/** Which tunnel holds which host, including those of agents that may resume. */
 export class TunnelNames {
   readonly #holders = new Map<string, BoundTunnel>();
   readonly #ports: TunnelNamesPorts;
@@ -36,7 +36,7 @@ export class TunnelNames {
     this.#ports = ports;
   }
 
-  /** Names that are this host, or one label below it when it is a wildcard. */
+  /** Names equal to this host, or one label below it when it is a wildcard. */
   under(host: string): readonly string[] {
     if (!host.startsWith('*.')) return this.#isHeld(host) ? [host] : [];
     const suffix = host.slice(1);
@@ -45,7 +45,7 @@ export class TunnelNames {
       .filter((name) => name.endsWith(suffix) && !name.slice(0, -suffix.length).includes('.'));
   }
 
-  /** False when somebody else was quicker. */
+  /** False when another tunnel took it first. */
   hold(host: string, tunnel: BoundTunnel): boolean {
     const key = keyOf(host, tunnel.proto);
     if (this.#holders.has(key)) return false;
@@ -58,7 +58,7 @@ export class TunnelNames {
     if (this.#holders.get(key) === tunnel) this.#holders.delete(key);
   }
 
-  /** A host that the session may have: the wanted one, or a new one. */
+  /** A host that the session may use: the requested one, or a new one. */
   async choose(
     session: AgentSession,
     acl: Acl,
@@ -73,7 +73,7 @@ export class TunnelNames {
           `the acl of this credential allows no names of its own choice under ${this.#ports.domain}: ask for one that it names with --domain, or add "bind:*.${this.#ports.domain}" to it`,
         );
       }
-      // A wildcard edge over the base domain covers them all: a random name can be nobody's in particular.
+      // A wildcard edge on the base domain covers them all: a random name collides with no particular host.
       if (!this.#isHeld(host)) return { host };
     }
   }
@@ -103,9 +103,9 @@ export class TunnelNames {
     return this.#free(session, host, proto);
   }
 
-  /** From a session of the same credential that is gone; nothing waits for a dead one. */
+  /** Takes a name over from a dead session of the same credential. */
   async #free(session: AgentSession, host: string, proto: Proto): Promise<{ readonly host: string } | NameRefusal> {
-    // One name is one owner's on both listeners; its owner may have one tunnel on each.
+    // A name has one owner on both listeners; the owner may have one tunnel on each.
     const [holder] = LISTENERS.flatMap((listener) => this.#holders.get(`${listener} ${host}`) ?? []).filter(
       (tunnel) => tunnel.session !== session || keyOf(host, tunnel.proto) === keyOf(host, proto),
     );
@@ -129,7 +129,7 @@ export class TunnelNames {
         true,
       );
     } else this.#ports.endSession(other, 'another agent took over, and this one no longer answered');
-    // Somebody else may have been quicker while the holder was asked.
+    // Another tunnel may have taken it while the holder was being checked.
     return this.#free(session, host, proto);
   }
 

@@ -5,7 +5,7 @@ import { writeDurably } from '../lib/durable-file.ts';
 import type { AuthorityLog, AuthorityPair } from './authority-records.ts';
 import { CERTIFICATE_FILE } from './internal-ca-places.ts';
 
-/** Versions before the CAs were in the store kept the key here, in the clear. */
+/** Versions that did not keep CAs in the store left the key here, unencrypted. */
 const KEY_FILE = 'key.pem';
 
 /** A CA of such a version. Null when there is none: a certificate without a key is only the public copy. */
@@ -16,8 +16,8 @@ export async function readAuthorityFiles(directory: string): Promise<AuthorityPa
 }
 
 /**
- * Leaves the certificate where clients, agents and `postern ca` on this machine look for it, and no key in the clear: the store
- * has it by now. Another CA that was in the directory is moved aside, with its key, since nothing else has it.
+ * Leaves the certificate where clients, agents and `postern ca` on this machine look for it, and no unencrypted key:
+ * the store has it by now. A different CA in the directory is moved aside with its key, because no other copy exists.
  */
 export async function publishCertificate(directory: string, { certificatePem }: AuthorityPair, log: AuthorityLog) {
   const files = await readAuthorityFiles(directory);

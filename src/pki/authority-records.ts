@@ -1,14 +1,14 @@
-/** A CA as it is kept. */
+/** A CA as it is stored. */
 export interface AuthorityPair {
   readonly certificatePem: string;
   /** PKCS #8, PEM. */
   readonly privateKeyPem: string;
 }
 
-/** Where CAs are kept: sealed, in backups, the same for all processes on one database. */
+/** Storage of CAs: sealed, in backups, shared by all processes on one database. */
 export interface AuthorityRecords {
   get(id: string): AuthorityPair | null;
-  /** Only if there is none of this id yet: of two processes that make one at once, both end with the same. */
+  /** Adds only if the id is new: two processes that create a CA at once end up with the same one. */
   add(id: string, pair: AuthorityPair): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-// @peculiar/x509 needs it to be there before its first line runs.
+// @peculiar/x509 requires this before it is loaded.
 import 'reflect-metadata';
 import { X509Certificate as CryptoCertificate, createPrivateKey, KeyObject, randomBytes, webcrypto } from 'node:crypto';
 import {
@@ -30,17 +30,20 @@ export interface CertificateAuthority {
 }
 
 export interface AuthorityRequest {
-  /** Of its record. */
+  /** Id of its record. */
   readonly id: string;
   /** Where the certificate is published, and where earlier versions kept the CA. */
   readonly directory: string;
   readonly commonName: string;
-  /** The only domain that the CA may vouch for; null for any name and address. */
+  /** The CA can issue certificates for this domain only; null for any name and address. */
   readonly domain: string | null;
   readonly nowMs: number;
 }
 
-/** Reads the CA from the store. If there is none, adopts the one that an earlier version left in the directory, or makes one. */
+/**
+ * Reads the CA from the store. If there is none, adopts the one that an earlier version left in the directory, or
+ * creates one.
+ */
 export async function openCertificateAuthority(
   request: AuthorityRequest,
   records: AuthorityRecords,
@@ -53,7 +56,7 @@ export async function openCertificateAuthority(
   const pair = files ?? (await newAuthority(request));
   const { certificate } = await opened(pair, directory);
   await records.add(id, pair);
-  // Read back also what another process added first.
+  // Read back, because another process may have added one first.
   const added = await keptAuthority(request, records);
   if (added === null) throw broken('the store');
   if (added.pair.certificatePem === pair.certificatePem) {
@@ -82,7 +85,7 @@ async function keptAuthority({ id }: AuthorityRequest, records: AuthorityRecords
 
 async function opened({ certificatePem, privateKeyPem }: AuthorityPair, place: string): Promise<CertificateAuthority> {
   try {
-    // OpenSSL reads PEM. The library's reader of PEM takes exponential time for some texts, so it gets DER only.
+    // OpenSSL parses the PEM. The library's PEM parser takes exponential time for some texts, so it gets DER only.
     const found = new CryptoCertificate(certificatePem);
     const key = createPrivateKey(privateKeyPem);
     if (!found.checkPrivateKey(key)) throw broken(place);
@@ -101,7 +104,7 @@ async function newAuthority({ commonName, domain, nowMs }: AuthorityRequest): Pr
   const extensions: Extension[] = [
     new BasicConstraintsExtension(true, 0, true),
     new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
-    // Never good for client certificates, whoever may be told to trust it.
+    // Never valid for client certificates, whoever trusts it.
     new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
     await SubjectKeyIdentifierExtension.create(keys.publicKey),
   ];

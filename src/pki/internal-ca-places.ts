@@ -1,17 +1,17 @@
 import { join } from 'node:path';
 
 export interface InternalCaPlace {
-  /** Of its record in the store. */
+  /** Id of its record in the store. */
   readonly id: string;
   readonly directory: string;
-  /** What clients are to trust. */
+  /** The certificate that clients must trust. */
   readonly certificateFile: string;
 }
 
-/** Name of the file with the certificate in the directory of a CA. */
+/** File name of the certificate in a CA's directory. */
 export const CERTIFICATE_FILE = 'certificate.pem';
 
-/** The two CAs. One per domain: a CA's constraint cannot change, the setting can. */
+/** The two CAs. One per domain: a CA's constraint cannot change, but the setting can. */
 export function internalCaPlaces(
   dataDir: string,
   domain: string,

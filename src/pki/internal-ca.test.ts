@@ -56,7 +56,7 @@ describe('internal CA', () => {
   ] as const) {
     it(`is not believed for ${[...hosts, ...ips].join(' ')} when the constrained key signs it all the same`, async (test) => {
       const dataDir = await tempDir(test);
-      // The same CA opened as if its domain were another: its key then signs what its certificate forbids.
+      // The same CA opened with another domain: its key then signs names that its certificate forbids.
       const records = memoryRecords();
       const real = await openInternalCa({ dataDir, domain: 'apps.test', clock: systemClock, records });
       const stolen = records.get('domain-apps.test');
@@ -140,7 +140,7 @@ describe('internal CA', () => {
   });
 });
 
-/** As versions before the store had the CAs left them. */
+/** Files as left by versions that did not keep CAs in the store. */
 async function writeFiles(dataDir: string, { pairs }: ReturnType<typeof memoryRecords>): Promise<void> {
   for (const [name, { certificatePem, privateKeyPem }] of pairs) {
     const folder = join(dataDir, 'internal-ca', name);

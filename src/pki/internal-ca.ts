@@ -1,4 +1,4 @@
-// @peculiar/x509 needs it to be there before its first line runs.
+// @peculiar/x509 requires this before it is loaded.
 import 'reflect-metadata';
 import { KeyObject, webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -38,14 +38,14 @@ export interface Leaf {
   readonly certificatePem: string;
   readonly privateKeyPem: string;
   readonly notAfterMs: number;
-  /** What a client must trust. */
+  /** The CA that a client must trust. */
   readonly caPem: string;
 }
 
 export interface InternalCa {
-  /** Vouches for the domain only: users are asked to trust this one. */
+  /** Valid for the domain only: users are asked to trust this one. */
   readonly domainCaPem: string;
-  /** Vouches for any name; nobody is asked to trust it beyond the client at hand. */
+  /** Valid for any name; only the client at hand is asked to trust it. */
   readonly otherCaPem: string;
   mintLeaf(request: LeafRequest): Promise<Leaf>;
 }
@@ -58,7 +58,7 @@ export interface InternalCaOptions {
   readonly clock: Clock;
 }
 
-/** Two CAs: trusting the one for the domain must not let Postern's host speak for the rest of the web. */
+/** Two CAs: trusting the one for the domain must not let Postern's host impersonate the rest of the web. */
 export async function openInternalCa({ dataDir, domain, clock, records, log }: InternalCaOptions): Promise<InternalCa> {
   const places = internalCaPlaces(dataDir, domain);
   const nowMs = clock.nowMs();
@@ -91,7 +91,7 @@ async function mintLeaf(ca: CertificateAuthority, { hosts, ips, days }: LeafRequ
   const notAfterMs = Math.min(nowMs + days * DAY_MS, ca.certificate.notAfter.getTime());
   const certificate = await X509CertificateGenerator.create({
     serialNumber: newSerialNumber(),
-    // The names stand in the alternative names; a common name may not be longer than 64 characters, a host may.
+    // The names are in the subject alternative names; a common name is limited to 64 characters, a host is not.
     subject: [{ CN: [(hosts[0] ?? ips[0] ?? 'postern').slice(0, 64)] }],
     issuer: ca.certificate.subject,
     notBefore: backdated(nowMs),

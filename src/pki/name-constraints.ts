@@ -1,4 +1,4 @@
-// @peculiar/x509 needs it to be there before its first line runs.
+// @peculiar/x509 requires this before it is loaded.
 import 'reflect-metadata';
 import { Extension } from '@peculiar/x509';
 
@@ -8,12 +8,12 @@ const PERMITTED_SUBTREES = 0xa0;
 const EXCLUDED_SUBTREES = 0xa1;
 const DNS_NAME = 0x82;
 const IP_ADDRESS = 0x87;
-/** Address and mask all zero: every IPv4 address, every IPv6 address. */
+/** Address and mask of zeros: every IPv4 address, every IPv6 address. */
 const ALL_IPV4 = Buffer.alloc(8);
 const ALL_IPV6 = Buffer.alloc(32);
 
 /**
- * RFC 5280 §4.2.1.10, which the X.509 library has no class for: names under `domain` only, and no IP address at all.
+ * RFC 5280 §4.2.1.10, for which the X.509 library has no class: only names under `domain`, and no IP address at all.
  * The exclusion matters: a name form that no constraint mentions is unrestricted.
  */
 export function onlyDomain(domain: string): Extension {
