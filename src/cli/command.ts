@@ -1,24 +1,24 @@
 import type { Flag } from './api/flag.ts';
 
-/** What a command may touch of the process that runs it. */
+/** Access of a command to its process. */
 export interface CommandContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly isTerminal: boolean;
   /** Both write one line. */
   print(line: string): void;
   warn(line: string): void;
-  /** Resolves when the reader has room for more; absent where nobody has to wait. */
+  /** Resolves when the reader has room for more; absent where output never blocks. */
   printed?(): Promise<void>;
-  /** For a command that runs for long: the line that stands where lines were dropped because nobody read them. */
+  /** For a long-running command: the line that marks dropped lines when nobody reads fast enough. */
   describeDropped?(lineOf: (count: number) => string): void;
 }
 
 export interface Command {
   /** Shown by `--help`. */
   readonly help: string;
-  /** For completion, where the help alone does not say what values they take. */
+  /** For completion, where the help alone does not show which values they take. */
   readonly flags?: readonly Flag[];
-  /** For a command with levels: what `--help` shows behind these words. */
+  /** For a command with subcommands: the text of `--help` after these words. */
   helpFor?(args: readonly string[]): string;
   /** Resolves to the exit code: 0 done, 1 failed, 2 wrong usage. Known failures are thrown as PosternError. */
   run(args: readonly string[], context: CommandContext): Promise<number>;

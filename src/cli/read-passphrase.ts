@@ -10,11 +10,11 @@ const MIN_LENGTH = 12;
 export interface PassphraseRequest {
   readonly flags: ReadonlyMap<string, string>;
   readonly context: CommandContext;
-  /** A new passphrase is asked for twice and must be long; an old one is what it is. */
+  /** A new passphrase must be entered twice and be long; an existing one is accepted as it is. */
   readonly isNew: boolean;
 }
 
-/** From the file of the flag, from the variable, or from the person at the terminal, who does not see it. */
+/** From the flag's file, from the variable, or from the terminal without echo. */
 export async function readPassphrase({ flags, context, isNew }: PassphraseRequest): Promise<string> {
   const passphrase = (await fromOutside(flags, context)) ?? (await fromTerminal(isNew));
   if (isNew && passphrase.length < MIN_LENGTH)
@@ -24,7 +24,7 @@ export async function readPassphrase({ flags, context, isNew }: PassphraseReques
 
 async function fromOutside(flags: ReadonlyMap<string, string>, { env }: CommandContext): Promise<string | null> {
   const file = flags.get(PASSPHRASE_FLAG);
-  // Editors and echo put a line break at the end.
+  // Editors and echo append a line break.
   if (file !== undefined) return (await readFile(file, 'utf8')).replace(/\r?\n$/, '');
   const variable = env[PASSPHRASE_VARIABLE];
   return variable === undefined || variable === '' ? null : variable;
@@ -40,7 +40,7 @@ async function fromTerminal(isNew: boolean): Promise<string> {
   return passphrase;
 }
 
-/** Raw mode shows nothing of what is typed, so line editing is ours: the end of the line, erasing, giving up. */
+/** Raw mode does not echo, so this handles line editing: end of line, erase, cancel. */
 function askUnseen(question: string, input: ReadStream): Promise<string> {
   process.stderr.write(question);
   input.setRawMode(true).setEncoding('utf8').resume();

@@ -2,7 +2,7 @@ import type { Flag, FlagKind } from '../api/flag.ts';
 
 export type TunnelCommandName = 'http' | 'tcp' | 'tls' | 'tunnel';
 
-/** `hint` is what stands for the value in the help. */
+/** `hint` is the placeholder of the value in the help. */
 function flag(name: string, kind: FlagKind, hint: string, description: string, more: Partial<Flag> = {}): Flag {
   return { name, kind, hint, description, target: { in: 'command' }, ...more };
 }
@@ -20,7 +20,7 @@ const CONFIG = flag(
   },
 );
 
-/** How to reach the server, and how to tell what happens. */
+/** Flags for reaching the server and for output. */
 const RUN_FLAGS: readonly Flag[] = [
   flag('server-addr', 'text', 'HOST:PORT', "Where the server's tunnel_listen is reached; else 127.0.0.1:7444."),
   flag(

@@ -41,7 +41,7 @@ const TUNNEL_TEXTS: Readonly<Record<TunnelCommandName, CommandText>> = {
 const ACCESS = `The server is the one of --server-addr, POSTERN_SERVER_ADDR, or server_addr in the configuration file. The token comes from
 --authtoken-file, --authtoken, POSTERN_AUTHTOKEN, authtoken in the file or, for a server on this machine, from the file
 first-authtoken in POSTERN_DATA_DIR or ./postern-data, where the CA of its certificate is found as well.`;
-/** Of these switches only the other side is worth a line. */
+/** For these switches only the negated form is listed. */
 const ON_BY_DEFAULT: ReadonlySet<string> = new Set(['inspect', 'remote-management']);
 const EXIT_CODES = 'Exit codes: 0 stopped, 1 failed (a wrong token, every tunnel refused), 2 wrong usage.';
 const CTRL_C = 'Ctrl-C lets what is under way finish; a second one ends at once.';

@@ -2,10 +2,10 @@ import type { AgentHandle } from '../../agent/handle.ts';
 import type { Inspector, InspectorOptions } from '../../agent/inspector/index.ts';
 import type { AgentOptions } from '../../agent/options.ts';
 
-/** What the commands of the agent need of the world. */
+/** External effects of the agent's commands. */
 export interface AgentPorts {
   readonly version: string;
-  /** Throws AgentError when an option is wrong; everything else is told by events. */
+  /** Throws AgentError for an invalid option; everything else is reported by events. */
   startAgent(options: AgentOptions): AgentHandle;
   /** Throws AgentError when it cannot listen. */
   startInspector(options: InspectorOptions): Promise<Pick<Inspector, 'observe' | 'url' | 'isOtherPort' | 'close'>>;
@@ -13,7 +13,7 @@ export interface AgentPorts {
     readonly home: string;
     read(path: string): Promise<string>;
     exists(path: string): Promise<boolean>;
-    /** Names in a directory; none when it cannot be read. */
+    /** Names in a directory; empty when it cannot be read. */
     list(path: string): Promise<readonly string[]>;
   };
   readonly terminal: Terminal;
@@ -31,12 +31,12 @@ export interface Terminal {
 export interface ProcessPort {
   /** SIGINT, SIGTERM and SIGHUP. */
   onStopSignal(listener: () => void): () => void;
-  /** `suspend` before the process is stopped by Ctrl-Z, `resume` when it goes on. */
+  /** `suspend` runs before Ctrl-Z stops the process, `resume` when it continues. */
   onSuspend(suspend: () => void, resume: () => void): () => void;
-  /** The process ends, in whatever way. */
+  /** The process ends, for any reason. */
   onExit(listener: () => void): () => void;
-  /** An exception or a rejection that no connection owns. */
+  /** An exception or rejection that no connection owns. */
   onFailure(listener: (error: unknown) => void): () => void;
-  /** Ends the process; whatever still holds it. */
+  /** Ends the process, even if handles are still open. */
   exit(code: number): void;
 }

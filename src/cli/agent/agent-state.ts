@@ -7,20 +7,20 @@ export interface Recent {
   readonly event: RequestEvent | ConnectionEvent;
 }
 
-/** What has happened so far, as the view shows it. */
+/** The events so far, as the view shows them. */
 export class AgentState {
   status: AgentStatus = 'connecting';
   reason: string | null = null;
   code: string | null = null;
   region: string | null = null;
-  /** When the next try to reach the server begins. */
+  /** When the next connection attempt starts. */
   nextTryAtMs: number | null = null;
   requests = 0;
   connections = 0;
-  /** Whether a person or the system has asked for the end. */
+  /** Whether a user or the system has requested the end. */
   isStopping = false;
   wasOnline = false;
-  /** The newest last. */
+  /** Newest last. */
   readonly recent: Recent[] = [];
 
   apply(event: AgentEvent, nowMs: number): void {

@@ -5,7 +5,10 @@ import { derOf, pemBlocks } from '../../lib/pem-blocks.ts';
 import type { AgentPorts } from './agent-ports.ts';
 import { agentCommandErrors } from './errors.ts';
 
-/** The certificates in PEM files, one by one; `name` is the flag or the key that named them. Other blocks of a file stay here: a private key is nobody else's business. */
+/**
+ * The certificates in PEM files, one by one; `name` is the flag or key that listed the files. Other blocks of a file
+ * are not passed on: a private key must stay private.
+ */
 export async function readCertificates(
   paths: readonly string[],
   name: string,
@@ -19,7 +22,7 @@ export async function readCertificates(
   });
 }
 
-/** Null when there is none, or one is broken. */
+/** Null when there is none, or one is malformed. */
 export function certificateBlocks(text: string): readonly string[] | null {
   try {
     const blocks = pemBlocks(text).filter(({ label }) => label === 'CERTIFICATE');
@@ -29,7 +32,7 @@ export function certificateBlocks(text: string): readonly string[] | null {
   }
 }
 
-/** Paths in a file are seen from the file. */
+/** Paths in a file are relative to that file. */
 export function besideFile(file: string, path: string): string {
   return isAbsolute(path) ? path : join(dirname(file), path);
 }

@@ -53,7 +53,7 @@ async function check(file: ConfigFile, flags: FlagValues, context: CommandContex
   return 0;
 }
 
-/** Certificates that are missing or broken are found before they are needed. */
+/** Finds missing or malformed certificates before they are needed. */
 async function readFiles(config: AgentConfig, path: string, ports: AgentPorts): Promise<void> {
   const rootCas = config.rootCas.map((each) => besideFile(path, each));
   await readCertificates(rootCas, `${path}: root_cas`, ports.files);

@@ -2,19 +2,19 @@ import type { AgentStatus, CommandEvent, StatusEvent, UnboundEvent } from '../..
 import type { AgentTunnel } from '../../agent/handle.ts';
 import { printable } from '../api/cell-text.ts';
 
-/** What somebody at the command line can do about a refusal, where the words of it are not made for a command line. */
+/** Advice for refusals whose message is not written for a command line. */
 const ADVICE: Readonly<Record<string, string>> = {
   ERR_POSTERN_AGENT_TOKEN:
     'give the right one in POSTERN_AUTHTOKEN, with --authtoken-file, or as authtoken in the configuration file',
   ERR_POSTERN_AGENT_REVOKED:
     'make a new one with "postern api credentials create", and give it in POSTERN_AUTHTOKEN, with --authtoken-file, or in the configuration file',
 };
-/** The end that the server's operator wanted. */
+/** The server's operator ended the agent. */
 export const STOPPED_BY_SERVER = 'ERR_POSTERN_AGENT_STOPPED';
-/** Each tunnel has told its own reason before. */
+/** Each tunnel has already reported its own reason. */
 export const ALL_REFUSED = 'ERR_POSTERN_TUNNEL_REFUSED';
 
-/** Words come from the server: they must not steer the terminal. */
+/** The text comes from the server: it must not control the terminal. */
 export function refusalWords(message: string, code: string | null): string {
   const advice = code !== null && Object.hasOwn(ADVICE, code) ? ADVICE[code] : undefined;
   return `${printable(message).replace(/\.$/, '')}${advice === undefined ? '' : `; ${advice}`}`;
@@ -49,7 +49,7 @@ export function inTime(ms: number): string {
   return ms < 1000 ? 'at once' : `in ${Math.round(ms / 1000)} s`;
 }
 
-/** What a tunnel is reached by. */
+/** The public address of a tunnel. */
 export function publicName({ url, labels, proto }: AgentTunnel): string {
   if (labels !== null) return labelsText(labels);
   return url === null ? `${proto ?? ''} (no address yet)`.trim() : printable(url);

@@ -3,7 +3,7 @@ import { didYouMean } from '../../lib/near-match.ts';
 import type { ParsedArguments } from '../api/parse-arguments.ts';
 import type { TextSource } from '../api/text-source.ts';
 
-/** Values of flags, refused with the flag's name. */
+/** Values of flags, rejected with the flag's name. */
 export class FlagValues {
   readonly #values: ParsedArguments['values'];
 
@@ -22,7 +22,7 @@ export class FlagValues {
     return checked(name, value, fits);
   }
 
-  /** Null when it is not given. */
+  /** Null when it is absent. */
   switch(name: string): boolean | null {
     const [value] = this.#values.get(name) ?? [];
     return value === undefined ? null : value === 'true';
@@ -47,7 +47,7 @@ export class FlagValues {
     return chosen ?? null;
   }
 
-  /** Repeated, as it is. */
+  /** Repeated values, unchanged. */
   repeated(name: string): readonly string[] {
     const texts = this.#values.get(name) ?? [];
     if (texts.includes('')) throw usage(`--${name} is empty: give it a value, or leave it out`);
@@ -61,7 +61,7 @@ export class FlagValues {
     return [...new Set(texts)];
   }
 
-  /** `@FILE` is the file's text. */
+  /** `@FILE` stands for the file's text. */
   async secret(name: string, source: TextSource): Promise<string | null> {
     const text = this.text(name);
     return text === null ? null : source.expand(text, name);

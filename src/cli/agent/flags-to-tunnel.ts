@@ -73,7 +73,7 @@ async function oidcOf(flags: FlagValues, source: TextSource): Promise<OidcConfig
   const clientId = flags.text('oidc-client-id');
   if (issuer === null) {
     const stray = OIDC_FLAGS.find((name) => flags.has(name));
-    // Otherwise a tunnel would be open to all that its owner believes to be protected.
+    // Otherwise a tunnel that its owner believes to be protected would be open to everybody.
     if (stray !== undefined) throw usage(`--${stray} needs --oidc-issuer: without one nobody has to log in`);
     return null;
   }

@@ -12,7 +12,7 @@ import type { Reporter } from './output/reporter.ts';
 import { TerminalView } from './output/terminal-view.ts';
 import type { RunOptions } from './run-options.ts';
 
-/** Ctrl-C reaches us twice when a launcher runs us: from the terminal, and passed on by the launcher. */
+/** Ctrl-C arrives twice when a launcher runs us: from the terminal, and forwarded by the launcher. */
 const SAME_SIGNAL_MS = 250;
 const EXIT_FAILED = 1;
 /** Not left to the drain, which may be what is broken. */
@@ -21,8 +21,8 @@ const DRAIN_WITHIN_MS = 10_000;
 type RunningInspector = Awaited<ReturnType<AgentPorts['startInspector']>>;
 
 /**
- * Runs an agent until it is stopped, from here or through the server, or has nothing left that could be served. Resolves to the
- * exit code, after `exit` was called with it.
+ * Runs an agent until it is stopped, locally or through the server, or can serve nothing. Resolves to the exit code,
+ * after `exit` was called with it.
  */
 export async function runAgent(options: RunOptions, ports: AgentPorts, context: CommandContext): Promise<number> {
   return new AgentRun(options, ports, context).untilEnd();
@@ -89,7 +89,7 @@ class AgentRun {
         status: () => this.#agent,
       });
     } catch (error) {
-      // Nobody asked for this address: the tunnels are what matters.
+      // The default address is optional: the tunnels are what matters.
       if (isChosen || !(error instanceof AgentError)) throw error;
       this.#inspectorNote = `${error.message}; there is no inspector`;
       return null;
@@ -154,7 +154,7 @@ class AgentRun {
 
   #onEvent(given: AgentEvent, reporter: Reporter): void {
     const isWanted = given.type === 'status' && given.status === 'stopped' && this.#firstSignalMs !== null;
-    // What it struggled with before somebody ended it is not why it ended.
+    // Earlier connection problems are not the reason for a requested end.
     const event = isWanted ? { ...given, reason: null, code: null } : this.#withoutRepetition(given);
     this.#state.apply(event, this.#ports.nowMs());
     reporter.event(event);
@@ -162,7 +162,7 @@ class AgentRun {
     if (event.type === 'unbound' && !event.retry && this.#isUseless()) this.#stopped.resolve(EXIT_FAILED);
   }
 
-  /** Tunnels that were refused have said why. */
+  /** Refused tunnels have already reported their reason. */
   #withoutRepetition(event: AgentEvent): AgentEvent {
     const isLast = event.type === 'status' && event.status === 'stopped' && this.#isUseless();
     return isLast ? { ...event, code: ALL_REFUSED } : event;
@@ -173,13 +173,15 @@ class AgentRun {
     return this.#firstSignalMs !== null || reason === null || code === STOPPED_BY_SERVER ? 0 : EXIT_FAILED;
   }
 
-  /** Every tunnel was refused for good. */
+  /** Every tunnel was refused permanently. */
   #isUseless(): boolean {
     const tunnels = this.#agent?.tunnels ?? [];
     return tunnels.length > 0 && tunnels.every(({ status }) => status === 'refused');
   }
 
-  /** What the agent holds in memory is in doubt: requests under way finish, then it ends for its supervisor to start it again. */
+  /**
+   * The agent's state in memory is in doubt: requests in progress finish, then it exits and its supervisor restarts it.
+   */
   #onFailure(error: unknown): void {
     this.#context.warn(`postern: uncaught exception: the agent stops: ${stackOf(error)}`);
     if (this.#hasFailed) return;

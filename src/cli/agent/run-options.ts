@@ -11,13 +11,13 @@ const DEFAULT_INSPECTOR: ListenAddress = { host: '127.0.0.1', port: 7040 };
 export type LogFormat = (typeof LOG_FORMATS)[number];
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Everything that a run of the agent needs to know. */
+/** All options of one run of the agent. */
 export interface RunOptions {
   readonly agent: AgentOptions;
-  /** Null: none is wanted, or there would be nothing to see. */
+  /** Null: disabled, or there would be nothing to see. */
   readonly inspector: { readonly listen: ListenAddress; readonly isChosen: boolean } | null;
   readonly logLevel: LogLevel;
-  /** Null: the live view where there is a terminal, else text. */
+  /** Null: the live view on a terminal, otherwise text. */
   readonly logFormat: LogFormat | null;
 }
 

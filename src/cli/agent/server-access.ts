@@ -28,7 +28,7 @@ export interface ServerAccess {
   readonly ca?: readonly string[];
 }
 
-/** Which server, and by what right. Flags beat variables, which beat the file. */
+/** Server address and credentials. Flags override variables, which override the file. */
 export async function serverAccess(around: Surroundings): Promise<ServerAccess> {
   const serverAddr = serverAddrOf(around);
   const isLocal = isLoopbackHost(parseListenAddress(serverAddr)?.host ?? '');
@@ -57,7 +57,7 @@ async function tokenOf(around: Surroundings, isLocal: boolean): Promise<string> 
   const variable = context.env['POSTERN_AUTHTOKEN'] || null;
   if (variable !== null) return checkedToken(variable, 'POSTERN_AUTHTOKEN');
   if (file !== null && file.config.authtoken !== null) return file.config.authtoken;
-  // The server's own first token is shown only to a server on this machine: nobody else needs to see it.
+  // The server's first token is sent only to a server on this machine: nobody else needs to see it.
   const firstPath = join(dataDir(context), 'first-authtoken');
   const first = isLocal ? await ports.files.read(firstPath).catch(() => null) : null;
   if (first !== null) return checkedToken(first, `the file ${firstPath}`);
@@ -76,7 +76,7 @@ function checkedToken(text: string, source: string): string {
   return token;
 }
 
-/** Null is the system's. */
+/** Null means the system's certificates. */
 async function trusted(
   { flags, context, ports, file }: Surroundings,
   isLocal: boolean,
@@ -88,11 +88,11 @@ async function trusted(
     return readCertificates(paths, `${file.path}: root_cas`, ports.files);
   }
   const own = isLocal ? await ownCas(dataDir(context), ports.files) : [];
-  // A server on this machine may as well have a certificate of a public CA.
+  // A server on this machine may also have a certificate of a public CA.
   return own.length === 0 ? null : [...getCACertificates('default'), ...own];
 }
 
-/** Of the server whose data directory this is. */
+/** Certificates of the server that owns this data directory. */
 async function ownCas(directory: string, files: AgentPorts['files']): Promise<readonly string[]> {
   const folder = join(directory, 'internal-ca');
   const names = await files.list(folder);

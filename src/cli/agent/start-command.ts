@@ -35,7 +35,7 @@ export function createStartCommand(ports: AgentPorts, source: TextSource = creat
   };
 }
 
-/** Also what `postern config check` looks at. */
+/** Also used by `postern config check`. */
 export async function specsOf(
   tunnels: readonly TunnelConfig[],
   path: string,

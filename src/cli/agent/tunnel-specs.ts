@@ -2,12 +2,12 @@ import type { TunnelSpec } from '../../agent/options.ts';
 import type { EndpointModules } from '../../tunnel/messages.ts';
 import type { TunnelConfig, UpstreamTlsConfig } from './config/agent-config.ts';
 
-/** The certificates of PEM files, by the name that a message should have for them. */
+/** The certificates of PEM files; `name` identifies them in messages. */
 export type ReadCertificates = (files: readonly string[], name: string) => Promise<readonly string[]>;
 
 type Published = Pick<TunnelSpec, 'name' | 'proto' | 'labels'>;
 
-/** What the agent is asked for: a tunnel for each scheme, and one for anything else. */
+/** The tunnels to request: one per scheme, and one for anything else. */
 export async function tunnelSpecs(tunnel: TunnelConfig, read: ReadCertificates): Promise<readonly TunnelSpec[]> {
   const modules = await modulesOf(tunnel, read);
   const upstreamTls = tunnel.upstreamTls === null ? undefined : await upstreamTlsOf(tunnel.upstreamTls, read);

@@ -24,7 +24,7 @@ const EXIT_REFUSED = 1;
 const EXIT_USAGE = 2;
 const EXIT_UNREACHABLE = 3;
 
-/** `postern api RESOURCE VERB`, made from the list of operations. */
+/** `postern api RESOURCE VERB`, built from the list of operations. */
 export function createApiCommand(
   operations: readonly OperationDescription[],
   source: TextSource = createTextSource(),
@@ -50,7 +50,7 @@ export function createApiCommand(
   };
 }
 
-/** As deep as the words before `--help` go. */
+/** The help for the words before `--help`. */
 function helpFor(resources: readonly ApiResource[], args: readonly string[]): string {
   const [noun, verb] = args;
   if (noun === undefined || noun.startsWith('-')) return overviewHelp(resources);
@@ -122,7 +122,7 @@ function requestOptions({ values }: ParsedArguments): AnyOptions {
   const [ifMatch] = values.get('if-match') ?? [];
   const [idempotencyKey] = values.get('idempotency-key') ?? [];
   return {
-    // Shells eat the quotes of an ETag.
+    // Shells remove the quotes of an ETag.
     ...(ifMatch !== undefined && { ifMatch: /^\d+$/.test(ifMatch) ? `"${ifMatch}"` : ifMatch }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
   };

@@ -3,10 +3,10 @@ import { didYouMean } from '../../lib/near-match.ts';
 import { type OperationDescription, resourceDescription } from './operation-list.ts';
 import { kebab, listItems, resourceName } from './resource-names.ts';
 
-/** What follows `postern api`: a noun with its verbs. */
+/** Words after `postern api`: a noun with its verbs. */
 export interface ApiResource {
   readonly name: string;
-  /** Shorter words that mean the same: `routes`. */
+  /** Shorter synonyms: `routes`. */
   readonly aliases: readonly string[];
   readonly description: string;
   readonly operations: readonly OperationDescription[];
@@ -14,7 +14,7 @@ export interface ApiResource {
 
 export function apiResources(operations: readonly OperationDescription[]): readonly ApiResource[] {
   const grouped = Map.groupBy(operations, (operation) => kebab(resourceName(operation)));
-  // Lists name their items by a shorter word; it stands for the resource where it is the only one of its kind.
+  // Lists name their items by a shorter word; it stands for the resource where it is unique.
   const words = [...grouped].map(([name, own]) => ({ name, word: listWord(own) }));
   return [...grouped].map(([name, own]) => {
     const word = listWord(own);
@@ -47,7 +47,7 @@ export function findOperation(resource: ApiResource, word: string): OperationDes
   throw usage(`${resource.name} has no verb "${shown(word)}".${didYouMean(word, verbs)} It has: ${verbs.join(', ')}`);
 }
 
-/** Whatever stands there: it may be a paste that went wrong. */
+/** The word may be anything, such as a failed paste. */
 function shown(word: string): string {
   return word.replaceAll(/\p{Cc}/gu, '').slice(0, 40);
 }

@@ -11,7 +11,7 @@ interface FieldShape {
   readonly patternProperties?: Readonly<Record<string, TSchema>>;
 }
 
-/** One flag per field; the fields of an object also one by one, with dots: `--tls.enabled`. */
+/** One flag per field; fields of an object also individually, with dots: `--tls.enabled`. */
 export function bodyFlags(schema: TObject, path: readonly string[] = []): readonly Flag[] {
   const required = ('required' in schema ? schema.required : []) as readonly string[];
   return Object.entries(schema.properties).flatMap(([name, field]) => {

@@ -11,7 +11,7 @@ import type { TextSource } from './text-source.ts';
 
 type MutableObject = { [field: string]: JsonValue };
 
-/** The request that a command line asks for. */
+/** The request described by a command line. */
 export async function buildRequest(
   operation: OperationDescription,
   flags: readonly Flag[],
@@ -32,7 +32,7 @@ export async function buildRequest(
   return { method: operation.method, path: `${path}${queryString(query)}`, ...(hasBody && { body }) };
 }
 
-/** Positional arguments stand for the path parameters that no flag gave, the last ones first in line. */
+/** Positional arguments fill the path parameters that no flag gave, the last ones first. */
 function pathValues(
   operation: OperationDescription,
   flags: readonly Flag[],
@@ -72,7 +72,7 @@ async function fileBody(parsed: ParsedArguments, source: TextSource): Promise<Mu
     // JSON is YAML.
     value = parse(text);
   } catch {
-    // The parser's message quotes the line, which may hold a secret.
+    // The parser's message quotes the line, which may contain a secret.
     throw usage('--from-file: the file is neither JSON nor YAML');
   }
   if (!isJsonObject(value)) throw usage('--from-file: the file must hold an object with the fields');

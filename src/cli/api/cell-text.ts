@@ -2,7 +2,7 @@ import { isJsonObject, type JsonValue } from '../../lib/json.ts';
 
 export const EMPTY = '-';
 
-/** A value on one line, for a person. A Ref is its id, a list its items, a map its pairs. */
+/** A value on one line, for display. A Ref becomes its id, a list its items, a map its pairs. */
 export function cellText(value: JsonValue | undefined): string {
   if (value === null || value === undefined || value === '') return EMPTY;
   if (typeof value === 'string') return printable(value);
@@ -14,7 +14,7 @@ export function cellText(value: JsonValue | undefined): string {
   return pairs.length === 0 ? EMPTY : pairs.join(', ');
 }
 
-/** Texts come from whoever may write to the API, agents included: none of them may steer the reader's terminal. */
+/** Any API client, including agents, may have written the text: it must not control the reader's terminal. */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => {
     return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`;

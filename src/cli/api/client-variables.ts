@@ -10,8 +10,8 @@ export interface GivenVariable {
 }
 
 /**
- * `POSTERN_API_URL` and `POSTERN_API_KEY` are also settings of the server, with another meaning: the URL that clients see, and
- * the first key. So commands have names of their own, which win; the shared ones go on working.
+ * `POSTERN_API_URL` and `POSTERN_API_KEY` are also settings of the server with another meaning: the URL that clients
+ * see, and the first key. So commands have their own names, which take precedence; the shared ones still work.
  */
 export function clientVariable(variable: ClientVariable, context: CommandContext): GivenVariable | null {
   const own = given(`POSTERN_CLI_${variable}`, context.env);

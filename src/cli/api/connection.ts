@@ -14,7 +14,7 @@ const KEY_FILE = 'first-api-key';
 
 export interface ApiKey {
   readonly key: string;
-  /** Where it came from, in words. */
+  /** Where it came from, for messages. */
   readonly source: string;
 }
 
@@ -28,7 +28,7 @@ export function apiUrl({ values }: ParsedArguments, context: CommandContext): st
   return url;
 }
 
-/** Null when there is none. The server's own first key is used only towards this machine: nobody else needs to see it. */
+/** Null when there is none. The server's first key is sent only to this machine: nobody else needs to see it. */
 export async function findApiKey(
   url: string,
   { values }: ParsedArguments,
@@ -57,7 +57,7 @@ export function isLoopback(url: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
 }
 
-/** For this process as a whole, which is one command. */
+/** Applies to the whole process, which is one command. */
 export async function trustRootCa({ values }: ParsedArguments, source: TextSource): Promise<void> {
   const [file] = values.get('root-ca') ?? [];
   if (file === undefined) return;

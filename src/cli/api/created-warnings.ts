@@ -2,7 +2,7 @@ import type { JsonObject } from '../../lib/json.ts';
 import { cellText } from './cell-text.ts';
 import type { OperationDescription } from './operation-list.ts';
 
-/** What was created as asked for and does nothing yet. */
+/** Warnings about a resource that was created as requested but has no effect yet. */
 export function createdWarnings({ resource, verb }: OperationDescription, body: JsonObject | null): readonly string[] {
   if (resource !== 'https_edges' || verb !== 'create' || body === null) return [];
   const { id, hostports } = body;

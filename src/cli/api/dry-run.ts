@@ -5,7 +5,7 @@ import { isObjectSchema, secretVisibility } from '../../lib/schema/schema-facts.
 
 const MASK = '********';
 
-/** The request as text, with everything masked that nobody should see over a shoulder or in a log. */
+/** The request as text, with all secrets masked. */
 export function dryRun(
   url: string,
   request: ApiRequest,

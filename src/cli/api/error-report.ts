@@ -7,11 +7,11 @@ import { kebab, moduleName, resourceName } from './resource-names.ts';
 export interface ReportContext {
   readonly operation: OperationDescription;
   readonly apiUrl: string;
-  /** Where the key came from, in words. */
+  /** Where the key came from, for messages. */
   readonly keySource: string;
 }
 
-/** What went wrong, and what to do about it, for standard error. */
+/** The error and what to do about it, for standard error. */
 export function errorReport(
   error: PosternApiError | PosternConnectionError,
   context: ReportContext,

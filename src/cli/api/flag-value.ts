@@ -5,7 +5,7 @@ import { soleTextField } from './body-flags.ts';
 import { canBeJson, type Flag } from './flag.ts';
 import type { TextSource } from './text-source.ts';
 
-/** What a flag says, as the API wants it. What is wrong with the value itself is for the API to say. */
+/** Converts a flag's text to the API's type. The API validates the value itself. */
 export async function flagValue(flag: Flag, given: readonly string[], source: TextSource): Promise<JsonValue> {
   const texts = await Promise.all(given.map((text) => source.expand(text, flag.name)));
   const [first = ''] = texts;
@@ -33,7 +33,7 @@ function numberOf(flag: Flag, text: string): number {
   return Number(text);
 }
 
-/** An empty text is an empty list: `--hostports=` takes all away. */
+/** An empty text is an empty list: `--hostports=` removes all. */
 function listOf(flag: Flag, texts: readonly string[]): JsonValue {
   const items = texts.flatMap((text) => text.split(/[,\n]/)).map((item) => item.trim());
   const present = items.filter((item) => item !== '');
@@ -44,7 +44,7 @@ function listOf(flag: Flag, texts: readonly string[]): JsonValue {
 function mapOf(flag: Flag, texts: readonly string[]): JsonValue {
   const { patternProperties = {} } = flag.schema as { patternProperties?: Readonly<Record<string, TSchema>> };
   const isNumeric = (Object.values(patternProperties)[0] as { type?: string } | undefined)?.type === 'integer';
-  // A comma separates only before the next `name=`: header values have commas of their own.
+  // A comma separates only before the next `name=`: header values contain commas themselves.
   const pairs = texts.flatMap((text) => text.split(/[,\n](?=\s*[^\s,=]+=)/)).filter((pair) => pair.trim() !== '');
   return Object.fromEntries(
     pairs.map((pair) => {

@@ -13,13 +13,13 @@ export interface Flag {
   readonly aliases?: readonly string[];
   readonly kind: FlagKind;
   readonly description: string;
-  /** What stands for the value in the help. */
+  /** Placeholder of the value in the help. */
   readonly hint: string;
   readonly target: FlagTarget;
   readonly isRequired?: boolean;
   readonly isSecret?: boolean;
   readonly choices?: readonly string[];
-  /** The value names a file. */
+  /** The value is a file name. */
   readonly isFile?: boolean;
   readonly schema?: TSchema;
 }
@@ -31,7 +31,7 @@ export type FlagTarget =
   /** For the command itself. */
   | { readonly in: 'command' };
 
-/** Written as JSON when it looks like it, whatever the field's own short form is. */
+/** Parsed as JSON when it looks like JSON, whatever the field's own short form. */
 export function canBeJson({ kind }: Flag): boolean {
   return kind === 'list' || kind === 'map' || kind === 'object' || kind === 'json';
 }

@@ -78,7 +78,7 @@ function flagDescription({ description, isRequired, isSecret, target }: Flag): s
   return `${description}${required}${isSecret === true ? ' Secret: rather @FILE than a value here.' : ''}`;
 }
 
-/** From the same example that the API's documentation shows. */
+/** Based on the same example as the API's documentation. */
 export function exampleOf(operation: OperationDescription, flags: readonly Flag[]): string {
   const ids = flags.filter(({ target }) => target.in === 'path').map(({ name, hint }) => `--${name} ${hint}`);
   const fields = takesFields(operation) ? exampleFlags(operation.body?.example ?? {}, flags) : [];

@@ -1,4 +1,4 @@
-/** `postern … | head` closes the pipe before all is said, which is no failure. */
+/** `postern … | head` closes the pipe early, which is not a failure. */
 export function ignoreClosedPipe(): void {
   if (!process.stdout.listeners('error').includes(onError)) process.stdout.on('error', onError);
 }

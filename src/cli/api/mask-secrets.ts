@@ -2,15 +2,15 @@ import type { TSchema } from 'typebox';
 import { isJsonObject, type JsonValue } from '../../lib/json.ts';
 import { isObjectSchema, SECRET_MASK, secretVisibility } from '../../lib/schema/schema-facts.ts';
 
-/** The schema of a field, through lists and `… | null`; null where the schema says nothing about it. */
+/** The schema of a field, through lists and `… | null`; null where the schema does not define it. */
 export function schemaOfField(schema: TSchema | null, name: string): TSchema | null {
   const inside = schema === null ? null : objectIn(schema);
   return inside !== null && isObjectSchema(inside) ? (inside.properties[name] ?? null) : null;
 }
 
 /**
- * The value with the secrets inside it masked. The value itself is what was asked for and stays. Secrets that are shown only
- * once stay too: there is no other way to them.
+ * The value with nested secrets masked. The value itself was requested and stays. Secrets that are shown only once stay
+ * too: they cannot be read again.
  */
 export function maskInnerSecrets(value: JsonValue, schema: TSchema | null): JsonValue {
   if (Array.isArray(value)) return value.map((item: JsonValue) => maskInnerSecrets(item, schema));

@@ -9,7 +9,10 @@ export function operationFlags(operation: OperationDescription): readonly Flag[]
   return [...named, ...commandFlags(operation)];
 }
 
-/** `{edge_id}` is `--edge`. `{id}` is `--id`, and below a module, where it is somebody else's id, `--route` or `--edge`. */
+/**
+ * `{edge_id}` becomes `--edge`. `{id}` becomes `--id`; below a module, where it is the owner's id, `--route` or
+ * `--edge`.
+ */
 export function pathFlags(operation: OperationDescription): readonly Flag[] {
   const noun = kebab(singularNoun(operation));
   return pathParameters(operation.path).map((parameter) => {
@@ -46,7 +49,7 @@ function ownBodyFlags(operation: OperationDescription): readonly Flag[] {
   return takesFields(operation) ? bodyFlags(operation.body?.schema as TObject) : [];
 }
 
-/** Whether there is a body that anybody would look into. */
+/** Whether the operation has a body with fields. */
 export function takesFields({ body }: OperationDescription): boolean {
   return (
     body !== undefined && body.parsing !== 'ignored' && Object.keys((body.schema as TObject).properties).length > 0
@@ -99,7 +102,7 @@ const IDEMPOTENCY_FLAG = commandFlag({
   description: 'Sent again with the same key within 24 hours, the command creates nothing more.',
 });
 
-/** What every command takes. */
+/** Flags of every command. */
 export const CONNECTION_FLAGS: readonly Flag[] = [
   commandFlag({ name: 'json', kind: 'switch', hint: '', description: 'Print what the API answered, as it is.' }),
   commandFlag({

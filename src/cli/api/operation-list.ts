@@ -13,8 +13,8 @@ export interface OperationFile {
 const OPERATIONS_URL = new URL('./generated/operations.json', import.meta.url);
 
 /**
- * The operations of the API, read from a generated file: loading every module and resource to ask them took 0.5 s of each
- * command, and `npm run check` compares the file with the registries.
+ * The operations of the API, read from a generated file: loading every module and resource took 0.5 s of each command.
+ * `npm run check` compares the file with the registries.
  */
 export function operationList(): readonly OperationDescription[] {
   return operationFile().operations;

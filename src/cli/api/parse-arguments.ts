@@ -9,7 +9,7 @@ export interface ParsedArguments {
 }
 
 /**
- * Refuses what it does not know, and never repeats a value: it may be a secret behind a misspelt flag. `createOnly` names the
+ * Rejects unknown flags, and never repeats a value: it may be a secret behind a misspelt flag. `createOnly` lists the
  * flags that only the create of the resource takes.
  */
 export function parseArguments(
@@ -80,7 +80,7 @@ function switchValue(flag: Flag, name: string, inline: string | undefined): stri
 
 function nextValue(flag: Flag, rest: string[]): string {
   const [next] = rest;
-  // `--ca-pem --json` forgot a value. A certificate starts with dashes too, but does not look like a flag.
+  // `--ca-pem --json` lacks a value. A certificate starts with dashes too, but does not look like a flag.
   if (next === undefined || /^--?[a-z][\w.-]*(=|$)/i.test(next)) {
     throw usage(`--${flag.name} needs a value: --${flag.name} ${flag.hint}`);
   }

@@ -5,7 +5,7 @@ import { cellText, printable } from './cell-text.ts';
 
 type Row = readonly [name: string, text: string];
 
-/** One object as lines of name and value, the fields of inner objects with dots. */
+/** One object as lines of name and value; fields of nested objects use dots. */
 export function recordView(body: JsonObject, schema: TSchema | null): readonly string[] {
   const rows = rowsOf(body, schema, '');
   const width = Math.max(0, ...rows.map(([name]) => name.length)) + 2;
@@ -25,7 +25,7 @@ function rowsOf(body: JsonObject, schema: TSchema | null, prefix: string): reado
   });
 }
 
-/** Secrets that can be read again at any time need not stand on a screen. Those that are shown once must. */
+/** Secrets that can be read again at any time are hidden on a screen. Those that are shown once must be visible. */
 function isHidden(field: TSchema | null, value: JsonValue): boolean {
   return field !== null && secretVisibility(field) === 'readable' && value !== '' && value !== null;
 }
@@ -46,7 +46,7 @@ function fieldOf(schema: TSchema | null, name: string): TSchema | null {
   return anyOf?.find((each) => isObjectSchema(each)) ?? field ?? null;
 }
 
-/** Several lines stay several; each without what would steer the terminal. */
+/** Keeps line breaks; removes control characters from each line. */
 function lines(value: JsonValue): string {
   if (typeof value !== 'string' || !value.includes('\n')) return cellText(value);
   return value.trimEnd().split(/\r?\n/).map(printable).join('\n');

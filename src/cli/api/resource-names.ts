@@ -3,7 +3,7 @@ import type { OperationDescription } from './operation-list.ts';
 
 /**
  * Name of an operation's resource outside of the wire, in snake_case: `https_edges`. A module is a resource of its own:
- * `oidc`. What is filed as `/backends/static` is one of the static backends: `static_backends`.
+ * `oidc`. `/backends/static` holds the static backends: `static_backends`.
  */
 export function resourceName({ resource, path }: Pick<OperationDescription, 'resource' | 'path'>): string {
   const module = moduleName(resource);
@@ -12,12 +12,12 @@ export function resourceName({ resource, path }: Pick<OperationDescription, 'res
   return name === resource ? `${name}_${group}` : resource;
 }
 
-/** Null for what is not a module's. */
+/** Null when the resource is not a module. */
 export function moduleName(resource: string): string | null {
   return resource.split('.')[1] ?? null;
 }
 
-/** What one of the resource, or of what a module belongs to, is called: `https_edges` is made of edges, `edge`. */
+/** The singular noun of a resource, or of a module's owner: `https_edges` gives `edge`. */
 export function singularNoun(operation: Pick<OperationDescription, 'resource' | 'path'>): string {
   const [owner = ''] = operation.resource.split('.');
   const word =
@@ -31,12 +31,12 @@ export function kebab(name: string): string {
   return name.replaceAll('_', '-');
 }
 
-/** Names of the path's parameters, in their order. */
+/** Names of the path's parameters, in order. */
 export function pathParameters(path: string): readonly string[] {
   return Array.from(path.matchAll(/\{([^}]+)\}/g), ([, name]) => name as string);
 }
 
-/** The field of a list's envelope that holds the items, and their schema; null for what is no list. */
+/** The field of a list's envelope that holds the items, and their schema; null when it is not a list. */
 export function listItems(operation: OperationDescription): { readonly key: string; readonly item: TSchema } | null {
   if (operation.verb !== 'list') return null;
   for (const [key, field] of Object.entries((operation.success.schema as TObject).properties)) {

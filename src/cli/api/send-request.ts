@@ -7,7 +7,7 @@ import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { parseAnswer } from './show-answer.ts';
 
 export interface ParsedAnswer {
-  /** The last one. */
+  /** The last response. */
   readonly raw: RawAnswer;
   readonly body: JsonObject | null;
 }
@@ -21,7 +21,7 @@ export async function sendOnce(transport: Transport, request: ApiRequest, option
   }
 }
 
-/** Every page as one: all items, and no next page. */
+/** All pages as one response: all items, and no next page. */
 export async function sendForAll(transport: Transport, request: ApiRequest, listKey: string): Promise<ParsedAnswer> {
   const items: JsonValue[] = [];
   const [path = ''] = request.path.split('?');

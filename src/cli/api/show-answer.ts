@@ -13,7 +13,7 @@ import { table } from './table.ts';
 
 const DEFAULT_WIDTH = 80;
 
-/** For people: a table for a list, names and values for one thing, a word for nothing. */
+/** For people: a table for a list, names and values for one object, a word for an empty response. */
 export function showAnswer(
   operation: OperationDescription,
   answer: RawAnswer,
@@ -44,7 +44,7 @@ export function showAnswer(
   }
 }
 
-/** A misspelt field is found before the request is sent: nothing must be created by a command that then fails. */
+/** Finds a misspelt field before the request is sent: a command that fails must not have created anything. */
 export function checkOnly(operation: OperationDescription, field: string): void {
   const shown = listItems(operation)?.item ?? operation.success.schema;
   const known = shown !== null && isObjectSchema(shown) ? Object.keys(shown.properties) : [];
@@ -54,8 +54,8 @@ export function checkOnly(operation: OperationDescription, field: string): void 
 }
 
 /**
- * For scripts: one field, a line for each thing; an empty one where it is not there. A secret is shown when the field names it:
- * `--only routes` masks what `--only client_secret` shows.
+ * For scripts: one field, one line per object, empty where it is absent. A secret is shown when the field is named
+ * directly: `--only routes` masks what `--only client_secret` shows.
  */
 export function showOnly(
   operation: OperationDescription,
@@ -74,7 +74,7 @@ export function showOnly(
   }
 }
 
-/** Null: nobody looks, nothing is cut. */
+/** Null: the output is not a terminal, and nothing is truncated. */
 function terminalWidth({ isTerminal, env }: CommandContext): number | null {
   if (!isTerminal) return null;
   const columns = Number(env['COLUMNS'] ?? process.stdout.columns);

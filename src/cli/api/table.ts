@@ -7,27 +7,27 @@ const MAX_COLUMNS = 6;
 const MIN_WIDTH = 10;
 const GAP = '  ';
 const segmenter = new Intl.Segmenter();
-/** They say little about one among many. */
+/** Omitted from tables: they say little about one item among many. */
 const LEFT_OUT = new Set(['uri', 'metadata']);
 const FIRST = ['id', 'type'];
 const LAST = ['description', 'created_at'];
 
 interface Column {
   readonly name: string;
-  /** Ids are there to be copied: they are never cut. */
+  /** Ids are never truncated: users copy them. */
   readonly isId: boolean;
   readonly cells: readonly string[];
 }
 
 export interface TableLayout {
   readonly schema: TSchema;
-  /** Fields that are the same in every row because the command named them. */
+  /** Fields that are equal in every row because the command named them. */
   readonly leftOut: readonly string[];
-  /** Null is for a pipe, where nothing is cut. */
+  /** Null is for a pipe, where nothing is truncated. */
   readonly terminalWidth: number | null;
 }
 
-/** Lines of a table of the items, cut to the terminal's width. */
+/** Lines of a table of the items, truncated to the terminal's width. */
 export function table(items: readonly JsonObject[], layout: TableLayout): readonly string[] {
   const columns = fit(chooseColumns(items, layout), layout.terminalWidth);
   const line = (texts: readonly string[]): string =>
@@ -48,7 +48,7 @@ function chooseColumns(items: readonly JsonObject[], { schema, leftOut }: TableL
   const columns = ordered
     .map((name) => ({ name, isId: isIdField(name, items), cells: items.map((item) => cellText(item[name])) }))
     .filter(({ name, cells }) => FIRST.includes(name) || cells.some((cell) => cell !== EMPTY))
-    // A certificate is no cell.
+    // A certificate does not fit into a cell.
     .filter(({ name }) => !items.some((item) => typeof item[name] === 'string' && item[name].includes('\n')));
   return [...columns.slice(0, MAX_COLUMNS - 1), ...columns.slice(MAX_COLUMNS - 1).slice(-1)];
 }
@@ -70,7 +70,7 @@ function isIdField(name: string, items: readonly JsonObject[]): boolean {
   return name === 'id' || items.some((item) => /^[a-z]+_[0-9A-Za-z]{27}\b/.test(cellText(item[name])));
 }
 
-/** Narrows the widest texts first, then leaves columns out from the right. */
+/** Narrows the widest texts first, then drops columns from the right. */
 function fit(columns: readonly Column[], terminalWidth: number | null): { column: Column; width: number }[] {
   const sized = columns.map((column) => ({
     column,

@@ -2,16 +2,16 @@ import { readFile } from 'node:fs/promises';
 import { text as textOf } from 'node:stream/consumers';
 import { usage } from '../../lib/flags.ts';
 
-/** Where long and secret values come from. */
+/** Source of long and secret values. */
 export interface TextSource {
-  /** `@FILE` is the file's text, `@-` standard input's, `@@…` a text that starts with `@`. */
+  /** `@FILE` stands for the file's text, `@-` for standard input, `@@…` for a text that starts with `@`. */
   expand(value: string, flagName: string): Promise<string>;
-  /** Of a file, or of standard input for `-`. */
+  /** Text of a file, or of standard input for `-`. */
   read(path: string, flagName: string): Promise<string>;
 }
 
 export function createTextSource(readStdin: () => Promise<string> = () => textOf(process.stdin)): TextSource {
-  // Standard input can be read once, whoever asks first.
+  // Standard input can be read only once.
   let stdin: Promise<string> | undefined;
   const read = async (path: string, flagName: string): Promise<string> => {
     if (path === '-') {
@@ -35,7 +35,7 @@ export function createTextSource(readStdin: () => Promise<string> = () => textOf
   };
 }
 
-/** Editors and echo end a line; a password does not. Texts of several lines stay as they are. */
+/** Editors and echo append a line end; a password has none. Texts of several lines stay as they are. */
 function withoutLineEnd(text: string): string {
   return /^[^\n]*\n$/.test(text) ? text.replace(/\r?\n$/, '') : text;
 }

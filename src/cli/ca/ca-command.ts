@@ -5,7 +5,7 @@ import type { Command } from '../command.ts';
 import type { CaPorts } from './ca-ports.ts';
 import { trustHint } from './trust-hint.ts';
 
-/** Subcommands, with the flags of their own. */
+/** Subcommands with their own flags. */
 const SUBCOMMANDS: ReadonlyMap<string, ReadonlyMap<string, FlagForm>> = new Map([
   [
     'print',

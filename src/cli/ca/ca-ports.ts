@@ -1,8 +1,10 @@
 import type { Config } from '../../config/schema.ts';
 
-/** What the `ca` commands need of the internal CAs: `src/main` wires them to the data directory. */
+/** Access of the `ca` commands to the internal CAs: `src/main` wires it to the data directory. */
 export interface CaPorts {
-  /** `domain`: the one that may vouch for the configured domain only. `other`: the one for all other hosts. */
+  /**
+   * `domain`: the CA that can issue certificates for the configured domain only. `other`: the CA for all other hosts.
+   */
   read(config: Config, which: 'domain' | 'other'): Promise<CaCertificate>;
 }
 

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import type { CaCertificate } from './ca-ports.ts';
 
-/** How to trust the CA, in lines that can be copied. */
+/** Instructions to trust the CA, as lines to copy. */
 export function trustHint({ file, pem }: CaCertificate, domain: string): string {
   const { fingerprint256 } = new X509Certificate(pem);
   const path = shellQuoted(file);

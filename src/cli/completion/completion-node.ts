@@ -3,7 +3,7 @@ import type { Flag } from '../api/flag.ts';
 import { operationFlags } from '../api/operation-flags.ts';
 import type { Command } from '../command.ts';
 
-/** What can follow a sequence of words. */
+/** The words that can follow a sequence of words. */
 export interface CompletionNode {
   /** The words so far: `api https-edges create`. */
   readonly path: string;
@@ -36,7 +36,10 @@ export function apiNodes(resources: readonly ApiResource[]): readonly Completion
   return nodes;
 }
 
-/** Of a command that is not made from a registry: its help names every subcommand, and every flag that it does not list itself. */
+/**
+ * For a command that is not built from a registry: its help lists every subcommand, and every flag that it does not
+ * list itself.
+ */
 export function helpNode(name: string, { help, flags }: Pick<Command, 'help' | 'flags'>): CompletionNode {
   const words = Array.from(help.matchAll(/^ {2}([a-z][a-z-]*)\s/gm), ([, word]) => word as string);
   return { path: name, words: [...new Set(words)], flags: flags?.flatMap(listedFlag) ?? namedFlags(help) };

@@ -3,7 +3,7 @@ import type { CompletionNode } from './completion-node.ts';
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** The script holds all words, so that a key press starts no program. */
+/** The script contains all words, so that a key press starts no program. */
 export function completionScript(shell: Shell, nodes: readonly CompletionNode[]): string {
   switch (shell) {
     case 'bash':
@@ -15,7 +15,7 @@ export function completionScript(shell: Shell, nodes: readonly CompletionNode[])
   }
 }
 
-/** Two look-ups that bash and zsh read alike: what can follow a path, and what a flag's value can be. */
+/** Two lookup tables that bash and zsh read alike: the words that can follow a path, and the values of a flag. */
 function tables(nodes: readonly CompletionNode[]): string {
   const next = nodes.map(({ path, words, flags }) => {
     return `    "${path}") echo "${[...words, ...flags.map(({ name }) => name)].join(' ')}" ;;`;
@@ -52,7 +52,7 @@ ${values.join('\n')}
 end`;
 }
 
-/** `:file` asks for file names, `:any` for whatever it is that nobody can know. */
+/** `:file` asks for file names, `:any` for an arbitrary value. */
 function valueRows(nodes: readonly CompletionNode[]): { path: string; flag: string; value: string }[] {
   return nodes.flatMap(({ path, flags }) =>
     flags
@@ -65,7 +65,7 @@ function valueRows(nodes: readonly CompletionNode[]): { path: string; flag: stri
   );
 }
 
-// Words are cut from the line anew: bash has cut its own at "=" and "@" as well.
+// Splits the line again: bash also splits its own words at "=" and "@".
 const BASH = `_postern() {
   local line="\${COMP_LINE:0:COMP_POINT}" path="" values word index last cur prev
   local -a words

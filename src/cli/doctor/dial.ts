@@ -5,7 +5,7 @@ import { formatListenAddress, isWildcardHost, type ListenAddress } from '../../l
 
 const TIMEOUT_MS = 3000;
 
-/** Null when a connection could be made, else why not. */
+/** Null when a connection succeeded, otherwise the reason. */
 export function dialProblem({ host, port }: ListenAddress): Promise<string | null> {
   return new Promise((resolve) => {
     const socket = connectTcp({ host, port, timeout: TIMEOUT_MS });
@@ -23,7 +23,7 @@ export type Handshake =
   | { readonly certificate: X509Certificate; readonly problem: null }
   | { readonly certificate: null; readonly problem: string };
 
-/** Which certificate a name is shown. Whether it is trusted is not this one's matter. */
+/** The certificate presented for a name. Trust is not checked here. */
 export function shakeHands({ host, port }: ListenAddress, servername: string): Promise<Handshake> {
   return new Promise((resolve) => {
     const socket = connectTls({ host, port, servername, rejectUnauthorized: false, timeout: TIMEOUT_MS });
@@ -34,7 +34,7 @@ export function shakeHands({ host, port }: ListenAddress, servername: string): P
     socket.once('secureConnect', () => {
       const certificate = socket.getPeerX509Certificate();
       if (certificate === undefined) return fail('no certificate was shown');
-      // A server that asks for a client certificate ends this one now: that is no failure.
+      // A server that requires a client certificate closes the connection now: that is not a failure.
       socket.on('error', () => {});
       socket.destroy();
       resolve({ certificate, problem: null });
@@ -44,7 +44,7 @@ export function shakeHands({ host, port }: ListenAddress, servername: string): P
   });
 }
 
-/** Null when the address could be listened on, else the system's word for why not. */
+/** Null when the address can be bound, otherwise the system's error code. */
 export function listenProblem({ host, port }: ListenAddress): Promise<string | null> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -53,7 +53,7 @@ export function listenProblem({ host, port }: ListenAddress): Promise<string | n
   });
 }
 
-/** Where to dial what listens there: "all addresses" is none. */
+/** The address to dial for a listener: "all addresses" cannot be dialled. */
 export function dialled({ host, port }: ListenAddress): ListenAddress {
   if (!isWildcardHost(host)) return { host, port };
   return { host: host.includes(':') ? '::1' : '127.0.0.1', port };

@@ -72,10 +72,10 @@ async function findingsFor(
   return examine({ config, url: apiUrlOf(settings), values, context, source, ports });
 }
 
-/** A server cannot start with settings that cannot be loaded, and nothing else can be found without them. */
+/** A server cannot start with invalid settings, and no other check works without them. */
 function loaded(flags: ReadonlyMap<string, string>, context: CommandContext): LoadedConfig | readonly Finding[] {
   const url = clientVariable('API_URL', context);
-  // The shared name is a setting, which says what clients call the server; only the command's own name says what to dial.
+  // The shared name is a setting that says what clients call the server; only the command's own name says what to dial.
   const named = url?.name === OWN_URL ? new Map([['api-url', url.value], ...flags]) : flags;
   try {
     const settings = loadConfig({ flags: named, env: context.env });
@@ -90,8 +90,8 @@ function loaded(flags: ReadonlyMap<string, string>, context: CommandContext): Lo
 }
 
 /**
- * Null: with the port 0 only the server knows. A server whose clients reach it by another address is dialled directly where its
- * data directory is: from there, what is on its machine can be looked at.
+ * Null: with port 0 only the server knows. A server that clients reach by another address is dialled directly where its
+ * data directory is: from there, its machine can be inspected.
  */
 function apiUrlOf({ config, sources }: LoadedConfig): string | null {
   const { api_url: url, api_listen: listen } = config;

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 
-/** What the command needs of the parts that it may not know: `src/main` wires it. */
+/** Access to parts that the command may not import: `src/main` wires it. */
 export interface DoctorPorts {
   nowMs(): number;
   /** PEM of the internal CAs that can be read here. */

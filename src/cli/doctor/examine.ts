@@ -30,7 +30,7 @@ export interface Examination {
   readonly ports: DoctorPorts;
 }
 
-/** All checks, in the order in which a person would ask: each needs what those before it have found. */
+/** All checks, in dependency order: each needs the results of those before it. */
 export async function examine(examination: Examination): Promise<readonly Finding[]> {
   const { config, url, ports } = examination;
   const installation: Installation = {
@@ -53,7 +53,7 @@ export async function examine(examination: Examination): Promise<readonly Findin
   ];
 }
 
-/** The API of a server with port 0 is out of reach, and so is everything behind it. */
+/** The API of a server with port 0 cannot be reached, and neither can anything behind it. */
 function unknownUrl(): { readonly findings: readonly Finding[]; readonly isAnswering: false } {
   const found = findingsOf('api');
   found.problem(
@@ -92,7 +92,7 @@ async function withGoodKey(transport: Transport, key: ApiKey, installation: Inst
     edges = await Array.fromAsync(resources.httpsEdges.list());
     return [];
   });
-  // Nearly everything else is looked at by what edges say.
+  // Nearly all other checks need the edges.
   if (unread.length > 0) return [...judged, ...unread];
   const live: LiveInstallation = { ...installation, transport, edges };
   const uploaded = () => Array.fromAsync(resources.tlsCertificates.list());
@@ -109,7 +109,7 @@ async function withGoodKey(transport: Transport, key: ApiKey, installation: Inst
   return findings;
 }
 
-/** A key may read some things and not others: what it cannot read is said, and the rest is looked at all the same. */
+/** A key may read some resources and not others: unreadable ones are reported, and the rest is checked anyway. */
 async function orWhyNot(name: string, check: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {
   try {
     return await check();
@@ -121,7 +121,7 @@ async function orWhyNot(name: string, check: () => Promise<readonly Finding[]>):
   }
 }
 
-/** For this process as a whole, which is one command. */
+/** Applies to the whole process, which is one command. */
 function trust(pems: readonly string[]): void {
   if (pems.length > 0) setDefaultCACertificates([...getCACertificates('default'), ...pems]);
 }

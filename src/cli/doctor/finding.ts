@@ -1,6 +1,6 @@
 /**
- * `ok`: looked at, and fine. `hint`: worth knowing, or not to be found out from here. `warning`: will become a problem, or lets in
- * more than may be meant. `problem`: something does not work; only this one fails the command.
+ * `ok`: checked, and fine. `hint`: worth knowing, or not detectable from here. `warning`: will become a problem, or
+ * allows more than may be intended. `problem`: something does not work; only this level fails the command.
  */
 export type Level = 'ok' | 'hint' | 'warning' | 'problem';
 
@@ -8,7 +8,7 @@ export const LEVELS: readonly Level[] = ['ok', 'hint', 'warning', 'problem'];
 
 export interface Finding {
   readonly level: Level;
-  /** Which check found it; a stable word. */
+  /** The check that found it; a stable name. */
   readonly check: string;
   readonly message: string;
   /** What to do. */
@@ -23,7 +23,7 @@ export interface Findings {
   problem(message: string, advice: string): void;
 }
 
-/** Gathers what one check finds. */
+/** Collects the findings of one check. */
 export function findingsOf(check: string): Findings {
   const list: Finding[] = [];
   const add = (level: Level, message: string, advice?: string): void => {

@@ -1,4 +1,4 @@
-/** Does something for each item, a few at a time, and answers in the order of the items. */
+/** Processes the items with limited concurrency, and returns the results in the order of the items. */
 export async function inTurns<Item, Result>(
   items: readonly Item[],
   task: (item: Item) => Promise<Result>,

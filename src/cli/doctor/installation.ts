@@ -2,16 +2,16 @@ import type { HttpsEdge } from '../../client/generated/https-edges.ts';
 import type { Transport } from '../../client/transport.ts';
 import type { Config } from '../../config/schema.ts';
 
-/** What there is to look at. */
+/** The installation to examine. */
 export interface Installation {
-  /** As this shell has it, which is the server's only when both were given the same. */
+  /** Settings of this shell, which equal the server's only when both got the same input. */
   readonly config: Config;
-  /** Whether the API is on this machine: files, ports and addresses of elsewhere cannot be judged from here. */
+  /** Whether the API is on this machine: files, ports and addresses of another machine cannot be checked from here. */
   readonly isLocal: boolean;
   readonly nowMs: number;
 }
 
-/** What can be asked of a server that answers. */
+/** A server that responds. */
 export interface LiveInstallation extends Installation {
   readonly transport: Transport;
   readonly edges: readonly HttpsEdge[];

@@ -1,4 +1,4 @@
-/** Providers at which anybody can open an account: who may log in there is nobody in particular. */
+/** Providers where anybody can create an account: a login there identifies nobody in particular. */
 const PUBLIC_HOSTS: ReadonlyMap<string, string> = new Map([
   ['accounts.google.com', 'Google'],
   ['appleid.apple.com', 'Apple'],
@@ -21,7 +21,7 @@ const MICROSOFT_HOSTS = ['login.microsoftonline.com', 'login.windows.net', 'sts.
 /** In place of a tenant's id; the last is the tenant of all personal accounts. */
 const OPEN_TENANTS = ['common', 'organizations', 'consumers', '9188040d-6c67-4c5b-b112-36a304b66dad'];
 
-/** The provider's name when it is one of these, else null. */
+/** The provider's name if it is public, otherwise null. */
 export function publicProvider(issuer: string): string | null {
   if (!URL.canParse(issuer)) return null;
   const { hostname, pathname } = new URL(issuer);

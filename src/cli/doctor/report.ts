@@ -1,7 +1,7 @@
 import { printable } from '../api/cell-text.ts';
 import { type Finding, LEVELS, type Level } from './finding.ts';
 
-/** More of them say nothing more: a thousand hosts that are fine are one line. */
+/** Further lines add no information: a thousand fine hosts are summarized in one line. */
 const MAX_FINE_LINES = 10;
 
 export type Counts = Readonly<Record<Level, number>>;
@@ -12,7 +12,7 @@ export function countByLevel(findings: readonly Finding[]): Counts {
   return counts;
 }
 
-/** For people: a line for each finding, what to do below it, and the sum. */
+/** For people: one line per finding, the advice below it, and a summary. */
 export function textReport(findings: readonly Finding[]): readonly string[] {
   const shown = withoutRepetition(findings);
   const levelWidth = Math.max(...LEVELS.map((level) => level.length)) + 2;

@@ -2,7 +2,9 @@ import { readdir, readFile, readlink } from 'node:fs/promises';
 
 const LISTENING = '0A';
 
-/** Who has a TCP port, where the system tells: `postern (process 123)`. Null: it does not, or not to this user. */
+/**
+ * The process that holds a TCP port: `postern (process 123)`. Null: the system does not reveal it, or not to this user.
+ */
 export async function whoListens(port: number): Promise<string | null> {
   const inodes = await listeningInodes(port);
   if (inodes.size === 0) return null;

@@ -72,7 +72,7 @@ Exit code: 0 when done, 1 when the API refuses, 2 for wrong usage, 3 when it can
 const EXIT_REFUSED = 1;
 const EXIT_UNREACHABLE = 3;
 
-/** What an operator does with events day by day; everything else is `postern api`. */
+/** Everyday operations with events; everything else is `postern api`. */
 export const eventsCommand: Command = {
   help: HELP,
   run: async ([name = '', ...args], context) => {

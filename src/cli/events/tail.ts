@@ -8,9 +8,9 @@ import type { CommandContext } from '../command.ts';
 
 const EVERY_MS = 1_000;
 const PAGE = 100;
-/** Whoever falls further behind than this sees the newest only, and is told. */
+/** A reader that falls further behind sees only the newest events, and gets a notice. */
 const MAX_PAGES = 50;
-/** Ids come nearly, not exactly, in their order: so much is remembered of what was seen. */
+/** Ids arrive almost in order: this many are remembered to detect duplicates. */
 const REMEMBERED = 20_000;
 
 interface Delivery {
@@ -31,11 +31,11 @@ export async function tail(
   const told = new Set<string>();
   for (;;) {
     for (const { event } of await newOnes(transport, seen, context)) {
-      // Once for each event, however many lanes it goes through.
+      // Once per event, even if several lanes deliver it.
       if (told.has(event.event_id) || !isWanted(event.event_type)) continue;
       remember(told, event.event_id);
       context.print(flags.get('json') === 'true' ? JSON.stringify(event) : lineOf(event));
-      // A reader that stalls makes it wait, instead of filling the memory.
+      // A stalled reader makes it wait instead of filling the memory.
       await context.printed?.();
       left -= 1;
       if (left === 0) return 0;
@@ -44,7 +44,7 @@ export async function tail(
   }
 }
 
-/** Oldest first. The page on which only known ones are is the last to be read. */
+/** Oldest first. Reading stops at the page that contains only known ones. */
 async function newOnes(transport: Transport, seen: Set<string>, context: CommandContext): Promise<readonly Delivery[]> {
   const found: Delivery[] = [];
   try {
@@ -53,7 +53,7 @@ async function newOnes(transport: Transport, seen: Set<string>, context: Command
       const read: readonly Delivery[] = await page(transport, beforeId);
       const fresh = read.filter(({ id }) => !seen.has(id));
       found.push(...fresh);
-      // Before the first event there is nothing to meet again.
+      // Before the first event there is nothing to compare with.
       if (fresh.length < PAGE || (seen.size === 0 && read.length < PAGE)) break;
       if (pages >= MAX_PAGES) {
         context.warn('postern: events come faster than they are shown; some were left out');
@@ -70,7 +70,7 @@ async function newOnes(transport: Transport, seen: Set<string>, context: Command
   return found.reverse();
 }
 
-/** Events are queued only for subscriptions with a destination. Null when there is one, or the key may not look. */
+/** Events are queued only for subscriptions with a destination. Null when there is one, or the key may not check. */
 async function missingForEvents(transport: Transport): Promise<string | null> {
   let subscriptions: readonly { readonly destinations: readonly unknown[] }[];
   try {

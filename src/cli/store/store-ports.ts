@@ -1,13 +1,13 @@
 import type { Config } from '../../config/schema.ts';
 
-/** What the `store` commands do, in terms of no engine: `src/main` wires them to one. */
+/** Operations of the `store` commands, independent of the engine: `src/main` wires them. */
 export interface StorePorts {
-  /** With a passphrase the secret key goes along, sealed under it. */
+  /** With a passphrase the backup includes the secret key, sealed under it. */
   backup(config: Config, file: string, passphrase: string | null): Promise<BackupOutcome>;
   restore(config: Config, file: string, options: RestoreChoices): Promise<RestoreOutcome>;
-  /** Makes a new secret key, or takes the first of those configured, and seals everything with it. */
+  /** Creates a new secret key, or takes the first configured one, and seals everything with it. */
   rotateKey(config: Config): Promise<RotateOutcome>;
-  /** Returns the token of the new API key. `scopes: null` is all of them. */
+  /** Returns the token of the new API key. `scopes: null` grants all. */
   createKey(
     config: Config,
     key: { readonly scopes: readonly string[] | null; readonly description: string },
@@ -29,7 +29,7 @@ export interface RestoreChoices {
 export interface RestoreOutcome {
   readonly records: number;
   readonly revision: number;
-  /** Secret keys without which the restored store does not open. */
+  /** Secret keys that the restored store needs to open. */
   readonly missingKeyIds: readonly string[];
 }
 

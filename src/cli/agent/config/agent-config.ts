@@ -1,12 +1,12 @@
-/** What an agent's configuration file says, decoded. Null is what was left out. */
+/** An agent's configuration file, decoded. Null means absent. */
 export interface AgentConfig {
   readonly authtoken: string | null;
   readonly serverAddr: string | null;
-  /** Files. */
+  /** File names. */
   readonly rootCas: readonly string[];
   readonly metadata: string | null;
   readonly remoteManagement: boolean | null;
-  /** `false` switches the inspector off. */
+  /** `false` disables the inspector. */
   readonly inspectAddr: string | false | null;
   readonly tunnels: readonly TunnelConfig[];
 }
@@ -14,15 +14,15 @@ export interface AgentConfig {
 export type TunnelProto = 'http' | 'tcp' | 'tls';
 export type TunnelScheme = 'http' | 'https';
 
-/** One tunnel as a person describes it, in the file or by flags. */
+/** One tunnel as the user describes it, in the file or by flags. */
 export interface TunnelConfig {
   readonly name: string;
   /** Port, `host:port` or URL. */
   readonly addr: string;
-  /** Either this or labels. */
+  /** Mutually exclusive with labels. */
   readonly proto: TunnelProto | null;
   readonly labels: Readonly<Record<string, string>> | null;
-  /** What `http` is published on; null is https alone. */
+  /** Schemes that `http` is published on; null means https alone. */
   readonly schemes: readonly TunnelScheme[] | null;
   readonly domain: string | null;
   readonly remotePort: number | null;
@@ -31,13 +31,13 @@ export interface TunnelConfig {
   readonly inspect: boolean;
   readonly oidc: OidcConfig | null;
   readonly ipRestriction: IpRestrictionConfig | null;
-  /** Files. */
+  /** File names. */
   readonly mutualTlsCas: readonly string[];
   readonly compression: boolean;
   readonly upstreamTls: UpstreamTlsConfig | null;
 }
 
-/** By the names of the API's module. */
+/** With the field names of the API's module. */
 export interface OidcConfig {
   readonly issuer: string;
   readonly client_id: string;
@@ -54,9 +54,9 @@ export interface IpRestrictionConfig {
   readonly denyCidrs: readonly string[];
 }
 
-/** How the certificate of a local service behind `https://` is judged. */
+/** How the certificate of a local `https://` service is verified. */
 export interface UpstreamTlsConfig {
-  /** Files. */
+  /** File names. */
   readonly rootCas: readonly string[];
   readonly serverName: string | null;
   readonly insecureSkipVerify: boolean;

@@ -12,7 +12,7 @@ export interface ConfigFile {
   readonly text: string;
 }
 
-/** The file that is named, or the first of the usual ones that there is; null when there is none. */
+/** The named file, or the first of the usual ones that exists; null when there is none. */
 export async function findConfigFile(
   named: string | undefined,
   env: Readonly<Record<string, string | undefined>>,

@@ -22,7 +22,7 @@ export type ConfigReading =
   | { readonly ok: true; readonly config: AgentConfig }
   | { readonly ok: false; readonly problems: readonly string[] };
 
-/** Throws ERR_POSTERN_AGENT_CONFIG with the first thing that is wrong. */
+/** Throws ERR_POSTERN_AGENT_CONFIG with the first problem. */
 export function readAgentConfig(text: string, fileName: string): AgentConfig {
   const reading = examineAgentConfig(text, fileName);
   if (reading.ok) return reading.config;

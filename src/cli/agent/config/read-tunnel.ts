@@ -40,7 +40,7 @@ const OIDC_KEYS: readonly (keyof OidcConfig)[] = [
   'maximum_duration',
 ];
 
-/** Null when it is no tunnel at all. Whatever is wrong has been noted then, and wherever else something is. */
+/** Null when it is not a tunnel. Every problem has been recorded by then. */
 export function readTunnel(tunnels: YamlFields, name: string): TunnelConfig | null {
   const named = nameProblem(name);
   if (named !== null) tunnels.problem(name, `the name of a tunnel ${named}`);
@@ -66,7 +66,7 @@ export function readTunnel(tunnels: YamlFields, name: string): TunnelConfig | nu
     upstreamTls: readUpstreamTls(fields.map('upstream_tls', ['root_cas', 'server_name', 'insecure_skip_verify'])),
   };
   for (const { key, message } of tunnelProblems(tunnel)) {
-    // What could not be read has been noted already.
+    // Unreadable values have already been recorded.
     const isUnread = (key === 'addr' && tunnel.addr === '') || (key === 'proto' && hasAny(fields, ['proto', 'labels']));
     if (!isUnread) fields.problem(key, `tunnels.${name}: ${message}`);
   }
@@ -137,7 +137,7 @@ function readIpRestriction(fields: YamlFields | null): IpRestrictionConfig | nul
   const allowCidrs = fields.textList('allow_cidrs', '10.0.0.0/8', cidrProblem);
   const denyCidrs = fields.textList('deny_cidrs', '192.0.2.0/24', cidrProblem);
   const isNone = (key: string): boolean => !fields.has(key) || fields.isEmptyList(key);
-  // It would look like a protection, and be none.
+  // It would look like a protection and be none.
   if (isNone('allow_cidrs') && isNone('deny_cidrs')) {
     return fields.problem(null, 'ip_restriction names no ranges: write allow_cidrs or deny_cidrs, or take it away');
   }

@@ -1,7 +1,7 @@
 const MAX_METADATA = 4096;
 const MAX_TOKEN = 256;
 
-/** Each says what is wrong with a text, in words that fit behind its name, or null. */
+/** Each returns the problem with a text, phrased to follow its name, or null. */
 export function tokenProblem(text: string): string | null {
   return text.length <= MAX_TOKEN && /^[\x21-\x7e]+$/.test(text)
     ? null

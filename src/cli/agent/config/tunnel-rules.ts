@@ -6,7 +6,7 @@ import { labelsProblem } from '../../../lib/labels.ts';
 import { parseListenAddress } from '../../../lib/listen-address.ts';
 import type { TunnelConfig } from './agent-config.ts';
 
-/** What a tunnel can have, by the key of the file; flags have the same names in their own spelling. */
+/** Properties of a tunnel, by their key in the file; flags have the same names in their own spelling. */
 export type TunnelKey =
   | 'addr'
   | 'proto'
@@ -29,7 +29,7 @@ export interface TunnelProblem {
 interface Rule {
   readonly key: TunnelKey;
   readonly isGiven: (tunnel: TunnelConfig) => boolean;
-  /** With what it goes. */
+  /** The protocols it can be used with. */
   readonly goesWith: readonly ('http' | 'tcp' | 'tls' | 'labels')[];
   readonly why: string;
 }
@@ -72,7 +72,7 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-/** What does not go together. `spell` names a key as its reader writes it. */
+/** Combinations that are not allowed. `spell` names a key as its reader writes it. */
 export function tunnelProblems(
   tunnel: TunnelConfig,
   spell: (key: TunnelKey) => string = (key) => key,
@@ -115,7 +115,7 @@ function addressProblem({ addr, proto }: TunnelConfig): string | null {
   }
 }
 
-/** Each says what is wrong with a text, in words that fit behind its name, or null. */
+/** Each returns the problem with a text, phrased to follow its name, or null. */
 export function domainProblem(text: string): string | null {
   return hostNameProblem(text, 'refused') === null
     ? null

@@ -1,7 +1,7 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, type LineCounter, type Node, type YAMLMap } from 'yaml';
 import { didYouMean } from '../../../lib/near-match.ts';
 
-/** A YAML file while it is read. What is wrong with it is collected, so that a person can correct all of it at once. */
+/** A YAML file being read. Problems are collected, so that the user can correct all of them at once. */
 export class YamlSource {
   readonly problems: string[] = [];
   readonly #fileName: string;
@@ -23,7 +23,7 @@ export class YamlSource {
     return offset === undefined ? null : this.#lines.linePos(offset).line;
   }
 
-  /** What an alias stands for; null for one that leads nowhere. */
+  /** The target of an alias; null for a dangling one. */
   resolve(node: unknown): unknown {
     return isAlias(node) ? (node.resolve(this.#document) ?? null) : node;
   }
@@ -34,14 +34,17 @@ interface Field {
   readonly line: number;
 }
 
-/** The fields of a map of known keys. Readers give null for what is absent, and for what is wrong after noting it. */
+/**
+ * The fields of a map with known keys. Readers return null for an absent value, and for an invalid one after recording
+ * it.
+ */
 export class YamlFields {
   readonly #source: YamlSource;
   readonly #path: string;
   readonly #fields = new Map<string, Field>();
   readonly line: number;
 
-  /** `path` stands before the keys in messages: `tunnels.web.`; empty at the top. */
+  /** `path` is the prefix of keys in messages: `tunnels.web.`; empty at the top. */
   constructor(source: YamlSource, map: YAMLMap, path: string, known: readonly string[] | null) {
     this.#source = source;
     this.#path = path;
@@ -78,7 +81,7 @@ export class YamlFields {
     return problem === null ? value : this.#wrong(key, problem);
   }
 
-  /** A port can do without quotes. */
+  /** A port needs no quotes. */
   address(key: string): string | null {
     const value = this.#scalar(key);
     return typeof value === 'number' ? String(value) : this.text(key);
@@ -130,7 +133,7 @@ export class YamlFields {
     return texts;
   }
 
-  /** Null for `known` takes any key. */
+  /** `known` null accepts any key. */
   map(key: string, known: readonly string[] | null): YamlFields | null {
     const field = this.#fields.get(key);
     if (field === undefined) return null;
@@ -138,12 +141,12 @@ export class YamlFields {
     return this.#wrong(key, 'must be a map', 'write its fields on the lines below it, two spaces further in');
   }
 
-  /** Undefined is absent, or wrong and noted. */
+  /** Undefined: absent, or invalid and recorded. */
   #scalar(key: string): unknown {
     const field = this.#fields.get(key);
     if (field === undefined) return undefined;
     const { node } = field;
-    // A key without anything behind it may be a value that somebody forgot, and what is meant by it cannot be known.
+    // A key without a value may be a mistake, and its meaning cannot be known.
     if (node === null || (isScalar(node) && node.value === null)) {
       this.#wrong(key, 'is empty', 'give it a value, or take the line away');
       return undefined;

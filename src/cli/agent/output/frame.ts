@@ -9,29 +9,29 @@ export interface Size {
   readonly rows: number;
 }
 
-/** What a frame is made of. */
+/** Content of a frame. */
 export interface FrameContent {
   readonly version: string;
   readonly serverAddr: string;
   readonly state: AgentState;
   readonly tunnels: readonly AgentTunnel[];
   readonly roundTripMs: number | null;
-  /** Requests and connections under way. */
+  /** Requests and connections in progress. */
   readonly active: number;
   readonly inspectorUrl: string | null;
-  /** The last thing that the program had to say about itself. */
+  /** The program's last message about itself. */
   readonly note: string | null;
   readonly nowMs: number;
 }
 
 const LABEL_WIDTH = 16;
-/** Below this a label has a line of its own when its text is long, and so it has where an address would be broken. */
+/** Below this width a label gets its own line when its text is long; so does an address that would be broken. */
 const NARROW = 60;
-/** Below this the time of a request is left out. */
+/** Below this width the time of a request is omitted. */
 const NARROWEST = 50;
 const BLANK: StyledLine = [];
 
-/** The lines of the screen, no more than fit. What people need first is on top, and what is left out is counted. */
+/** The lines of the screen, no more than fit. The most important facts are on top, and omitted lines are counted. */
 export function frame(content: FrameContent, { columns, rows }: Size): readonly StyledLine[] {
   const head = [title(content, columns), BLANK, ...facts(content, columns)];
   const tunnels = content.tunnels.flatMap((tunnel, index) => tunnelLines(tunnel, index === 0, columns));
@@ -83,7 +83,7 @@ function statusSpans({ state, nowMs }: FrameContent): readonly Span[] {
   return [span(`${status}: ${refusalWords(reason, code)}${again}`, style)];
 }
 
-/** A label and its text, which is wrapped and never cut: people copy addresses from here. */
+/** A label and its text, which is wrapped and never truncated: users copy addresses from here. */
 function fact(label: string, [first]: readonly Span[], columns: number): readonly StyledLine[] {
   const { text, style } = first ?? span('');
   const room = columns - LABEL_WIDTH;

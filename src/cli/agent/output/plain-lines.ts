@@ -18,7 +18,7 @@ const REMIND_AFTER_MS = 60_000;
 interface Line {
   readonly level: LogLevel;
   readonly message: string;
-  /** For programs: in text they are in the words already. */
+  /** For programs: in text output the message already contains them. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
@@ -37,7 +37,7 @@ export function plainLines(options: PlainLinesOptions): Reporter {
   const { format, level, serverAddr, print, nowMs } = options;
   let before: StatusHistory = { wasOnline: false, last: null };
   let told: { readonly reason: string; readonly atMs: number } | null = null;
-  /** Tries come fast at first, and for days if need be: the same reason again and again helps nobody. */
+  /** Retries come fast at first and may continue for days: the same reason is not repeated. */
   const isRepeated = (event: AgentEvent): boolean => {
     if (event.type !== 'status') return false;
     const { status, reason } = event;

@@ -1,15 +1,15 @@
 import type { AgentEvent } from '../../../agent/events.ts';
 import type { AgentHandle } from '../../../agent/handle.ts';
 
-/** Tells a person, or a program, what the agent does. */
+/** Reports what the agent does, to a person or to a program. */
 export interface Reporter {
-  /** From now on there is an agent to look at. */
+  /** The agent exists from now on. */
   started(agent: AgentHandle): void;
   event(event: AgentEvent): void;
-  /** Something about the program itself. */
+  /** A message about the program itself. */
   note(level: 'info' | 'warn', message: string): void;
-  /** Somebody asked for the end; what is under way may finish. */
+  /** The end was requested; requests in progress may finish. */
   stopping(): void;
-  /** The last word; the terminal is as it was. */
+  /** The last call; the terminal is restored. */
   end(): void;
 }

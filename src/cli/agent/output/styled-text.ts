@@ -36,7 +36,7 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** At most so wide, with "…" where something was left out. */
+/** Truncated to this width, with "…" in place of the rest. */
 export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let kept = '';
@@ -53,7 +53,7 @@ export function padTo(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - widthOf(text)));
 }
 
-/** Lines of at most this width, broken at spaces where there are any. */
+/** Lines of at most this width, broken at spaces where possible. */
 export function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let line = '';
@@ -71,7 +71,7 @@ export function wrap(text: string, width: number): readonly string[] {
   return [...lines, line];
 }
 
-/** No line is wider than the screen, whatever is in it. */
+/** No line is wider than the screen, whatever it contains. */
 export function toScreen(line: StyledLine, width: number, hasColour: boolean): string {
   let left = width;
   let text = '';

@@ -6,10 +6,10 @@ import { frame, plural } from './frame.ts';
 import type { Reporter } from './reporter.ts';
 import { type StyledLine, toScreen, widthOf } from './styled-text.ts';
 
-/** A second screen, no cursor, and no wrapping: what is too wide must not push the rest away. */
+/** Alternate screen, no cursor, and no wrapping: a line that is too wide must not push the rest away. */
 const ENTER = '\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J';
 const LEAVE = '\x1b[?7h\x1b[?25h\x1b[?1049l';
-/** Terminals that know it show the new frame at once and whole; others ignore it. */
+/** Terminals that support it show the new frame atomically; others ignore it. */
 const BEGIN_FRAME = '\x1b[?2026h';
 const END_FRAME = '\x1b[?2026l';
 const HOME = '\x1b[H';
@@ -18,7 +18,7 @@ const ERASE_BELOW = '\x1b[J';
 
 const REDRAW_AFTER_MS = 100;
 const TICK_MS = 1_000;
-/** Whatever was typed or written over the view is gone after so many ticks. */
+/** After this many ticks anything typed or written over the view is repainted. */
 const REPAINT_TICKS = 5;
 
 export interface TerminalViewOptions {
@@ -29,17 +29,17 @@ export interface TerminalViewOptions {
   readonly inspectorUrl: string | null;
   readonly hasColour: boolean;
   readonly nowMs: () => number;
-  /** Lines for the screen that comes back. */
+  /** Prints lines after the normal screen is back. */
   readonly print: (line: string) => void;
   readonly warn: (line: string) => void;
 }
 
-/** The live view: drawn over itself, at most ten times a second, and only when it has changed. */
+/** The live view: redrawn in place, at most ten times a second, and only when it has changed. */
 export class TerminalView implements Reporter {
   readonly #options: TerminalViewOptions;
   readonly #ticker: NodeJS.Timeout;
   readonly #stopResize: () => void;
-  /** What the person must still see when the view is gone. */
+  /** Messages that the user must still see when the view is gone. */
   readonly #lastWords: string[] = [];
   #agent: AgentHandle | null = null;
   #note: string | null = null;
@@ -99,7 +99,7 @@ export class TerminalView implements Reporter {
     this.#repaint();
   }
 
-  /** Gives the terminal back as it was: also before the process is suspended or dies. */
+  /** Restores the terminal, also before the process is suspended or dies. */
   leave(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
@@ -145,13 +145,14 @@ export class TerminalView implements Reporter {
     const text = lines.map((line) => screenLine(line, size.columns, hasColour)).join('\r\n');
     if (text === this.#shown) return;
     this.#shown = text;
-    // Below the last line of a full screen there is nothing to erase, and from its last cell it would erase that line's end.
+    // On a full screen there is nothing below the last line to erase, and erasing from its last cell would remove that
+    // line's end.
     const rest = lines.length < size.rows ? `\r\n${ERASE_BELOW}` : '';
     terminal.write(`${BEGIN_FRAME}${HOME}${text}${rest}${END_FRAME}`);
   }
 }
 
-/** Of a full line there is no rest: the cursor stands on its last cell, and that would be erased. */
+/** A full line has no rest: the cursor is on its last cell, which would be erased. */
 function screenLine(line: StyledLine, columns: number, hasColour: boolean): string {
   const isFull = widthOf(toScreen(line, columns, false)) >= columns;
   return `${toScreen(line, columns, hasColour)}${isFull ? '' : ERASE_REST_OF_LINE}`;

@@ -5,7 +5,7 @@ import type { ApiKey } from '../../api/connection.ts';
 import { type Finding, findingsOf } from '../finding.ts';
 
 const TIMEOUT_MS = 5000;
-/** The header tells whole seconds. */
+/** The header has a precision of one second. */
 const MAX_SKEW_MS = 5000;
 
 export interface Reached {
@@ -13,7 +13,7 @@ export interface Reached {
   readonly isAnswering: boolean;
 }
 
-/** Whether a Postern answers there, what it is doing, and whether its clock and ours agree. */
+/** Whether a Postern responds there, its state, and whether its clock and ours agree. */
 export async function checkReach(url: string, nowMs: () => number): Promise<Reached> {
   const found = findingsOf('api');
   const startedMs = nowMs();
@@ -55,7 +55,7 @@ export async function checkReach(url: string, nowMs: () => number): Promise<Reac
   return { findings: found.list, isAnswering: true };
 }
 
-/** Whether the key is taken, and may read what the other checks look at. */
+/** Whether the key is accepted, and may read what the other checks need. */
 export async function checkKey(transport: Transport, key: ApiKey): Promise<readonly Finding[]> {
   const found = findingsOf('api_key');
   try {

@@ -3,7 +3,7 @@ import { type Finding, findingsOf } from '../finding.ts';
 import type { LiveInstallation } from '../installation.ts';
 import { remainingTime } from '../remaining-time.ts';
 
-/** Authorities that clients' certificates are checked against: with one that has ended, nobody gets in. */
+/** Authorities for client certificates: an expired one locks everybody out. */
 export function checkAuthorities(
   { edges, nowMs }: LiveInstallation,
   authorities: readonly CertificateAuthority[],

@@ -6,7 +6,7 @@ import type { Installation } from '../installation.ts';
 
 const MAX_BACKENDS = 500;
 
-/** Whether a connection can be made to each upstream. A service may well be down for the moment. */
+/** Whether each upstream accepts a connection. A service may be down temporarily. */
 export async function checkBackends(
   { isLocal }: Installation,
   backends: readonly StaticBackend[],
@@ -29,7 +29,7 @@ export async function checkBackends(
   return found.list;
 }
 
-/** `host:port`, an IPv6 host in brackets: the API has checked it. */
+/** `host:port`, an IPv6 host in brackets: the API has validated it. */
 function placeOf(address: string): { readonly host: string; readonly port: number } {
   const separator = address.lastIndexOf(':');
   const host = address.slice(0, separator).replace(/^\[(.*)\]$/, '$1');

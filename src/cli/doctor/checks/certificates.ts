@@ -4,7 +4,7 @@ import type { LiveInstallation } from '../installation.ts';
 import { remainingTime } from '../remaining-time.ts';
 import { hostsOf } from './hosts.ts';
 
-/** Certificates that were uploaded. What is shown for a host is looked at by the handshakes. */
+/** Uploaded certificates. The handshake check covers what hosts actually present. */
 export function checkCertificates(
   { edges, nowMs }: LiveInstallation,
   certificates: readonly TlsCertificate[],
@@ -39,7 +39,7 @@ function isCoveredByAnother(
   return all.some((other) => other.id !== ended.id && Date.parse(other.not_after) > nowMs && covers(other, host));
 }
 
-/** A wildcard stands for one label, on either side. */
+/** A wildcard covers one label, on either side. */
 function covers(certificate: TlsCertificate, host: string): boolean {
   const wildcard = host.replace(/^[^.]+/, '*');
   return namesOf(certificate).some((name) => name === host || name === wildcard);

@@ -4,7 +4,7 @@ import { basename, join, resolve } from 'node:path';
 import { type Finding, type Findings, findingsOf } from '../finding.ts';
 import type { Installation } from '../installation.ts';
 
-/** Files that hold secrets: for the server's user alone. */
+/** Files with secrets: readable by the server's user only. */
 const SECRET_FILES = ['secret.key', 'postern.sqlite*', 'first-api-key', 'first-authtoken', 'internal-ca/*/*key*'];
 const FIRST_KEYS = ['first-api-key', 'first-authtoken'];
 const OTHERS = 0o077;

@@ -7,10 +7,10 @@ import type { LiveInstallation } from '../installation.ts';
 import { remainingTime } from '../remaining-time.ts';
 import { hostsOf } from './hosts.ts';
 
-/** Enough to find what is wrong in general, and over in seconds. */
+/** Enough to find general problems, and done in seconds. */
 const MAX_HOSTS = 500;
 
-/** What clients of each host are shown. */
+/** The certificate that each host presents to clients. */
 export async function checkHandshakes(
   { edges, config, isLocal, nowMs }: LiveInstallation,
   uploaded: readonly TlsCertificate[],
@@ -20,7 +20,7 @@ export async function checkHandshakes(
   const hosts = hostsOf(edges);
   const own = uploaded.map(({ certificate_pem: pem }) => pem.replaceAll(/\s/g, ''));
   await inTurns(hosts.slice(0, MAX_HOSTS), async (host) => {
-    // Any name below a wildcard will do.
+    // Any name below a wildcard works.
     const name = host.replace(/^\*\./, 'postern-doctor.');
     const { certificate, problem } = await shakeHands(dialled(config.edge_listen), name);
     if (certificate === null)
@@ -54,7 +54,7 @@ function judge({ host, name, certificate, isUploaded, domain, nowMs }: Shown, fo
   if (certificate.checkHost(name) === undefined)
     found.problem(`${host} is shown a certificate for other hosts, of ${issuer}`, 'upload one that covers it');
   else if (state === 'ended') found.problem(line, successor);
-  // The server renews those of its own.
+  // The server renews its own certificates.
   else if (state === 'soon' && isUploaded) found.warning(line, successor);
   else if (!isUploaded && !isBelow(host, domain) && !isBelow(host, 'localhost')) {
     found.hint(

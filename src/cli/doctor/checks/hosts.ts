@@ -7,10 +7,10 @@ import type { LiveInstallation } from '../installation.ts';
 const MAX_HOSTS = 200;
 const TIMEOUT_MS = 3000;
 
-/** Hosts of edges that no name server knows, as far as can be told from here. */
+/** Hosts of edges that do not resolve from here. */
 export async function checkHosts({ edges }: LiveInstallation): Promise<readonly Finding[]> {
   const found = findingsOf('hosts');
-  // Clients resolve these by themselves, and what a wildcard stands for nobody knows.
+  // Clients resolve these themselves, and the hosts below a wildcard are unknown.
   const hosts = hostsOf(edges).filter((host) => !host.startsWith('*.') && !/(^|\.)localhost$/.test(host));
   await inTurns(hosts.slice(0, MAX_HOSTS), async (host) => {
     if (await isKnown(host)) found.ok(`${host} resolves`);
@@ -24,7 +24,7 @@ export async function checkHosts({ edges }: LiveInstallation): Promise<readonly 
   return found.list;
 }
 
-/** Of all edges, each once, without ports. */
+/** Hosts of all edges, without duplicates and ports. */
 export function hostsOf(edges: readonly HttpsEdge[]): readonly string[] {
   return [...new Set(edges.flatMap((edge) => edge.hostports.map((each) => each.slice(0, each.lastIndexOf(':')))))];
 }

@@ -12,7 +12,7 @@ interface Place {
   readonly address: ListenAddress;
 }
 
-/** Whether what should listen does. */
+/** Whether all configured listeners accept connections. */
 export async function checkListeners({ config, isLocal }: Installation): Promise<readonly Finding[]> {
   const found = findingsOf('listeners');
   if (!isLocal) {
@@ -36,7 +36,7 @@ export async function checkListeners({ config, isLocal }: Installation): Promise
   return found.list;
 }
 
-/** Whether a server that does not run could open its ports. */
+/** Whether a stopped server could open its ports. */
 export async function checkPorts({ config, isLocal }: Installation): Promise<readonly Finding[]> {
   const found = findingsOf('ports');
   if (!isLocal) return found.list;

@@ -5,7 +5,7 @@ import { inTurns } from '../in-turns.ts';
 import type { LiveInstallation } from '../installation.ts';
 import { publicProvider } from '../public-providers.ts';
 
-/** Edges and routes that let nothing through, lead nowhere, or let in anybody. */
+/** Edges and routes that reject everything, have no backend, or admit everybody. */
 export async function checkRoutes({ edges, transport }: LiveInstallation): Promise<readonly Finding[]> {
   const found = findingsOf('routes');
   await inTurns(edges, (edge) => checkEdge(edge, transport, found));
@@ -16,7 +16,7 @@ async function checkEdge(edge: HttpsEdge, transport: Transport, found: Findings)
   const before = found.list.length;
   const place = `/edges/https/${edge.id}`;
   const name = `${edge.id} (${edge.hostports[0] ?? 'no host'})`;
-  // Says whether anything below it is wrong: only then is each module asked.
+  // Reports whether anything below it has a problem: only then is each module queried.
   if ((await problemAt(place, transport)) !== null) {
     await checkModules({ place, name, owner: edge }, transport, found);
     for (const route of edge.routes)

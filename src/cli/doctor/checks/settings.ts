@@ -3,7 +3,7 @@ import { formatListenAddress, isLoopbackHost } from '../../../lib/listen-address
 import { type Finding, findingsOf } from '../finding.ts';
 import type { Installation } from '../installation.ts';
 
-/** Settings that work, and let in more than may be meant. */
+/** Settings that work but allow more than may be intended. */
 export function checkSettings({ config }: Pick<Installation, 'config'>): readonly Finding[] {
   const found = findingsOf('settings');
   const isPublic = !isLoopbackHost(config.api_listen.host);
