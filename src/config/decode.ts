@@ -2,7 +2,7 @@ import { Check } from 'typebox/value';
 import { isJsonObject } from '../lib/json.ts';
 import { configErrors } from './errors.ts';
 import { type SettingName, settings } from './schema.ts';
-import type { Setting, WireValue } from './setting.ts';
+import type { Setting, WireValue } from '../lib/settings/setting.ts';
 
 /** An empty value is the same as unset, wherever it stands. */
 export function isUnset(raw: unknown): boolean {

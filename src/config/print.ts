@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import type { LoadedConfig } from './load.ts';
 import { type Config, type SettingName, settingNames, settings } from './schema.ts';
-import type { Setting, WireValue } from './setting.ts';
+import type { Setting, WireValue } from '../lib/settings/setting.ts';
 
 const MASK = '********';
 const SECRET_PARAMETERS = /password|secret|token|key/i;

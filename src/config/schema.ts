@@ -1,5 +1,5 @@
-import type { Setting } from './setting.ts';
-import { optional, required } from './setting.ts';
+import type { Setting } from '../lib/settings/setting.ts';
+import { optional, required } from '../lib/settings/setting.ts';
 import {
   boolean,
   choice,
@@ -19,7 +19,7 @@ import {
   presetToken,
   secretKeys,
   text,
-} from './setting-kinds.ts';
+} from '../lib/settings/setting-kinds.ts';
 
 /** The parts of the program that this version can start. */
 export const ROLES = ['api', 'edge', 'gateway', 'events'] as const;

@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { isCidr } from '../lib/cidr.ts';
-import { HTTP_URL_FORM, parseHttpUrl } from '../lib/http-url.ts';
+import { isCidr } from '../cidr.ts';
+import { HTTP_URL_FORM, parseHttpUrl } from '../http-url.ts';
 import {
   formatListenAddress,
   formatPortRange,
@@ -9,7 +9,7 @@ import {
   type PortRange,
   parseListenAddress,
   parsePortRange,
-} from '../lib/listen-address.ts';
+} from '../listen-address.ts';
 import type { SettingKind, WireValue } from './setting.ts';
 
 export function text(allowed: string, accepts: (value: string) => boolean = () => true): SettingKind<string> {
