@@ -1,8 +1,8 @@
 import { Check } from 'typebox/value';
 import { isJsonObject } from '../lib/json.ts';
-import { configErrors } from './errors.ts';
-import { type SettingName, settings } from './schema.ts';
 import type { Setting, WireValue } from '../lib/settings/setting.ts';
+import { configErrors } from './errors.ts';
+import { settingOf } from './schema.ts';
 
 /** An empty value is the same as unset, wherever it stands. */
 export function isUnset(raw: unknown): boolean {
@@ -10,8 +10,8 @@ export function isUnset(raw: unknown): boolean {
 }
 
 /** What `raw` means for the setting. `source` says where it came from, for the message. */
-export function decodeSetting(name: SettingName, raw: unknown, source: string): unknown {
-  const setting: Setting<unknown> = settings[name] as Setting<unknown>;
+export function decodeSetting(name: string, raw: unknown, source: string): unknown {
+  const setting = settingOf(name);
   const wire = typeof raw === 'string' ? fromText(setting, raw) : raw;
   const value = Check(setting.kind.schema, wire) ? setting.kind.decode(wire as WireValue) : undefined;
   if (value !== undefined) return value;

@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import type { FlagForm } from '../lib/flags.ts';
+import type { DeclaredSetting } from '../lib/settings/setting.ts';
 import { checkTogether } from './check-together.ts';
 import { decodeSetting, isUnset } from './decode.ts';
 import { CONFIG_VARIABLE, checkVariables } from './environment.ts';
 import { configErrors } from './errors.ts';
+import { moduleSettings } from './module-settings.ts';
 import { type FileEntry, readConfigText } from './read-file.ts';
-import { type Config, flagOf, type SettingName, settingNames, settings, variableOf } from './schema.ts';
+import { type Config, flagOf, type OwnName, settingNames, settingOf, variableOf } from './schema.ts';
 
 export const DEFAULTS_URL = new URL('./defaults.yaml', import.meta.url);
 const CONFIG_FLAG = 'config';
@@ -25,7 +27,9 @@ export interface ConfigInput {
 export interface LoadedConfig {
   readonly config: Config;
   /** Where each value came from, in words: `flag --domain`, `variable POSTERN_DOMAIN`, `postern.yaml:3`, `default`. */
-  readonly sources: Readonly<Record<SettingName, string>>;
+  readonly sources: Readonly<Record<OwnName, string> & Record<string, string>>;
+  /** Every value by the name of its setting, those of modules too. */
+  readonly values: Readonly<Record<string, unknown>>;
   readonly warnings: readonly string[];
 }
 
@@ -35,29 +39,29 @@ export function loadConfig({ flags, env, readText = readUtf8 }: ConfigInput): Lo
   const file = readConfigFile(flags.get(CONFIG_FLAG) || env[CONFIG_VARIABLE], readText);
   const defaults = readConfigText(readFileSync(DEFAULTS_URL, 'utf8'), 'defaults.yaml');
 
-  const values: Partial<Record<SettingName, unknown>> = {};
-  const sources: Partial<Record<SettingName, string>> = {};
+  const values: Record<string, unknown> = {};
+  const sources: Record<string, string> = {};
   for (const name of settingNames) {
     const inFile = file.entries.get(name);
     const candidates = [
       { raw: flags.get(flagOf(name)), source: `flag --${flagOf(name)}` },
       { raw: env[variableOf(name)], source: `variable ${variableOf(name)}` },
       { raw: inFile?.value, source: `${file.name}:${inFile?.line}` },
-      { raw: defaults.get(name)?.value, source: 'default' },
+      { raw: defaults.get(name)?.value ?? declaredDefault(name), source: 'default' },
     ];
     const given = candidates.find(({ raw }) => !isUnset(raw));
-    if (given === undefined && !settings[name].isOptional) throw new Error(`defaults.yaml lacks ${name}`);
+    if (given === undefined && !settingOf(name).isOptional) throw new Error(`defaults.yaml lacks ${name}`);
     values[name] = given === undefined ? null : decodeSetting(name, given.raw, given.source);
     sources[name] = given?.source ?? 'unset';
   }
   // Every name was visited, and decodeSetting returns what the setting's kind makes.
-  const config = Object.freeze(values) as Config;
+  const config = Object.freeze({ ...values, moduleSettings: moduleSettings(values) }) as unknown as Config;
   checkTogether(config);
-  return { config, sources: sources as Record<SettingName, string>, warnings };
+  return { config, sources: sources as Record<OwnName, string>, values, warnings };
 }
 
 function readConfigFile(path: string | undefined, readText: (path: string) => string) {
-  if (isUnset(path) || path === undefined) return { name: '', entries: new Map<SettingName, FileEntry>() };
+  if (isUnset(path) || path === undefined) return { name: '', entries: new Map<string, FileEntry>() };
   let text: string;
   try {
     text = readText(path);
@@ -70,8 +74,13 @@ function readConfigFile(path: string | undefined, readText: (path: string) => st
   return { name: path, entries: readConfigText(text, path) };
 }
 
-function isSwitch(name: SettingName): boolean {
-  return (settings[name].kind.schema as { type?: string }).type === 'boolean';
+/** Of a module's setting that the defaults file does not have yet. */
+function declaredDefault(name: string): unknown {
+  return (settingOf(name) as Partial<DeclaredSetting<unknown>>).default;
+}
+
+function isSwitch(name: string): boolean {
+  return (settingOf(name).kind.schema as { type?: string }).type === 'boolean';
 }
 
 function readUtf8(path: string): string {

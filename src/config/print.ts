@@ -1,24 +1,24 @@
 import { stringify } from 'yaml';
+import type { WireValue } from '../lib/settings/setting.ts';
 import type { LoadedConfig } from './load.ts';
-import { type Config, type SettingName, settingNames, settings } from './schema.ts';
-import type { Setting, WireValue } from '../lib/settings/setting.ts';
+import { settingNames, settingOf } from './schema.ts';
 
 const MASK = '********';
 const SECRET_PARAMETERS = /password|secret|token|key/i;
 
 /** The effective configuration as YAML: where each value came from as a comment, and no secret or part of one. */
-export function printConfig({ config, sources }: LoadedConfig): string {
+export function printConfig({ values, sources }: LoadedConfig): string {
   const lines = settingNames.map((name) => {
-    const value = shownValue(name, config[name]);
+    const value = shownValue(name, values[name]);
     // One line each: a source is a comment behind the value.
     const text = value === null ? '' : ` ${yamlText(value)}`;
-    return `${name}:${text} # ${oneLine(sources[name])}\n`;
+    return `${name}:${text} # ${oneLine(sources[name] ?? '')}\n`;
   });
   return lines.join('');
 }
 
-function shownValue<Name extends SettingName>(name: Name, value: Config[Name]): WireValue | null {
-  const setting = settings[name] as Setting<Config[Name]>;
+function shownValue(name: string, value: unknown): WireValue | null {
+  const setting = settingOf(name);
   if (value === null) return null;
   if (setting.secrecy === 'secret') return MASK;
   const wire = setting.kind.encode(value);

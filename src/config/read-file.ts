@@ -1,7 +1,7 @@
 import { isMap, isScalar, LineCounter, parseDocument } from 'yaml';
 import { didYouMean } from '../lib/near-match.ts';
 import { configErrors } from './errors.ts';
-import { isSettingName, type SettingName, settingNames } from './schema.ts';
+import { settingNames } from './schema.ts';
 
 export interface FileEntry {
   readonly value: unknown;
@@ -9,7 +9,7 @@ export interface FileEntry {
 }
 
 /** The settings of a YAML file with their lines. Messages never quote the file: a line of it may hold a secret. */
-export function readConfigText(text: string, fileName: string): Map<SettingName, FileEntry> {
+export function readConfigText(text: string, fileName: string): Map<string, FileEntry> {
   const lineCounter = new LineCounter();
   const lineAt = (offset: number | undefined) => lineCounter.linePos(offset ?? 0).line;
   const document = parseDocument(text, { lineCounter, prettyErrors: false, logLevel: 'silent' });
@@ -18,14 +18,14 @@ export function readConfigText(text: string, fileName: string): Map<SettingName,
     throw fileError(`${fileName}:${lineAt(problem.pos[0])}: invalid YAML (${problem.code})`);
   }
 
-  const entries = new Map<SettingName, FileEntry>();
+  const entries = new Map<string, FileEntry>();
   if (document.contents === null || (isScalar(document.contents) && document.contents.value === null)) return entries;
   if (!isMap(document.contents)) throw fileError(`${fileName}: must be a map of settings, "name: value" on each line`);
   for (const { key, value } of document.contents.items) {
     const offset = isScalar(key) ? key.range?.[0] : undefined;
     const line = lineAt(offset);
     const name = isScalar(key) && typeof key.value === 'string' ? key.value : '';
-    if (!isSettingName(name)) throw unknownKey(name, `${fileName}:${line}`);
+    if (!settingNames.includes(name)) throw unknownKey(name, `${fileName}:${line}`);
     entries.set(name, { value: plainValue(value, document, `${fileName}:${line}`), line });
   }
   return entries;

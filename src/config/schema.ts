@@ -1,5 +1,4 @@
-import type { Setting } from '../lib/settings/setting.ts';
-import { optional, required } from '../lib/settings/setting.ts';
+import { optional, required, type Setting, type SettingRows, type SettingValues } from '../lib/settings/setting.ts';
 import {
   boolean,
   choice,
@@ -11,7 +10,6 @@ import {
   hostPatternList,
   httpUrl,
   integer,
-  issuerList,
   listenAddress,
   portList,
   portRange,
@@ -20,6 +18,10 @@ import {
   secretKeys,
   text,
 } from '../lib/settings/setting-kinds.ts';
+import type { ModuleSettings } from '../modules/module-settings.ts';
+import { modules } from '../modules/registry.ts';
+
+export { flagOf, variableOf } from '../lib/settings/setting.ts';
 
 /** The parts of the program that this version can start. */
 export const ROLES = ['api', 'edge', 'gateway', 'events'] as const;
@@ -33,8 +35,8 @@ export const INTERNAL_CERTIFICATE = 'internal';
 
 const path = text('a path');
 
-/** Every setting, in the order in which the documentation shows them. The key is the name in the YAML file. */
-export const settings = {
+/** The program's own settings, in the order of the documentation. The key is the name in the YAML file. */
+const ownSettings = {
   data_dir: required(path, {
     description:
       'Directory for the SQLite file, the internal CAs and the generated keys. Created with mode 0700. A relative path is relative to the working directory.',
@@ -213,32 +215,10 @@ export const settings = {
   events_file_count: required(integer(0, 1000), {
     description: 'Number of rotated event files to keep for each destination.',
   }),
-  oidc_http_issuers: required(hostList, {
-    description: 'Hosts whose OpenID issuer may use plain http. Loopback is always allowed.',
-  }),
-  agent_issuer_allow_cidrs: required(cidrList, {
-    description:
-      'Loopback, private and other special-purpose address ranges that OpenID issuers requested by agents may use, also over plain http where oidc_http_issuers allows it. Empty: https on public addresses only.',
-  }),
-  oidc_unverified_email_issuers: required(issuerList, {
-    description:
-      'OpenID issuers, written as in their modules, whose email addresses are forwarded upstream even if the provider does not send "email_verified": true.',
-  }),
-  login_outage_hours: required(integer(0, 8760), {
-    description:
-      'Hours a login stays valid after its last successful refresh while the provider is unavailable (no response, 429, 5xx). 0: the login ends at the first failure.',
-  }),
-  login_attempts_per_address: required(integer(0, 1_000_000), {
-    description:
-      'Failed logins at the token endpoint allowed per minute for each client address (IPv6: /64), per server. An IPv6 /56 gets twice the limit, a /48 and an IPv4 /24 four times. 0: no limit.',
-  }),
-  login_attempts_per_issuer: required(integer(0, 1_000_000), {
-    description:
-      'Failed logins at the token endpoint allowed per minute for each issuer, per server. A quarter is reserved for addresses with an earlier successful login; networks with failed logins share half. 0: no limit.',
-  }),
-  login_retention_days: required(integer(1, 3650), {
-    description: 'Days after which an unused login is deleted, regardless of the settings of its module.',
-  }),
+};
+
+/** They come after the modules' settings. */
+const processSettings = {
   log_level: required(choice(LOG_LEVELS), {
     description: 'Minimum level to log. With debug, an error at startup includes its stack trace.',
   }),
@@ -252,22 +232,27 @@ export const settings = {
   }),
 };
 
-export type SettingName = keyof typeof settings;
-export type Config = {
-  readonly [Name in SettingName]: (typeof settings)[Name] extends Setting<infer Value> ? Value : never;
+type OwnRows = typeof ownSettings & typeof processSettings;
+/** Names of the program's own settings. */
+export type OwnName = keyof OwnRows;
+
+/** Every setting, in the order of the documentation. A module declares its own in its folder. */
+const settings: SettingRows = {
+  ...ownSettings,
+  ...Object.fromEntries(modules.flatMap((module) => Object.entries(module.settings ?? {}))),
+  ...processSettings,
 };
 
-export const settingNames = Object.keys(settings) as readonly SettingName[];
-
-export function isSettingName(name: string): name is SettingName {
-  return Object.hasOwn(settings, name);
+/** The program's own settings by name, and those of each module under the module's name. */
+export interface Config extends SettingValues<OwnRows> {
+  readonly moduleSettings: ModuleSettings;
 }
 
-export function variableOf(name: SettingName): string {
-  return `POSTERN_${name.toUpperCase()}`;
-}
+export const settingNames: readonly string[] = Object.keys(settings);
 
-/** Without its dashes. */
-export function flagOf(name: SettingName): string {
-  return name.replaceAll('_', '-');
+/** Throws for a name that is none: callers have looked it up, or took it from `settingNames`. */
+export function settingOf(name: string): Setting<unknown> {
+  const setting = Object.hasOwn(settings, name) ? settings[name] : undefined;
+  if (setting === undefined) throw new Error(`there is no setting ${name}`);
+  return setting;
 }

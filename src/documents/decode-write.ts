@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 import type { BodyDecoder } from '../lib/schema/decode-body.ts';
 import { type FieldProblem, pointerTo } from '../lib/schema/field-problem.ts';
+import { settingsOf } from '../modules/module-settings.ts';
 import { MAX_METADATA_BYTES, type ResourceSettings } from '../resources/resource.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { invalidBody } from './errors.ts';
@@ -93,7 +94,9 @@ function moduleConfig(
     problems,
     [],
   );
-  if (problems.length === 0) problems.push(...(module.module.check?.(config as never, settings) ?? []));
+  if (problems.length > 0) return config;
+  const context = { settings: settingsOf(settings.moduleSettings, module.module) };
+  problems.push(...(module.module.check?.(config as never, context) ?? []));
   return config;
 }
 

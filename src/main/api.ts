@@ -173,7 +173,7 @@ function resourceSettings(
     tunnelNamesUnder,
     region: config.region,
     domain: config.domain,
-    oidcHttpIssuers: config.oidc_http_issuers,
+    moduleSettings: config.moduleSettings,
     scopes: catalog.scopes,
     eventTypes: catalog.eventTypes.map((each) => each.type),
   };

@@ -65,7 +65,9 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
   const ksuid = createKsuidSource();
   const newConnectionId = (): string => `cn_${ksuid(clock.nowMs())}`;
   const ambiguousPaths = new AmbiguousPaths(config.ambiguous_paths, config.ambiguous_paths_pass_hosts);
-  const snapshots = await Snapshots.open(replica, { modules, kindOfId, runtimes: runtimes.byModule, ambiguousPaths });
+  const { moduleSettings } = config;
+  const definitions = { modules, kindOfId, runtimes: runtimes.byModule, moduleSettings, ambiguousPaths };
+  const snapshots = await Snapshots.open(replica, definitions);
   const ca = await deps.internalCa();
   const certificates = createCertificateStore({
     records: replica,
@@ -88,7 +90,8 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
       onConnectionClosed: (facts) => reportConnection(deps.traffic, newConnectionId, facts),
       endpoints: {
         modules,
-        moduleSettings: { oidcHttpIssuers: config.oidc_http_issuers, agentIssuers: runtimes.agentIssuers },
+        moduleSettings,
+        agentIssuers: runtimes.agentIssuers,
         tcpPorts: config.tcp_ports,
         domain: config.domain,
       },

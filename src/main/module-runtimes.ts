@@ -8,7 +8,10 @@ import { createKsuidSource } from '../lib/ksuid.ts';
 import { localhostLookup } from '../lib/localhost-lookup.ts';
 import { moduleRecordKey } from '../modules/module.ts';
 import type { IssuerAccess, ModuleRuntime, RuntimePorts } from '../modules/module-runtime.ts';
+import { settingsOf } from '../modules/module-settings.ts';
 import { isLoopback } from '../modules/oidc/issuer-problem.ts';
+import { oidc } from '../modules/oidc/oidc.ts';
+import type { OidcSettings } from '../modules/oidc/settings.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';
 import { agentIssuers } from './agent-issuers.ts';
@@ -16,8 +19,6 @@ import { signingKeyRecords } from './signing-key-records.ts';
 
 const ROUTE_KIND = 'https_edge_route';
 const EVERYTHING = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
-const DAY_SECONDS = 86_400;
-const HOUR_MS = 3_600_000;
 
 export interface ModuleRuntimes {
   readonly byModule: ReadonlyMap<string, ModuleRuntime>;
@@ -43,7 +44,7 @@ export async function openModuleRuntimes(deps: RuntimeDependencies): Promise<Mod
   const ports = runtimePorts(deps);
   const byModule = new Map<string, ModuleRuntime>();
   for (const module of deps.catalog.modules) {
-    const runtime = await module.createRuntime?.(ports);
+    const runtime = await module.createRuntime?.(ports, settingsOf(deps.config.moduleSettings, module));
     if (runtime !== undefined) byModule.set(module.name, runtime);
   }
   return {
@@ -68,8 +69,9 @@ function runtimePorts({
   isAddressAllowed,
 }: RuntimeDependencies): RuntimePorts {
   const ksuid = createKsuidSource();
+  const login: OidcSettings = settingsOf(config.moduleSettings, oidc);
   const isPlainHttpAllowed = (hostname: string): boolean =>
-    isLoopback(hostname) || config.oidc_http_issuers.includes(hostname);
+    isLoopback(hostname) || login.oidc_http_issuers.includes(hostname);
   const happenings = new Counter({
     name: 'postern_login_events_total',
     help: 'Logins, refreshes and logouts, by what happened.',
@@ -82,7 +84,7 @@ function runtimePorts({
     fetch: createGuardedFetch({ isAddressAllowed, isPlainHttpAllowed, lookup: localhostLookup }),
     isPlainHttpAllowed,
     agentIssuers: agentIssuers({
-      allowedCidrs: config.agent_issuer_allow_cidrs,
+      allowedCidrs: login.agent_issuer_allow_cidrs,
       isUpstreamAllowed: isAddressAllowed,
       isPlainHttpAllowed,
       lookup: localhostLookup,
@@ -93,10 +95,6 @@ function runtimePorts({
     newId: (prefix) => `${prefix}_${ksuid(clock.nowMs())}`,
     logins: { ...store.logins, isShared: store.engine === 'postgres' },
     signingKeys: signingKeyRecords(store, replica),
-    loginRetentionSeconds: config.login_retention_days * DAY_SECONDS,
-    loginOutageMs: config.login_outage_hours * HOUR_MS,
-    loginAttempts: { perAddress: config.login_attempts_per_address, perIssuer: config.login_attempts_per_issuer },
-    isUnverifiedEmailSent: (issuer) => config.oidc_unverified_email_issuers.includes(issuer),
     moduleConfigs: (edgeId, module) =>
       replica.pageOfParent(ROUTE_KIND, edgeId, EVERYTHING).flatMap(({ id }) => {
         const key = moduleRecordKey(ROUTE_KIND, id, module);

@@ -2,7 +2,7 @@ import type { Command, CommandContext } from '../cli/command.ts';
 import { foreignApiUrl } from '../config/foreign-api-url.ts';
 import { configFlags, loadConfig } from '../config/load.ts';
 import { printConfig } from '../config/print.ts';
-import { flagOf, settingNames, settings } from '../config/schema.ts';
+import { flagOf, settingNames, settingOf } from '../config/schema.ts';
 import { type FlagForm, parseFlags, usage } from '../lib/flags.ts';
 import { problemText } from './problem-text.ts';
 import { watchProcessFailure } from './process-failure.ts';
@@ -53,7 +53,7 @@ function helpText(): string {
   const names = settingNames.map((name) => `--${flagOf(name)}`);
   const width = Math.max(...names.map((name) => name.length)) + 2;
   const rows = settingNames.map((name, index) => {
-    const { description, usedFrom } = settings[name];
+    const { description, usedFrom } = settingOf(name);
     return `  ${names[index]?.padEnd(width)}${description}${usedFrom === null ? '' : ` (Used from ${usedFrom}.)`}`;
   });
   return `

@@ -184,7 +184,12 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
 
   // A process without an edge compiles the same snapshots, so that its API says what the edges elsewhere make of a write.
   const served =
-    edge?.snapshots ?? (await Snapshots.open(replica, { modules: catalog.modules, kindOfId: catalog.kindOfId }));
+    edge?.snapshots ??
+    (await Snapshots.open(replica, {
+      modules: catalog.modules,
+      kindOfId: catalog.kindOfId,
+      moduleSettings: config.moduleSettings,
+    }));
   opened.defer(() => served.close());
   problems.follow(served);
   snapshots = served;

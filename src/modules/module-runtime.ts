@@ -29,14 +29,6 @@ export interface RuntimePorts {
   newId(prefix: string): string;
   readonly logins: LoginRecords;
   readonly signingKeys: SigningKeyRecords;
-  /** Seconds after which a login that nobody used is forgotten. */
-  readonly loginRetentionSeconds: number;
-  /** How long a login may outlive its last successful refresh while it cannot be refreshed. */
-  readonly loginOutageMs: number;
-  /** Logins per minute that may fail at the token endpoint; 0 is no limit. */
-  readonly loginAttempts: { readonly perAddress: number; readonly perIssuer: number };
-  /** Whether an issuer's e-mail addresses go upstream without its word that they are verified. */
-  isUnverifiedEmailSent(issuer: string): boolean;
   /** What an edge's records say of a module now, by route: also of disabled ones. */
   moduleConfigs(edgeId: string, module: string): readonly JsonObject[];
   /** Counts what happened, by a stable word, for the metrics. */

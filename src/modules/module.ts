@@ -1,6 +1,7 @@
 import Type, { type Static, type TObject, type TProperties } from 'typebox';
 import type { JsonObject } from '../lib/json.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';
+import type { DeclaredSettings, SettingValues } from '../lib/settings/setting.ts';
 import type { IssuerAccess, ModuleRuntime, RuntimePorts } from './module-runtime.ts';
 import type { Preparation, PreparePorts } from './prepared-module.ts';
 
@@ -9,7 +10,7 @@ import type { Preparation, PreparePorts } from './prepared-module.ts';
  * name is the wire name. From the schema alone follow PUT/GET/DELETE, validation, OpenAPI, references, sealed secrets,
  * its place in the route or edge, the command line and the client.
  */
-export interface Module<Config extends TObject = TObject> {
+export interface Module<Config extends TObject = TObject, Settings extends DeclaredSettings = DeclaredSettings> {
   /** Wire name, which is also the folder's. */
   readonly name: string;
   readonly level: 'edge' | 'route';
@@ -26,22 +27,24 @@ export interface Module<Config extends TObject = TObject> {
   readonly constants?: { readonly schema: TProperties; readonly values: JsonObject };
   /** A body that can be sent as it is; `{backend}` and the like are replaced by ids in the documentation. */
   readonly example: JsonObject;
+  /** Settings of the server that belong to the module: flags, variables, YAML keys and their documentation are made from the rows. */
+  readonly settings?: Settings;
   /** What the schema cannot say: rules across fields and formats. */
-  check?(config: Static<Config>, settings: ModuleSettings): readonly FieldProblem[];
+  check?(config: Static<Config>, context: CheckContext<SettingValues<Settings>>): readonly FieldProblem[];
   /**
    * What traffic passes through, made once per version of the configuration; only this is touched per request. It may fail:
    * then the route refuses traffic and says why, it never serves with the module left out. No I/O: what it needs of the
    * outside comes in through `ports`. Called for enabled modules only.
    */
-  prepare(config: Static<Config>, ports: PreparePorts): Preparation;
+  prepare(config: Static<Config>, ports: PreparePorts<SettingValues<Settings>>): Preparation;
   /** For a module that keeps something across routes and versions; made once, where traffic is served. */
-  createRuntime?(ports: RuntimePorts): Promise<ModuleRuntime>;
+  createRuntime?(ports: RuntimePorts, settings: SettingValues<Settings>): Promise<ModuleRuntime>;
 }
 
-/** The settings of the program that decide what a module may say. */
-export interface ModuleSettings {
-  /** Hosts whose OpenID issuer may be plain `http`. */
-  readonly oidcHttpIssuers: readonly string[];
+/** What decides, beside the configuration itself, whether it can be. */
+export interface CheckContext<Settings = never> {
+  /** The module's own. */
+  readonly settings: Settings;
   /** Limits of issuers that an agent names; absent for operators. */
   readonly agentIssuers?: Pick<IssuerAccess, 'isAddressAllowed' | 'isPlainHttpAllowed'>;
 }
@@ -64,7 +67,9 @@ export function moduleNameOf(ownerKind: string, kind: string): string | null {
 }
 
 /** Keeps the definition's own types for its hooks, and gives the registry one type to hold. */
-export function defineModule<Config extends TObject>(module: Module<Config>): Module {
+export function defineModule<Config extends TObject, Settings extends DeclaredSettings = Record<never, never>>(
+  module: Module<Config, Settings>,
+): Module {
   return module as unknown as Module;
 }
 

@@ -7,13 +7,15 @@ import type { ModuleRuntime } from './module-runtime.ts';
 export type HeaderList = readonly string[];
 
 /** What a module may look at while it is being prepared. Looking at a record makes the route depend on it. */
-export interface PreparePorts {
+export interface PreparePorts<Settings = Readonly<Record<string, unknown>>> {
   /** A configuration record's document, with its secrets. */
   record(kind: string, id: string): JsonObject | undefined;
   /** Documents of a record's children. */
   children(kind: string, parentId: string): readonly JsonObject[];
   /** Who configured the module. Agents are trusted with less: nothing of an operator's may be used for them unchecked. */
   readonly configuredBy: ConfiguredBy;
+  /** The module's own settings. */
+  readonly settings: Settings;
   /** Where the module is. */
   readonly place: { readonly edgeId: string /** Null for a module of an edge. */; readonly routeId: string | null };
   /** The module's own, when it has one; null where no traffic is served and only problems are looked for. */

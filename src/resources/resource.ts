@@ -1,7 +1,7 @@
 import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';
-import type { ModuleSettings } from '../modules/module.ts';
+import type { ModuleSettings } from '../modules/module-settings.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
 import type { StoredRecord, UniqueKey } from '../store/store.ts';
 import type { MissingScope } from './errors.ts';
@@ -148,7 +148,9 @@ export interface Authorization {
   readonly eventTypes: readonly EventType[];
 }
 
-export interface ResourceSettings extends ModuleSettings {
+export interface ResourceSettings {
+  /** What modules' own settings say, for their checks. */
+  readonly moduleSettings: ModuleSettings;
   /** The port that the edge listens on; null: any free one. */
   readonly edgePort: number | null;
   /** Names of agents' tunnels that an edge with this host, which may be a wildcard, would take over. */

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { canonicalJson, type JsonObject } from '../lib/json.ts';
 import { type Module, moduleNameOf, moduleRecordKey } from '../modules/module.ts';
 import type { ModuleRuntime } from '../modules/module-runtime.ts';
+import { type ModuleSettings, settingsOf } from '../modules/module-settings.ts';
 import type { ConfiguredBy, PreparePorts, TlsPolicy } from '../modules/prepared-module.ts';
 import type { StoredRecord } from '../store/store.ts';
 import type { AmbiguousPaths } from './ambiguous-paths.ts';
@@ -13,12 +14,16 @@ import type { TrackingReader } from './tracking-reader.ts';
 const EDGE_KIND = 'https_edge';
 const ROUTE_KIND = 'https_edge_route';
 
+const NO_SETTINGS: ModuleSettings = new Map();
+
 /** Definitions from the registries. */
 export interface Definitions {
   readonly modules: readonly Module[];
   readonly kindOfId: KindOfId;
   /** By module; empty where nothing is served. */
   readonly runtimes?: ReadonlyMap<string, ModuleRuntime>;
+  /** Absent: the defaults. */
+  readonly moduleSettings?: ModuleSettings;
   /** Absent: ambiguous paths are rejected on every host. */
   readonly ambiguousPaths?: AmbiguousPaths;
 }
@@ -105,7 +110,7 @@ function compileRoute(
 }
 
 function prepareAll(
-  { modules: registry, runtimes }: Definitions,
+  { modules: registry, runtimes, moduleSettings = NO_SETTINGS }: Definitions,
   place: PreparePorts['place'],
   reader: TrackingReader,
   ports: RecordPorts,
@@ -121,7 +126,9 @@ function prepareAll(
     const record = enabledRecord(reader, ownerKind, ownerId, module.name);
     if (record === null) continue;
     if (module.decidesAccess) access.push({ module: module.name, config: withSecrets(record) });
-    const preparation = prepareOne(module, record, { ...ports, place, runtime: runtimes?.get(module.name) ?? null });
+    const settings = settingsOf(moduleSettings, module);
+    const runtime = runtimes?.get(module.name) ?? null;
+    const preparation = prepareOne(module, record, { ...ports, place, settings, runtime });
     if ('prepared' in preparation) {
       modules.push(preparation);
       Object.assign(tls, preparation.prepared.tls);

@@ -10,7 +10,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   agent: ['lib', 'tunnel', 'upstream'],
   gateway: ['lib', 'tunnel', 'edge', 'store', 'replica'],
   pki: ['lib'],
-  config: ['lib'],
+  // Modules declare settings in their folders; config reads the rows off the registry.
+  config: ['lib', 'modules'],
   store: ['lib'],
   modules: ['lib'],
   backends: ['lib', 'upstream', 'snapshot', 'resources', 'edge'],

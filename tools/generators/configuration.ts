@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { stringify } from 'yaml';
 import { DEFAULTS_URL } from '../../src/config/load.ts';
 import { type FileEntry, readConfigText } from '../../src/config/read-file.ts';
-import { flagOf, type SettingName, settingNames, settings, variableOf } from '../../src/config/schema.ts';
+import { flagOf, settingNames, settingOf, variableOf } from '../../src/config/schema.ts';
+import type { DeclaredSetting } from '../../src/lib/settings/setting.ts';
 
 const DEFAULTS_PATH = 'src/config/defaults.yaml';
 const REFERENCE_PATH = 'docs/reference/configuration.md';
@@ -10,7 +11,7 @@ const COMMENT_WIDTH = 110;
 
 export const name = 'configuration';
 
-/** The values belong to the defaults file, the words to the schema: each is written once. */
+/** The values belong to the defaults file or, for a module's setting, to its row; the words to the rows: each is written once. */
 export async function generate(): Promise<Map<string, string>> {
   const defaults = readConfigText(await readFile(DEFAULTS_URL, 'utf8'), DEFAULTS_PATH);
   return new Map([
@@ -19,12 +20,12 @@ export async function generate(): Promise<Map<string, string>> {
   ]);
 }
 
-function defaultsFile(defaults: Map<SettingName, FileEntry>): string {
+function defaultsFile(defaults: Map<string, FileEntry>): string {
   const head = [
     '# Default values of all settings. The server reads this file. Do not edit it to configure a server:',
     '# copy the lines you need into your own file and start the server with --config FILE.',
     '# Precedence: flags, POSTERN_ variables, your file, this file. An empty value counts as unset.',
-    '# "npm run generate" writes the comments from src/config/schema.ts.',
+    '# "npm run generate" writes the comments from src/config/schema.ts and src/modules/*/settings.ts.',
   ];
   const blocks = settingNames.map((setting) => {
     const comment = wrap(words(setting)).map((line) => `# ${line}`);
@@ -35,7 +36,7 @@ function defaultsFile(defaults: Map<SettingName, FileEntry>): string {
   return `${[head.join('\n'), ...blocks].join('\n\n')}\n`;
 }
 
-function referencePage(defaults: Map<SettingName, FileEntry>): string {
+function referencePage(defaults: Map<string, FileEntry>): string {
   const head = `# Configuration
 
 <!-- Generated from src/config/ by "npm run generate". Do not edit. -->
@@ -49,7 +50,7 @@ the file for secrets: other users of the machine can read the flags of a process
   return [head, ...settingNames.map((setting) => section(setting, defaults))].join('\n');
 }
 
-function section(setting: SettingName, defaults: Map<SettingName, FileEntry>): string {
+function section(setting: string, defaults: Map<string, FileEntry>): string {
   // A list that takes several lines in the file takes one in a table.
   const value = defaultText(setting, defaults)
     .replaceAll(/,?\s*\n\s*(\]?)/g, (_break, end: string) => (end === '' ? ', ' : end))
@@ -61,14 +62,14 @@ ${words(setting)}
 | | |
 |---|---|
 | default | ${value === '' ? 'unset' : `\`${value}\``} |
-| allowed | ${settings[setting].kind.allowed} |
+| allowed | ${settingOf(setting).kind.allowed} |
 | variable | \`${variableOf(setting)}\` |
 | flag | \`--${flagOf(setting)}\` |
 `;
 }
 
-function words(setting: SettingName): string {
-  const { description, usedFrom, secrecy } = settings[setting];
+function words(setting: string): string {
+  const { description, usedFrom, secrecy } = settingOf(setting);
   const notes = [description];
   if (secrecy === 'secret') notes.push('Secret: never logged or printed.');
   if (secrecy === 'password') notes.push('The password is secret: never logged or printed.');
@@ -77,15 +78,20 @@ function words(setting: SettingName): string {
 }
 
 /** A list that is too long for one line. */
-function block(setting: SettingName, defaults: Map<SettingName, FileEntry>): string {
-  return stringify(defaults.get(setting)?.value).trim().replaceAll(/^/gm, '  ');
+function block(setting: string, defaults: Map<string, FileEntry>): string {
+  return stringify(defaultOf(setting, defaults)).trim().replaceAll(/^/gm, '  ');
 }
 
-function defaultText(setting: SettingName, defaults: Map<SettingName, FileEntry>): string {
-  const value = defaults.get(setting)?.value;
+function defaultText(setting: string, defaults: Map<string, FileEntry>): string {
+  const value = defaultOf(setting, defaults);
   return value === null || value === undefined
     ? ''
     : stringify(value, { collectionStyle: 'flow', flowCollectionPadding: false }).trim();
+}
+
+/** A module's setting declares its own. */
+function defaultOf(setting: string, defaults: Map<string, FileEntry>): unknown {
+  return (settingOf(setting) as Partial<DeclaredSetting<unknown>>).default ?? defaults.get(setting)?.value;
 }
 
 function padded(text: string): string {

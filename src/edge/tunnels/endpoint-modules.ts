@@ -4,7 +4,8 @@ import type { JsonObject } from '../../lib/json.ts';
 import { createDecoder } from '../../lib/schema/decode-body.ts';
 import { fieldName } from '../../lib/schema/field-problem.ts';
 import { AGENT_MODULES } from '../../modules/agent-modules.ts';
-import type { Module, ModuleSettings } from '../../modules/module.ts';
+import type { CheckContext, Module } from '../../modules/module.ts';
+import { type ModuleSettings, settingsOf } from '../../modules/module-settings.ts';
 import type { DetachedRecord } from '../../snapshot/detached-edge.ts';
 import type { EndpointModules } from '../../tunnel/messages.ts';
 
@@ -14,6 +15,13 @@ type ModuleName = keyof EndpointModules;
 export interface DecodedModules {
   readonly modules: ReadonlyMap<string, JsonObject>;
   readonly records: readonly DetachedRecord[];
+}
+
+/** What this server has for modules. */
+export interface ModuleServer {
+  readonly modules: readonly Module[];
+  readonly moduleSettings: ModuleSettings;
+  readonly agentIssuers?: CheckContext['agentIssuers'];
 }
 
 /** What cannot be, in words for whoever started the agent. */
@@ -40,7 +48,7 @@ export function decodeModules(
   endpointId: string,
   proto: Proto,
   asked: EndpointModules,
-  { modules, settings }: { readonly modules: readonly Module[]; readonly settings: ModuleSettings },
+  server: ModuleServer,
 ): DecodedModules {
   for (const name of Object.keys(asked) as ModuleName[]) {
     if (asked[name] === undefined || POSSIBLE[proto].includes(name)) continue;
@@ -51,7 +59,7 @@ export function decodeModules(
   const records: DetachedRecord[] = [];
   for (const name of ['oidc', 'compression'] as const) {
     const config = asked[name];
-    if (config !== undefined) decoded.set(name, decodeByModule(name, config as JsonObject, modules, settings));
+    if (config !== undefined) decoded.set(name, decodeByModule(name, config as JsonObject, server));
   }
   const { ip_restriction: addresses, mutual_tls: certificates } = asked;
   if (addresses !== undefined) {
@@ -71,13 +79,14 @@ export function decodeModules(
 function decodeByModule(
   name: string,
   config: JsonObject,
-  modules: readonly Module[],
-  settings: ModuleSettings,
+  { modules, moduleSettings, agentIssuers }: ModuleServer,
 ): JsonObject {
   const module = modules.find((registered) => registered.name === name);
   if (module === undefined) throw new ModuleRefusal(`this server has no module "${name}"`);
   const decoded = createDecoder(module.config).decode(config);
-  const problems = decoded.ok ? (module.check?.(decoded.value as never, settings) ?? []) : decoded.problems;
+  const settings = settingsOf(moduleSettings, module);
+  const context = { settings, ...(agentIssuers !== undefined && { agentIssuers }) };
+  const problems = decoded.ok ? (module.check?.(decoded.value as never, context) ?? []) : decoded.problems;
   const [problem] = problems;
   if (problem !== undefined || !decoded.ok) {
     throw new ModuleRefusal(`${name}: ${fieldName(problem?.path ?? '')} ${problem?.message ?? ''}`);

@@ -1,5 +1,6 @@
 import { formatListenAddress, isWildcardHost, type PortRange } from '../../lib/listen-address.ts';
-import type { Module, ModuleSettings } from '../../modules/module.ts';
+import type { CheckContext, Module } from '../../modules/module.ts';
+import type { ModuleSettings } from '../../modules/module-settings.ts';
 import type { TrafficRequest } from '../../modules/prepared-module.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../../snapshot/snapshots.ts';
@@ -14,6 +15,8 @@ export interface EndpointSettings {
   /** All that are registered: an endpoint's are made by the same ones. */
   readonly modules: readonly Module[];
   readonly moduleSettings: ModuleSettings;
+  /** Limits of the issuers that agents name. */
+  readonly agentIssuers?: CheckContext['agentIssuers'];
   readonly tcpPorts: PortRange;
   /** Name under which this server is reached, where the listener's address is none that can be dialled. */
   readonly domain: string;
@@ -143,8 +146,7 @@ export class Endpoints implements EndpointPublisher {
   #compile(endpoint: NewEndpoint): EdgeSnapshot {
     const { settings, snapshots } = this.#options;
     const { id, proto, host, tunnelId } = endpoint;
-    const { modules, moduleSettings } = settings;
-    const decoded = decodeModules(id, proto, endpoint.modules, { modules, settings: moduleSettings });
+    const decoded = decodeModules(id, proto, endpoint.modules, settings);
     const edge = snapshots.compileDetached({
       id,
       host: host ?? '',

@@ -5,7 +5,7 @@ export const NO_TUNNELS: TunnelOptions = {
   online: { generation: 0, matching: () => [], get: () => undefined },
   endpoints: {
     modules: [],
-    moduleSettings: { oidcHttpIssuers: [] },
+    moduleSettings: new Map(),
     tcpPorts: { host: '127.0.0.1', first: 1, last: 0 },
     domain: 'localhost',
   },

@@ -80,9 +80,9 @@ export const secretKeys = text(
   (value) => value.split(',').every((key) => /^[A-Za-z0-9+/]{43}=$/.test(key.trim())),
 );
 
-export const cidrList = list('CIDR ranges, such as 10.0.0.0/8', isCidr);
+export const cidrList = textList('CIDR ranges, such as 10.0.0.0/8', isCidr);
 
-export const hostList = list('host names or addresses, with an optional port', (value) => {
+export const hostList = textList('host names or addresses, with an optional port', (value) => {
   return parseListenAddress(value.replace(/:\d+$/, '').concat(':1')) !== null;
 });
 
@@ -97,21 +97,17 @@ export const portList: SettingKind<readonly number[]> = {
   encode: (value) => value.map(String),
 };
 
-export const headerNameList = list('header names, or prefixes such as x-forwarded-*', (value) =>
+export const headerNameList = textList('header names, or prefixes such as x-forwarded-*', (value) =>
   /^[A-Za-z0-9_-]+\*?$/.test(value),
 );
 
-export const hostPatternList = list('lowercase host names, or wildcards such as *.example.com', (value) => {
+export const hostPatternList = textList('lowercase host names, or wildcards such as *.example.com', (value) => {
   const name = value.startsWith('*.') ? value.slice(2) : value;
   return isHostName(name) && value === value.toLowerCase();
 });
 
-export const issuerList = list('OpenID issuers, such as https://accounts.example.com', (value) => {
-  return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
-});
-
 export function choiceList<const Choice extends string>(choices: readonly Choice[]): SettingKind<readonly Choice[]> {
-  const kind = list(choices.join(', '), (value) => choices.some((known) => known === value));
+  const kind = textList(choices.join(', '), (value) => choices.some((known) => known === value));
   return {
     ...kind,
     decode: (wire) => {
@@ -122,7 +118,7 @@ export function choiceList<const Choice extends string>(choices: readonly Choice
   };
 }
 
-function list(allowed: string, accepts: (item: string) => boolean): SettingKind<readonly string[]> {
+export function textList(allowed: string, accepts: (item: string) => boolean): SettingKind<readonly string[]> {
   return {
     schema: Type.Array(Type.String()),
     allowed: `a list of: ${allowed}`,

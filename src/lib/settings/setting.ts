@@ -41,3 +41,39 @@ export function optional<Value>(kind: SettingKind<Value>, text: SettingText): Se
   // Only values that `decode` made reach `encode`: null is handled by whoever holds the configuration.
   return { kind: kind as SettingKind<Value | null>, isOptional: true, secrecy: 'public', usedFrom: null, ...text };
 }
+
+/** The row of a module's setting, which brings its default along: the defaults file is made from it. */
+export interface DeclaredSetting<Value> extends Setting<Value> {
+  readonly default: WireValue;
+  /** What `postern doctor` warns of, for a value that works and lets in more than may be meant. */
+  risk?(value: Value): SettingRisk | null;
+}
+
+export interface SettingRisk {
+  readonly message: string;
+  readonly advice: string;
+}
+
+export function declared<Value>(
+  kind: SettingKind<Value>,
+  { default: value, risk, ...text }: SettingText & Pick<DeclaredSetting<Value>, 'default' | 'risk'>,
+): DeclaredSetting<Value> {
+  return { ...required(kind, text), default: value, ...(risk !== undefined && { risk }) };
+}
+
+/** By the name in the YAML file. Method parameters are bivariant: a row of any value fits. */
+export type SettingRows = Readonly<Record<string, Setting<unknown>>>;
+export type DeclaredSettings = Readonly<Record<string, DeclaredSetting<unknown>>>;
+
+export type SettingValues<Rows extends SettingRows> = {
+  readonly [Name in keyof Rows]: Rows[Name] extends Setting<infer Value> ? Value : never;
+};
+
+export function variableOf(name: string): string {
+  return `POSTERN_${name.toUpperCase()}`;
+}
+
+/** Without its dashes. */
+export function flagOf(name: string): string {
+  return name.replaceAll('_', '-');
+}

@@ -65,6 +65,7 @@ const forward: RequestListener = (incoming, outgoing) => {
       children: () => [],
       place: { edgeId: '', routeId: '' },
       runtime: null,
+      settings: {},
       configuredBy: 'operator',
     },
   );

@@ -18,9 +18,12 @@ import type { Grant } from './sessions/grant.ts';
 import { OrphanedLogins } from './sessions/orphaned-logins.ts';
 import { type PreviousKey, Sessions } from './sessions/sessions.ts';
 import { TokenRefresh } from './sessions/token-refresh.ts';
+import type { OidcSettings } from './settings.ts';
 import { isStoreOutage } from './store-outage.ts';
 
 const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const DAY_SECONDS = 86_400;
 /** Another process's logout reaches streams here within a second. */
 const FOLLOW_MS = 400;
 
@@ -39,6 +42,8 @@ export class LoginRuntime implements ModuleRuntime {
   readonly identity: UpstreamIdentity;
   readonly ownPaths: OwnPaths;
   readonly #ports: RuntimePorts;
+  /** After which a login that nobody used is forgotten. */
+  readonly #retentionSeconds: number;
   readonly #providers: Readonly<Record<ConfiguredBy, Providers>>;
   readonly #orphans: OrphanedLogins;
   readonly #looking = new Map<Grant, Promise<void>>();
@@ -47,9 +52,10 @@ export class LoginRuntime implements ModuleRuntime {
   #seq = 0;
   #following: Promise<void> | null = null;
 
-  private constructor(ports: RuntimePorts) {
+  private constructor(ports: RuntimePorts, settings: OidcSettings) {
     const { logins, clock, log } = ports;
     this.#ports = ports;
+    this.#retentionSeconds = settings.login_retention_days * DAY_SECONDS;
     this.records = logins;
     this.log = log;
     this.#providers = {
@@ -59,7 +65,10 @@ export class LoginRuntime implements ModuleRuntime {
     this.cookies = new SessionCookies((purpose, data) => ports.mac(purpose, data));
     this.flows = new FlowCookies(ports);
     this.spentStates = new SpentStates(logins);
-    this.attempts = new LoginAttempts(ports.loginAttempts, clock);
+    this.attempts = new LoginAttempts(
+      { perAddress: settings.login_attempts_per_address, perIssuer: settings.login_attempts_per_issuer },
+      clock,
+    );
     this.sessions = new Sessions(logins, this.cookies, clock);
     this.activity = new Activity(logins, (err) => log.error({ err }, 'the activity of logins could not be written'));
     this.refresh = new TokenRefresh({
@@ -67,10 +76,12 @@ export class LoginRuntime implements ModuleRuntime {
       clock,
       log,
       count: (happening) => this.count(happening),
-      outageMs: ports.loginOutageMs,
+      outageMs: settings.login_outage_hours * HOUR_MS,
     });
     this.signer = new AssertionSigner(ports.signingKeys);
-    this.identity = new UpstreamIdentity(this.signer, (issuer) => ports.isUnverifiedEmailSent(issuer));
+    this.identity = new UpstreamIdentity(this.signer, (issuer) =>
+      settings.oidc_unverified_email_issuers.includes(issuer),
+    );
     this.ownPaths = new OwnLoginPaths(this);
     this.#orphans = new OrphanedLogins(ports);
     const stopHearing = logins.onChanged((changes) => this.sessions.changed(changes));
@@ -81,8 +92,8 @@ export class LoginRuntime implements ModuleRuntime {
     };
   }
 
-  static async open(ports: RuntimePorts): Promise<LoginRuntime> {
-    const runtime = new LoginRuntime(ports);
+  static async open(ports: RuntimePorts, settings: OidcSettings): Promise<LoginRuntime> {
+    const runtime = new LoginRuntime(ports, settings);
     await runtime.#begin();
     return runtime;
   }
@@ -186,12 +197,12 @@ export class LoginRuntime implements ModuleRuntime {
   }
 
   async #tidyUp(): Promise<void> {
-    const { clock, loginRetentionSeconds, signingKeys } = this.#ports;
+    const { clock, signingKeys } = this.#ports;
     this.sessions.sweep();
     // First: what was used within the last seconds must not be taken for unused.
     await this.activity.flush();
     const now = clock.nowMs();
-    await this.records.prune(now, now - loginRetentionSeconds * 1000);
+    await this.records.prune(now, now - this.#retentionSeconds * 1000);
     await rotateSigningKeys(signingKeys, clock);
   }
 

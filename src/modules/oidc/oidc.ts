@@ -2,12 +2,13 @@ import Type from 'typebox';
 import { secret } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
-import { defineModule, enabledField, type ModuleSettings } from '../module.ts';
+import { type CheckContext, defineModule, enabledField } from '../module.ts';
 import type { Preparation, PreparePorts, Refusal } from '../prepared-module.ts';
 import { agentIssuerProblem, issuerProblem } from './issuer-problem.ts';
 import { type LoginConfig, LoginOnRoute } from './login-on-route.ts';
 import { LoginRuntime } from './login-runtime.ts';
 import { OidcClient } from './provider/oidc-client.ts';
+import { type OidcSettings, oidcSettings } from './settings.ts';
 
 const MAX_UINT32 = 4_294_967_295;
 
@@ -82,16 +83,17 @@ export const oidc = defineModule({
   },
   check,
   prepare,
-  createRuntime: (ports) => LoginRuntime.open(ports),
+  settings: oidcSettings,
+  createRuntime: (ports, settings) => LoginRuntime.open(ports, settings),
 });
 
 /** An enabled module without issuer or client id is stored as it is: the route then refuses traffic and says what is missing. */
-function check(config: Type.Static<typeof oidcConfig>, settings: ModuleSettings): readonly FieldProblem[] {
+function check(config: Type.Static<typeof oidcConfig>, context: CheckContext<OidcSettings>): readonly FieldProblem[] {
   const { issuer } = config;
-  const { oidcHttpIssuers, agentIssuers } = settings;
+  const { settings, agentIssuers } = context;
   if (issuer === '') return [];
   const problem =
-    issuerProblem(issuer, oidcHttpIssuers) ??
+    issuerProblem(issuer, settings.oidc_http_issuers) ??
     (agentIssuers === undefined ? null : agentIssuerProblem(issuer, agentIssuers));
   return problem === null ? [] : [bodyProblem('issuer', problem)];
 }

@@ -118,7 +118,7 @@ export class TunnelWorld {
       publicPorts: () => ({ https: https.address.port, http: http.address.port }),
       tunnels: {
         online: tunnels,
-        endpoints: { modules, moduleSettings: { oidcHttpIssuers: [] }, tcpPorts, domain: 'localhost' },
+        endpoints: { modules, moduleSettings: new Map(), tcpPorts, domain: 'localhost' },
         onConnectionClosed: (facts) => closed.push(facts),
       },
     });

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { createGuardedFetch } from '../../../src/lib/guarded-fetch.ts';
 import { agentIssuers } from '../../../src/main/agent-issuers.ts';
 import type { LoginRecords } from '../../../src/modules/module-runtime.ts';
+import { settingsOf } from '../../../src/modules/module-settings.ts';
 import { LoginOnRoute } from '../../../src/modules/oidc/login-on-route.ts';
 import { LoginRuntime } from '../../../src/modules/oidc/login-runtime.ts';
 import { oidc } from '../../../src/modules/oidc/oidc.ts';
@@ -12,37 +13,36 @@ import { openHostileWorld, refused } from '../hostile/hostile-world.ts';
 test("what is known of an operator's issuer on a private network serves no agent that names it", async (t) => {
   const { provider } = await openHostileWorld(t);
   const everywhere = { isAddressAllowed: () => true, isPlainHttpAllowed: () => true };
-  const runtime = await LoginRuntime.open({
-    clock: { nowMs: () => Date.now() },
-    log: { info() {}, warn() {}, error() {} },
-    fetch: createGuardedFetch(everywhere),
-    isPlainHttpAllowed: () => true,
-    // Plain http passes, so that the address alone decides.
-    agentIssuers: agentIssuers({
-      allowedCidrs: ['10.0.0.0/8'],
-      isUpstreamAllowed: () => true,
+  const runtime = await LoginRuntime.open(
+    {
+      clock: { nowMs: () => Date.now() },
+      log: { info() {}, warn() {}, error() {} },
+      fetch: createGuardedFetch(everywhere),
       isPlainHttpAllowed: () => true,
-      lookup: () => assert.fail('an address is not looked up'),
-    }),
-    mac: () => '',
-    seal: () => '',
-    open: () => null,
-    newId: (prefix) => `${prefix}_1`,
-    logins: {
-      onChanged: () => () => {},
-      onReset: () => () => {},
-      currentSeq: () => Promise.resolve(0),
-      listEdgeIds: () => Promise.resolve([]),
-      isShared: false,
-    } as unknown as LoginRecords,
-    signingKeys: { list: () => [], add: () => Promise.resolve(), remove: () => Promise.resolve() },
-    loginRetentionSeconds: 86_400,
-    loginOutageMs: 86_400_000,
-    loginAttempts: { perAddress: 60, perIssuer: 600 },
-    isUnverifiedEmailSent: () => false,
-    moduleConfigs: () => [],
-    count() {},
-  });
+      // Plain http passes, so that the address alone decides.
+      agentIssuers: agentIssuers({
+        allowedCidrs: ['10.0.0.0/8'],
+        isUpstreamAllowed: () => true,
+        isPlainHttpAllowed: () => true,
+        lookup: () => assert.fail('an address is not looked up'),
+      }),
+      mac: () => '',
+      seal: () => '',
+      open: () => null,
+      newId: (prefix) => `${prefix}_1`,
+      logins: {
+        onChanged: () => () => {},
+        onReset: () => () => {},
+        currentSeq: () => Promise.resolve(0),
+        listEdgeIds: () => Promise.resolve([]),
+        isShared: false,
+      } as unknown as LoginRecords,
+      signingKeys: { list: () => [], add: () => Promise.resolve(), remove: () => Promise.resolve() },
+      moduleConfigs: () => [],
+      count() {},
+    },
+    settingsOf(new Map(), oidc),
+  );
   t.after(() => runtime.close());
   const start = { redirectUri: 'https://a.example/cb', state: 's', nonce: 'n', codeVerifier: 'v'.repeat(43) };
   const login = (configuredBy: ConfiguredBy) => {
@@ -53,6 +53,7 @@ test("what is known of an operator's issuer on a private network serves no agent
       place: { edgeId: 'e', routeId: 'r' },
       runtime,
       configuredBy,
+      settings: {},
     });
     assert.ok(preparation.ok && preparation.prepared instanceof LoginOnRoute);
     return preparation.prepared.client.authorizationUrl(start);

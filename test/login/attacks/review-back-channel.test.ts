@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createGuardedFetch } from '../../../src/lib/guarded-fetch.ts';
 import type { LoginRecords, RuntimePorts } from '../../../src/modules/module-runtime.ts';
+import { settingsOf } from '../../../src/modules/module-settings.ts';
 import { backChannelLogout } from '../../../src/modules/oidc/flow/back-channel-logout.ts';
 import { LoginOnRoute } from '../../../src/modules/oidc/login-on-route.ts';
 import { LoginRuntime } from '../../../src/modules/oidc/login-runtime.ts';
+import { oidc } from '../../../src/modules/oidc/oidc.ts';
 import type { OwnPathRequest, OwnPathSite } from '../../../src/modules/prepared-module.ts';
 import { openHostileWorld } from '../hostile/hostile-world.ts';
 
@@ -30,10 +32,6 @@ function portsWith(logins: Partial<LoginRecords>): RuntimePorts {
       ...logins,
     } as LoginRecords,
     signingKeys: { list: () => [], add: () => Promise.resolve(), remove: () => Promise.resolve() },
-    loginRetentionSeconds: 86_400,
-    loginOutageMs: 86_400_000,
-    loginAttempts: { perAddress: 60, perIssuer: 600 },
-    isUnverifiedEmailSent: () => false,
     moduleConfigs: () => [],
     count() {},
   };
@@ -54,6 +52,7 @@ test('a logout that the store could not write is not taken for a used one when t
         return Promise.resolve(['as_1']);
       },
     }),
+    settingsOf(new Map(), oidc),
   );
   t.after(() => runtime.close());
   const login = new LoginOnRoute(

@@ -3,7 +3,9 @@ import { generateKeyPairSync } from 'node:crypto';
 import { after, afterEach, test } from 'node:test';
 import { decodeJwt } from 'jose';
 import type { LoginRecords, RuntimePorts, SigningKeyRecord } from '../../../src/modules/module-runtime.ts';
+import { settingsOf } from '../../../src/modules/module-settings.ts';
 import { LoginRuntime } from '../../../src/modules/oidc/login-runtime.ts';
+import { oidc } from '../../../src/modules/oidc/oidc.ts';
 import { EdgeWorld } from '../../support/edge-world.ts';
 import { LoginWorld, type Seen } from '../../support/login-world.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -53,7 +55,6 @@ function runtimePorts(keys: readonly SigningKeyRecord[]): RuntimePorts {
     clock: { nowMs: () => Date.now() },
     log: { info() {}, warn() {}, error() {} },
     logins: logins as Partial<LoginRecords> as LoginRecords,
-    loginAttempts: { perAddress: 0, perIssuer: 0 },
     signingKeys: {
       list: () => keys,
       add: () => Promise.reject(new Error('the disk is full')),
@@ -63,14 +64,15 @@ function runtimePorts(keys: readonly SigningKeyRecord[]): RuntimePorts {
 }
 
 test('a store that takes no new signing key stops a start only when there is none at all', async (t) => {
-  await assert.rejects(LoginRuntime.open(runtimePorts([])), /the disk is full/);
+  const settings = settingsOf(new Map(), oidc);
+  await assert.rejects(LoginRuntime.open(runtimePorts([]), settings), /the disk is full/);
   const { privateKey } = generateKeyPairSync('ec', {
     namedCurve: 'P-256',
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
     publicKeyEncoding: { type: 'spki', format: 'pem' },
   });
   const old = { id: 'asg-0', createdAtMs: Date.now() - 40 * 86_400_000, privateKey };
-  const runtime = await LoginRuntime.open(runtimePorts([old]));
+  const runtime = await LoginRuntime.open(runtimePorts([old]), settings);
   t.after(() => runtime.close());
   assert.equal(runtime.signer.publicKeys().keys.length, 1);
 });

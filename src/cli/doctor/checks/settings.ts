@@ -1,3 +1,4 @@
+import { moduleRisks } from '../../../config/module-settings.ts';
 import { variableOf } from '../../../config/schema.ts';
 import { formatListenAddress, isLoopbackHost } from '../../../lib/listen-address.ts';
 import { type Finding, findingsOf } from '../finding.ts';
@@ -28,12 +29,7 @@ export function checkSettings({ config }: Pick<Installation, 'config'>): readonl
       `leave upstream_allow_cidrs (${variableOf('upstream_allow_cidrs')}) empty unless an upstream needs it`,
     );
   }
-  if (config.oidc_http_issuers.length > 0) {
-    found.warning(
-      `logins at ${config.oidc_http_issuers.join(', ')} may go over plain http, where they can be read and forged`,
-      'use https there, and leave oidc_http_issuers empty',
-    );
-  }
+  for (const { message, advice } of moduleRisks(config.moduleSettings)) found.warning(message, advice);
   if (found.list.length === 0) found.ok('they can be loaded, and none is risky');
   return found.list;
 }

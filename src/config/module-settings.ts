@@ -1,0 +1,21 @@
+import type { SettingRisk } from '../lib/settings/setting.ts';
+import { type ModuleSettings, settingsOf } from '../modules/module-settings.ts';
+import { modules } from '../modules/registry.ts';
+
+/** Each module's own settings, out of the values of all. */
+export function moduleSettings(values: Readonly<Record<string, unknown>>): ModuleSettings {
+  return new Map(
+    modules.flatMap(({ name, settings }) => {
+      if (settings === undefined) return [];
+      return [[name, Object.fromEntries(Object.keys(settings).map((setting) => [setting, values[setting]]))]];
+    }),
+  );
+}
+
+/** What the modules' own rows call risky in these values. */
+export function moduleRisks(settings: ModuleSettings): readonly SettingRisk[] {
+  return modules.flatMap((module) => {
+    const values: Readonly<Record<string, unknown>> = settingsOf(settings, module);
+    return Object.entries(module.settings ?? {}).flatMap(([name, row]) => row.risk?.(values[name]) ?? []);
+  });
+}

@@ -1,0 +1,52 @@
+import { declared, type SettingValues } from '../../lib/settings/setting.ts';
+import { cidrList, hostList, integer, textList } from '../../lib/settings/setting-kinds.ts';
+
+const issuerList = textList('OpenID issuers, such as https://accounts.example.com', (value) => {
+  return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
+});
+
+/** What an operator decides about logins for the whole server. */
+export const oidcSettings = {
+  oidc_http_issuers: declared(hostList, {
+    default: [],
+    description: 'Hosts whose OpenID issuer may use plain http. Loopback is always allowed.',
+    risk: (hosts) =>
+      hosts.length === 0
+        ? null
+        : {
+            message: `logins at ${hosts.join(', ')} may go over plain http, where they can be read and forged`,
+            advice: 'use https there, and leave oidc_http_issuers empty',
+          },
+  }),
+  agent_issuer_allow_cidrs: declared(cidrList, {
+    default: [],
+    description:
+      'Loopback, private and other special-purpose address ranges that OpenID issuers requested by agents may use, also over plain http where oidc_http_issuers allows it. Empty: https on public addresses only.',
+  }),
+  oidc_unverified_email_issuers: declared(issuerList, {
+    default: [],
+    description:
+      'OpenID issuers, written as in their modules, whose email addresses are forwarded upstream even if the provider does not send "email_verified": true.',
+  }),
+  login_outage_hours: declared(integer(0, 8760), {
+    default: 24,
+    description:
+      'Hours a login stays valid after its last successful refresh while the provider is unavailable (no response, 429, 5xx). 0: the login ends at the first failure.',
+  }),
+  login_attempts_per_address: declared(integer(0, 1_000_000), {
+    default: 60,
+    description:
+      'Failed logins at the token endpoint allowed per minute for each client address (IPv6: /64), per server. An IPv6 /56 gets twice the limit, a /48 and an IPv4 /24 four times. 0: no limit.',
+  }),
+  login_attempts_per_issuer: declared(integer(0, 1_000_000), {
+    default: 600,
+    description:
+      'Failed logins at the token endpoint allowed per minute for each issuer, per server. A quarter is reserved for addresses with an earlier successful login; networks with failed logins share half. 0: no limit.',
+  }),
+  login_retention_days: declared(integer(1, 3650), {
+    default: 90,
+    description: 'Days after which an unused login is deleted, regardless of the settings of its module.',
+  }),
+};
+
+export type OidcSettings = SettingValues<typeof oidcSettings>;
