@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { checkVariables } from './environment.ts';
 import { foreignApiUrl } from './foreign-api-url.ts';
 import { loadConfig } from './load.ts';
 
-describe('variables that Kubernetes injects for a Service', () => {
+suite('variables that Kubernetes injects for a Service', () => {
   const injected = {
     POSTERN_SERVICE_HOST: '10.0.0.11',
     POSTERN_SERVICE_PORT: '443',
@@ -41,7 +41,7 @@ test("the command line's own variables are no unknown ones", () => {
   assert.deepEqual(checkVariables({ POSTERN_CLI_API_URL: 'http://127.0.0.1:1', POSTERN_CLI_API_KEY: 'x' }), []);
 });
 
-describe('POSTERN_API_URL of another server on this machine', () => {
+suite('POSTERN_API_URL of another server on this machine', () => {
   const warningsFor = (url: string, listen = '127.0.0.1:7080'): readonly string[] =>
     foreignApiUrl(loadConfig({ flags: new Map(), env: { POSTERN_API_URL: url, POSTERN_API_LISTEN: listen } }));
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { describe, it } from 'node:test';
+import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { parse, stringify } from 'yaml';
 import { PosternError } from '../lib/errors.ts';
@@ -29,15 +29,15 @@ function refusal(given: Given): string {
   return assert.fail('was accepted');
 }
 
-describe('loadConfig', () => {
-  it('has a default or is unset for every setting, and the defaults file names all of them', () => {
+suite('loadConfig', () => {
+  test('has a default or is unset for every setting, and the defaults file names all of them', () => {
     const { config } = load();
     assert.deepEqual(config.api_listen, { host: '127.0.0.1', port: 7080 });
     assert.equal(config.database_url, null);
     assert.deepEqual(Object.keys(parse(readFileSync(DEFAULTS_URL, 'utf8')) as object), settingNames);
   });
 
-  it('takes the flag before the variable before the file before the default', () => {
+  test('takes the flag before the variable before the file before the default', () => {
     const values = { flag: 'flag.test', env: 'env.test', file: 'file.test' };
     fc.assert(
       fc.property(fc.subarray(['flag', 'env', 'file'] as const), fc.boolean(), (given, isEmptyElsewhere) => {
@@ -58,7 +58,7 @@ describe('loadConfig', () => {
     );
   });
 
-  it('reads numbers, switches and lists from text and from YAML alike', () => {
+  test('reads numbers, switches and lists from text and from YAML alike', () => {
     const fromText = load({
       env: {
         POSTERN_API_RATE_LIMIT: '5',
@@ -107,17 +107,17 @@ describe('loadConfig', () => {
     ['key without certificate', { flags: { 'api-tls-key': 'a.pem' } }, /set api_tls_cert to the file/],
   ];
   for (const [name, given, message] of refused) {
-    it(`refuses: ${name}`, () => assert.match(refusal(given), message));
+    test(`refuses: ${name}`, () => assert.match(refusal(given), message));
   }
 
-  it('accepts an open listener with a certificate, and loopback in every spelling without', () => {
+  test('accepts an open listener with a certificate, and loopback in every spelling without', () => {
     load({ flags: { 'api-listen': '0.0.0.0:1', 'api-tls-cert': 'internal' } });
     for (const host of ['127.0.0.1', '127.9.9.9', '[::1]', '[0:0:0:0:0:0:0:1]', 'localhost', '[::ffff:127.0.0.1]']) {
       load({ flags: { 'api-listen': `${host}:0` } });
     }
   });
 
-  it('never repeats a secret value in a message', () => {
+  test('never repeats a secret value in a message', () => {
     const planted = 'planted-but-too-short';
     for (const name of ['api_key', 'authtoken', 'secret_key', 'database_url'] as const) {
       assert.doesNotMatch(refusal({ env: { [variableOf(name)]: planted } }), /planted/);
@@ -126,7 +126,7 @@ describe('loadConfig', () => {
     }
   });
 
-  it('never fails otherwise than with words, whatever the file says', () => {
+  test('never fails otherwise than with words, whatever the file says', () => {
     const yaml = fc.oneof(
       fc.string(),
       fc
@@ -136,7 +136,7 @@ describe('loadConfig', () => {
     fc.assert(fc.property(yaml, (file) => acceptsOrExplains(() => load({ file }))));
   });
 
-  it('never fails otherwise than with words, whatever flags and variables say', () => {
+  test('never fails otherwise than with words, whatever flags and variables say', () => {
     const names = fc.constantFrom(...settingNames);
     fc.assert(
       fc.property(

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { parse } from 'yaml';
 import { loadConfig } from './load.ts';
 import { maskedUrl, printConfig } from './print.ts';
 import { settingNames } from './schema.ts';
 
-describe('printConfig', () => {
-  it('prints YAML that loads to the same values, with the source of each as a comment', () => {
+suite('printConfig', () => {
+  test('prints YAML that loads to the same values, with the source of each as a comment', () => {
     const loaded = loadConfig({
       flags: new Map([['data-dir', '/a b/#c\nd']]),
       env: { POSTERN_TCP_PORTS: '[::1]:1-2', POSTERN_OIDC_HTTP_ISSUERS: 'a,b:80' },
@@ -20,7 +20,7 @@ describe('printConfig', () => {
     assert.match(text, /^region: local # default$/m);
   });
 
-  it('shows no part of a secret', () => {
+  test('shows no part of a secret', () => {
     const planted = { key: 'K'.repeat(40), token: 'T'.repeat(40), secret: Buffer.alloc(32, 7).toString('base64') };
     const env = {
       POSTERN_API_KEY: planted.key,
@@ -33,7 +33,7 @@ describe('printConfig', () => {
     assert.match(text, /postgres:\/\/user:\*+@db\.test\/postern\?password=\*+&sslmode=require/);
   });
 
-  it('masks a password whatever is in it, also when it was not encoded', () => {
+  test('masks a password whatever is in it, also when it was not encoded', () => {
     const password = fc
       .string({ minLength: 6, unit: fc.constantFrom(...Array.from('abc123/?#@:%&= ')) })
       .filter((text) => /[abc123]{3}/.test(text));

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { test } from 'node:test';
 import { FrameBoundary } from './frame-boundary.ts';
 
 const frames = [
@@ -14,7 +14,7 @@ const frames = [
 ];
 
 for (const { name, bytes } of frames) {
-  it(`knows the end of a frame that is ${name}, whole and byte by byte`, () => {
+  test(`knows the end of a frame that is ${name}, whole and byte by byte`, () => {
     const whole = new FrameBoundary();
     whole.pass(Buffer.concat([bytes, bytes]));
     assert.equal(whole.isBetweenFrames, true);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { suite, test } from 'node:test';
 import { type LiveExchange, LiveExchanges } from './live-exchanges.ts';
 
 /** Leaves the list when it is judged, as one does that is cut. */
@@ -27,8 +27,8 @@ class Judged implements LiveExchange {
   }
 }
 
-describe('live exchanges', () => {
-  it('a change judges each of its edge once, also when some are cut meanwhile, and no others', () => {
+suite('live exchanges', () => {
+  test('a change judges each of its edge once, also when some are cut meanwhile, and no others', () => {
     const live = new LiveExchanges();
     const mine = Array.from({ length: 20 }, (_, at) => new Judged(live, 'one', at % 3 === 0));
     const other = new Judged(live, 'two');
@@ -38,7 +38,7 @@ describe('live exchanges', () => {
     assert.equal(live.count, 14);
   });
 
-  it('whatever order they leave in, those that stay are still found, and leaving twice counts once', () => {
+  test('whatever order they leave in, those that stay are still found, and leaving twice counts once', () => {
     const live = new LiveExchanges();
     const all = Array.from({ length: 50 }, () => new Judged(live, 'one'));
     const leaving = all.filter((_, at) => (at * 7) % 5 < 3).toReversed();

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { suite, test } from 'node:test';
 import { KSUID_PATTERN } from '../lib/ksuid.ts';
 import { createDenseIds } from './dense-ids.ts';
 
-describe('ids of requests', () => {
-  it('are KSUIDs, never the same twice, and sort in the order in which they were made', () => {
+suite('ids of requests', () => {
+  test('are KSUIDs, never the same twice, and sort in the order in which they were made', () => {
     const next = createDenseIds('rq');
     const ids: string[] = [];
     for (let ms = 0; ms < 50; ms += 1) for (let i = 0; i < 5000; i += 1) ids.push(next(1_800_000_000_000 + ms));

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LineOutput } from './line-output.ts';
 
@@ -25,15 +25,15 @@ function open(maxPendingBytes = 100): { reader: Reader; output: LineOutput } {
   return { reader, output };
 }
 
-describe('line output', () => {
-  it('writes at once while the reader keeps up', () => {
+suite('line output', () => {
+  test('writes at once while the reader keeps up', () => {
     const { reader, output } = open();
     output.write('one\n');
     output.write('two\n');
     assert.equal(reader.text, 'one\ntwo\n');
   });
 
-  it('keeps order and every byte when the reader takes a line in pieces', async () => {
+  test('keeps order and every byte when the reader takes a line in pieces', async () => {
     const { reader, output } = open();
     reader.room = 2;
     output.write('first\n');
@@ -48,7 +48,7 @@ describe('line output', () => {
     assert.equal(output.dropped, 0);
   });
 
-  it('drops whole lines beyond its bound, counts them, and says so once where they are missing', async () => {
+  test('drops whole lines beyond its bound, counts them, and says so once where they are missing', async () => {
     const { reader, output } = open(20);
     reader.room = 0;
     for (let at = 0; at < 10; at += 1) output.write(`line ${at}\n`);
@@ -61,7 +61,7 @@ describe('line output', () => {
     assert.equal(output.dropped, 11);
   });
 
-  it('survives a reader that is gone, and says how much was lost when another one comes', () => {
+  test('survives a reader that is gone, and says how much was lost when another one comes', () => {
     const { reader, output } = open();
     reader.failure = new Error('EPIPE');
     output.write('lost\n');
@@ -72,7 +72,7 @@ describe('line output', () => {
     assert.equal(output.pendingBytes, 0);
   });
 
-  it('waits at the end for a bounded time only', () => {
+  test('waits at the end for a bounded time only', () => {
     const { reader, output } = open();
     reader.room = 1;
     output.write('stuck\n');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { hostilePem } from '../../test/support/hostile-pem.ts';
 import { tempDir } from '../../test/support/temp-dir.ts';
 import { certificateBlocks } from '../cli/agent/certificates.ts';
@@ -16,17 +16,17 @@ function openssl(...args: string[]): string {
 const EC_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256'];
 
 /** A certificate with its key, as openssl writes them. */
-async function made(test: TestContext): Promise<{ certificate: string; key: string; keyFile: string; file: string }> {
-  const directory = await tempDir(test);
+async function made(t: TestContext): Promise<{ certificate: string; key: string; keyFile: string; file: string }> {
+  const directory = await tempDir(t);
   const keyFile = join(directory, 'key.pem');
   const file = join(directory, 'certificate.pem');
   openssl('req', '-x509', '-nodes', '-subj', '/CN=made', ...EC_KEY, '-keyout', keyFile, '-out', file);
   return { certificate: openssl('x509', '-in', file), key: openssl('pkey', '-in', keyFile), keyFile, file };
 }
 
-describe('PEM blocks', () => {
-  it('finds certificates as openssl and other tools write them', async (test) => {
-    const { certificate, file } = await made(test);
+suite('PEM blocks', () => {
+  test('finds certificates as openssl and other tools write them', async (t) => {
+    const { certificate, file } = await made(t);
     const der = new X509Certificate(certificate).raw;
     const described = openssl('x509', '-in', file, '-text');
     const chain = `Server certificate\n---\nCertificate chain\n 0 s:CN = made\n   i:CN = made\n${certificate}---\n`;
@@ -55,8 +55,8 @@ describe('PEM blocks', () => {
     }
   });
 
-  it('finds keys of every form, and leaves them out where certificates are read', async (test) => {
-    const { certificate, key, keyFile } = await made(test);
+  test('finds keys of every form, and leaves them out where certificates are read', async (t) => {
+    const { certificate, key, keyFile } = await made(t);
     const keys: readonly (readonly [string, string])[] = [
       ['PRIVATE KEY', key],
       ['EC PRIVATE KEY', openssl('ec', '-in', keyFile)],
@@ -77,8 +77,8 @@ describe('PEM blocks', () => {
     assert.deepEqual(certificateBlocks(legacy + certificate), [certificate]);
   });
 
-  it('rejects what is not a whole block of base64', async (test) => {
-    const { certificate } = await made(test);
+  test('rejects what is not a whole block of base64', async (t) => {
+    const { certificate } = await made(t);
     const wrong: readonly (readonly [string, RegExp])[] = [
       ['', /no PEM block/],
       ['word', /no PEM block/],

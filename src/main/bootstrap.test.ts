@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { suite, test } from 'node:test';
 import { tempDir } from '../../test/support/temp-dir.ts';
 import { loadConfig } from '../config/load.ts';
 import { type BootstrapKind, type BootstrapPort, bootstrap } from './bootstrap.ts';
@@ -33,9 +33,9 @@ function setUp(dataDir: string, env: Record<string, string> = {}) {
   return { config, logger, output: () => output };
 }
 
-describe('bootstrap', () => {
-  it('returns what it generated to be shown at a terminal, and then writes no file', async (test) => {
-    const dataDir = await tempDir(test);
+suite('bootstrap', () => {
+  test('returns what it generated to be shown at a terminal, and then writes no file', async (t) => {
+    const dataDir = await tempDir(t);
     const made: Made[] = [];
     const { config, logger, output } = setUp(dataDir);
     const shown = await bootstrap({ config, logger, port: memoryPort(made), isTerminal: true });
@@ -53,8 +53,8 @@ describe('bootstrap', () => {
     assert.equal(made.length, 2);
   });
 
-  it('locks nobody out when it crashes before the key is stored: the next start makes another', async (test) => {
-    const dataDir = await tempDir(test);
+  test('locks nobody out when it crashes before the key is stored: the next start makes another', async (t) => {
+    const dataDir = await tempDir(t);
     const { config, logger } = setUp(dataDir);
     const made: Made[] = [];
     await assert.rejects(
@@ -65,8 +65,8 @@ describe('bootstrap', () => {
     assert.equal(await readFile(join(dataDir, 'first-api-key'), 'utf8'), `${made[0]?.token}\n`);
   });
 
-  it('stores a preset and shows it nowhere', async (test) => {
-    const dataDir = await tempDir(test);
+  test('stores a preset and shows it nowhere', async (t) => {
+    const dataDir = await tempDir(t);
     const preset = 'p'.repeat(32);
     const { config, logger, output } = setUp(dataDir, { POSTERN_API_KEY: preset });
     const made: Made[] = [];

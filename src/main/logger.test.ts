@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { suite, test } from 'node:test';
 import { createLog } from './logger.ts';
 import { readableLine } from './terminal-lines.ts';
 
@@ -15,14 +15,14 @@ function logged(write: (logger: ReturnType<typeof createLog>['logger']) => void)
   return text;
 }
 
-describe('log', () => {
-  it('has one JSON line per entry, with time, level by name and message', () => {
+suite('log', () => {
+  test('has one JSON line per entry, with time, level by name and message', () => {
     const line = JSON.parse(logged((logger) => logger.info({ port: 1 }, 'ready'))) as Record<string, unknown>;
     assert.deepEqual({ ...line, time: null }, { level: 'info', time: null, port: 1, msg: 'ready' });
     assert.match(String(line['time']), /^\d{4}-\d\d-\d\dT.*Z$/);
   });
 
-  it('hides what is called a secret, at the top and inside', () => {
+  test('hides what is called a secret, at the top and inside', () => {
     const text = logged((logger) =>
       logger.info(
         { token: 'planted', config: { client_secret: 'planted' }, req: { headers: { authorization: 'planted' } } },
@@ -33,14 +33,14 @@ describe('log', () => {
     assert.match(text, /\[secret\]/);
   });
 
-  it('leaves out what is below the level', () => {
+  test('leaves out what is below the level', () => {
     assert.equal(
       logged((logger) => logger.debug('x')),
       '',
     );
   });
 
-  it('is short for a person', () => {
+  test('is short for a person', () => {
     const line = '{"level":"warn","time":"2026-01-02T03:04:05.678Z","port":1,"who":"a","msg":"odd"}\n';
     assert.equal(readableLine(line), '03:04:05 warn  odd port=1 who=a\n');
   });

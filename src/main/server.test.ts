@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { describe, it } from 'node:test';
+import { suite, test } from 'node:test';
 import { tempDir } from '../../test/support/temp-dir.ts';
 import { loadConfig } from '../config/load.ts';
 import { startServer } from './server.ts';
@@ -16,9 +16,9 @@ function configFor(dataDir: string, port = 0) {
   return loadConfig({ flags, env: {} }).config;
 }
 
-describe('startServer', () => {
-  it('opens and closes in one process, again and again on the same data directory', async (test) => {
-    const config = configFor(await tempDir(test));
+suite('startServer', () => {
+  test('opens and closes in one process, again and again on the same data directory', async (t) => {
+    const config = configFor(await tempDir(t));
     for (let round = 0; round < 2; round += 1) {
       const server = await startServer(config, { logDestination: silent });
       assert.equal((await fetch(`${server.baseUrl}/healthz`)).status, 200);
@@ -28,10 +28,10 @@ describe('startServer', () => {
     }
   });
 
-  it('closes what it has opened when it fails half-way', async (test) => {
-    const dataDir = await tempDir(test);
+  test('closes what it has opened when it fails half-way', async (t) => {
+    const dataDir = await tempDir(t);
     const holder = createServer();
-    test.after(() => holder.close());
+    t.after(() => holder.close());
     await once(holder.listen(0, '127.0.0.1'), 'listening');
     const { port } = holder.address() as AddressInfo;
     await assert.rejects(startServer(configFor(dataDir, port), { logDestination: silent }), /already in use/);

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { connect, createServer } from 'node:tls';
 import { promisify } from 'node:util';
 import { memoryRecords, openInternalCa } from '../../test/support/internal-ca.ts';
@@ -14,8 +14,8 @@ import type { Leaf } from './internal-ca.ts';
 
 const run = promisify(execFile);
 
-async function newCa(test: TestContext) {
-  const dataDir = await tempDir(test);
+async function newCa(t: TestContext) {
+  const dataDir = await tempDir(t);
   const records = memoryRecords();
   const ca = await openInternalCa({ dataDir, domain: 'apps.test', clock: systemClock, records });
   return { dataDir, records, ca };
@@ -31,9 +31,9 @@ async function opensslVerify(directory: string, caPem: string, leaf: Leaf, ...mo
   );
 }
 
-describe('internal CA', () => {
-  it('mints leaves that openssl accepts, for the domain from the constrained CA, else from the other', async (test) => {
-    const { dataDir, ca } = await newCa(test);
+suite('internal CA', () => {
+  test('mints leaves that openssl accepts, for the domain from the constrained CA, else from the other', async (t) => {
+    const { dataDir, ca } = await newCa(t);
     const inside = await ca.mintLeaf({ hosts: ['a.apps.test', 'apps.test'], ips: [], days: 90 });
     const outside = await ca.mintLeaf({ hosts: ['elsewhere.test'], ips: ['127.0.0.1', '::1'], days: 90 });
     assert.equal(inside.caPem, ca.domainCaPem);
@@ -43,8 +43,8 @@ describe('internal CA', () => {
     assert.match(await opensslVerify(dataDir, ca.domainCaPem, outside), /verification failed/);
   });
 
-  it('never vouches for client certificates', async (test) => {
-    const { dataDir, ca } = await newCa(test);
+  test('never vouches for client certificates', async (t) => {
+    const { dataDir, ca } = await newCa(t);
     const leaf = await ca.mintLeaf({ hosts: ['a.apps.test'], ips: [], days: 90 });
     assert.match(await opensslVerify(dataDir, ca.domainCaPem, leaf, '-purpose', 'sslclient'), /verification failed/);
   });
@@ -54,8 +54,8 @@ describe('internal CA', () => {
     [['notapps.test'], []],
     [['a.apps.test'], ['10.0.0.1']],
   ] as const) {
-    it(`is not believed for ${[...hosts, ...ips].join(' ')} when the constrained key signs it all the same`, async (test) => {
-      const dataDir = await tempDir(test);
+    test(`is not believed for ${[...hosts, ...ips].join(' ')} when the constrained key signs it all the same`, async (t) => {
+      const dataDir = await tempDir(t);
       // The same CA opened with another domain: its key then signs names that its certificate forbids.
       const records = memoryRecords();
       const real = await openInternalCa({ dataDir, domain: 'apps.test', clock: systemClock, records });
@@ -69,11 +69,11 @@ describe('internal CA', () => {
     });
   }
 
-  it('serves TLS that a Node client trusts with the CA alone', async (test) => {
-    const { ca } = await newCa(test);
+  test('serves TLS that a Node client trusts with the CA alone', async (t) => {
+    const { ca } = await newCa(t);
     const leaf = await ca.mintLeaf({ hosts: ['localhost'], ips: ['127.0.0.1'], days: 90 });
     const server = createServer({ cert: leaf.certificatePem, key: leaf.privateKeyPem }, (socket) => socket.end());
-    test.after(() => server.close());
+    t.after(() => server.close());
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;
     const client = connect({ host: '127.0.0.1', port, ca: leaf.caPem });
@@ -82,26 +82,26 @@ describe('internal CA', () => {
     client.destroy();
   });
 
-  it('is made once: everyone who opens it at the same time or later has the same CA', async (test) => {
+  test('is made once: everyone who opens it at the same time or later has the same CA', async (t) => {
     const records = memoryRecords();
     const open = async () =>
-      openInternalCa({ dataDir: await tempDir(test), domain: 'apps.test', clock: systemClock, records });
+      openInternalCa({ dataDir: await tempDir(t), domain: 'apps.test', clock: systemClock, records });
     const all = [...(await Promise.all([open(), open(), open()])), await open()];
     assert.equal(new Set(all.map(({ domainCaPem, otherCaPem }) => domainCaPem + otherCaPem)).size, 1);
   });
 
-  it('leaves its certificate in the data directory, for everybody, and no key', async (test) => {
-    const { dataDir, ca } = await newCa(test);
+  test('leaves its certificate in the data directory, for everybody, and no key', async (t) => {
+    const { dataDir, ca } = await newCa(t);
     const folder = join(dataDir, 'internal-ca', 'other');
     assert.deepEqual(await readdir(folder), ['certificate.pem']);
     assert.equal(await readFile(join(folder, 'certificate.pem'), 'utf8'), ca.otherCaPem);
     assert.equal((await stat(join(folder, 'certificate.pem'))).mode & 0o777, 0o644);
   });
 
-  it('adopts the files of an earlier version, and takes their key off the disk', async (test) => {
+  test('adopts the files of an earlier version, and takes their key off the disk', async (t) => {
     const records = memoryRecords();
-    const old = await openInternalCa({ dataDir: await tempDir(test), domain: 'a.test', clock: systemClock, records });
-    const dataDir = await tempDir(test);
+    const old = await openInternalCa({ dataDir: await tempDir(t), domain: 'a.test', clock: systemClock, records });
+    const dataDir = await tempDir(t);
     await writeFiles(dataDir, records);
     const adopted = memoryRecords();
     const ca = await openInternalCa({ dataDir, domain: 'a.test', clock: systemClock, records: adopted });
@@ -110,10 +110,10 @@ describe('internal CA', () => {
     assert.deepEqual(await readdir(join(dataDir, 'internal-ca', 'other')), ['certificate.pem']);
   });
 
-  it('moves another CA of the data directory aside, with its key, when the store has one', async (test) => {
+  test('moves another CA of the data directory aside, with its key, when the store has one', async (t) => {
     const foreign = memoryRecords();
-    await openInternalCa({ dataDir: await tempDir(test), domain: 'a.test', clock: systemClock, records: foreign });
-    const { ca, dataDir, records } = await newCa(test);
+    await openInternalCa({ dataDir: await tempDir(t), domain: 'a.test', clock: systemClock, records: foreign });
+    const { ca, dataDir, records } = await newCa(t);
     await writeFiles(dataDir, foreign);
     const again = await openInternalCa({ dataDir, domain: 'apps.test', clock: systemClock, records });
     assert.equal(again.otherCaPem, ca.otherCaPem);
@@ -123,10 +123,10 @@ describe('internal CA', () => {
     assert.equal(kept, foreign.get('other')?.privateKeyPem);
   });
 
-  it('says what to do when the files of an earlier version are damaged, and keeps them', async (test) => {
+  test('says what to do when the files of an earlier version are damaged, and keeps them', async (t) => {
     const records = memoryRecords();
-    await openInternalCa({ dataDir: await tempDir(test), domain: 'a.test', clock: systemClock, records });
-    const dataDir = await tempDir(test);
+    await openInternalCa({ dataDir: await tempDir(t), domain: 'a.test', clock: systemClock, records });
+    const dataDir = await tempDir(t);
     await writeFiles(dataDir, records);
     const key = join(dataDir, 'internal-ca', 'other', 'key.pem');
     for (const text of ['broken', records.get('domain-a.test')?.privateKeyPem ?? '']) {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { parseAnswer } from '../../test/upstream/parse-answer.ts';
 
 const CRLF = '\r\n';
@@ -8,7 +8,7 @@ function answer(...lines: string[]): string {
   return lines.join(CRLF);
 }
 
-describe('accepted', () => {
+suite('accepted', () => {
   test('a body with Content-Length; names in lower case, values trimmed', () => {
     const got = parseAnswer([
       answer('HTTP/1.1 200 OK', 'Content-Length: 5', 'X-A: \t b c \t', 'ETag: "x"', '', 'hello'),
@@ -139,7 +139,7 @@ describe('accepted', () => {
   });
 });
 
-describe('refused', () => {
+suite('refused', () => {
   const withHeader = (...lines: string[]) => answer('HTTP/1.1 200 OK', ...lines, '', '');
   const withChunks = (...lines: string[]) => answer('HTTP/1.1 200 OK', 'Transfer-Encoding: chunked', '', ...lines);
   const cases: Readonly<Record<string, string>> = {

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { suite, test } from 'node:test';
 import { promisify } from 'node:util';
 import { systemClock } from '../../src/lib/clock.ts';
 import { runCli } from '../../src/main/cli.ts';
@@ -23,9 +23,9 @@ async function run(...args: string[]) {
   return { code, out: out.join('\n'), err: err.join('\n') };
 }
 
-describe('postern ca', () => {
-  it('prints all CAs that clients and agents need, or one of them', async (test) => {
-    const dataDir = await tempDir(test);
+suite('postern ca', () => {
+  test('prints all CAs that clients and agents need, or one of them', async (t) => {
+    const dataDir = await tempDir(t);
     const ca = await openInternalCa({ dataDir, domain: 'apps.test', clock: systemClock });
     const settings = ['--data-dir', dataDir, '--domain', 'apps.test'];
     const out = `${ca.domainCaPem}${ca.otherCaPem}`.trimEnd();
@@ -34,8 +34,8 @@ describe('postern ca', () => {
     assert.equal((await run('ca', 'print', '--other', ...settings)).out, ca.otherCaPem.trimEnd());
   });
 
-  it('says how to trust it, with its real path, and no line that a shell would read otherwise', async (test) => {
-    const dataDir = join(await tempDir(test), "it's here");
+  test('says how to trust it, with its real path, and no line that a shell would read otherwise', async (t) => {
+    const dataDir = join(await tempDir(t), "it's here");
     const ca = await openInternalCa({ dataDir, domain: 'apps.test', clock: systemClock });
     const { code, out } = await run('ca', 'trust-hint', '--data-dir', dataDir, '--domain', 'apps.test');
     assert.equal(code, 0);
@@ -55,15 +55,15 @@ describe('postern ca', () => {
     assert.equal(stdout, ca.domainCaPem);
   });
 
-  it('makes no CA where there is none, and says what to check', async (test) => {
-    const dataDir = await tempDir(test);
+  test('makes no CA where there is none, and says what to check', async (t) => {
+    const dataDir = await tempDir(t);
     const { code, err } = await run('ca', 'print', '--data-dir', dataDir);
     assert.equal(code, 1);
     assert.match(err, /made when the server first starts[\s\S]*--data-dir/);
     assert.deepEqual(await readdir(dataDir), []);
   });
 
-  it('refuses what it does not know', async () => {
+  test('refuses what it does not know', async () => {
     assert.match((await run('ca', 'prnt')).err, /unknown subcommand "prnt".*print/);
     assert.match((await run('ca', 'trust-hint', '--other')).err, /unknown flag --other/);
     assert.match((await run('ca', 'print', 'extra')).err, /takes no arguments/);

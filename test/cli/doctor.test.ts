@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer as createHttp } from 'node:http';
 import { createServer as createTcp } from 'node:net';
-import { after, describe, test } from 'node:test';
+import { after, suite, test } from 'node:test';
 import { createServer as createTls } from 'node:tls';
 import { issue } from '../edge/tls/test-authority.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -28,7 +28,7 @@ test('a server with nothing wrong: exit code 0, each check fine', async () => {
   await world.api('DELETE', edge);
 });
 
-describe('api and key', () => {
+suite('api and key', () => {
   test('a key that is unknown, or may not read edges, is a problem', async () => {
     const wrong = await world.examine([], { POSTERN_API_KEY: 'x'.repeat(40) });
     assert.equal(wrong.code, 1);
@@ -85,7 +85,7 @@ describe('api and key', () => {
   });
 });
 
-describe('listeners and handshakes', () => {
+suite('listeners and handshakes', () => {
   test('a closed listener is a problem, and with port 0 it says that it cannot know', async () => {
     const address = await deadAddress();
     const closed = await world.examine(['--edge-http-listen', address]);
@@ -139,7 +139,7 @@ describe('listeners and handshakes', () => {
   });
 });
 
-describe('certificates and authorities', () => {
+suite('certificates and authorities', () => {
   const upload = async (host: string, toDays: number): Promise<string> => {
     const issued = await issue({ commonName: host, usages: ['server'], dnsNames: [host], fromDays: -60, toDays });
     const body = { certificate_pem: issued.certificatePem, private_key_pem: issued.keyPem };
@@ -191,7 +191,7 @@ describe('certificates and authorities', () => {
   });
 });
 
-describe('routes and upstreams', () => {
+suite('routes and upstreams', () => {
   test('a module that cannot be prepared is named with its route and reason', async () => {
     const { edge, route, routeId } = await world.site('broken.localhost');
     await world.api('PUT', `${route}/oidc`, { client_id: 'app' });
@@ -247,7 +247,7 @@ describe('routes and upstreams', () => {
   });
 });
 
-describe('what a person reads', () => {
+suite('what a person reads', () => {
   test('aligned columns, advice below its finding, the sum at the end; no escape of a name reaches the terminal', async () => {
     const { edge, route } = await world.site('text.localhost');
     await world.api('DELETE', `${route}/backend`);

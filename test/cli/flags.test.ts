@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { tempDir } from '../support/temp-dir.ts';
 import { runCommand } from './run-command.ts';
 
@@ -31,7 +31,7 @@ async function refusal(...args: string[]): Promise<string> {
   return stderr;
 }
 
-describe('fields', () => {
+suite('fields', () => {
   test('lists are repeated or separated by commas, and emptied with nothing', async () => {
     const wanted = { hostports: ['a.localhost:7443', 'b.localhost:7443'] };
     assert.deepEqual((await dry('https-edges', 'create', '--hostports', wanted.hostports.join(','))).body, wanted);
@@ -132,7 +132,7 @@ describe('fields', () => {
   });
 });
 
-describe('which one', () => {
+suite('which one', () => {
   const path = `/edges/https/${EDGE}/routes/${ROUTE}/oidc`;
 
   test('ids come by flag, by position, or some by each', async () => {
@@ -159,7 +159,7 @@ describe('which one', () => {
   });
 });
 
-describe('wrong words', () => {
+suite('wrong words', () => {
   test('are refused with what was probably meant', async () => {
     assert.match(await refusal('https-edgs', 'list'), /unknown resource "https-edgs"\. Did you mean "https-edges"/);
     assert.match(await refusal('https-edges', 'creat'), /Did you mean "create"/);

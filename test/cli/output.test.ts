@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { after, suite, test } from 'node:test';
 import { tempDir } from '../support/temp-dir.ts';
 import { TEST_API_KEY, TestWorld } from '../support/test-world.ts';
 import { operatorEnv, type RunOptions, runCommand } from './run-command.ts';
@@ -18,7 +18,7 @@ async function created(path: string, body: unknown): Promise<string> {
   return answer.body.id;
 }
 
-describe('what a person must know', () => {
+suite('what a person must know', () => {
   test('an edge without hostports is made, with a warning on standard error', async () => {
     const { code, stdout, stderr } = await api(['https-edges', 'create', '--only', 'id']);
     assert.equal(code, 0);
@@ -57,7 +57,7 @@ describe('what a person must know', () => {
   });
 });
 
-describe('a list', () => {
+suite('a list', () => {
   test('is a table that fits the terminal and never cuts an id', async () => {
     const long = 'a long story about what this backend is for, longer than any line of the table can be';
     const id = await created('/backends/static', { address: '10.0.0.5:3000', description: long });
@@ -97,7 +97,7 @@ describe('a list', () => {
   });
 });
 
-describe('one thing', () => {
+suite('one thing', () => {
   test('is lines of name and value; a secret that can be read again is not shown', async () => {
     const edge = await created('/edges/https', { hostports: ['one.localhost:7443'] });
     const oidc = { issuer: 'https://accounts.example.com', client_secret: 'planted-secret' };
@@ -136,7 +136,7 @@ describe('one thing', () => {
   });
 });
 
-describe('a failure', () => {
+suite('a failure', () => {
   test('of the API exits 1 with message, code, operation id, details and a hint', async () => {
     const { code, stdout, stderr } = await api(['https-edges', 'create', '--hostports', 'nonsense']);
     assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });
@@ -178,7 +178,7 @@ describe('a failure', () => {
   });
 });
 
-describe('the key', () => {
+suite('the key', () => {
   const list = ['ip-policies', 'list', '--verbose'];
 
   test('comes from a file, the variable, or the data directory of a server on this machine', async (t) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { after, suite, test } from 'node:test';
 import { inspect } from 'node:util';
 import { PosternApiError, PosternClient, responseOf } from '../../src/client/index.ts';
 import { TEST_API_KEY, TestWorld } from '../support/test-world.ts';
@@ -7,7 +7,7 @@ import { TEST_API_KEY, TestWorld } from '../support/test-world.ts';
 const world = await TestWorld.open({ after });
 const client = new PosternClient({ baseUrl: world.baseUrl, apiKey: TEST_API_KEY });
 
-describe('the client against a server', () => {
+suite('the client against a server', () => {
   test('creates, reads, changes and deletes, with types all the way', async () => {
     const edge = await client.httpsEdges.create({ hostports: ['app.localhost:7443'] });
     const route = await client.httpsEdgeRoutes.create(edge.id, { match_type: 'path_prefix', match: '/' });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { describe, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { type ClientOptions, PosternClient, PosternConnectionError } from '../../src/client/index.ts';
 
 const POLICY = { id: 'ipp_1', uri: '', created_at: '', description: '', metadata: '' };
@@ -43,7 +43,7 @@ const reset = (response: ServerResponse): void => void response.socket?.destroy(
 const busy = (response: ServerResponse): void => void response.writeHead(503).end('busy');
 const never = (): void => undefined;
 
-describe('retries', () => {
+suite('retries', () => {
   test('GET, PUT, DELETE and a POST with a key are sent again', async (t) => {
     const { client, methods } = await upstream(t, [reset, busy]);
     assert.equal((await client.ipPolicies.get('ipp_1')).id, 'ipp_1');
@@ -101,7 +101,7 @@ describe('retries', () => {
   });
 });
 
-describe('no answer', () => {
+suite('no answer', () => {
   test('a server that is not there is a network failure that names it', async () => {
     const client = new PosternClient({ baseUrl: 'http://127.0.0.1:2', apiKey: 'k', retry: { maxRetries: 0 } });
     await assert.rejects(client.ipPolicies.get('ipp_1'), {
@@ -130,7 +130,7 @@ describe('no answer', () => {
   });
 });
 
-describe('aborting', () => {
+suite('aborting', () => {
   test('ends a request that is under way, with the reason given', async (t) => {
     const { client } = await upstream(t, [never]);
     const controller = new AbortController();

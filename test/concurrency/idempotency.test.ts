@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { before, suite, test } from 'node:test';
 import type { ApiAnswer, TestWorld } from '../support/test-world.ts';
 import {
   cleanupAfterSuite,
@@ -25,7 +25,7 @@ const idsOf = (answers: readonly ApiAnswer[]) =>
   new Set(answers.filter(({ status }) => status === 201).map(({ body }) => body.id));
 
 for (const engine of ENGINES) {
-  describe(`Idempotency-Key on ${engine}`, () => {
+  suite(`Idempotency-Key on ${engine}`, () => {
     const cleanup = cleanupAfterSuite();
     let world: TestWorld;
 
@@ -33,7 +33,7 @@ for (const engine of ENGINES) {
       world = await openWorld(cleanup, engine);
     });
 
-    it('of 32 equal creates at once one creates; the others replay it or are told that it is under way', async () => {
+    test('of 32 equal creates at once one creates; the others replay it or are told that it is under way', async () => {
       const send = () => world.api('POST', '/ip_policies', { description: 'once' }, withKey('k1'));
       const answers = await Promise.all(Array.from({ length: 32 }, send));
       for (const { status, body, headers } of answers) {
@@ -50,7 +50,7 @@ for (const engine of ENGINES) {
       assert.equal((await world.api('GET', '/ip_policies')).body.ip_policies.length, 1);
     });
 
-    it('another body is 422, also at the same time, and changes nothing', async () => {
+    test('another body is 422, also at the same time, and changes nothing', async () => {
       const before = world.server.replica.count('ip_policy');
       const answers = await Promise.all(
         Array.from({ length: 8 }, (_, at) =>
@@ -65,7 +65,7 @@ for (const engine of ENGINES) {
       assert.equal(world.server.replica.count('ip_policy'), before + 1);
     });
 
-    it('a key belongs to one API key, one path and one method', async () => {
+    test('a key belongs to one API key, one path and one method', async () => {
       const other = (await world.api('POST', '/api_keys', {})).body.token as string;
       const first = await world.api('POST', '/ip_policies', {}, withKey('k3'));
       const second = await world.api('POST', '/ip_policies', {}, { ...withKey('k3'), key: other });
@@ -74,7 +74,7 @@ for (const engine of ENGINES) {
       assert.notEqual(first.body.id, second.body.id);
     });
 
-    it('a refused create leaves the key free', async () => {
+    test('a refused create leaves the key free', async () => {
       assert.equal((await world.api('POST', '/backends/static', { address: 'nowhere' }, withKey('k4'))).status, 400);
       assert.equal(
         (await world.api('POST', '/backends/static', { address: 'a.example.com:80' }, withKey('k4'))).status,
@@ -82,10 +82,10 @@ for (const engine of ENGINES) {
       );
     });
 
-    it('after 24 hours the key makes a new resource, and not a millisecond before', async (test) => {
+    test('after 24 hours the key makes a new resource, and not a millisecond before', async (t) => {
       const clock = new MovedClock();
       clock.stop();
-      const world = await openWorld(test, engine, { clock });
+      const world = await openWorld(t, engine, { clock });
       const send = (body: object) => world.api('POST', '/ip_policies', body, withKey('k5'));
       const first = await send({});
       clock.advance(DAY_MS - 1);
@@ -98,7 +98,7 @@ for (const engine of ENGINES) {
       assert.equal((await send({ description: 'other' })).body.id, later.body.id);
     });
 
-    it('a create that showed a token or secret is not answered again: 409 names what it made', async () => {
+    test('a create that showed a token or secret is not answered again: 409 names what it made', async () => {
       const creates: readonly (readonly [string, object])[] = [
         ['/api_keys', { scopes: ['edges:read'] }],
         ['/credentials', {}],
@@ -113,7 +113,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    it('a resource that is gone since is not made again under the same key', async () => {
+    test('a resource that is gone since is not made again under the same key', async () => {
       const policy = made(await world.api('POST', '/ip_policies', {}, withKey('k7')));
       await world.api('DELETE', policy.uri);
       const again = await world.api('POST', '/ip_policies', {}, withKey('k7'));
@@ -121,7 +121,7 @@ for (const engine of ENGINES) {
       assert.equal(again.body.details.id, policy.id);
     });
 
-    it('an event source is added once, and the repeat is answered like the first', async () => {
+    test('an event source is added once, and the repeat is answered like the first', async () => {
       const subscription = made(await world.api('POST', '/event_subscriptions', {}));
       const send = (type: string) => world.api('POST', `${subscription.uri}/sources`, { type }, withKey('k8'));
       const first = await send('ip_policy_created.v0');
@@ -137,10 +137,10 @@ for (const engine of ENGINES) {
   });
 }
 
-describe('Idempotency-Key across processes', () => {
+suite('Idempotency-Key across processes', () => {
   for (const engine of ENGINES) {
-    it(`holds across a restart on ${engine}`, async (test) => {
-      const { world, restart } = await openRestartableWorld(test, engine);
+    test(`holds across a restart on ${engine}`, async (t) => {
+      const { world, restart } = await openRestartableWorld(t, engine);
       const first = made(await world.api('POST', '/ip_policies', {}, withKey('k1')));
       const after = await restart();
       const again = await after.api('POST', '/ip_policies', {}, withKey('k1'));
@@ -150,8 +150,8 @@ describe('Idempotency-Key across processes', () => {
     });
   }
 
-  it('of equal creates at once in two processes one creates', async (test) => {
-    const worlds = await openWorldsOnOneDatabase(test, 2);
+  test('of equal creates at once in two processes one creates', async (t) => {
+    const worlds = await openWorldsOnOneDatabase(t, 2);
     for (let round = 0; round < 5; round += 1) {
       const answers = await Promise.all(
         Array.from({ length: 8 }, (_, at) =>
@@ -165,8 +165,8 @@ describe('Idempotency-Key across processes', () => {
     }
   });
 
-  it('the repeat in a process that has not heard of the resource yet replays it all the same', async (test) => {
-    const [a, b] = (await openWorldsOnOneDatabase(test, 2)) as [TestWorld, TestWorld];
+  test('the repeat in a process that has not heard of the resource yet replays it all the same', async (t) => {
+    const [a, b] = (await openWorldsOnOneDatabase(t, 2)) as [TestWorld, TestWorld];
     const gate = new FeedGate(b);
     await b.server.replica.refresh();
     gate.shut();

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { suite, test } from 'node:test';
 import { ENGINES, made, makeEdge, makeRoute, makeStaticBackend, openWorld, usePostgres } from './worlds.ts';
 
 usePostgres();
 
 for (const engine of ENGINES) {
-  describe(`records of modules on ${engine}`, () => {
-    it('deleting one module took the routes of the edge and all other modules with it', async (test) => {
-      const world = await openWorld(test, engine);
+  suite(`records of modules on ${engine}`, () => {
+    test('deleting one module took the routes of the edge and all other modules with it', async (t) => {
+      const world = await openWorld(t, engine);
       const edge = await makeEdge(world);
       const route = await makeRoute(world, edge);
       const backend = await makeStaticBackend(world);
@@ -26,8 +26,8 @@ for (const engine of ENGINES) {
       assert.equal(body.routes[0].backend.backend.id, backend.id);
     });
 
-    it('a module is refused, and no orphan stored, when its route is gone since the replica was read', async (test) => {
-      const world = await openWorld(test, engine);
+    test('a module is refused, and no orphan stored, when its route is gone since the replica was read', async (t) => {
+      const world = await openWorld(t, engine);
       const route = await makeRoute(world);
       const [deleted, put] = await Promise.all([
         world.api('DELETE', route.uri),
@@ -38,8 +38,8 @@ for (const engine of ENGINES) {
       assert.equal(world.server.replica.count('https_edge_route.compression'), 0);
     });
 
-    it('what refers to a resource by a module is named by its edge or route', async (test) => {
-      const world = await openWorld(test, engine);
+    test('what refers to a resource by a module is named by its edge or route', async (t) => {
+      const world = await openWorld(t, engine);
       const route = await makeRoute(world);
       const policy = made(await world.api('POST', '/ip_policies', {}));
       await world.api('PUT', `${route.uri}/ip_restriction`, { ip_policy_ids: [policy.id] });

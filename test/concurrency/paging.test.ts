@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { before, suite, test } from 'node:test';
 import { createKsuidSource } from '../../src/lib/ksuid.ts';
 import type { Delivery, DeliveryState, Lease, RecordPut } from '../../src/store/store.ts';
 import type { TestWorld } from '../support/test-world.ts';
@@ -16,7 +16,7 @@ const ksuid = createKsuidSource();
 const newId = (prefix: string): string => `${prefix}_${ksuid(Date.now())}`;
 
 for (const engine of ENGINES) {
-  describe(`paging while others write, on ${engine}`, () => {
+  suite(`paging while others write, on ${engine}`, () => {
     const cleanup = cleanupAfterSuite();
     let world: TestWorld;
 
@@ -45,7 +45,7 @@ for (const engine of ENGINES) {
     };
 
     for (const { path, listKey, newIds, make, remove } of [tunnels, backends]) {
-      it(`${MANY} of ${path} are listed completely, none twice, while others come and go`, async () => {
+      test(`${MANY} of ${path} are listed completely, none twice, while others come and go`, async () => {
         const ids = newIds(MANY);
         for (let from = 0; from < MANY; from += BATCH) await make(ids.slice(from, from + BATCH));
         const doomed = ids.filter((_, at) => at % DOOMED_EVERY === 0);
@@ -69,7 +69,7 @@ for (const engine of ENGINES) {
         assert.deepEqual(after, [...after].sort().reverse());
       });
 
-      it(`a walk of ${path} goes on when the record that its cursor names is gone`, async () => {
+      test(`a walk of ${path} goes on when the record that its cursor names is gone`, async () => {
         const { body } = await world.api('GET', `${path}?limit=7`);
         const page = body[listKey].map(({ id }: { id: string }) => id) as string[];
         const expected = (await world.api('GET', body.next_page_uri)).body[listKey][0].id;
@@ -80,7 +80,7 @@ for (const engine of ENGINES) {
       });
     }
 
-    it('limits of 1, 7 and 100 list the same', async () => {
+    test('limits of 1, 7 and 100 list the same', async () => {
       const made: string[] = [];
       for (let count = 0; count < 40; count += 1) {
         made.push((await world.api('POST', '/ip_policies', { description: `${count}` })).body.id as string);
@@ -90,7 +90,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    it('the filters of event deliveries are carried along from page to page', async () => {
+    test('the filters of event deliveries are carried along from page to page', async () => {
       const states: readonly DeliveryState[] = ['pending', 'delivered', 'dead', 'cancelled'];
       const subscriptions = [newId('esb'), newId('esb')] as const;
       const destinations = [newId('ed'), newId('ed')] as const;

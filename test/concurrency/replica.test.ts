@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestWorld } from '../support/test-world.ts';
 import { HeldFeed, inWorld, makeStaticBackend, openWorld, openWorldsOnOneDatabase, usePostgres } from './worlds.ts';
 
 usePostgres();
 
-describe('the replica, when an answer of the change feed comes late', () => {
+suite('the replica, when an answer of the change feed comes late', () => {
   for (const engine of ['sqlite', 'postgres'] as const) {
-    it(`does not bring back what was deleted since the feed was read, on ${engine}`, async (test) => {
-      const world = await openWorld(test, engine);
+    test(`does not bring back what was deleted since the feed was read, on ${engine}`, async (t) => {
+      const world = await openWorld(t, engine);
       const feed = new HeldFeed(world);
       const kept = await makeStaticBackend(world);
       // As after a notification: the feed is read from where the replica stood before the next backend came.
@@ -27,8 +27,8 @@ describe('the replica, when an answer of the change feed comes late', () => {
     });
   }
 
-  it('does not bring back what this process deleted ahead of the feed', async (test) => {
-    const [a, b] = (await openWorldsOnOneDatabase(test, 2)) as [
+  test('does not bring back what this process deleted ahead of the feed', async (t) => {
+    const [a, b] = (await openWorldsOnOneDatabase(t, 2)) as [
       Awaited<ReturnType<typeof openWorld>>,
       Awaited<ReturnType<typeof openWorld>>,
     ];
@@ -48,9 +48,9 @@ describe('the replica, when an answer of the change feed comes late', () => {
   });
 });
 
-describe('a node whose read after a notification fails', () => {
-  it('rejects a deleted API key with the next poll', async (test) => {
-    const [a, b] = (await openWorldsOnOneDatabase(test, 2)) as [TestWorld, TestWorld];
+suite('a node whose read after a notification fails', () => {
+  test('rejects a deleted API key with the next poll', async (t) => {
+    const [a, b] = (await openWorldsOnOneDatabase(t, 2)) as [TestWorld, TestWorld];
     const key = (await a.api('POST', '/api_keys', { description: 'doomed' })).body;
     const statusOnB = async () => (await b.api('GET', '/api_keys?limit=1', undefined, { key: key.token })).status;
     await b.server.replica.refresh();
@@ -61,8 +61,8 @@ describe('a node whose read after a notification fails', () => {
     await untilAsync(async () => (await statusOnB()) === 401, 'the deleted key is still accepted');
   });
 
-  it('reads again for a notification that came while a failing read was under way', async (test) => {
-    const world = await openWorld(test, 'sqlite');
+  test('reads again for a notification that came while a failing read was under way', async (t) => {
+    const world = await openWorld(t, 'sqlite');
     const failures = failNextReads(world, 1);
     const [first, second] = await Promise.allSettled([world.server.replica.refresh(), world.server.replica.refresh()]);
     assert.deepEqual([first.status, second.status, failures.left], ['rejected', 'fulfilled', 0]);

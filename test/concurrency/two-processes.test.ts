@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { before, beforeEach, describe, it } from 'node:test';
+import { before, beforeEach, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TEST_API_KEY, type TestWorld } from '../support/test-world.ts';
 import {
@@ -18,7 +18,7 @@ import {
 
 usePostgres();
 
-describe('two processes on one PostgreSQL', () => {
+suite('two processes on one PostgreSQL', () => {
   const cleanup = cleanupAfterSuite();
   let a: TestWorld;
   let b: TestWorld;
@@ -46,7 +46,7 @@ describe('two processes on one PostgreSQL', () => {
 
   const at = (world: TestWorld, made: Made, module = ''): string => `${inWorld(world, made.uri)}${module}`;
 
-  it('each reads its own writes at once, while both write', async () => {
+  test('each reads its own writes at once, while both write', async () => {
     await Promise.all(
       [a, b].map(async (world) => {
         for (let round = 0; round < 10; round += 1) {
@@ -65,7 +65,7 @@ describe('two processes on one PostgreSQL', () => {
     assert.deepEqual(Object.fromEntries(a.server.replica.counts()), Object.fromEntries(b.server.replica.counts()));
   });
 
-  it('If-Match holds across processes: one wins per ETag', async () => {
+  test('If-Match holds across processes: one wins per ETag', async () => {
     const route = await makeRoute(a);
     for (let round = 0; round < 5; round += 1) {
       await a.api('PUT', `${route.uri}/oidc`, { client_id: `start-${round}` });
@@ -87,7 +87,7 @@ describe('two processes on one PostgreSQL', () => {
     }
   });
 
-  it('If-Match on an edge is judged by the store: a module that B has not heard of fails it', async () => {
+  test('If-Match on an edge is judged by the store: a module that B has not heard of fails it', async () => {
     const edge = await makeEdge(a);
     const route = await makeRoute(a, edge);
     await b.server.replica.refresh();
@@ -104,7 +104,7 @@ describe('two processes on one PostgreSQL', () => {
     }
   });
 
-  it('a PUT that changes nothing as far as B knows still undoes what A wrote', async () => {
+  test('a PUT that changes nothing as far as B knows still undoes what A wrote', async () => {
     const route = await makeRoute(a);
     await a.api('PUT', `${route.uri}/compression`, { enabled: true });
     const answer = await onStaleB(
@@ -116,7 +116,7 @@ describe('two processes on one PostgreSQL', () => {
     assert.equal((await a.api('GET', `${route.uri}/compression`)).body.enabled, true);
   });
 
-  it('a module named in a PATCH that changes nothing as far as B knows still undoes what A wrote', async () => {
+  test('a module named in a PATCH that changes nothing as far as B knows still undoes what A wrote', async () => {
     const route = await makeRoute(a);
     await a.api('PUT', `${route.uri}/compression`, { enabled: true });
     const answer = await onStaleB(
@@ -129,7 +129,7 @@ describe('two processes on one PostgreSQL', () => {
     assert.equal((await a.api('GET', `${route.uri}/compression`)).body.enabled, true);
   });
 
-  it('a DELETE of a module that is not set as far as B knows still takes away what A set', async () => {
+  test('a DELETE of a module that is not set as far as B knows still takes away what A set', async () => {
     const route = await makeRoute(a);
     const answer = await onStaleB(
       () => a.api('PUT', `${route.uri}/compression`, {}),
@@ -152,7 +152,7 @@ describe('two processes on one PostgreSQL', () => {
         world.api('PATCH', at(world, route), { oidc: { issuer: 'https://i.example.com', client_id: 'b' } }, { key }),
     ],
   ] as const) {
-    it(`a ${how} by a key that sees no secrets keeps the secret that A set, not the one that B knows`, async () => {
+    test(`a ${how} by a key that sees no secrets keeps the secret that A set, not the one that B knows`, async () => {
       const blind = (await a.api('POST', '/api_keys', { scopes: ['edges:read', 'edges:write'] })).body.token as string;
       const route = await makeRoute(a);
       const oidc = { issuer: 'https://i.example.com', client_id: 'a' };
@@ -168,7 +168,7 @@ describe('two processes on one PostgreSQL', () => {
     });
   }
 
-  it('a PUT by a key that sees no secrets keeps the secret of a module that B has not heard of', async () => {
+  test('a PUT by a key that sees no secrets keeps the secret of a module that B has not heard of', async () => {
     const blind = (await a.api('POST', '/api_keys', { scopes: ['edges:read', 'edges:write'] })).body.token as string;
     const route = await makeRoute(a);
     const answer = await onStaleB(
@@ -180,7 +180,7 @@ describe('two processes on one PostgreSQL', () => {
     assert.equal((await a.api('GET', `${route.uri}/oidc`)).body.client_secret, 'unheard of');
   });
 
-  it('PATCHes of different fields in different processes all survive', async () => {
+  test('PATCHes of different fields in different processes all survive', async () => {
     const backend = made(await a.api('POST', '/backends/http_response', {}));
     await b.server.replica.refresh();
     const fields = [
@@ -199,7 +199,7 @@ describe('two processes on one PostgreSQL', () => {
     for (const field of fields) assert.deepEqual({ ...body, ...field }, body);
   });
 
-  it('event sources added in both at once all survive, equal ones once', async () => {
+  test('event sources added in both at once all survive, equal ones once', async () => {
     const subscription = made(await a.api('POST', '/event_subscriptions', {}));
     await b.server.replica.refresh();
     const { body } = await a.api('GET', '/event_types');
@@ -212,7 +212,7 @@ describe('two processes on one PostgreSQL', () => {
     assert.equal((await b.api('GET', at(b, subscription, '/sources'))).body.sources.length, types.length);
   });
 
-  it('one host: of the creates at once in both exactly one succeeds', async () => {
+  test('one host: of the creates at once in both exactly one succeeds', async () => {
     const answers = await Promise.all(
       Array.from({ length: 16 }, (_, index) =>
         (index % 2 === 0 ? a : b).api('POST', '/edges/https', { hostports: ['both.localhost:443'] }),
@@ -221,7 +221,7 @@ describe('two processes on one PostgreSQL', () => {
     assert.deepEqual(countByStatus(answers), { 201: 1, 409: 15 });
   });
 
-  it('A to B in one process, B to A in the other: one of the failover backends is refused', async () => {
+  test('A to B in one process, B to A in the other: one of the failover backends is refused', async () => {
     const base = await makeStaticBackend(a);
     for (let round = 0; round < 5; round += 1) {
       const first = made(await a.api('POST', '/backends/failover', { backends: [base.id] }));
@@ -235,7 +235,7 @@ describe('two processes on one PostgreSQL', () => {
     }
   });
 
-  it('an edge deleted in one process while the other adds routes and modules leaves nothing behind', async () => {
+  test('an edge deleted in one process while the other adds routes and modules leaves nothing behind', async () => {
     for (let round = 0; round < 5; round += 1) {
       const edge = await makeEdge(a);
       const route = await makeRoute(a, edge);
@@ -260,7 +260,7 @@ describe('two processes on one PostgreSQL', () => {
     }
   });
 
-  it('a key that was widened since B heard of it cannot be deleted there by a narrower key', async () => {
+  test('a key that was widened since B heard of it cannot be deleted there by a narrower key', async () => {
     const narrow = (await a.api('POST', '/api_keys', { scopes: ['api_keys:write', 'edges:read'] })).body
       .token as string;
     const target = made(await a.api('POST', '/api_keys', { scopes: ['edges:read'] }));
@@ -272,7 +272,7 @@ describe('two processes on one PostgreSQL', () => {
     assert.equal((await a.api('GET', target.uri)).status, 200);
   });
 
-  it('of the last two keys with all scopes, deleted in both at once, one stays', async () => {
+  test('of the last two keys with all scopes, deleted in both at once, one stays', async () => {
     const second = (await a.api('POST', '/api_keys', {})).body as Made & { token: string };
     const { body } = await a.api('GET', '/api_keys');
     const bootstrap = body.keys.at(-1) as Made;

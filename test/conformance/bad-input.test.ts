@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { after, suite, test } from 'node:test';
 import type { JsonValue } from '../../src/lib/json.ts';
 import type { Operation } from '../../src/resources/operation.ts';
 import { type ApiAnswer, type RequestOptions, TestWorld } from '../support/test-world.ts';
@@ -35,7 +35,7 @@ function refuseRaw(
 }
 
 for (const operation of bodyOperations) {
-  describe(`${nameOf(operation)}: ${operation.method} ${operation.path}`, () => {
+  suite(`${nameOf(operation)}: ${operation.method} ${operation.path}`, () => {
     test('text that is not a JSON object', async () => {
       const invalid = { status: 400, code: 'ERR_POSTERN_INVALID_JSON' };
       for (const text of ['{', '{"enabled":}', "{'enabled': true}", '{"a":1,}', '{"a":NaN}', '{} {}', 'word', '\u0000'])
@@ -173,7 +173,7 @@ for (const operation of bodyOperations) {
   });
 }
 
-describe('every write operation', () => {
+suite('every write operation', () => {
   test('is tried with a body that is accepted, else nothing above would prove anything', async () => {
     for (const operation of bodyOperations) {
       const answer = await send(operation, furnished.example(operation));

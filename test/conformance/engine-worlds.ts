@@ -1,11 +1,11 @@
-import { after, before, describe } from 'node:test';
+import { after, before, suite } from 'node:test';
 import { freshDatabase, startPostgres } from '../support/postgres.ts';
 import { TestWorld, type WorldOptions } from '../support/test-world.ts';
 
 /** The same tests, in the same order, against a world on SQLite and one on PostgreSQL. */
 export function onBothEngines(title: string, define: (world: () => TestWorld) => void): void {
-  describe(`${title}, on SQLite`, () => define(worldOfSuite(() => Promise.resolve({ options: {} }))));
-  describe(`${title}, on PostgreSQL`, () =>
+  suite(`${title}, on SQLite`, () => define(worldOfSuite(() => Promise.resolve({ options: {} }))));
+  suite(`${title}, on PostgreSQL`, () =>
     define(
       worldOfSuite(async () => {
         const server = await startPostgres();

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { before, suite, test } from 'node:test';
 import { Ngrok } from '@ngrok/ngrok-api';
 import { createCatalog } from '../../src/documents/catalog.ts';
 import type { Documents } from '../../src/documents/documents.ts';
@@ -34,7 +34,7 @@ const NOT_IN_THE_CLIENT = [
 const ONLINE_UNTIL_MS = Date.now() + 3_600_000;
 
 /** The client of the retired hosted API, as npm has it, with nothing changed but its base URL. */
-describe('@ngrok/ngrok-api 0.11.0', () => {
+suite('@ngrok/ngrok-api 0.11.0', () => {
   const cleanup = cleanupAfterSuite();
   const ksuid = createKsuidSource();
   const newId = (prefix: string): string => `${prefix}_${ksuid(Date.now())}`;
@@ -83,7 +83,7 @@ describe('@ngrok/ngrok-api 0.11.0', () => {
     );
   }
 
-  it('edges, with their modules inline and by themselves', async () => {
+  test('edges, with their modules inline and by themselves', async () => {
     const authority = await ngrok.certificateAuthorities.create({ caPem: ca.otherCaPem, description: 'd' });
     const edges = ngrok.edges.edgesHttps;
     const edge = await edges.create({
@@ -120,7 +120,7 @@ describe('@ngrok/ngrok-api 0.11.0', () => {
     await gone(ngrok.certificateAuthorities.delete(authority.id), `/certificate_authorities/${authority.id}`);
   });
 
-  it('routes and every route module', async () => {
+  test('routes and every route module', async () => {
     const edge = await ngrok.edges.edgesHttps.create({ hostports: ['routes.localhost:443'] });
     const backend = await ngrok.backends.staticBackends.create({ address: '10.0.0.5:80', tls: { enabled: false } });
     const policy = await ngrok.ipPolicies.create({ description: 'office' });
@@ -174,7 +174,7 @@ describe('@ngrok/ngrok-api 0.11.0', () => {
     await gone(routes.delete(item), `/edges/https/${edge.id}/routes/${route.id}`);
   });
 
-  it('static and failover backends', async () => {
+  test('static and failover backends', async () => {
     const { staticBackends, failoverBackends } = ngrok.backends;
     const first = await staticBackends.create({ address: 'one.example.com:443', tls: { enabled: true } });
     const second = await staticBackends.create({ address: '[2001:db8::1]:443', tls: { enabled: false } });
@@ -209,7 +209,7 @@ describe('@ngrok/ngrok-api 0.11.0', () => {
   // The client types these maps as Map, and its own serializer turns a Map into {} before it looks at it, so callers pass
   // plain objects. Keys of maps it treats like field names: camel case becomes snake case on the way out, and "-" and "_"
   // become camel case on the way in. That is the client's doing; keys without either pass unharmed.
-  it('tunnel group backends: labels arrive, but for their spelling on the way back', async () => {
+  test('tunnel group backends: labels arrive, but for their spelling on the way back', async () => {
     const { tunnelGroupBackends } = ngrok.backends;
     const plain = await tunnelGroupBackends.create({ labels: mapOf({ app: 'shop' }) });
     assert.deepEqual(plain.labels, { app: 'shop' });
@@ -228,7 +228,7 @@ describe('@ngrok/ngrok-api 0.11.0', () => {
     await gone(tunnelGroupBackends.delete(third.id), `/backends/tunnel_group/${third.id}`);
   });
 
-  it('HTTP response backends: header names arrive, but for their spelling on the way back', async () => {
+  test('HTTP response backends: header names arrive, but for their spelling on the way back', async () => {
     const { httpResponseBackends } = ngrok.backends;
     const first = await httpResponseBackends.create({
       body: 'hi',
@@ -248,7 +248,7 @@ describe('@ngrok/ngrok-api 0.11.0', () => {
     await gone(httpResponseBackends.delete(first.id), `/backends/http_response/${first.id}`);
   });
 
-  it('weighted backends: the client spoils the ids in the map, and is told which id is unknown', async () => {
+  test('weighted backends: the client spoils the ids in the map, and is told which id is unknown', async () => {
     const { weightedBackends, staticBackends } = ngrok.backends;
     const target = await staticBackends.create({ address: 'w.example.com:80', tls: { enabled: false } });
     await assert.rejects(weightedBackends.create({ backends: mapOf({ [target.id]: 1 }) }), (error: ClientError) => {
@@ -270,7 +270,7 @@ describe('@ngrok/ngrok-api 0.11.0', () => {
     await gone(weightedBackends.delete(first), `/backends/weighted/${first}`);
   });
 
-  it('certificate authorities, TLS certificates and reserved domains', async () => {
+  test('certificate authorities, TLS certificates and reserved domains', async () => {
     const { certificateAuthorities, tlsCertificates, reservedDomains } = ngrok;
     const authority = await certificateAuthorities.create({ caPem: ca.otherCaPem });
     assert.ok(authority.subjectCommonName.length > 0);
@@ -318,7 +318,7 @@ describe('@ngrok/ngrok-api 0.11.0', () => {
     await gone(certificateAuthorities.delete(authority.id), `/certificate_authorities/${authority.id}`);
   });
 
-  it('IP policies and rules', async () => {
+  test('IP policies and rules', async () => {
     const { ipPolicies, ipPolicyRules } = ngrok;
     const before = (await ipPolicies.list()).map(({ id }) => id);
     const policy = await ipPolicies.create({ description: 'd' });
@@ -342,7 +342,7 @@ describe('@ngrok/ngrok-api 0.11.0', () => {
     assert.deepEqual(await ipPolicyRules.list(), []);
   });
 
-  it('credentials and API keys', async () => {
+  test('credentials and API keys', async () => {
     const { credentials, apiKeys } = ngrok;
     const services: readonly [string, TokenService][] = [
       ['/credentials', credentials as TokenService],
@@ -361,7 +361,7 @@ describe('@ngrok/ngrok-api 0.11.0', () => {
     assert.deepEqual((await credentials.create({ acl: ['bind:*.example.com'] })).acl, ['bind:*.example.com']);
   });
 
-  it('tunnels, over three pages; a tunnel lists the Refs of all its backends, as this client types it', async () => {
+  test('tunnels, over three pages; a tunnel lists the Refs of all its backends, as this client types it', async () => {
     const group = await ngrok.backends.tunnelGroupBackends.create({ labels: mapOf({ paged: 'yes' }) });
     const wider = await ngrok.backends.tunnelGroupBackends.create({ labels: mapOf({ paged: 'yes' }) });
     const session = newId('ts');
@@ -405,7 +405,7 @@ describe('@ngrok/ngrok-api 0.11.0', () => {
     ]);
   });
 
-  it('tunnel sessions: list, get, stop, restart, update', async () => {
+  test('tunnel sessions: list, get, stop, restart, update', async () => {
     const ids = [newId('ts'), newId('ts'), newId('ts')] as const;
     const credential = await ngrok.credentials.create({ acl: [] });
     const doc = {
@@ -433,7 +433,7 @@ describe('@ngrok/ngrok-api 0.11.0', () => {
     await assert.rejects(ngrok.tunnelSessions.stop(newId('ts')), { statusCode: 404 });
   });
 
-  it('endpoints', async () => {
+  test('endpoints', async () => {
     const ids = [newId('ep'), newId('ep'), newId('ep')] as const;
     const now = new Date().toISOString();
     const doc = {
@@ -454,7 +454,7 @@ describe('@ngrok/ngrok-api 0.11.0', () => {
     assert.equal((await ngrok.endpoints.get(ids[1])).publicUrl, 'https://a.localhost');
   });
 
-  it('event destinations with targets that the client does not know, subscriptions and sources', async () => {
+  test('event destinations with targets that the client does not know, subscriptions and sources', async () => {
     const { eventDestinations, eventSubscriptions, eventSources } = ngrok;
     const webhook = { url: 'https://hooks.example.com/a', headers: { authorization: 'Bearer x' } };
     const destination = await eventDestinations.create({ format: 'json', target: targetOf({ webhook }) });
@@ -512,7 +512,7 @@ describe('@ngrok/ngrok-api 0.11.0', () => {
     await gone(eventSubscriptions.delete(subscription.id), `/event_subscriptions/${subscription.id}`);
   });
 
-  it('application sessions and users', async () => {
+  test('application sessions and users', async () => {
     const { applicationSessions, applicationUsers } = ngrok;
     const users = [newId('au'), newId('au'), newId('au')] as const;
     const sessions = [newId('as'), newId('as'), newId('as')] as const;
@@ -544,7 +544,7 @@ describe('@ngrok/ngrok-api 0.11.0', () => {
     assert.equal((await world.api('GET', `/app/sessions/${sessions[1]}`)).status, 404);
   });
 
-  it('errors arrive whole: status, code, message and details, whatever went wrong', async () => {
+  test('errors arrive whole: status, code, message and details, whatever went wrong', async () => {
     const stranger = new Ngrok({ apiToken: 'not-a-key', baseUrl: world.baseUrl });
     const limited = made(await world.api('POST', '/api_keys', { scopes: ['edges:read'] })) as Made & { token: string };
     const reader = new Ngrok({ apiToken: limited.token, baseUrl: world.baseUrl });
@@ -566,7 +566,7 @@ describe('@ngrok/ngrok-api 0.11.0', () => {
     }
   });
 
-  it('drove every operation that it has a method for', () => {
+  test('drove every operation that it has a method for', () => {
     const catalog = createCatalog(resources, modules);
     const all = operationsOf(catalog, null as unknown as Documents).map(({ resource, verb }) => `${resource}.${verb}`);
     const driven = new Set<string>();

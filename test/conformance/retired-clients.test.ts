@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { after, suite, test } from 'node:test';
 import { TestWorld } from '../support/test-world.ts';
 import { assertRefused, assertUnmoved } from './api-error.ts';
 import { FurnishedWorld } from './furnished-world.ts';
@@ -26,7 +26,7 @@ const EMPTY_CHANGES: Readonly<Record<string, object>> = {
   [`/ip_policy_rules/${furnished.id('ipr')}`]: { cidr: '' },
 };
 
-describe('PATCH with an empty value for everything that was left out', () => {
+suite('PATCH with an empty value for everything that was left out', () => {
   for (const [path, body] of Object.entries(EMPTY_CHANGES)) {
     test(`changes nothing at ${path.replaceAll(/_[0-9A-Za-z]{27}/g, '')}`, async () => {
       const before = await world.api('GET', path);
@@ -88,7 +88,7 @@ test('token and owner_id are null where they are not shown, never absent', async
   }
 });
 
-describe('reserved domains', () => {
+suite('reserved domains', () => {
   test('take "name" for "domain", and "resolves_to" when it is empty', async () => {
     const made = await world.api('POST', '/reserved_domains', {
       name: 'Aliased.localhost',

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { suite, test } from 'node:test';
 import { describeFigures, runKillRounds } from './kill-rounds.ts';
 
 /** The short form; `test/long/kill.test.ts` runs a hundred rounds of each. */
-describe('kill -9 under concurrent writers', { concurrency: 2 }, () => {
+suite('kill -9 under concurrent writers', { concurrency: 2 }, () => {
   for (const engine of ['sqlite', 'postgres'] as const) {
-    it(`${engine}: what was answered with 2xx is there afterwards, whole, and nothing else`, async (test) => {
+    test(`${engine}: what was answered with 2xx is there afterwards, whole, and nothing else`, async (t) => {
       const rounds = 4;
-      const figures = await runKillRounds(test, { engine, rounds, writers: 12, deadlineMs: 120_000 });
-      test.diagnostic(describeFigures(figures));
+      const figures = await runKillRounds(t, { engine, rounds, writers: 12, deadlineMs: 120_000 });
+      t.diagnostic(describeFigures(figures));
       assert.equal(figures.rounds, rounds, 'the machine was too slow for the rounds');
       assert.ok(figures.acknowledged > 0, 'no write was acknowledged');
     });

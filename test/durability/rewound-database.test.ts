@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { describe, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { put } from '../../src/store/conformance/store-under-test.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
@@ -16,7 +16,7 @@ const DEADLINE_MS = 20_000;
 
 type Test = Parameters<typeof TestWorld.open>[0];
 
-describe('a database that went back to an earlier state', () => {
+suite('a database that went back to an earlier state', () => {
   for (const { title, overtakingCommits } of [
     { title: 'and is behind the nodes', overtakingCommits: 0 },
     { title: 'and has overtaken the nodes with other commits', overtakingCommits: 40 },

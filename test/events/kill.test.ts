@@ -1,8 +1,8 @@
-import { describe, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { runKillLedger } from './support/kill-ledger.ts';
 
 /** The short form of `test/long/events.test.ts`. */
-describe('kill -9 while events are delivered to a receiver that misbehaves', { concurrency: 2 }, () => {
+suite('kill -9 while events are delivered to a receiver that misbehaves', { concurrency: 2 }, () => {
   for (const engine of ['sqlite', 'postgres'] as const) {
     test(`${engine}: nothing is lost, the ledger balances, lanes keep their order`, async (t) => {
       const figures = await runKillLedger(t, { engine, events: 300, kills: 2, failEvery: 75, patienceMs: 60_000 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { withoutLongChallenge } from '../../src/modules/oidc/provider/oidc-client.ts';
 import { FOREIGN_TEXT_READERS } from './foreign-text.ts';
 
@@ -22,7 +22,7 @@ function costMs(read: () => unknown): number {
   return best;
 }
 
-describe('text from outside costs time in proportion to its length', () => {
+suite('text from outside costs time in proportion to its length', () => {
   for (const { name, maxLength, prepare, texts } of FOREIGN_TEXT_READERS) {
     test(name, () => {
       for (const [what, make] of Object.entries(texts)) {

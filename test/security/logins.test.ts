@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { suite, test } from 'node:test';
 import { FailedLoginBrake } from '../../src/api/failed-login-brake.ts';
 import {
   countByStatus,
@@ -14,9 +14,9 @@ import { makeKey } from './keys.ts';
 
 usePostgres();
 
-describe('logging in', () => {
-  it('without a key, with a malformed or an unknown one: 401, and nothing is learnt of what there is', async (test) => {
-    const world = await TestWorld.open(test);
+suite('logging in', () => {
+  test('without a key, with a malformed or an unknown one: 401, and nothing is learnt of what there is', async (t) => {
+    const world = await TestWorld.open(t);
     for (const [method, path] of [
       ['GET', '/tunnels'],
       ['PUT', '/tunnels'],
@@ -45,8 +45,8 @@ describe('logging in', () => {
   });
 
   for (const path of ['/tunnels', '/nowhere', '/metrics']) {
-    it(`failures at ${path} are slowed down, and too many at once refused; a good key is not held up`, async (test) => {
-      const world = await TestWorld.open(test);
+    test(`failures at ${path} are slowed down, and too many at once refused; a good key is not held up`, async (t) => {
+      const world = await TestWorld.open(t);
       const failures = Array.from({ length: 60 }, () => world.api('GET', path, undefined, { key: 'wrong' }));
       const good = await world.api('GET', '/tunnels');
       assert.equal(good.status, 200);
@@ -57,7 +57,7 @@ describe('logging in', () => {
     });
   }
 
-  it('an address has 20 failures free, gets one back every two seconds, and does not slow others', async () => {
+  test('an address has 20 failures free, gets one back every two seconds, and does not slow others', async () => {
     const clock = new MovedClock();
     clock.stop();
     let slept: number[] = [];
@@ -77,7 +77,7 @@ describe('logging in', () => {
     assert.equal(slept.length, 2, 'two of the 21 were forgiven, so one more is free');
   });
 
-  it('an IPv6 network counts as one address', async () => {
+  test('an IPv6 network counts as one address', async () => {
     const clock = new MovedClock();
     clock.stop();
     let slept = 0;
@@ -88,10 +88,10 @@ describe('logging in', () => {
     assert.equal(slept, 1);
   });
 
-  it('a key that sends more than its share is told to wait, others are not', async (test) => {
+  test('a key that sends more than its share is told to wait, others are not', async (t) => {
     const clock = new MovedClock();
     clock.stop();
-    const world = await TestWorld.open(test, { clock, env: { POSTERN_API_RATE_LIMIT: '5' } });
+    const world = await TestWorld.open(t, { clock, env: { POSTERN_API_RATE_LIMIT: '5' } });
     const other = await makeKey(world);
     clock.advance(1_000);
     const answers = await Promise.all(Array.from({ length: 8 }, () => world.api('GET', '/tunnels')));
@@ -109,9 +109,9 @@ describe('logging in', () => {
 });
 
 for (const engine of ENGINES) {
-  describe(`the bootstrap key on ${engine}`, () => {
-    it('does not come back after it was deleted, with POSTERN_API_KEY still set', async (test) => {
-      const { world, restart } = await openRestartableWorld(test, engine);
+  suite(`the bootstrap key on ${engine}`, () => {
+    test('does not come back after it was deleted, with POSTERN_API_KEY still set', async (t) => {
+      const { world, restart } = await openRestartableWorld(t, engine);
       const successor = await makeKey(world);
       const { body } = await world.api('GET', '/api_keys');
       const bootstrap = body.keys.find(({ id }: { id: string }) => id !== successor.id);
@@ -127,8 +127,8 @@ for (const engine of ENGINES) {
       assert.ok(again.logLines.some((line) => /api_key is ignored/.test(line)));
     });
 
-    it('the last key with all scopes can be neither deleted nor narrowed, however many limited ones there are', async (test) => {
-      const world = await openWorld(test, engine);
+    test('the last key with all scopes can be neither deleted nor narrowed, however many limited ones there are', async (t) => {
+      const world = await openWorld(t, engine);
       const { body } = await world.api('GET', '/api_keys');
       const [last] = body.keys as { uri: string }[];
       await makeKey(world, ['api_keys:read', 'api_keys:write']);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { before, suite, test } from 'node:test';
 import { createCatalog } from '../../src/documents/catalog.ts';
 import type { Documents } from '../../src/documents/documents.ts';
 import { operationsOf } from '../../src/documents/operations.ts';
@@ -16,7 +16,7 @@ const catalog = createCatalog(resources, modules);
 const operations = operationsOf(catalog, null as unknown as Documents);
 const ksuid = createKsuidSource();
 
-describe('what a key with one scope may do', () => {
+suite('what a key with one scope may do', () => {
   const cleanup = cleanupAfterSuite();
   let world: TestWorld;
 
@@ -32,7 +32,7 @@ describe('what a key with one scope may do', () => {
     return (verb === 'read') === (method === 'GET');
   }
 
-  it('every first segment has a scope for reading and one for writing, and there are no others', () => {
+  test('every first segment has a scope for reading and one for writing, and there are no others', () => {
     const segments = [...new Set(operations.map(({ path }) => path.split('/')[1]))];
     const wanted = segments.flatMap((segment) => [`${segment}:read`, `${segment}:write`]);
     assert.deepEqual([...catalog.scopes].sort(), ['*', 'secrets:read', ...wanted].sort());
@@ -40,7 +40,7 @@ describe('what a key with one scope may do', () => {
   });
 
   for (const scope of catalog.scopes) {
-    it(`${scope}: exactly its operations get past the gate`, async () => {
+    test(`${scope}: exactly its operations get past the gate`, async () => {
       const { token } = await makeKey(world, [scope]);
       const answers = await inParallel(operations, ({ method, path }) => {
         // Ids that name nothing and fields that there are not: whoever gets in is told so, and nothing changes.
@@ -60,7 +60,7 @@ describe('what a key with one scope may do', () => {
     });
   }
 
-  it('a HEAD needs what the GET needs', async () => {
+  test('a HEAD needs what the GET needs', async () => {
     const { token } = await makeKey(world, ['edges:read']);
     assert.equal((await world.api('HEAD', '/edges/https', undefined, { key: token })).status, 200);
     assert.equal((await world.api('HEAD', '/tunnels', undefined, { key: token })).status, 403);
@@ -68,7 +68,7 @@ describe('what a key with one scope may do', () => {
 });
 
 for (const engine of ENGINES) {
-  describe(`secrets and keys on ${engine}`, () => {
+  suite(`secrets and keys on ${engine}`, () => {
     const cleanup = cleanupAfterSuite();
     const OIDC = { issuer: 'https://accounts.example.com', client_id: 'id', client_secret: 'planted-secret' };
     let world: TestWorld;
@@ -79,7 +79,7 @@ for (const engine of ENGINES) {
       blind = { key: (await makeKey(world, ['edges:read', 'edges:write'])).token };
     });
 
-    it('without secrets:read a secret reads as "", wherever it is shown', async () => {
+    test('without secrets:read a secret reads as "", wherever it is shown', async () => {
       const edge = made(await world.api('POST', '/edges/https', { hostports: [`secrets-${engine}.localhost:443`] }));
       const body = { match_type: 'path_prefix', match: '/', oidc: OIDC };
       const route = made(await world.api('POST', `${edge.uri}/routes`, body));
@@ -103,7 +103,7 @@ for (const engine of ENGINES) {
       assert.equal(read.body.client_secret, 'sent-by-the-blind');
     });
 
-    it('what a key without secrets:read has read can be sent back without erasing the secret', async () => {
+    test('what a key without secrets:read has read can be sent back without erasing the secret', async () => {
       const route = await makeRoute(world);
       await world.api('PUT', `${route.uri}/oidc`, OIDC);
       const before = await world.store.currentRevision();
@@ -121,7 +121,7 @@ for (const engine of ENGINES) {
       assert.equal((await world.api('GET', `${route.uri}/oidc`)).body.client_secret, '');
     });
 
-    it('no key makes, changes or deletes a key beyond its own scopes', async () => {
+    test('no key makes, changes or deletes a key beyond its own scopes', async () => {
       const clerk = await makeKey(world, ['api_keys:read', 'api_keys:write', 'edges:read']);
       const as = { key: clerk.token };
       const [equal, wider, unlimited] = [
@@ -152,7 +152,7 @@ for (const engine of ENGINES) {
       assert.ok(!/token(?!":null)/.test(listed.text), 'neither tokens nor their hashes are listed');
     });
 
-    it('a deleted or narrowed key stops at once', async () => {
+    test('a deleted or narrowed key stops at once', async () => {
       const key = await makeKey(world, ['tunnels:read', 'edges:read']);
       assert.equal((await world.api('GET', '/tunnels', undefined, { key: key.token })).status, 200);
       await world.api('PATCH', key.uri, { scopes: ['edges:read'] });
@@ -161,7 +161,7 @@ for (const engine of ENGINES) {
       assert.equal((await world.api('GET', '/edges/https', undefined, { key: key.token })).status, 401);
     });
 
-    it('an empty list of scopes, unknown and repeated ones are refused with what to send instead', async () => {
+    test('an empty list of scopes, unknown and repeated ones are refused with what to send instead', async () => {
       const key = await makeKey(world, ['edges:read']);
       const writes = [['POST', '/api_keys'] as const, ['PATCH', key.uri] as const];
       for (const [method, path] of writes) {

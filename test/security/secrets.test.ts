@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { before, describe, it } from 'node:test';
+import { before, suite, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createKsuidSource } from '../../src/lib/ksuid.ts';
@@ -49,7 +49,7 @@ class Planted {
 }
 
 for (const engine of ENGINES) {
-  describe(`planted secrets on ${engine}`, () => {
+  suite(`planted secrets on ${engine}`, () => {
     const cleanup = cleanupAfterSuite();
     const planted = new Planted();
     const presets = {
@@ -81,13 +81,13 @@ for (const engine of ENGINES) {
       refusals.push(answer);
     }
 
-    it('every event type is subscribed to first', async () => {
+    test('every event type is subscribed to first', async () => {
       const { body } = await send('GET', '/event_types');
       const sources = body.event_types.map(({ type }: { type: string }) => ({ type }));
       made(await send('POST', '/event_subscriptions', { sources }));
     });
 
-    it('secrets of login modules, in every way to set them', async () => {
+    test('secrets of login modules, in every way to set them', async () => {
       const oidc = (secret: string) => ({ issuer: 'https://i.example.com', client_id: 'c', client_secret: secret });
       const edge = made(await send('POST', '/edges/https', { hostports: ['planted.localhost:443'] }));
       const route = made(
@@ -133,7 +133,7 @@ for (const engine of ENGINES) {
       );
     });
 
-    it('webhooks: secrets, headers, addresses', async () => {
+    test('webhooks: secrets, headers, addresses', async () => {
       const url = 'https://hooks.example.com/a';
       const webhook = {
         url,
@@ -177,7 +177,7 @@ for (const engine of ENGINES) {
       await refused('PATCH', destination.uri, target({ secret: [planted.plant('webhook secret in a list')] }));
     });
 
-    it('private keys, uploaded and pasted into the wrong field', async () => {
+    test('private keys, uploaded and pasted into the wrong field', async () => {
       const ca = await openInternalCa({ dataDir: await tempDir(cleanup), domain: 'apps.test', clock: systemClock });
       const mint = () => ca.mintLeaf({ hosts: ['a.apps.test'], ips: [], days: 30 });
       const [leaf, other] = [await mint(), await mint()];
@@ -212,7 +212,7 @@ for (const engine of ENGINES) {
       await refused('PATCH', certificate.uri, { private_key_pem: other.privateKeyPem });
     });
 
-    it('tokens of API keys and credentials', async () => {
+    test('tokens of API keys and credentials', async () => {
       for (const path of ['/api_keys', '/credentials']) {
         const created = await send('POST', path, {}, { headers: { 'idempotency-key': 't' } });
         const token = planted.add(`token of ${path}`, created.body.token);
@@ -226,7 +226,7 @@ for (const engine of ENGINES) {
       await refused('POST', '/credentials', { acl: { rule: planted.plant('token as acl') } });
     });
 
-    it('logins that fail', async () => {
+    test('logins that fail', async () => {
       for (const [at, authorization] of ['Bearer $', 'Basic $', '$', 'Bearer $ x', 'Token token=$'].entries()) {
         const headers = { authorization: authorization.replace('$', planted.plant(`Authorization ${at}`)) };
         for (const path of ['/tunnels', '/metrics', '/nowhere'])
@@ -234,7 +234,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    it('bodies, queries and headers that are not even understood', async () => {
+    test('bodies, queries and headers that are not even understood', async () => {
       await refused('POST', '/ip_policies', undefined, {
         rawBody: `{"description": "${planted.plant('invalid JSON')}`,
       });
@@ -268,7 +268,7 @@ for (const engine of ENGINES) {
       assert.equal((await send('GET', '/tunnels', undefined, { headers: { cookie } })).status, 200);
     });
 
-    it('tokens of a login session', async () => {
+    test('tokens of a login session', async () => {
       const now = new Date().toISOString();
       await feedLogin(world.store, newId('as'), {
         userId: newId('au'),
@@ -280,14 +280,14 @@ for (const engine of ENGINES) {
       planted.assertAbsentFrom('/app/sessions', (await send('GET', '/app/sessions')).text);
     });
 
-    it('no refusal quotes one', () => {
+    test('no refusal quotes one', () => {
       assert.ok(refusals.length > 60);
       for (const { status, text, headers } of refusals) {
         planted.assertAbsentFrom(`a ${status}: ${text.slice(0, 80)}`, `${text}\n${JSON.stringify([...headers])}`);
       }
     });
 
-    it('no event holds one', async () => {
+    test('no event holds one', async () => {
       const events = await world.store.events.list({ beforeId: null, limit: 10_000 });
       assert.ok(events.length >= 17, `only ${events.length} events`);
       planted.assertAbsentFrom('events', JSON.stringify(events));
@@ -295,7 +295,7 @@ for (const engine of ENGINES) {
       assert.deepEqual([...verbs].sort(), ['created.v0', 'deleted.v0', 'updated.v0']);
     });
 
-    it('neither metrics nor the documentation show one', async () => {
+    test('neither metrics nor the documentation show one', async () => {
       for (const path of ['/metrics', '/openapi.json', '/docs', '/healthz']) {
         const { status, text } = await send('GET', path);
         assert.equal(status, 200);
@@ -303,7 +303,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    it('nothing in the database, the data directory or a backup is one', async () => {
+    test('nothing in the database, the data directory or a backup is one', async () => {
       const tables = [];
       for (const { name } of currentSchema.tables)
         tables.push(JSON.stringify(await querySql(location, `SELECT * FROM ${name}`)));
@@ -324,7 +324,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    it('an answer of 500 and what it leaves in the log hold none either', async () => {
+    test('an answer of 500 and what it leaves in the log hold none either', async () => {
       await querySql(location, 'ALTER TABLE changes RENAME TO elsewhere');
       const secret = planted.plant('oidc of a failed commit');
       const body = { match_type: 'path_prefix', match: '/broken', oidc: { client_secret: secret } };
@@ -338,7 +338,7 @@ for (const engine of ENGINES) {
       assert.ok(world.logLines.some((line) => /request failed/.test(line)));
     });
 
-    it('no log line holds one, from the start on, at level trace', () => {
+    test('no log line holds one, from the start on, at level trace', () => {
       assert.ok(world.logLines.length > refusals.length + 20, `only ${world.logLines.length} lines`);
       planted.assertAbsentFrom('the log', world.logLines.join(''));
       assert.ok(planted.count > 50, `only ${planted.count} planted`);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it, type TestContext } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { createCatalog } from '../../src/documents/catalog.ts';
 import { modules } from '../../src/modules/registry.ts';
 import { resources } from '../../src/resources/registry.ts';
@@ -47,8 +47,8 @@ class Slices {
   }
 }
 
-async function open(test: TestContext): Promise<{ world: TestWorld; slices: Slices; snapshots: Snapshots }> {
-  const world = await TestWorld.open(test);
+async function open(t: TestContext): Promise<{ world: TestWorld; slices: Slices; snapshots: Snapshots }> {
+  const world = await TestWorld.open(t);
   await putSharedPolicyEdges(world.store, EDGES);
   const catalog = createCatalog(resources, modules);
   const slices = new Slices();
@@ -58,7 +58,7 @@ async function open(test: TestContext): Promise<{ world: TestWorld; slices: Slic
     return catalog.kindOfId(id);
   };
   const snapshots = await Snapshots.open(world.server.replica, { modules, kindOfId }, slices);
-  test.after(() => snapshots.close());
+  t.after(() => snapshots.close());
   slices.begin();
   return { world, slices, snapshots };
 }
@@ -73,9 +73,9 @@ function howManyLetIn(snapshots: Snapshots, address: string): number {
   return [...snapshots.all()].filter((edge) => letsIn(edge, address)).length;
 }
 
-describe('a change that reaches many edges', () => {
-  it('is compiled a slice at a time, and swapped in one step', async (test) => {
-    const { world, slices, snapshots } = await open(test);
+suite('a change that reaches many edges', () => {
+  test('is compiled a slice at a time, and swapped in one step', async (t) => {
+    const { world, slices, snapshots } = await open(t);
     const told: string[] = [];
     snapshots.onSwap((edgeId) => told.push(edgeId));
     slices.isHeld = true;
@@ -95,8 +95,8 @@ describe('a change that reaches many edges', () => {
     assert.equal(snapshots.served(revision), null);
   });
 
-  it('is overtaken by a later change of one edge, which is served at once and wins', async (test) => {
-    const { world, slices, snapshots } = await open(test);
+  test('is overtaken by a later change of one edge, which is served at once and wins', async (t) => {
+    const { world, slices, snapshots } = await open(t);
     slices.isHeld = true;
     const first = await put(world.store, ruleDoc(`${OTHER}/32`));
     await slices.step();
@@ -121,8 +121,8 @@ describe('a change that reaches many edges', () => {
     assert.equal(howManyLetIn(snapshots, '198.51.100.1'), EDGES);
   });
 
-  it('does not wait for those that come after it', async (test) => {
-    const { world, slices, snapshots } = await open(test);
+  test('does not wait for those that come after it', async (t) => {
+    const { world, slices, snapshots } = await open(t);
     slices.isHeld = true;
     const first = snapshots.served(await put(world.store, ruleDoc('192.0.2.1/32')));
     await slices.step();
@@ -143,8 +143,8 @@ describe('a change that reaches many edges', () => {
     assert.equal(howManyLetIn(snapshots, '192.0.2.3'), EDGES);
   });
 
-  it('takes out edges that go, and leaves their host to the edge that has it by then', async (test) => {
-    const { world, slices, snapshots } = await open(test);
+  test('takes out edges that go, and leaves their host to the edge that has it by then', async (t) => {
+    const { world, slices, snapshots } = await open(t);
     slices.isHeld = true;
     const first = await put(world.store, ruleDoc(`${OTHER}/32`));
     await world.store.commit({ deletes: [{ kind: 'https_edge', id: edgeIdOf(1) }] });
@@ -157,8 +157,8 @@ describe('a change that reaches many edges', () => {
     assert.equal([...snapshots.all()].length, EDGES);
   });
 
-  it('refuses on edges that it cannot be compiled for', async (test) => {
-    const { world, slices, snapshots } = await open(test);
+  test('refuses on edges that it cannot be compiled for', async (t) => {
+    const { world, slices, snapshots } = await open(t);
     slices.broken = 'planted';
     await snapshots.served(await put(world.store, ruleDoc(`${OTHER}/32`)));
     const edge = snapshots.find(hostOf(3));

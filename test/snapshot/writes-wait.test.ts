@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EdgeWorld } from '../support/edge-world.ts';
 import { hostOf, putSharedPolicyEdges, SHARED_RULE } from '../support/shared-policy-edges.ts';
 
 const EDGES = 400;
 
-it('answers a write that reaches hundreds of edges when all of them serve it', async (test) => {
-  const world = await EdgeWorld.open(test);
+test('answers a write that reaches hundreds of edges when all of them serve it', async (t) => {
+  const world = await EdgeWorld.open(t);
   await putSharedPolicyEdges(world.world.store, EDGES);
   // The store answers before the edges are compiled; only the API waits for them.
   while ((await world.status(hostOf(EDGES - 1)).catch(() => 0)) !== 200) await sleep(10);
   const hosts = [0, EDGES / 2, EDGES - 1].map((at) => hostOf(at));
   const agents = hosts.map(() => world.agent());
-  test.after(() => {
+  t.after(() => {
     for (const agent of agents) agent.destroy();
   });
   const statuses = (): Promise<readonly number[]> =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { backupStore } from '../../src/store/backup/backup-store.ts';
 import { restoreStore } from '../../src/store/backup/restore-store.ts';
@@ -18,7 +18,7 @@ usePostgres();
 const INVALID = { code: 'ERR_POSTERN_BACKUP_INVALID' };
 const passphrase = 'correct horse';
 
-describe('backup and restore', { concurrency: 2 }, () => {
+suite('backup and restore', { concurrency: 2 }, () => {
   for (const from of ENGINES) {
     for (const to of ENGINES) {
       test(`${from} → ${to}: everything but leases, with the key under a passphrase`, async (t) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { everything } from '../../src/store/conformance/store-under-test.ts';
 import { ENGINES, emptyLocation, openAt, usePostgres } from './engines.ts';
@@ -10,7 +10,7 @@ usePostgres();
 const ROUNDS = process.env['POSTERN_TEST_LONG'] ? 100 : 4;
 
 for (const engine of ENGINES) {
-  describe(engine, () => {
+  suite(engine, () => {
     test(`${ROUNDS} times killed while writing: all that was answered is there, nothing is half there`, async (t) => {
       const location = await emptyLocation(t, engine);
       const answered = new Map<string, number>();

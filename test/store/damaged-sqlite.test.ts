@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { copyFileSync, mkdirSync, openSync, renameSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PosternError } from '../../src/lib/errors.ts';
 import { committed, put } from '../../src/store/conformance/store-under-test.ts';
@@ -71,7 +71,7 @@ const DAMAGES: readonly Damage[] = [
   },
 ];
 
-describe('while a SQLite store is open', () => {
+suite('while a SQLite store is open', () => {
   for (const { title, code, says, does } of DAMAGES) {
     test(`${title}: the next write is refused, and the store says what to do`, async (t) => {
       const location = await emptyLocation(t, 'sqlite');

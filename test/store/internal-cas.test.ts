@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { systemClock } from '../../src/lib/clock.ts';
 import { backupStore } from '../../src/store/backup/backup-store.ts';
 import { restoreStore } from '../../src/store/backup/restore-store.ts';
@@ -30,7 +30,7 @@ async function casOf(t: TestContext, dataDir: string, options: Parameters<typeof
   return [...trustIn(dataDir)].sort();
 }
 
-describe('internal CAs are kept in the store', { concurrency: 2 }, () => {
+suite('internal CAs are kept in the store', { concurrency: 2 }, () => {
   test('a data directory of the previous version keeps its CAs, and its keys leave the disk', async (t) => {
     const records = memoryRecords();
     const ca = await openInternalCa({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { describe, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { claimOne, destinationPut, event, ledger, subscriptionPut } from '../../src/store/conformance/lane-world.ts';
 import { put } from '../../src/store/conformance/store-under-test.ts';
 import { openOfflineDatabase } from '../../src/store/offline/open-offline-database.ts';
@@ -64,7 +64,7 @@ test('both engines hold exactly what the description says', async (t) => {
 });
 
 for (const engine of ENGINES) {
-  describe(engine, () => {
+  suite(engine, () => {
     test('a later version migrates what is there, once', async (t) => {
       const location = await emptyLocation(t, engine);
       const store = await openAt(location);

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { committed, everything, put } from '../../src/store/conformance/store-under-test.ts';
 import { keyIdOf, sealedKeyId } from '../../src/store/keyring.ts';
@@ -19,7 +19,7 @@ const ROTATE = fileURLToPath(new URL('./rotate-process.ts', import.meta.url));
 const STEPS = 6;
 
 for (const engine of ENGINES) {
-  describe(engine, { concurrency: 2 }, () => {
+  suite(engine, { concurrency: 2 }, () => {
     test('every secret moves to a new key, and the old key goes', async (t) => {
       const location = await emptyLocation(t, engine);
       const store = await openAt(location);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { everything, put } from '../../src/store/conformance/store-under-test.ts';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
 import { currentSchema } from '../../src/store/sql/migrations.ts';
@@ -15,7 +15,7 @@ const PLANTED = 'planted-secret-3f9a';
 const SECRET_KEY_ERROR = { code: 'ERR_POSTERN_SECRET_KEY' };
 
 for (const engine of ENGINES) {
-  describe(engine, () => {
+  suite(engine, () => {
     test('no secret is in plain in the database or its files', async (t) => {
       const location = await emptyLocation(t, engine);
       const store = await openAt(location);

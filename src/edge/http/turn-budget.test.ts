@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { test } from 'node:test';
 import { TurnBudget } from './turn-budget.ts';
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-it('lets tasks through at once, to be refused, when too many wait', async () => {
+test('lets tasks through at once, to be refused, when too many wait', async () => {
   const budget = new TurnBudget();
   let count = 0;
   while (!budget.isFull) {
@@ -19,7 +19,7 @@ it('lets tasks through at once, to be refused, when too many wait', async () => 
   while (!budget.take()) await nextTurn();
 });
 
-it('spreads a burst over turns, in order, and gives every turn a new budget', async () => {
+test('spreads a burst over turns, in order, and gives every turn a new budget', async () => {
   const budget = new TurnBudget();
   const done: number[] = [];
   const run = (at: number): void => {

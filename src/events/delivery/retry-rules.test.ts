@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { suite, test } from 'node:test';
 import type { LaneHealth } from '../../store/store.ts';
 import type { SendOutcome } from '../destinations/destination-kind.ts';
 import { type RetryPolicy, type Ruling, rule } from './retry-rules.ts';
@@ -33,7 +33,7 @@ function tryOut(outcome: SendOutcome, health = WELL, random = 0.5): { waits: num
   }
 }
 
-describe('retry rules', () => {
+suite('retry rules', () => {
   test('a delivered event lets the lane go on, and all that went before is forgotten', () => {
     const health = { failures: 7, failingCount: 9, failingSinceMs: 5 };
     const ruling = rule({ outcome: DELIVERED, firstTriedMs: 0, refusals: 2, health, nowMs: 10 * DAY }, policy());

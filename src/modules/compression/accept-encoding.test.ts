@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { CODINGS, type Coding, chooseCoding } from './accept-encoding.ts';
 
@@ -63,15 +63,15 @@ const CASES: readonly (readonly [name: string, header: string | undefined, expec
 
 const RANK = new Map<string, number>(CODINGS.map((coding, at) => [coding, at]));
 
-describe('chooseCoding', () => {
+suite('chooseCoding', () => {
   for (const [name, header, expected] of CASES) {
-    it(`${name}: ${JSON.stringify(header)} → ${expected}`, () => assert.equal(chooseCoding(header), expected));
+    test(`${name}: ${JSON.stringify(header)} → ${expected}`, () => assert.equal(chooseCoding(header), expected));
   }
 
   const known = fc.constantFrom(...CODINGS, 'identity', '*', 'compress');
   const weights = fc.uniqueArray(fc.tuple(known, fc.integer({ min: 0, max: 1000 })), { selector: ([name]) => name });
 
-  it('takes the heaviest coding that is not refused, by preference on a tie, in whatever order they are named', () => {
+  test('takes the heaviest coding that is not refused, by preference on a tie, in whatever order they are named', () => {
     fc.assert(
       fc.property(weights, fc.infiniteStream(fc.nat()), (list, order) => {
         const written = list.map(([name, weight]) => `${name};q=${(weight / 1000).toFixed(3)}`);
@@ -91,7 +91,7 @@ describe('chooseCoding', () => {
     );
   });
 
-  it('never gives a coding that the text does not name, nor one that it refuses', () => {
+  test('never gives a coding that the text does not name, nor one that it refuses', () => {
     const piece = fc.constantFrom(
       ...CODINGS,
       'x-gzip',

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { trafficRequest } from '../../../test/support/traffic-request.ts';
 import type { HeaderList, ResponseTransform } from '../prepared-module.ts';
@@ -96,8 +96,8 @@ const FATES: readonly (readonly [name: string, given: Given, expected: string])[
   ['an event stream', { headers: ['content-type', 'text/event-stream'] }, 'coded gzip'],
 ];
 
-describe('what becomes of a response', () => {
-  for (const [name, given, expected] of FATES) it(`${name}: ${expected}`, () => assert.equal(fate(given), expected));
+suite('what becomes of a response', () => {
+  for (const [name, given, expected] of FATES) test(`${name}: ${expected}`, () => assert.equal(fate(given), expected));
 });
 
 const VARIES: readonly (readonly [upstream: readonly string[], expected: readonly string[]])[] = [
@@ -123,16 +123,16 @@ const VARIES: readonly (readonly [upstream: readonly string[], expected: readonl
   [['X-Accept-Encoding'], ['X-Accept-Encoding, Accept-Encoding']],
 ];
 
-describe('Vary', () => {
+suite('Vary', () => {
   for (const [upstream, expected] of VARIES) {
     const headers = [...JSON_TYPE, ...upstream.flatMap((value) => ['vary', value])];
-    it(`${JSON.stringify(upstream)} → ${JSON.stringify(expected)}, compressed or not`, () => {
+    test(`${JSON.stringify(upstream)} → ${JSON.stringify(expected)}, compressed or not`, () => {
       assert.deepEqual(valuesOf(answer({ headers })?.headers, 'vary'), expected);
       assert.deepEqual(valuesOf(answer({ headers, request: {} })?.headers ?? headers, 'vary'), expected);
     });
   }
 
-  it('stays the same however often it is merged', () => {
+  test('stays the same however often it is merged', () => {
     const once = answer({ request: {} })?.headers ?? [];
     assert.equal(answer({ request: {}, headers: once }), null);
   });
@@ -147,9 +147,9 @@ const TAGS: readonly (readonly [upstream: string, coded: readonly string[]])[] =
   ['"a"b"', []],
 ];
 
-describe('ETag', () => {
+suite('ETag', () => {
   for (const [upstream, coded] of TAGS) {
-    it(`${upstream} → ${JSON.stringify(coded)} when coded, untouched when not`, () => {
+    test(`${upstream} → ${JSON.stringify(coded)} when coded, untouched when not`, () => {
       const headers = [...JSON_TYPE, 'etag', upstream];
       assert.deepEqual(valuesOf(answer({ headers })?.headers, 'etag'), coded);
       assert.deepEqual(valuesOf(answer({ headers, request: {} })?.headers, 'etag'), [upstream]);
@@ -166,7 +166,7 @@ describe('ETag', () => {
     [null, '"abc"'],
   ];
   for (const [ifNoneMatch, expected] of asked) {
-    it(`a 304 with "abc" to a client that asked with ${ifNoneMatch} says ${expected}`, () => {
+    test(`a 304 with "abc" to a client that asked with ${ifNoneMatch} says ${expected}`, () => {
       const request: Record<string, string> = ifNoneMatch === null ? {} : { 'if-none-match': ifNoneMatch };
       const change = answer({ status: 304, headers: ['etag', '"abc"'], bodyBytes: 0, request });
       assert.deepEqual(change?.headers, ['etag', expected, 'vary', 'Accept-Encoding']);
@@ -174,8 +174,8 @@ describe('ETag', () => {
   }
 });
 
-describe('headers and trailers of a coded response', () => {
-  it('says nothing any more that was true of the bytes before, and keeps the rest in order', () => {
+suite('headers and trailers of a coded response', () => {
+  test('says nothing any more that was true of the bytes before, and keeps the rest in order', () => {
     const headers = [
       ...['date', 'x', 'content-type', 'text/html', 'content-length', '9000', 'accept-ranges', 'bytes'],
       ...[
@@ -199,17 +199,17 @@ describe('headers and trailers of a coded response', () => {
     ]);
   });
 
-  it('loses digests from the trailers, which would be wrong there too', () => {
+  test('loses digests from the trailers, which would be wrong there too', () => {
     const trailers = ['server-timing', 'a', 'repr-digest', 'b', 'digest', 'c', 'x', 'digest'];
     assert.deepEqual(answer({})?.trailers?.(trailers), ['server-timing', 'a', 'x', 'digest']);
   });
 
-  it('replaces "identity", so that there is one Content-Encoding', () => {
+  test('replaces "identity", so that there is one Content-Encoding', () => {
     const change = answer({ headers: [...JSON_TYPE, 'content-encoding', 'identity'] });
     assert.deepEqual(valuesOf(change?.headers, 'content-encoding'), ['gzip']);
   });
 
-  it('names Accept-Encoding once and never keeps a strong tag, whatever the upstream says', () => {
+  test('names Accept-Encoding once and never keeps a strong tag, whatever the upstream says', () => {
     const header = fc.constantFrom<readonly [string, string]>(
       ...(['Origin', 'accept-encoding', 'Cookie, Accept-Encoding', ''].map((value) => ['vary', value]) as [
         string,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { suite, test } from 'node:test';
 import { isCompressibleType, isEventStream } from './compressible-type.ts';
 
 const COMPRESSED = `text/html|text/html; charset=utf-8|TEXT/HTML ;charset=UTF-8|text/plain|text/css|text/javascript|text/csv
@@ -18,14 +18,14 @@ function listed(list: string): readonly string[] {
   return list.replaceAll('\n', '').split('|');
 }
 
-describe('isCompressibleType', () => {
-  for (const type of listed(COMPRESSED)) it(`compresses ${type}`, () => assert.equal(isCompressibleType(type), true));
+suite('isCompressibleType', () => {
+  for (const type of listed(COMPRESSED)) test(`compresses ${type}`, () => assert.equal(isCompressibleType(type), true));
   for (const type of listed(LEFT_ALONE))
-    it(`leaves "${type}" alone`, () => assert.equal(isCompressibleType(type), false));
-  it('leaves a body of unknown type alone', () => assert.equal(isCompressibleType(undefined), false));
+    test(`leaves "${type}" alone`, () => assert.equal(isCompressibleType(type), false));
+  test('leaves a body of unknown type alone', () => assert.equal(isCompressibleType(undefined), false));
 });
 
-it('knows an event stream by its type', () => {
+test('knows an event stream by its type', () => {
   assert.equal(isEventStream('text/event-stream'), true);
   assert.equal(isEventStream('Text/Event-Stream; charset=utf-8'), true);
   assert.equal(isEventStream('text/event-streams'), false);

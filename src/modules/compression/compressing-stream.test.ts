@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { describe, it } from 'node:test';
+import { suite, test } from 'node:test';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import {
   brotliDecompressSync,
@@ -76,13 +76,13 @@ function reader(stream: CompressingStream, coding: Coding): Reader {
 }
 
 for (const coding of CODINGS) {
-  describe(`a body in ${coding}`, () => {
+  suite(`a body in ${coding}`, () => {
     const chunk = fc.oneof(
       fc.uint8Array({ maxLength: 300 }),
       fc.integer({ min: 0, max: 40_000 }).map((bytes) => new Uint8Array(jsonLines(bytes))),
     );
 
-    it('comes back as it was, whatever it is and however it was cut', async () => {
+    test('comes back as it was, whatever it is and however it was cut', async () => {
       const property = fc.asyncProperty(
         fc.array(chunk, { maxLength: 8 }),
         fc.boolean(),
@@ -97,7 +97,7 @@ for (const coding of CODINGS) {
       await fc.assert(property, { numRuns: 60 });
     });
 
-    it('comes back as it was with pauses in it', async () => {
+    test('comes back as it was with pauses in it', async () => {
       const chunks = [0, 10, 20_000, 3, 70_000].map(jsonLines);
       const stream = open({ coding });
       const parts: Buffer[] = [];
@@ -111,18 +111,18 @@ for (const coding of CODINGS) {
       assert.deepEqual(decode[coding](Buffer.concat(parts)), Buffer.concat(chunks));
     });
 
-    it('is a valid body of the coding when it is empty', async () => {
+    test('is a valid body of the coding when it is empty', async () => {
       assert.equal(decode[coding](await compressed(open({ coding }), [])).length, 0);
       assert.equal(decode[coding](await compressed(open({ coding, isEventStream: true }), [])).length, 0);
     });
 
-    it('gets much smaller', async () => {
+    test('gets much smaller', async () => {
       const body = jsonLines(300_000);
       const coded = await compressed(open({ coding, bodyBytes: body.length }), [body]);
       assert(coded.length < body.length / 4, `${coded.length} bytes`);
     });
 
-    it('gives out every event at once', async () => {
+    test('gives out every event at once', async () => {
       const stream = open({ coding, isEventStream: true });
       const { until } = reader(stream, coding);
       let sent = '';
@@ -134,7 +134,7 @@ for (const coding of CODINGS) {
       stream.destroy();
     });
 
-    it('gives out what it has when the upstream pauses, first and later', async () => {
+    test('gives out what it has when the upstream pauses, first and later', async () => {
       const stream = open({ coding });
       const { until } = reader(stream, coding);
       let sent = '';
@@ -146,7 +146,7 @@ for (const coding of CODINGS) {
       stream.destroy();
     });
 
-    it('does not hold back small pieces that keep coming without a pause', async (t) => {
+    test('does not hold back small pieces that keep coming without a pause', async (t) => {
       // A busy machine makes pauses of its own: here none is ever long enough.
       t.mock.timers.enable({ apis: ['setTimeout'] });
       const stream = open({ coding });
@@ -160,7 +160,7 @@ for (const coding of CODINGS) {
       stream.destroy();
     });
 
-    it('makes the upstream wait for a client that does not read', async () => {
+    test('makes the upstream wait for a client that does not read', async () => {
       const stream = open({ coding, bodyBytes: 1e9 });
       let taken = 0;
       // Nothing reads: 'drain' stops coming.
@@ -194,7 +194,7 @@ function watched(): { codec: Codec; made: Compressor[]; flushes: () => number } 
   return { codec: { ...codecs.gzip, stream }, made, flushes: () => flushes };
 }
 
-it('flushes a fast download seldom', async () => {
+test('flushes a fast download seldom', async () => {
   const body = jsonLines(4_000_000);
   const chunks = Array.from({ length: Math.ceil(body.length / 16_384) }, (_, at) =>
     body.subarray(at * 16_384, (at + 1) * 16_384),
@@ -204,7 +204,7 @@ it('flushes a fast download seldom', async () => {
   assert(flushes() < chunks.length / 3, `${flushes()} flushes in ${chunks.length} chunks`);
 });
 
-it('goes on compressing with what came before a flush', async () => {
+test('goes on compressing with what came before a flush', async () => {
   const stream = open({ coding: 'gzip', isEventStream: true });
   const event = Buffer.from(`data: ${Array.from({ length: 40 }, (_, at) => (at * 7919) % 1009).join(' ')}\n\n`);
   const coded = await compressed(
@@ -214,8 +214,8 @@ it('goes on compressing with what came before a flush', async () => {
   assert(coded.length < event.length * 6, `50 equal events of ${event.length} bytes took ${coded.length}`);
 });
 
-describe('a client that goes away', () => {
-  it('leaves nothing behind, a thousand times in every state', async () => {
+suite('a client that goes away', () => {
+  test('leaves nothing behind, a thousand times in every state', async () => {
     const abandon = async (count: number): Promise<void> => {
       for (let at = 0; at < count; at += 1) {
         const coding = CODINGS[at % CODINGS.length] as Coding;
@@ -241,7 +241,7 @@ describe('a client that goes away', () => {
     assert(grownMb < 120, `${grownMb} MB more`);
   });
 
-  it('gives back compressor and timer at once', async () => {
+  test('gives back compressor and timer at once', async () => {
     const { codec, made } = watched();
     const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
     const before = timers();
@@ -261,7 +261,7 @@ describe('a client that goes away', () => {
     assert.equal(timers(), before);
   });
 
-  it('does not start a compressor after a pause that it does not see the end of', async () => {
+  test('does not start a compressor after a pause that it does not see the end of', async () => {
     const { codec, made } = watched();
     const stream = new CompressingStream({ codec, isEventStream: false, bodyBytes: null });
     stream.write(jsonLines(100));
@@ -270,7 +270,7 @@ describe('a client that goes away', () => {
     assert.equal(made.length, 0);
   });
 
-  it('is no error, and later writes are none either', async () => {
+  test('is no error, and later writes are none either', async () => {
     const stream = open({ coding: 'gzip', bodyBytes: 1e6 });
     let hasFailed = false;
     stream.on('error', () => {

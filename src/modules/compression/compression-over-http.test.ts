@@ -10,7 +10,7 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Transform } from 'node:stream';
-import { after, before, describe, it } from 'node:test';
+import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { trafficRequest } from '../../../test/support/traffic-request.ts';
@@ -128,8 +128,8 @@ after(() => {
 });
 
 for (const coding of CODINGS) {
-  describe(`over HTTP, ${coding}`, () => {
-    it('a response of known length arrives whole', async () => {
+  suite(`over HTTP, ${coding}`, () => {
+    test('a response of known length arrives whole', async () => {
       const answer = await ask('/', coding);
       assert.equal(answer.headers['content-encoding'], coding);
       assert.equal(answer.headers['content-length'], undefined);
@@ -140,7 +140,7 @@ for (const coding of CODINGS) {
     });
 
     for (const path of ['/events', '/lines']) {
-      it(`each piece of ${path} arrives before the next is sent`, async () => {
+      test(`each piece of ${path} arrives before the next is sent`, async () => {
         const slowestMs = await eachArrives(path, coding);
         assert(slowestMs < 1000, `${slowestMs} ms`);
       });
@@ -167,8 +167,8 @@ async function eachArrives(path: string, coding: Coding): Promise<number> {
   return slowestMs;
 }
 
-describe('over HTTP', () => {
-  it('a client that asks for nothing gets the bytes of the upstream, and caches are told', async () => {
+suite('over HTTP', () => {
+  test('a client that asks for nothing gets the bytes of the upstream, and caches are told', async () => {
     const answer = await ask('/');
     assert.equal(answer.headers['content-encoding'], undefined);
     assert.equal(answer.headers['etag'], '"v1"');
@@ -176,7 +176,7 @@ describe('over HTTP', () => {
     assert.deepEqual(Buffer.concat(await answer.toArray()), ROWS);
   });
 
-  it('clients that go away in the middle end their streams', async () => {
+  test('clients that go away in the middle end their streams', async () => {
     for (let round = 0; round < 10; round += 1) {
       const answers = await Promise.all(CODINGS.map((coding) => ask('/endless', coding)));
       await Promise.all(answers.map((answer) => once(answer, 'data')));

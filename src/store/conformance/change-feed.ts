@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { suite, test } from 'node:test';
 import type { Change } from '../store.ts';
 import { committed, everything, type OpenStore, put } from './store-under-test.ts';
 
 export function changeFeed(openStore: OpenStore): void {
-  describe('change feed', { concurrency: true }, () => {
+  suite('change feed', { concurrency: true }, () => {
     test('gives each changed record once, as it stands, in the order of its last change', async (t) => {
       const { store } = await openStore(t);
       await committed(store, { puts: [put('edge', 'e1'), put('edge', 'e2'), put('edge', 'e3')] });

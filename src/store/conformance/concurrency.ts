@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { destinationPut, event, ledger, oneLane } from './lane-world.ts';
 import { committed, everything, type OpenStore, put } from './store-under-test.ts';
 
@@ -7,7 +7,7 @@ const WRITERS = 64;
 const WRITES_EACH = 5;
 
 export function concurrency(openStore: OpenStore): void {
-  describe('concurrency', { concurrency: true }, () => {
+  suite('concurrency', { concurrency: true }, () => {
     test('64 writers take revisions without gaps, and share commits', async (t) => {
       const { store } = await openStore(t);
       const revisions: number[] = [];

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { createKsuidSource } from '../../lib/ksuid.ts';
 import type { Delivery, DeliveryFilter } from '../store.ts';
 import { enqueueing } from './delivery-enqueueing.ts';
@@ -23,7 +23,7 @@ function delivery(id: string, rest: Partial<Delivery> = {}): Delivery {
 }
 
 export function deliveries(openStore: OpenStore): void {
-  describe('deliveries', { concurrency: true }, () => {
+  suite('deliveries', { concurrency: true }, () => {
     enqueueing(openStore);
     lanes(openStore);
     retention(openStore);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { committed, everything, type OpenStore, put } from './store-under-test.ts';
 
 export function durability(openStore: OpenStore): void {
-  describe('reopening', { concurrency: true }, () => {
+  suite('reopening', { concurrency: true }, () => {
     test('everything is there, and revisions go on', async (t) => {
       const opened = await openStore(t);
       const event = { id: 'ev_1', type: 'x', createdAtMs: 5, payload: { a: 1 } };

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { rfc3339 } from '../../lib/clock.ts';
 import type { Store } from '../store.ts';
 import { newLogin } from './new-login.ts';
 import type { OpenStore } from './store-under-test.ts';
 
 export function loginActivity(openStore: OpenStore): void {
-  describe('activity', { concurrency: true }, () => {
+  suite('activity', { concurrency: true }, () => {
     test('moves the grant and its user forwards, never back, and announces nothing', async (t) => {
       const { store } = await openStore(t);
       const early = rfc3339(10);
@@ -78,7 +78,7 @@ export function loginActivity(openStore: OpenStore): void {
     });
   });
 
-  describe('tokens', { concurrency: true }, () => {
+  suite('tokens', { concurrency: true }, () => {
     test('of many claims at once one is granted, until it runs out or is released', async (t) => {
       const { store } = await openStore(t);
       await store.logins.recordLogin(newLogin('as_1'));
@@ -144,7 +144,7 @@ export function loginActivity(openStore: OpenStore): void {
       assert.equal(await store.logins.getSession('as_1'), null);
     });
   });
-  describe('claims', { concurrency: true }, () => {
+  suite('claims', { concurrency: true }, () => {
     test('of many at once one is granted, for good until it has run out', async (t) => {
       const opened = await openStore(t);
       const { store } = opened;

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { suite, test } from 'node:test';
 import type { LoginChange } from '../store.ts';
 import { identityOf, newLogin } from './new-login.ts';
 import type { OpenStore } from './store-under-test.ts';
 
 export function loginChanges(openStore: OpenStore): void {
-  describe('changes', { concurrency: true }, () => {
+  suite('changes', { concurrency: true }, () => {
     test('everything that puts or ends a grant is heard before it resolves, and is in the log', async (t) => {
       const { store } = await openStore(t);
       const heard: string[] = [];

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { suite, test } from 'node:test';
 import type { ProviderLogout, Store } from '../store.ts';
 import { identityOf, newLogin } from './new-login.ts';
 import type { OpenStore } from './store-under-test.ts';
 
 export function loginEnds(openStore: OpenStore): void {
-  describe('ends', { concurrency: true }, () => {
+  suite('ends', { concurrency: true }, () => {
     test('a grant ends once, and a user goes with theirs', async (t) => {
       const { store } = await openStore(t);
       await store.logins.recordLogin(newLogin('as_1'));

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { newLogin } from './new-login.ts';
 import type { OpenStore } from './store-under-test.ts';
 
 const ALL = { beforeId: null, limit: 999 };
 
 export function loginRecording(openStore: OpenStore): void {
-  describe('recording', { concurrency: true }, () => {
+  suite('recording', { concurrency: true }, () => {
     test('a login makes a user and a grant, and takes no revision', async (t) => {
       const opened = await openStore(t);
       const { store } = opened;

@@ -1,4 +1,4 @@
-import { describe } from 'node:test';
+import { suite } from 'node:test';
 import { loginActivity } from './login-activity.ts';
 import { loginChanges } from './login-changes.ts';
 import { loginEnds } from './login-ends.ts';
@@ -6,7 +6,7 @@ import { loginRecording } from './login-recording.ts';
 import type { OpenStore } from './store-under-test.ts';
 
 export function logins(openStore: OpenStore): void {
-  describe('logins', { concurrency: true }, () => {
+  suite('logins', { concurrency: true }, () => {
     loginRecording(openStore);
     loginActivity(openStore);
     loginEnds(openStore);

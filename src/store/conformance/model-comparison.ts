@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import type { CommitResult, RecordKey, RecordPut, Store, WriteSet } from '../store.ts';
 import { type ModelRecord, type ModelResult, ModelStore, name } from './model-store.ts';
@@ -40,7 +40,7 @@ function oftenNone<Item>(list: fc.Arbitrary<Item[]>): fc.Arbitrary<Item[]> {
 
 /** Random write-sets against the real store and against the model: same answers, same records in the end. */
 export function modelComparison(openStore: OpenStore): void {
-  describe('against a model', () => {
+  suite('against a model', () => {
     test(`${RUNS} random histories end the same`, async (t) => {
       const { store } = await openStore(t);
       const outcomes = new Map<string, number>();

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { suite, test } from 'node:test';
 import type { Lease, LeaseKind } from '../store.ts';
 import type { OpenStore } from './store-under-test.ts';
 
@@ -8,7 +8,7 @@ function lease(kind: LeaseKind, id: string, rest: Partial<Lease> = {}): Lease {
 }
 
 export function presence(openStore: OpenStore): void {
-  describe('presence', { concurrency: true }, () => {
+  suite('presence', { concurrency: true }, () => {
     test('a lease is online until it runs out, and longer when it is renewed', async (t) => {
       const { store } = await openStore(t);
       const mine = lease('tunnel', 'tn_1');

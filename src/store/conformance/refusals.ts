@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { assertRefused, committed, everything, type OpenStore, put, refersTo } from './store-under-test.ts';
 
 const EVENT = { id: 'ev_1', type: 'edge_created.v0', createdAtMs: 1, payload: {} };
 
 /** Every reason, each time with an event in the write-set: a refusal must leave no trace of it either. */
 export function refusals(openStore: OpenStore): void {
-  describe('refusals', { concurrency: true }, () => {
+  suite('refusals', { concurrency: true }, () => {
     test('conflict: an expected revision that is not the record’s', async (t) => {
       const { store } = await openStore(t);
       await committed(store, { puts: [put('edge', 'e1')] });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import type { OutboxEvent, Store, WriteSet } from '../store.ts';
 import { destinationPut, event, ledger, subscriptionPut } from './lane-world.ts';
@@ -29,7 +29,7 @@ interface Accepted {
 
 /** Random writes that are sent at once: whatever shared a commit with what, the outcome is that of one after the other. */
 export function sharedCommits(openStore: OpenStore): void {
-  describe('shared commits', () => {
+  suite('shared commits', () => {
     test(`${RUNS} crowds of writes have told every lane what it wants, in the order of the revisions`, async (t) => {
       let run = 0;
       await fc.assert(

@@ -1,4 +1,4 @@
-import { describe } from 'node:test';
+import { suite } from 'node:test';
 import { changeFeed } from './change-feed.ts';
 import { concurrency } from './concurrency.ts';
 import { deliveries } from './deliveries.ts';
@@ -14,7 +14,7 @@ import { writing } from './writing.ts';
 
 /** What every engine must do. Run against real databases by `test/store/`. */
 export function storeConformance(name: string, openStore: OpenStore): void {
-  describe(`${name} store`, { concurrency: 4 }, () => {
+  suite(`${name} store`, { concurrency: 4 }, () => {
     writing(openStore);
     refusals(openStore);
     concurrency(openStore);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { committed, everything, type OpenStore, put, readRecord, refersTo } from './store-under-test.ts';
 
 export function writing(openStore: OpenStore): void {
-  describe('writing', { concurrency: true }, () => {
+  suite('writing', { concurrency: true }, () => {
     test('a put is read back whole, secrets in plain', async (t) => {
       const { store } = await openStore(t);
       const doc = { name: 'grüße \u0000 \ud83d\ude00', list: [1, null, { deep: true }] };

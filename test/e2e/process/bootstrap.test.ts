@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startServerProcess } from '../../support/server-process.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -13,10 +13,10 @@ const TIMEOUT_MS = 240_000;
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const FILES = ['first-api-key', 'first-authtoken'];
 
-describe('bootstrap', { timeout: TIMEOUT_MS }, () => {
-  it('writes generated secrets once to 0600 files that the log names, and nowhere else', async (test) => {
-    const dataDir = await tempDir(test);
-    const first = startServerProcess(test, dataDir);
+suite('bootstrap', { timeout: TIMEOUT_MS }, () => {
+  test('writes generated secrets once to 0600 files that the log names, and nowhere else', async (t) => {
+    const dataDir = await tempDir(t);
+    const first = startServerProcess(t, dataDir);
     await first.ready();
     const tokens = await Promise.all(FILES.map(async (name) => (await readFile(join(dataDir, name), 'utf8')).trim()));
     for (const [index, name] of FILES.entries()) {
@@ -26,7 +26,7 @@ describe('bootstrap', { timeout: TIMEOUT_MS }, () => {
     }
     first.child.kill('SIGTERM');
     await first.exited;
-    const second = startServerProcess(test, dataDir);
+    const second = startServerProcess(t, dataDir);
     await second.ready();
     second.child.kill('SIGTERM');
     await second.exited;
@@ -37,14 +37,14 @@ describe('bootstrap', { timeout: TIMEOUT_MS }, () => {
     for (const token of tokens) assert(!output.includes(token), 'a secret in the log');
   });
 
-  it('shows generated secrets once to a person at a terminal, with the next command, and writes no file', async (test) => {
-    const dataDir = await tempDir(test);
+  test('shows generated secrets once to a person at a terminal, with the next command, and writes no file', async (t) => {
+    const dataDir = await tempDir(t);
     const command = `'${process.execPath}' bin/postern.mjs server --data-dir '${dataDir}' --api-listen 127.0.0.1:0 --edge-listen 127.0.0.1:0 --edge-http-listen 127.0.0.1:0 --tunnel-listen 127.0.0.1:0`;
     const terminal = spawn('script', ['-qefc', command, '/dev/null'], {
       cwd: root,
       stdio: ['ignore', 'pipe', 'ignore'],
     });
-    test.after(() => terminal.kill('SIGKILL'));
+    t.after(() => terminal.kill('SIGKILL'));
     let output = '';
     for await (const text of terminal.stdout.setEncoding('utf8')) {
       output += text as string;
@@ -57,10 +57,10 @@ describe('bootstrap', { timeout: TIMEOUT_MS }, () => {
     assert(!(await readdir(dataDir)).some((name) => name.startsWith('first-')));
   });
 
-  it('takes preset secrets without writing them down, and ignores them later with a warning', async (test) => {
-    const dataDir = await tempDir(test);
+  test('takes preset secrets without writing them down, and ignores them later with a warning', async (t) => {
+    const dataDir = await tempDir(t);
     const env = { POSTERN_API_KEY: `preset-${'k'.repeat(32)}`, POSTERN_AUTHTOKEN: `preset-${'t'.repeat(32)}` };
-    const first = startServerProcess(test, dataDir, { env });
+    const first = startServerProcess(t, dataDir, { env });
     await first.ready();
     assert(!first.lines().some((line) => line['level'] === 'warn'));
     first.child.kill('SIGTERM');
@@ -74,7 +74,7 @@ describe('bootstrap', { timeout: TIMEOUT_MS }, () => {
       const file = join(entry.parentPath, entry.name);
       assert(!(await readFile(file)).includes('preset-'), `a preset secret in ${file}`);
     }
-    const second = startServerProcess(test, dataDir, { env });
+    const second = startServerProcess(t, dataDir, { env });
     await second.ready();
     const warnings = second.lines().filter((line) => line['level'] === 'warn');
     assert.deepEqual(

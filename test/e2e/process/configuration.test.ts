@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { suite, test } from 'node:test';
 import { type ProcessOptions, startPostern, startServerProcess } from '../../support/server-process.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 /** A process that does not end must fail the test, not hang it. */
 const TIMEOUT_MS = 240_000;
 
-describe('postern server, wrongly configured', { timeout: TIMEOUT_MS }, () => {
+suite('postern server, wrongly configured', { timeout: TIMEOUT_MS }, () => {
   const cases: readonly [string, ProcessOptions, number, RegExp][] = [
     [
       'unknown flag',
@@ -43,9 +43,9 @@ describe('postern server, wrongly configured', { timeout: TIMEOUT_MS }, () => {
     ['stray argument', { args: ['now'] }, 2, /^postern: postern server takes no argument/],
   ];
   for (const [name, options, code, message] of cases) {
-    it(`stops before it starts: ${name}`, async (test) => {
-      const dataDir = await tempDir(test);
-      const server = startServerProcess(test, dataDir, options);
+    test(`stops before it starts: ${name}`, async (t) => {
+      const dataDir = await tempDir(t);
+      const server = startServerProcess(t, dataDir, options);
       assert.deepEqual(await server.exited, { code, signal: null });
       assert.match(server.stderr(), message);
       assert.equal(server.stderr().trimEnd().split('\n').length, 1, 'one line, no stack');
@@ -54,28 +54,28 @@ describe('postern server, wrongly configured', { timeout: TIMEOUT_MS }, () => {
     });
   }
 
-  it('names file and line of an unknown key', async (test) => {
-    const dataDir = await tempDir(test);
+  test('names file and line of an unknown key', async (t) => {
+    const dataDir = await tempDir(t);
     const file = join(dataDir, 'postern.yaml');
     await writeFile(file, 'region: eu\nlog_levle: info\n');
-    const server = startServerProcess(test, dataDir, { env: { POSTERN_CONFIG: file } });
+    const server = startServerProcess(t, dataDir, { env: { POSTERN_CONFIG: file } });
     assert.equal((await server.exited).code, 1);
     assert.match(server.stderr(), /postern\.yaml:2: unknown setting "log_levle"\. Did you mean "log_level"/);
   });
 
-  it('shows the stack of an error at start when asked for details', async (test) => {
-    const server = startServerProcess(test, await tempDir(test), { args: ['--log-level', 'debug', '--region', 'A B'] });
+  test('shows the stack of an error at start when asked for details', async (t) => {
+    const server = startServerProcess(t, await tempDir(t), { args: ['--log-level', 'debug', '--region', 'A B'] });
     assert.equal((await server.exited).code, 1);
     assert.match(server.stderr(), /\n\s+at /);
   });
 });
 
-describe('postern server --print-config', { timeout: TIMEOUT_MS }, () => {
-  it('prints what is in effect with its sources, masks secrets, and starts nothing', async (test) => {
-    const dataDir = await tempDir(test);
+suite('postern server --print-config', { timeout: TIMEOUT_MS }, () => {
+  test('prints what is in effect with its sources, masks secrets, and starts nothing', async (t) => {
+    const dataDir = await tempDir(t);
     const file = join(dataDir, 'postern.yaml');
     await writeFile(file, 'region: eu\nauthtoken: plantedAuthtoken-plantedAuthtoken-1234\n');
-    const printed = startPostern(test, {
+    const printed = startPostern(t, {
       args: ['server', '--config', file, '--print-config', '--api-key=plantedKey-plantedKey-plantedKey-1234'],
       env: {
         POSTERN_DATABASE_URL: 'postgres://u:plantedPassword@db/x',
@@ -91,15 +91,15 @@ describe('postern server --print-config', { timeout: TIMEOUT_MS }, () => {
   });
 });
 
-describe('postern', { timeout: TIMEOUT_MS }, () => {
-  it('explains itself', async (test) => {
-    const help = startPostern(test, { args: ['--help'] });
+suite('postern', { timeout: TIMEOUT_MS }, () => {
+  test('explains itself', async (t) => {
+    const help = startPostern(t, { args: ['--help'] });
     assert.equal((await help.exited).code, 0);
     assert.match(help.stdout(), /^ {2}server\s+start the server$/m);
-    const serverHelp = startPostern(test, { args: ['server', '--help'] });
+    const serverHelp = startPostern(t, { args: ['server', '--help'] });
     assert.equal((await serverHelp.exited).code, 0);
     assert.match(serverHelp.stdout(), /^ {2}--api-listen/m);
-    const nothing = startPostern(test, {});
+    const nothing = startPostern(t, {});
     assert.equal((await nothing.exited).code, 2);
     assert.match(nothing.stderr(), /Usage: postern COMMAND/);
   });

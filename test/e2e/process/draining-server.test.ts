@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Agent, createServer, get, type RequestListener } from 'node:http';
 import { createServer as createTlsServer, get as getTls } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
-import { describe, it, type TestContext } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { drainingServer } from '../../../src/lib/draining-server.ts';
@@ -20,14 +20,14 @@ const slowly: RequestListener = (_request, response) => {
   setTimeout(() => response.end('whole'), SLOW_MS);
 };
 
-async function listening(test: TestContext, isTls: boolean) {
-  const leaf = isTls ? await testLeaf(test) : null;
+async function listening(t: TestContext, isTls: boolean) {
+  const leaf = isTls ? await testLeaf(t) : null;
   const server =
     leaf === null ? createServer() : createTlsServer({ cert: leaf.certificatePem, key: leaf.privateKeyPem });
   const draining = drainingServer(server);
   server.on('request', slowly);
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  test.after(() => draining.drain(0));
+  t.after(() => draining.drain(0));
   const { port } = server.address() as AddressInfo;
   const agent = new Agent({ keepAlive: true });
   const fetchText = async () => {
@@ -38,8 +38,8 @@ async function listening(test: TestContext, isTls: boolean) {
   return { draining, port, fetchText };
 }
 
-async function testLeaf(test: TestContext) {
-  const ca = await openInternalCa({ dataDir: await tempDir(test), domain: 'localhost', clock: systemClock });
+async function testLeaf(t: TestContext) {
+  const ca = await openInternalCa({ dataDir: await tempDir(t), domain: 'localhost', clock: systemClock });
   return ca.mintLeaf({ hosts: ['localhost'], ips: ['127.0.0.1'], days: 1 });
 }
 
@@ -50,9 +50,9 @@ async function elapsedMs(action: Promise<unknown>): Promise<number> {
 }
 
 for (const isTls of [false, true]) {
-  describe(`drainingServer ${isTls ? 'with' : 'without'} TLS`, { timeout: TIMEOUT_MS }, () => {
-    it('lets a request in flight finish, and no longer waits then', async (test) => {
-      const { draining, fetchText } = await listening(test, isTls);
+  suite(`drainingServer ${isTls ? 'with' : 'without'} TLS`, { timeout: TIMEOUT_MS }, () => {
+    test('lets a request in flight finish, and no longer waits then', async (t) => {
+      const { draining, fetchText } = await listening(t, isTls);
       const answer = fetchText();
       await sleep(SLOW_MS / 3);
       const took = await elapsedMs(draining.drain(LONG_MS));
@@ -60,14 +60,14 @@ for (const isTls of [false, true]) {
       assert(took < SLOW_MS * 5, `${took} ms`);
     });
 
-    it('does not wait for kept-alive connections', async (test) => {
-      const { draining, fetchText } = await listening(test, isTls);
+    test('does not wait for kept-alive connections', async (t) => {
+      const { draining, fetchText } = await listening(t, isTls);
       await fetchText();
       assert((await elapsedMs(draining.drain(LONG_MS))) < SLOW_MS * 5);
     });
 
-    it('does not wait for connections that never sent anything', async (test) => {
-      const { draining, port } = await listening(test, isTls);
+    test('does not wait for connections that never sent anything', async (t) => {
+      const { draining, port } = await listening(t, isTls);
       const silent = connect(port, '127.0.0.1');
       await once(silent, 'connect');
       while (draining.connectionCount === 0) await sleep(5);
@@ -75,16 +75,16 @@ for (const isTls of [false, true]) {
       silent.destroy();
     });
 
-    it('cuts off at the deadline what has not finished', async (test) => {
-      const { draining, fetchText } = await listening(test, isTls);
+    test('cuts off at the deadline what has not finished', async (t) => {
+      const { draining, fetchText } = await listening(t, isTls);
       const answer = assert.rejects(fetchText());
       await sleep(SLOW_MS / 3);
       await draining.drain(10);
       await answer;
     });
 
-    it('refuses new connections once draining', async (test) => {
-      const { draining, port } = await listening(test, isTls);
+    test('refuses new connections once draining', async (t) => {
+      const { draining, port } = await listening(t, isTls);
       await draining.drain(LONG_MS);
       const late = connect(port, '127.0.0.1');
       const [error] = (await once(late, 'error')) as [NodeJS.ErrnoException];

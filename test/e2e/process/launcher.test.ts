@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { cp, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { findOldNode } from '../../support/old-node.ts';
@@ -13,24 +13,24 @@ import { tempDir } from '../../support/temp-dir.ts';
 const TIMEOUT_MS = 240_000;
 
 const oldNode = findOldNode();
-const suite = { timeout: TIMEOUT_MS, skip: oldNode === null && 'no Node older than 24 on this machine' };
+const options = { timeout: TIMEOUT_MS, skip: oldNode === null && 'no Node older than 24 on this machine' };
 const launcherPath = fileURLToPath(new URL('../../../bin/postern.mjs', import.meta.url));
 
-describe('launcher on an old Node', suite, () => {
+suite('launcher on an old Node', options, () => {
   const node = oldNode ?? '';
 
-  it('runs the program on the locked Node and passes its output and exit code on', async (test) => {
-    const version = startPostern(test, { node, args: ['--version'] });
+  test('runs the program on the locked Node and passes its output and exit code on', async (t) => {
+    const version = startPostern(t, { node, args: ['--version'] });
     assert.deepEqual(await version.exited, { code: 0, signal: null });
     assert.match(version.stdout(), /^\d+\.\d+\.\d+\n$/);
-    const wrong = startPostern(test, { node, args: ['serve'] });
+    const wrong = startPostern(t, { node, args: ['serve'] });
     assert.deepEqual(await wrong.exited, { code: 2, signal: null });
     assert.match(wrong.stderr(), /^postern: unknown command "serve"\. Did you mean "server"\?/);
   });
 
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
-    it(`passes ${signal} on, so that the server drains and exits 0`, async (test) => {
-      const server = startServerProcess(test, await tempDir(test), { node });
+    test(`passes ${signal} on, so that the server drains and exits 0`, async (t) => {
+      const server = startServerProcess(t, await tempDir(t), { node });
       await server.ready();
       server.child.kill(signal);
       assert.deepEqual(await server.exited, { code: 0, signal: null });
@@ -38,9 +38,9 @@ describe('launcher on an old Node', suite, () => {
     });
   }
 
-  it('takes the server with it when it is killed with SIGKILL', async (test) => {
-    const dataDir = await tempDir(test);
-    const launcher = startServerProcess(test, dataDir, { node });
+  test('takes the server with it when it is killed with SIGKILL', async (t) => {
+    const dataDir = await tempDir(t);
+    const launcher = startServerProcess(t, dataDir, { node });
     const { base_url } = await launcher.ready();
     const serverPid = Number(await readFile(join(dataDir, 'postern.pid'), 'utf8'));
     assert.notEqual(serverPid, launcher.child.pid);
@@ -53,8 +53,8 @@ describe('launcher on an old Node', suite, () => {
     await assert.rejects(fetch(`${base_url}/healthz`));
   });
 
-  it('says in one line which Node is needed when there is no locked one', async (test) => {
-    const root = await tempDir(test);
+  test('says in one line which Node is needed when there is no locked one', async (t) => {
+    const root = await tempDir(t);
     await mkdir(join(root, 'bin'));
     await cp(launcherPath, join(root, 'bin', 'postern.mjs'));
     const outcome = runCopy(node, join(root, 'bin', 'postern.mjs'));

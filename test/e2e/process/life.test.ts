@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdir, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { suite, test } from 'node:test';
 import { startServerProcess } from '../../support/server-process.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
@@ -12,10 +12,10 @@ const TIMEOUT_MS = 240_000;
 
 const KEY = `preset-${'k'.repeat(32)}`;
 
-describe('life of the server process', { timeout: TIMEOUT_MS }, () => {
-  it('says ready once with everything that an operator needs to find it, in a data directory of mode 0700', async (test) => {
-    const dataDir = join(await tempDir(test), 'new', 'data');
-    const server = startServerProcess(test, dataDir);
+suite('life of the server process', { timeout: TIMEOUT_MS }, () => {
+  test('says ready once with everything that an operator needs to find it, in a data directory of mode 0700', async (t) => {
+    const dataDir = join(await tempDir(t), 'new', 'data');
+    const server = startServerProcess(t, dataDir);
     const line = await server.ready();
     assert.match(line.addresses.api, /^127\.0\.0\.1:[1-9]\d*$/);
     assert.equal(line.base_url, `http://${line.addresses.api}`);
@@ -27,27 +27,27 @@ describe('life of the server process', { timeout: TIMEOUT_MS }, () => {
     assert.equal(server.lines().filter(({ msg }) => msg === 'ready').length, 1);
   });
 
-  it('refuses a data directory that another process holds, and leaves that process alone', async (test) => {
-    const dataDir = await tempDir(test);
-    const { base_url } = await startServerProcess(test, dataDir).ready();
-    const second = startServerProcess(test, dataDir);
+  test('refuses a data directory that another process holds, and leaves that process alone', async (t) => {
+    const dataDir = await tempDir(t);
+    const { base_url } = await startServerProcess(t, dataDir).ready();
+    const second = startServerProcess(t, dataDir);
     assert.deepEqual(await second.exited, { code: 1, signal: null });
     assert.match(second.stderr(), /^postern: process \d+ holds the data directory .*POSTERN_DATA_DIR\n$/);
     assert.equal((await fetch(`${base_url}/healthz`)).status, 200);
   });
 
-  it('refuses a data directory that is a file', async (test) => {
-    const dataDir = join(await tempDir(test), 'a');
+  test('refuses a data directory that is a file', async (t) => {
+    const dataDir = join(await tempDir(t), 'a');
     await mkdir(dataDir);
-    const server = startServerProcess(test, join(process.execPath, 'x'));
+    const server = startServerProcess(t, join(process.execPath, 'x'));
     assert.equal((await server.exited).code, 1);
     assert.match(server.stderr(), /^postern: cannot use the data directory .*POSTERN_DATA_DIR\)\n$/);
   });
 
-  it('finishes a request in flight after SIGTERM, accepts no other, and exits 0', {
+  test('finishes a request in flight after SIGTERM, accepts no other, and exits 0', {
     todo: 'the API is being wired',
-  }, async (test) => {
-    const server = startServerProcess(test, await tempDir(test), { env: { POSTERN_API_KEY: KEY } });
+  }, async (t) => {
+    const server = startServerProcess(t, await tempDir(t), { env: { POSTERN_API_KEY: KEY } });
     const { addresses } = await server.ready();
     const port = Number(addresses.api.split(':')[1]);
     const body = JSON.stringify({ description: 'sent in two halves' });
@@ -75,8 +75,8 @@ describe('life of the server process', { timeout: TIMEOUT_MS }, () => {
     assert.deepEqual(await server.exited, { code: 0, signal: null });
   });
 
-  it('ends at once on a second signal', async (test) => {
-    const server = startServerProcess(test, await tempDir(test), {
+  test('ends at once on a second signal', async (t) => {
+    const server = startServerProcess(t, await tempDir(t), {
       env: { POSTERN_API_KEY: KEY },
       args: ['--shutdown-timeout', '60'],
     });

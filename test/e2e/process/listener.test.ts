@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { get } from 'node:https';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { suite, test } from 'node:test';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { openInternalCa } from '../../support/internal-ca.ts';
 import { startServerProcess } from '../../support/server-process.ts';
@@ -20,27 +20,27 @@ async function statusOverTls(url: string, ca: string): Promise<number | undefine
   return response.statusCode;
 }
 
-describe('API listener', { timeout: TIMEOUT_MS }, () => {
-  it('names the port that is in use and the setting to change', async (test) => {
+suite('API listener', { timeout: TIMEOUT_MS }, () => {
+  test('names the port that is in use and the setting to change', async (t) => {
     const holder = createServer();
-    test.after(() => holder.close());
+    t.after(() => holder.close());
     await once(holder.listen(0, '127.0.0.1'), 'listening');
     const { port } = holder.address() as AddressInfo;
-    const server = startServerProcess(test, await tempDir(test), { args: ['--api-listen', `127.0.0.1:${port}`] });
+    const server = startServerProcess(t, await tempDir(t), { args: ['--api-listen', `127.0.0.1:${port}`] });
     assert.deepEqual(await server.exited, { code: 1, signal: null });
     assert.match(server.stderr(), new RegExp(`^postern: .*port ${port} is already in use.*POSTERN_API_LISTEN\\)\n$`));
   });
 
-  it('names an address that is not ours', async (test) => {
+  test('names an address that is not ours', async (t) => {
     const args = ['--api-listen', '192.0.2.1:0', '--api-tls-cert', 'internal'];
-    const server = startServerProcess(test, await tempDir(test), { args });
+    const server = startServerProcess(t, await tempDir(t), { args });
     assert.equal((await server.exited).code, 1);
     assert.match(server.stderr(), /^postern: .*192\.0\.2\.1 does not belong to this machine.*POSTERN_API_LISTEN/);
   });
 
-  it('serves TLS with a certificate of the internal CA, also on all addresses', async (test) => {
-    const dataDir = await tempDir(test);
-    const server = startServerProcess(test, dataDir, {
+  test('serves TLS with a certificate of the internal CA, also on all addresses', async (t) => {
+    const dataDir = await tempDir(t);
+    const server = startServerProcess(t, dataDir, {
       args: ['--api-listen', '0.0.0.0:0', '--api-tls-cert', 'internal'],
     });
     const { base_url } = await server.ready();
@@ -48,11 +48,11 @@ describe('API listener', { timeout: TIMEOUT_MS }, () => {
     const ca = await readFile(join(dataDir, 'internal-ca', 'other', 'certificate.pem'), 'utf8');
     const byAddress = base_url.replace('localhost', '127.0.0.1');
     assert.equal(await statusOverTls(`${byAddress}/healthz`, ca), 200);
-    await assert.rejects(statusOverTls(`${byAddress}/healthz`, await foreignCa(await tempDir(test))), /certificate/);
+    await assert.rejects(statusOverTls(`${byAddress}/healthz`, await foreignCa(await tempDir(t))), /certificate/);
   });
 
-  it('serves TLS with files, and refuses files that do not belong together', async (test) => {
-    const dataDir = await tempDir(test);
+  test('serves TLS with files, and refuses files that do not belong together', async (t) => {
+    const dataDir = await tempDir(t);
     const ca = await openInternalCa({ dataDir, domain: 'localhost', clock: systemClock });
     const mint = () => ca.mintLeaf({ hosts: ['localhost'], ips: ['127.0.0.1'], days: 1 });
     const [leaf, other] = [await mint(), await mint()];
@@ -64,19 +64,19 @@ describe('API listener', { timeout: TIMEOUT_MS }, () => {
     await writeFile(paths.cert, leaf.certificatePem);
     await writeFile(paths.key, leaf.privateKeyPem);
     await writeFile(paths.otherKey, other.privateKeyPem);
-    const server = startServerProcess(test, join(dataDir, 'a'), {
+    const server = startServerProcess(t, join(dataDir, 'a'), {
       args: ['--api-tls-cert', paths.cert, '--api-tls-key', paths.key],
     });
     assert.equal(await statusOverTls(`${(await server.ready()).base_url}/healthz`, leaf.caPem), 200);
-    const wrong = startServerProcess(test, join(dataDir, 'b'), {
+    const wrong = startServerProcess(t, join(dataDir, 'b'), {
       args: ['--api-tls-cert', paths.cert, '--api-tls-key', paths.otherKey],
     });
     assert.equal((await wrong.exited).code, 1);
     assert.match(wrong.stderr(), /^postern: api_tls_cert .*cannot be used: /);
   });
 
-  it('puts api_url, without its slash, in front of every uri', async (test) => {
-    const server = startServerProcess(test, await tempDir(test), {
+  test('puts api_url, without its slash, in front of every uri', async (t) => {
+    const server = startServerProcess(t, await tempDir(t), {
       args: ['--api-url', 'https://api.example.test/postern/'],
     });
     assert.equal((await server.ready()).base_url, 'https://api.example.test/postern');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startPostern } from '../../support/server-process.ts';
@@ -29,9 +29,9 @@ console.log(agent.url);
 await agent.close();
 `;
 
-describe('the published package', { timeout: TIMEOUT_MS }, () => {
-  it('runs from node_modules, where Node strips no types, and brings no runtime along', async (test) => {
-    const folder = await tempDir(test);
+suite('the published package', { timeout: TIMEOUT_MS }, () => {
+  test('runs from node_modules, where Node strips no types, and brings no runtime along', async (t) => {
+    const folder = await tempDir(t);
     const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: root });
     const [packed] = JSON.parse(stdout.slice(stdout.indexOf('['))) as [
       { filename: string; size: number; files: { path: string }[] },
@@ -47,7 +47,7 @@ describe('the published package', { timeout: TIMEOUT_MS }, () => {
     await linkDependencies(modules);
 
     const launcher = join(home, 'bin', 'postern.mjs');
-    const server = startPostern(test, {
+    const server = startPostern(t, {
       launcher,
       args: [
         'server',

@@ -3,7 +3,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -22,10 +22,10 @@ interface Started {
 }
 
 async function start(
-  test: TestContext,
+  t: TestContext,
   stdout: number | 'pipe',
 ): Promise<Started & { socket: NodeJS.ReadableStream | null }> {
-  const child = spawn(process.execPath, [LAUNCHER, 'server', '--data-dir', await tempDir(test)], {
+  const child = spawn(process.execPath, [LAUNCHER, 'server', '--data-dir', await tempDir(t)], {
     stdio: ['ignore', stdout, 'inherit'],
     env: {
       ...process.env,
@@ -36,7 +36,7 @@ async function start(
     },
   });
   const exited = once(child, 'exit');
-  test.after(async () => {
+  t.after(async () => {
     child.kill('SIGKILL');
     await exited;
   });
@@ -44,11 +44,11 @@ async function start(
 }
 
 /** A pipe whose writing end blocks, as a shell makes it. */
-function fifo(test: TestContext, path: string): { readonly writeFd: number; readonly fd: number } {
+function fifo(t: TestContext, path: string): { readonly writeFd: number; readonly fd: number } {
   execFileSync('mkfifo', [path]);
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const writeFd = openSync(path, constants.O_WRONLY);
-  test.after(() => {
+  t.after(() => {
     closeSync(fd);
     closeSync(writeFd);
   });
@@ -97,10 +97,10 @@ async function droppedBy(baseUrl: string): Promise<number> {
   return Number(/^postern_log_dropped_lines_total (\d+)$/m.exec(text)?.[1]);
 }
 
-describe('standard output that is not read', { timeout: TIMEOUT_MS }, () => {
-  it('does not stop the server: lines are dropped, counted, and reported once when reading resumes', async (test) => {
-    const { fd, writeFd } = fifo(test, join(await tempDir(test), 'stdout'));
-    const server = await start(test, writeFd);
+suite('standard output that is not read', { timeout: TIMEOUT_MS }, () => {
+  test('does not stop the server: lines are dropped, counted, and reported once when reading resumes', async (t) => {
+    const { fd, writeFd } = fifo(t, join(await tempDir(t), 'stdout'));
+    const server = await start(t, writeFd);
     const baseUrl = baseUrlIn(
       await readUntil(
         () => readNow(fd),
@@ -128,8 +128,8 @@ describe('standard output that is not read', { timeout: TIMEOUT_MS }, () => {
     assert.match(readNow(fd), /"msg":"drained"/);
   });
 
-  it('does not keep the server from ending', async (test) => {
-    const server = await start(test, 'pipe');
+  test('does not keep the server from ending', async (t) => {
+    const server = await start(t, 'pipe');
     const { socket } = server;
     assert.ok(socket !== null);
     let text = '';
@@ -143,8 +143,8 @@ describe('standard output that is not read', { timeout: TIMEOUT_MS }, () => {
     assert.deepEqual(await server.exited, [0, null]);
   });
 
-  it('does not stop the server when its reader is gone', async (test) => {
-    const server = await start(test, 'pipe');
+  test('does not stop the server when its reader is gone', async (t) => {
+    const server = await start(t, 'pipe');
     const { socket } = server;
     assert.ok(socket !== null);
     let text = '';
@@ -160,11 +160,11 @@ describe('standard output that is not read', { timeout: TIMEOUT_MS }, () => {
     assert.ok((await droppedBy(baseUrl)) >= 3);
   });
 
-  it('loses and reorders nothing when it is a file', async (test) => {
-    const path = join(await tempDir(test), 'log');
+  test('loses and reorders nothing when it is a file', async (t) => {
+    const path = join(await tempDir(t), 'log');
     const fd = openSync(path, 'a');
-    test.after(() => closeSync(fd));
-    const server = await start(test, fd);
+    t.after(() => closeSync(fd));
+    const server = await start(t, fd);
     const baseUrl = baseUrlIn(
       await readUntil(
         () => '',

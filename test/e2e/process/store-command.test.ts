@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { type PosternProcess, startPostern, startServerProcess } from '../../support/server-process.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
@@ -11,19 +11,19 @@ const KEY = `preset-${'k'.repeat(32)}`;
 const PASSPHRASE = 'correct horse battery staple';
 
 async function store(
-  test: TestContext,
+  t: TestContext,
   dataDir: string,
   args: readonly string[],
   env: Record<string, string> = {},
 ): Promise<PosternProcess & { code: number | null }> {
-  const command = startPostern(test, { args: ['store', ...args, '--data-dir', dataDir], env });
+  const command = startPostern(t, { args: ['store', ...args, '--data-dir', dataDir], env });
   return { ...command, code: (await command.exited).code };
 }
 
 /** A store with the preset key and one destination, which holds a secret. */
-async function filledStore(test: TestContext): Promise<string> {
-  const dataDir = join(await tempDir(test), 'data');
-  const server = startServerProcess(test, dataDir, { env: { POSTERN_API_KEY: KEY } });
+async function filledStore(t: TestContext): Promise<string> {
+  const dataDir = join(await tempDir(t), 'data');
+  const server = startServerProcess(t, dataDir, { env: { POSTERN_API_KEY: KEY } });
   const { base_url } = await server.ready();
   await create(base_url, '/event_destinations', {
     description: 'the one',
@@ -43,8 +43,8 @@ async function create(baseUrl: string, path: string, body: object): Promise<void
   assert.equal(response.status, 201, await response.text());
 }
 
-async function descriptions(test: TestContext, dataDir: string, key = KEY): Promise<string[]> {
-  const server = startServerProcess(test, dataDir);
+async function descriptions(t: TestContext, dataDir: string, key = KEY): Promise<string[]> {
+  const server = startServerProcess(t, dataDir);
   const { base_url } = await server.ready();
   const response = await fetch(`${base_url}/event_destinations`, { headers: headers(key) });
   assert.equal(response.status, 200);
@@ -62,13 +62,13 @@ async function stop(server: PosternProcess): Promise<void> {
   assert.equal((await server.exited).code, 0);
 }
 
-describe('postern store', { timeout: TIMEOUT_MS }, () => {
-  it('backs up beside a running server and restores elsewhere with the key under a passphrase', async (test) => {
-    const dataDir = await filledStore(test);
+suite('postern store', { timeout: TIMEOUT_MS }, () => {
+  test('backs up beside a running server and restores elsewhere with the key under a passphrase', async (t) => {
+    const dataDir = await filledStore(t);
     const file = join(dataDir, '..', 'backup');
-    const server = startServerProcess(test, dataDir);
+    const server = startServerProcess(t, dataDir);
     await server.ready();
-    const backup = await store(test, dataDir, ['backup', file, '--with-key'], {
+    const backup = await store(t, dataDir, ['backup', file, '--with-key'], {
       POSTERN_BACKUP_PASSPHRASE: PASSPHRASE,
     });
     assert.equal(backup.code, 0, backup.stderr());
@@ -76,70 +76,70 @@ describe('postern store', { timeout: TIMEOUT_MS }, () => {
     await stop(server);
 
     const elsewhere = join(dataDir, '..', 'elsewhere');
-    const wrong = await store(test, elsewhere, ['restore', file], { POSTERN_BACKUP_PASSPHRASE: 'something else' });
+    const wrong = await store(t, elsewhere, ['restore', file], { POSTERN_BACKUP_PASSPHRASE: 'something else' });
     assert.equal(wrong.code, 1);
     assert.match(wrong.stderr(), /^postern: .*passphrase/);
     const passphraseFile = join(dataDir, '..', 'passphrase');
     await writeFile(passphraseFile, `${PASSPHRASE}\n`);
-    const restored = await store(test, elsewhere, ['restore', file, '--passphrase-file', passphraseFile]);
+    const restored = await store(t, elsewhere, ['restore', file, '--passphrase-file', passphraseFile]);
     assert.equal(restored.code, 0, restored.stderr());
-    assert.deepEqual(await descriptions(test, elsewhere), ['the one']);
+    assert.deepEqual(await descriptions(t, elsewhere), ['the one']);
 
-    const again = await store(test, elsewhere, ['restore', file]);
+    const again = await store(t, elsewhere, ['restore', file]);
     assert.equal(again.code, 1);
     assert.match(again.stderr(), /^postern: .*already holds records/);
-    const replaced = await store(test, elsewhere, ['restore', file, '--replace']);
+    const replaced = await store(t, elsewhere, ['restore', file, '--replace']);
     assert.equal(replaced.code, 0, replaced.stderr());
     for (const process of [backup, wrong, restored])
       assert(!`${process.stdout()}${process.stderr()}`.includes(PASSPHRASE));
   });
 
-  it('says which key a backup without its key needs, at the backup and at the restore', async (test) => {
-    const dataDir = await filledStore(test);
+  test('says which key a backup without its key needs, at the backup and at the restore', async (t) => {
+    const dataDir = await filledStore(t);
     const file = join(dataDir, '..', 'backup');
-    const backup = await store(test, dataDir, ['backup', file]);
+    const backup = await store(t, dataDir, ['backup', file]);
     assert.match(backup.stdout(), /needs the secret key \S+, which it does not hold/);
     const elsewhere = join(dataDir, '..', 'elsewhere');
-    const restored = await store(test, elsewhere, ['restore', file]);
+    const restored = await store(t, elsewhere, ['restore', file]);
     assert.equal(restored.code, 0, restored.stderr());
     assert.match(restored.stdout(), /will not start without the secret key/);
   });
 
-  it('asks nobody for a passphrase when nobody is there', async (test) => {
-    const dataDir = await filledStore(test);
-    const backup = await store(test, dataDir, ['backup', join(dataDir, '..', 'backup'), '--with-key']);
+  test('asks nobody for a passphrase when nobody is there', async (t) => {
+    const dataDir = await filledStore(t);
+    const backup = await store(t, dataDir, ['backup', join(dataDir, '..', 'backup'), '--with-key']);
     assert.equal(backup.code, 2);
     assert.match(backup.stderr(), /--passphrase-file FILE or POSTERN_BACKUP_PASSPHRASE/);
   });
 
-  it('re-keys a stopped store, and refuses while the server holds it', async (test) => {
-    const dataDir = await filledStore(test);
+  test('re-keys a stopped store, and refuses while the server holds it', async (t) => {
+    const dataDir = await filledStore(t);
     const keyBefore = await readFile(join(dataDir, 'secret.key'), 'utf8');
-    const server = startServerProcess(test, dataDir);
+    const server = startServerProcess(t, dataDir);
     await server.ready();
-    const refused = await store(test, dataDir, ['rotate-key']);
+    const refused = await store(t, dataDir, ['rotate-key']);
     assert.equal(refused.code, 1);
     assert.match(refused.stderr(), /^postern: process \d+ holds the data directory/);
     await stop(server);
-    const rotated = await store(test, dataDir, ['rotate-key']);
+    const rotated = await store(t, dataDir, ['rotate-key']);
     assert.equal(rotated.code, 0, rotated.stderr());
     assert.notEqual(await readFile(join(dataDir, 'secret.key'), 'utf8'), keyBefore);
-    assert.deepEqual(await descriptions(test, dataDir), ['the one']);
+    assert.deepEqual(await descriptions(t, dataDir), ['the one']);
   });
 
-  it('makes an API key for whoever is locked out, alone on standard output', async (test) => {
-    const dataDir = await filledStore(test);
-    const made = await store(test, dataDir, ['create-key', '--scopes', 'event_destinations:read']);
+  test('makes an API key for whoever is locked out, alone on standard output', async (t) => {
+    const dataDir = await filledStore(t);
+    const made = await store(t, dataDir, ['create-key', '--scopes', 'event_destinations:read']);
     assert.equal(made.code, 0, made.stderr());
     assert.match(made.stdout(), /^postern_ak_[\w-]{43}\n$/);
-    assert.deepEqual(await descriptions(test, dataDir, made.stdout().trim()), ['the one']);
-    const unknown = await store(test, dataDir, ['create-key', '--scopes', 'event_destination:read']);
+    assert.deepEqual(await descriptions(t, dataDir, made.stdout().trim()), ['the one']);
+    const unknown = await store(t, dataDir, ['create-key', '--scopes', 'event_destination:read']);
     assert.equal(unknown.code, 1);
     assert.match(unknown.stderr(), /event_destinations:read/);
   });
 
-  it('explains wrong usage', async (test) => {
-    const dataDir = await tempDir(test);
+  test('explains wrong usage', async (t) => {
+    const dataDir = await tempDir(t);
     await mkdir(join(dataDir, 'x'));
     const cases: readonly [readonly string[], RegExp][] = [
       [['bakcup', 'x'], /unknown subcommand "bakcup"\. Did you mean "backup"/],
@@ -147,7 +147,7 @@ describe('postern store', { timeout: TIMEOUT_MS }, () => {
       [['restore', 'a', '--repalce'], /unknown flag --repalce\. Did you mean "--replace"/],
     ];
     for (const [args, message] of cases) {
-      const command = await store(test, dataDir, args);
+      const command = await store(t, dataDir, args);
       assert.equal(command.code, 2);
       assert.match(command.stderr(), message);
     }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { describe, it } from 'node:test';
+import { suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startServerProcess } from '../../support/server-process.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -9,11 +9,11 @@ import { tempDir } from '../../support/temp-dir.ts';
 const KEY = `preset-${'k'.repeat(32)}`;
 const FAULTS = fileURLToPath(new URL('../../support/fault-on-signal.mjs', import.meta.url));
 
-describe('an exception that no connection owns', { timeout: 120_000 }, () => {
+suite('an exception that no connection owns', { timeout: 120_000 }, () => {
   for (const fault of ['exception', 'rejection']) {
-    it(`drains the server and exits with 1: ${fault}`, async (test) => {
+    test(`drains the server and exits with 1: ${fault}`, async (t) => {
       const env = { POSTERN_API_KEY: KEY, NODE_OPTIONS: `--import=${FAULTS}`, FAULT: fault };
-      const server = startServerProcess(test, await tempDir(test), { env });
+      const server = startServerProcess(t, await tempDir(t), { env });
       const { addresses } = await server.ready();
       const port = Number(addresses.api.split(':')[1]);
       const body = JSON.stringify({ description: 'sent in two halves' });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
-import { describe, it, type TestContext } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { edgeErrors } from '../../../src/edge/errors.ts';
 import { DroppedHeaders } from '../../../src/edge/http/dropped-headers.ts';
 import { HttpServers } from '../../../src/edge/http/http-servers.ts';
@@ -26,7 +26,7 @@ const LIMITS = {
   maxConcurrentStreams: 10,
 };
 
-async function openRedirects(test: TestContext, { httpsPort = 7443, maxConnectionsPerAddress = 0 } = {}) {
+async function openRedirects(t: TestContext, { httpsPort = 7443, maxConnectionsPerAddress = 0 } = {}) {
   const hosts = new HostTable<true>();
   hosts.set('app.localhost', true);
   hosts.set('*.wild.localhost', true);
@@ -49,7 +49,7 @@ async function openRedirects(test: TestContext, { httpsPort = 7443, maxConnectio
     maxConnectionsPerAddress,
     onProblem: () => {},
   });
-  test.after(async () => {
+  t.after(async () => {
     servers.startDraining();
     await servers.close(0);
     await listener.drain(0);
@@ -71,7 +71,7 @@ function get(target: string, ...headers: string[]): string {
   return [`GET ${target} HTTP/1.1`, ...headers, '', ''].join('\r\n');
 }
 
-describe('plain HTTP', () => {
+suite('plain HTTP', () => {
   for (const [what, target, host, location] of [
     ['a configured host', '/', 'app.localhost', 'https://app.localhost:7443/'],
     [
@@ -90,24 +90,24 @@ describe('plain HTTP', () => {
     ['a host below a wildcard', '/', 'x.wild.localhost', 'https://x.wild.localhost:7443/'],
     ['absolute form (RFC 9112 §3.2.2)', 'http://app.localhost/a', 'app.localhost', 'https://app.localhost:7443/a'],
   ] as const) {
-    it(`redirects ${what}`, async (test) => {
-      const { address } = await openRedirects(test);
+    test(`redirects ${what}`, async (t) => {
+      const { address } = await openRedirects(t);
       const answer = await send(address.port, get(target, `Host: ${host}`));
       assert.match(answer, /^HTTP\/1\.1 308 /);
       assert.equal(/^location: (.*)\r$/im.exec(answer)?.[1], location);
     });
   }
 
-  it('leaves the port out where it is the usual one', async (test) => {
-    const { address } = await openRedirects(test, { httpsPort: 443 });
+  test('leaves the port out where it is the usual one', async (t) => {
+    const { address } = await openRedirects(t, { httpsPort: 443 });
     assert.match(
       await send(address.port, get('/x', 'Host: app.localhost')),
       /location: https:\/\/app\.localhost\/x\r/i,
     );
   });
 
-  it('redirects a POST without reading its body, nor taking it for a request', async (test) => {
-    const { address } = await openRedirects(test);
+  test('redirects a POST without reading its body, nor taking it for a request', async (t) => {
+    const { address } = await openRedirects(t);
     const inner = get('/inner', 'Host: app.localhost');
     for (const framing of [`Content-Length: ${inner.length}`, 'Content-Length: 99999999\r\nExpect: 100-continue']) {
       const answer = await send(address.port, `POST / HTTP/1.1\r\nHost: app.localhost\r\n${framing}\r\n\r\n${inner}`);
@@ -141,40 +141,40 @@ describe('plain HTTP', () => {
     ['something that is not HTTP', '\x16\x03\x01\x02\x00\r\n\r\n', 400],
     ['too many bytes of headers', get('/', 'Host: app.localhost', `X: ${'x'.repeat(20_000)}`), 431],
   ] as const) {
-    it(`answers ${what} with ${status}`, async (test) => {
-      const { address } = await openRedirects(test);
+    test(`answers ${what} with ${status}`, async (t) => {
+      const { address } = await openRedirects(t);
       const answer = await send(address.port, text);
       assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `));
       assert.doesNotMatch(answer, /location:/i);
     });
   }
 
-  it('answers people with a page and programs with JSON, without repeating the host', async (test) => {
-    const { address } = await openRedirects(test);
+  test('answers people with a page and programs with JSON, without repeating the host', async (t) => {
+    const { address } = await openRedirects(t);
     const page = await send(address.port, get('/', 'Host: other.localhost', 'Accept: text/html'));
     assert.match(page, /<h1>404 Not Found<\/h1>/);
     assert.doesNotMatch(page, /other\.localhost/);
     assert.match(await send(address.port, get('/', 'Host: other.localhost')), /"error_code":"ERR_POSTERN_NO_ROUTE"/);
   });
 
-  it('takes few connections of one address', async (test) => {
-    const { address } = await openRedirects(test, { maxConnectionsPerAddress: 1 });
+  test('takes few connections of one address', async (t) => {
+    const { address } = await openRedirects(t, { maxConnectionsPerAddress: 1 });
     const held = connect(address.port, '127.0.0.1');
-    test.after(() => held.destroy());
+    t.after(() => held.destroy());
     await once(held, 'connect');
     assert.equal(await send(address.port, get('/', 'Host: app.localhost')), '');
   });
 });
 
-describe('the TCP listener', () => {
-  it('hands sockets over, and drains: no new ones, old ones until the deadline', async (test) => {
+suite('the TCP listener', () => {
+  test('hands sockets over, and drains: no new ones, old ones until the deadline', async (t) => {
     const sockets: Socket[] = [];
     const listener = await openEdgeListener({
       open,
       onSocket: (socket) => sockets.push(socket.resume()),
       onProblem: () => {},
     });
-    test.after(() => listener.drain(0));
+    t.after(() => listener.drain(0));
     const clients = [connect(listener.address.port, '127.0.0.1'), connect(listener.address.port, '127.0.0.1')];
     for (const client of clients) client.on('error', () => {}).resume();
     await until(() => sockets.length === 2);
@@ -192,7 +192,7 @@ describe('the TCP listener', () => {
     await until(() => listener.connectionCount === 0);
   });
 
-  it('passes on why it could not be opened', async () => {
+  test('passes on why it could not be opened', async () => {
     const refuse = () => Promise.reject(new Error('port 1 is already in use'));
     await assert.rejects(openEdgeListener({ open: refuse, onSocket: () => {}, onProblem: () => {} }), /already in use/);
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { before, describe, it, type TestContext } from 'node:test';
+import { before, suite, type TestContext, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import { certificateRecord, DAY_MS, type Issued, type IssueRequest, issue } from './test-authority.ts';
@@ -12,8 +12,8 @@ before(async () => {
   authority = await issue({ commonName: 'authority', isCa: true });
 });
 
-async function open(test: TestContext) {
-  const world = await openTlsWorld(test);
+async function open(t: TestContext) {
+  const world = await openTlsWorld(t);
   world.setEdge(HOST);
   return world;
 }
@@ -41,9 +41,9 @@ async function shown(world: TlsWorld, host = HOST): Promise<string> {
   return String(certificate.issuer.CN).startsWith('Postern internal CA') ? 'internal' : String(certificate.subject.CN);
 }
 
-describe('the certificate of a host', () => {
-  it('is minted, then the wildcard, then the exact one, each from the moment of its upload, and back', async (test) => {
-    const world = await open(test);
+suite('the certificate of a host', () => {
+  test('is minted, then the wildcard, then the exact one, each from the moment of its upload, and back', async (t) => {
+    const world = await open(t);
     assert.equal(await shown(world), 'internal');
     await upload(world, 'wild', ['*.apps.test']);
     assert.equal(await shown(world), 'wild');
@@ -55,13 +55,13 @@ describe('the certificate of a host', () => {
     assert.equal(await shown(world), 'internal');
   });
 
-  it('is the one that is valid longest, whatever the order of uploads', async (test) => {
+  test('is the one that is valid longest, whatever the order of uploads', async (t) => {
     for (const order of [
       [10, 30, 20],
       [30, 20, 10],
       [20, 10, 30],
     ]) {
-      const world = await open(test);
+      const world = await open(t);
       for (const days of order) await upload(world, `${days} days`, [HOST], { toDays: days });
       assert.equal(await shown(world), '30 days');
       remove(world, 'tls_certificate', '30 days');
@@ -69,8 +69,8 @@ describe('the certificate of a host', () => {
     }
   });
 
-  it('is never one that has expired, is not yet valid, or is not for servers', async (test) => {
-    const world = await open(test);
+  test('is never one that has expired, is not yet valid, or is not for servers', async (t) => {
+    const world = await open(t);
     await upload(world, 'expired', [HOST], { fromDays: -9, toDays: -1 });
     await upload(world, 'early', [HOST], { fromDays: 1, toDays: 99 });
     await upload(world, 'for clients', [HOST], { usages: ['client'] });
@@ -83,8 +83,8 @@ describe('the certificate of a host', () => {
     assert.equal(await shown(world), 'early');
   });
 
-  it('matches a wildcard for one label only, and in any case of letters', async (test) => {
-    const world = await open(test);
+  test('matches a wildcard for one label only, and in any case of letters', async (t) => {
+    const world = await open(t);
     world.setEdge('a.b.apps.test');
     world.setEdge('apps.test');
     await upload(world, 'wild', ['*.APPS.test']);
@@ -93,8 +93,8 @@ describe('the certificate of a host', () => {
     assert.equal(await shown(world, 'apps.test'), 'internal');
   });
 
-  it('is the one that its reserved domain names, while that is valid', async (test) => {
-    const world = await open(test);
+  test('is the one that its reserved domain names, while that is valid', async (t) => {
+    const world = await open(t);
     await upload(world, 'exact', [HOST]);
     await upload(world, 'chosen', ['elsewhere.test'], { toDays: 5 });
     reserve(world, 'rd_1', { domain: HOST, certificate_id: 'chosen', certificate_management_policy: null });
@@ -114,8 +114,8 @@ describe('the certificate of a host', () => {
     assert.equal(await shown(world), 'internal');
   });
 
-  it('follows a reserved domain whose successor is told before its end', async (test) => {
-    const world = await open(test);
+  test('follows a reserved domain whose successor is told before its end', async (t) => {
+    const world = await open(t);
     await upload(world, 'chosen', ['elsewhere.test']);
     const doc = { domain: HOST, certificate_id: '', certificate_management_policy: null };
     reserve(world, 'rd_1', doc);
@@ -124,8 +124,8 @@ describe('the certificate of a host', () => {
     assert.equal(await shown(world), 'chosen');
   });
 
-  it('that cannot be used ends in an alert, and others go on', async (test) => {
-    const world = await open(test);
+  test('that cannot be used ends in an alert, and others go on', async (t) => {
+    const world = await open(t);
     world.setEdge('fine.apps.test');
     const issued = await issue({ commonName: 'broken', dnsNames: [HOST] });
     const record = certificateRecord('broken', issued, [HOST]);
@@ -136,9 +136,9 @@ describe('the certificate of a host', () => {
   });
 });
 
-describe('minted certificates', () => {
-  it('are made once for all who wait, and ahead on request', async (test) => {
-    const world = await open(test);
+suite('minted certificates', () => {
+  test('are made once for all who wait, and ahead on request', async (t) => {
+    const world = await open(t);
     const minted: string[] = [];
     world.beforeMint = (host) => {
       minted.push(host);
@@ -150,8 +150,8 @@ describe('minted certificates', () => {
     assert.deepEqual(minted, [HOST, 'warm.test']);
   });
 
-  it('are forgotten with their host, those on their way too, and those below a wildcard', async (test) => {
-    const world = await open(test);
+  test('are forgotten with their host, those on their way too, and those below a wildcard', async (t) => {
+    const world = await open(t);
     const { certificates } = world;
     const made = await Promise.all(
       [HOST, 'a.below.test', 'b.below.test', 'a.b.below.test'].map(async (host) => certificates.certificateFor(host)),
@@ -166,8 +166,8 @@ describe('minted certificates', () => {
     assert.deepEqual(certificates.forget([HOST]), []);
   });
 
-  it('are renewed a month before their end, beside the handshakes', async (test) => {
-    const world = await open(test);
+  test('are renewed a month before their end, beside the handshakes', async (t) => {
+    const world = await open(t);
     const before = await world.certificates.certificateFor(HOST);
     world.clock.offsetMs = 59 * DAY_MS;
     assert.equal(world.certificates.certificateFor(HOST), before);
@@ -179,8 +179,8 @@ describe('minted certificates', () => {
     assert.ok(after.notAfterMs > before.notAfterMs + 50 * DAY_MS);
   });
 
-  it('that cannot be renewed go on being shown, with a pause between tries; after their end they are not', async (test) => {
-    const world = await open(test);
+  test('that cannot be renewed go on being shown, with a pause between tries; after their end they are not', async (t) => {
+    const world = await open(t);
     const before = await world.certificates.certificateFor(HOST);
     let tries = 0;
     world.beforeMint = () => {
@@ -200,8 +200,8 @@ describe('minted certificates', () => {
     await assert.rejects(async () => world.certificates.certificateFor(HOST), /disk on fire/);
   });
 
-  it('are made a few at a time: a flood of names below a wildcard is refused', async (test) => {
-    const world = await open(test);
+  test('are made a few at a time: a flood of names below a wildcard is refused', async (t) => {
+    const world = await open(t);
     world.beforeMint = () => new Promise((resolve) => setTimeout(resolve, 50));
     const answers = await Promise.allSettled(
       Array.from({ length: 100 }, async (_, index) => world.certificates.certificateFor(`h${index}.apps.test`)),
@@ -209,8 +209,8 @@ describe('minted certificates', () => {
     assert.equal(answers.filter(({ status }) => status === 'rejected').length, 36);
   });
 
-  it('of listed hosts are made while a flood of names below a wildcard holds every slot', async (test) => {
-    const world = await openTlsWorld(test);
+  test('of listed hosts are made while a flood of names below a wildcard holds every slot', async (t) => {
+    const world = await openTlsWorld(t);
     world.setEdge('*.apps.test');
     world.setEdge('shop.test');
     const flood = Promise.withResolvers<void>();
@@ -223,8 +223,8 @@ describe('minted certificates', () => {
     flood.resolve();
   });
 
-  it('of more listed hosts than are made at once are made one after the other', async (test) => {
-    const world = await openTlsWorld(test);
+  test('of more listed hosts than are made at once are made one after the other', async (t) => {
+    const world = await openTlsWorld(t);
     const hosts = Array.from({ length: 100 }, (_, index) => `h${index}.localhost`);
     for (const host of hosts) world.setEdge(host);
     const start = Promise.withResolvers<void>();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
-import { before, describe, it, type TestContext } from 'node:test';
+import { before, suite, type TestContext, test } from 'node:test';
 import type { SecureVersion } from 'node:tls';
 import { type Issued, issue } from './test-authority.ts';
 import { exchange, openTlsWorld, until } from './tls-world.ts';
@@ -120,18 +120,18 @@ const CASES: readonly Case[] = [
   },
 ];
 
-async function openLocked(test: TestContext, trusted: readonly string[] = [root.certificatePem]) {
-  const world = await openTlsWorld(test);
+async function openLocked(t: TestContext, trusted: readonly string[] = [root.certificatePem]) {
+  const world = await openTlsWorld(t);
   world.setEdge(HOST, { clientAuthorities: trusted });
   world.setEdge('open.localhost');
   return world;
 }
 
 for (const version of VERSIONS) {
-  describe(`client certificates over ${version}`, () => {
+  suite(`client certificates over ${version}`, () => {
     for (const { name, show, trusted, failure } of CASES) {
-      it(`${failure === null ? 'lets in' : 'gives no HTTP byte to'} one that is ${name}`, async (test) => {
-        const world = await openLocked(test, trusted?.());
+      test(`${failure === null ? 'lets in' : 'gives no HTTP byte to'} one that is ${name}`, async (t) => {
+        const world = await openLocked(t, trusted?.());
         const client = world.connect(HOST, { ...show(), maxVersion: version });
         const { answer } = await exchange(client, HOST);
         if (failure === null) {
@@ -146,8 +146,8 @@ for (const version of VERSIONS) {
       });
     }
 
-    it('keeps the authorities of two hosts on one port apart', async (test) => {
-      const world = await openLocked(test);
+    test('keeps the authorities of two hosts on one port apart', async (t) => {
+      const world = await openLocked(t);
       world.setEdge('other.localhost', { clientAuthorities: [stranger.certificatePem] });
       for (const [host, name, isLetIn] of [
         [HOST, 'good', true],
@@ -161,17 +161,17 @@ for (const version of VERSIONS) {
       }
     });
 
-    it('sends an alert when the certificate is missing', async (test) => {
-      const world = await openLocked(test);
+    test('sends an alert when the certificate is missing', async (t) => {
+      const world = await openLocked(t);
       const { error } = await exchange(world.connect(HOST, { maxVersion: version }), HOST);
       assert.match(error ?? '', /alert (certificate required|handshake failure)/);
     });
   });
 }
 
-describe('client certificates', () => {
-  it('are described as they were verified', async (test) => {
-    const world = await openLocked(test);
+suite('client certificates', () => {
+  test('are described as they were verified', async (t) => {
+    const world = await openLocked(t);
     const client = world.connect(HOST, leaf('good'));
     await once(client, 'secureConnect');
     await until(() => world.connections.length !== 0);
@@ -189,15 +189,15 @@ describe('client certificates', () => {
     });
   });
 
-  it('are not asked for where no edge demands them', async (test) => {
-    const world = await openLocked(test);
+  test('are not asked for where no edge demands them', async (t) => {
+    const world = await openLocked(t);
     const client = world.connect('open.localhost', leaf('good'));
     assert.match((await exchange(client, 'open.localhost')).answer, /200/);
     assert.equal(world.connections[0]?.clientCertificate, null);
   });
 
-  it('of the internal CAs are never accepted, not even when someone names these CAs', async (test) => {
-    const world = await openTlsWorld(test);
+  test('of the internal CAs are never accepted, not even when someone names these CAs', async (t) => {
+    const world = await openTlsWorld(t);
     for (const [host, caPem] of [
       ['a.localhost', world.ca.domainCaPem],
       ['elsewhere.test', world.ca.otherCaPem],
@@ -210,8 +210,8 @@ describe('client certificates', () => {
     assert.deepEqual(await world.failed(2), ['client_certificate_wrong_usage', 'client_certificate_wrong_usage']);
   });
 
-  it('of public authorities are not accepted when the list of authorities is empty', async (test) => {
-    const world = await openLocked(test, []);
+  test('of public authorities are not accepted when the list of authorities is empty', async (t) => {
+    const world = await openLocked(t, []);
     const client = world.connect(HOST, leaf('self-signed'));
     assert.equal((await exchange(client, HOST)).answer, '');
   });

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { describe, it } from 'node:test';
+import { suite, test } from 'node:test';
 import { exchange, openTlsWorld, until } from './tls-world.ts';
 
-describe('many handshakes', () => {
-  it('200 at a time, at twenty hosts, each gets its own certificate', async (test) => {
-    const world = await openTlsWorld(test);
+suite('many handshakes', () => {
+  test('200 at a time, at twenty hosts, each gets its own certificate', async (t) => {
+    const world = await openTlsWorld(t);
     const hosts = Array.from({ length: 20 }, (_, index) => `h${index}.localhost`);
     for (const host of hosts) world.setEdge(host);
     const clients = Array.from({ length: 200 }, async (_, index) => {
@@ -21,8 +21,8 @@ describe('many handshakes', () => {
     await until(() => world.front.connectionCount === 0);
   });
 
-  it('do not grow the number of servers kept beyond its bound', async (test) => {
-    const world = await openTlsWorld(test, { maxHostServers: 3 });
+  test('do not grow the number of servers kept beyond its bound', async (t) => {
+    const world = await openTlsWorld(t, { maxHostServers: 3 });
     world.setEdge('*.localhost');
     for (let round = 0; round < 2; round += 1) {
       for (let index = 0; index < 6; index += 1) {

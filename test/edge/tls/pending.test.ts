@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { describe, it, type TestContext } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { AddressCounter } from '../../../src/edge/tls/address-counter.ts';
 import { ownerOf } from '../../../src/lib/address-owner.ts';
 import { ofNode } from './capture-hello.ts';
 import { exchange, openTlsWorld, type TlsWorld, until } from './tls-world.ts';
 
-function dial(test: TestContext, world: TlsWorld): Socket {
+function dial(t: TestContext, world: TlsWorld): Socket {
   const socket = connect(world.port, '127.0.0.1');
   socket.on('error', () => {});
   socket.resume();
-  test.after(() => socket.destroy());
+  t.after(() => socket.destroy());
   return socket;
 }
 
@@ -22,51 +22,51 @@ async function closed(socket: Socket): Promise<number> {
   return performance.now() - started;
 }
 
-describe('connections in their handshake', () => {
-  it('are closed when the client stays silent', async (test) => {
-    const world = await openTlsWorld(test, { helloTimeoutMs: 150 });
-    const tookMs = await closed(dial(test, world));
+suite('connections in their handshake', () => {
+  test('are closed when the client stays silent', async (t) => {
+    const world = await openTlsWorld(t, { helloTimeoutMs: 150 });
+    const tookMs = await closed(dial(t, world));
     assert.ok(tookMs > 100, `${tookMs} ms`);
     assert.deepEqual(world.failures, ['hello_timeout']);
     await until(() => world.front.connectionCount === 0);
   });
 
-  it('are closed when the hello comes by drops: a byte does not move the deadline', async (test) => {
-    const world = await openTlsWorld(test, { helloTimeoutMs: 300 });
+  test('are closed when the hello comes by drops: a byte does not move the deadline', async (t) => {
+    const world = await openTlsWorld(t, { helloTimeoutMs: 300 });
     world.setEdge('app.localhost');
     const hello = await ofNode({ servername: 'app.localhost' });
-    const socket = dial(test, world);
+    const socket = dial(t, world);
     let sent = 0;
     const drip = setInterval(() => socket.write(hello.subarray(sent, ++sent)), 10);
-    test.after(() => clearInterval(drip));
+    t.after(() => clearInterval(drip));
     const tookMs = await closed(socket);
     assert.ok(tookMs < 5000 && sent < hello.length, `${tookMs} ms, ${sent} bytes`);
     assert.deepEqual(world.failures, ['hello_timeout']);
   });
 
-  it('are closed when the client says nothing after its hello, or only drops', async (test) => {
-    const world = await openTlsWorld(test, { handshakeTimeoutMs: 300 });
+  test('are closed when the client says nothing after its hello, or only drops', async (t) => {
+    const world = await openTlsWorld(t, { handshakeTimeoutMs: 300 });
     world.setEdge('app.localhost');
     const hello = await ofNode({ servername: 'app.localhost', maxVersion: 'TLSv1.2' });
-    const silent = dial(test, world);
+    const silent = dial(t, world);
     silent.write(hello);
-    const dripping = dial(test, world);
+    const dripping = dial(t, world);
     dripping.write(hello);
     // The header of a long record, of which a byte comes now and then.
     dripping.write(Buffer.from([22, 3, 3, 0x10, 0]));
     const drip = setInterval(() => dripping.write(Buffer.from([0])), 20);
-    test.after(() => clearInterval(drip));
+    t.after(() => clearInterval(drip));
     await Promise.all([closed(silent), closed(dripping)]);
     assert.deepEqual(await world.failed(2), ['handshake_timeout', 'handshake_timeout']);
     assert.equal(world.front.pendingCount, 0);
   });
 
-  it('are served when the hello comes by drops but in time', async (test) => {
-    const world = await openTlsWorld(test);
+  test('are served when the hello comes by drops but in time', async (t) => {
+    const world = await openTlsWorld(t);
     world.setEdge('app.localhost');
     const hello = await ofNode({ servername: 'app.localhost' });
     const socket = connect(world.port, '127.0.0.1').setNoDelay(true);
-    test.after(() => socket.destroy());
+    t.after(() => socket.destroy());
     for (let at = 0; at < hello.length; at += 40) {
       socket.write(hello.subarray(at, at + 40));
       await new Promise((resolve) => setTimeout(resolve, 1));
@@ -76,43 +76,43 @@ describe('connections in their handshake', () => {
     assert.deepEqual([answer[0], answer[5]], [22, 2]);
   });
 
-  it('that end on their own are counted and forgotten', async (test) => {
-    const world = await openTlsWorld(test);
+  test('that end on their own are counted and forgotten', async (t) => {
+    const world = await openTlsWorld(t);
     world.setEdge('app.localhost');
     const hello = await ofNode({ servername: 'app.localhost' });
-    dial(test, world).end();
-    dial(test, world).end(hello.subarray(0, 100));
-    const reset = dial(test, world);
+    dial(t, world).end();
+    dial(t, world).end(hello.subarray(0, 100));
+    const reset = dial(t, world);
     reset.write(hello, () => reset.resetAndDestroy());
     // Says goodbye right behind its hello.
-    dial(test, world).end(hello);
+    dial(t, world).end(hello);
     assert.deepEqual(await world.failed(4), ['closed', 'closed', 'closed', 'closed']);
     await until(() => world.front.connectionCount === 0);
     assert.equal(world.front.pendingCount, 0);
   });
 
-  it('are few per address and in total; others are refused at once', async (test) => {
-    const world = await openTlsWorld(test, { maxPendingPerAddress: 3, maxPending: 4 });
+  test('are few per address and in total; others are refused at once', async (t) => {
+    const world = await openTlsWorld(t, { maxPendingPerAddress: 3, maxPending: 4 });
     world.setEdge('app.localhost');
-    const held = [dial(test, world), dial(test, world), dial(test, world)];
+    const held = [dial(t, world), dial(t, world), dial(t, world)];
     await until(() => world.front.pendingCount >= 3);
-    await closed(dial(test, world));
+    await closed(dial(t, world));
     assert.deepEqual(world.failures, ['pending_address_limit']);
     held[0]?.destroy();
     await world.failed(2);
     assert.match((await exchange(world.connect('app.localhost'), 'app.localhost')).answer, /200/);
   });
 
-  it('become connections, of which there are few per address and in total', async (test) => {
+  test('become connections, of which there are few per address and in total', async (t) => {
     for (const [limits, reason] of [
       [{ maxConnectionsPerAddress: 2 }, 'address_limit'],
       [{ maxConnections: 2 }, 'total_limit'],
     ] as const) {
-      const world = await openTlsWorld(test, limits);
+      const world = await openTlsWorld(t, limits);
       world.setEdge('app.localhost');
       const first = world.connect('app.localhost');
       await Promise.all([once(first, 'secureConnect'), once(world.connect('app.localhost'), 'secureConnect')]);
-      await closed(dial(test, world));
+      await closed(dial(t, world));
       assert.deepEqual(world.failures, [reason]);
       first.destroy();
       await until(() => world.front.connectionCount <= 1);
@@ -120,24 +120,24 @@ describe('connections in their handshake', () => {
     }
   });
 
-  it('end when the front closes; established ones stay', async (test) => {
-    const world = await openTlsWorld(test);
+  test('end when the front closes; established ones stay', async (t) => {
+    const world = await openTlsWorld(t);
     world.setEdge('app.localhost');
     const established = world.connect('app.localhost');
     await until(() => world.connections.length !== 0);
-    const waiting = dial(test, world);
+    const waiting = dial(t, world);
     await until(() => world.front.pendingCount !== 0);
     world.front.close();
     await closed(waiting);
-    await closed(dial(test, world));
+    await closed(dial(t, world));
     assert.deepEqual(world.failures, ['draining', 'draining']);
     assert.match((await exchange(established, 'app.localhost')).answer, /200/);
   });
 
-  it('may finish while the front drains, but silent ones are closed at once', async (test) => {
-    const world = await openTlsWorld(test);
+  test('may finish while the front drains, but silent ones are closed at once', async (t) => {
+    const world = await openTlsWorld(t);
     world.setEdge('app.localhost');
-    const silent = dial(test, world);
+    const silent = dial(t, world);
     const minting = Promise.withResolvers<void>();
     const asked = new Promise<void>((resolve) => {
       world.beforeMint = () => {
@@ -155,10 +155,10 @@ describe('connections in their handshake', () => {
     assert.deepEqual(world.failures, ['draining']);
   });
 
-  it('that do not finish while the front drains are cut off', async (test) => {
-    const world = await openTlsWorld(test);
+  test('that do not finish while the front drains are cut off', async (t) => {
+    const world = await openTlsWorld(t);
     world.setEdge('app.localhost');
-    const stuck = dial(test, world);
+    const stuck = dial(t, world);
     stuck.write(await ofNode({ servername: 'app.localhost' }));
     // The server's first bytes: it waits for the client's answer from here on.
     await once(stuck, 'data');
@@ -169,7 +169,7 @@ describe('connections in their handshake', () => {
   });
 });
 
-describe('addresses', () => {
+suite('addresses', () => {
   for (const [address, owner] of [
     ['192.0.2.7', '192.0.2.7'],
     ['::ffff:192.0.2.7', '192.0.2.7'],
@@ -179,10 +179,10 @@ describe('addresses', () => {
     ['::1', '0:0:0:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
   ] as const) {
-    it(`${address} counts for ${owner}`, () => assert.equal(ownerOf(address), owner));
+    test(`${address} counts for ${owner}`, () => assert.equal(ownerOf(address), owner));
   }
 
-  it('are forgotten with their last connection', () => {
+  test('are forgotten with their last connection', () => {
     const counter = new AddressCounter({ maxTotal: 0, maxPerAddress: 1 });
     for (let round = 0; round < 3; round += 1) {
       assert.equal(counter.enter('192.0.2.7'), null);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { before, describe, it } from 'node:test';
+import { before, suite, test } from 'node:test';
 import type { ConnectionOptions, SecureVersion } from 'node:tls';
 import { certificateRecord, type Issued, issue } from './test-authority.ts';
 import { exchange, openTlsWorld, type TlsWorld } from './tls-world.ts';
@@ -37,7 +37,7 @@ async function visit(world: TlsWorld, host: string, options: ConnectionOptions):
 }
 
 for (const version of ['TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureVersion[]) {
-  describe(`resumption over ${version}`, () => {
+  suite(`resumption over ${version}`, () => {
     const plain: ConnectionOptions = { maxVersion: version };
     const certified = (): ConnectionOptions => ({ ...plain, cert: client.certificatePem, key: client.keyPem });
     const locked = () => ({ clientAuthorities: [authority.certificatePem] });
@@ -53,8 +53,8 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureV
       return again.session ?? session;
     }
 
-    it('works at the same host, whose edge is that of the peeked name', async (test) => {
-      const world = await openTlsWorld(test);
+    test('works at the same host, whose edge is that of the peeked name', async (t) => {
+      const world = await openTlsWorld(t);
       world.setEdge('open.localhost');
       await sessionOf(world, 'open.localhost');
       assert.deepEqual(
@@ -63,8 +63,8 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureV
       );
     });
 
-    it('does not carry over to another host', async (test) => {
-      const world = await openTlsWorld(test);
+    test('does not carry over to another host', async (t) => {
+      const world = await openTlsWorld(t);
       world.setEdge('a.localhost');
       world.setEdge('b.localhost');
       const session = await sessionOf(world, 'a.localhost');
@@ -73,8 +73,8 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureV
       assert.match(answer, /200/);
     });
 
-    it('does not carry over to a host that demands certificates, also under one shared certificate', async (test) => {
-      const world = await openTlsWorld(test);
+    test('does not carry over to a host that demands certificates, also under one shared certificate', async (t) => {
+      const world = await openTlsWorld(t);
       const names = ['open.localhost', 'locked.localhost'];
       const shared = await issue({ commonName: 'shared', dnsNames: names, issuer: authority });
       world.setEdge('open.localhost');
@@ -90,8 +90,8 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureV
       assert.deepEqual(await world.failed(2), ['client_certificate_missing', 'client_certificate_missing']);
     });
 
-    it('ends when certificates are demanded, and does not come back with them', async (test) => {
-      const world = await openTlsWorld(test);
+    test('ends when certificates are demanded, and does not come back with them', async (t) => {
+      const world = await openTlsWorld(t);
       world.setEdge('app.localhost');
       const session = await sessionOf(world, 'app.localhost');
       world.setEdge('app.localhost', locked());
@@ -102,8 +102,8 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureV
       assert.equal(isReused, false);
     });
 
-    it('is never given where certificates are demanded: each connection proves itself', async (test) => {
-      const world = await openTlsWorld(test);
+    test('is never given where certificates are demanded: each connection proves itself', async (t) => {
+      const world = await openTlsWorld(t);
       world.setEdge('app.localhost', locked());
       const { answer, session } = await visit(world, 'app.localhost', certified());
       assert.match(answer, /200/);
@@ -123,8 +123,8 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureV
       assert.equal(open.isReused, false);
     });
 
-    it('ends when the lowest version is raised, and when the certificate changes', async (test) => {
-      const world = await openTlsWorld(test);
+    test('ends when the lowest version is raised, and when the certificate changes', async (t) => {
+      const world = await openTlsWorld(t);
       world.setEdge('app.localhost');
       const session = await sessionOf(world, 'app.localhost');
       world.setEdge('app.localhost', { minVersion: 'TLSv1.3' });
@@ -138,8 +138,8 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureV
       assert.equal((await visit(world, 'app.localhost', { ...trust, session })).isReused, false);
     });
 
-    it('ends after a day, when the keys of tickets change', async (test) => {
-      const world = await openTlsWorld(test);
+    test('ends after a day, when the keys of tickets change', async (t) => {
+      const world = await openTlsWorld(t);
       world.setEdge('app.localhost');
       const session = await sessionOf(world, 'app.localhost');
       world.clock.offsetMs = 25 * 60 * 60 * 1000;
@@ -148,9 +148,9 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureV
   });
 }
 
-describe('renegotiation', () => {
-  it('is refused', async (test) => {
-    const world = await openTlsWorld(test);
+suite('renegotiation', () => {
+  test('is refused', async (t) => {
+    const world = await openTlsWorld(t);
     world.setEdge('app.localhost');
     const socket = world.connect('app.localhost', { maxVersion: 'TLSv1.2' });
     await once(socket, 'secureConnect');

@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { tempDir } from '../../support/temp-dir.ts';
 import { exchange, openTlsWorld } from './tls-world.ts';
 
@@ -24,17 +24,17 @@ function run(command: string, args: readonly string[]): Promise<Run> {
   });
 }
 
-async function openNamed(test: TestContext) {
-  const world = await openTlsWorld(test);
+async function openNamed(t: TestContext) {
+  const world = await openTlsWorld(t);
   world.setEdge('app.localhost');
   world.setEdge('*.wild.localhost');
   return world;
 }
 
-describe('server names', () => {
+suite('server names', () => {
   for (const name of ['app.localhost', 'APP.localhost', 'app.localhost.', 'one.wild.localhost']) {
-    it(`gives ${name} a certificate of its own`, async (test) => {
-      const world = await openNamed(test);
+    test(`gives ${name} a certificate of its own`, async (t) => {
+      const world = await openNamed(t);
       const canonical = name.toLowerCase().replace(/\.$/, '');
       const client = world.connect(name, { checkServerIdentity: () => undefined });
       await once(client, 'secureConnect');
@@ -54,8 +54,8 @@ describe('server names', () => {
       ['a wildcard itself', { servername: '*.wild.localhost' }],
       ['no name', { servername: '' }],
     ] as const) {
-      it(`answers ${what} over ${version} with the alert unrecognized_name and no certificate`, async (test) => {
-        const world = await openNamed(test);
+      test(`answers ${what} over ${version} with the alert unrecognized_name and no certificate`, async (t) => {
+        const world = await openNamed(t);
         const client = world.connect('', { ...options, maxVersion: version });
         const [error] = (await once(client, 'error')) as [NodeJS.ErrnoException];
         assert.match(error.code ?? '', /UNRECOGNIZED_NAME/);
@@ -64,8 +64,8 @@ describe('server names', () => {
       });
     }
 
-    it(`is understood by openssl s_client over ${version}`, async (test) => {
-      const world = await openNamed(test);
+    test(`is understood by openssl s_client over ${version}`, async (t) => {
+      const world = await openNamed(t);
       const flag = version === 'TLSv1.2' ? '-tls1_2' : '-tls1_3';
       const target = ['s_client', '-connect', `127.0.0.1:${world.port}`, flag];
       const good = await run('openssl', [...target, '-servername', 'app.localhost']);
@@ -79,9 +79,9 @@ describe('server names', () => {
     });
   }
 
-  it('serves curl over HTTP/1.1 and HTTP/2, and refuses an address as name', async (test) => {
-    const world = await openNamed(test);
-    const caFile = join(await tempDir(test), 'ca.pem');
+  test('serves curl over HTTP/1.1 and HTTP/2, and refuses an address as name', async (t) => {
+    const world = await openNamed(t);
+    const caFile = join(await tempDir(t), 'ca.pem');
     await writeFile(caFile, world.ca.domainCaPem);
     const curl = (...args: string[]) => run('curl', ['-sS', '--noproxy', '*', '--cacert', caFile, ...args]);
     const url = `https://app.localhost:${world.port}/`;
@@ -92,8 +92,8 @@ describe('server names', () => {
     assert.match(byAddress.output, /unrecognized name/);
   });
 
-  it('speaks HTTP/2 by ALPN, HTTP/1.1 without, and nothing else', async (test) => {
-    const world = await openNamed(test);
+  test('speaks HTTP/2 by ALPN, HTTP/1.1 without, and nothing else', async (t) => {
+    const world = await openNamed(t);
     const session = connectHttp2(`https://app.localhost:${world.port}`, {
       createConnection: () => world.connect('app.localhost', { ALPNProtocols: ['h2'] }),
     });
@@ -108,8 +108,8 @@ describe('server names', () => {
     assert.deepEqual(await world.failed(1), ['no_shared_protocol']);
   });
 
-  it('tells whoever speaks plain HTTP', async (test) => {
-    const world = await openNamed(test);
+  test('tells whoever speaks plain HTTP', async (t) => {
+    const world = await openNamed(t);
     const client = connectTcp(world.port, '127.0.0.1').setEncoding('utf8');
     client.write('GET / HTTP/1.1\r\nHost: app.localhost\r\n\r\n');
     let answer = '';
@@ -118,8 +118,8 @@ describe('server names', () => {
     assert.deepEqual(world.failures, ['not_tls']);
   });
 
-  it('forgets an edge that goes while its certificate is made', async (test) => {
-    const world = await openNamed(test);
+  test('forgets an edge that goes while its certificate is made', async (t) => {
+    const world = await openNamed(t);
     world.beforeMint = () => world.removeEdge('app.localhost');
     const client = world.connect('app.localhost');
     const [error] = (await once(client, 'error')) as [NodeJS.ErrnoException];

@@ -3,29 +3,29 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import type { ConnectionOptions } from 'node:tls';
 import { promisify } from 'node:util';
 import { tempDir } from '../../support/temp-dir.ts';
 import { issue } from './test-authority.ts';
 import { exchange, openTlsWorld } from './tls-world.ts';
 
-async function open(test: TestContext) {
-  const world = await openTlsWorld(test);
+async function open(t: TestContext) {
+  const world = await openTlsWorld(t);
   world.setEdge('usual.localhost');
   world.setEdge('modern.localhost', { minVersion: 'TLSv1.3' });
   return world;
 }
 
-describe('TLS versions and ciphers', () => {
+suite('TLS versions and ciphers', () => {
   for (const [host, version, isServed] of [
     ['usual.localhost', 'TLSv1.2', true],
     ['usual.localhost', 'TLSv1.3', true],
     ['modern.localhost', 'TLSv1.2', false],
     ['modern.localhost', 'TLSv1.3', true],
   ] as const) {
-    it(`${host} ${isServed ? 'serves' : 'refuses'} ${version}`, async (test) => {
-      const world = await open(test);
+    test(`${host} ${isServed ? 'serves' : 'refuses'} ${version}`, async (t) => {
+      const world = await open(t);
       const client = world.connect(host, { minVersion: version, maxVersion: version });
       const { answer, error } = await exchange(client, host);
       if (isServed) {
@@ -39,8 +39,8 @@ describe('TLS versions and ciphers', () => {
     });
   }
 
-  it('follows a changed lowest version with the next connection, other hosts notice nothing', async (test) => {
-    const world = await open(test);
+  test('follows a changed lowest version with the next connection, other hosts notice nothing', async (t) => {
+    const world = await open(t);
     const old: ConnectionOptions = { maxVersion: 'TLSv1.2' };
     world.setEdge('modern.localhost');
     assert.match((await exchange(world.connect('modern.localhost', old), 'modern.localhost')).answer, /200/);
@@ -54,21 +54,21 @@ describe('TLS versions and ciphers', () => {
     ['a cipher without forward secrecy', { maxVersion: 'TLSv1.2', ciphers: 'AES128-GCM-SHA256' }],
     ['a cipher without authenticated encryption', { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-SHA256' }],
   ] as const satisfies readonly (readonly [string, ConnectionOptions])[]) {
-    it(`refuses ${what}`, async (test) => {
-      const world = await open(test);
+    test(`refuses ${what}`, async (t) => {
+      const world = await open(t);
       await once(world.connect('usual.localhost', options), 'error');
       assert.match((await world.failed(1)).join(), /^(protocol_version|no_shared_cipher)$/);
     });
   }
 });
 
-describe('curl with a client certificate', () => {
-  it('is let in over HTTP/2, and gets nothing without', async (test) => {
-    const world = await open(test);
+suite('curl with a client certificate', () => {
+  test('is let in over HTTP/2, and gets nothing without', async (t) => {
+    const world = await open(t);
     const authority = await issue({ commonName: 'authority', isCa: true });
     const client = await issue({ commonName: 'client', usages: ['client'], issuer: authority });
     world.setEdge('locked.localhost', { clientAuthorities: [authority.certificatePem] });
-    const directory = await tempDir(test);
+    const directory = await tempDir(t);
     const [ca, cert, key] = ['ca.pem', 'cert.pem', 'key.pem'].map((name) => join(directory, name)) as [
       string,
       string,
