@@ -9,10 +9,10 @@ import type { StoreLocation } from './offline/store-location.ts';
 import { LOCK_WRITERS } from './postgres/postgres-engine.ts';
 import { refuseOldNodes } from './postgres/refuse-old-nodes.ts';
 import { refuseWhileServersRun } from './postgres/refuse-while-servers-run.ts';
-import { readMeta, writeMeta } from './sql/meta-rows.ts';
-import { migrate } from './sql/migrate.ts';
-import { resealBatch } from './sql/reseal-rows.ts';
-import type { Program } from './sql/statement.ts';
+import { readMeta, writeMeta } from './sql/schema/meta-rows.ts';
+import { migrate } from './sql/schema/migrate.ts';
+import { resealBatch } from './sql/sealing/reseal-rows.ts';
+import type { Program } from './sql/statements/statement.ts';
 import { lockDirectory } from './sqlite/directory-lock.ts';
 
 export interface RotateKeyOptions {

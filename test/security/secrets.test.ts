@@ -8,7 +8,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { createKsuidSource } from '../../src/lib/ksuid.ts';
 import { backupStore } from '../../src/store/backup/backup-store.ts';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
-import { currentSchema } from '../../src/store/sql/migrations.ts';
+import { currentSchema } from '../../src/store/sql/schema/migrations.ts';
 import { cleanupAfterSuite, ENGINES, made, startedServer, usePostgres } from '../concurrency/worlds.ts';
 import { querySql } from '../store/engines.ts';
 import { feedLogin } from '../support/feed-logins.ts';

@@ -1,5 +1,5 @@
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
-import type { Column, Index, Schema, Table } from '../../src/store/sql/schema.ts';
+import type { Column, Index, Schema, Table } from '../../src/store/sql/schema/schema.ts';
 import { querySql } from './engines.ts';
 
 /** What the database itself says that it holds, in the words of our description, ordered by name. */

@@ -2,8 +2,8 @@ import { databasePath, makeDataDirectory, makePrivateFile } from '../../src/stor
 import { loadKeyring, sealKeyCheck } from '../../src/store/load-keyring.ts';
 import { openOfflineDatabase } from '../../src/store/offline/open-offline-database.ts';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
-import { writeMeta } from '../../src/store/sql/meta-rows.ts';
-import { migrate } from '../../src/store/sql/migrate.ts';
+import { writeMeta } from '../../src/store/sql/schema/meta-rows.ts';
+import { migrate } from '../../src/store/sql/schema/migrate.ts';
 
 /** A store as a release with this version of the schema left it. */
 export async function makeOldStore(location: StoreLocation, version: number): Promise<void> {

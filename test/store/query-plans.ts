@@ -1,5 +1,5 @@
-import type { Dialect } from '../../src/store/sql/schema.ts';
-import type { Program, Row, Statement } from '../../src/store/sql/statement.ts';
+import type { Dialect } from '../../src/store/sql/schema/schema.ts';
+import type { Program, Row, Statement } from '../../src/store/sql/statements/statement.ts';
 
 /** A table that a statement reads from end to end, as the engine's own plan says. */
 export interface TableScan {

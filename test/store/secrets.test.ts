@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { everything, put } from '../../src/store/conformance/store-under-test.ts';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
-import { currentSchema } from '../../src/store/sql/migrations.ts';
+import { currentSchema } from '../../src/store/sql/schema/migrations.ts';
 import { feedLogin } from '../support/feed-logins.ts';
 import { ENGINES, emptyLocation, openAt, querySql, usePostgres } from './engines.ts';
 

@@ -1,7 +1,7 @@
-import { tooNew } from '../sql/migrate.ts';
-import { migrations } from '../sql/migrations.ts';
-import { type Schema, schemaAfter } from '../sql/schema.ts';
-import type { SqlValue } from '../sql/statement.ts';
+import { tooNew } from '../sql/schema/migrate.ts';
+import { migrations } from '../sql/schema/migrations.ts';
+import { type Schema, schemaAfter } from '../sql/schema/schema.ts';
+import type { SqlValue } from '../sql/statements/statement.ts';
 import type { WrappedKeys } from './wrapped-keys.ts';
 
 /**

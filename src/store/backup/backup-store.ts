@@ -11,12 +11,12 @@ import { readKeys, verifyKeyCheck, whereKeysAre } from '../load-keyring.ts';
 import type { OfflineDatabase, RunProgram } from '../offline/offline-database.ts';
 import { openOfflineDatabase } from '../offline/open-offline-database.ts';
 import type { StoreLocation } from '../offline/store-location.ts';
-import { readMeta } from '../sql/meta-rows.ts';
-import { schemaVersion } from '../sql/migrate.ts';
-import { readRevision } from '../sql/revision-rows.ts';
-import type { Table } from '../sql/schema.ts';
-import type { SqlValue } from '../sql/statement.ts';
-import { backedUpTables, primaryKeyOf, readTablePage } from '../sql/table-rows.ts';
+import { readRevision } from '../sql/commits/revision-rows.ts';
+import { readMeta } from '../sql/schema/meta-rows.ts';
+import { schemaVersion } from '../sql/schema/migrate.ts';
+import type { Table } from '../sql/schema/schema.ts';
+import { backedUpTables, primaryKeyOf, readTablePage } from '../sql/schema/table-rows.ts';
+import type { SqlValue } from '../sql/statements/statement.ts';
 import {
   BACKUP_FORMAT,
   BACKUP_FORMAT_VERSION,

@@ -3,9 +3,9 @@ import { createReadStream } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import { createGunzip } from 'node:zlib';
 import { PosternError } from '../../lib/errors.ts';
-import type { Table } from '../sql/schema.ts';
-import type { SqlValue } from '../sql/statement.ts';
-import { backedUpTables } from '../sql/table-rows.ts';
+import type { Table } from '../sql/schema/schema.ts';
+import { backedUpTables } from '../sql/schema/table-rows.ts';
+import type { SqlValue } from '../sql/statements/statement.ts';
 import {
   BACKUP_FORMAT,
   BACKUP_FORMAT_VERSION,

@@ -1,7 +1,7 @@
 import { storeErrors } from '../errors.ts';
 import type { RunProgram } from '../offline/offline-database.ts';
 import type { StoreLocation } from '../offline/store-location.ts';
-import type { Dialect } from '../sql/schema.ts';
+import type { Dialect } from '../sql/schema/schema.ts';
 
 /** Fills the database of an open transaction, which has no tables yet. */
 export type FillFromBackup = (run: RunProgram, dialect: Dialect) => Promise<void>;

@@ -1,10 +1,10 @@
 import type { PostgresLocation } from '../offline/store-location.ts';
 import { createPostgresOfflineDatabase } from '../postgres/postgres-offline-database.ts';
 import { refuseWhileServersRun } from '../postgres/refuse-while-servers-run.ts';
-import { schemaVersion, tooNew } from '../sql/migrate.ts';
-import { currentSchema } from '../sql/migrations.ts';
-import { type Program, statement } from '../sql/statement.ts';
-import { holdsRecords } from '../sql/table-rows.ts';
+import { schemaVersion, tooNew } from '../sql/schema/migrate.ts';
+import { currentSchema } from '../sql/schema/migrations.ts';
+import { holdsRecords } from '../sql/schema/table-rows.ts';
+import { type Program, statement } from '../sql/statements/statement.ts';
 import { notEmpty, type ReplaceOptions } from './replace-options.ts';
 
 /** Drops, makes and fills the tables in one transaction: others see the old store or the new one. */

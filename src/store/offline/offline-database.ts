@@ -1,5 +1,5 @@
-import type { Dialect } from '../sql/schema.ts';
-import type { Program } from '../sql/statement.ts';
+import type { Dialect } from '../sql/schema/schema.ts';
+import type { Program } from '../sql/statements/statement.ts';
 
 /** A database as the commands use it: programs in transactions, with no store around them. */
 export interface OfflineDatabase {

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { PosternError } from '../../lib/errors.ts';
-import type { Program, Row, Statement } from '../sql/statement.ts';
+import type { Program, Row, Statement } from '../sql/statements/statement.ts';
 import { numberPlaceholders } from './number-placeholders.ts';
 import { fromPostgresError, isLostConnection } from './postgres-error.ts';
 

@@ -2,7 +2,8 @@ import type pg from 'pg';
 import { PosternError } from '../../lib/errors.ts';
 import { createGroupCommit, type JobOutcome } from '../group-commit.ts';
 import type { History } from '../history.ts';
-import { type CommitMark, provePosition } from '../sql/commit-rows.ts';
+import { type CommitMark, provePosition } from '../sql/commits/commit-rows.ts';
+import { type GroupAnswers, runJobs } from '../sql/commits/run-jobs.ts';
 import {
   type ProgramArgs,
   type ProgramName,
@@ -10,9 +11,8 @@ import {
   type QueuedJob,
   startProgram,
 } from '../sql/programs.ts';
-import { type GroupAnswers, runJobs } from '../sql/run-jobs.ts';
 import type { SqlEngine } from '../sql/sql-engine.ts';
-import { execute, type Program, statement } from '../sql/statement.ts';
+import { execute, type Program, statement } from '../sql/statements/statement.ts';
 import type { StoreHealthMonitor } from '../store-health.ts';
 import { inTransaction, isLostBeforeCommit, type PostgresConnection } from './postgres-connection.ts';
 import type { RevisionWatch } from './revision-watch.ts';

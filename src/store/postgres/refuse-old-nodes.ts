@@ -1,7 +1,7 @@
 import { storeErrors } from '../errors.ts';
-import { schemaVersion } from '../sql/migrate.ts';
-import { currentSchema } from '../sql/migrations.ts';
-import { integer, type Program, queryOne, textOrNull } from '../sql/statement.ts';
+import { schemaVersion } from '../sql/schema/migrate.ts';
+import { currentSchema } from '../sql/schema/migrations.ts';
+import { integer, type Program, queryOne, textOrNull } from '../sql/statements/statement.ts';
 import { OLDER_SERVERS } from './schema-names.ts';
 
 /**

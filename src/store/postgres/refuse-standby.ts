@@ -1,5 +1,5 @@
 import { storeErrors } from '../errors.ts';
-import { type Program, queryOne } from '../sql/statement.ts';
+import { type Program, queryOne } from '../sql/statements/statement.ts';
 
 const IS_READ_ONLY =
   "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS is_read_only";

@@ -1,5 +1,5 @@
 import { storeErrors } from '../errors.ts';
-import { type Program, queryOne } from '../sql/statement.ts';
+import { type Program, queryOne } from '../sql/statements/statement.ts';
 import { TRY_NO_SERVERS_LOCK } from './schema-names.ts';
 
 /** Holds until the end of the transaction: a server that starts meanwhile waits for the migration lock beside it. */

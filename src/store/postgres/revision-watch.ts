@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { currentSchema } from '../sql/migrations.ts';
+import { currentSchema } from '../sql/schema/migrations.ts';
 import { clientConfig } from './client-config.ts';
 import { TAKE_VERSION_LOCK, TRY_SERVER_LOCK } from './schema-names.ts';
 

@@ -1,5 +1,5 @@
 import { storeErrors } from '../errors.ts';
-import { type Program, queryOne, textOrNull } from '../sql/statement.ts';
+import { type Program, queryOne, textOrNull } from '../sql/statements/statement.ts';
 
 /** Names that belong to one store: a database may hold several, each in a schema of its own. */
 export interface SchemaNames {

@@ -1,16 +1,16 @@
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { Keyring } from '../keyring.ts';
 import type { Change, CommitListener, CommitResult, RecordKey, RecordPut, Store, WriteSet } from '../store.ts';
-import { createDeliveryStore } from './delivery-store.ts';
-import { createEventStore } from './event-store.ts';
-import { IDEMPOTENCY_WINDOW_MS } from './idempotency-rows.ts';
-import { createLoginStore } from './login-store.ts';
-import { createPresenceStore } from './presence-store.ts';
-import { openRecord, sealWriteSet } from './seal.ts';
-import { type AppliedChange, type ApplyResult, keyText } from './sealed-write-set.ts';
+import { tellListeners } from './commits/tell-listeners.ts';
+import { createDeliveryStore } from './deliveries/delivery-store.ts';
+import { createEventStore } from './events/event-store.ts';
+import { createLoginStore } from './logins/login-store.ts';
+import { createPresenceStore } from './presence/presence-store.ts';
+import { IDEMPOTENCY_WINDOW_MS } from './records/idempotency-rows.ts';
+import { openRecord, sealWriteSet } from './sealing/seal.ts';
+import { type AppliedChange, type ApplyResult, keyText } from './sealing/sealed-write-set.ts';
 import type { SqlEngine } from './sql-engine.ts';
-import type { TimeAt } from './store-time.ts';
-import { tellListeners } from './tell-listeners.ts';
+import type { TimeAt } from './statements/store-time.ts';
 
 export interface SqlStoreOptions {
   readonly engine: SqlEngine;

@@ -1,14 +1,34 @@
-import { applyWriteSetAlone } from './apply-write-set.ts';
-import { probeWrite, readCommit } from './commit-rows.ts';
-import { claimLanes, readDueLanes, renewLanes, wakeLanes } from './delivery-claims.ts';
-import { putDeliveries } from './delivery-enqueue.ts';
-import { pruneDeliveries, pruneEventsAndLanes, readAgedParts } from './delivery-prune.ts';
-import { listReplayable, replayDeliveries } from './delivery-replay.ts';
-import { getDelivery, listDeliveries, listPendingTypes, readDeliverySeq } from './delivery-rows.ts';
-import { settleLane } from './delivery-settle.ts';
-import { countEvents, getEvent, listEvents } from './event-rows.ts';
-import { readIdempotency } from './idempotency-rows.ts';
-import { readLedger } from './lane-rows.ts';
+import { probeWrite, readCommit } from './commits/commit-rows.ts';
+import { readChangesSince, readRevision } from './commits/revision-rows.ts';
+import { claimLanes, readDueLanes, renewLanes, wakeLanes } from './deliveries/delivery-claims.ts';
+import { putDeliveries } from './deliveries/delivery-enqueue.ts';
+import { pruneDeliveries, pruneEventsAndLanes, readAgedParts } from './deliveries/delivery-prune.ts';
+import { listReplayable, replayDeliveries } from './deliveries/delivery-replay.ts';
+import { getDelivery, listDeliveries, listPendingTypes, readDeliverySeq } from './deliveries/delivery-rows.ts';
+import { settleLane } from './deliveries/delivery-settle.ts';
+import { readLedger } from './deliveries/lane-rows.ts';
+import { countEvents, getEvent, listEvents } from './events/event-rows.ts';
+import { recordEvents } from './events/record-events.ts';
+import { claimLoginRefresh, releaseLoginRefresh, replaceLoginTokens, touchLogins } from './logins/login-activity.ts';
+import { readLoginChangesSince, readLoginSeq } from './logins/login-change-rows.ts';
+import { claimLoginOnce } from './logins/login-claims.ts';
+import {
+  deleteLoginSession,
+  deleteLoginUser,
+  endLoginsByKey,
+  endLoginsByProvider,
+  endOrphanedLogins,
+  pruneLogins,
+} from './logins/login-ends.ts';
+import {
+  findLoginsByKey,
+  getLoginSession,
+  getLoginUser,
+  listLoginEdgeIds,
+  listLoginSessions,
+  listLoginUsers,
+} from './logins/login-rows.ts';
+import { recordLogin } from './logins/record-login.ts';
 import {
   getLease,
   listLeases,
@@ -17,32 +37,12 @@ import {
   removeLeasesByCredential,
   removeLeasesOfOtherBoots,
   renewLeases,
-} from './lease-rows.ts';
-import { claimLoginRefresh, releaseLoginRefresh, replaceLoginTokens, touchLogins } from './login-activity.ts';
-import { readLoginChangesSince, readLoginSeq } from './login-change-rows.ts';
-import { claimLoginOnce } from './login-claims.ts';
-import {
-  deleteLoginSession,
-  deleteLoginUser,
-  endLoginsByKey,
-  endLoginsByProvider,
-  endOrphanedLogins,
-  pruneLogins,
-} from './login-ends.ts';
-import {
-  findLoginsByKey,
-  getLoginSession,
-  getLoginUser,
-  listLoginEdgeIds,
-  listLoginSessions,
-  listLoginUsers,
-} from './login-rows.ts';
+} from './presence/lease-rows.ts';
 import { prune } from './prune.ts';
-import { recordEvents } from './record-events.ts';
-import { recordLogin } from './record-login.ts';
-import { readRecordPage } from './record-rows.ts';
-import { readChangesSince, readRevision } from './revision-rows.ts';
-import type { Program } from './statement.ts';
+import { applyWriteSetAlone } from './records/apply-write-set.ts';
+import { readIdempotency } from './records/idempotency-rows.ts';
+import { readRecordPage } from './records/record-rows.ts';
+import type { Program } from './statements/statement.ts';
 
 /** Everything that a store asks of its engine, by name, so that a request can be sent to another thread. */
 export const programs = {

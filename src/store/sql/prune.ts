@@ -1,11 +1,11 @@
-import { pruneCommits } from './commit-rows.ts';
-import { IDEMPOTENCY_WINDOW_MS } from './idempotency-rows.ts';
-import { pruneLeases } from './lease-rows.ts';
-import { pruneLoginChanges } from './login-change-rows.ts';
-import { pruneLoginClaims } from './login-claims.ts';
-import { pruneChanges } from './revision-rows.ts';
-import { type Program, statement } from './statement.ts';
-import type { CallerTime } from './store-time.ts';
+import { pruneCommits } from './commits/commit-rows.ts';
+import { pruneChanges } from './commits/revision-rows.ts';
+import { pruneLoginChanges } from './logins/login-change-rows.ts';
+import { pruneLoginClaims } from './logins/login-claims.ts';
+import { pruneLeases } from './presence/lease-rows.ts';
+import { IDEMPOTENCY_WINDOW_MS } from './records/idempotency-rows.ts';
+import { type Program, statement } from './statements/statement.ts';
+import type { CallerTime } from './statements/store-time.ts';
 
 export function* prune(time: CallerTime, keepRevisions: number): Program<void> {
   const { nowMs } = time;

@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { databasePath, makePrivateFile } from '../data-directory.ts';
 import { syncDirectory } from '../key-file.ts';
 import { createSqlStore } from '../sql/create-sql-store.ts';
-import { type Initialised, initialise } from '../sql/initialise.ts';
+import { type Initialised, initialise } from '../sql/schema/initialise.ts';
 import type { Store } from '../store.ts';
 import { lockDirectory } from './directory-lock.ts';
 import { SqliteConnection } from './sqlite-connection.ts';

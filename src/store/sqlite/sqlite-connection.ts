@@ -1,5 +1,5 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { Program, Row, Statement } from '../sql/statement.ts';
+import type { Program, Row, Statement } from '../sql/statements/statement.ts';
 import { fromSqliteError } from './sqlite-error.ts';
 
 export interface SqliteConnectionOptions {

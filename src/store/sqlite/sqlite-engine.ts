@@ -1,6 +1,6 @@
 import { createGroupCommit, type JobOutcome } from '../group-commit.ts';
 import { History } from '../history.ts';
-import type { CommitMark } from '../sql/commit-rows.ts';
+import type { CommitMark } from '../sql/commits/commit-rows.ts';
 import type { ProgramArgs, ProgramName, ProgramResult, QueuedJob } from '../sql/programs.ts';
 import type { SqlEngine } from '../sql/sql-engine.ts';
 import { StoreHealthMonitor } from '../store-health.ts';

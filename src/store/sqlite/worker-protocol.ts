@@ -1,6 +1,6 @@
 import { type ErrorCode, PosternError } from '../../lib/errors.ts';
 import type { JobOutcome } from '../group-commit.ts';
-import type { CommitMark } from '../sql/commit-rows.ts';
+import type { CommitMark } from '../sql/commits/commit-rows.ts';
 import type { Job } from '../sql/programs.ts';
 
 export interface WorkerOptions {

@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PosternError } from '../../lib/errors.ts';
-import { type CommitMark, provePosition } from '../sql/commit-rows.ts';
+import { type CommitMark, provePosition } from '../sql/commits/commit-rows.ts';
+import { readRevision } from '../sql/commits/revision-rows.ts';
+import { runJobs } from '../sql/commits/run-jobs.ts';
 import { type Job, startProgram } from '../sql/programs.ts';
-import { readRevision } from '../sql/revision-rows.ts';
-import { runJobs } from '../sql/run-jobs.ts';
-import { statement } from '../sql/statement.ts';
+import { statement } from '../sql/statements/statement.ts';
 import { DatabaseFiles, damaged } from './database-files.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import {

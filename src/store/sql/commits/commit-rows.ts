@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import { storeErrors } from '../../errors.ts';
+import { tooNew } from '../schema/migrate.ts';
+import { currentSchema } from '../schema/migrations.ts';
+import {
+  execute,
+  integer,
+  integerOrNull,
+  type Program,
+  queryOne,
+  type Row,
+  text,
+  textOrNull,
+} from '../statements/statement.ts';
+
+/**
+ * A transaction of the store: its number, and a random id that no other history of the database has. A database that failed
+ * over to a standby behind it, or was restored to an earlier time, gives the same numbers out again, but with other ids.
+ */
+export interface CommitMark {
+  readonly number: number;
+  readonly id: string;
+}
+
+export interface StorePosition {
+  readonly revision: number;
+  readonly commit: CommitMark;
+}
+
+/** How far back a process can prove its last commit. One that was cut off for longer reads everything again. */
+const KEPT_COMMITS = 100_000;
+
+const POSITION = `SELECT newest.number AS number, newest.id AS id,
+    (SELECT id FROM commits WHERE number = ?) AS seen_id,
+    (SELECT min(number) FROM commits) AS oldest,
+    (SELECT value FROM counter WHERE name = 'revision') AS revision,
+    (SELECT value FROM meta WHERE name = 'schema_version') AS schema_version
+  FROM commits newest ORDER BY newest.number DESC LIMIT 1`;
+
+/**
+ * Where the store stands. Refuses a database that no longer has the commit that this process saw last: then everything that
+ * this process knows may be of a history that is gone. Refuses a schema that a newer version made meanwhile, too.
+ */
+export function* provePosition(seen: CommitMark): Program<StorePosition> {
+  const row = yield* queryOne(POSITION, [seen.number]);
+  if (row === null) throw wentBack(`it has no commits, and this process has seen commit ${seen.number} (${seen.id})`);
+  const version = Number(text(row, 'schema_version'));
+  if (version > currentSchema.version) throw tooNew(version);
+  if (textOrNull(row, 'seen_id') !== seen.id) throw wentBack(differenceFrom(seen, row));
+  return { revision: integer(row, 'revision'), commit: { number: integer(row, 'number'), id: text(row, 'id') } };
+}
+
+function differenceFrom(seen: CommitMark, row: Row): string {
+  const mine = `this process has seen commit ${seen.number} (${seen.id})`;
+  const other = textOrNull(row, 'seen_id');
+  if (other !== null) return `${mine}, and the database holds another under this number (${other})`;
+  if (seen.number < (integerOrNull(row, 'oldest') ?? 0)) {
+    return `${mine}, which is older than all that the database remembers: this process was cut off for too long`;
+  }
+  return `${mine}, and the database ends at commit ${integer(row, 'number')} (${text(row, 'id')})`;
+}
+
+function wentBack(difference: string) {
+  return storeErrors.create(
+    'ERR_POSTERN_STORE_WENT_BACK',
+    `the database is not the one that this process has followed: ${difference}. Nothing was applied, and all configuration is read again: send the request again`,
+  );
+}
+
+/** The newest commit, whichever it is. A store that has none gets its first: so an empty one has an identity, too. */
+export function* adoptCommit(): Program<CommitMark> {
+  const newest = yield* readCommit();
+  if (newest !== null) return newest;
+  const first = { number: 1, id: randomUUID() };
+  yield* writeCommit(first);
+  return first;
+}
+
+export function* readCommit(): Program<CommitMark | null> {
+  const row = yield* queryOne('SELECT number, id FROM commits ORDER BY number DESC LIMIT 1');
+  return row === null ? null : { number: integer(row, 'number'), id: text(row, 'id') };
+}
+
+/** Under the writers' lock, as the last thing that a transaction does. */
+export function* addCommit(after: CommitMark): Program<CommitMark> {
+  const commit = { number: after.number + 1, id: randomUUID() };
+  yield* writeCommit(commit);
+  return commit;
+}
+
+/** Writes its commit and nothing else: shows that the store can be written again. */
+export function* probeWrite(): Program<void> {}
+
+function* writeCommit({ number, id }: CommitMark): Program<void> {
+  yield* execute('INSERT INTO commits (number, id) VALUES (?, ?)', [number, id]);
+}
+
+export function* pruneCommits(): Program<void> {
+  const newest = yield* readCommit();
+  if (newest !== null) yield* execute('DELETE FROM commits WHERE number <= ?', [newest.number - KEPT_COMMITS]);
+}

@@ -1,0 +1,41 @@
+import { type Job, type ProgramArgs, startProgram } from '../programs.ts';
+import { applyWriteSet } from '../records/apply-write-set.ts';
+import type { Program } from '../statements/statement.ts';
+import { addCommit, type CommitMark, provePosition, type StorePosition } from './commit-rows.ts';
+import { WriteGroup } from './write-group.ts';
+
+export interface GroupAnswers {
+  readonly answers: readonly unknown[];
+  readonly before: StorePosition;
+  /** Where the store stands once the transaction is durable. */
+  readonly after: StorePosition;
+}
+
+/**
+ * The jobs of one transaction, in their order; answers each. Write-sets put together what they write alike. Nothing is
+ * written into a database that does not have what this process has `seen`.
+ */
+export function* runJobs(jobs: readonly Job[], seen: CommitMark): Program<GroupAnswers> {
+  const before = yield* provePosition(seen);
+  const group = new WriteGroup();
+  const answers: unknown[] = [];
+  let revision = before.revision;
+  let isWritten = false;
+  for (const job of jobs) {
+    if (job.name === 'applyWriteSet') {
+      const [writeSet] = job.args as ProgramArgs<'applyWriteSet'>;
+      const answer = yield* applyWriteSet(writeSet, group);
+      if (answer.ok) revision = Math.max(revision, answer.revision);
+      isWritten ||= answer.ok;
+      answers.push(answer);
+    } else {
+      yield* group.flush();
+      answers.push(yield* startProgram(job));
+      isWritten = true;
+    }
+  }
+  yield* group.flush();
+  // Refusals alone leave nothing behind, and need no disk.
+  const commit = isWritten ? yield* addCommit(before.commit) : before.commit;
+  return { answers, before, after: { revision, commit } };
+}

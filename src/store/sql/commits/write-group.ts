@@ -1,0 +1,131 @@
+import type { LaneKey } from '../../store.ts';
+import { insertNumbered, type NewDelivery } from '../deliveries/delivery-enqueue.ts';
+import { deliveryIds } from '../deliveries/delivery-id.ts';
+import { readWantingLanes } from '../deliveries/wanting-lanes.ts';
+import { eventRows, insertEvents } from '../events/event-rows.ts';
+import type { AppliedChange, SealedEvent } from '../sealing/sealed-write-set.ts';
+import { execute, insertRows, integer, type Program, type SqlValue, statement, text } from '../statements/statement.ts';
+
+/** A lane that wants a type, and what names its deliveries. */
+interface WantingLane extends LaneKey {
+  readonly idFor: (eventId: string) => string;
+}
+
+/** What came of a write-set's events: deliveries, and the types of those that were written. */
+export interface Recorded {
+  readonly enqueued: number;
+  readonly recorded: readonly string[];
+}
+
+interface Counters {
+  readonly storedRevision: number;
+  readonly storedSeq: number;
+  revision: number;
+}
+
+/**
+ * What the write-sets of one transaction write together at its end: changes, events, deliveries, lanes' counters, and the counters
+ * of revisions and deliveries. Judging reads none of it, so it can wait, and a group of thirty changes costs few statements more
+ * than a single one. Whatever else reads or writes any of it in the transaction flushes first.
+ *
+ * Only under the writers' lock: so revisions have no gaps and become visible in their order, the order in a lane is the order of
+ * the commits, and subscriptions that were read stay as they are.
+ */
+export class WriteGroup {
+  #counters: Counters | null = null;
+  #lanes = new Map<string, readonly WantingLane[]>();
+  #changes: SqlValue[][] = [];
+  #events: SqlValue[][] = [];
+  #deliveries: NewDelivery[] = [];
+
+  *revision(): Program<number> {
+    return (yield* this.#read()).revision;
+  }
+
+  *takeRevision(): Program<number> {
+    const counters = yield* this.#read();
+    counters.revision += 1;
+    return counters.revision;
+  }
+
+  addChanges(changes: readonly AppliedChange[], revision: number): void {
+    for (const [position, change] of changes.entries()) {
+      const { kind, id } = change.op === 'touch' ? change.record : change.key;
+      this.#changes.push([revision, position, kind, id, change.op === 'delete' ? 'delete' : 'put']);
+    }
+  }
+
+  /**
+   * The events, and a delivery for each of them and each lane of a subscription that wants its type, judged here: a type that
+   * was added or taken away holds for the next event, whatever the process that wrote this one has heard of it.
+   */
+  *enqueue(given: readonly SealedEvent[], revision: number): Program<Recorded> {
+    if (given.length === 0) return { enqueued: 0, recorded: [] };
+    yield* this.#readLanes(given);
+    const events = given.filter(({ type, isUncertain }) => isUncertain !== true || this.#hasLane(type));
+    this.#events.push(...eventRows(events, revision));
+    const before = this.#deliveries.length;
+    for (const { id: eventId, type, createdAtMs } of events) {
+      for (const { subscriptionId, destinationId, idFor } of this.#lanes.get(type) ?? []) {
+        this.#deliveries.push({ id: idFor(eventId), subscriptionId, destinationId, eventId, createdAtMs });
+      }
+    }
+    return { enqueued: this.#deliveries.length - before, recorded: events.map(({ type }) => type) };
+  }
+
+  /** Of these events. */
+  *wanted(events: readonly SealedEvent[]): Program<SealedEvent[]> {
+    yield* this.#readLanes(events);
+    return events.filter(({ type }) => this.#hasLane(type));
+  }
+
+  #hasLane(type: string): boolean {
+    return (this.#lanes.get(type) ?? []).length > 0;
+  }
+
+  *flush(): Program<void> {
+    const deliveries = this.#deliveries;
+    if (deliveries.length > 0) {
+      const { storedSeq } = yield* this.#read();
+      yield* writeCounter('delivery_seq', storedSeq + deliveries.length);
+      yield* insertEvents(this.#events);
+      yield* insertNumbered(deliveries, storedSeq + 1);
+    } else yield* insertEvents(this.#events);
+    yield* insertRows('changes', ['revision', 'position', 'kind', 'id', 'op'], this.#changes);
+    const counters = this.#counters;
+    if (counters !== null && counters.revision > counters.storedRevision) {
+      yield* writeCounter('revision', counters.revision);
+    }
+    this.#counters = null;
+    this.#lanes = new Map();
+    this.#changes = [];
+    this.#events = [];
+    this.#deliveries = [];
+  }
+
+  *#read(): Program<Counters> {
+    if (this.#counters !== null) return this.#counters;
+    const rows = yield statement("SELECT name, value FROM counter WHERE name IN ('revision', 'delivery_seq')");
+    const values = new Map(rows.map((row) => [text(row, 'name'), integer(row, 'value')]));
+    const revision = values.get('revision');
+    const storedSeq = values.get('delivery_seq');
+    if (revision === undefined || storedSeq === undefined) throw new Error('the store has lost a counter');
+    this.#counters = { storedRevision: revision, storedSeq, revision };
+    return this.#counters;
+  }
+
+  *#readLanes(events: readonly SealedEvent[]): Program<void> {
+    const unknown = new Set(events.map(({ type }) => type).filter((type) => !this.#lanes.has(type)));
+    if (unknown.size === 0) return;
+    for (const [type, lanes] of yield* readWantingLanes(unknown)) {
+      this.#lanes.set(
+        type,
+        lanes.map((lane) => ({ ...lane, idFor: deliveryIds(lane) })),
+      );
+    }
+  }
+}
+
+function* writeCounter(name: string, value: number): Program<void> {
+  yield* execute('UPDATE counter SET value = ? WHERE name = ?', [value, name]);
+}

@@ -1,0 +1,114 @@
+import type { RecordKey } from '../../store.ts';
+import { WriteGroup } from '../commits/write-group.ts';
+import { followEventRecords, movesLanes } from '../deliveries/lane-rows.ts';
+import {
+  type AppliedChange,
+  type ApplyResult,
+  keyText,
+  type SealedPut,
+  type SealedRecord,
+  type SealedWriteSet,
+} from '../sealing/sealed-write-set.ts';
+import { executeForTuples, insertRows, type Program, queryForTuples } from '../statements/statement.ts';
+import { writeIdempotency } from './idempotency-rows.ts';
+import { judgeWriteSet } from './judge-write-set.ts';
+import type { Judged } from './judged.ts';
+import { RECORD_COLUMNS, recordOf } from './record-rows.ts';
+
+/**
+ * One write-set, inside a transaction that already holds the writers' lock: judged whole, then written whole.
+ * Deletes come first, then puts, then touches; so a record that is deleted and put loses what was below it.
+ */
+export function* applyWriteSet(writeSet: SealedWriteSet, group: WriteGroup): Program<ApplyResult> {
+  const judged = yield* judgeWriteSet(writeSet);
+  if (!judged.ok) return judged;
+  if (!isWriting(writeSet))
+    return { ok: true, revision: yield* group.revision(), changes: [], enqueued: 0, recorded: [] };
+
+  const isMovingLanes = movesLanes(judged);
+  if (isMovingLanes) yield* group.flush();
+  const revision = yield* group.takeRevision();
+  yield* deleteRecords(judged);
+  // Between the two: a subscription that goes hears no more of it, and one that comes or changes does so for the next event.
+  const ofEvents = yield* group.enqueue(writeSet.events, revision);
+  yield* putRecords(judged, revision);
+  const touched = yield* touchRecords(writeSet.touches, judged, revision);
+  const changes = changesOf(judged, touched);
+  group.addChanges(changes, revision);
+  if (isMovingLanes) {
+    yield* group.flush();
+    yield* followEventRecords(judged, writeSet.nowMs);
+  }
+  if (writeSet.idempotency !== null) yield* writeIdempotency(writeSet.idempotency);
+  return { ok: true, revision, changes, ...ofEvents };
+}
+
+export function* applyWriteSetAlone(writeSet: SealedWriteSet): Program<ApplyResult> {
+  const group = new WriteGroup();
+  const result = yield* applyWriteSet(writeSet, group);
+  yield* group.flush();
+  return result;
+}
+
+function isWriting({ puts, deletes, touches, events, idempotency }: SealedWriteSet): boolean {
+  return puts.length + deletes.length + touches.length + events.length > 0 || idempotency !== null;
+}
+
+function* deleteRecords({ gone, puts, revisions }: Judged): Program<void> {
+  const goneKeys = [...gone.values()].map(({ kind, id }) => [kind, id]);
+  yield* executeForTuples('DELETE FROM records WHERE (kind, id) IN (VALUES %s)', goneKeys);
+  const replaced = [...puts]
+    .filter(([key]) => revisions.has(key) && !gone.has(key))
+    .map(([, { kind, id }]) => [kind, id]);
+  const released = [...goneKeys, ...replaced];
+  yield* executeForTuples('DELETE FROM unique_keys WHERE (kind, id) IN (VALUES %s)', released);
+  yield* executeForTuples('DELETE FROM record_references WHERE (from_kind, from_id) IN (VALUES %s)', released);
+}
+
+function* putRecords({ puts }: Judged, revision: number): Program<void> {
+  const records = [...puts.values()];
+  yield* insertRows(
+    'records',
+    ['kind', 'id', 'parent', 'revision', 'doc', 'secrets'],
+    records.map(({ kind, id, parent, doc, secrets }) => [kind, id, parent, revision, doc, secrets]),
+    `ON CONFLICT (kind, id) DO UPDATE SET parent = excluded.parent, revision = excluded.revision, doc = excluded.doc,
+      secrets = excluded.secrets`,
+  );
+  yield* insertRows('unique_keys', ['scope', 'key', 'kind', 'id'], records.flatMap(uniqueKeyRows));
+  yield* insertRows(
+    'record_references',
+    ['from_kind', 'from_id', 'position', 'field', 'to_kind', 'to_id'],
+    records.flatMap(({ kind, id, references }) =>
+      references.map(({ field, to }, position) => [kind, id, position, field, to.kind, to.id]),
+    ),
+  );
+}
+
+/** A record may name one key twice; the table has it once. */
+function uniqueKeyRows({ kind, id, uniqueKeys }: SealedPut): string[][] {
+  const distinct = new Map(uniqueKeys.map(({ scope, key }) => [`${scope}\0${key}`, [scope, key, kind, id]]));
+  return [...distinct.values()];
+}
+
+/** The columns of `VALUES` have the same names in both engines, and PostgreSQL takes parameters there for text unless told. */
+const TOUCH = `UPDATE records SET revision = CAST(given.column3 AS bigint) FROM (VALUES %s) AS given
+  WHERE records.kind = given.column1 AND records.id = given.column2 RETURNING ${RECORD_COLUMNS}`;
+
+function* touchRecords(touches: readonly RecordKey[], { puts }: Judged, revision: number): Program<SealedRecord[]> {
+  const distinct = new Map(touches.map((key) => [keyText(key), key]));
+  const keys = [...distinct].filter(([key]) => !puts.has(key)).map(([, key]) => key);
+  const rows = yield* queryForTuples(
+    TOUCH,
+    keys.map(({ kind, id }) => [kind, id, revision]),
+  );
+  return rows.map(recordOf);
+}
+
+function changesOf({ gone, puts }: Judged, touched: readonly SealedRecord[]): AppliedChange[] {
+  const deleted = [...gone].filter(([key]) => !puts.has(key)).map(([, key]) => key);
+  return [
+    ...deleted.map((key): AppliedChange => ({ op: 'delete', key })),
+    ...[...puts.values()].map(({ kind, id }): AppliedChange => ({ op: 'put', key: { kind, id } })),
+    ...touched.map((record): AppliedChange => ({ op: 'touch', record })),
+  ];
+}

@@ -1,0 +1,121 @@
+import type { RecordKey } from '../../store.ts';
+import { keyText, type Refused, type SealedPut } from '../sealing/sealed-write-set.ts';
+import {
+  chunks,
+  type Program,
+  queryForTuples,
+  type Row,
+  type SqlValue,
+  type Statement,
+  statement,
+  text,
+  tupleList,
+} from '../statements/statement.ts';
+import type { Judged } from './judged.ts';
+import { keyParams, readRevisions } from './record-rows.ts';
+
+export function* judgeReferences({ puts, gone }: Judged): Program<Refused | null> {
+  const references = [...puts.values()].flatMap((put) => put.references);
+  const asked = new Map(references.filter(({ to }) => !puts.has(keyText(to))).map(({ to }) => [keyText(to), to]));
+  const found = yield* readRevisions([...asked.values()]);
+  const missing = references.find(({ to }) => {
+    const target = keyText(to);
+    return !puts.has(target) && (gone.has(target) || !found.has(target));
+  });
+  return missing === undefined ? null : { ok: false, reason: 'reference_missing', reference: missing };
+}
+
+/** More than a refusal names, and a page that costs nothing when there is one referrer or none. */
+const REFERRERS_PER_PAGE = 200;
+const MAX_NAMED = 10;
+
+const REFERRER_COLUMNS = 'to_kind, to_id, from_kind, from_id, position, field';
+const REFERRER_ORDER = ['to_kind', 'to_id', 'from_kind', 'from_id', 'position'] as const;
+
+/**
+ * A record that goes, or is put again in the same write-set, no longer refers to what it did. Asked for by the keys that were
+ * found to go: as a join with the cascade, both engines read every reference of the store (39 ms instead of 0.3 for an edge).
+ */
+export function* judgeReferrers({ gone, puts }: Judged): Program<Refused | null> {
+  const targets = [...gone.values()].filter((key) => !puts.has(keyText(key))).sort(byKindAndId);
+  for (const chunk of chunks(targets)) {
+    for (let after: readonly SqlValue[] | null = null; ; ) {
+      const rows: readonly Row[] = yield referrersOf(chunk, after);
+      const staying = rows.filter((row) => {
+        const from = keyText({ kind: text(row, 'from_kind'), id: text(row, 'from_id') });
+        return !gone.has(from) && !puts.has(from);
+      });
+      if (staying.length > 0) return stillReferenced(staying);
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < REFERRERS_PER_PAGE) break;
+      after = REFERRER_ORDER.map((column) => last[column] ?? null);
+    }
+  }
+  return null;
+}
+
+function referrersOf(targets: readonly RecordKey[], after: readonly SqlValue[] | null): Statement {
+  const beyond = after === null ? '' : `AND (${REFERRER_ORDER.join(', ')}) > (?, ?, ?, ?, ?)`;
+  return statement(
+    `SELECT ${REFERRER_COLUMNS} FROM record_references
+    WHERE (to_kind, to_id) IN (VALUES ${tupleList(targets.map(() => ['', '']))}) ${beyond}
+    ORDER BY ${REFERRER_ORDER.join(', ')} LIMIT ?`,
+    [...keyParams(targets), ...(after ?? []), REFERRERS_PER_PAGE],
+  );
+}
+
+function stillReferenced(rows: readonly Row[]): Refused {
+  const key = { kind: text(rows[0] as Row, 'to_kind'), id: text(rows[0] as Row, 'to_id') };
+  const by = rows
+    .filter((row) => row['to_kind'] === key.kind && row['to_id'] === key.id)
+    .slice(0, MAX_NAMED)
+    .map((row) => ({ kind: text(row, 'from_kind'), id: text(row, 'from_id'), field: text(row, 'field') }));
+  return { ok: false, reason: 'still_referenced', key, by };
+}
+
+function byKindAndId(one: RecordKey, other: RecordKey): number {
+  return keyText(one) < keyText(other) ? -1 : 1;
+}
+
+export function* judgeCycles({ puts }: Judged): Program<Refused | null> {
+  for (const { kind, id, isAcyclic } of puts.values()) {
+    if (isAcyclic && (yield* reachesItself({ kind, id }, puts)))
+      return { ok: false, reason: 'cycle', key: { kind, id } };
+  }
+  return null;
+}
+
+/** Follows references breadth first over the state after the write: a put's own references, else the stored ones. */
+function* reachesItself(start: RecordKey, puts: ReadonlyMap<string, SealedPut>): Program<boolean> {
+  const seen = new Set<string>();
+  let frontier: readonly RecordKey[] = [start];
+  while (frontier.length > 0) {
+    const targets = yield* readTargets(frontier, puts);
+    if (targets.has(keyText(start))) return true;
+    frontier = [...targets].filter(([target]) => !seen.has(target)).map(([, key]) => key);
+    for (const key of frontier) seen.add(keyText(key));
+  }
+  return false;
+}
+
+function* readTargets(
+  from: readonly RecordKey[],
+  puts: ReadonlyMap<string, SealedPut>,
+): Program<Map<string, RecordKey>> {
+  const targets = new Map<string, RecordKey>();
+  const stored: RecordKey[] = [];
+  for (const key of from) {
+    const put = puts.get(keyText(key));
+    if (put === undefined) stored.push(key);
+    else for (const { to } of put.references) targets.set(keyText(to), to);
+  }
+  const rows = yield* queryForTuples(
+    'SELECT to_kind, to_id FROM record_references WHERE (from_kind, from_id) IN (VALUES %s)',
+    stored.map(({ kind, id }) => [kind, id]),
+  );
+  for (const row of rows) {
+    const key = { kind: text(row, 'to_kind'), id: text(row, 'to_id') };
+    targets.set(keyText(key), key);
+  }
+  return targets;
+}

@@ -1,0 +1,77 @@
+import type { RecordKey } from '../../store.ts';
+import { keyText, type SealedRecord } from '../sealing/sealed-write-set.ts';
+import {
+  integer,
+  type Program,
+  queryForTuples,
+  type Row,
+  statement,
+  text,
+  textOrNull,
+  tupleList,
+} from '../statements/statement.ts';
+
+export const RECORD_COLUMNS = 'kind, id, parent, revision, doc, secrets';
+
+export function recordOf(row: Row): SealedRecord {
+  return {
+    ...keyOf(row),
+    parent: textOrNull(row, 'parent'),
+    revision: integer(row, 'revision'),
+    doc: text(row, 'doc'),
+    secrets: textOrNull(row, 'secrets'),
+  };
+}
+
+export function keyOf(row: Row): RecordKey {
+  return { kind: text(row, 'kind'), id: text(row, 'id') };
+}
+
+/** Of those that exist. */
+export function* readRevisions(keys: readonly RecordKey[]): Program<Map<string, number>> {
+  const rows = yield* queryForTuples(
+    'SELECT kind, id, revision FROM records WHERE (kind, id) IN (VALUES %s)',
+    keys.map(({ kind, id }) => [kind, id]),
+  );
+  return new Map(rows.map((row) => [keyText(keyOf(row)), integer(row, 'revision')]));
+}
+
+/** The records and, by `parent`, everything below them. */
+export function* readCascade(deletes: readonly RecordKey[]): Program<Map<string, RecordKey>> {
+  if (deletes.length === 0) return new Map();
+  const rows = yield statement(`${cascadeSql(deletes)} SELECT kind, id FROM gone`, keyParams(deletes));
+  return new Map(rows.map((row) => [keyText(keyOf(row)), keyOf(row)]));
+}
+
+/** Starts at the table, not at the values: PostgreSQL wants one collation through all of a recursive query. */
+function cascadeSql(deletes: readonly RecordKey[]): string {
+  return `WITH RECURSIVE gone (kind, id) AS (
+    SELECT kind, id FROM records WHERE (kind, id) IN (VALUES ${tupleList(deletes.map(() => ['', '']))})
+    UNION SELECT child.kind, child.id FROM records child JOIN gone ON child.parent = gone.id
+  )`;
+}
+
+export function keyParams(keys: readonly RecordKey[]): string[] {
+  return keys.flatMap(({ kind, id }) => [kind, id]);
+}
+
+export function* readRecords(keys: readonly RecordKey[]): Program<SealedRecord[]> {
+  const rows = yield* queryForTuples(
+    `SELECT ${RECORD_COLUMNS} FROM records WHERE (kind, id) IN (VALUES %s)`,
+    keys.map(({ kind, id }) => [kind, id]),
+  );
+  return rows.map(recordOf);
+}
+
+/** The page after `after` in (kind, id) order, for reading everything in one view. */
+export function* readRecordPage(after: RecordKey | null, limit: number): Program<SealedRecord[]> {
+  const rows =
+    after === null
+      ? yield statement(`SELECT ${RECORD_COLUMNS} FROM records ORDER BY kind, id LIMIT ?`, [limit])
+      : yield statement(`SELECT ${RECORD_COLUMNS} FROM records WHERE (kind, id) > (?, ?) ORDER BY kind, id LIMIT ?`, [
+          after.kind,
+          after.id,
+          limit,
+        ]);
+  return rows.map(recordOf);
+}

@@ -1,0 +1,50 @@
+import { storeErrors } from '../../errors.ts';
+import { integer, type Program, queryOne, statement, text } from '../statements/statement.ts';
+import { currentSchema, migrations } from './migrations.ts';
+import { type Dialect, type Migration, stepSql } from './schema.ts';
+
+export interface MigrateOptions {
+  readonly dialect: Dialect;
+  /** For restoring a backup of an older schema: its rows go in at their own version, then the rest is migrated. */
+  readonly upTo?: number;
+  /** For tests of what a later release will do. */
+  readonly migrations?: readonly Migration[];
+}
+
+/** Brings the store to the newest schema inside the caller's transaction. A newer store is refused untouched. */
+export function* migrate(options: MigrateOptions): Program<void> {
+  const list = options.migrations ?? migrations;
+  const newest = list.at(-1)?.version ?? 0;
+  const found = yield* schemaVersion(options.dialect);
+  if (found > newest) throw tooNew(found, newest);
+  const pending = list.filter(({ version }) => version > found && version <= (options.upTo ?? newest));
+  for (const { version, steps } of pending) {
+    for (const step of steps) yield statement(stepSql(options.dialect, step));
+    yield statement(
+      'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+      ['schema_version', String(version)],
+    );
+  }
+  if (found > 0 || pending.length === 0) return;
+  yield statement('INSERT INTO counter (name, value) VALUES (?, 0), (?, 0)', ['revision', 'changes_floor']);
+}
+
+/** 0 for a store that does not exist yet. */
+export function* schemaVersion(dialect: Dialect): Program<number> {
+  const table = yield* queryOne(
+    dialect === 'sqlite'
+      ? "SELECT count(*) AS found FROM sqlite_schema WHERE type = 'table' AND name = 'meta'"
+      : "SELECT count(*) AS found FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'meta'",
+  );
+  if (table === null || integer(table, 'found') === 0) return 0;
+  const row = yield* queryOne('SELECT value FROM meta WHERE name = ?', ['schema_version']);
+  return row === null ? 0 : Number(text(row, 'value'));
+}
+
+export function tooNew(found: number, known: number = currentSchema.version) {
+  return storeErrors.create(
+    'ERR_POSTERN_STORE_TOO_NEW',
+    `the store has schema version ${found}, and this Postern knows versions up to ${known}: start the version that wrote the store, or a later one`,
+    { details: { schema_version: String(found), known_schema_version: String(known) } },
+  );
+}

@@ -1,0 +1,69 @@
+import type { JsonObject } from '../../../lib/json.ts';
+import { storeErrors } from '../../errors.ts';
+import type { Keyring } from '../../keyring.ts';
+import type { OutboxEvent, RecordKey, Secrets, StoredRecord, WriteSet } from '../../store.ts';
+import type { SealedEvent, SealedRecord, SealedWriteSet } from './sealed-write-set.ts';
+
+export function sealWriteSet(writeSet: WriteSet, keyring: Keyring, nowMs: number): SealedWriteSet {
+  const { expect = [], puts = [], deletes = [], touches = [], keepAtLeastOne = [], events = [] } = writeSet;
+  return {
+    nowMs,
+    expect,
+    deletes,
+    touches,
+    keepAtLeastOne,
+    puts: puts.map(({ kind, id, parent, doc, secrets, uniqueKeys, references, isAcyclic = false }) => ({
+      kind,
+      id,
+      parent,
+      uniqueKeys,
+      references,
+      isAcyclic,
+      doc: JSON.stringify(doc),
+      secrets: sealSecrets({ kind, id }, secrets, keyring),
+    })),
+    events: events.map(sealEvent),
+    idempotency: writeSet.idempotency ?? null,
+  };
+}
+
+export function openRecord(record: SealedRecord, keyring: Keyring): StoredRecord {
+  return {
+    kind: record.kind,
+    id: record.id,
+    parent: record.parent,
+    revision: record.revision,
+    doc: parseObject(record.doc),
+    secrets: openSecrets(record, record.secrets, keyring),
+  };
+}
+
+export function sealEvent(event: OutboxEvent): SealedEvent {
+  return { ...event, payload: JSON.stringify(event.payload) };
+}
+
+export function openEvent({ id, type, createdAtMs, payload }: SealedEvent): OutboxEvent {
+  return { id, type, createdAtMs, payload: parseObject(payload) };
+}
+
+/** All secrets of a row as one text: how many there are, and how long each is, stays inside. */
+export function sealSecrets(key: RecordKey, secrets: Secrets | null, keyring: Keyring): string | null {
+  return secrets === null ? null : keyring.seal(JSON.stringify(secrets), sealContext(key));
+}
+
+export function openSecrets(key: RecordKey, sealed: string | null, keyring: Keyring): Secrets | null {
+  return sealed === null ? null : (parseObject(keyring.open(sealed, sealContext(key))) as Secrets);
+}
+
+export function sealContext({ kind, id }: RecordKey): string {
+  return `${kind}/${id}`;
+}
+
+/** What the store reads it has written itself; anything else is damage, and worth a message that says so. */
+export function parseObject(text: string): JsonObject {
+  try {
+    return JSON.parse(text) as JsonObject;
+  } catch (cause) {
+    throw storeErrors.create('ERR_POSTERN_STORE_CORRUPT', 'a row of the store does not hold JSON', { cause });
+  }
+}

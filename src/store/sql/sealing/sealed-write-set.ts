@@ -1,0 +1,59 @@
+import type { CommitRefusal, Expectation, IdempotencyRecord, RecordKey, RecordPut } from '../../store.ts';
+
+/** A write-set as it is handed to an engine: documents as text, secrets sealed, so that no plain secret leaves the caller. */
+export interface SealedWriteSet {
+  readonly nowMs: number;
+  readonly expect: readonly Expectation[];
+  readonly puts: readonly SealedPut[];
+  readonly deletes: readonly RecordKey[];
+  readonly touches: readonly RecordKey[];
+  readonly keepAtLeastOne: readonly string[];
+  readonly events: readonly SealedEvent[];
+  readonly idempotency: IdempotencyRecord | null;
+}
+
+export interface SealedPut extends Pick<RecordPut, 'kind' | 'id' | 'parent' | 'uniqueKeys' | 'references'> {
+  readonly doc: string;
+  readonly secrets: string | null;
+  readonly isAcyclic: boolean;
+}
+
+export interface SealedEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly createdAtMs: number;
+  readonly payload: string;
+  readonly isUncertain?: boolean;
+}
+
+export interface SealedRecord extends RecordKey {
+  readonly parent: string | null;
+  readonly revision: number;
+  readonly doc: string;
+  readonly secrets: string | null;
+}
+
+export type AppliedChange =
+  /** The caller still has the record: sending it back would only cost. */
+  | { readonly op: 'put'; readonly key: RecordKey }
+  | { readonly op: 'touch'; readonly record: SealedRecord }
+  | { readonly op: 'delete'; readonly key: RecordKey };
+
+export type ApplyResult =
+  | {
+      readonly ok: true;
+      readonly revision: number;
+      readonly changes: readonly AppliedChange[];
+      /** How many deliveries its events gave. */
+      readonly enqueued: number;
+      /** Types of the events that were written. */
+      readonly recorded: readonly string[];
+    }
+  | Refused;
+
+export type Refused = { readonly ok: false } & CommitRefusal;
+
+/** Identity of a record in a map. NUL cannot occur in a kind. */
+export function keyText({ kind, id }: RecordKey): string {
+  return `${kind}\0${id}`;
+}
