@@ -1,5 +1,5 @@
 import { access, constants, mkdir } from 'node:fs/promises';
-import { mainErrors } from './errors.ts';
+import { storeErrors } from '../store/errors.ts';
 
 /** Creates the data directory for this user alone, or finds out now that it cannot be written. */
 export async function prepareDataDir(path: string): Promise<void> {
@@ -9,6 +9,6 @@ export async function prepareDataDir(path: string): Promise<void> {
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'error';
     const message = `cannot use the data directory ${path} (${code}). Set another with data_dir (POSTERN_DATA_DIR)`;
-    throw mainErrors.create('ERR_POSTERN_DATA_DIR', message, { cause });
+    throw storeErrors.create('ERR_POSTERN_DATA_DIR', message, { cause });
   }
 }

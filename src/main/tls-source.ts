@@ -5,8 +5,8 @@ import { createSecureContext } from 'node:tls';
 import { type Config, INTERNAL_CERTIFICATE } from '../config/schema.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isHostName, isWildcardHost, type ListenAddress } from '../lib/listen-address.ts';
+import { pkiErrors } from '../pki/errors.ts';
 import type { InternalCa } from '../pki/internal-ca.ts';
-import { mainErrors } from './errors.ts';
 
 const LEAF_DAYS = 90;
 const RENEW_BEFORE_MS = 30 * 24 * 60 * 60 * 1000;
@@ -142,7 +142,7 @@ async function fileProvider({ setting, certPath, keyPath }: CertificateFiles): P
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
       const message = `${setting}_cert ${certPath} and ${setting}_key ${keyPath} cannot be used: ${reason}`;
-      throw mainErrors.create('ERR_POSTERN_API_CERTIFICATE', message, { cause });
+      throw pkiErrors.create('ERR_POSTERN_API_CERTIFICATE', message, { cause });
     }
   };
   const first = await read();

@@ -6,4 +6,8 @@ export const pkiErrors = errorTable({
     explanation:
       'An internal CA, or the copy of its certificate in the data directory, is missing or damaged. A missing one is made when the server starts. Restore a damaged one from a backup; a new one must be trusted again by clients.',
   },
+  ERR_POSTERN_API_CERTIFICATE: {
+    status: 503,
+    explanation: 'The files of api_tls_cert and api_tls_key cannot be read, or do not belong together.',
+  },
 });

@@ -57,4 +57,8 @@ export const storeErrors = errorTable({
     status: 409,
     explanation: 'The store to restore into already holds records. Restore into an empty one, or say --replace.',
   },
+  ERR_POSTERN_DATA_DIR: {
+    status: 503,
+    explanation: 'The data directory cannot be created or used by this user.',
+  },
 });
