@@ -1,4 +1,3 @@
-import type { Credentials } from '../gateway/ports.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Replica } from '../replica/replica.ts';
 import { hashToken } from '../resources/token-hash.ts';
@@ -6,8 +5,19 @@ import type { StoredRecord } from '../store/store.ts';
 
 const KIND = 'credential';
 
+interface CredentialRights {
+  readonly acl: readonly string[];
+}
+
+export interface CredentialDirectory {
+  find(token: string): (CredentialRights & { readonly id: string }) | null;
+  get(id: string): CredentialRights | null;
+  /** The listener is called when a credential is changed or deleted. */
+  onChange(listener: (credentialId: string) => void): () => void;
+}
+
 /** Agents' credentials by token, without a database. */
-export function credentialDirectory(replica: Replica): Credentials {
+export function credentialDirectory(replica: Replica): CredentialDirectory {
   const idByHash = new Map<string, string>();
   const hashById = new Map<string, string>();
   const remove = (id: string): void => {
@@ -31,7 +41,7 @@ export function credentialDirectory(replica: Replica): Credentials {
       for (const listener of listeners) listener(id);
     }
   });
-  const get: Credentials['get'] = (id) => {
+  const get: CredentialDirectory['get'] = (id) => {
     const record = replica.get(KIND, id);
     return record === undefined ? null : { acl: record.doc['acl'] as readonly string[] };
   };

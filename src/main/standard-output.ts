@@ -1,12 +1,15 @@
 import { constants, fstatSync, openSync, writeSync } from 'node:fs';
-import type { CommandContext } from '../cli/command.ts';
 import { LineOutput, type TryWrite } from '../lib/line-output.ts';
 
 const STANDARD_OUTPUT = 1;
 /** How long a process that ends waits for a reader that has stalled. */
 const FLUSH_MS = 1000;
 
-type Printer = Required<Pick<CommandContext, 'print' | 'describeDropped'>>;
+/** What a command that runs for long prints with. */
+interface DroppingPrinter {
+  print(line: string): void;
+  describeDropped(lineOf: (count: number) => string): void;
+}
 
 let opened: LineOutput | null = null;
 
@@ -22,7 +25,7 @@ export function standardOutput(): LineOutput {
   return output;
 }
 
-export function droppingPrinter(): Printer {
+export function droppingPrinter(): DroppingPrinter {
   const output = standardOutput();
   return {
     print: (line) => output.write(`${line}\n`),
