@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import type { TunnelCommandName } from '../cli/agent/agent-flags.ts';
 import { type Command, type CommandContext, isHelp } from '../cli/command.ts';
+import { problemText } from '../cli/problem-text.ts';
 import { PosternError } from '../lib/errors.ts';
 import { didYouMean } from '../lib/near-match.ts';
+import { tuneRuntime } from '../lib/tune-runtime.ts';
 import { mainErrors } from './errors.ts';
-import { problemText } from './problem-text.ts';
-import { tuneRuntime } from './tune-runtime.ts';
 import { programVersion } from './version.ts';
 
 interface CommandRow {
@@ -22,7 +22,7 @@ const COMMANDS: readonly CommandRow[] = [
     name: 'server',
     summary: 'start the server',
     isLongRunning: true,
-    load: async () => (await import('./server-command.ts')).serverCommand,
+    load: async () => (await import('./commands/server-command.ts')).serverCommand,
   },
   {
     name: 'http',
@@ -55,7 +55,7 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => {
       const [{ createStartCommand }, { agentPorts }] = await Promise.all([
         import('../cli/agent/start-command.ts'),
-        import('./agent-ports.ts'),
+        import('./commands/agent-ports.ts'),
       ]);
       return createStartCommand(agentPorts());
     },
@@ -66,7 +66,7 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => {
       const [{ createConfigCommand }, { agentPorts }] = await Promise.all([
         import('../cli/agent/config-command.ts'),
-        import('./agent-ports.ts'),
+        import('./commands/agent-ports.ts'),
       ]);
       return createConfigCommand(agentPorts());
     },
@@ -77,7 +77,7 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => {
       const [{ createStoreCommand }, { storePorts }] = await Promise.all([
         import('../cli/store/store-command.ts'),
-        import('./store-ports.ts'),
+        import('./commands/store-ports.ts'),
       ]);
       return createStoreCommand(storePorts);
     },
@@ -88,7 +88,7 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => {
       const [{ createCaCommand }, { caPorts }] = await Promise.all([
         import('../cli/ca/ca-command.ts'),
-        import('./ca-ports.ts'),
+        import('./commands/ca-ports.ts'),
       ]);
       return createCaCommand(caPorts);
     },
@@ -124,7 +124,7 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => {
       const [{ createDoctorCommand }, { doctorPorts }] = await Promise.all([
         import('../cli/doctor/doctor-command.ts'),
-        import('./doctor-ports.ts'),
+        import('./commands/doctor-ports.ts'),
       ]);
       return createDoctorCommand(doctorPorts);
     },
@@ -139,7 +139,7 @@ const COMMANDS: readonly CommandRow[] = [
 async function loadTunnelCommand(name: TunnelCommandName): Promise<Command> {
   const [{ createTunnelCommand }, { agentPorts }] = await Promise.all([
     import('../cli/agent/tunnel-command.ts'),
-    import('./agent-ports.ts'),
+    import('./commands/agent-ports.ts'),
   ]);
   return createTunnelCommand(name, agentPorts());
 }
@@ -157,7 +157,7 @@ export async function main(): Promise<void> {
     env: process.env,
     isTerminal: process.stdout.isTTY === true,
     warn: (line) => process.stderr.write(`${line}\n`),
-    ...(isLongRunning ? (await import('./standard-output.ts')).droppingPrinter() : waitingPrinter()),
+    ...(isLongRunning ? (await import('../logging/standard-output.ts')).droppingPrinter() : waitingPrinter()),
   });
 }
 

@@ -15,17 +15,17 @@ import type { TrafficReporter } from '../events/traffic-reporter.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
 import type { ListenAddress } from '../lib/listen-address.ts';
+import type { RequestLogger } from '../logging/request-lines.ts';
 import type { InternalCa } from '../pki/internal-ca.ts';
 import type { Replica } from '../replica/replica.ts';
 import { AmbiguousPaths } from '../snapshot/ambiguous-paths.ts';
+import { newProblems } from '../snapshot/problems/new-problems.ts';
 import { Snapshots } from '../snapshot/snapshots.ts';
 import type { Store } from '../store/store.ts';
+import type { OwnAddresses } from '../upstream/own-addresses.ts';
+import { upstreamGuard } from '../upstream/upstream-guard.ts';
 import { listenOn } from './listener.ts';
 import { openModuleRuntimes } from './module-runtimes.ts';
-import { newProblems } from './new-problems.ts';
-import type { OwnAddresses } from './own-addresses.ts';
-import type { RequestLogger } from './request-lines.ts';
-import { upstreamGuard } from './upstream-guard.ts';
 
 export interface EdgeDependencies {
   readonly config: Config;

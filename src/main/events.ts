@@ -22,7 +22,7 @@ import { publicAddressGuard } from '../lib/public-address-guard.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { DestinationTester } from '../resources/operation.ts';
 import type { Store } from '../store/store.ts';
-import type { OwnAddresses } from './own-addresses.ts';
+import type { OwnAddresses } from '../upstream/own-addresses.ts';
 
 export interface EventDependencies {
   readonly config: Config;

@@ -5,6 +5,7 @@ import { Gauge, type Registry } from 'prom-client';
 import type { Config } from '../config/schema.ts';
 import type { EndpointPublisher } from '../edge/tunnels/endpoints.ts';
 import { Gateway } from '../gateway/gateway.ts';
+import { Handshakes } from '../gateway/handshakes.ts';
 import type { OnlineTunnelTable } from '../gateway/online-tunnel-table.ts';
 import type { GatewayEvents } from '../gateway/ports.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -12,13 +13,12 @@ import { closing, ignoreErrors, type ListenerOwner, listen, listenPer, reporting
 import { createKsuidSource } from '../lib/ksuid.ts';
 import type { ListenAddress } from '../lib/listen-address.ts';
 import type { InternalCa } from '../pki/internal-ca.ts';
+import { openTunnelTls } from '../pki/tls-source.ts';
 import type { Replica } from '../replica/replica.ts';
+import { credentialDirectory } from '../resources/credentials/credential-directory.ts';
 import type { Store } from '../store/store.ts';
 import { ALPN } from '../tunnel/protocol.ts';
-import { credentialDirectory } from './credential-directory.ts';
-import { Handshakes } from './handshakes.ts';
 import { listenOn } from './listener.ts';
-import { openTunnelTls } from './tls-source.ts';
 
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Connections whose handshake is under way. */

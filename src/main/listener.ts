@@ -7,8 +7,8 @@ import { type Config, variableOf } from '../config/schema.ts';
 import { type DrainingServer, drainingServer } from '../lib/draining-server.ts';
 import { closing, ignoreErrors, type ListenerOwner, listenOnce, listenPer } from '../lib/guarded-listeners.ts';
 import { formatListenAddress, type ListenAddress } from '../lib/listen-address.ts';
+import type { TlsSource } from '../pki/tls-source.ts';
 import { mainErrors } from './errors.ts';
-import type { TlsSource } from './tls-source.ts';
 
 /** A client that sends its headers by drops holds a connection no longer than this. */
 const HEADERS_TIMEOUT_MS = 15_000;

@@ -9,12 +9,12 @@ import { localhostLookup } from '../lib/localhost-lookup.ts';
 import { moduleRecordKey } from '../modules/module.ts';
 import type { IssuerAccess, ModuleRuntime, RuntimePorts } from '../modules/module-runtime.ts';
 import { settingsOf } from '../modules/module-settings.ts';
+import { agentIssuers } from '../modules/oidc/agent-issuers.ts';
 import { isLoopback } from '../modules/oidc/issuer-problem.ts';
 import { oidc } from '../modules/oidc/oidc.ts';
 import type { OidcSettings } from '../modules/oidc/settings.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';
-import { agentIssuers } from './agent-issuers.ts';
 import { signingKeyRecords } from './signing-key-records.ts';
 
 const ROUTE_KIND = 'https_edge_route';

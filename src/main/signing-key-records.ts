@@ -1,7 +1,7 @@
 import type { SigningKeyRecords } from '../modules/module-runtime.ts';
+import { addSealedRecord } from '../replica/add-sealed-record.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';
-import { addSealedRecord } from './add-sealed-record.ts';
 
 const KIND = 'signing_key';
 const FIELD = '/private_key';

@@ -7,10 +7,10 @@ const EXEMPT = /^src\/(?:cli|client|store)\//;
 /** The guard itself, and listeners on the process and its output. */
 const EXEMPT_FILES: ReadonlySet<string> = new Set([
   'src/lib/guarded-listeners.ts',
-  'src/main/agent-ports.ts',
-  'src/main/process-failure.ts',
-  'src/main/standard-output.ts',
-  'src/main/stop-signal.ts',
+  'src/main/commands/agent-ports.ts',
+  'src/main/commands/process-failure.ts',
+  'src/logging/standard-output.ts',
+  'src/main/commands/stop-signal.ts',
 ]);
 const ATTACHED = /\.(?:on|once|addListener|prependListener|prependOnceListener)\(\s*(?:['"`]|\w*[eE]vent\b)/;
 /** Listeners given to the runtime when a server is made. */

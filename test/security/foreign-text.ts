@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { maskedValue } from '../../src/agent/inspector/sensitive-headers.ts';
 import { parseIfMatch } from '../../src/api/request-headers.ts';
 import { certificateBlocks } from '../../src/cli/agent/certificates.ts';
+import { problemText } from '../../src/cli/problem-text.ts';
 import { ClientAddresses } from '../../src/edge/client-address.ts';
 import { DroppedHeaders } from '../../src/edge/http/dropped-headers.ts';
 import { type RawHead, readHead } from '../../src/edge/http/request-head.ts';
@@ -16,7 +17,6 @@ import { parseListenAddress, parsePortRange } from '../../src/lib/listen-address
 import { didYouMean } from '../../src/lib/near-match.ts';
 import { createDecoder } from '../../src/lib/schema/decode-body.ts';
 import { mapOf } from '../../src/lib/schema/map-of.ts';
-import { problemText } from '../../src/main/problem-text.ts';
 import { chooseCoding } from '../../src/modules/compression/accept-encoding.ts';
 import { tagAsAsked, weakened } from '../../src/modules/compression/entity-tag.ts';
 import { readFacts } from '../../src/modules/compression/response-facts.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createGuardedFetch } from '../../../src/lib/guarded-fetch.ts';
-import { agentIssuers } from '../../../src/main/agent-issuers.ts';
 import type { LoginRecords } from '../../../src/modules/module-runtime.ts';
 import { settingsOf } from '../../../src/modules/module-settings.ts';
+import { agentIssuers } from '../../../src/modules/oidc/agent-issuers.ts';
 import { LoginOnRoute } from '../../../src/modules/oidc/login-on-route.ts';
 import { LoginRuntime } from '../../../src/modules/oidc/login-runtime.ts';
 import { oidc } from '../../../src/modules/oidc/oidc.ts';

@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
-import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';
+import type { Replica } from './replica.ts';
 
 /** What the store and the replica hold and have done; read when the metrics are asked for. */
 export function addStoreMetrics(registry: Registry, store: Store, replica: Replica): void {

@@ -1,7 +1,7 @@
 import { basename, relative, resolve } from 'node:path';
-import { formatListenAddress, isWildcardHost } from '../lib/listen-address.ts';
-import type { RunningServer } from './server.ts';
-import { programVersion } from './version.ts';
+import { formatListenAddress, isWildcardHost } from '../../lib/listen-address.ts';
+import type { RunningServer } from '../server.ts';
+import { programVersion } from '../version.ts';
 
 /** Where an agent looks for a server and its CA unless told. */
 const AGENT_DEFAULTS = { serverAddr: '127.0.0.1:7444', dataDir: 'postern-data' };

@@ -1,21 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { Registry } from 'prom-client';
-import type { StorePorts } from '../cli/store/store-ports.ts';
-import type { Config } from '../config/schema.ts';
-import { createCatalog } from '../documents/catalog.ts';
-import { systemClock } from '../lib/clock.ts';
-import { modules } from '../modules/registry.ts';
-import { Replica } from '../replica/replica.ts';
-import { resources } from '../resources/registry.ts';
-import { backupStore } from '../store/backup/backup-store.ts';
-import { restoreStore } from '../store/backup/restore-store.ts';
-import type { StoreLocation } from '../store/offline/store-location.ts';
-import { rotateKey } from '../store/rotate-key.ts';
-import { openApi } from './api.ts';
-import { Health } from './health.ts';
-import { createLog } from './logger.ts';
-import { openStore } from './open-store.ts';
-import { ProblemIndex } from './problem-index.ts';
+import { Health } from '../../api/health.ts';
+import type { StorePorts } from '../../cli/store/store-ports.ts';
+import type { Config } from '../../config/schema.ts';
+import { createCatalog } from '../../documents/catalog.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { createLog } from '../../logging/logger.ts';
+import { modules } from '../../modules/registry.ts';
+import { Replica } from '../../replica/replica.ts';
+import { resources } from '../../resources/registry.ts';
+import { ProblemIndex } from '../../snapshot/problems/problem-index.ts';
+import { backupStore } from '../../store/backup/backup-store.ts';
+import { restoreStore } from '../../store/backup/restore-store.ts';
+import type { StoreLocation } from '../../store/offline/store-location.ts';
+import { rotateKey } from '../../store/rotate-key.ts';
+import { openApi } from '../api.ts';
+import { openStore } from '../open-store.ts';
 
 /** The `store` commands on the store that the settings name. */
 export const storePorts: StorePorts = {

@@ -1,4 +1,4 @@
-import type { ServerLog } from './logger.ts';
+import type { ServerLog } from '../../logging/logger.ts';
 
 export interface ProcessFailure {
   /** Resolves at the first exception that no connection owns, once the server runs. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../lib/json.ts';
-import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';
+import type { Replica } from './replica.ts';
 
 export interface SealedRecord {
   readonly kind: string;

@@ -1,4 +1,4 @@
-import type { ServerLog } from './logger.ts';
+import type { ServerLog } from '../../logging/logger.ts';
 
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 /** Ctrl-C reaches us twice when a launcher runs us: from the terminal, and passed on by the launcher. */

@@ -5,8 +5,8 @@ import { createSecureContext } from 'node:tls';
 import { type Config, INTERNAL_CERTIFICATE } from '../config/schema.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isHostName, isWildcardHost, type ListenAddress } from '../lib/listen-address.ts';
-import { pkiErrors } from '../pki/errors.ts';
-import type { InternalCa } from '../pki/internal-ca.ts';
+import { pkiErrors } from './errors.ts';
+import type { InternalCa } from './internal-ca.ts';
 
 const LEAF_DAYS = 90;
 const RENEW_BEFORE_MS = 30 * 24 * 60 * 60 * 1000;

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { collectPassedBuffers } from '../lib/passing-buffers.ts';
+import { collectPassedBuffers } from './passing-buffers.ts';
 
 /** For programs that run for long, live on objects that do not, and carry bytes. What each is worth: bench/tunnel/README.md. */
 export function tuneRuntime(): void {

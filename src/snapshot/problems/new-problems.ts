@@ -1,4 +1,4 @@
-import type { EdgeSnapshot, ModuleProblem } from '../snapshot/edge-snapshot.ts';
+import type { EdgeSnapshot, ModuleProblem } from '../edge-snapshot.ts';
 
 export interface RouteProblem extends ModuleProblem {
   readonly route: string;

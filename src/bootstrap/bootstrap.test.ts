@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { tempDir } from '../../test/support/temp-dir.ts';
 import { loadConfig } from '../config/load.ts';
+import { createLog } from '../logging/logger.ts';
 import { type BootstrapKind, type BootstrapPort, bootstrap } from './bootstrap.ts';
-import { createLog } from './logger.ts';
 
 interface Made {
   readonly kind: BootstrapKind;

@@ -1,5 +1,5 @@
-import type { GatewayEvents } from '../gateway/ports.ts';
 import type { JsonObject } from '../lib/json.ts';
+import type { GatewayEvents } from './ports.ts';
 
 interface AgentEventPorts {
   readonly recording: { isWanted(type: string): boolean; record(type: string, object: JsonObject): void };

@@ -1,10 +1,10 @@
 import { access, readdir, readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { startAgent } from '../agent/index.ts';
-import { startInspector } from '../agent/inspector/index.ts';
-import type { AgentPorts, ProcessPort, Terminal } from '../cli/agent/agent-ports.ts';
-import { standardOutput } from './standard-output.ts';
-import { programVersion } from './version.ts';
+import { startAgent } from '../../agent/index.ts';
+import { startInspector } from '../../agent/inspector/index.ts';
+import type { AgentPorts, ProcessPort, Terminal } from '../../cli/agent/agent-ports.ts';
+import { standardOutput } from '../../logging/standard-output.ts';
+import { programVersion } from '../version.ts';
 
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 

@@ -1,9 +1,9 @@
 import type { LookupFunction } from 'node:net';
-import { cidrMatcher, parseAddress } from '../lib/cidr.ts';
-import { FetchProblem } from '../lib/fetch-problem.ts';
-import { createGuardedFetch } from '../lib/guarded-fetch.ts';
-import { publicAddressGuard } from '../lib/public-address-guard.ts';
-import type { IssuerAccess } from '../modules/module-runtime.ts';
+import { cidrMatcher, parseAddress } from '../../lib/cidr.ts';
+import { FetchProblem } from '../../lib/fetch-problem.ts';
+import { createGuardedFetch } from '../../lib/guarded-fetch.ts';
+import { publicAddressGuard } from '../../lib/public-address-guard.ts';
+import type { IssuerAccess } from '../module-runtime.ts';
 
 export interface AgentIssuerOptions {
   /** `agent_issuer_allow_cidrs`. */

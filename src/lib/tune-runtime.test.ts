@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { after, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { bufferPassed, collectPassedBuffers } from '../lib/passing-buffers.ts';
+import { bufferPassed, collectPassedBuffers } from './passing-buffers.ts';
 import { tuneRuntime } from './tune-runtime.ts';
 
 /** The types of the runtime do not know it. */

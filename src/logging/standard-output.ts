@@ -1,5 +1,5 @@
 import { constants, fstatSync, openSync, writeSync } from 'node:fs';
-import { LineOutput, type TryWrite } from '../lib/line-output.ts';
+import { LineOutput, type TryWrite } from './line-output.ts';
 
 const STANDARD_OUTPUT = 1;
 /** How long a process that ends waits for a reader that has stalled. */

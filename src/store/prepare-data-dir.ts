@@ -1,5 +1,5 @@
 import { access, constants, mkdir } from 'node:fs/promises';
-import { storeErrors } from '../store/errors.ts';
+import { storeErrors } from './errors.ts';
 
 /** Creates the data directory for this user alone, or finds out now that it cannot be written. */
 export async function prepareDataDir(path: string): Promise<void> {

@@ -1,12 +1,12 @@
-import type { Command, CommandContext } from '../cli/command.ts';
-import { foreignApiUrl } from '../config/foreign-api-url.ts';
-import { configFlags, loadConfig } from '../config/load.ts';
-import { printConfig } from '../config/print.ts';
-import { flagOf, settingNames, settingOf } from '../config/schema.ts';
-import { type FlagForm, parseFlags, usage } from '../lib/flags.ts';
-import { problemText } from './problem-text.ts';
+import type { Command, CommandContext } from '../../cli/command.ts';
+import { problemText } from '../../cli/problem-text.ts';
+import { foreignApiUrl } from '../../config/foreign-api-url.ts';
+import { configFlags, loadConfig } from '../../config/load.ts';
+import { printConfig } from '../../config/print.ts';
+import { flagOf, settingNames, settingOf } from '../../config/schema.ts';
+import { type FlagForm, parseFlags, usage } from '../../lib/flags.ts';
+import { type RunningServer, startServer } from '../server.ts';
 import { watchProcessFailure } from './process-failure.ts';
-import { type RunningServer, startServer } from './server.ts';
 import { stopSignal } from './stop-signal.ts';
 import { welcomeText } from './welcome-text.ts';
 

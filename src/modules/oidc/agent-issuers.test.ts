@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo, LookupFunction } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { FetchProblem } from '../lib/fetch-problem.ts';
+import { FetchProblem } from '../../lib/fetch-problem.ts';
 import { type AgentIssuerOptions, agentIssuers } from './agent-issuers.ts';
 
 const SPECIAL = [

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { AuthorityRecords } from '../pki/authority-records.ts';
-import { type InternalCa, openInternalCa } from '../pki/internal-ca.ts';
+import { addSealedRecord } from '../replica/add-sealed-record.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';
-import { addSealedRecord } from './add-sealed-record.ts';
+import type { AuthorityRecords } from './authority-records.ts';
+import { type InternalCa, openInternalCa } from './internal-ca.ts';
 
 const KIND = 'internal_ca';
 const FIELD = '/private_key';

@@ -1,4 +1,4 @@
-import type { CommandContext } from '../cli/command.ts';
+import type { CommandContext } from './command.ts';
 
 /** One line that says what to do; the stack only for whoever asked for details. */
 export function problemText(error: unknown, args: readonly string[], env: CommandContext['env']): string {

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../lib/clock.ts';
-import type { Store } from '../store/store.ts';
+import type { Store } from './store.ts';
 
 const EVERY_MS = 10 * 60_000;
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import type { DoctorPorts } from '../cli/doctor/doctor-ports.ts';
-import { systemClock } from '../lib/clock.ts';
-import { internalCaPlaces } from '../pki/internal-ca-places.ts';
+import type { DoctorPorts } from '../../cli/doctor/doctor-ports.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { internalCaPlaces } from '../../pki/internal-ca-places.ts';
 
 export const doctorPorts: DoctorPorts = {
   nowMs: () => systemClock.nowMs(),

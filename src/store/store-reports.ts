@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Store } from '../store/store.ts';
+import type { Store } from './store.ts';
 
 /** Says what becomes of the store, each thing once. */
 export function reportStore(store: Pick<Store, 'onReset' | 'onHealth' | 'stats'>, logger: Logger): { close(): void } {

@@ -1,5 +1,5 @@
-import type { EdgeSnapshot, ModuleProblem } from '../snapshot/edge-snapshot.ts';
-import type { SnapshotListener } from '../snapshot/snapshots.ts';
+import type { EdgeSnapshot, ModuleProblem } from '../edge-snapshot.ts';
+import type { SnapshotListener } from '../snapshots.ts';
 import { type NamedProblem, problemLine } from './problem-line.ts';
 
 /** A module that is enabled and cannot be prepared: its route, or all of its edge, lets nothing through. */

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { CaPorts } from '../cli/ca/ca-ports.ts';
-import { pkiErrors } from '../pki/errors.ts';
-import { internalCaPlaces } from '../pki/internal-ca-places.ts';
+import type { CaPorts } from '../../cli/ca/ca-ports.ts';
+import { pkiErrors } from '../../pki/errors.ts';
+import { internalCaPlaces } from '../../pki/internal-ca-places.ts';
 
 /** Reads only: with a mistyped data directory, a CA that no server uses must not be made and trusted. */
 export const caPorts: CaPorts = {
