@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { PosternError } from '../lib/errors.ts';
 import type { Principal } from '../resources/operation.ts';
 import { apiErrors } from './errors.ts';
-import type { FailedLoginBrake } from './failed-login-brake.ts';
+import type { FailedLoginBrake } from './failed-authentication-delay.ts';
 
 export type FindPrincipal = (token: string) => Principal | null;
 

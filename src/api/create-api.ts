@@ -10,7 +10,7 @@ import { createLogin, type FindPrincipal, type Login } from './authentication.ts
 import { addBodyParsers, ignoreContentType } from './body-parsers.ts';
 import { DirectReads } from './direct-reads.ts';
 import { cutOffError, errorBody, shownError } from './error-response.ts';
-import { FailedLoginBrake } from './failed-login-brake.ts';
+import { FailedLoginBrake } from './failed-authentication-delay.ts';
 import { operationGate, operationHandler } from './operation-route.ts';
 import { pathTable } from './path-table.ts';
 import { PlainRefusals } from './plain-refusals.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { FailedLoginBrake } from '../../src/api/failed-login-brake.ts';
+import { FailedLoginBrake } from '../../src/api/failed-authentication-delay.ts';
 import {
   countByStatus,
   ENGINES,
