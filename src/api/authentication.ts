@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { PosternError } from '../lib/errors.ts';
 import type { Principal } from '../resources/operation.ts';
 import { apiErrors } from './errors.ts';
-import type { FailedLoginBrake } from './failed-authentication-delay.ts';
+import type { FailedAuthenticationDelay } from './failed-authentication-delay.ts';
 
 export type FindPrincipal = (token: string) => Principal | null;
 
@@ -11,28 +11,28 @@ export interface Caller {
   readonly token: string;
 }
 
-export interface LoginAttempt {
+export interface AuthenticationAttempt {
   readonly headers: IncomingHttpHeaders;
   readonly ip: string;
 }
 
 /** Synchronous for a valid key; a failure is delayed. */
-export type Login = (attempt: LoginAttempt) => Caller | Promise<never>;
+export type Authenticate = (attempt: AuthenticationAttempt) => Caller | Promise<never>;
 
-export interface LoginOptions {
-  readonly brake: FailedLoginBrake;
+export interface AuthenticateOptions {
+  readonly delay: FailedAuthenticationDelay;
   /** False while the first keys are being created. */
   readonly areKeysKnown: () => boolean;
 }
 
 /** The only way to authenticate a key: every failure is delayed before it is reported, wherever it occurred. */
-export function createLogin(find: FindPrincipal, { brake, areKeysKnown }: LoginOptions): Login {
+export function createAuthenticate(find: FindPrincipal, { delay, areKeysKnown }: AuthenticateOptions): Authenticate {
   return ({ headers, ip }) => {
     try {
-      return authenticate(headers.authorization, find);
+      return callerOf(headers.authorization, find);
     } catch (error) {
       if (!areKeysKnown()) return Promise.reject(startingError());
-      return brake.slowDown(ip).then(() => Promise.reject(error as Error));
+      return delay.wait(ip).then(() => Promise.reject(error as Error));
     }
   };
 }
@@ -43,7 +43,7 @@ export function tokenIn(header: string): string | null {
 }
 
 /** The key's owner, or a 401. The token is neither logged nor part of any message. */
-function authenticate(header: string | undefined, find: FindPrincipal): Caller {
+function callerOf(header: string | undefined, find: FindPrincipal): Caller {
   if (header === undefined) throw unauthenticated('the request carries no API key');
   const token = tokenIn(header);
   if (token === null) throw unauthenticated('the Authorization header is malformed');

@@ -6,11 +6,11 @@ import type { Clock } from '../lib/clock.ts';
 import { createDenseIds } from '../lib/dense-ids.ts';
 import type { Operation, OperationPorts } from '../resources/operation.ts';
 import { type AnswerRecords, recordAnswer } from './answered-request.ts';
-import { createLogin, type FindPrincipal, type Login } from './authentication.ts';
+import { type Authenticate, createAuthenticate, type FindPrincipal } from './authentication.ts';
 import { addBodyParsers, ignoreContentType } from './body-parsers.ts';
 import { DirectReads } from './direct-reads.ts';
 import { cutOffError, errorBody, shownError } from './error-response.ts';
-import { FailedLoginBrake } from './failed-authentication-delay.ts';
+import { FailedAuthenticationDelay } from './failed-authentication-delay.ts';
 import { operationGate, operationHandler } from './operation-route.ts';
 import { pathTable } from './path-table.ts';
 import { PlainRefusals } from './plain-refusals.ts';
@@ -76,13 +76,13 @@ export async function createApi(deps: ApiDependencies): Promise<Api> {
   });
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply, deps));
 
-  const brake = new FailedLoginBrake(deps.clock, deps.sleep ?? ((ms) => sleep(ms, undefined, { ref: false })));
+  const delay = new FailedAuthenticationDelay(deps.clock, deps.sleep ?? ((ms) => sleep(ms, undefined, { ref: false })));
   addBodyParsers(app);
-  const login = createLogin(deps.findPrincipal, { brake, areKeysKnown: () => deps.areKeysKnown() });
-  addPublicRoutes(app, deps.pages, login);
-  addOperations(app, deps, login);
+  const authenticate = createAuthenticate(deps.findPrincipal, { delay, areKeysKnown: () => deps.areKeysKnown() });
+  addPublicRoutes(app, deps.pages, authenticate);
+  addOperations(app, deps, authenticate);
   const table = pathTable([...deps.operations, ...publicRoutes]);
-  const refuse = unservedRequests(table, login);
+  const refuse = unservedRequests(table, authenticate);
   app.setNotFoundHandler((request) => refuse(request.raw));
   await app.ready();
   const direct = new DirectReads({
@@ -110,8 +110,8 @@ export async function createApi(deps: ApiDependencies): Promise<Api> {
   return { handle, protocolErrors: { refusals, refusePath: table.refusal }, close: () => app.close() };
 }
 
-function addOperations(app: FastifyInstance, deps: ApiDependencies, login: Login): void {
-  const gate = { login, rateLimit: new RateLimit(deps.rateLimitPerSecond, deps.clock) };
+function addOperations(app: FastifyInstance, deps: ApiDependencies, authenticate: Authenticate): void {
+  const gate = { authenticate, rateLimit: new RateLimit(deps.rateLimitPerSecond, deps.clock) };
   for (const operation of deps.operations) {
     app.route({
       method: operation.method,

@@ -18,7 +18,7 @@ interface Address {
  * Delays failed authentication per address; an IPv6 /64 counts as one address. The first few failures are free, each
  * further one is delayed, and only a limited number may wait.
  */
-export class FailedLoginBrake {
+export class FailedAuthenticationDelay {
   readonly #addresses = new Map<string, Address>();
   readonly #clock: Clock;
   readonly #sleep: (ms: number) => Promise<void>;
@@ -29,7 +29,7 @@ export class FailedLoginBrake {
   }
 
   /** Await this before responding to a failed authentication. Throws 429 when too many are already waiting. */
-  async slowDown(address: string): Promise<void> {
+  async wait(address: string): Promise<void> {
     const entry = this.#entry(ownerOf(address));
     entry.failures += 1;
     if (entry.failures <= FREE_FAILURES) return;

@@ -7,7 +7,7 @@ import type { JsonObject } from '../lib/json.ts';
 import { createDecoder } from '../lib/schema/decode-body.ts';
 import { refuseWithout, resourceErrors } from '../resources/errors.ts';
 import type { Operation, OperationPorts, OperationRequest, OperationResult } from '../resources/operation.ts';
-import type { Caller, Login } from './authentication.ts';
+import type { Authenticate, Caller } from './authentication.ts';
 import { queryDecoder } from './query.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { takesBody, unwrapBody } from './request-body.ts';
@@ -18,7 +18,7 @@ import { requestedVersion } from './version.ts';
 const ID_PATTERN = /^[a-z]+_[0-9A-Za-z]{27}$/;
 
 export interface Gate {
-  readonly login: Login;
+  readonly authenticate: Authenticate;
   readonly rateLimit: RateLimit;
 }
 
@@ -35,7 +35,7 @@ export function operationGate(operation: Operation, gate: Gate): onRequestHookHa
     request.postern.admission = { principal: caller.principal, token: caller.token, version };
   };
   return (request, _reply, proceed) => {
-    const caller = gate.login(request);
+    const caller = gate.authenticate(request);
     // Only a failed authentication takes time.
     if (caller instanceof Promise) {
       caller.catch((error: Error) => proceed(error));

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { Login } from './authentication.ts';
+import type { Authenticate } from './authentication.ts';
 
 /** Pages that need no version header, and mostly no key. */
 export interface PublicPages {
@@ -16,7 +16,7 @@ export const publicRoutes = ['/', '/healthz', '/openapi.json', '/docs', '/metric
   path,
 }));
 
-export function addPublicRoutes(app: FastifyInstance, pages: PublicPages, login: Login): void {
+export function addPublicRoutes(app: FastifyInstance, pages: PublicPages, authenticate: Authenticate): void {
   app.get('/healthz', (_request, reply) => {
     const { isReady, state, errorCode } = pages.health();
     return reply
@@ -40,7 +40,7 @@ export function addPublicRoutes(app: FastifyInstance, pages: PublicPages, login:
   );
   app.get('/', (_request, reply) => reply.redirect('/docs', 302));
   app.get('/metrics', async (request, reply) => {
-    if (!pages.areMetricsOpen) await login(request);
+    if (!pages.areMetricsOpen) await authenticate(request);
     const { contentType, text } = await pages.metrics();
     return reply.header('content-type', contentType).send(text);
   });

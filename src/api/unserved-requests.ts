@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { PosternError } from '../lib/errors.ts';
-import type { Login } from './authentication.ts';
+import type { Authenticate } from './authentication.ts';
 import { apiErrors } from './errors.ts';
 import type { PathTable } from './path-table.ts';
 import { publicRoutes } from './public-routes.ts';
@@ -38,11 +38,14 @@ export function unroutableProblem({ headers, httpVersion }: IncomingMessage): Po
 }
 
 /** Rejects with 405 or 404. Without a key, a caller learns only about public pages. */
-export function unservedRequests(table: PathTable, login: Login): (request: IncomingMessage) => Promise<never> {
+export function unservedRequests(
+  table: PathTable,
+  authenticate: Authenticate,
+): (request: IncomingMessage) => Promise<never> {
   return async (request) => {
     const url = request.url ?? '';
     if (!PUBLIC_PATHS.has(url.split('?')[0] ?? ''))
-      await login({ headers: request.headers, ip: request.socket.remoteAddress ?? '' });
+      await authenticate({ headers: request.headers, ip: request.socket.remoteAddress ?? '' });
     throw table.refusal(request.method ?? '', url);
   };
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { FailedLoginBrake } from '../../src/api/failed-authentication-delay.ts';
+import { FailedAuthenticationDelay } from '../../src/api/failed-authentication-delay.ts';
 import {
   countByStatus,
   ENGINES,
@@ -61,19 +61,19 @@ suite('logging in', () => {
     const clock = new MovedClock();
     clock.stop();
     let slept: number[] = [];
-    const brake = new FailedLoginBrake(clock, (ms) => {
+    const delay = new FailedAuthenticationDelay(clock, (ms) => {
       slept.push(ms);
       return Promise.resolve();
     });
-    for (let failure = 0; failure < 20; failure += 1) await brake.slowDown('192.0.2.1');
+    for (let failure = 0; failure < 20; failure += 1) await delay.wait('192.0.2.1');
     assert.deepEqual(slept, []);
-    await brake.slowDown('192.0.2.1');
+    await delay.wait('192.0.2.1');
     assert.deepEqual(slept, [1000]);
-    await brake.slowDown('192.0.2.2');
+    await delay.wait('192.0.2.2');
     assert.deepEqual(slept, [1000]);
     slept = [];
     clock.advance(4_000);
-    for (let failure = 0; failure < 3; failure += 1) await brake.slowDown('192.0.2.1');
+    for (let failure = 0; failure < 3; failure += 1) await delay.wait('192.0.2.1');
     assert.equal(slept.length, 2, 'two of the 21 were forgiven, so one more is free');
   });
 
@@ -81,10 +81,10 @@ suite('logging in', () => {
     const clock = new MovedClock();
     clock.stop();
     let slept = 0;
-    const brake = new FailedLoginBrake(clock, async () => {
+    const delay = new FailedAuthenticationDelay(clock, async () => {
       slept += 1;
     });
-    for (let failure = 1; failure <= 21; failure += 1) await brake.slowDown(`2001:db8::${failure}`);
+    for (let failure = 1; failure <= 21; failure += 1) await delay.wait(`2001:db8::${failure}`);
     assert.equal(slept, 1);
   });
 
