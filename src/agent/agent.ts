@@ -21,7 +21,7 @@ import { Tunnel } from './tunnel.ts';
 import { TunnelBinding } from './tunnel-binding.ts';
 
 /** Refusals that concern the agent itself, not the session that it tries to resume. */
-const ABOUT_AGENT: ReadonlySet<string> = new Set([
+const AGENT_REFUSALS: ReadonlySet<string> = new Set([
   'ERR_POSTERN_AGENT_TOKEN',
   'ERR_POSTERN_AGENT_REVOKED',
   'ERR_POSTERN_AGENT_PROTOCOL',
@@ -81,7 +81,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
       timings: this.#timings,
       connection: () => this.#online(),
       onSettled: () => this.#settled(),
-      onOverdue: (why) => this.#startOver(why),
+      onOverdue: (reason) => this.#startOver(reason),
     });
     const { watchdogMs } = this.#timings;
     this.#watchdog = setInterval(() => this.#watch(), watchdogMs / CHECKS_PER_WATCHDOG).unref();
@@ -154,7 +154,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
   onRefused(slot: ConnectionSlot, { code, message, retry }: Refused, claim: Claim | null): void {
     const isClaim = claim === 'join' || claim === 'resume';
     this.#trouble = { code, reason: message };
-    if (!retry && (!isClaim || ABOUT_AGENT.has(code))) {
+    if (!retry && (!isClaim || AGENT_REFUSALS.has(code))) {
       // Steps that run later must not see this connection reused.
       this.#stop(new AgentError(code, message));
       return;
@@ -204,14 +204,14 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     else if (this.status !== 'online') this.#tellStatus();
   }
 
-  onClosed(slot: ConnectionSlot, connection: GatewayConnection, why: string): void {
+  onClosed(slot: ConnectionSlot, connection: GatewayConnection, reason: string): void {
     if (this.#lead === slot) this.#lead = null;
     const session = this.#sessions.get(connection);
     this.#sessions.delete(connection);
     session?.connections.delete(connection);
     if (this.status === 'stopped' || this.#isLeaving) return;
     this.#binding.onClosed(connection);
-    this.#trouble ??= { code: null, reason: why };
+    this.#trouble ??= { code: null, reason };
     if (session !== undefined && session === this.#session && session.connections.size === 0) {
       this.#offlineSinceMs = performance.now();
       for (const tunnel of this.tunnels) if (tunnel.status !== 'refused') tunnel.status = 'binding';
@@ -238,12 +238,12 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
   }
 
   /** Abandons a session in which the server no longer responds. */
-  #startOver(why: string): void {
+  #startOver(reason: string): void {
     const session = this.#session;
     if (session === null) return;
     session.isAbandoned = true;
-    this.#trouble = { code: 'ERR_POSTERN_AGENT_UNANSWERED', reason: why };
-    for (const connection of session.connections) connection.fail(why);
+    this.#trouble = { code: 'ERR_POSTERN_AGENT_UNANSWERED', reason };
+    for (const connection of session.connections) connection.fail(reason);
   }
 
   #serveHeld(): void {
@@ -275,7 +275,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     this.#isLeaving = false;
     this.#trouble = { code: 'ERR_POSTERN_AGENT_RESTARTED', reason: 'it was restarted through the server' };
     this.#offlineSinceMs = performance.now();
-    this.#slots[0]?.beginAnew();
+    this.#slots[0]?.startOver();
     this.#setStatus('reconnecting');
   }
 
@@ -332,7 +332,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     this.#offlineSinceMs = performance.now();
     this.#lead = null;
     for (const slot of this.#slots) slot.rest();
-    this.#slots[0]?.beginAnew();
+    this.#slots[0]?.startOver();
   }
 
   #setStatus(status: AgentStatus): void {

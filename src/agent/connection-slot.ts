@@ -19,7 +19,7 @@ export interface SlotOwner {
   onMessage(connection: GatewayConnection, message: Exclude<GatewayMessage, Welcome | Refused>): void;
   onStream(connection: GatewayConnection, stream: ServerHttp2Stream, reading: RequestReading): void;
   onUnreachable(slot: ConnectionSlot, problem: DialProblem): void;
-  onClosed(slot: ConnectionSlot, connection: GatewayConnection, why: string): void;
+  onClosed(slot: ConnectionSlot, connection: GatewayConnection, reason: string): void;
 }
 
 /**
@@ -72,7 +72,7 @@ export class ConnectionSlot implements GatewayConnectionHandler {
   }
 
   /** Starts over immediately. A connection that has not been welcomed yet is dropped. */
-  beginAnew(): void {
+  startOver(): void {
     this.rest();
     this.#backoff.reset();
     this.begin(0);
@@ -88,12 +88,12 @@ export class ConnectionSlot implements GatewayConnectionHandler {
   }
 
   /** Closes every connection. */
-  closeAll(why: string, how: 'close' | 'fail'): void {
+  closeAll(reason: string, how: 'close' | 'fail'): void {
     this.#cancel();
     const all = [...this.#leaving, ...(this.#connection === null ? [] : [this.#connection])];
     this.#connection = null;
     this.#welcomedAtMs = null;
-    for (const connection of all) connection[how](why);
+    for (const connection of all) connection[how](reason);
   }
 
   onReady(connection: GatewayConnection): void {
@@ -135,20 +135,20 @@ export class ConnectionSlot implements GatewayConnectionHandler {
     this.begin(this.#backoff.nextMs());
   }
 
-  onClosed(connection: GatewayConnection, why: string): void {
+  onClosed(connection: GatewayConnection, reason: string): void {
     this.#leaving.delete(connection);
     if (connection === this.#connection) {
       this.#connection = null;
       this.#lived();
       this.begin(this.#backoff.nextMs());
     }
-    this.#owner.onClosed(this, connection, why);
+    this.#owner.onClosed(this, connection, reason);
   }
 
   #welcomed(connection: GatewayConnection, welcome: Welcome, claim: Claim): void {
     this.#welcomedAtMs = performance.now();
     this.#owner.onWelcome(this, connection, welcome, claim);
-    for (const old of this.#leaving) old.runDry();
+    for (const old of this.#leaving) old.drain();
   }
 
   /** Only a connection that was useful allows a quick retry. */

@@ -33,14 +33,14 @@ export interface DialledName {
 export function dialProblem(error: unknown, dialled: DialledName, certificate: PeerCertificate | null): DialProblem {
   const { serverAddr, servername } = dialled;
   const code = codeOf(error);
-  const distrust = (why: string): DialProblem => ({
+  const distrust = (reason: string): DialProblem => ({
     code: 'ERR_POSTERN_AGENT_CERTIFICATE',
-    message: `the certificate of ${serverAddr} ${why}`,
+    message: `the certificate of ${serverAddr} ${reason}`,
     isCertificate: true,
   });
-  const unreachable = (why: string): DialProblem => ({
+  const unreachable = (reason: string): DialProblem => ({
     code: 'ERR_POSTERN_AGENT_UNREACHABLE',
-    message: why,
+    message: reason,
     isCertificate: false,
   });
   if (code === 'CERT_HAS_EXPIRED') {

@@ -22,7 +22,7 @@ export interface GatewayConnectionHandler {
   /** The server is draining: connect elsewhere and let this connection finish. */
   onDrain(connection: GatewayConnection): void;
   /** Called once. */
-  onClosed(connection: GatewayConnection, why: string): void;
+  onClosed(connection: GatewayConnection, reason: string): void;
 }
 
 /** A thousand requests plus the control stream. */
@@ -54,11 +54,11 @@ export class GatewayConnection implements ListenerOwner {
   readonly #greetingTimer: NodeJS.Timeout;
   #control: ControlStream | null = null;
   #active = 0;
-  #isRunningDry = false;
+  #isDraining = false;
   #quietTimer: NodeJS.Timeout | null = null;
   #isClosing = false;
   #isClosed = false;
-  #why: string | null = null;
+  #reason: string | null = null;
 
   constructor(socket: TLSSocket, handler: GatewayConnectionHandler, timings: AgentTimings) {
     this.#socket = socket;
@@ -137,23 +137,23 @@ export class GatewayConnection implements ListenerOwner {
   }
 
   /** Closes after the last stream. Streams that arrive before that are served. */
-  runDry(): void {
-    this.#isRunningDry = true;
+  drain(): void {
+    this.#isDraining = true;
     this.#closeWhenQuiet();
   }
 
   /** Closes after everything has been sent. */
-  close(why: string): void {
-    this.#why ??= why;
+  close(reason: string): void {
+    this.#reason ??= reason;
     this.#isClosing = true;
     this.#control?.close();
     if (!this.#session.destroyed) this.#session.close();
-    setTimeout(() => this.fail(why), CLOSE_WITHIN_MS).unref();
+    setTimeout(() => this.fail(reason), CLOSE_WITHIN_MS).unref();
   }
 
   /** Closes immediately. */
-  fail(why: string): void {
-    this.#why ??= why;
+  fail(reason: string): void {
+    this.#reason ??= reason;
     this.#session.destroy();
     this.#socket.destroy();
   }
@@ -178,7 +178,7 @@ export class GatewayConnection implements ListenerOwner {
     listenOnce(stream, 'close', this, () => {
       this.#active -= 1;
       this.#windows.closed();
-      if (this.#isRunningDry) this.#closeWhenQuiet();
+      if (this.#isDraining) this.#closeWhenQuiet();
     });
     this.#handler.onStream(this, stream, reading);
   }
@@ -187,7 +187,7 @@ export class GatewayConnection implements ListenerOwner {
     stream.respond([':status', '200']);
     this.#control = new ControlStream(stream, {
       onLine: (line) => this.#line(line),
-      onProblem: (why) => this.fail(why),
+      onProblem: (reason) => this.fail(reason),
       contain: (error) => this.contain(error),
       onEnd: () => {
         if (!this.#isClosing) this.close('the server ended the connection');
@@ -199,7 +199,7 @@ export class GatewayConnection implements ListenerOwner {
   #line(line: string): void {
     const decoded = decodeGatewayMessage(line);
     if (!decoded.ok) {
-      this.fail(`the server broke the protocol: ${decoded.why}`);
+      this.fail(`the server broke the protocol: ${decoded.reason}`);
       return;
     }
     if (!('message' in decoded)) return;
@@ -223,6 +223,6 @@ export class GatewayConnection implements ListenerOwner {
     if (this.#quietTimer !== null) clearTimeout(this.#quietTimer);
     this.#liveness.stop();
     this.#socket.destroy();
-    this.#handler.onClosed(this, this.#why ?? 'the connection was closed');
+    this.#handler.onClosed(this, this.#reason ?? 'the connection was closed');
   }
 }

@@ -15,7 +15,7 @@ export interface TunnelBindingParts {
   /** A tunnel was bound or refused. */
   onSettled(): void;
   /** The server has not responded for too long. */
-  onOverdue(why: string): void;
+  onOverdue(reason: string): void;
 }
 
 /** Requests the tunnels from the server, and retries where that can help. */

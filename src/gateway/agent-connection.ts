@@ -14,8 +14,8 @@ import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '.
 
 export interface ConnectionHandler {
   onMessage(connection: AgentConnection, message: AgentMessage): void;
-  /** Called once. `why` is null when the agent left cleanly. */
-  onClosed(connection: AgentConnection, why: string | null): void;
+  /** Called once. `reason` is null when the agent left cleanly. */
+  onClosed(connection: AgentConnection, reason: string | null): void;
 }
 
 const MAX_STREAMS = 1_000;
@@ -25,7 +25,7 @@ const MAX_HEADER_BYTES = 131_072;
 const MAX_HEADER_PAIRS = 500;
 const TCP_PROBE_AFTER_MS = 30_000;
 /** Time for the last messages to be sent before the connection closes. */
-const LAST_WORDS_MS = 1_000;
+const FLUSH_WITHIN_MS = 1_000;
 
 /**
  * One agent connection, seen from the server: HTTP/2 with the roles reversed. States: *greeting* (the control stream is
@@ -45,7 +45,7 @@ export class AgentConnection implements AgentLink, ListenerOwner {
   #maxStreams = MAX_STREAMS;
   #isRetired = false;
   #isClosed = false;
-  #why: string | null = null;
+  #reason: string | null = null;
 
   constructor(socket: TLSSocket, handler: ConnectionHandler) {
     this.#socket = socket;
@@ -139,15 +139,15 @@ export class AgentConnection implements AgentLink, ListenerOwner {
   /** Sends the reason, then closes. */
   refuse(code: string, message: string, retry: boolean): void {
     this.send({ t: 'refused', code, message, retry });
-    this.#why ??= `${code}: ${message}`;
+    this.#reason ??= `${code}: ${message}`;
     this.#isRetired = true;
     this.#control?.close();
-    setTimeout(() => this.#socket.destroy(), LAST_WORDS_MS).unref();
+    setTimeout(() => this.#socket.destroy(), FLUSH_WITHIN_MS).unref();
   }
 
   /** Closes immediately. */
-  fail(why: string): void {
-    this.#why ??= why;
+  fail(reason: string): void {
+    this.#reason ??= reason;
     this.#session.destroy();
     this.#socket.destroy();
   }
@@ -157,7 +157,7 @@ export class AgentConnection implements AgentLink, ListenerOwner {
     this.#isRetired = true;
     this.#control?.close();
     this.#session.close();
-    setTimeout(() => this.#socket.destroy(), LAST_WORDS_MS).unref();
+    setTimeout(() => this.#socket.destroy(), FLUSH_WITHIN_MS).unref();
   }
 
   #connected(): void {
@@ -171,7 +171,7 @@ export class AgentConnection implements AgentLink, ListenerOwner {
     });
     this.#control = new ControlStream(stream, {
       onLine: (line) => this.#line(line),
-      onProblem: (why) => this.fail(why),
+      onProblem: (reason) => this.fail(reason),
       contain: (error) => this.contain(error),
       onEnd: () => {
         if (!this.#isRetired) this.fail('the agent ended its control stream');
@@ -181,7 +181,7 @@ export class AgentConnection implements AgentLink, ListenerOwner {
 
   #line(line: string): void {
     const decoded = decodeAgentMessage(line);
-    if (!decoded.ok) this.fail(decoded.why);
+    if (!decoded.ok) this.fail(decoded.reason);
     else if ('message' in decoded) this.#handler.onMessage(this, decoded.message);
   }
 
@@ -197,6 +197,6 @@ export class AgentConnection implements AgentLink, ListenerOwner {
     clearTimeout(this.#greetingTimer);
     this.#liveness.stop();
     this.#socket.destroy();
-    this.#handler.onClosed(this, this.#why);
+    this.#handler.onClosed(this, this.#reason);
   }
 }

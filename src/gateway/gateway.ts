@@ -53,7 +53,7 @@ export class Gateway implements ConnectionHandler {
     this.#names = new TunnelNames({
       domain: ports.domain,
       isCoveredByEdge: (host) => ports.endpoints.isCoveredByEdge(host),
-      endSession: (session, why) => void this.#endSession(session, 'ERR_POSTERN_AGENT_REPLACED', why),
+      endSession: (session, reason) => void this.#endSession(session, 'ERR_POSTERN_AGENT_REPLACED', reason),
       endTunnel: (tunnel) => void this.#endTunnel(tunnel),
     });
     this.#binder = new TunnelBinder({
@@ -155,18 +155,18 @@ export class Gateway implements ConnectionHandler {
     }
   }
 
-  onClosed(connection: AgentConnection, why: string | null): void {
+  onClosed(connection: AgentConnection, reason: string | null): void {
     const session = this.#connections.get(connection) ?? null;
     this.#connections.delete(connection);
     this.#commands.lost(connection);
     if (session === null) {
       this.#unknown.delete(connection);
-      if (why !== null) this.#ports.log.warn({ ip: connection.remoteAddress, why }, 'an agent was refused');
+      if (reason !== null) this.#ports.log.warn({ ip: connection.remoteAddress, why: reason }, 'an agent was refused');
       return;
     }
     const at = session.connections.indexOf(connection);
     if (at !== -1) session.connections.splice(at, 1);
-    if (session.connections.length === 0 && !session.isEnded) this.#wentOffline(session, why);
+    if (session.connections.length === 0 && !session.isEnded) this.#wentOffline(session, reason);
   }
 
   async #hello(connection: AgentConnection, hello: Hello): Promise<void> {
@@ -276,18 +276,18 @@ export class Gateway implements ConnectionHandler {
   }
 
   /** Traffic can no longer reach it, so it is not listed; its names are kept for a resume. */
-  #wentOffline(session: AgentSession, why: string | null): void {
+  #wentOffline(session: AgentSession, reason: string | null): void {
     for (const tunnel of session.tunnels.values()) this.#table.remove(tunnel);
     void this.#presence.unlistSession(session);
     for (const tunnel of session.tunnels.values()) this.#ports.events.tunnelStopped(tunnel.id);
     this.#ports.events.sessionStopped(session.id);
-    this.#ports.log.info({ session: session.id, why }, 'an agent went offline');
+    this.#ports.log.info({ session: session.id, why: reason }, 'an agent went offline');
     session.offlineTimer = setTimeout(() => {
       void this.#endSession(session, null, 'the agent did not come back');
     }, RESUME_WITHIN_MS).unref();
   }
 
-  async #endSession(session: AgentSession, code: string | null, why: string, retry = false): Promise<void> {
+  async #endSession(session: AgentSession, code: string | null, reason: string, retry = false): Promise<void> {
     if (session.isEnded) return;
     const wasOnline = session.isOnline;
     session.isEnded = true;
@@ -298,11 +298,11 @@ export class Gateway implements ConnectionHandler {
       await this.#presence.unlistSession(session);
       for (const tunnel of session.tunnels.values()) this.#ports.events.tunnelStopped(tunnel.id);
       this.#ports.events.sessionStopped(session.id);
-      this.#ports.log.info({ session: session.id, why }, 'an agent is gone');
+      this.#ports.log.info({ session: session.id, why: reason }, 'an agent is gone');
     }
     for (const connection of [...session.connections]) {
       if (code === null) connection.close();
-      else connection.refuse(code, why, retry);
+      else connection.refuse(code, reason, retry);
     }
   }
 
@@ -326,8 +326,8 @@ export class Gateway implements ConnectionHandler {
     for (const session of [...this.#sessions.values()]) {
       if (session.credentialId !== credentialId) continue;
       if (credential === null) {
-        const why = 'the credential of this agent was deleted: give it another authtoken';
-        void this.#endSession(session, 'ERR_POSTERN_AGENT_REVOKED', why);
+        const reason = 'the credential of this agent was deleted: give it another authtoken';
+        void this.#endSession(session, 'ERR_POSTERN_AGENT_REVOKED', reason);
         continue;
       }
       for (const tunnel of [...session.tunnels.values()]) {

@@ -18,8 +18,8 @@ export interface TunnelNamesPorts {
   readonly domain: string;
   isCoveredByEdge(host: string): boolean;
   /** Ends a session whose agent is gone, or one of its tunnels. */
-  endSession(session: AgentSession, why: string): void;
-  endTunnel(tunnel: BoundTunnel, why: string): void;
+  endSession(session: AgentSession, reason: string): void;
+  endTunnel(tunnel: BoundTunnel, reason: string): void;
 }
 
 type Proto = NonNullable<Bind['proto']>;

@@ -5,7 +5,7 @@ import { MAX_MESSAGE_BYTES, MESSAGE_BURST, MESSAGE_UNIT_BYTES, MESSAGES_PER_SECO
 export interface ControlHandler extends ListenerOwner {
   onLine(line: string): void;
   /** The other end broke the rules of the stream: it is to be left. */
-  onProblem(why: string): void;
+  onProblem(reason: string): void;
   /** No more will come. */
   onEnd(): void;
 }
@@ -78,10 +78,10 @@ export class ControlStream {
     else this.#handler.onLine(line);
   }
 
-  #problem(why: string): void {
+  #problem(reason: string): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#handler.onProblem(why);
+    this.#handler.onProblem(reason);
   }
 
   #end(): void {

@@ -114,7 +114,7 @@ export type GatewayMessage = Welcome | Refused | Bound | Unbound | Command | Sta
 export type Decoded<Message> =
   | { readonly ok: true; readonly message: Message }
   | { readonly ok: true; readonly ignored: string }
-  | { readonly ok: false; readonly why: string };
+  | { readonly ok: false; readonly reason: string };
 
 type Decoder = { Check(value: unknown): boolean };
 
@@ -139,14 +139,14 @@ function decode<Message>(line: string, known: ReadonlyMap<string, Decoder>): Dec
   try {
     value = JSON.parse(line);
   } catch {
-    return { ok: false, why: 'a control message is not JSON' };
+    return { ok: false, reason: 'a control message is not JSON' };
   }
   if (typeof value !== 'object' || value === null || !('t' in value) || typeof value.t !== 'string') {
-    return { ok: false, why: 'a control message is no object with a type' };
+    return { ok: false, reason: 'a control message is no object with a type' };
   }
   const decoder = known.get(value.t);
   if (decoder === undefined) return { ok: true, ignored: value.t };
   if (!decoder.Check(value))
-    return { ok: false, why: `a control message of type ${value.t} has a wrong or missing field` };
+    return { ok: false, reason: `a control message of type ${value.t} has a wrong or missing field` };
   return { ok: true, message: value as Message };
 }
