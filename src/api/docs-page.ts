@@ -3,7 +3,7 @@ import { html } from './docs/html.ts';
 import { pageNavigation } from './docs/page-navigation.ts';
 import { errorCodesSection, introductionSection, sharedObjectsSection, tagSection } from './docs/page-sections.ts';
 import { pageStyle } from './docs/page-style.ts';
-import { componentName } from './docs/schema-words.ts';
+import { componentName } from './docs/schema-text.ts';
 import { JSON_TYPE, type OpenApiDocument, type ResponseObject, type Tag } from './openapi/document.ts';
 
 /** The document as a readable page: no script and no external resources, so that the strictest policy applies. */

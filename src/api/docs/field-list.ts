@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { ParameterObject } from '../openapi/document.ts';
 import { type Html, html, prose } from './html.ts';
-import { componentName, constraintWords, typeWords } from './schema-words.ts';
+import { componentName, constraintWords, typeWords } from './schema-text.ts';
 
 interface Field {
   readonly name: string;

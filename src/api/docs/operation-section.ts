@@ -5,7 +5,7 @@ import { curlCommand } from './curl-command.ts';
 import type { DocumentReader, PathOperation } from './document-reader.ts';
 import { fieldList, parameterList } from './field-list.ts';
 import { type Html, html, prose } from './html.ts';
-import { componentName, typeWords } from './schema-words.ts';
+import { componentName, typeWords } from './schema-text.ts';
 
 /** One operation: its parameters on the left, an example on the right. */
 export function operationSection(entry: PathOperation, reader: DocumentReader): Html {

@@ -9,7 +9,7 @@ import { besideFile, readCertificates } from './certificates.ts';
 import type { AgentConfig, TunnelConfig } from './config/agent-config.ts';
 import { type ConfigFile, findConfigFile } from './config/find-config.ts';
 import { examineAgentConfig } from './config/read-agent-config.ts';
-import { labelsText } from './event-words.ts';
+import { labelsText } from './event-text.ts';
 import { FlagValues } from './flag-values.ts';
 import { serverAddrOf } from './server-access.ts';
 import { noFile, specsOf } from './start-command.ts';

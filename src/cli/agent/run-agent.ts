@@ -6,7 +6,7 @@ import { isLoopbackHost, isWildcardHost } from '../../lib/listen-address.ts';
 import type { CommandContext } from '../command.ts';
 import type { AgentPorts } from './agent-ports.ts';
 import { AgentState } from './agent-state.ts';
-import { ALL_REFUSED, STOPPED_BY_SERVER } from './event-words.ts';
+import { ALL_REFUSED, STOPPED_BY_SERVER } from './event-text.ts';
 import { plainLines } from './output/plain-lines.ts';
 import type { Reporter } from './output/reporter.ts';
 import { TerminalView } from './output/terminal-view.ts';

@@ -1,7 +1,7 @@
 import type { AgentTunnel } from '../../../agent/handle.ts';
 import { printable } from '../../api/cell-text.ts';
 import type { AgentState, Recent } from '../agent-state.ts';
-import { durationText, inTime, publicName, refusalWords } from '../event-words.ts';
+import { durationText, inTime, publicName, refusalWords } from '../event-text.ts';
 import { cut, padTo, type Span, type Style, type StyledLine, span, widthOf, wrap } from './styled-text.ts';
 
 export interface Size {

@@ -9,7 +9,7 @@ import {
   type StatusHistory,
   statusWords,
   unboundWords,
-} from '../event-words.ts';
+} from '../event-text.ts';
 import type { LogFormat, LogLevel } from '../run-options.ts';
 import type { Reporter } from './reporter.ts';
 

@@ -1,7 +1,7 @@
 import type { AgentHandle } from '../../../agent/handle.ts';
 import type { Terminal } from '../agent-ports.ts';
 import type { AgentState } from '../agent-state.ts';
-import { commandWords, statusWords, unboundWords } from '../event-words.ts';
+import { commandWords, statusWords, unboundWords } from '../event-text.ts';
 import { frame, plural } from './frame.ts';
 import type { Reporter } from './reporter.ts';
 import { type StyledLine, toScreen, widthOf } from './styled-text.ts';
