@@ -4,7 +4,7 @@ import type { RequestBody, UpstreamExchange } from '../../upstream/upstream.ts';
 import { AgentError } from '../agent-error.ts';
 import type { ExchangeObserver } from '../exchange-observer.ts';
 import { type LocalAddress, parseLocalAddress } from '../local/local-address.ts';
-import { problemWords } from '../local/local-failure.ts';
+import { problemText } from '../local/local-failure.ts';
 import { openLocal } from '../local/open-local.ts';
 import type { TunnelSpec } from '../options.ts';
 import type { ReplayRequest } from './replay-request.ts';
@@ -62,7 +62,7 @@ export function sendReplay(target: ReplayTarget, request: ReplayRequest, observe
           reportBug(error, { part: 'replay' });
           end(`the agent has a bug (${String(error)})`);
         },
-        onFailure: (failure) => end(problemWords(failure, failure.message, address.hostport)),
+        onFailure: (failure) => end(problemText(failure, failure.message, address.hostport)),
       },
     );
     // A replay has its own connections, which end with it.

@@ -21,7 +21,7 @@ import type {
 } from '../../upstream/upstream.ts';
 import { messageOf } from '../../upstream/upstream-failure.ts';
 import type { ExchangeObserver } from '../exchange-observer.ts';
-import { answerFailure, type LocalFailure, problemWords } from './local-failure.ts';
+import { answerFailure, type LocalFailure, problemText } from './local-failure.ts';
 import { type RequestReading, withoutOurs } from './request-reading.ts';
 
 export interface HttpExchangeParts {
@@ -264,7 +264,7 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
   }
 
   #fail(failure: LocalFailure, message: string): void {
-    this.problem = problemWords(failure, message, this.#parts.hostport);
+    this.problem = problemText(failure, message, this.#parts.hostport);
     if (!this.#stream.headersSent) this.status = 502;
     answerFailure(this.#stream, failure, this.#parts.hostport);
     this.#over();

@@ -29,7 +29,7 @@ const NO_CONNECTION: Readonly<Record<string, string>> = {
 };
 
 /** Message for the agent's user. */
-export function problemWords({ reason, mayHaveBeenSent }: LocalFailure, message: string, hostport: string): string {
+export function problemText({ reason, mayHaveBeenSent }: LocalFailure, message: string, hostport: string): string {
   const words = mayHaveBeenSent ? undefined : NO_CONNECTION[reason];
   return words === undefined ? message : `${hostport} ${words}`;
 }

@@ -6,7 +6,7 @@ import { localhostLookup } from '../../lib/localhost-lookup.ts';
 import { splice } from '../../lib/splice.ts';
 import { messageOf, reasonOf } from '../../upstream/upstream-failure.ts';
 import type { LocalAddress } from './local-address.ts';
-import { answerFailure, problemWords } from './local-failure.ts';
+import { answerFailure, problemText } from './local-failure.ts';
 import { LOCAL_LIMITS } from './open-local.ts';
 
 export interface TcpObserver {
@@ -41,7 +41,7 @@ export function openTcpConnection(stream: ServerHttp2Stream, address: LocalAddre
     socket.destroy();
     stream.off('close', onGone);
     const failure = { reason, mayHaveBeenSent: false };
-    observer.onFailed(problemWords(failure, message, hostport));
+    observer.onFailed(problemText(failure, message, hostport));
     answerFailure(stream, failure, hostport);
   };
   const onError = guarded(owner, (error: Error) => fail(reasonOf(error), messageOf(error)));

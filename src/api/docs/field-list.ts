@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { ParameterObject } from '../openapi/document.ts';
 import { type Html, html, prose } from './html.ts';
-import { componentName, constraintWords, typeWords } from './schema-text.ts';
+import { componentName, constraintTexts, typeText } from './schema-text.ts';
 
 interface Field {
   readonly name: string;
@@ -48,9 +48,9 @@ function rows(fields: readonly Field[], use: FieldUse): Html {
 
 function row({ name, schema, description, isRequired }: Field, use: FieldUse): Html {
   const inner = nestedObject(schema);
-  const constraints = constraintWords(schema);
+  const constraints = constraintTexts(schema);
   const presence = use === 'body' ? isRequired && 'required' : !isRequired && 'may be absent';
-  return html`<div><dt><code>${name}</code> <span class="type">${typeWords(schema)}</span>${
+  return html`<div><dt><code>${name}</code> <span class="type">${typeText(schema)}</span>${
     presence !== false && html` <strong class="presence">${presence}</strong>`
   }</dt><dd>${prose(description)}${
     constraints.length > 0 && html` <span class="constraints">${constraints.join(' · ')}</span>`

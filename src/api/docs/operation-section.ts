@@ -5,7 +5,7 @@ import { curlCommand } from './curl-command.ts';
 import type { DocumentReader, PathOperation } from './document-reader.ts';
 import { fieldList, parameterList } from './field-list.ts';
 import { type Html, html, prose } from './html.ts';
-import { componentName, typeWords } from './schema-text.ts';
+import { componentName, typeText } from './schema-text.ts';
 
 /** One operation: its parameters on the left, an example on the right. */
 export function operationSection(entry: PathOperation, reader: DocumentReader): Html {
@@ -58,7 +58,7 @@ function successSection({ operation }: PathOperation, reader: DocumentReader): H
     const media = onlyMedia({ content });
     const extra = Object.keys(headers ?? {}).filter((header) => header !== 'Postern-Operation-Id');
     return html`<h4>Response <span class="status">${status} ${STATUS_CODES[status]}</span></h4>
-<p>${prose(description)}${media !== undefined && html` Body: ${typeWords(media.schema)}.`}${
+<p>${prose(description)}${media !== undefined && html` Body: ${typeText(media.schema)}.`}${
       extra.length > 0 &&
       html` Headers: ${extra.map((header, index) => [index > 0 && ', ', html`<code>${header}</code>`])}.`
     }</p>${

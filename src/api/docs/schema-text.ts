@@ -2,20 +2,20 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts
 import { type Html, html } from './html.ts';
 
 /** A short name of a value's type; named objects link to their description. */
-export function typeWords(schema: JsonObject): Html {
+export function typeText(schema: JsonObject): Html {
   const name = componentName(schema);
   if (name !== null) return html`<a href="#schema-${name}">${name}</a>`;
   const options = schema['anyOf'] as readonly JsonObject[] | undefined;
-  if (options !== undefined) return html`${options.map((option, index) => [index > 0 && ' or ', typeWords(option)])}`;
+  if (options !== undefined) return html`${options.map((option, index) => [index > 0 && ' or ', typeText(option)])}`;
   const items = schema['items'];
-  if (isJsonObject(items)) return html`list of ${typeWords(items)}`;
+  if (isJsonObject(items)) return html`list of ${typeText(items)}`;
   const values = schema['additionalProperties'];
-  if (isJsonObject(values)) return html`map of ${typeWords(values)}`;
+  if (isJsonObject(values)) return html`map of ${typeText(values)}`;
   return html`${schema['format'] === 'date-time' ? 'time' : ((schema['type'] as string | undefined) ?? 'any')}`;
 }
 
 /** Facts that the type does not express: allowed values, bounds, the default. */
-export function constraintWords(schema: JsonObject): readonly string[] {
+export function constraintTexts(schema: JsonObject): readonly string[] {
   const words: string[] = [];
   const say = (keyword: string, text: (value: JsonValue) => string): void => {
     const value = schema[keyword];

@@ -15,7 +15,7 @@ export const STOPPED_BY_SERVER = 'ERR_POSTERN_AGENT_STOPPED';
 export const ALL_REFUSED = 'ERR_POSTERN_TUNNEL_REFUSED';
 
 /** The text comes from the server: it must not control the terminal. */
-export function refusalWords(message: string, code: string | null): string {
+export function refusalText(message: string, code: string | null): string {
   const advice = code !== null && Object.hasOwn(ADVICE, code) ? ADVICE[code] : undefined;
   return `${printable(message).replace(/\.$/, '')}${advice === undefined ? '' : `; ${advice}`}`;
 }
@@ -25,7 +25,7 @@ export interface StatusHistory {
   readonly last: AgentStatus | null;
 }
 
-export function statusWords(
+export function statusText(
   { status, reason, code, nextTryMs, region }: StatusEvent,
   serverAddr: string,
   before: StatusHistory = { wasOnline: false, last: null },
@@ -34,14 +34,14 @@ export function statusWords(
   const again = nextTryMs === null ? '' : `; trying again ${inTime(nextTryMs)}`;
   switch (status) {
     case 'connecting':
-      return reason === null ? `connecting to ${serverAddr}` : `no server yet: ${refusalWords(reason, code)}${again}`;
+      return reason === null ? `connecting to ${serverAddr}` : `no server yet: ${refusalText(reason, code)}${again}`;
     case 'online':
       return `${before.wasOnline ? 'online again' : 'online'} at ${serverAddr}${where}`;
     case 'reconnecting':
-      return `${before.last === 'reconnecting' ? 'still no server' : 'lost the server'}: ${refusalWords(reason ?? 'the connection ended', code)}${again}`;
+      return `${before.last === 'reconnecting' ? 'still no server' : 'lost the server'}: ${refusalText(reason ?? 'the connection ended', code)}${again}`;
     case 'stopped':
       if (reason === null) return 'stopped';
-      return code === ALL_REFUSED ? 'stopped: no tunnel is left' : `stopped: ${refusalWords(reason, code)}`;
+      return code === ALL_REFUSED ? 'stopped: no tunnel is left' : `stopped: ${refusalText(reason, code)}`;
   }
 }
 
@@ -61,8 +61,8 @@ export function labelsText(labels: Readonly<Record<string, string>>): string {
     .join(',');
 }
 
-export function unboundWords({ message, code, retry }: UnboundEvent): string {
-  return `${retry ? 'refused for now' : 'refused'}: ${refusalWords(message, code)}${retry ? '; it is asked for again' : ''}`;
+export function unboundText({ message, code, retry }: UnboundEvent): string {
+  return `${retry ? 'refused for now' : 'refused'}: ${refusalText(message, code)}${retry ? '; it is asked for again' : ''}`;
 }
 
 export function commandWords({ command, isAccepted }: CommandEvent): string {

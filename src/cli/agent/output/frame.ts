@@ -1,7 +1,7 @@
 import type { AgentTunnel } from '../../../agent/handle.ts';
 import { printable } from '../../api/cell-text.ts';
 import type { AgentState, Recent } from '../agent-state.ts';
-import { durationText, inTime, publicName, refusalWords } from '../event-text.ts';
+import { durationText, inTime, publicName, refusalText } from '../event-text.ts';
 import { cut, padTo, type Span, type Style, type StyledLine, span, widthOf, wrap } from './styled-text.ts';
 
 export interface Size {
@@ -80,7 +80,7 @@ function statusSpans({ state, nowMs }: FrameContent): readonly Span[] {
   const style: Style = status === 'stopped' && reason !== null ? 'red' : 'yellow';
   if (reason === null) return [span(status, style)];
   const again = nextTryAtMs === null ? '' : `; trying again ${inTime(Math.max(0, nextTryAtMs - nowMs))}`;
-  return [span(`${status}: ${refusalWords(reason, code)}${again}`, style)];
+  return [span(`${status}: ${refusalText(reason, code)}${again}`, style)];
 }
 
 /** A label and its text, which is wrapped and never truncated: users copy addresses from here. */
@@ -108,7 +108,7 @@ function tunnelLines(tunnel: AgentTunnel, isFirst: boolean, columns: number): re
 }
 
 function badWords({ status, problem }: AgentTunnel): string {
-  const why = problem === null ? '' : `: ${refusalWords(problem, null)}`;
+  const why = problem === null ? '' : `: ${refusalText(problem, null)}`;
   return status === 'waiting' ? `refused for now${why}` : `refused${why}`;
 }
 

@@ -7,8 +7,8 @@ import {
   publicName,
   STOPPED_BY_SERVER,
   type StatusHistory,
-  statusWords,
-  unboundWords,
+  statusText,
+  unboundText,
 } from '../event-text.ts';
 import type { LogFormat, LogLevel } from '../run-options.ts';
 import type { Reporter } from './reporter.ts';
@@ -81,7 +81,7 @@ function lineOf(event: AgentEvent, serverAddr: string, before: StatusHistory): L
       const fields = { event: 'status', status, server_addr: serverAddr, reason, code, next_try_ms: nextTryMs, region };
       return {
         level: statusLevel(event),
-        message: statusWords(event, serverAddr, before),
+        message: statusText(event, serverAddr, before),
         fields: withoutNulls(fields),
       };
     }
@@ -97,7 +97,7 @@ function lineOf(event: AgentEvent, serverAddr: string, before: StatusHistory): L
     case 'unbound': {
       const { tunnel, code, message, retry } = event;
       const fields = { event: 'unbound', tunnel: tunnel.name, code, reason: message, retry };
-      return { level: retry ? 'warn' : 'error', message: `${printable(tunnel.name)}: ${unboundWords(event)}`, fields };
+      return { level: retry ? 'warn' : 'error', message: `${printable(tunnel.name)}: ${unboundText(event)}`, fields };
     }
     case 'request': {
       const { tunnel, method, path, status, durationMs, bytesIn, bytesOut, problem } = event;

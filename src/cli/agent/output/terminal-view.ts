@@ -1,7 +1,7 @@
 import type { AgentHandle } from '../../../agent/handle.ts';
 import type { Terminal } from '../agent-ports.ts';
 import type { AgentState } from '../agent-state.ts';
-import { commandWords, statusWords, unboundWords } from '../event-text.ts';
+import { commandWords, statusText, unboundText } from '../event-text.ts';
 import { frame, plural } from './frame.ts';
 import type { Reporter } from './reporter.ts';
 import { type StyledLine, toScreen, widthOf } from './styled-text.ts';
@@ -40,7 +40,7 @@ export class TerminalView implements Reporter {
   readonly #ticker: NodeJS.Timeout;
   readonly #stopResize: () => void;
   /** Messages that the user must still see when the view is gone. */
-  readonly #lastWords: string[] = [];
+  readonly #finalMessages: string[] = [];
   #agent: AgentHandle | null = null;
   #note: string | null = null;
   #redraw: NodeJS.Timeout | null = null;
@@ -63,10 +63,11 @@ export class TerminalView implements Reporter {
 
   event(event: Parameters<Reporter['event']>[0]): void {
     const { serverAddr } = this.#options;
-    if (event.type === 'unbound' && !event.retry) this.#lastWords.push(`${event.tunnel.name}: ${unboundWords(event)}`);
+    if (event.type === 'unbound' && !event.retry)
+      this.#finalMessages.push(`${event.tunnel.name}: ${unboundText(event)}`);
     if (event.type === 'command') this.#note = commandWords(event);
     const isEnd = event.type === 'status' && event.status === 'stopped' && event.reason !== null;
-    if (isEnd) this.#lastWords.push(statusWords(event, serverAddr));
+    if (isEnd) this.#finalMessages.push(statusText(event, serverAddr));
     this.#changed();
   }
 
@@ -88,7 +89,7 @@ export class TerminalView implements Reporter {
     this.#stopResize();
     this.leave();
     const { state, print, warn } = this.#options;
-    for (const words of new Set(this.#lastWords)) warn(`postern: ${words}`);
+    for (const words of new Set(this.#finalMessages)) warn(`postern: ${words}`);
     print(`postern: stopped after ${plural(state.requests, 'request')} and ${plural(state.connections, 'connection')}`);
   }
 
