@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import { Deliverer, type DelivererOptions } from '../../src/events/delivery/deliverer.ts';
 import { startDeliveryUpkeep } from '../../src/events/delivery/delivery-upkeep.ts';
 import type { EventMessage, SendOutcome } from '../../src/events/destinations/destination-kind.ts';
-import { event, ledger, oneLane, subscriptionPut } from '../../src/store/conformance/lane-world.ts';
-import { committed } from '../../src/store/conformance/store-under-test.ts';
 import type { Store } from '../../src/store/store.ts';
+import { event, ledger, oneLane, subscriptionPut } from '../store/conformance/lane-world.ts';
+import { committed } from '../store/conformance/store-under-test.ts';
 import { emptyLocation, openAt } from '../store/engines.ts';
 
 const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };

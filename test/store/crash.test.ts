@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { everything } from '../../src/store/conformance/store-under-test.ts';
+import { everything } from './conformance/store-under-test.ts';
 import { ENGINES, emptyLocation, openAt, usePostgres } from './engines.ts';
 import { spawnStore } from './spawn-store.ts';
 

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PosternError } from '../../src/lib/errors.ts';
-import { committed, put } from '../../src/store/conformance/store-under-test.ts';
 import { fromSqliteError } from '../../src/store/sqlite/sqlite-error.ts';
 import type { Store, StoreState } from '../../src/store/store.ts';
+import { committed, put } from './conformance/store-under-test.ts';
 import { emptyLocation, openAt } from './engines.ts';
 
 const PROBE_MS = 50;

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { after, before, type TestContext } from 'node:test';
 import pg from 'pg';
 import type { Clock } from '../../src/lib/clock.ts';
-import type { OpenStore } from '../../src/store/conformance/store-under-test.ts';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
 import { type OpenPostgresStoreOptions, openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
 import { type OpenSqliteStoreOptions, openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
@@ -10,6 +9,7 @@ import { SqliteConnection } from '../../src/store/sqlite/sqlite-connection.ts';
 import type { Store } from '../../src/store/store.ts';
 import { freshDatabase, type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import type { OpenStore } from './conformance/store-under-test.ts';
 
 export type EngineName = 'sqlite' | 'postgres';
 export const ENGINES: readonly EngineName[] = ['sqlite', 'postgres'];

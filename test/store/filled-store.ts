@@ -1,9 +1,9 @@
-import { committed, put } from '../../src/store/conformance/store-under-test.ts';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
 import { currentSchema } from '../../src/store/sql/schema/migrations.ts';
 import { backedUpTables } from '../../src/store/sql/schema/table-rows.ts';
 import type { Store } from '../../src/store/store.ts';
 import { feedLogin } from '../support/feed-logins.ts';
+import { committed, put } from './conformance/store-under-test.ts';
 import { querySql } from './engines.ts';
 
 /** Something in every table, more than one batch in the largest, and text that trips over line ends. */

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { suite, test } from 'node:test';
-import { claimOne, destinationPut, event, ledger, subscriptionPut } from '../../src/store/conformance/lane-world.ts';
-import { put } from '../../src/store/conformance/store-under-test.ts';
 import { openOfflineDatabase } from '../../src/store/offline/open-offline-database.ts';
 import { migrate } from '../../src/store/sql/schema/migrate.ts';
 import { currentSchema, migrations } from '../../src/store/sql/schema/migrations.ts';
 import { dropIndex, dropTable, index, schemaAfter, table, textColumn } from '../../src/store/sql/schema/schema.ts';
 import { feedLogin } from '../support/feed-logins.ts';
+import { claimOne, destinationPut, event, ledger, subscriptionPut } from './conformance/lane-world.ts';
+import { put } from './conformance/store-under-test.ts';
 import { ENGINES, emptyLocation, openAt, querySql, usePostgres } from './engines.ts';
 import { introspect, ordered } from './introspect.ts';
 import { makeOldStore } from './old-store.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import pg from 'pg';
-import { committed, everything, put } from '../../src/store/conformance/store-under-test.ts';
 import type { PostgresLocation, StoreLocation } from '../../src/store/offline/store-location.ts';
 import { TRY_SERVER_LOCK } from '../../src/store/postgres/schema-names.ts';
 import { currentSchema } from '../../src/store/sql/schema/migrations.ts';
+import { committed, everything, put } from './conformance/store-under-test.ts';
 import { ENGINES, emptyLocation, openAt, querySql, usePostgres } from './engines.ts';
 import { makeOldStore } from './old-store.ts';
 

@@ -3,10 +3,10 @@ import { chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { committed, everything, put } from '../../src/store/conformance/store-under-test.ts';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
 import { createPool } from '../../src/store/postgres/client-config.ts';
 import type { Change, Store } from '../../src/store/store.ts';
+import { committed, everything, put } from './conformance/store-under-test.ts';
 import { emptyLocation, openAt, querySql, usePostgres } from './engines.ts';
 import { mountSmallDisk } from './small-disk.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { committed, put } from '../../src/store/conformance/store-under-test.ts';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
 import type { Store, StoreState } from '../../src/store/store.ts';
+import { committed, put } from './conformance/store-under-test.ts';
 import { emptyLocation, openAt, querySql, usePostgres } from './engines.ts';
 
 usePostgres();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newLogin } from '../../src/store/conformance/new-login.ts';
 import type { LoginChange, Store } from '../../src/store/store.ts';
+import { newLogin } from './conformance/new-login.ts';
 import { emptyLocation, openAt, usePostgres } from './engines.ts';
 
 usePostgres();

@@ -1,4 +1,4 @@
-import { storeConformance } from '../../src/store/conformance/store-conformance.ts';
+import { storeConformance } from './conformance/store-conformance.ts';
 import { openerOf, usePostgres } from './engines.ts';
 
 usePostgres();

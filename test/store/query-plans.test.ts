@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { destinationPut, event, subscriptionPut } from '../../src/store/conformance/lane-world.ts';
-import { newLogin } from '../../src/store/conformance/new-login.ts';
-import { committed, put, refersTo } from '../../src/store/conformance/store-under-test.ts';
 import { openOfflineDatabase } from '../../src/store/offline/open-offline-database.ts';
 import { type ProgramArgs, type ProgramName, startProgram } from '../../src/store/sql/programs.ts';
 import type { SealedWriteSet } from '../../src/store/sql/sealing/sealed-write-set.ts';
 import { statement } from '../../src/store/sql/statements/statement.ts';
 import type { Store } from '../../src/store/store.ts';
 import { feedLogin } from '../support/feed-logins.ts';
+import { destinationPut, event, subscriptionPut } from './conformance/lane-world.ts';
+import { newLogin } from './conformance/new-login.ts';
+import { committed, put, refersTo } from './conformance/store-under-test.ts';
 import { ENGINES, emptyLocation, openAt, usePostgres } from './engines.ts';
 import { explained } from './query-plans.ts';
 

@@ -5,10 +5,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { committed, everything, put } from '../../src/store/conformance/store-under-test.ts';
 import { keyIdOf, sealedKeyId } from '../../src/store/keyring.ts';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
 import { rotateKey } from '../../src/store/rotate-key.ts';
+import { committed, everything, put } from './conformance/store-under-test.ts';
 import { ENGINES, emptyLocation, openAt, querySql, usePostgres } from './engines.ts';
 import { fillSecrets } from './filled-store.ts';
 

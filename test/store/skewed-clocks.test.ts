@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '../../src/lib/clock.ts';
-import { claim, event, oneLane, settlement } from '../../src/store/conformance/lane-world.ts';
-import { committed } from '../../src/store/conformance/store-under-test.ts';
 import { feedLogin } from '../support/feed-logins.ts';
+import { claim, event, oneLane, settlement } from './conformance/lane-world.ts';
+import { committed } from './conformance/store-under-test.ts';
 import { emptyLocation, openAt, usePostgres } from './engines.ts';
 
 usePostgres();

@@ -1,4 +1,4 @@
-import { storeConformance } from '../../src/store/conformance/store-conformance.ts';
+import { storeConformance } from './conformance/store-conformance.ts';
 import { openerOf } from './engines.ts';
 
 storeConformance('SQLite', openerOf('sqlite'));

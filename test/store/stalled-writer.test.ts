@@ -4,8 +4,8 @@ import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { committed, put } from '../../src/store/conformance/store-under-test.ts';
 import type { PostgresLocation } from '../../src/store/offline/store-location.ts';
+import { committed, put } from './conformance/store-under-test.ts';
 import { emptyLocation, openAt, querySql, usePostgres } from './engines.ts';
 
 usePostgres();

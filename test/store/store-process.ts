@@ -1,7 +1,7 @@
-import { put } from '../../src/store/conformance/store-under-test.ts';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import { put } from './conformance/store-under-test.ts';
 
 /**
  * Run as a process of its own: opens the store, says `ready`, and, when told to, writes with several writers until it is

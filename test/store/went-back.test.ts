@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Replica } from '../../src/replica/replica.ts';
-import { committed, everything, put } from '../../src/store/conformance/store-under-test.ts';
 import { feedLogin } from '../support/feed-logins.ts';
+import { committed, everything, put } from './conformance/store-under-test.ts';
 import { ENGINES, emptyLocation, openAt, querySql, usePostgres } from './engines.ts';
 import { makeOldStore } from './old-store.ts';
 

@@ -1,5 +1,5 @@
-import { type LoginForTest, newLogin } from '../../src/store/conformance/new-login.ts';
 import type { Store } from '../../src/store/store.ts';
+import { type LoginForTest, newLogin } from '../store/conformance/new-login.ts';
 
 /** Stores a login as if somebody had come back from their provider. */
 export async function feedLogin(store: Store, id: string, login: LoginForTest = {}): Promise<void> {

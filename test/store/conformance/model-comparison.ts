@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import type { CommitResult, RecordKey, RecordPut, Store, WriteSet } from '../store.ts';
+import type { CommitResult, RecordKey, RecordPut, Store, WriteSet } from '../../../src/store/store.ts';
 import { type ModelRecord, type ModelResult, ModelStore, name } from './model-store.ts';
 import { everything, type OpenStore, put } from './store-under-test.ts';
 

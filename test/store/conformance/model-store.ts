@@ -1,4 +1,11 @@
-import type { CommitRefusal, IdempotencyRecord, RecordKey, RecordPut, UniqueKey, WriteSet } from '../store.ts';
+import type {
+  CommitRefusal,
+  IdempotencyRecord,
+  RecordKey,
+  RecordPut,
+  UniqueKey,
+  WriteSet,
+} from '../../../src/store/store.ts';
 
 export interface ModelRecord extends Omit<RecordPut, 'isAcyclic'> {
   readonly revision: number;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Store } from '../store.ts';
+import type { Store } from '../../../src/store/store.ts';
 import {
   claimOne,
   destinationPut,

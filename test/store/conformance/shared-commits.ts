@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import type { OutboxEvent, Store, WriteSet } from '../store.ts';
+import type { OutboxEvent, Store, WriteSet } from '../../../src/store/store.ts';
 import { destinationPut, event, ledger, subscriptionPut } from './lane-world.ts';
 import { committed, everything, type OpenStore, put } from './store-under-test.ts';
 

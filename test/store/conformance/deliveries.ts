@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { createKsuidSource } from '../../lib/ksuid.ts';
-import type { Delivery, DeliveryFilter } from '../store.ts';
+import { createKsuidSource } from '../../../src/lib/ksuid.ts';
+import type { Delivery, DeliveryFilter } from '../../../src/store/store.ts';
 import { enqueueing } from './delivery-enqueueing.ts';
 import { lanes } from './delivery-lanes.ts';
 import { retention } from './delivery-retention.ts';

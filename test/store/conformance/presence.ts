@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { Lease, LeaseKind } from '../store.ts';
+import type { Lease, LeaseKind } from '../../../src/store/store.ts';
 import type { OpenStore } from './store-under-test.ts';
 
 function lease(kind: LeaseKind, id: string, rest: Partial<Lease> = {}): Lease {

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../lib/json.ts';
-import type { LoginSession, NewLogin } from '../store.ts';
+import type { JsonObject } from '../../../src/lib/json.ts';
+import type { LoginSession, NewLogin } from '../../../src/store/store.ts';
 
 export interface LoginForTest extends Partial<Omit<LoginSession, 'version'>> {
   readonly userDoc?: JsonObject;

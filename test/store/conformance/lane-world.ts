@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict';
-import type { ClaimedLane, DeliveryOutcome, LaneLedger, OutboxEvent, Settlement, Store } from '../store.ts';
+import type {
+  ClaimedLane,
+  DeliveryOutcome,
+  LaneLedger,
+  OutboxEvent,
+  Settlement,
+  Store,
+} from '../../../src/store/store.ts';
 import { committed, put, refersTo } from './store-under-test.ts';
 
 export const FAR_MS = 9_000_000_000_000;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { Change } from '../store.ts';
+import type { Change } from '../../../src/store/store.ts';
 import { committed, everything, type OpenStore, put } from './store-under-test.ts';
 
 export function changeFeed(openStore: OpenStore): void {

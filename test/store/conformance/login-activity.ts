@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { rfc3339 } from '../../lib/clock.ts';
-import type { Store } from '../store.ts';
+import { rfc3339 } from '../../../src/lib/clock.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { newLogin } from './new-login.ts';
 import type { OpenStore } from './store-under-test.ts';
 

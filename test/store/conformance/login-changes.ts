@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { LoginChange } from '../store.ts';
+import type { LoginChange } from '../../../src/store/store.ts';
 import { identityOf, newLogin } from './new-login.ts';
 import type { OpenStore } from './store-under-test.ts';
 
