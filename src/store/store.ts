@@ -8,7 +8,7 @@ export type * from './login-store.ts';
 export type { StoreHealth, StoreState } from './store-health.ts';
 
 /**
- * The store's interface. Two engines implement it (`sqlite/`, `postgres/`); `conformance/` holds both to it.
+ * The store's interface. Two engines implement it (`sqlite/`, `postgres/`); `test/store/conformance` holds both to it.
  *
  * Configuration is records: `(kind, id) → document, revision`. Every write is one declarative `WriteSet`, judged and
  * applied inside one transaction under the lock of the revision counter: expectations, unique keys, references, parents,
