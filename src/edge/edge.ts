@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
 import { createDenseIds } from '../lib/dense-ids.ts';
 import type { RequestFacts } from '../lib/request-facts.ts';
+import type { ReservedNames } from '../modules/reserved-names.ts';
 import type { BackendSnapshot, EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
 import { accessLine, unreadLine } from './access-log.ts';
@@ -35,6 +36,8 @@ export interface EdgeOptions {
   readonly snapshots: Snapshots;
   readonly certificates: CertificateStore;
   readonly settings: EdgeSettings;
+  /** Names that modules claim on every host. */
+  readonly reserved: Pick<ReservedNames, 'headers'>;
   readonly clock: Clock;
   readonly log: TlsLog & { warn(fields: object, message: string): void };
   /** Null: no line per request. */
@@ -84,7 +87,7 @@ export function createEdge(options: EdgeOptions): Edge {
   const upstreams = new Upstreams(settings.upstream, (ip, port) => options.isUpstreamAllowed(ip, port));
   const addresses = new ClientAddresses(settings.trustedProxies);
   const rules = {
-    dropped: new DroppedHeaders(settings.droppedHeaders),
+    dropped: new DroppedHeaders(settings.droppedHeaders, options.reserved.headers),
     hostPorts: settings.hostPorts.length === 0 ? null : new Set(settings.hostPorts),
   };
   const random = options.random ?? Math.random;

@@ -1,9 +1,6 @@
 import { OWN_COOKIE_MARK } from '../modules/prepared-module.ts';
+import type { OwnCookieNames } from '../snapshot/own-cookie-names.ts';
 import type { HeaderList } from '../upstream/upstream.ts';
-
-/** Names of login's cookies that every edge reserves, in lower case; those of custom prefixes are reserved by their edge. */
-const RESERVED_NAMES: ReadonlySet<string> = new Set(['postern.session', '__host-postern.session']);
-const RESERVED_NAME_PREFIX = '__host-postern-';
 
 /** A copy without the cookies that are ours: they open the edge, and are nobody else's business. */
 export function withoutOwnCookies(headers: HeaderList): string[] {
@@ -28,7 +25,7 @@ function isOurs(pair: string): boolean {
  * Headers that an upstream must not send, taken out of a head, a 1xx answer or trailers: `Postern-…`, by which the edge speaks of
  * itself, and `Set-Cookie` of a cookie of ours, with which an upstream would swap or end a visitor's login.
  */
-export function withoutOwnHeaders(headers: HeaderList, ownCookieNames: ReadonlySet<string>): HeaderList {
+export function withoutOwnHeaders(headers: HeaderList, ownCookieNames: OwnCookieNames): HeaderList {
   for (let at = 0; at < headers.length; at += 2) {
     if (isReserved(headers, at, ownCookieNames)) {
       return headers.filter((_, index) => !isReserved(headers, index - (index % 2), ownCookieNames));
@@ -37,7 +34,7 @@ export function withoutOwnHeaders(headers: HeaderList, ownCookieNames: ReadonlyS
   return headers;
 }
 
-function isReserved(headers: HeaderList, at: number, ownCookieNames: ReadonlySet<string>): boolean {
+function isReserved(headers: HeaderList, at: number, ownCookieNames: OwnCookieNames): boolean {
   const name = headers[at] ?? '';
   if (name === 'set-cookie') return setsOwnCookie(headers[at + 1] ?? '', ownCookieNames);
   return name.startsWith('postern-');
@@ -49,9 +46,9 @@ function isReserved(headers: HeaderList, at: number, ownCookieNames: ReadonlySet
  * - The name counts as RFC 6265bis §5.6 finds it, in any case, without control characters, which browsers drop or cut at; and for a
  *   cookie without a name (`=postern.session=…`) it is the name that the server will read when the browser sends the value alone.
  */
-export function setsOwnCookie(line: string, ownCookieNames: ReadonlySet<string>): boolean {
+export function setsOwnCookie(line: string, ownCookieNames: OwnCookieNames): boolean {
   if (line.includes(OWN_COOKIE_MARK)) return true;
   const pair = /^[\s=\p{Cc}]*([^;=]*)/u.exec(line)?.[1] ?? '';
   const name = pair.replaceAll(/[\s"\p{Cc}]/gu, '').toLowerCase();
-  return RESERVED_NAMES.has(name) || ownCookieNames.has(name) || name.startsWith(RESERVED_NAME_PREFIX);
+  return ownCookieNames.has(name);
 }

@@ -21,8 +21,9 @@ export function openSite(edge: EdgeSnapshot, request: TrafficRequest): OpenedSit
   const modules: PreparedModule[] = [];
   let refused: { readonly module: string; readonly refusal: Refusal } | null = null;
   let served: { readonly module: string; readonly ownPaths: OwnPaths } | null = null;
+  const owner = ownerOf(edge, request.path);
   for (const route of edge.ownPathRoutes) {
-    const entered = enter(route, request);
+    const entered = enter(route, request, owner);
     if ('refusal' in entered) refused ??= entered;
     else if (entered.prepared?.ownPaths !== undefined) {
       modules.push(entered.prepared);
@@ -30,7 +31,7 @@ export function openSite(edge: EdgeSnapshot, request: TrafficRequest): OpenedSit
     }
   }
   if (served === null) return refused ?? { module: 'edge', refusal: UNAVAILABLE };
-  return { ...served, site: { modules, moduleFor: (target) => moduleFor(edge, request, target) } };
+  return { ...served, site: { modules, moduleFor: (target) => moduleFor(edge, request, target, owner) } };
 }
 
 const UNAVAILABLE: Refusal = {
@@ -40,24 +41,38 @@ const UNAVAILABLE: Refusal = {
   reason: 'unprepared',
 };
 
-function moduleFor(edge: EdgeSnapshot, request: TrafficRequest, target: string): ReturnType<OwnPathSite['moduleFor']> {
+/** The module of the edge that declares the path. Null when none does: then the first that serves own paths answers. */
+function ownerOf(edge: EdgeSnapshot, path: string): string | null {
+  for (const route of edge.ownPathRoutes) {
+    for (const { name, ownPaths } of route.modules) if (ownPaths?.includes(path) === true) return name;
+  }
+  return null;
+}
+
+function moduleFor(
+  edge: EdgeSnapshot,
+  request: TrafficRequest,
+  target: string,
+  owner: string | null,
+): ReturnType<OwnPathSite['moduleFor']> {
   const reading = readPath(target);
   const route = reading.ok ? edge.routes.match(reading.path, request.host).found : null;
   if (route === null) return { found: null };
   if (route.problem !== null) return { refusal: UNAVAILABLE };
-  const entered = enter(route, request);
+  const entered = enter(route, request, owner);
   return 'refusal' in entered ? entered : { found: entered.prepared };
 }
 
-/** Asks the modules of a route, up to the one that serves own paths. */
+/** Asks the modules of a route, up to the one that serves the path. */
 function enter(
   route: RouteSnapshot,
   request: TrafficRequest,
+  owner: string | null,
 ):
   | { readonly module: string; readonly prepared: PreparedModule | null }
   | { readonly module: string; readonly refusal: Refusal } {
   for (const { name, prepared } of route.modules) {
-    if (prepared.ownPaths !== undefined) return { module: name, prepared };
+    if (prepared.ownPaths !== undefined && (owner ?? name) === name) return { module: name, prepared };
     const verdict = prepared.judge?.(request) ?? 'pass';
     // Whatever needs time to decide about a request has not let it pass.
     if (verdict instanceof Promise) return { module: name, refusal: UNAVAILABLE };

@@ -16,6 +16,7 @@ import type { Clock } from '../lib/clock.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
 import type { ListenAddress } from '../lib/listen-address.ts';
 import type { RequestLogger } from '../logging/request-lines.ts';
+import { reservedNames } from '../modules/reserved-names.ts';
 import type { InternalCa } from '../pki/internal-ca.ts';
 import type { Replica } from '../replica/replica.ts';
 import { AmbiguousPaths } from '../snapshot/ambiguous-paths.ts';
@@ -79,6 +80,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
     snapshots,
     certificates,
     settings: edgeSettings(config),
+    reserved: reservedNames(modules),
     clock,
     log: logger,
     accessLog: config.access_log ? (line) => requestLogger.info(line, 'traffic') : null,

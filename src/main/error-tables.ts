@@ -8,20 +8,20 @@ import { gatewayErrors } from '../gateway/errors.ts';
 import type { ErrorCode, ErrorRow, ErrorRows } from '../lib/errors.ts';
 import { flagErrors } from '../lib/flags.ts';
 import { moduleErrors } from '../modules/errors.ts';
-import { loginErrors } from '../modules/oidc/errors.ts';
+import { modules } from '../modules/registry.ts';
 import { pkiErrors } from '../pki/errors.ts';
 import { resourceErrors } from '../resources/errors.ts';
 import { storeErrors } from '../store/errors.ts';
 import { mainErrors } from './errors.ts';
 
-/** Every error table, in the order in which the page of errors shows them. A test holds this list against the sources. */
+/** Every error table, in the order of the error page; modules declare their own. A test compares this list with the sources. */
 export const errorTables: readonly { readonly title: string; readonly rows: ErrorRows }[] = [
   { title: 'Requests', rows: apiErrors.rows },
   { title: 'Configuration of edges, backends and the like', rows: documentErrors.rows },
   { title: 'Resources', rows: resourceErrors.rows },
   { title: 'Traffic: the edge', rows: edgeErrors.rows },
   { title: 'Traffic: modules', rows: moduleErrors.rows },
-  { title: 'Traffic: login', rows: loginErrors.rows },
+  ...modules.flatMap(({ errors }) => errors ?? []),
   { title: 'Tunnels: what agents are told', rows: gatewayErrors.rows },
   { title: 'Tunnels: the agent itself', rows: agentErrors.rows },
   { title: 'The store', rows: storeErrors.rows },

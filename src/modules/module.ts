@@ -1,4 +1,5 @@
 import Type, { type Static, type TObject, type TProperties } from 'typebox';
+import type { ErrorRows } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';
 import type { DeclaredSettings, SettingValues } from '../lib/settings/setting.ts';
@@ -27,6 +28,17 @@ export interface Module<Config extends TObject = TObject, Settings extends Decla
   readonly constants?: { readonly schema: TProperties; readonly values: JsonObject };
   /** A body that can be sent as it is; `{backend}` and the like are replaced by ids in the documentation. */
   readonly example: JsonObject;
+  /** Rows of the error page and the OpenAPI document, under a heading of their own. */
+  readonly errors?: { readonly title: string; readonly rows: ErrorRows };
+  /**
+   * Request headers that the module sends upstream and upstreams therefore trust: names in lower case, or prefixes that end in
+   * `*`. The edge drops them from the requests of all clients, on every host. Names that start with `postern-` always are.
+   */
+  readonly reservedHeaders?: readonly string[];
+  /** Names of its cookies that are the same on every host, in lower case, or prefixes that end in `*`: no upstream may set them. */
+  readonly reservedCookies?: readonly string[];
+  /** Paths under `/.postern/` that it serves on the hosts where it is enabled: see `PreparedModule.ownPaths`. */
+  readonly ownPaths?: readonly string[];
   /** Settings of the server that belong to the module: flags, variables, YAML keys and their documentation are made from the rows. */
   readonly settings?: Settings;
   /** What the schema cannot say: rules across fields and formats. */

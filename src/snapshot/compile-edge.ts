@@ -3,11 +3,12 @@ import { canonicalJson, type JsonObject } from '../lib/json.ts';
 import { type Module, moduleNameOf, moduleRecordKey } from '../modules/module.ts';
 import type { ModuleRuntime } from '../modules/module-runtime.ts';
 import { type ModuleSettings, settingsOf } from '../modules/module-settings.ts';
-import type { ConfiguredBy, PreparePorts, TlsPolicy } from '../modules/prepared-module.ts';
+import type { ConfiguredBy, PreparedModule, PreparePorts, TlsPolicy } from '../modules/prepared-module.ts';
 import type { StoredRecord } from '../store/store.ts';
 import type { AmbiguousPaths } from './ambiguous-paths.ts';
 import { compileBackend, type KindOfId } from './compile-backend.ts';
 import type { EdgeSnapshot, ModuleProblem, NamedModule, RouteSnapshot } from './edge-snapshot.ts';
+import { EdgeCookieNames } from './own-cookie-names.ts';
 import { RouteTable } from './route-table.ts';
 import type { TrackingReader } from './tracking-reader.ts';
 
@@ -57,7 +58,8 @@ export function compileEdge(
   const ports = recordPorts(reader, configuredBy);
   const own = prepareAll(definitions, { edgeId, routeId: null }, reader, ports);
   // Complete when the last route is compiled; the routes share it.
-  const ownCookieNames = new Set<string>();
+  const reservedCookies = definitions.modules.flatMap((module) => module.reservedCookies ?? []);
+  const ownCookieNames = new EdgeCookieNames(reservedCookies);
   const routes = reader
     .children(ROUTE_KIND, edgeId)
     .map((route) => ({ ...compileRoute(route, own, reader, definitions, ports), ownCookieNames }));
@@ -176,7 +178,7 @@ function unknownModule(name: string, level: Module['level']): UnpreparedModule {
 function prepareOne(module: Module, record: StoredRecord, ports: PreparePorts): NamedModule | UnpreparedModule {
   try {
     const preparation = module.prepare(withSecrets(record) as never, ports);
-    if (preparation.ok) return { name: module.name, prepared: preparation.prepared };
+    if (preparation.ok) return named(module, preparation.prepared);
     return { problem: { module: module.name, ...preparation.problem }, tls: preparation.tls ?? {} };
   } catch (error) {
     const message = `the ${module.name} module could not be prepared (${error instanceof Error ? error.message : 'unknown'})`;
@@ -184,6 +186,10 @@ function prepareOne(module: Module, record: StoredRecord, ports: PreparePorts): 
     const tls: TlsPolicy = module.level === 'edge' ? { clientAuthorities: [] } : {};
     return { problem: { module: module.name, code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message }, tls };
   }
+}
+
+function named({ name, ownPaths }: Module, prepared: PreparedModule): NamedModule {
+  return prepared.ownPaths === undefined || ownPaths === undefined ? { name, prepared } : { name, prepared, ownPaths };
 }
 
 function recordPorts(reader: TrackingReader, configuredBy: ConfiguredBy): RecordPorts {

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../lib/json.ts';
 import type { PreparationProblem, PreparedModule, TlsPolicy } from '../modules/prepared-module.ts';
+import type { OwnCookieNames } from './own-cookie-names.ts';
 import type { MatchableRoute, RouteTable } from './route-table.ts';
 
 /** An edge as traffic sees it: immutable, compiled once per change, swapped as a whole. */
@@ -35,12 +36,14 @@ export interface RouteSnapshot extends MatchableRoute {
   readonly problems: readonly ModuleProblem[];
   readonly backend: BackendSnapshot | null;
   /** For all modules of all routes of the edge, in lower case: cookies belong to a host, not to a route. */
-  readonly ownCookieNames: ReadonlySet<string>;
+  readonly ownCookieNames: OwnCookieNames;
 }
 
 export interface NamedModule {
   readonly name: string;
   readonly prepared: PreparedModule;
+  /** Paths that the module declares, if it serves them here. */
+  readonly ownPaths?: readonly string[];
 }
 
 export interface ModuleProblem extends PreparationProblem {

@@ -1,3 +1,4 @@
+import { nameMatcher } from '../../modules/reserved-names.ts';
 import type { HeaderList } from '../../upstream/upstream.ts';
 
 /** Never forwarded as they came: framing and connection are ours to compute, the client's address is ours to state. */
@@ -24,8 +25,8 @@ export const SPECIAL: ReadonlySet<string> = new Set([
   'forwarded',
 ]);
 
-/** Prefixes of names that upstreams believe because only the edge sets them; no setting gives these to clients. */
-const OURS = ['postern-', 'client-cert', 'ngrok-auth-', 'ngrok-mtls-'];
+/** Only the edge sets these, so upstreams trust them; no setting lets clients send them. Modules reserve more. */
+const OURS: readonly string[] = ['postern-*'];
 
 /** Addresses, as the proxies of large providers write them: from trusted proxies they are true. */
 const ADDRESSES: ReadonlySet<string> = new Set(
@@ -46,22 +47,26 @@ const PLAIN_NAME = /^[a-z0-9-]*$/;
 export class DroppedHeaders {
   readonly #names = new Set<string>();
   readonly #prefixes: RegExp;
+  readonly #addresses: ReadonlySet<string>;
 
-  /** Names, or prefixes that end in `*`. */
-  constructor(patterns: readonly string[]) {
-    const prefixes = [...OURS];
-    for (const pattern of patterns) {
+  /** Names, or prefixes that end in `*`: of the setting, and those that modules reserve. */
+  constructor(patterns: readonly string[], reserved: readonly string[] = []) {
+    const prefixes: string[] = [];
+    const isReserved = nameMatcher([...OURS, ...reserved]);
+    // A proxy is trusted with addresses, never with a name that a module states.
+    this.#addresses = new Set([...ADDRESSES].filter((name) => !isReserved(name)));
+    for (const pattern of [...OURS, ...reserved, ...patterns]) {
       const name = pattern.toLowerCase().replaceAll('_', '-');
       if (name.endsWith('*')) prefixes.push(name.slice(0, -1));
       else this.#names.add(name);
     }
-    // The setting has nothing in its names that means something to a regular expression.
+    // Neither the setting's names nor the modules' hold a character that is special in a regular expression.
     this.#prefixes = new RegExp(`^(?:${prefixes.join('|')})`);
   }
 
   /** In lower case. Special names are dropped, too, but have to be read first. */
   has(name: string, method: string, isFromProxy: boolean): boolean {
-    if (this.#names.has(name) || this.#prefixes.test(name)) return !(isFromProxy && ADDRESSES.has(name));
+    if (this.#names.has(name) || this.#prefixes.test(name)) return !(isFromProxy && this.#addresses.has(name));
     return method === 'OPTIONS' && METHODS.has(name);
   }
 

@@ -3,6 +3,7 @@ import { idString, reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { defineModule, enabledField } from '../module.ts';
+import { ipRestrictionErrors } from './errors.ts';
 import { restrictAddresses } from './restrict-addresses.ts';
 
 const MAX_POLICIES = 10;
@@ -30,6 +31,7 @@ export const ipRestriction = defineModule({
   config: ipRestrictionConfig,
   example: { ip_policy_ids: ['ipp_2zXAMPLEpolicyOfTheDocsAAAA'] },
   check,
+  errors: { title: 'Traffic: IP restriction', rows: ipRestrictionErrors.rows },
   prepare: (config, ports) => restrictAddresses(config.ip_policy_ids, ports),
 });
 

@@ -4,6 +4,7 @@ import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { defineModule, enabledField } from '../module.ts';
 import { demandCertificates } from './demand-certificates.ts';
+import { mutualTlsErrors } from './errors.ts';
 
 const MAX_AUTHORITIES = 10;
 
@@ -29,6 +30,9 @@ export const mutualTls = defineModule({
   config: mutualTlsConfig,
   example: { certificate_authority_ids: ['ca_2zXAMPLEauthorityOfTheDocsA'] },
   check,
+  errors: { title: 'Traffic: mutual TLS', rows: mutualTlsErrors.rows },
+  // RFC 9440 has Client-Cert and Client-Cert-Chain; upstreams made for ngrok's edges trust its names.
+  reservedHeaders: ['client-cert*', 'postern-mtls-*', 'ngrok-mtls-*'],
   prepare: (config, ports) => demandCertificates(config.certificate_authority_ids, ports),
 });
 

@@ -4,6 +4,8 @@ import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { type CheckContext, defineModule, enabledField } from '../module.ts';
 import type { Preparation, PreparePorts, Refusal } from '../prepared-module.ts';
+import { loginErrors } from './errors.ts';
+import { LOGIN_PATHS } from './flow/own-login-paths.ts';
 import { agentIssuerProblem, issuerProblem } from './issuer-problem.ts';
 import { type LoginConfig, LoginOnRoute } from './login-on-route.ts';
 import { LoginRuntime } from './login-runtime.ts';
@@ -83,6 +85,12 @@ export const oidc = defineModule({
   },
   check,
   prepare,
+  errors: { title: 'Traffic: login', rows: loginErrors.rows },
+  // Upstreams made for ngrok's edges trust its names.
+  reservedHeaders: ['postern-auth-*', 'ngrok-auth-*'],
+  // Those of another cookie_prefix are reserved by the edge that has it.
+  reservedCookies: ['postern.session', '__host-postern.session', '__host-postern-*'],
+  ownPaths: LOGIN_PATHS,
   settings: oidcSettings,
   createRuntime: (ports, settings) => LoginRuntime.open(ports, settings),
 });

@@ -16,6 +16,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import type { ListenAddress, PortRange } from '../../../src/lib/listen-address.ts';
 import { openModuleRuntimes } from '../../../src/main/module-runtimes.ts';
 import { modules } from '../../../src/modules/registry.ts';
+import { reservedNames } from '../../../src/modules/reserved-names.ts';
 import { resources } from '../../../src/resources/registry.ts';
 import { Snapshots } from '../../../src/snapshot/snapshots.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
@@ -110,6 +111,7 @@ export class TunnelWorld {
       snapshots,
       certificates,
       settings: { ...SETTINGS, upstream: { ...SETTINGS.upstream, ...upstream }, tls },
+      reserved: reservedNames(modules),
       clock,
       log: log.logger,
       accessLog: null,

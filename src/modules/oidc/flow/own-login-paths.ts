@@ -27,6 +27,10 @@ const SERVED: Readonly<Record<string, Serve>> = {
     jsonAnswer(200, runtime.signer.publicKeys(), ['access-control-allow-origin', '*']),
 };
 
+export const LOGIN_PATHS: readonly string[] = [
+  ...new Set(Object.keys(SERVED).map((served) => served.slice(served.indexOf('/')))),
+];
+
 export class OwnLoginPaths implements OwnPaths {
   readonly #runtime: LoginRuntime;
 

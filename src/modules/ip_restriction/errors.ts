@@ -1,0 +1,9 @@
+import { errorTable } from '../../lib/errors.ts';
+
+/** Errors of routes that restrict addresses. */
+export const ipRestrictionErrors = errorTable({
+  ERR_POSTERN_ADDRESS_NOT_ALLOWED: {
+    status: 403,
+    explanation: "The client's address is not allowed by the route's IP policies.",
+  },
+});

@@ -1,0 +1,9 @@
+import { errorTable } from '../../lib/errors.ts';
+
+/** Errors of edges that require client certificates. */
+export const mutualTlsErrors = errorTable({
+  ERR_POSTERN_CLIENT_CERTIFICATE: {
+    status: 421,
+    explanation: 'The connection lacks a valid client certificate that the edge accepts. Connect anew with one.',
+  },
+});

@@ -1,0 +1,42 @@
+import type { Module } from './module.ts';
+
+/** Names that belong to modules on every host, whether or not the host uses the module. Collected once, at start. */
+export interface ReservedNames {
+  /** Request headers that upstreams take from the edge alone: names, or prefixes that end in `*`. */
+  readonly headers: readonly string[];
+  /** Cookies that no upstream may set: names, or prefixes that end in `*`. */
+  readonly cookies: readonly string[];
+}
+
+const OWN_PATH_PREFIX = '/.postern/';
+
+const HEADER = /^[a-z0-9-]+\*?$/;
+// RFC 6265 cookie names, in lower case.
+const COOKIE = /^[!#$%&'+\-.^_`|~0-9a-z]+\*?$/;
+
+/** Throws when a declaration is malformed, or two modules claim one name: the server then does not start. */
+export function reservedNames(modules: readonly Module[]): ReservedNames {
+  const owners = new Map<string, string>();
+  for (const { name: module, reservedHeaders = [], reservedCookies = [], ownPaths = [] } of modules) {
+    const claim = (what: string, isValid: boolean): void => {
+      if (!isValid) throw new Error(`the ${module} module declares ${what}, which is malformed`);
+      const other = owners.get(what);
+      if (other !== undefined) throw new Error(`the modules ${other} and ${module} both declare ${what}`);
+      owners.set(what, module);
+    };
+    for (const header of reservedHeaders) claim(`the header ${header}`, HEADER.test(header));
+    for (const cookie of reservedCookies) claim(`the cookie ${cookie}`, COOKIE.test(cookie));
+    for (const path of ownPaths) claim(`the path ${path}`, path.startsWith(OWN_PATH_PREFIX));
+  }
+  return {
+    headers: modules.flatMap((module) => module.reservedHeaders ?? []),
+    cookies: modules.flatMap((module) => module.reservedCookies ?? []),
+  };
+}
+
+/** Splits names from prefixes, which end in `*`. */
+export function nameMatcher(patterns: readonly string[]): (name: string) => boolean {
+  const names = new Set(patterns.filter((pattern) => !pattern.endsWith('*')));
+  const prefixes = patterns.filter((pattern) => pattern.endsWith('*')).map((pattern) => pattern.slice(0, -1));
+  return (name) => names.has(name) || prefixes.some((prefix) => name.startsWith(prefix));
+}

@@ -1,0 +1,24 @@
+import { nameMatcher } from '../modules/reserved-names.ts';
+
+/** Names of cookies, in lower case, that no upstream of an edge may set. */
+export interface OwnCookieNames {
+  has(name: string): boolean;
+}
+
+/** Those that modules reserve on every host, and those that the configuration of this edge's modules adds. */
+export class EdgeCookieNames implements OwnCookieNames {
+  readonly #isReserved: (name: string) => boolean;
+  readonly #added = new Set<string>();
+
+  constructor(reserved: readonly string[]) {
+    this.#isReserved = nameMatcher(reserved);
+  }
+
+  add(name: string): void {
+    this.#added.add(name);
+  }
+
+  has(name: string): boolean {
+    return this.#added.has(name) || this.#isReserved(name);
+  }
+}
