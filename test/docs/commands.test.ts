@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { howToPlans } from './how-to-plans.ts';
+import { markdownPages, shellBlocks } from './markdown.ts';
+import { tutorialPlans } from './tutorial-plans.ts';
+
+/** Pages whose commands no test of this folder runs: another test does, or the reason why none can. */
+const NOT_RUN: Readonly<Record<string, string>> = {
+  'CONTRIBUTING.md': 'CI runs them (.ci/run), held by tutorials.test.ts',
+  'bench/edge/README.md': 'benchmarks of several minutes',
+  'bench/events/README.md': 'benchmarks of several minutes',
+  'bench/tunnel/README.md': 'benchmarks of several minutes',
+  'docs/how-to/move-to-postgresql.md': 'run by its own test in how-to.test.ts, which has a database',
+  'docs/reference/agent.md': 'examples of flags, held against the help texts by test/cli/agent-docs.test.ts',
+  'docs/reference/inspector.md': 'run by inspector.test.ts, which has an agent with requests',
+};
+
+const planned = new Map<string, number>([
+  ...Object.entries(tutorialPlans).map(([page, plan]): [string, number] => [page, plan.length]),
+  ...Object.entries(howToPlans).map(([page, { blocks }]): [string, number] => [page, blocks.length]),
+]);
+
+test('every shell command in Markdown is run by a test, or has a reason why not', () => {
+  const withoutPlan = markdownPages().flatMap((page) => {
+    const blocks = shellBlocks(page);
+    if (page in NOT_RUN) return [];
+    return blocks.slice(planned.get(page) ?? 0).map(({ line }) => `${page}:${line}`);
+  });
+  assert.deepEqual(withoutPlan, [], 'add these blocks to a plan in test/docs, or a reason to NOT_RUN');
+});
+
+test('no plan and no reason is left over', () => {
+  const stale = [...planned].filter(([page, count]) => shellBlocks(page).length !== count);
+  assert.deepEqual(stale, [], 'these plans have another number of blocks than their page');
+  assert.deepEqual(
+    Object.keys(NOT_RUN).filter((page) => shellBlocks(page).length === 0),
+    [],
+  );
+});

@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { Webhook } from 'standardwebhooks';
+import { startServerProcess } from '../support/server-process.ts';
+import { readPage, type ShellBlock } from './markdown.ts';
+import type { PageRun, Treatment } from './reader.ts';
+
+export interface Plan {
+  readonly blocks: readonly Treatment[];
+  /** Typed first: what the page presupposes, such as an edge of the reader's own. */
+  readonly setup?: string;
+}
+
+const quiet = /^/;
+const postern = 'postern() { node bin/postern.mjs "$@"; }';
+
+/** An edge that pages call "your edge". */
+const ownEdge = (host: string): string => `${postern}
+BACKEND=$(postern api http-response-backends create --body ok --only id)
+EDGE=$(postern api https-edges create --hostports ${host}:7443 --only id)
+ROUTE=$(postern api routes create --edge "$EDGE" --match-type path_prefix --match / --backend.backend-id "$BACKEND" --only id)`;
+const withoutEdge = 'postern api https-edges delete "$EDGE"';
+
+export const howToPlans: Readonly<Record<string, Plan>> = {
+  'docs/how-to/back-up-and-restore.md': {
+    setup: ownEdge('kept.localhost'),
+    blocks: [{ run: quiet }, { run: quiet }, { run: quiet }, { custom: restoreWithPassphrase }],
+  },
+  'docs/how-to/rotate-the-secret-key.md': {
+    // The server of the reader runs; the copy that the page before restored is stopped.
+    setup: 'export POSTERN_DATA_DIR=restored; OLD=$(cat restored/secret.key)',
+    blocks: [{ custom: rotate }],
+  },
+  'docs/how-to/manage-api-keys.md': {
+    blocks: [{ run: /edges:read/ }, { run: /deploy job/ }, { custom: createKeyOffline }],
+  },
+  'docs/how-to/monitor-a-server.md': {
+    blocks: [{ run: /"status":"ready"/ }, { run: /^postern_store_up 1$/m }, { custom: runDoctorAsJson }],
+  },
+  'docs/how-to/stop-and-drain.md': { blocks: [{ run: /drain_delay: 12[\s\S]*shutdown_timeout: 30/ }] },
+  'docs/how-to/run-behind-a-proxy.md': { blocks: [{ custom: printProxyConfig }] },
+  'docs/how-to/set-limits.md': { blocks: [{ run: /edge_request_timeout: 300[\s\S]*edge_requests_in_flight: 2000/ }] },
+  'docs/how-to/change-which-headers-pass.md': { blocks: [{ run: /x-forwarded-\*/ }] },
+  'docs/how-to/trust-the-internal-ca.md': { blocks: [{ run: quiet }, { run: /Firefox/ }] },
+  'docs/how-to/use-your-own-certificate.md': {
+    setup: `openssl req -x509 -newkey rsa:2048 -nodes -days 90 -subj /CN=own.localhost -addext subjectAltName=DNS:own.localhost -keyout privkey.pem -out fullchain.pem 2>/dev/null`,
+    blocks: [{ run: /own\.localhost/ }, { run: /own\.localhost/ }],
+  },
+  'docs/how-to/require-client-certificates.md': {
+    setup: ownEdge('app.localhost'),
+    blocks: [{ run: quiet }, { run: /certificate_authorit/ }, { custom: presentCertificate }],
+  },
+  'docs/how-to/restrict-access-by-ip-address.md': {
+    setup: ownEdge('office.localhost'),
+    blocks: [{ custom: restrict }, { run: quiet }],
+  },
+  'docs/how-to/connect-a-login-provider.md': {
+    setup: `${ownEdge('login.localhost')}\nISSUER=http://127.0.0.1:9 CLIENT_ID=postern CLIENT_SECRET=secret`,
+    blocks: [{ run: /issuer/ }],
+  },
+  'docs/how-to/connect-a-remote-agent.md': {
+    blocks: [
+      { run: /tunnel_names: \[?.*gateway\.example\.com/ },
+      { run: /^postern_cr_/m },
+      { custom: dialFromElsewhere },
+    ],
+  },
+  'docs/how-to/run-the-agent-as-a-service.md': { blocks: [{ custom: checkAgentConfig }] },
+  'docs/how-to/deliver-events-to-a-webhook.md': {
+    setup: postern,
+    blocks: [
+      { custom: createDestination },
+      { run: /https_edge_created\.v0/ },
+      { custom: testDestination },
+      { custom: followEvents },
+      { custom: signByHand },
+    ],
+  },
+};
+
+async function restoreWithPassphrase({ text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {
+  await terminal.run(text);
+  const tasks: (() => Promise<void>)[] = [];
+  try {
+    for (const folder of ['restored', 'restored-complete']) {
+      const copy = startServerProcess({ after: (task) => tasks.push(task) }, folder, {
+        cwd: reader.folder,
+        launcher: join(reader.folder, 'bin', 'postern.mjs'),
+      });
+      const { base_url: url } = await copy.ready();
+      const output = await terminal.run(`postern api https-edges list --only hostports --api-url ${url}`);
+      assert.equal(output.trim(), '["kept.localhost:7443"]', folder);
+    }
+  } finally {
+    for (const task of tasks) await task();
+  }
+  await terminal.run(withoutEdge);
+}
+
+async function rotate({ text }: ShellBlock, { terminal }: PageRun): Promise<void> {
+  await terminal.run(text);
+  assert.match(await terminal.run('[ "$OLD" != "$(cat restored/secret.key)" ] && echo rotated'), /rotated/);
+}
+
+async function createKeyOffline({ text }: ShellBlock, { terminal }: PageRun): Promise<void> {
+  assert.match(await terminal.run(`POSTERN_DATA_DIR=restored ${text}`), /postern_ak_/);
+}
+
+async function runDoctorAsJson({ text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {
+  const { api, edge, edge_http, tunnel } = reader.ready.addresses as unknown as Record<string, string>;
+  const flags = `--api-listen ${api} --edge-listen ${edge} --edge-http-listen ${edge_http} --tunnel-listen ${tunnel}`;
+  assert.match(await terminal.run(`${text.trim()} ${flags}`), /"ok":true/);
+}
+
+async function printProxyConfig({ page, text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {
+  const yaml = /^```yaml\n([\s\S]*?)^```$/m.exec(readPage(page))?.[1] ?? '';
+  await writeFile(join(reader.folder, 'postern-server.yaml'), yaml);
+  assert.match(await terminal.run(text), /trusted_proxies: \[?10\.0\.0\.0\/8[\s\S]*edge_host_ports: \["?443/);
+}
+
+async function presentCertificate({ text }: ShellBlock, { terminal }: PageRun): Promise<void> {
+  assert.match(await terminal.run(text), /^ok$/m);
+  const bare = text.replace(' --cert alice.pem --key alice.key', ' -sS');
+  assert.match(await terminal.run(`(${bare.trim().split('\n').at(-1)}) || echo rejected`), /rejected/);
+  await terminal.run(withoutEdge);
+}
+
+async function restrict({ text }: ShellBlock, { terminal }: PageRun): Promise<void> {
+  await terminal.run(text);
+  await terminal.run('postern ca print > office-ca.pem');
+  const answer = await terminal.run('curl -s --cacert office-ca.pem https://office.localhost:7443/');
+  assert.match(answer, /ERR_POSTERN_ADDRESS_NOT_ALLOWED/);
+}
+
+/** A folder of its own: nothing of the server's is next to the agent but the file that was copied. */
+async function dialFromElsewhere({ text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {
+  await terminal.run('mkdir elsewhere && cp postern-cas.pem elsewhere');
+  const TOKEN = (await readFile(join(reader.folder, 'postern-data', 'first-authtoken'), 'utf8')).trim();
+  const elsewhere = reader.terminal({ TOKEN, POSTERN_SERVER_ADDR: '' }, join(reader.folder, 'elsewhere'));
+  try {
+    const command = text
+      .replace('bin/postern.mjs', join(reader.folder, 'bin', 'postern.mjs'))
+      .replace('gateway.example.com:7444', reader.env['POSTERN_SERVER_ADDR'] ?? '');
+    await elsewhere.start(command, /https:\/\/[a-z0-9-]+\.localhost:\d+/);
+  } finally {
+    await elsewhere.close();
+  }
+}
+
+async function checkAgentConfig({ text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {
+  const yaml = /```yaml\n([\s\S]*?)```/.exec(readPage('docs/reference/agent.md'))?.[1] ?? '';
+  await writeFile(join(reader.folder, 'agent.yml'), yaml);
+  const output = await terminal.run(`${postern}\n${text.replace('/etc/postern/postern.yml', 'agent.yml')}`);
+  assert.match(output, /app\.example\.com/);
+}
+
+/** The receiver ends when the page is over: the terminal is the last to use it. */
+let received: { readonly headers: IncomingMessage['headers']; readonly body: string }[] = [];
+
+async function createDestination({ text }: ShellBlock, { terminal }: PageRun): Promise<void> {
+  received = [];
+  const receiver = createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (text: string) => {
+      body += text;
+    });
+    request.on('end', () => {
+      received.push({ headers: request.headers, body });
+      response.writeHead(204).end();
+    });
+  });
+  receiver.unref();
+  await new Promise<void>((resolve) => {
+    receiver.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = receiver.address() as { port: number };
+  await terminal.run(text.replace('https://hooks.example.com/postern', `http://127.0.0.1:${port}/postern`));
+}
+
+async function testDestination({ text }: ShellBlock, { terminal }: PageRun): Promise<void> {
+  await terminal.run(text);
+  assert.equal(received.length, 1);
+}
+
+async function followEvents({ text }: ShellBlock, { terminal }: PageRun): Promise<void> {
+  const [tail = '', list = ''] = text.trim().split('\n');
+  await terminal.run(
+    `(while sleep 0.5; do node bin/postern.mjs api https-edges create --hostports seen$RANDOM.localhost:7443 --only id; done) > /dev/null 2>&1 & MAKER=$!`,
+  );
+  assert.match(await terminal.run(tail), /https_edge_created\.v0/);
+  await terminal.run(`kill $MAKER; wait $MAKER || true\n${list}`);
+}
+
+async function signByHand({ text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {
+  const { target } = JSON.parse(await readFile(join(reader.folder, 'destination.json'), 'utf8')) as {
+    target: { webhook: { secret: string } };
+  };
+  const [first] = received;
+  assert.ok(first !== undefined);
+  const id = String(first.headers['webhook-id']);
+  const timestamp = String(first.headers['webhook-timestamp']);
+  await writeFile(join(reader.folder, 'body'), first.body);
+  const output = await terminal.run(`SECRET=${target.webhook.secret} ID=${id} TIMESTAMP=${timestamp}\n${text}`);
+  const signature = `v1,${output.trim()}`;
+  assert.equal(signature, first.headers['webhook-signature']);
+  new Webhook(target.webhook.secret).verify(first.body, {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signature,
+  });
+}

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, statSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { test } from 'node:test';
+import { markdownPages, projectRoot, readPage } from './markdown.ts';
+
+interface Link {
+  readonly from: string;
+  /** Relative to the project's root, without fragment. */
+  readonly path: string;
+  readonly fragment: string;
+}
+
+const pages = markdownPages();
+const links: readonly Link[] = pages
+  .flatMap((page) => {
+    const prose = readPage(page).replaceAll(/^ *```[\s\S]*?^ *```$/gm, (block) => block.replaceAll(/[^\n]/g, ''));
+    return Array.from(prose.matchAll(/\]\(([^)\s]+)\)/g), ({ 1: target = '', index }) => {
+      const [path = '', fragment = ''] = target.split('#');
+      const from = `${page}:${prose.slice(0, index).split('\n').length}`;
+      return {
+        from,
+        path: path === '' ? page : isAbsolute(path) ? path : normalize(join(dirname(page), path)),
+        fragment,
+      };
+    });
+  })
+  .filter(({ path }) => !isAbsolute(path));
+
+function isAbsolute(path: string): boolean {
+  return /^(https?|mailto):/.test(path);
+}
+
+test('every relative link leads to a file, and every fragment to a heading of it', () => {
+  assert.ok(links.length > 100);
+  const broken = links.filter(({ path, fragment }) => {
+    if (path.startsWith('..') || !existsSync(join(projectRoot, path))) return true;
+    return fragment !== '' && !anchorsOf(path).has(fragment);
+  });
+  assert.deepEqual(broken, []);
+});
+
+test('every relative link of a packaged page leads to something in the package', () => {
+  const output = execFileSync('npm', ['pack', '--dry-run', '--ignore-scripts', '--json'], {
+    cwd: projectRoot,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const parsed = JSON.parse(String(output)) as unknown;
+  const [pack] = (Array.isArray(parsed) ? parsed : Object.values(parsed as object)) as { files: { path: string }[] }[];
+  const packed = new Set(pack?.files.map(({ path }) => path));
+  assert.ok(packed.has('README.md') && packed.has('docs/README.md'));
+  const isPacked = (path: string): boolean =>
+    packed.has(path) || [...packed].some((file) => file.startsWith(`${path.replace(/\/$/, '')}/`));
+  const broken = links.filter(({ from, path }) => packed.has(from.replace(/:\d+$/, '')) && !isPacked(path));
+  assert.deepEqual(broken, [], 'link to something inside the package, or add it to "files" in package.json');
+});
+
+test('every page of docs/ can be reached from docs/README.md', () => {
+  const reached = new Set(['docs/README.md']);
+  for (const page of reached) {
+    for (const { from, path } of links) if (from.startsWith(`${page}:`) && path.endsWith('.md')) reached.add(path);
+  }
+  assert.deepEqual(
+    pages.filter((page) => page.startsWith('docs/') && !reached.has(page)),
+    [],
+  );
+});
+
+/** Names that Markdown renderers give to headings. */
+function anchorsOf(path: string): ReadonlySet<string> {
+  if (!path.endsWith('.md') || statSync(join(projectRoot, path)).isDirectory()) return new Set();
+  const headings = readPage(path).matchAll(/^#{1,6} (.+)$/gm);
+  return new Set(
+    Array.from(headings, ([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import type { ShellBlock } from './markdown.ts';
+import type { PageRun, Treatment } from './reader.ts';
+
+const RUNNING = 'the server of the test runs already, on free ports; .ci/run has "npm ci"';
+const start: Treatment = {
+  custom: async ({ text }) => {
+    assert.equal(text, 'npm ci\nnpm start\n');
+  },
+};
+const quiet = /^/;
+
+/** Pages that a newcomer follows one after another, in this order, on one server. */
+export const tutorialPlans: Readonly<Record<string, readonly Treatment[]>> = {
+  'README.md': [
+    start,
+    { service: '3000' },
+    { run: /enabled/ },
+    { run: /^Hello from port \d+$/m },
+    { run: /"https_edges":\[\{/ },
+  ],
+  'docs/tutorials/1-first-edge.md': [
+    start,
+    { service: '3001' },
+    { run: quiet },
+    { run: /You asked for \/hello/ },
+    { run: /All is well\./ },
+    { run: /enabled/ },
+    { run: /shop\.localhost:7443[\s\S]*"https_edges":\[[\s\S]*"compression":\{/ },
+    // The doctor of the page takes the server's default ports; here they are others.
+    { custom: runDoctor },
+    { run: quiet },
+  ],
+  'docs/tutorials/2-first-tunnel.md': [
+    start,
+    { service: '3002' },
+    { background: /https:\/\/[a-z0-9-]+\.localhost:\d+/ },
+    { run: /Hello through the tunnel/ },
+    { run: quiet },
+    { background: /online|app=team/, replacesPrevious: true },
+    { custom: reachTunnelGroup },
+    { run: quiet },
+  ],
+  'docs/tutorials/3-first-login.md': [
+    { custom: startProvider },
+    { skip: RUNNING },
+    { run: quiet },
+    { run: /^Only for logged-in users\.$/m },
+    { run: /issuer/ },
+    { run: /"error_code":"ERR_POSTERN_LOGIN_REQUIRED","status_code":401/ },
+    { custom: listUsers },
+    { run: quiet },
+  ],
+};
+
+async function runDoctor({ text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {
+  const { api, edge, edge_http, tunnel } = reader.ready.addresses as unknown as Record<string, string>;
+  const flags = `--api-listen ${api} --edge-listen ${edge} --edge-http-listen ${edge_http} --tunnel-listen ${tunnel}`;
+  assert.match(await terminal.run(`${text.trim()} ${flags}`), /no problems|0 problems/);
+}
+
+/** The agent is online a moment after it says so. */
+async function reachTunnelGroup({ text }: ShellBlock, { terminal }: PageRun): Promise<void> {
+  assert.match(await terminal.run(text), /Hello through the tunnel/);
+}
+
+async function startProvider({ text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {
+  assert.equal(text, 'npm ci\nnpm run dev-idp\n');
+  await terminal.run(`npm run --silent dev-idp -- --port ${reader.port('7090')} > dev-idp.log &`);
+  await terminal.run('until grep -q issuer dev-idp.log; do sleep 0.1; done');
+}
+
+/** What the browser does first: the way to the provider must exist, with the redirect URI that dev-idp knows. */
+async function listUsers({ text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {
+  await terminal.run(text);
+  const redirect = await terminal.run(
+    `curl -s -o /dev/null -w '%{redirect_url}\\n' --cacert login-ca.pem 'https://app.localhost:7443/.postern/login?to=/&go=1'`,
+  );
+  const authorization = new URL(redirect.trim());
+  assert.equal(authorization.port, reader.port('7090'));
+  const atProvider = await fetch(authorization, { redirect: 'manual' });
+  assert.match(atProvider.headers.get('location') ?? '', /\/interaction\//);
+}
