@@ -80,3 +80,16 @@ function anchorsOf(path: string): ReadonlySet<string> {
     ),
   );
 }
+
+test('every path that a page names is there', () => {
+  const missing = pages.flatMap((page) =>
+    // What a changelog or a decision reports may be gone.
+    Array.from(
+      readPage(page).matchAll(/`((?:src|test|tools|bench|bin|docs|spec)\/[\w./-]*\w)`/g),
+      ([, path = '']) => path,
+    )
+      .filter((path) => page !== 'CHANGELOG.md' && !existsSync(join(projectRoot, path)))
+      .map((path) => `${page}: ${path}`),
+  );
+  assert.deepEqual(missing, []);
+});
