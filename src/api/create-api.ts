@@ -8,18 +8,17 @@ import type { Operation, OperationPorts } from '../resources/operation.ts';
 import { type AnswerRecords, recordAnswer } from './answered-request.ts';
 import { type Authenticate, createAuthenticate, type FindPrincipal } from './authentication.ts';
 import { addBodyParsers, ignoreContentType } from './body-parsers.ts';
-import { DirectReads } from './direct-reads.ts';
 import { cutOffError, errorBody, shownError } from './error-response.ts';
 import { FailedAuthenticationDelay } from './failed-authentication-delay.ts';
 import { operationGate, operationHandler } from './operation-route.ts';
-import { pathTable } from './path-table.ts';
 import { PlainRefusals } from './plain-refusals.ts';
 import type { ProtocolErrorAnswers } from './protocol-errors.ts';
 import { addPublicRoutes, type PublicPages, publicRoutes } from './public-routes.ts';
 import { RateLimit } from './rate-limit.ts';
 import { takesBody } from './request-body.ts';
 import type { RequestState } from './request-state.ts';
-import { isRoutedMethod, unroutableProblem, unservedRequests } from './unserved-requests.ts';
+import { ServedPaths } from './served-paths.ts';
+import { isRoutedMethod, pathRefusals, unroutableProblem, unservedRequests } from './unserved-requests.ts';
 
 const MAX_BODY_BYTES = 1_048_576;
 
@@ -81,33 +80,23 @@ export async function createApi(deps: ApiDependencies): Promise<Api> {
   const authenticate = createAuthenticate(deps.findPrincipal, { delay, areKeysKnown: () => deps.areKeysKnown() });
   addPublicRoutes(app, deps.pages, authenticate);
   addOperations(app, deps, authenticate);
-  const table = pathTable([...deps.operations, ...publicRoutes]);
-  const refuse = unservedRequests(table, authenticate);
+  const refusePath = pathRefusals(new ServedPaths([...deps.operations, ...publicRoutes]));
+  const refuse = unservedRequests(refusePath, authenticate);
   app.setNotFoundHandler((request) => refuse(request.raw));
   await app.ready();
-  const direct = new DirectReads({
-    operations: deps.operations,
-    ports: deps.ports,
-    findPrincipal: deps.findPrincipal,
-    newOperationId,
-    onAnswered: ({ operation, operationId, path, status, apiKeyId, startedAt }) =>
-      recordAnswer({ operation, operationId, method: 'GET', path, status, apiKeyId, startedAt }, deps),
-  });
   const refusals = new PlainRefusals({
     newOperationId,
     onRefused: (refused) =>
       recordAnswer({ ...refused, operation: undefined, apiKeyId: null, startedAt: performance.now() }, deps),
   });
   const handle: RequestListener = (request, response) => {
-    const goTheFullWay = (): void => app.routing(request, response);
     const problem = unroutableProblem(request);
     if (problem !== null) refusals.answer(request, response, problem);
     else if (!isRoutedMethod(request.method))
       refuse(request).catch((error: unknown) => refusals.answer(request, response, shownError(error)));
-    // A configured rate limit must count every request exactly once: then all requests use the framework.
-    else if (deps.rateLimitPerSecond > 0 || !direct.answers(request, response, goTheFullWay)) goTheFullWay();
+    else app.routing(request, response);
   };
-  return { handle, protocolErrors: { refusals, refusePath: table.refusal }, close: () => app.close() };
+  return { handle, protocolErrors: { refusals, refusePath }, close: () => app.close() };
 }
 
 function addOperations(app: FastifyInstance, deps: ApiDependencies, authenticate: Authenticate): void {

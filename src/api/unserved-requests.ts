@@ -2,8 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { PosternError } from '../lib/errors.ts';
 import type { Authenticate } from './authentication.ts';
 import { apiErrors } from './errors.ts';
-import type { PathTable } from './path-table.ts';
+import type { RefusePath } from './parser-error.ts';
 import { publicRoutes } from './public-routes.ts';
+import type { ServedPaths } from './served-paths.ts';
 
 /** Methods that the framework routes; it fails on some others, such as QUERY. */
 const ROUTED_METHODS: ReadonlySet<string | undefined> = new Set([
@@ -39,13 +40,29 @@ export function unroutableProblem({ headers, httpVersion }: IncomingMessage): Po
 
 /** Rejects with 405 or 404. Without a key, a caller learns only about public pages. */
 export function unservedRequests(
-  table: PathTable,
+  refusePath: RefusePath,
   authenticate: Authenticate,
 ): (request: IncomingMessage) => Promise<never> {
   return async (request) => {
     const url = request.url ?? '';
     if (!PUBLIC_PATHS.has(url.split('?')[0] ?? ''))
       await authenticate({ headers: request.headers, ip: request.socket.remoteAddress ?? '' });
-    throw table.refusal(request.method ?? '', url);
+    throw refusePath(request.method ?? '', url);
+  };
+}
+
+/** Tells a path that does not exist from one that does not take the method. */
+export function pathRefusals(paths: ServedPaths): RefusePath {
+  return (method, url) => {
+    const allowed = paths.methodsOf(url.split('?')[0] ?? '');
+    if (allowed.length === 0 || allowed.includes(method)) {
+      return apiErrors.create(
+        'ERR_POSTERN_UNKNOWN_PATH',
+        'there is nothing at this path: GET /openapi.json or /docs shows what there is',
+      );
+    }
+    return apiErrors.create('ERR_POSTERN_METHOD_NOT_ALLOWED', `this path takes ${allowed.join(', ')}, not ${method}`, {
+      headers: { allow: allowed.join(', ') },
+    });
   };
 }

@@ -1,0 +1,64 @@
+/** Anything served at a method and a path pattern such as `/edges/https/{id}`. */
+export interface ServedPath {
+  readonly method: string;
+  readonly path: string;
+}
+
+interface Node {
+  readonly fixed: Map<string, Node>;
+  parameter: Node | null;
+  readonly methods: Set<string>;
+}
+
+/** The paths of the API as a tree of segments. The framework's router cannot list the methods that a path takes. */
+export class ServedPaths {
+  readonly #root: Node = emptyNode();
+
+  constructor(served: readonly ServedPath[]) {
+    for (const { method, path } of served) {
+      let node = this.#root;
+      for (const segment of segmentsOf(path)) node = childFor(node, segment);
+      node.methods.add(method);
+    }
+  }
+
+  /** Methods that a path takes, sorted; HEAD goes with GET. None: there is nothing at the path. */
+  methodsOf(path: string): readonly string[] {
+    const methods = new Set<string>();
+    for (const node of matches(this.#root, segmentsOf(path), 0)) {
+      for (const method of node.methods) methods.add(method);
+    }
+    if (methods.has('GET')) methods.add('HEAD');
+    return [...methods].sort();
+  }
+}
+
+function segmentsOf(path: string): readonly string[] {
+  return path.split('/').slice(1);
+}
+
+function childFor(node: Node, segment: string): Node {
+  if (segment.startsWith('{')) {
+    node.parameter ??= emptyNode();
+    return node.parameter;
+  }
+  const known = node.fixed.get(segment) ?? emptyNode();
+  node.fixed.set(segment, known);
+  return known;
+}
+
+/** A segment can be fixed in one path and a parameter in another: both count. */
+function* matches(node: Node, segments: readonly string[], depth: number): Generator<Node> {
+  const segment = segments[depth];
+  if (segment === undefined) {
+    yield node;
+    return;
+  }
+  const fixed = node.fixed.get(segment);
+  if (fixed !== undefined) yield* matches(fixed, segments, depth + 1);
+  if (node.parameter !== null && segment !== '') yield* matches(node.parameter, segments, depth + 1);
+}
+
+function emptyNode(): Node {
+  return { fixed: new Map(), parameter: null, methods: new Set() };
+}
