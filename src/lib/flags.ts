@@ -26,7 +26,7 @@ export interface ParsedFlags {
 export function parseFlags(args: readonly string[], known: ReadonlyMap<string, FlagForm>): ParsedFlags {
   const flags = new Map<string, string>();
   const positionals: string[] = [];
-  for (const token of tokens(args, known)) {
+  for (const token of flagTokens(args, known)) {
     if (token.kind === 'positional') positionals.push(token.value);
     if (token.kind !== 'option') continue;
     const form = known.get(token.name);
@@ -44,11 +44,14 @@ export function usage(message: string): Error {
   return flagErrors.create('ERR_POSTERN_USAGE', message);
 }
 
-function tokens(args: readonly string[], known: ReadonlyMap<string, FlagForm>) {
+/** Words of a command line, told apart by the runtime's parser. Flags that nobody knows are among them. */
+export function flagTokens(args: readonly string[], known: ReadonlyMap<string, FlagForm>) {
   const options: Record<string, { type: 'string' | 'boolean' }> = {};
   for (const [name, form] of known) options[name] = { type: form === 'value' ? 'string' : 'boolean' };
   return parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true }).tokens;
 }
+
+export type FlagToken = Extract<ReturnType<typeof flagTokens>[number], { readonly kind: 'option' }>;
 
 function unknownFlag(rawName: string, known: ReadonlyMap<string, FlagForm>): Error {
   const flags = Array.from(known.keys(), (name) => `--${name}`);

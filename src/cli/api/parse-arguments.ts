@@ -1,4 +1,4 @@
-import { usage } from '../../lib/flags.ts';
+import { type FlagToken, flagTokens, usage } from '../../lib/flags.ts';
 import { didYouMean } from '../../lib/near-match.ts';
 import type { Flag } from './flag.ts';
 
@@ -18,17 +18,16 @@ export function parseArguments(
   createOnly: readonly string[] = [],
 ): ParsedArguments {
   const byName = new Map(flags.flatMap((flag) => [flag.name, ...(flag.aliases ?? [])].map((name) => [name, flag])));
+  const forms = new Map(
+    Array.from(byName, ([name, { kind }]) => [name, kind === 'switch' ? 'switch' : 'value'] as const),
+  );
   const values = new Map<string, string[]>();
   const positionals: string[] = [];
-  const rest = [...args];
-  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
-    if (arg === '--') return { values, positionals: [...positionals, ...rest] };
-    if (!arg.startsWith('-') || arg === '-') {
-      positionals.push(arg);
-      continue;
-    }
-    const { flag, name, inline } = lookUp(arg, byName, createOnly);
-    const value = flag.kind === 'switch' ? switchValue(flag, name, inline) : (inline ?? nextValue(flag, rest));
+  for (const token of flagTokens(args, forms)) {
+    if (token.kind === 'positional') positionals.push(token.value);
+    if (token.kind !== 'option') continue;
+    const flag = lookUp(token, byName, createOnly);
+    const value = flag.kind === 'switch' ? switchValue(flag, token) : givenValue(flag, token);
     const earlier = values.get(flag.name) ?? [];
     if (earlier.length > 0 && !isRepeatable(flag)) throw usage(`--${flag.name} is given twice`);
     values.set(flag.name, [...earlier, value]);
@@ -40,16 +39,11 @@ function isRepeatable({ kind }: Flag): boolean {
   return kind === 'list' || kind === 'map' || kind === 'repeated';
 }
 
-function lookUp(
-  arg: string,
-  byName: ReadonlyMap<string, Flag>,
-  createOnly: readonly string[],
-): { flag: Flag; name: string; inline: string | undefined } {
-  const [, name = '', inline] = /^--([^=]*)(?:=([\s\S]*))?$/.exec(arg) ?? [];
-  const flag = byName.get(name);
-  if (flag !== undefined) return { flag, name, inline };
+function lookUp({ name, rawName }: FlagToken, byName: ReadonlyMap<string, Flag>, createOnly: readonly string[]): Flag {
+  const flag = rawName.startsWith('--') ? byName.get(name) : undefined;
+  if (flag !== undefined) return flag;
   const negated = name.startsWith('no-') ? byName.get(name.slice('no-'.length)) : undefined;
-  if (negated?.kind === 'switch') return { flag: negated, name, inline };
+  if (negated?.kind === 'switch') return negated;
   if (name === 'api-key') {
     throw usage(
       'an API key is not taken as a flag, because other users of the machine can read it there: put it into a file for --api-key-file, or into POSTERN_CLI_API_KEY',
@@ -60,30 +54,27 @@ function lookUp(
       `--${name} cannot be changed: only "create" takes it. Create another with the new value, then delete this one`,
     );
   }
-  const raw = arg.split('=')[0] ?? '';
   throw usage(
-    `unknown flag ${raw}.${didYouMean(
-      raw,
+    `unknown flag ${rawName}.${didYouMean(
+      rawName,
       Array.from(byName.keys(), (each) => `--${each}`),
     )}`,
   );
 }
 
-function switchValue(flag: Flag, name: string, inline: string | undefined): string {
+function switchValue(flag: Flag, { name, value }: FlagToken): string {
   const isNegated = name !== flag.name && name.startsWith('no-');
-  if (inline === undefined) return String(!isNegated);
-  if (isNegated || (inline !== 'true' && inline !== 'false')) {
+  if (value === undefined) return String(!isNegated);
+  if (isNegated || (value !== 'true' && value !== 'false')) {
     throw usage(`--${flag.name} takes no value: write --${flag.name} or --no-${flag.name}`);
   }
-  return inline;
+  return value;
 }
 
-function nextValue(flag: Flag, rest: string[]): string {
-  const [next] = rest;
+function givenValue(flag: Flag, { value, inlineValue }: FlagToken): string {
   // `--ca-pem --json` lacks a value. A certificate starts with dashes too, but does not look like a flag.
-  if (next === undefined || /^--?[a-z][\w.-]*(=|$)/i.test(next)) {
+  if (value === undefined || (!inlineValue && /^--?[a-z][\w.-]*(=|$)/i.test(value))) {
     throw usage(`--${flag.name} needs a value: --${flag.name} ${flag.hint}`);
   }
-  rest.shift();
-  return next;
+  return value;
 }
