@@ -6,7 +6,7 @@ export function databasePath(dataDir: string): string {
   return join(dataDir, 'postern.sqlite');
 }
 
-/** 0700, and remembered by its parent, so that a power loss cannot take the whole directory away. */
+/** Mode 0700, and synced in its parent, so that a power loss cannot remove the whole directory. */
 export function makeDataDirectory(dataDir: string): void {
   if (existsSync(dataDir)) return;
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -14,7 +14,9 @@ export function makeDataDirectory(dataDir: string): void {
   syncDirectory(dirname(join(dataDir, '.')));
 }
 
-/** SQLite gives its log and index the mode of the database file, so the file is made first, for us alone. */
+/**
+ * SQLite gives its log and index the mode of the database file, so the file is created first, with access for us alone.
+ */
 export function makePrivateFile(path: string): void {
   if (existsSync(path)) return;
   closeSync(openSync(path, 'a', 0o600));

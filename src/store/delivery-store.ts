@@ -5,11 +5,11 @@ export interface OutboxEvent {
   readonly id: string;
   readonly type: string;
   readonly createdAtMs: number;
-  /** The envelope as it will be delivered, secrets masked. */
+  /** The envelope as it will be delivered, with secrets masked. */
   readonly payload: JsonObject;
   /**
-   * Whoever made it knows of no subscription that wants it, but may not have heard of all: kept if one with a destination is there
-   * when it is written. The store does not give it back.
+   * The creator knows of no subscription that wants it, but its view may be stale: the event is kept if one with a
+   * destination exists when it is written. The store does not return this field.
    */
   readonly isUncertain?: boolean;
 }
@@ -19,8 +19,8 @@ export interface EventStore {
   get(id: string): Promise<OutboxEvent | null>;
   count(): Promise<number>;
   /**
-   * Events that no change of configuration causes, such as those of traffic: they take no revision. Only those that some
-   * subscription wants are kept; answers how many.
+   * Events without a configuration change, such as those of traffic: they take no revision. Only events that some
+   * subscription wants are kept; returns how many.
    */
   record(events: readonly OutboxEvent[]): Promise<number>;
 }
@@ -42,7 +42,10 @@ export interface Delivery {
   readonly state: DeliveryState;
   readonly attempts: readonly DeliveryAttempt[];
   readonly createdAtMs: number;
-  /** Of a pending one, when its lane goes on at the earliest; null when the lane is held or the delivery has ended. */
+  /**
+   * For a pending delivery, the earliest time of its lane's next attempt; null when the lane is held or the delivery
+   * has ended.
+   */
   readonly nextAttemptAtMs: number | null;
 }
 
@@ -55,24 +58,24 @@ export interface DeliveryFilter {
 }
 
 export interface ReplayOptions {
-  /** Called for each match that is wanted. */
+  /** Called for each selected match. */
   readonly newId: () => string;
   readonly nowMs: number;
-  /** Asked with the type of each match. Absent: all. */
+  /** Called with the type of each match. Absent: all. */
   readonly isWanted?: (type: string) => boolean;
 }
 
-/** A lane: what one subscription sends to one destination, in order. */
+/** A lane: the deliveries of one subscription to one destination, in order. */
 export interface LaneKey {
   readonly subscriptionId: string;
   readonly destinationId: string;
 }
 
-/** How a lane has fared. All of it moves with `settle`. */
+/** Recent success of a lane. `settle` updates all of it. */
 export interface LaneHealth {
-  /** Failures in a row that made the lane wait; 0 once the receiver answered anything. */
+  /** Consecutive failures that made the lane wait; 0 after any response of the receiver. */
   readonly failures: number;
-  /** Attempts without success since the last success, and when the first of them was. */
+  /** Attempts without success since the last success, and the time of the first of them. */
   readonly failingCount: number;
   readonly failingSinceMs: number | null;
 }
@@ -81,17 +84,20 @@ export interface PendingDelivery {
   readonly id: string;
   readonly event: OutboxEvent;
   readonly attempts: readonly DeliveryAttempt[];
-  /** How often the receiver has refused this very event. */
+  /** How often the receiver has rejected this event. */
   readonly refusals: number;
   readonly createdAtMs: number;
 }
 
 export interface ClaimedLane extends LaneKey, LaneHealth {
-  /** Moves with every claim: what an earlier holder still writes is turned away by it. */
+  /** Increases with every claim: late writes of an earlier holder are rejected by it. */
   readonly fence: number;
-  /** Moves when somebody wants the lane tried at once; a settlement that does not know of it cannot make the lane wait. */
+  /**
+   * Increases when somebody wants the lane tried immediately; a settlement that does not know of it cannot make the
+   * lane wait.
+   */
   readonly wakes: number;
-  /** The oldest pending ones, in order. */
+  /** The oldest pending deliveries, in order. */
   readonly deliveries: readonly PendingDelivery[];
 }
 
@@ -105,7 +111,7 @@ export interface ClaimOptions {
 
 export interface Claims {
   readonly lanes: readonly ClaimedLane[];
-  /** When the next lane is due, as far as is known now; null when none waits. */
+  /** When the next lane is due, as far as known; null when none waits. */
   readonly nextDueMs: number | null;
 }
 
@@ -122,23 +128,23 @@ export interface Settlement extends LaneKey, LaneHealth {
   readonly wakes: number;
   readonly nowMs: number;
   readonly outcomes: readonly DeliveryOutcome[];
-  /** The lane is tried again at this time; 0: at once. */
+  /** The time of the lane's next attempt; 0: immediately. */
   readonly nextAttemptAtMs: number;
-  /** The destination seems to take nothing at present: if its record says so too, the lane is held. */
+  /** The destination seems to accept nothing at present: if its record agrees, the lane is held. */
   readonly isHeld: boolean;
-  /** Null gives the lane back. */
+  /** Null releases the lane. */
   readonly untilMs: number | null;
   readonly maxDeliveries: number;
 }
 
-/** What has become of everything that was ever put into a lane: enqueued = pending + delivered + dead + cancelled + pruned. */
+/** What became of everything ever enqueued in a lane: enqueued = pending + delivered + dead + cancelled + pruned. */
 export interface LaneLedger extends LaneKey {
   readonly enqueued: number;
   readonly pending: number;
   readonly delivered: number;
   readonly dead: number;
   readonly cancelled: number;
-  /** Taken away by age while still pending. Rows of the others go by age too, and stay counted where they ended. */
+  /** Pruned by age while still pending. Rows of the other states are pruned too, but stay counted in their state. */
   readonly pruned: number;
   readonly oldestPendingMs: number | null;
   readonly isHeld: boolean;
@@ -147,55 +153,55 @@ export interface LaneLedger extends LaneKey {
 
 export interface DeliveryRetention {
   readonly nowMs: number;
-  /** Delivered and cancelled ones that ended before this go. */
+  /** Delivered and cancelled deliveries that ended before this are pruned. */
   readonly endedBeforeMs: number;
   readonly deadBeforeMs: number;
-  /** Pending ones that were enqueued before this go, undelivered, and are counted as pruned. */
+  /** Pending deliveries enqueued before this are pruned, undelivered, and counted as pruned. */
   readonly pendingBeforeMs: number;
 }
 
 /**
- * Deliveries: an event on its way through a lane. They are made in the transaction that writes the event, for the
- * subscriptions as they stand there, so none is lost and none is made twice. Deleting a subscription, or taking a destination
- * out of it, cancels what is pending in the lane.
+ * Deliveries: an event on its way through a lane. They are created in the transaction that writes the event, for the
+ * subscriptions as they are at that moment, so none is lost and none is duplicated. Deleting a subscription, or
+ * removing a destination from it, cancels the lane's pending deliveries.
  */
 export interface DeliveryStore {
-  /** As they are given, with their events; the ledger counts them. For tests, which want deliveries in every state. */
+  /** Stores them as given, with their events; the ledger counts them. For tests that need deliveries in every state. */
   put(deliveries: readonly Delivery[]): Promise<void>;
   get(id: string): Promise<Delivery | null>;
   list(filter: DeliveryFilter, query: PageQuery): Promise<readonly Delivery[]>;
   /**
-   * Enqueues the event anew, at the end of its lane, under `newId`. Null when there is no such delivery, `closed` when its
-   * subscription is gone or no longer sends there.
+   * Enqueues the event again, at the end of its lane, under `newId`. Null when there is no such delivery, `closed` when
+   * its subscription is gone or no longer sends there.
    */
   replay(id: string, newId: string, nowMs: number): Promise<Delivery | 'closed' | null>;
-  /** The same for all that match and whose lane is open, in their order; answers how many. */
+  /** The same for all matches whose lane is open, in order; returns how many. */
   replayMatching(filter: DeliveryFilter, options: ReplayOptions): Promise<number>;
-  /** Types of the events that wait for a destination. */
+  /** Types of the events queued for a destination. */
   pendingTypes(destinationId: string): Promise<readonly string[]>;
-  /** This process has enqueued something. */
+  /** Called when this process has enqueued deliveries. */
   onEnqueued(listener: () => void): () => void;
 
-  /** As of the store: claims that this process holds are void. */
+  /** As in the store: claims that this process holds are void. */
   onReset(release: () => void): () => void;
 
-  /** After a start: every lane that nobody holds is tried at once. With `isAlone`, what others held is void. */
+  /** After a start: every unclaimed lane is tried immediately. With `isAlone`, the claims of others are void. */
   wakeLanes(nowMs: number, options: { readonly isAlone: boolean }): Promise<void>;
-  /** Takes lanes that are due, the longest waiting first, each for one holder until `untilMs`. */
+  /** Claims lanes that are due, longest waiting first, each for one holder until `untilMs`. */
   claim(options: ClaimOptions): Promise<Claims>;
-  /** Moves the end of those of these lanes that this owner holds, and answers which they are. */
+  /** Extends those of these lanes that this owner holds, and returns them. */
   renew(
     owner: string,
     lanes: readonly LaneKey[],
     untilMs: number,
   ): Promise<readonly (LaneKey & { readonly fence: number })[]>;
   /**
-   * Writes what came of a claim, and answers what comes next; nothing, when the lane has been given back: because it was asked
-   * for, because there is nothing pending, or because it is held. Null when the claim is no longer the caller's: nothing is
-   * written then.
+   * Writes the outcomes of a claim, and returns the next deliveries. Empty when the lane was released: on request,
+   * because nothing is pending, or because it is held. Null when the caller no longer holds the claim: then nothing is
+   * written.
    */
   settle(settlement: Settlement): Promise<readonly PendingDelivery[] | null>;
   ledger(): Promise<readonly LaneLedger[]>;
-  /** In short transactions; answers how many deliveries went. */
+  /** Runs in short transactions; returns how many deliveries were pruned. */
   prune(retention: DeliveryRetention): Promise<number>;
 }

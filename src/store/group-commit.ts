@@ -5,14 +5,14 @@ export type JobOutcome =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly error: unknown };
 
-/** Runs the jobs in one transaction, in their order, and answers each. Rejects when none of them was applied. */
+/** Runs the jobs in one transaction, in order, and returns each result. Rejects when none of them was applied. */
 export type RunGroup = (jobs: readonly QueuedJob[]) => Promise<readonly JobOutcome[]>;
 
 export interface GroupCommit {
   submit(job: QueuedJob): Promise<unknown>;
-  /** Transactions that carried at least one write-set. */
+  /** Transactions that contained at least one write set. */
   commitCount(): number;
-  /** Resolves when everything submitted has been answered; what comes later is refused. */
+  /** Resolves when everything submitted has been answered; later submissions are rejected. */
   close(): Promise<void>;
 }
 
@@ -22,12 +22,12 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Bounds the time that the first of a group waits for the last. */
+/** Bounds the time that the first job of a group waits for the last. */
 const MAX_GROUP_SIZE = 256;
 
 /**
- * Writers that wait together commit together: while one group is on its way to the disk the next one gathers, so one
- * fsync serves all who came meanwhile. One group at a time, so the order of submission is the order of revisions.
+ * Waiting writers commit together: while one group is being synced the next one collects, so one fsync serves all
+ * writers that arrived in the meantime. One group at a time, so the order of submission is the order of revisions.
  */
 export function createGroupCommit(runGroup: RunGroup): GroupCommit {
   let waiting: Waiting[] = [];
@@ -36,7 +36,7 @@ export function createGroupCommit(runGroup: RunGroup): GroupCommit {
   let commits = 0;
 
   async function runAll(): Promise<void> {
-    // Lets the requests that were read from their sockets in the same turn join the first group.
+    // Lets requests that were read from their sockets in the same turn join the first group.
     await new Promise((resolve) => setImmediate(resolve));
     while (waiting.length > 0) {
       const group = waiting.slice(0, MAX_GROUP_SIZE);

@@ -8,11 +8,12 @@ export type Reload = (cause: PosternError) => void | Promise<void>;
 const RETRY_MS = 500;
 
 /**
- * The history of the database as this process has seen it: the last commit that is known to be in it.
+ * The database history as this process has seen it: the last commit known to be in it.
  *
- * States: *following* (every write and every read of a follower proves the last commit first) → *reloading* (the database no
- * longer has it: writes are refused, everything in memory is read again, until all of it could be) → *following*. The
- * epoch moves with both transitions, so a write that was decided on lost state is refused, however long it waited.
+ * States: *following* (every write and every read of a follower first proves the last commit) → *reloading* (the
+ * database no longer has it: writes are rejected and everything in memory is read again, until all of it succeeds) →
+ * *following*. Both transitions increase the epoch, so a write that was decided on lost state is rejected, however long
+ * it waited.
  */
 export class History {
   readonly #reloads = new Set<Reload>();
@@ -33,12 +34,12 @@ export class History {
     return this.#seen;
   }
 
-  /** Of a write, when it is submitted: decided on what this process knew then. */
+  /** Recorded when a write is submitted: identifies the state that it was decided on. */
   get epoch(): number {
     return this.#epoch;
   }
 
-  /** How often the database turned out to be another one. */
+  /** How often the database turned out to have another history. */
   get resets(): number {
     return this.#resets;
   }
@@ -48,18 +49,18 @@ export class History {
     return () => this.#reloads.delete(reload);
   }
 
-  /** `epoch`: when the transaction that showed it began. */
+  /** `epoch`: the epoch at the start of the transaction that showed it. */
   advance(commit: CommitMark, epoch: number): void {
     if (epoch === this.#epoch && commit.number > this.#seen.number) this.#seen = commit;
   }
 
-  /** Lets an error pass, and takes notice of the one that says that the database went back. */
+  /** Passes errors through, and reacts to the one that reports a database that went back. */
   async noticing<Result>(work: () => Promise<Result>): Promise<Result> {
     const epoch = this.#epoch;
     try {
       return await work();
     } catch (error) {
-      // One that began before a reset proved what is no longer asked for.
+      // A proof that started before a reset is obsolete.
       const isNews = epoch === this.#epoch && !this.#isReloading;
       if (isNews && error instanceof PosternError && error.code === 'ERR_POSTERN_STORE_WENT_BACK')
         this.#wentBack(error);
@@ -67,7 +68,7 @@ export class History {
     }
   }
 
-  /** Runs only those jobs that were decided on the history that is followed now, and believes no answer across a reset. */
+  /** Runs only jobs that were decided on the current history, and trusts no result across a reset. */
   guard(runGroup: RunGroup): RunGroup {
     return async (jobs) => {
       const epoch = this.#epoch;
@@ -94,7 +95,7 @@ export class History {
 
   async #reload(cause: PosternError): Promise<void> {
     try {
-      // First: if it goes back once more while everything is read, the next proof finds out.
+      // Read first: if the database goes back again during the reload, the next proof detects it.
       const newest = await this.#readNewest();
       await Promise.all([...this.#reloads].map(async (reload) => reload(cause)));
       if (newest === null) throw new Error('the database holds no commit');
@@ -102,7 +103,7 @@ export class History {
       this.#epoch += 1;
       this.#isReloading = false;
     } catch {
-      // The database is away as well. Writes stay refused until everything could be read.
+      // The database is unavailable too. Writes stay rejected until everything could be read.
       if (!this.#isClosed) this.#retry = setTimeout(() => void this.#reload(cause), RETRY_MS).unref();
     }
   }

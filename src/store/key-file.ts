@@ -18,7 +18,7 @@ export function readKeyFile(dataDir: string): Buffer[] | null {
   return lines.map((line) => parseSecretKey(line, path));
 }
 
-/** Whole or not at all: a key file cut short by a crash would cost every secret in the store. */
+/** Atomic: a key file truncated by a crash would cost every secret in the store. */
 export function writeKeyFile(dataDir: string, keys: readonly Buffer[]): void {
   const path = keyFilePath(dataDir);
   const temporary = `${path}.new`;
@@ -33,7 +33,7 @@ export function writeKeyFile(dataDir: string, keys: readonly Buffer[]): void {
   syncDirectory(dirname(path));
 }
 
-/** Without this a rename or a new file may be forgotten by a power loss. */
+/** Without this a power loss may undo a rename or a new file. */
 export function syncDirectory(path: string): void {
   const directory = openSync(path, 'r');
   try {
@@ -43,7 +43,7 @@ export function syncDirectory(path: string): void {
   }
 }
 
-/** `where` is the setting or the file that the text came from. The text itself never gets into the message. */
+/** `where` is the setting or file that the text came from. The text itself never appears in the message. */
 export function parseSecretKey(text: string, where: string): Buffer {
   const trimmed = text.trim();
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(trimmed)) {

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { storeErrors } from './errors.ts';
 
-/** The secret keys: the first seals, all of them open. */
+/** The secret keys: the first one seals, all of them open. */
 export interface Keyring {
   readonly currentKeyId: string;
   /** All keys, current first. */
@@ -9,14 +9,14 @@ export interface Keyring {
   /** `context` names the row (`kind/id`): a sealed value that was moved to another row does not open there. */
   seal(text: string, context: string): string;
   open(sealed: string, context: string): string;
-  /** HMAC-SHA256 under a key of its own for each purpose, hex. Made with the current key. */
+  /** HMAC-SHA256 under a separate key per purpose, in hex. Uses the current key. */
   mac(purpose: string, data: string): string;
 }
 
 export const SECRET_KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-/** First part of a sealed text: the scheme. A second scheme gets a second name. */
+/** First part of a sealed text: the scheme. A second scheme would get another name. */
 const SCHEME = 's1';
 
 export function createKeyring(keys: readonly Buffer[]): Keyring {
@@ -41,17 +41,17 @@ export function createKeyring(keys: readonly Buffer[]): Keyring {
   };
 }
 
-/** A short fingerprint, of a derived value: it tells keys apart and says nothing about them. */
+/** A short fingerprint of a derived value: it distinguishes keys and reveals nothing about them. */
 export function keyIdOf(key: Buffer): string {
   return derive(key, 'key-id').subarray(0, 5).toString('hex');
 }
 
-/** The key that a sealed text was made with. */
+/** The key that sealed a text. */
 export function sealedKeyId(sealed: string): string {
   return parse(sealed).keyId;
 }
 
-/** What every text that this key sealed begins with. */
+/** The prefix of every text sealed by this key. */
 export function sealedPrefix(keyId: string): string {
   return `${SCHEME}.${keyId}.`;
 }
@@ -73,7 +73,7 @@ function derivedKey(keys: ReadonlyMap<string, Buffer>, keyId: string): Buffer {
 }
 
 function sealWith(key: Buffer, keyId: string, text: string, context: string): string {
-  // Random nonces of 96 bits are safe for 2^32 messages under one key: more writes than a store sees between rotations.
+  // Random 96-bit nonces are safe for 2^32 messages under one key: more writes than a store sees between rotations.
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(context));
   const sealed = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);

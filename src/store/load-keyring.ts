@@ -5,11 +5,15 @@ import { createKeyring, type Keyring, SECRET_KEY_BYTES, sealedKeyId } from './ke
 
 export interface KeySource {
   readonly dataDir: string;
-  /** POSTERN_SECRET_KEY: base64 of 32 bytes, or several with commas between; the first is current, the rest only open. */
+  /**
+   * POSTERN_SECRET_KEY: base64 of 32 bytes, or several separated by commas; the first is current, the rest only open.
+   */
   readonly configured: string | null;
 }
 
-/** `mayCreate` only for a store that is new: a fresh key for an old store would make its secrets unreadable for good. */
+/**
+ * `mayCreate` only for a new store: a fresh key for an existing store would make its secrets permanently unreadable.
+ */
 export function loadKeyring(source: KeySource & { readonly mayCreate: boolean }): Keyring {
   const keys = readKeys(source);
   if (keys !== null) return createKeyring(keys);
@@ -24,7 +28,7 @@ export function loadKeyring(source: KeySource & { readonly mayCreate: boolean })
   return createKeyring([key]);
 }
 
-/** Null when there is none. The setting wins over the file. */
+/** Null when there is none. The setting overrides the file. */
 export function readKeys({ dataDir, configured }: KeySource): readonly Buffer[] | null {
   if (configured === null || configured.trim() === '') return readKeyFile(dataDir);
   return configured.split(',').map((text) => parseSecretKey(text, 'POSTERN_SECRET_KEY'));
@@ -37,7 +41,7 @@ export function whereKeysAre({ dataDir, configured }: KeySource): string {
 const CHECK_CONTEXT = 'meta/key_check';
 const CHECK_TEXT = 'postern';
 
-/** A constant under the current key, kept in the store: tells at the start whether the key is the right one. */
+/** A constant sealed under the current key, kept in the store: shows at the start whether the key is the right one. */
 export function sealKeyCheck(keyring: Keyring): string {
   return keyring.seal(CHECK_TEXT, CHECK_CONTEXT);
 }

@@ -10,17 +10,17 @@ export interface LoginUser {
 export interface LoginSession {
   readonly id: string;
   readonly userId: string;
-  /** SHA-256 of the browser's key, hex; shared by the grants of one browser. The key itself is never stored. */
+  /** SHA-256 of the browser's key, in hex; shared by all grants of one browser. The key itself is never stored. */
   readonly keyHash: string;
   readonly edgeId: string;
   readonly issuer: string;
   readonly clientId: string;
-  /** `sid` that the provider gave, for back-channel logout. */
+  /** `sid` from the provider, for back-channel logout. */
   readonly providerSessionId: string | null;
   readonly lastActiveMs: number;
-  /** 0 = not limited. */
+  /** 0 = unlimited. */
   readonly expiresAtMs: number;
-  /** Moves with every write of the tokens. */
+  /** Increases with every write of the tokens. */
   readonly version: number;
   readonly doc: JsonObject;
   readonly secrets: Secrets | null;
@@ -34,15 +34,15 @@ export interface NewLogin {
   /** Replaces the user's document; `created_at` of an existing user is kept. */
   readonly userDoc: JsonObject;
   readonly session: Omit<LoginSession, 'userId' | 'version'>;
-  /** Other grants of this browser go over to the new key. */
+  /** Other grants of this browser move to the new key. */
   readonly previousKeyHash: string | null;
-  /** Grants that the new one replaces: ended with it, if they are under `previousKeyHash`; others are ignored. */
+  /** Grants that the new one replaces: they end with it if they are under `previousKeyHash`; others are ignored. */
   readonly replaces: readonly string[];
 }
 
 /**
- * A grant that went over to another key is a `put` under its new one: whoever knows it under an older key forgets that.
- * `keyHash` of an `end` is the key that the grant had last.
+ * A grant that moved to another key is a `put` under its new key: forget it under the older one. The `keyHash` of an
+ * `end` is the grant's last key.
  */
 export interface LoginChange {
   readonly op: 'put' | 'end';
@@ -70,7 +70,7 @@ export interface ProviderLogout {
   readonly clientId: string;
   readonly identity: string | null;
   readonly providerSessionId: string | null;
-  /** The token that says so, good once; remembered until it is no longer good anyway. */
+  /** The logout token, valid once; remembered until it would have expired anyway. */
   readonly token: { readonly key: string; readonly goodUntilMs: number } | null;
 }
 
@@ -80,18 +80,21 @@ export interface LoginClient {
 }
 
 export interface LoginChangesSince {
-  /** False when the log no longer reaches back so far, or never did: all that is known of grants is to be read again. */
+  /** False when the log does not reach back that far: everything known about grants must be read again. */
   readonly isComplete: boolean;
-  /** Where the log stands: what to ask from next. */
+  /** Current position of the log: where to continue reading. */
   readonly seq: number;
   readonly changes: readonly LoginChange[];
 }
 
-/** Logins: users, and grants until they end. What has ended is gone, and nothing here brings it back. */
+/** Logins: users, and grants until they end. Ended grants are deleted, and nothing here restores them. */
 export interface LoginStore {
-  /** One transaction, durable when it resolves: user, new grant, moved grants, ended ones. Answers all under the new key. */
+  /**
+   * One transaction, durable when it resolves: user, new grant, moved grants, ended ones. Returns all under the new
+   * key.
+   */
   recordLogin(login: NewLogin): Promise<readonly LoginSession[]>;
-  /** All that have not ended, in the order of their ids, expired ones too: limits are the caller's to judge. */
+  /** All grants that have not ended, ordered by id, including expired ones: the caller checks limits. */
   findByKey(keyHash: string): Promise<readonly LoginSession[]>;
   getUser(id: string): Promise<LoginUser | null>;
   getSession(id: string): Promise<LoginSession | null>;
@@ -99,39 +102,39 @@ export interface LoginStore {
   /** Grants that have not expired at `nowMs`. */
   listSessions(query: PageQuery & { readonly nowMs: number }): Promise<readonly LoginSession[]>;
   /**
-   * Moves `lastActiveMs` and the expiry that goes with it, and the users' `last_active`. What is older than what is
-   * stored changes nothing, and neither does what has ended. No change is announced.
+   * Advances `lastActiveMs` and its expiry, and the users' `last_active`. Values older than the stored ones change
+   * nothing, and neither do ended grants. No change is announced.
    */
   touch(activity: readonly LoginActivity[]): Promise<void>;
-  /** True for one caller until `untilMs`; false while another holds it or the grant is gone. */
+  /** True for one caller until `untilMs`; false while another holds the claim or the grant is gone. */
   claimRefresh(id: string, nowMs: number, untilMs: number): Promise<boolean>;
   /** Only if the version is still `expectedVersion`; releases the claim. Null when it is not, or the grant has ended. */
   replaceTokens(id: string, expectedVersion: number, tokens: LoginTokens): Promise<LoginSession | null>;
   releaseRefresh(id: string): Promise<void>;
-  /** False when there was none. */
+  /** False when it did not exist. */
   deleteSession(id: string): Promise<boolean>;
-  /** The user and every grant of theirs. False when there was none. */
+  /** Deletes the user and all grants. False when it did not exist. */
   deleteUser(id: string): Promise<boolean>;
-  /** Ends all grants of a browser; answers their ids, as all that end several do. */
+  /** Ends all grants of a browser; returns their ids, like every method that ends several. */
   endByKey(keyHash: string): Promise<readonly string[]>;
   /**
-   * Back-channel logout: grants of this client with this provider session, or of this identity, or with both if both are given.
-   * Null when the token was used before: then nothing ends.
+   * Back-channel logout: ends grants of this client with this provider session, or of this identity, or with both if
+   * both are given. Null when the token was used before: then nothing ends.
    */
   endByProvider(logout: ProviderLogout): Promise<readonly string[] | null>;
-  /** True for one caller of all processes, durable when it resolves; forgotten some time after `untilMs`. */
+  /** True for one caller across all processes, durable when it resolves; forgotten some time after `untilMs`. */
   claimOnce(key: string, untilMs: number): Promise<boolean>;
   /** Ends grants of the edge whose client is not among `kept`. */
   endOrphans(edgeId: string, kept: readonly LoginClient[]): Promise<readonly string[]>;
   /** Edges that have grants. */
   listEdgeIds(): Promise<readonly string[]>;
-  /** Ends grants not used since `unusedSinceMs`, and those that have expired at `nowMs`. Users stay. */
+  /** Ends grants not used since `unusedSinceMs`, and those expired at `nowMs`. Users stay. */
   prune(nowMs: number, unusedSinceMs: number): Promise<readonly string[]>;
-  /** In order, after the commit. Called for what this process wrote, before the write's promise resolves. */
+  /** In order, after the commit. For writes of this process, called before the write's promise resolves. */
   onChanged(listener: LoginListener): () => void;
-  /** What changed after `seq`, by any process, in order. */
+  /** Changes after `seq`, by any process, in order. */
   changesSince(seq: number): Promise<LoginChangesSince>;
   currentSeq(): Promise<number>;
-  /** As of the store: everything that is known of grants has to be read again. */
+  /** As in the store: everything known about grants must be read again. */
   onReset(reload: () => void | Promise<void>): () => void;
 }

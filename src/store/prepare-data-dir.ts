@@ -1,7 +1,7 @@
 import { access, constants, mkdir } from 'node:fs/promises';
 import { storeErrors } from './errors.ts';
 
-/** Creates the data directory for this user alone, or finds out now that it cannot be written. */
+/** Creates the data directory for this user alone, or fails now if it is not writable. */
 export async function prepareDataDir(path: string): Promise<void> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 });

@@ -16,34 +16,34 @@ import type { Program } from './sql/statements/statement.ts';
 import { lockDirectory } from './sqlite/directory-lock.ts';
 
 export interface RotateKeyOptions {
-  /** With `secretKey` (`NEW,OLD`) the store is moved to NEW; without it a new key is made in the key file. */
+  /** With `secretKey` (`NEW,OLD`) the store moves to NEW; without it a new key is created in the key file. */
   readonly target: StoreLocation;
   readonly onProgress?: (progress: RotateProgress) => void;
 }
 
 export interface RotateProgress {
-  /** The last thing that was made durable. */
+  /** The last step that is durable. */
   readonly step: 'keys_written' | 'batch_resealed' | 'check_resealed' | 'old_keys_dropped';
   readonly resealed: number;
 }
 
 export interface RotateResult {
   readonly keyId: string;
-  /** Rows sealed anew by this run. */
+  /** Rows resealed by this run. */
   readonly resealed: number;
-  /** Keys that nothing is sealed with any more and that are still configured: the user takes them out of POSTERN_SECRET_KEY. */
+  /** Keys that no longer seal anything but are still configured: the user removes them from POSTERN_SECRET_KEY. */
   readonly droppableKeyIds: readonly string[];
 }
 
 /**
- * Moves every secret to another key. At each point the keys that are stored, or configured, open everything that is in
- * the store, so a crash anywhere leaves a store that starts, and running this again finishes it:
+ * Moves every secret to another key. At each point the stored or configured keys open everything in the store, so a
+ * crash anywhere leaves a store that starts, and running this again finishes it:
  *
  *   key file    [old] → [new, old] → rows one batch after the other → check value → [new]
  *
- * SQLite: refused while a server holds the data directory. PostgreSQL: with the key file, refused while any server is
- * connected, since those know the old key alone; with POSTERN_SECRET_KEY, servers may run if each was restarted with
- * `NEW,OLD` before. One that was not keeps serving what it has read, and cannot open what it reads after.
+ * SQLite: rejected while a server holds the data directory. PostgreSQL: with the key file, rejected while any server is
+ * connected, since those know only the old key; with POSTERN_SECRET_KEY, servers may run if each was restarted with
+ * `NEW,OLD` before. A server that was not keeps serving what it has read, and cannot open what it reads afterwards.
  */
 export async function rotateKey({ target, onProgress = () => {} }: RotateKeyOptions): Promise<RotateResult> {
   const lock = target.engine === 'sqlite' ? lockDirectory(target.dataDir) : null;
@@ -82,7 +82,7 @@ async function rotate(
   return { keyId: keyring.currentKeyId, resealed, droppableKeyIds: isConfigured ? keyring.keyIds.slice(1) : [] };
 }
 
-/** Current key first. Makes the new key, unless an interrupted rotation has made it. */
+/** Current key first. Creates the new key, unless an interrupted rotation already has. */
 function* prepareKeys(
   { dialect }: OfflineDatabase,
   { dataDir, secretKey = null }: StoreLocation,
@@ -109,7 +109,10 @@ function* lockedBatch({ dialect }: OfflineDatabase, keyring: Keyring): Program<n
   return yield* resealBatch(keyring);
 }
 
-/** What servers wrote with the old key after the last batch, and the check value, under one lock: then nothing is left. */
+/**
+ * Reseals what servers wrote with the old key after the last batch, and the check value, under one lock: then nothing
+ * is left.
+ */
 function* finish({ dialect }: OfflineDatabase, keyring: Keyring): Program<number> {
   if (dialect === 'postgres') yield LOCK_WRITERS;
   let resealed = 0;

@@ -1,8 +1,8 @@
 import { type ErrorCode, PosternError } from '../lib/errors.ts';
 
 /**
- * `ok`; `degraded`: the store cannot be written or reached at present, and memory is served; `failed`: the store is damaged or
- * gone, and a restart would not come back.
+ * `ok`; `degraded`: the store cannot be written or reached at present, and the configuration in memory is served;
+ * `failed`: the store is damaged or gone, and a restart would fail.
  */
 export type StoreState = 'ok' | 'degraded' | 'failed';
 
@@ -17,8 +17,9 @@ export type StoreHealthListener = (health: StoreHealth) => void;
 const FATAL: ReadonlySet<ErrorCode> = new Set(['ERR_POSTERN_STORE_CORRUPT', 'ERR_POSTERN_STORE_GONE']);
 
 /**
- * What the last write and the last probe came to. A success clears the problem of its own kind: reads can work while writes do
- * not. Damage stays until the process is restarted: that other pages can be read says nothing about those that cannot.
+ * The results of the last write and the last probe. A success clears only a problem of its own kind: reads can work
+ * while writes do not. Damage stays until the process is restarted: other readable pages prove nothing about damaged
+ * ones.
  */
 export class StoreHealthMonitor {
   readonly #listeners = new Set<StoreHealthListener>();
@@ -62,7 +63,7 @@ export class StoreHealthMonitor {
       this.#report();
       return result;
     } catch (error) {
-      // Anything else is a bug in a single request, and says nothing about the store.
+      // Any other error is a bug in a single request, and says nothing about the store.
       if (error instanceof PosternError) {
         set(error);
         if (error.code === 'ERR_POSTERN_STORE_CORRUPT') this.#damage ??= error;

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Store } from './store.ts';
 
-/** Says what becomes of the store, each thing once. */
+/** Logs changes of the store's state, each once. */
 export function reportStore(store: Pick<Store, 'onReset' | 'onHealth' | 'stats'>, logger: Logger): { close(): void } {
   const stops = [reportResets(store, logger), reportHealth(store, logger)];
   return {
@@ -11,7 +11,7 @@ export function reportStore(store: Pick<Store, 'onReset' | 'onHealth' | 'stats'>
   };
 }
 
-/** The store calls again for as long as it cannot be read. */
+/** The store repeats the call while it cannot be read. */
 function reportResets(store: Pick<Store, 'onReset' | 'stats'>, logger: Logger): () => void {
   let reported = 0;
   return store.onReset((err) => {

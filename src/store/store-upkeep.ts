@@ -4,7 +4,7 @@ import type { Store } from './store.ts';
 
 const EVERY_MS = 10 * 60_000;
 
-/** Takes away what has aged out of the store, now and then. */
+/** Prunes the store periodically. */
 export function startStoreUpkeep(
   store: Pick<Store, 'prune'>,
   clock: Clock,

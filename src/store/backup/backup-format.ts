@@ -5,8 +5,9 @@ import type { SqlValue } from '../sql/statements/statement.ts';
 import type { WrappedKeys } from './wrapped-keys.ts';
 
 /**
- * A backup is gzip over lines of JSON: the header, an array for each row (`["records", value, …]`, values in the order of
- * the schema's columns), the trailer. It belongs to no engine: this is also how a store moves from one to the other.
+ * A backup is gzip over lines of JSON: the header, an array per row (`["records", value, …]`, values in the order of
+ * the schema's columns), the trailer. It is independent of the engine, so it also moves a store from one engine to the
+ * other.
  */
 export const BACKUP_FORMAT = 'postern-backup';
 export const BACKUP_FORMAT_VERSION = 1;
@@ -18,23 +19,23 @@ export interface BackupHeader {
   readonly created_at: string;
   readonly revision: number;
   readonly engine: 'sqlite' | 'postgres';
-  /** The secret key without which the secrets inside cannot be read. */
+  /** Id of the secret key needed to read the secrets inside. */
   readonly key_id: string;
-  /** The keys themselves under a passphrase, or null. */
+  /** The keys themselves, sealed under a passphrase, or null. */
   readonly keys: WrappedKeys | null;
 }
 
 export interface BackupTrailer {
   readonly rows: Readonly<Record<string, number>>;
-  /** Every key that something inside is sealed with; more than one while a rotation is under way. */
+  /** Ids of every key that seals something inside; more than one during a rotation. */
   readonly key_ids: readonly string[];
-  /** Of everything before this line, hex. */
+  /** SHA-256 of everything before this line, in hex. */
   readonly sha256: string;
 }
 
 export type RowLine = readonly [table: string, ...values: SqlValue[]];
 
-/** The schema that the rows of a backup are in. */
+/** The schema of the rows in a backup. */
 export function backupSchema({ schema_version: version }: Pick<BackupHeader, 'schema_version'>): Schema {
   const known = schemaAfter(migrations);
   if (version > known.version) throw tooNew(version, known.version);

@@ -29,7 +29,7 @@ import { type WrappedKeys, wrapKeys } from './wrapped-keys.ts';
 export interface BackupOptions {
   readonly source: StoreLocation;
   readonly file: string;
-  /** Puts the secret keys into the backup, sealed under the passphrase. */
+  /** Includes the secret keys in the backup, sealed under the passphrase. */
   readonly withKey?: { readonly passphrase: string };
   readonly onProgress?: (progress: { readonly rowsDone: number }) => void;
 }
@@ -45,7 +45,7 @@ export interface BackupResult {
 
 const ROWS_PER_BATCH = 500;
 
-/** Takes a backup in one consistent view, beside a running server. The file appears whole or not at all. */
+/** Takes a backup in one consistent view, beside a running server. The file appears complete or not at all. */
 export async function backupStore(options: BackupOptions): Promise<BackupResult> {
   const database = openOfflineDatabase(options.source, 'read');
   try {
@@ -111,7 +111,7 @@ function wrapSourceKeys({ dataDir, secretKey = null }: StoreLocation, check: str
       `the secret key cannot be put into the backup: ${whereKeysAre(keySource)} is not there`,
     );
   }
-  // A wrong key in the backup would be found out when it is too late.
+  // Otherwise a wrong key in the backup would be noticed only at a restore.
   verifyKeyCheck(check, createKeyring(keys), keySource);
   return wrapKeys(keys, passphrase);
 }

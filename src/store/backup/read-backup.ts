@@ -23,8 +23,9 @@ export interface VerifiedBackup {
 export type OnRow = (table: Table, values: readonly SqlValue[]) => void | Promise<void>;
 
 /**
- * Reads a backup from the first byte to the last, gives every row to `onRow`, and holds it to its trailer: counts, hash,
- * nothing missing, nothing after. Rows are given before that is known: whoever keeps them reads the file once without.
+ * Reads a backup from the first byte to the last, passes every row to `onRow`, and checks it against its trailer:
+ * counts, hash, nothing missing, nothing after. Rows are passed before the check is complete: a caller that keeps them
+ * reads the file once without `onRow` first.
  */
 export async function readBackup(file: string, onRow: OnRow = () => {}): Promise<VerifiedBackup> {
   const hash = createHash('sha256');
@@ -58,11 +59,11 @@ export async function readBackup(file: string, onRow: OnRow = () => {}): Promise
   return { header, trailer };
 }
 
-/** Not `readline`, which also breaks at U+2028 and U+2029, as JSON does not. */
+/** Not `readline`, which also splits at U+2028 and U+2029; JSON allows both in strings. */
 async function* linesOf(file: string): AsyncGenerator<string> {
   const input = createReadStream(file);
   const text = input.pipe(createGunzip());
-  // `pipe` does not carry an error over.
+  // `pipe` does not forward errors.
   input.on('error', (error) => text.destroy(error));
   const decoder = new StringDecoder('utf8');
   let rest = '';

@@ -8,7 +8,7 @@ export type FillFromBackup = (run: RunProgram, dialect: Dialect) => Promise<void
 
 export interface ReplaceOptions<Location extends StoreLocation> {
   readonly target: Location;
-  /** Also over a store that holds records. */
+  /** Also replaces a store that contains records. */
   readonly replace: boolean;
   readonly fill: FillFromBackup;
   /** Called once, when the new store is ready and the next step makes it the store. */

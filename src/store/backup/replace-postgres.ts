@@ -7,7 +7,7 @@ import { holdsRecords } from '../sql/schema/table-rows.ts';
 import { type Program, statement } from '../sql/statements/statement.ts';
 import { notEmpty, type ReplaceOptions } from './replace-options.ts';
 
-/** Drops, makes and fills the tables in one transaction: others see the old store or the new one. */
+/** Drops, creates and fills the tables in one transaction: others see the old store or the new one. */
 export async function replacePostgres(options: ReplaceOptions<PostgresLocation>): Promise<void> {
   const { target, replace, fill, beforeVisible } = options;
   const database = createPostgresOfflineDatabase(target.url);
@@ -15,7 +15,7 @@ export async function replacePostgres(options: ReplaceOptions<PostgresLocation>)
     await database.transaction('write', async (run) => {
       await run(refuseWhileServersRun());
       const version = await run(schemaVersion('postgres'));
-      // Its tables are not all known here, and could not all be dropped.
+      // This version does not know all of its tables, and could not drop them.
       if (version > currentSchema.version) throw tooNew(version);
       if (version > 0) {
         if (!replace && (await run(holdsRecords(currentSchema)))) throw notEmpty('the database');

@@ -51,8 +51,8 @@ function isHoldingRecords(path: string): boolean {
 }
 
 /**
- * A log that outlives its database would be played into the new one. So the old database takes its log in first; if it is
- * too damaged for that, which may be why somebody restores, the log goes.
+ * A log that outlives its database would be replayed into the new one. So the old database is checkpointed first; if it
+ * is too damaged for that, which may be why it is being restored, the log is deleted.
  */
 function putAwayLog(path: string): void {
   if (!existsSync(path)) return;

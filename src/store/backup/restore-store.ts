@@ -19,9 +19,9 @@ import { unwrapKeys } from './wrapped-keys.ts';
 export interface RestoreOptions {
   readonly target: StoreLocation;
   readonly file: string;
-  /** Asked for only when the backup holds the secret key and the target does not. */
+  /** Requested only when the backup contains the secret key and the target does not have it. */
   readonly passphrase?: string | (() => Promise<string>);
-  /** Also over a store that holds records. */
+  /** Also replaces a store that contains records. */
   readonly replace: boolean;
   readonly onProgress?: (progress: { readonly rowsDone: number; readonly rowsTotal: number }) => void;
 }
@@ -36,14 +36,14 @@ export interface RestoreResult {
 
 const ROWS_PER_BATCH = 200;
 
-/** All or nothing. The whole file is verified before the target is touched, and again while it is read in. */
+/** All or nothing. The whole file is verified before the target is touched, and again while it is loaded. */
 export async function restoreStore(options: RestoreOptions): Promise<RestoreResult> {
   const { target, file, replace } = options;
   const backup = await readBackup(file);
   const keysToWrite = await decideKeys(backup, options);
   makeDataDirectory(target.dataDir);
   const fill: FillFromBackup = (run, dialect) => fillFromBackup(run, dialect, backup, options);
-  // Before the store is there: a key without a store does no harm, a store without its key does.
+  // Before the store is visible: a key without a store is harmless, a store without its key is not.
   const beforeVisible = () => {
     if (keysToWrite !== null) writeKeyFile(target.dataDir, keysToWrite);
   };
@@ -59,7 +59,7 @@ export async function restoreStore(options: RestoreOptions): Promise<RestoreResu
   };
 }
 
-/** The keys to put into the data directory, or null. Refuses a target whose keys cannot open the backup's secrets. */
+/** The keys to write into the data directory, or null. Rejects a target whose keys cannot open the backup's secrets. */
 async function decideKeys(backup: VerifiedBackup, { target, passphrase }: RestoreOptions): Promise<Buffer[] | null> {
   const needed = neededKeyIds(backup);
   const present = keysOf(target);
@@ -83,7 +83,7 @@ async function fillFromBackup(
   { file, onProgress }: RestoreOptions,
 ): Promise<void> {
   await run(migrate({ dialect, upTo: header.schema_version }));
-  // A migration's first rows are in the backup as well.
+  // The backup also contains the rows that a migration inserts.
   await run(clear('meta'));
   await run(clear('counter'));
   const rowsTotal = totalOf({ trailer });

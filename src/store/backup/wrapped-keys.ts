@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from 'node:
 import { SECRET_KEY_BYTES } from '../keyring.ts';
 import { invalidBackup } from './invalid-backup.ts';
 
-/** The secret keys under a passphrase: AES-256-GCM with a key that scrypt made of it. */
+/** The secret keys under a passphrase: AES-256-GCM with a key derived by scrypt. */
 export interface WrappedKeys {
   readonly kdf: 'scrypt';
   readonly n: number;
@@ -13,9 +13,9 @@ export interface WrappedKeys {
   readonly sealed: string;
 }
 
-/** OWASP's first choice for scrypt: 128 MiB and a good part of a second for each guess. */
+/** OWASP's first choice for scrypt: 128 MiB and a large part of a second per guess. */
 const COST = { n: 2 ** 17, r: 8, p: 1 };
-/** A file from elsewhere must not make us take all memory. */
+/** A foreign file must not make us use all memory. */
 const MAX_MEMORY_BYTES = 512 * 1024 * 1024;
 const CONTEXT = Buffer.from('postern-backup/keys');
 const NONCE_BYTES = 12;

@@ -4,7 +4,7 @@ import { createSqliteOfflineDatabase, existingDatabasePath } from '../sqlite/sql
 import type { OfflineDatabase } from './offline-database.ts';
 import type { StoreLocation } from './store-location.ts';
 
-/** Opens a store that exists. Reading goes beside a running server. */
+/** Opens an existing store. Reading works beside a running server. */
 export function openOfflineDatabase(location: StoreLocation, access: 'read' | 'write'): OfflineDatabase {
   if (location.engine === 'postgres') return createPostgresOfflineDatabase(location.url);
   return createSqliteOfflineDatabase(new SqliteConnection({ path: existingDatabasePath(location.dataDir), access }));

@@ -1,4 +1,4 @@
-/** Where a store is, for the commands that work on it from outside the server. */
+/** Location of a store, for commands that work on it from outside the server. */
 export type StoreLocation = SqliteLocation | PostgresLocation;
 
 export interface SqliteLocation extends KeyLocation {

@@ -2,23 +2,23 @@ import pg from 'pg';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const STATEMENT_TIMEOUT_MS = 10_000;
-/** Shorter than the statement's, so that the message says that it was the lock. */
+/** Shorter than the statement timeout, so that the message names the lock. */
 const LOCK_TIMEOUT_MS = 8_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
-/** On our side, for a server or a network that no longer answers at all. */
+/** Client-side timeout, for a server or network that does not respond at all. */
 const QUERY_TIMEOUT_MS = 15_000;
 const KEEP_ALIVE_DELAY_MS = 10_000;
 
 const INT8 = 20;
 
 /**
- * A database with `synchronous_commit = off` answers before it has written: what we acknowledge could be lost. Stricter
- * settings than `on` (`remote_apply`) are the operator's and stay.
+ * A database with `synchronous_commit = off` responds before it has written: acknowledged writes could be lost.
+ * Stricter settings than `on` (`remote_apply`) are the operator's choice and stay.
  */
 const WAIT_FOR_DISK =
   "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'";
 
-/** No lock and no connection is held longer than these allow, by whichever side forgets the other. */
+/** Bounds every lock and connection, whichever side forgets the other. */
 export function clientConfig(url: string): pg.ClientConfig {
   return {
     connectionString: url,
@@ -47,8 +47,8 @@ export function createPool(url: string, max: number): pg.Pool {
       client.query(WAIT_FOR_DISK, (error: Error | null) => done(error ?? undefined));
     },
   });
-  // A lost connection is found by its next query, or replaced when idle. Unheard, the events would end the process: the
-  // pool's for idle clients, the client's own for those in use.
+  // The next query detects a lost connection, and idle ones are replaced. Without listeners these events would end the
+  // process: the pool's for idle clients, the client's own for those in use.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;

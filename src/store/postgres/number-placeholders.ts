@@ -1,7 +1,7 @@
 const numbered = new Map<string, string>();
 const MAX_CACHED_TEXTS = 1_000;
 
-/** `?` → `$1`, `$2`, …; the store's texts hold no other question mark. */
+/** `?` → `$1`, `$2`, …; the store's SQL contains no other question mark. */
 export function numberPlaceholders(sql: string): string {
   const known = numbered.get(sql);
   if (known !== undefined) return known;

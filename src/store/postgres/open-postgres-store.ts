@@ -17,12 +17,12 @@ import { RevisionWatch } from './revision-watch.ts';
 import { readSchemaNames, TAKE_MIGRATION_LOCK } from './schema-names.ts';
 
 export interface OpenPostgresStoreOptions {
-  /** `postgres://…`; the tables go into the first schema of the connection's search_path. */
+  /** `postgres://…`; the tables are created in the first schema of the connection's search_path. */
   readonly url: string;
-  /** POSTERN_SECRET_KEY; null takes `secret.key` in the data directory, which a new store makes. */
+  /** POSTERN_SECRET_KEY; null uses `secret.key` in the data directory, which a new store creates. */
   readonly secretKey: string | null;
   readonly dataDir: string;
-  /** Changes the tables although servers of an older version are connected; they then refuse to write. */
+  /** Migrates although servers of an older version are connected; they then refuse to write. */
   readonly mayMigrateUnderOldNodes?: boolean;
   readonly pollIntervalMs?: number;
   readonly keepRevisions?: number;
@@ -30,7 +30,7 @@ export interface OpenPostgresStoreOptions {
 }
 
 const DEFAULT_POLL_INTERVAL_MS = 1_500;
-/** One for the group that commits, the rest for reads. */
+/** One for the committing group, the rest for reads. */
 const MAX_CONNECTIONS = 10;
 
 export async function openPostgresStore(options: OpenPostgresStoreOptions): Promise<Store> {
@@ -48,7 +48,7 @@ export async function openPostgresStore(options: OpenPostgresStoreOptions): Prom
       pollIntervalMs,
       readRevision: async () => (history === null ? 0 : monitor.watchingProbe(readPosition.bind(null, pool, history))),
     });
-    // Before the keys are read: a rotation that sees no server must not have one here that knows the old key alone.
+    // Before the keys are read: a rotation that sees no server must not overlook one here that knows only the old key.
     await watch.start();
     const { keyring, accountId, revision, commit } = await prepare(pool, options);
     history = new History(commit, () => inTransaction(pool, READ_VIEW, (connection) => connection.run(readCommit())));
@@ -62,7 +62,7 @@ export async function openPostgresStore(options: OpenPostgresStoreOptions): Prom
   }
 }
 
-/** The revision of a database that still has what this process has seen of it. */
+/** The revision, from a database that still contains what this process has seen. */
 function readPosition(pool: pg.Pool, history: History): Promise<number> {
   return history.noticing(async () => {
     const { seen, epoch } = history;
@@ -75,7 +75,7 @@ function readPosition(pool: pg.Pool, history: History): Promise<number> {
   });
 }
 
-/** Processes that start together wait here for the first: it migrates and makes the key, the others find both. */
+/** Processes that start together wait here for the first one: it migrates and creates the key, the others find both. */
 function prepare(pool: pg.Pool, { dataDir, secretKey, mayMigrateUnderOldNodes }: OpenPostgresStoreOptions) {
   return inTransaction(pool, PREPARE, async (connection) => {
     await connection.exec(TAKE_MIGRATION_LOCK);

@@ -5,8 +5,9 @@ import { numberPlaceholders } from './number-placeholders.ts';
 import { fromPostgresError, isLostConnection } from './postgres-error.ts';
 
 /**
- * A pool's client, seen as the store sees it. It pipelines: what is blind is sent and not waited for, and the database answers in
- * the order of sending. Once one has failed, all that follow in its transaction fail because of it: its error is the one to tell.
+ * A pool's client with the interface of the store. It pipelines: blind statements are sent without waiting, and the
+ * database responds in order. Once one has failed, all that follow in its transaction fail because of it: the first
+ * error is the one to report.
  */
 export class PostgresConnection {
   readonly #client: pg.ClientBase;
@@ -33,7 +34,7 @@ export class PostgresConnection {
     try {
       return await this.#ask(statement);
     } catch (error) {
-      // They were answered before it, but in one packet with it, and are heard of only now.
+      // Their responses preceded it, but in the same packet, and are processed only now.
       await Promise.all(this.#blind);
       throw this.#failure?.error ?? fromPostgresError(error);
     }
@@ -64,7 +65,7 @@ export class PostgresConnection {
   }
 }
 
-/** Gets a client, runs `use` in a transaction, and gives the client back, or away when it is of no more use. */
+/** Acquires a client, runs `use` in a transaction, and releases the client, or discards it when it is unusable. */
 export async function inTransaction<Result>(
   pool: pg.Pool,
   begin: string,
@@ -83,7 +84,7 @@ export async function inTransaction<Result>(
     return result;
   } catch (error) {
     if (isOpen && isLostConnection(error)) lostBeforeCommit.add(error as object);
-    // A connection to a standby stays one; another may lead to the primary.
+    // A connection to a standby stays one; a new one may reach the primary.
     const isOfUse = !isReadOnly(error) && (await rolledBack(connection));
     client.release(!isOfUse);
     throw error;
@@ -92,7 +93,7 @@ export async function inTransaction<Result>(
 
 const lostBeforeCommit = new WeakSet<object>();
 
-/** The connection went away before COMMIT was sent: nothing was applied, and the work may be done again. */
+/** The connection was lost before COMMIT was sent: nothing was applied, and the work may be repeated. */
 export function isLostBeforeCommit(error: unknown): boolean {
   return typeof error === 'object' && error !== null && lostBeforeCommit.has(error);
 }

@@ -25,17 +25,23 @@ export interface PostgresEngineOptions {
   readonly channel: string;
 }
 
-/** A node that is frozen or cut off in the middle of a write holds the writers' lock: PostgreSQL takes it away after this. */
+/**
+ * A node that is frozen or cut off during a write holds the writers' lock: PostgreSQL ends its transaction after this
+ * time.
+ */
 const STALLED_WRITE_TIMEOUT_MS = 2_000;
 
 const MAX_RETRIES = 2;
 
 export const READ_VIEW = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
-/** Said, because a database may have another default: whoever waited for the writers' row would then fail instead of going on. */
+/**
+ * Explicit, because a database may have another default: a writer that waited for the writers' row would then fail
+ * instead of continuing.
+ */
 export const PREPARE = 'BEGIN ISOLATION LEVEL READ COMMITTED';
-/** The same for those who hold the writers' lock. */
+/** The same for holders of the writers' lock. */
 export const WRITE = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = ${STALLED_WRITE_TIMEOUT_MS}`;
-/** Every writer of every process takes this row first: so they come one after the other, and what one has judged holds. */
+/** Every writer of every process takes this row first: writers are serialized, and what one has judged still holds. */
 export const LOCK_WRITERS = statement("SELECT value FROM counter WHERE name = 'revision' FOR UPDATE");
 
 export function createPostgresEngine({ pool, watch, channel, history, monitor }: PostgresEngineOptions): SqlEngine {
@@ -56,9 +62,10 @@ export function createPostgresEngine({ pool, watch, channel, history, monitor }:
       watch.noteOwnCommit(before.revision, after.revision);
       return answers.map((value): JobOutcome => ({ ok: true, value }));
     } catch (error) {
-      // PostgreSQL has ended a transaction that stood still, such as when this process got no processor: nothing was applied.
+      // PostgreSQL ended an idle transaction, for example because this process got no CPU time: nothing was applied.
       if (triesLeft > 0 && isLostBeforeCommit(error)) return runGroup(jobs, triesLeft - 1);
-      // A lost connection or a full disk is everybody's; anything else is the fault of one job, and must not hurt others.
+      // A lost connection or a full disk concerns every job; any other error concerns one job and must not affect
+      // others.
       if (error instanceof PosternError) throw error;
       if (jobs.length === 1) return [{ ok: false, error }];
       return runOneByOne(jobs);
@@ -70,7 +77,7 @@ export function createPostgresEngine({ pool, watch, channel, history, monitor }:
     try {
       for (const job of jobs) outcomes.push(...(await runGroup([job])));
     } catch (error) {
-      // Those before it are committed, and are told so.
+      // The jobs before it are committed and reported so.
       while (outcomes.length < jobs.length) outcomes.push({ ok: false, error });
     }
     return outcomes;
@@ -112,7 +119,7 @@ export function createPostgresEngine({ pool, watch, channel, history, monitor }:
   };
 }
 
-/** The lock is sent along with the proof, which sees what was committed before the lock was had. */
+/** The lock is sent along with the proof, which sees everything committed before the lock was acquired. */
 function* lockedJobs(jobs: readonly QueuedJob[], seen: CommitMark, channel: string): Program<GroupAnswers> {
   yield { ...LOCK_WRITERS, isBlind: true };
   const done = yield* runJobs(jobs, seen);

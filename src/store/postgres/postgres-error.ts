@@ -6,16 +6,16 @@ const DISK_FULL = '53100';
 /** Data and index corruption. */
 const CORRUPT = new Set(['XX001', 'XX002']);
 const READ_ONLY = '25006';
-/** No such database, schema, table, column: somebody has dropped or renamed it. */
+/** No such database, schema, table, column: it was dropped or renamed. */
 const GONE = new Set(['3D000', '3F000', '42P01', '42703']);
 const REJECTED_LOGIN_CLASS = '28';
 /**
- * SQLSTATE classes that are about the server or the connection, not about the statement: connection, authorisation, no
- * such database, transaction rollback, resources, object state (lock timeout), operator intervention, system error.
+ * SQLSTATE classes that concern the server or the connection, not the statement: connection, authorization, no such
+ * database, transaction rollback, resources, object state (lock timeout), operator intervention, system error.
  */
 const UNAVAILABLE_CLASSES = new Set(['08', '25', '28', '3D', '40', '53', '55', '57', '58']);
 
-/** For errors of `pg` only: one without an SQLSTATE is the connection's (refused, reset, timed out). */
+/** For errors of `pg` only: one without an SQLSTATE is a connection error (refused, reset, timed out). */
 export function fromPostgresError(error: unknown): unknown {
   const state = sqlState(error);
   if (state === DISK_FULL) {
@@ -55,10 +55,10 @@ export function fromPostgresError(error: unknown): unknown {
   return error;
 }
 
-/** Ended by the server: an administrator, a crash, a transaction that was idle for too long. */
+/** Ended by the server: an administrator, a crash, a transaction that was idle too long. */
 const ENDED = new Set(['57P01', '57P02', '25P03']);
 
-/** As opposed to one that answers too late: a retry would wait as long again. */
+/** In contrast to a timeout: a retry would wait as long again. */
 export function isLostConnection(error: unknown): boolean {
   if (!(error instanceof PosternError) || error.code !== 'ERR_POSTERN_STORE_UNAVAILABLE') return false;
   const state = sqlState(error.cause);

@@ -5,8 +5,8 @@ import { integer, type Program, queryOne, textOrNull } from '../sql/statements/s
 import { OLDER_SERVERS } from './schema-names.ts';
 
 /**
- * A migration under servers of an older version would take tables and meanings away from them in the middle of their work. Under the
- * migration lock: a server that starts meanwhile waits for it, and then finds a schema that it refuses.
+ * A migration while servers of an older version run would remove tables and change meanings under them. Runs under the
+ * migration lock: a server that starts meanwhile waits for it, and then finds a schema that it rejects.
  */
 export function* refuseOldNodes(): Program<void> {
   const found = yield* schemaVersion('postgres');

@@ -4,7 +4,7 @@ import { type Program, queryOne } from '../sql/statements/statement.ts';
 const IS_READ_ONLY =
   "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS is_read_only";
 
-/** After a fail-over the address may still lead to the former primary, which can be read and not written. */
+/** After a failover the address may still lead to the former primary, which can be read but not written. */
 export function* refuseStandby(): Program<void> {
   const row = (yield* queryOne(IS_READ_ONLY)) as { readonly is_read_only?: unknown } | null;
   if (row?.is_read_only === true) throw readOnlyDatabase('it is a standby, or default_transaction_read_only is on');

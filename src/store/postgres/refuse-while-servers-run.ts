@@ -2,7 +2,7 @@ import { storeErrors } from '../errors.ts';
 import { type Program, queryOne } from '../sql/statements/statement.ts';
 import { TRY_NO_SERVERS_LOCK } from './schema-names.ts';
 
-/** Holds until the end of the transaction: a server that starts meanwhile waits for the migration lock beside it. */
+/** Holds until the end of the transaction: a server that starts meanwhile waits for the migration lock. */
 export function* refuseWhileServersRun(): Program<void> {
   const row = (yield* queryOne(TRY_NO_SERVERS_LOCK)) as { readonly locked?: unknown } | null;
   if (row?.locked === true) return;

@@ -14,15 +14,16 @@ const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 5_000;
 
 /**
- * Learns of revisions that other processes took: from NOTIFY on a connection of its own, and from a poll, so that a lost
- * notification or a lost connection costs latency only.
+ * Learns of revisions taken by other processes: from NOTIFY on its own connection, and from a poll, so that a lost
+ * notification or connection costs only latency.
  *
- * States: connecting → listening → (connection lost) → waiting → connecting …; any → closed. The poll runs in all of them.
+ * States: connecting → listening → (connection lost) → waiting → connecting …; any → closed. The poll runs in all of
+ * them.
  */
 export class RevisionWatch {
   readonly #options: RevisionWatchOptions;
   readonly #listeners = new Set<() => void>();
-  /** The newest revision that was announced to the listeners, whether or not they could read it. */
+  /** The newest revision announced to the listeners, whether or not they could read it. */
   #revision = 0;
   #applied: () => number = () => Number.POSITIVE_INFINITY;
   #polled: () => void = () => {};
@@ -45,22 +46,22 @@ export class RevisionWatch {
     this.#listeners.add(listener);
   }
 
-  /** Announcing a revision is not reading it: the poll repeats itself until the followers have applied what it found. */
+  /** An announced revision may not have been read: the poll repeats until the followers have applied it. */
   compareWith(applied: () => number): void {
     this.#applied = applied;
   }
 
-  /** Called after every poll that was answered. */
+  /** Called after every successful poll. */
   onPolled(listener: () => void): void {
     this.#polled = listener;
   }
 
-  /** Another history numbers its revisions again. */
+  /** Another history reuses revision numbers. */
   forget(): void {
     this.#revision = 0;
   }
 
-  /** This process moved the store from `before` to `after`. `before` is new to us if others wrote in between. */
+  /** This process moved the store from `before` to `after`. `before` is new here if others wrote in between. */
   noteOwnCommit(before: number, after: number): void {
     this.#noteForeign(before);
     this.#revision = Math.max(this.#revision, after);
@@ -85,7 +86,7 @@ export class RevisionWatch {
 
   async #listen(): Promise<void> {
     const { url, channel } = this.#options;
-    // Waiting for a notification is no query, so the time limit of queries does not hit it.
+    // Waiting for a notification is not a query, so the query timeout does not apply.
     const client = new pg.Client(clientConfig(url));
     client.on('error', () => {});
     client.on('end', () => this.#lost(client));
@@ -99,7 +100,7 @@ export class RevisionWatch {
       await client.query(TAKE_VERSION_LOCK, [`/${currentSchema.version}`]);
       this.#retryMs = FIRST_RETRY_MS;
     } catch {
-      // Not connected yet, or no longer: the same as losing it.
+      // Not connected yet, or no longer: treated like a lost connection.
       await client.end().catch(() => {});
       this.#lost(client);
     }
@@ -125,7 +126,7 @@ export class RevisionWatch {
       else if (revision > this.#applied()) this.#tell();
       this.#polled();
     } catch {
-      // The database is away; whoever needs it now is told so, and the next poll tries again.
+      // The database is unavailable; current callers get an error, and the next poll retries.
     }
     if (!this.#isClosed) this.#schedulePoll();
   }

@@ -1,7 +1,7 @@
 import { storeErrors } from '../errors.ts';
 import { type Program, queryOne, textOrNull } from '../sql/statements/statement.ts';
 
-/** Names that belong to one store: a database may hold several, each in a schema of its own. */
+/** Names that belong to one store: a database may contain several, each in its own schema. */
 export interface SchemaNames {
   readonly channel: string;
 }
@@ -11,13 +11,15 @@ const MIGRATION_LOCK = 0x706f_0001;
 const SERVERS_LOCK = 0x706f_0002;
 const VERSIONS_LOCK = 0x706f_0003;
 
-/** Whoever makes or changes tables holds it until their transaction ends. */
+/** Held by a process that creates or changes tables, until its transaction ends. */
 export const TAKE_MIGRATION_LOCK = `SELECT pg_advisory_xact_lock(${MIGRATION_LOCK}, hashtext(current_schema()))`;
-/** Every open store holds it, shared, on its listening connection, so that a restore can see that somebody is there. */
+/** Every open store holds it, shared, on its listening connection, so that a restore can detect running servers. */
 export const TRY_SERVER_LOCK = `SELECT pg_try_advisory_lock_shared(${SERVERS_LOCK}, hashtext(current_schema())) AS locked`;
-/** Held beside it, under the schema's version that the server knows. Servers from before hold the first alone. */
+/**
+ * Held in addition, with the schema version that the server knows. Servers from before it existed hold only the first.
+ */
 export const TAKE_VERSION_LOCK = `SELECT pg_advisory_lock_shared(${VERSIONS_LOCK}, hashtext(current_schema() || $1))`;
-/** Those that hold the first lock and not the second of this version. `pg_locks` shows keys as unsigned. */
+/** Servers that hold the first lock but not the second of this version. `pg_locks` shows keys as unsigned. */
 export const OLDER_SERVERS = `SELECT count(*) AS servers, string_agg(DISTINCT host(activity.client_addr), ', ') AS addresses
   FROM pg_locks held LEFT JOIN pg_stat_activity activity ON activity.pid = held.pid
   WHERE held.locktype = 'advisory' AND held.granted AND held.objsubid = 2 AND held.classid::bigint = ${SERVERS_LOCK}
@@ -44,6 +46,6 @@ export function* readSchemaNames(): Program<SchemaNames> {
       `the database has the encoding ${row['encoding']}, and Postern needs one with UTF8`,
     );
   }
-  // Hashed, because a schema's name may be as long as a channel's may be.
+  // Hashed, because a schema's name may be as long as a channel's name may be.
   return { channel: `postern_${row['hash']}` };
 }

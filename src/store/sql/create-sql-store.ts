@@ -21,11 +21,14 @@ export interface SqlStoreOptions {
   readonly keepRevisions?: number | undefined;
 }
 
-/** A follower that is further behind reads everything again, which costs about as much as so many changes. */
+/** A follower that is further behind reads everything again, which costs about as much as this many changes. */
 const DEFAULT_KEEP_REVISIONS = 10_000;
 const RECORDS_PER_BATCH = 250;
 
-/** The store that both engines share: seals and opens, tells listeners, and leaves the database to the engine. */
+/**
+ * The part of the store that both engines share: seals and opens, notifies listeners, and leaves the database to the
+ * engine.
+ */
 export function createSqlStore({
   engine,
   keyring,
@@ -35,7 +38,7 @@ export function createSqlStore({
 }: SqlStoreOptions): Store {
   const listeners = new Set<CommitListener>();
   const followers = new Map<CommitListener, () => number>();
-  // A clock that was brought along counts everywhere: tests move it.
+  // An injected clock is used everywhere: tests control it.
   const isDatabaseTime = engine.name === 'postgres' && clock === systemClock;
   const timeAt: TimeAt = (nowMs = clock.nowMs()) => ({ nowMs, isDatabaseTime });
   const deliveries = createDeliveryStore(engine, timeAt);
@@ -46,14 +49,15 @@ export function createSqlStore({
 
   async function commit(writeSet: WriteSet): Promise<CommitResult> {
     const sealed = sealWriteSet(writeSet, keyring, clock.nowMs());
-    // Asking takes no lock and no place in a group.
+    // A pure check takes no lock and no place in a group.
     if (isAskingOnly(writeSet)) return asked(await engine.readProven('applyWriteSet', sealed));
     const result = await engine.write('applyWriteSet', sealed);
     if (!result.ok) return result;
     writeSets += 1;
     for (const type of result.recorded) recorded.set(type, (recorded.get(type) ?? 0) + 1);
     const changes = openChanges(result.changes, result.revision, writeSet.puts ?? [], keyring);
-    // Outcomes of a group arrive in the order of their revisions, and nothing is awaited here: so listeners hear in order.
+    // Outcomes of a group arrive in the order of their revisions, and nothing is awaited here: so listeners are called
+    // in order.
     if (changes.length > 0) tellListeners(listeners, changes);
     if (result.enqueued > 0) deliveries.announce();
     return { ok: true, revision: result.revision, changes };

@@ -44,7 +44,7 @@ import { readIdempotency } from './records/idempotency-rows.ts';
 import { readRecordPage } from './records/record-rows.ts';
 import type { Program } from './statements/statement.ts';
 
-/** Everything that a store asks of its engine, by name, so that a request can be sent to another thread. */
+/** Everything that a store requests from its engine, by name, so that a request can be sent to another thread. */
 export const programs = {
   applyWriteSet: applyWriteSetAlone,
   readCommit,
@@ -114,13 +114,13 @@ export interface Job {
   readonly args: readonly unknown[];
 }
 
-/** A job that waits to be written. `epoch`: of the history that it was decided on. */
+/** A job waiting to be written. `epoch`: the history that it was decided on. */
 export interface QueuedJob extends Job {
   readonly epoch: number;
 }
 
 export function startProgram({ name, args }: Job): Program<unknown> {
-  // Whoever made the job went through `SqlEngine`, which ties the arguments to the name.
+  // `SqlEngine` created the job and ties the arguments to the name.
   const program = programs[name] as (...args: readonly unknown[]) => Program<unknown>;
   return program(...args);
 }

@@ -6,8 +6,9 @@ const HEADER_BYTES = 100;
 const MAGIC = 'SQLite format 3\0';
 
 /**
- * The files that a connection has open. SQLite goes on with files that were deleted or replaced under it: it acknowledges
- * commits that nobody will ever read again. So their names are held against what was opened, around every commit.
+ * The files that a connection has open. SQLite continues with files that were deleted or replaced under it: it
+ * acknowledges commits that nobody will ever read again. So their names are compared with the open files around every
+ * commit.
  */
 export class DatabaseFiles {
   readonly #path: string;
@@ -40,14 +41,14 @@ export class DatabaseFiles {
     }
   }
 
-  /** Whether the file still begins like a database: one that was overwritten does not, whatever is in memory. */
+  /** Whether the file still starts like a database: an overwritten one does not, whatever is in memory. */
   checkHeader(): void {
     if (this.#header().toString('latin1', 0, MAGIC.length) !== MAGIC)
       throw damaged(this.#path, 'it does not begin like a database');
   }
 
   #checkLength(bytes: number): void {
-    // A checkpoint may take back what another one, which a full disk ended, had added.
+    // A checkpoint may undo growth by an earlier one that a full disk interrupted.
     if (bytes < this.#largestBytes && bytes < Math.max(HEADER_BYTES, lengthIn(this.#header()))) {
       throw damaged(this.#path, `it was truncated from ${this.#largestBytes} to ${bytes} bytes`);
     }

@@ -10,9 +10,9 @@ export interface DirectoryLock {
 }
 
 /**
- * Holds the data directory for the life of the process: an exclusive SQLite transaction on a file of its own, which is a
- * lock of the operating system and so ends with the process, however it ends. Not on the database itself, which a
- * backup must be able to read meanwhile.
+ * Holds the data directory for the life of the process: an exclusive SQLite transaction on a separate file, which is an
+ * operating system lock and so ends with the process in any case. Not on the database itself, which a backup must be
+ * able to read.
  */
 export function lockDirectory(dataDir: string): DirectoryLock {
   makeDataDirectory(dataDir);
@@ -30,7 +30,7 @@ export function lockDirectory(dataDir: string): DirectoryLock {
   try {
     writeFileSync(pidPath, `${process.pid}\n`, { mode: 0o600 });
   } catch {
-    // Only makes the other process's message better; a full disk must not keep the server from starting.
+    // Only improves the other process's message; a full disk must not keep the server from starting.
   }
   return { release: () => lock.close() };
 }

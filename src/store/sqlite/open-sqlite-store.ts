@@ -9,11 +9,11 @@ import { SqliteConnection } from './sqlite-connection.ts';
 import { createSqliteEngine } from './sqlite-engine.ts';
 
 export interface OpenSqliteStoreOptions {
-  /** Made, 0700, when it does not exist. */
+  /** Created with mode 0700 when it does not exist. */
   readonly dataDir: string;
-  /** POSTERN_SECRET_KEY; null takes `secret.key` in the data directory, which a new store makes. */
+  /** POSTERN_SECRET_KEY; null uses `secret.key` in the data directory, which a new store creates. */
   readonly secretKey: string | null;
-  /** PRAGMA max_page_count: stands for a full disk in tests. */
+  /** PRAGMA max_page_count: simulates a full disk in tests. */
   readonly maxPages?: number;
   readonly keepRevisions?: number;
   readonly probeIntervalMs?: number;
@@ -35,7 +35,10 @@ export async function openSqliteStore(options: OpenSqliteStoreOptions): Promise<
   }
 }
 
-/** In this thread: nothing is being served yet, and a wrong key or a newer store has to be told before the start goes on. */
+/**
+ * In this thread: nothing is being served yet, and a wrong key or a newer store must be reported before the start
+ * continues.
+ */
 function prepare(path: string, dataDir: string, secretKey: string | null): Initialised {
   const connection = new SqliteConnection({ path, access: 'write' });
   try {

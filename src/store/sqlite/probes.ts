@@ -1,6 +1,6 @@
 const DEFAULT_INTERVAL_MS = 2_000;
 
-/** Calls `probe` again and again, one at a time; what it finds it reports itself. */
+/** Calls `probe` periodically, one at a time; the probe reports its own findings. */
 export function startProbes(
   probe: () => Promise<void>,
   intervalMs: number = DEFAULT_INTERVAL_MS,

@@ -5,15 +5,15 @@ import { fromSqliteError } from './sqlite-error.ts';
 export interface SqliteConnectionOptions {
   readonly path: string;
   readonly access: 'write' | 'read';
-  /** Stands for a full disk in tests. */
+  /** Simulates a full disk in tests. */
   readonly maxPages?: number | undefined;
 }
 
-/** Texts differ in the number of tuples that they hold, so there are more than one would count. */
+/** Statements vary in their number of tuples, so there are more than one would expect. */
 const MAX_CACHED_STATEMENTS = 256;
 const BUSY_TIMEOUT_MS = 5_000;
 
-/** One synchronous connection: it belongs to the thread that made it, which must be allowed to wait for the disk. */
+/** One synchronous connection: it belongs to the thread that created it, which must be allowed to wait for the disk. */
 export class SqliteConnection {
   readonly #path: string;
   readonly #database: DatabaseSync;
@@ -24,10 +24,10 @@ export class SqliteConnection {
     this.#database = translated(path, () => new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS }));
     translated(path, () => {
       this.#database.exec('PRAGMA journal_mode = WAL');
-      // FULL syncs the log at every commit; NORMAL would lose the last ones to a power loss.
+      // FULL syncs the log at every commit; NORMAL would lose the last commits at a power loss.
       this.#database.exec('PRAGMA synchronous = FULL');
       this.#database.exec('PRAGMA journal_size_limit = 67108864');
-      // Pages that every commit touches reach the database once in so many, instead of once in SQLite's 1,000.
+      // Pages that every commit touches are written back once per this many pages, instead of SQLite's 1,000.
       this.#database.exec('PRAGMA wal_autocheckpoint = 4000');
       // Not opened read-only: the first reader of a WAL database may have to recover its log.
       if (access === 'read') this.#database.exec('PRAGMA query_only = 1');
@@ -35,7 +35,7 @@ export class SqliteConnection {
     });
   }
 
-  /** Runs the program in one transaction. Writers take the lock at once, so that none has to give up half-way. */
+  /** Runs the program in one transaction. Writers take the lock at the start, so that none has to abort midway. */
   transaction<Result>(mode: 'IMMEDIATE' | 'DEFERRED', work: () => Result): Result {
     return translated(this.#path, () => {
       this.exec(`BEGIN ${mode}`);
@@ -70,7 +70,7 @@ export class SqliteConnection {
     this.#database.exec(sql);
   }
 
-  /** A full disk makes SQLite roll back by itself. */
+  /** On a full disk SQLite rolls back by itself. */
   rollback(): void {
     if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
   }

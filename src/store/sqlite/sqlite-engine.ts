@@ -11,7 +11,7 @@ import { WorkerThread } from './worker-thread.ts';
 export interface SqliteEngineOptions {
   readonly path: string;
   readonly maxPages?: number | undefined;
-  /** The last commit as the store was opened. */
+  /** The last commit when the store was opened. */
   readonly commit: CommitMark;
   readonly probeIntervalMs?: number | undefined;
   readonly onClosed: () => void;
@@ -82,7 +82,7 @@ export function createSqliteEngine({
         await reader.request({ do: 'close_view', view });
       }
     },
-    // One process has the data directory, so nobody else writes.
+    // One process owns the data directory, so nobody else writes.
     onForeignCommit: () => {},
     compareWith: () => {},
     commitCount: () => group.commitCount(),

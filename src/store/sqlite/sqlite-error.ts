@@ -11,11 +11,13 @@ const SQLITE_FULL = 13;
 const SQLITE_CANTOPEN = 14;
 const SQLITE_NOTADB = 26;
 
-/** SQLite itself turns ENOSPC of a write into SQLITE_FULL; a quota (EDQUOT) and the growth of the WAL index end in these. */
+/** SQLite itself maps ENOSPC of a write to SQLITE_FULL; a quota (EDQUOT) and growth of the WAL index end in these. */
 const SQLITE_IOERR_WRITE = 778;
 const SQLITE_IOERR_SHMSIZE = 4874;
 
-/** The store's error for what SQLite reports; anything that is not about the database as a whole comes back as it is. */
+/**
+ * The store's error for an SQLite error; an error that does not concern the database as a whole is returned unchanged.
+ */
 export function fromSqliteError(error: unknown, path: string): unknown {
   if (error instanceof PosternError) return error;
   const code = sqliteCode(error);

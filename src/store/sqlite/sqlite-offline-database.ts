@@ -5,7 +5,7 @@ import type { OfflineDatabase } from '../offline/offline-database.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import { fromSqliteError } from './sqlite-error.ts';
 
-/** In the thread of the command, which has nothing else to do. */
+/** In the command's own thread, which has nothing else to do. */
 export function createSqliteOfflineDatabase(connection: SqliteConnection): OfflineDatabase {
   return {
     dialect: 'sqlite',
@@ -24,7 +24,7 @@ export function createSqliteOfflineDatabase(connection: SqliteConnection): Offli
   };
 }
 
-/** SQLite would make the file that is not there, and a backup of nothing would look like one of something. */
+/** SQLite would create a missing file, and an empty backup would look like a real one. */
 export function existingDatabasePath(dataDir: string): string {
   const path = databasePath(dataDir);
   if (existsSync(path)) return path;

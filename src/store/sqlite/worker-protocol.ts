@@ -12,9 +12,12 @@ export interface WorkerOptions {
 export type WorkerTask =
   | { readonly do: 'group'; readonly jobs: readonly Job[]; readonly seen: CommitMark }
   | { readonly do: 'read'; readonly job: Job; readonly view: number | null }
-  /** Only from a database that has the commit `seen`. */
+  /** Only from a database that contains the commit `seen`. */
   | { readonly do: 'read_proven'; readonly job: Job; readonly seen: CommitMark }
-  /** Whether the files are those that were opened, sound as far as that is cheap, and of the history that was seen. */
+  /**
+   * Whether the files are those that were opened, intact as far as a cheap check shows, and of the history that was
+   * seen.
+   */
   | { readonly do: 'probe'; readonly seen: CommitMark }
   | { readonly do: 'open_view'; readonly view: number }
   | { readonly do: 'close_view'; readonly view: number };
@@ -28,7 +31,7 @@ export type WireOutcome =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly error: WireError };
 
-/** One outcome for each job, and the last commit that they made. */
+/** One outcome per job, and their last commit. */
 export interface WireGroup {
   readonly outcomes: readonly WireOutcome[];
   readonly commit: CommitMark;
@@ -36,17 +39,17 @@ export interface WireGroup {
 
 export interface WireProvenRead {
   readonly value: unknown;
-  /** The newest commit of the view that was read. */
+  /** The newest commit in the view. */
   readonly commit: CommitMark;
 }
 
 export interface WorkerReply {
   readonly id: number;
-  /** Of a group, the value is a `WireGroup`. */
+  /** For a group, the value is a `WireGroup`. */
   readonly outcome: WireOutcome;
 }
 
-/** Structured cloning keeps no class and no own fields of an error. */
+/** Structured cloning drops an error's class and own fields. */
 export interface WireError {
   readonly name: string;
   readonly message: string;

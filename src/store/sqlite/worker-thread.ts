@@ -15,8 +15,8 @@ interface Pending {
 }
 
 /**
- * The caller's end of a worker. A worker that dies takes its pending requests with it as ERR_POSTERN_STORE_UNAVAILABLE,
- * and the next request starts another: the database recovers its log by itself.
+ * The caller's end of a worker. When a worker dies, its pending requests fail with ERR_POSTERN_STORE_UNAVAILABLE, and
+ * the next request starts another: the database recovers its log by itself.
  */
 export class WorkerThread {
   readonly #options: WorkerOptions;
@@ -45,7 +45,7 @@ export class WorkerThread {
     await this.kill();
   }
 
-  /** Ends the thread at once, as a crash would. */
+  /** Ends the thread immediately, like a crash. */
   async kill(): Promise<void> {
     await this.#worker?.terminate();
   }
@@ -83,7 +83,10 @@ export class WorkerThread {
   }
 }
 
-/** A thread that could not open the database says why. The error has lost its class on the way, and kept its fields. */
+/**
+ * A thread that could not open the database reports the reason. The error lost its class in transit, but kept its
+ * fields.
+ */
 function storeErrorOf(cause: unknown): PosternError | null {
   const { code, status, message } = (cause ?? {}) as Partial<PosternError>;
   if (code === undefined || !Object.hasOwn(storeErrors.rows, code) || status === undefined) return null;

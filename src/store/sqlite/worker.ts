@@ -19,7 +19,7 @@ import {
   type WorkerTask,
 } from './worker-protocol.ts';
 
-/** The thread that waits for the disk, so that the event loop of the server does not. One writes, another reads. */
+/** The thread that waits for the disk, so that the server's event loop does not. One writes, another reads. */
 const options = workerData as WorkerOptions;
 const connection = new SqliteConnection(options);
 const files = new DatabaseFiles(options.path);
@@ -61,11 +61,11 @@ function runGroup(jobs: readonly Job[], seen: CommitMark): WireGroup {
     files.check();
     const { answers, after } = connection.transaction('IMMEDIATE', () => connection.run(runJobs(jobs, seen)));
     files.remember();
-    // Again: what was committed to a file that was removed meanwhile must not be acknowledged.
+    // Checked again: a commit to a file that was removed in the meantime must not be acknowledged.
     files.check();
     return { outcomes: answers.map((value) => ({ ok: true, value })), commit: after.commit };
   } catch (error) {
-    // A full disk or a failing one is everybody's; anything else is the fault of one job, and must not hurt the others.
+    // A full or failing disk concerns every job; any other error concerns one job and must not affect the others.
     if (error instanceof PosternError) throw error;
     if (jobs.length === 1) return { outcomes: [{ ok: false, error: toWire(error) }], commit: seen };
     return runOneByOne(jobs, seen);
@@ -82,7 +82,7 @@ function runOneByOne(jobs: readonly Job[], seen: CommitMark): WireGroup {
       commit = group.commit;
     }
   } catch (error) {
-    // Those before it are committed, and are told so.
+    // The jobs before it are committed and reported so.
     while (outcomes.length < jobs.length) outcomes.push({ ok: false, error: toWire(error) });
   }
   return { outcomes, commit };
@@ -99,7 +99,7 @@ function runProvenRead(job: Job, seen: CommitMark): WireProvenRead {
   });
 }
 
-/** Looked into when the file has changed on the disk, by a checkpoint or by somebody else; larger ones take too long. */
+/** Checked when the file has changed on disk, by a checkpoint or by another program; larger files take too long. */
 const MAX_CHECKED_BYTES = 16 * 1024 * 1024;
 let checkedAtMs = 0;
 
@@ -114,7 +114,7 @@ function probe(seen: CommitMark): CommitMark {
   return commit;
 }
 
-/** On a connection of its own, which has nothing in its cache. */
+/** On a separate connection, whose cache is empty. */
 function checkPages(): void {
   const fresh = new SqliteConnection({ path: options.path, access: 'read' });
   try {
@@ -126,7 +126,7 @@ function checkPages(): void {
   }
 }
 
-/** On a connection of its own, so that other reads go on seeing what is new. */
+/** On a separate connection, so that other reads still see new data. */
 function openView(view: number): null {
   const viewConnection = new SqliteConnection({ path: options.path, access: 'read' });
   viewConnection.exec('BEGIN');

@@ -55,7 +55,7 @@ export function concurrency(openStore: OpenStore): void {
       const outcomes = await Promise.allSettled([
         store.commit({ puts: [put('edge', 'e1')] }),
         store.commit({ deletes: [{ kind: 'edge', id: 'none' }] }),
-        // An event id that exists is a bug of the caller, found by the primary key in the middle of the transaction.
+        // A duplicate event id is a bug of the caller, detected by the primary key in the middle of the transaction.
         store.commit({ puts: [put('edge', 'e2')], events: [known] }),
         store.commit({ puts: [put('edge', 'e3')] }),
       ]);
@@ -84,7 +84,7 @@ export function concurrency(openStore: OpenStore): void {
       const outcomes = await Promise.allSettled([
         store.commit({ puts: [put('edge', 'e1')], events: [event()] }),
         store.commit({ puts: [put('edge', 'e2')], events: [known] }),
-        // Has what is before it written at once, and then asks: PostgreSQL answers the failure and what follows it together.
+        // Flushes the statements before it, then reads: PostgreSQL reports the failure together with what follows it.
         store.events.record([event()]),
         store.commit({ puts: [destinationPut('ed_2')], events: [event()] }),
         store.commit({ puts: [put('edge', 'e1')], expect: [{ kind: 'edge', id: 'e1', revision: 'absent' }] }),

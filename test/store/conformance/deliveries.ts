@@ -99,7 +99,7 @@ export function deliveries(openStore: OpenStore): void {
         await readAll({ subscriptionId: 'esb_4', state: 'delivered' }),
         expected((each) => each.subscriptionId === 'esb_4' && each.state === 'delivered'),
       );
-      // The one that the last page ended with may have aged out.
+      // The delivery that ended the last page may have been pruned.
       const after = await store.deliveries.list({}, { beforeId: `${id(100)}x`, limit: 2 });
       assert.deepEqual(
         after.map((each) => each.id),
@@ -127,7 +127,7 @@ export function deliveries(openStore: OpenStore): void {
         maxLanes: 4,
         maxDeliveries: 9,
       });
-      // The last of an event's deliveries go first, so that there are others of the event to be hidden.
+      // The last of an event's deliveries are pruned first, so that others of the same event could be hidden.
       for (const lane of lanes.toSorted((one, other) => (one.destinationId < other.destinationId ? 1 : -1))) {
         const [first, second] = lane.deliveries.map(({ id }) => id) as [string, string];
         const outcomes = [outcome(first, 'dead'), outcome(second)];

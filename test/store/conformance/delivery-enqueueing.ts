@@ -34,7 +34,7 @@ export function enqueueing(openStore: OpenStore): void {
         destinationPut('ed_2', 'paused'),
         subscriptionPut('esb_1', ['a.v0', 'b.v0'], ['ed_1', 'ed_2']),
         subscriptionPut('esb_2', ['b.v0'], ['ed_1']),
-        // A wildcard of LIKE must not make one type pass for another.
+        // A wildcard of LIKE must not make one type match another.
         subscriptionPut('esb_3', ['a-v0', 'A.v0'], ['ed_1']),
       ],
     });
@@ -172,7 +172,7 @@ export function enqueueing(openStore: OpenStore): void {
     });
     await committed(store, { deletes: [{ kind: 'event_subscription', id: 'esb_1' }] });
     assert.equal((await store.deliveries.get(second?.id ?? ''))?.state, 'cancelled');
-    // It was under way when it was cancelled: what came of it changes nothing any more.
+    // It was in progress when it was cancelled: its outcome no longer changes anything.
     await store.deliveries.settle(settlement(held, { outcomes: [outcome(second?.id ?? '')] }));
     assert.deepEqual(await ledger(store), {
       'esb_1 ed_1': '2 = 0 pending + 1 delivered + 0 dead + 1 cancelled + 0 pruned',

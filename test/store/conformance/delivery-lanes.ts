@@ -116,7 +116,7 @@ export function lanes(openStore: OpenStore): void {
     await store.deliveries.wakeLanes(1_000, { isAlone: false });
     const woken = await claimOne(store, 1_000);
     assert.equal(woken.failures, 3);
-    // The claim under way has not heard of the change, and must not make the lane wait in spite of it.
+    // The current claim does not know of the change, and must not make the lane wait in spite of it.
     await committed(store, { puts: [destinationPut('ed_1')] });
     await store.deliveries.settle(settlement(woken, wait));
     const changed = await claimOne(store, 1_000);
@@ -140,7 +140,7 @@ export function lanes(openStore: OpenStore): void {
     await committed(store, { puts: [destinationPut('ed_1')] });
     const resumed = await claimOne(store, 1_000);
     assert.equal(resumed.deliveries.length, 2);
-    // Whoever has not heard that it was resumed does not hold it for good.
+    // A holder that does not know of the resume cannot hold the lane permanently.
     await store.deliveries.settle(settlement(resumed, { isHeld: true }));
     assert.equal((await claim(store, 1_000)).length, 1);
   });

@@ -28,7 +28,7 @@ export function retention(openStore: OpenStore): void {
     assert.deepEqual(await ledger(store), {
       'esb_1 ed_1': '1101 = 1 pending + 1 delivered + 1 dead + 0 cancelled + 1098 pruned',
     });
-    // The one that is pending has its event; the one that nobody wanted has gone by its age.
+    // The pending delivery keeps its event; the event that nobody wanted was pruned by age.
     assert.equal(await store.events.count(), 1);
   });
 

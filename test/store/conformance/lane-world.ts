@@ -28,7 +28,7 @@ export function subscriptionPut(id: string, types: readonly string[], destinatio
   });
 }
 
-/** One lane, `esb_1` to `ed_1`, for events of the type `x.v0`. */
+/** One lane, from `esb_1` to `ed_1`, for events of the type `x.v0`. */
 export async function oneLane(store: Store): Promise<void> {
   await committed(store, { puts: [destinationPut('ed_1'), subscriptionPut('esb_1', ['x.v0'], ['ed_1'])] });
 }
@@ -68,7 +68,7 @@ export function outcome(id: string, state: DeliveryOutcome['state'] = 'delivered
   return { id, state, attempts: [{ at: 'now', status: 200, error: null, duration_ms: 1 }], refusals: 0 };
 }
 
-/** The ledger by lane, short, after a check that it balances and that the rows say the same. */
+/** The ledger by lane, abbreviated, after checking that it balances and matches the rows. */
 export async function ledger(store: Store): Promise<Record<string, string>> {
   const lanes = await store.deliveries.ledger();
   for (const lane of lanes) await assertBalanced(store, lane);

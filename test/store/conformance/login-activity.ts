@@ -107,7 +107,7 @@ export function loginActivity(openStore: OpenStore): void {
       assert.equal(await store.logins.claimRefresh('as_1', 1, 1_000), true);
       const late = { secrets: { refresh_token: 'late' }, doc: {} };
       assert.equal(await store.logins.replaceTokens('as_1', 1, late), null);
-      // The refusal is no release: another holds the claim.
+      // A failed claim does not release: another caller holds it.
       assert.equal(await store.logins.claimRefresh('as_1', 2, 1_000), false);
       assert.deepEqual(await (await opened.reopen()).logins.getSession('as_1'), after);
     });

@@ -116,7 +116,7 @@ export function loginChanges(openStore: OpenStore): void {
       await store.prune(0);
       await store.logins.recordLogin(newLogin('as_6', { keyHash: 'k' }));
       assert.deepEqual((await store.logins.changesSince(5)).changes.map(describeChange), ['put as_6 k']);
-      // The grants themselves are no log.
+      // Pruning the log does not affect the grants themselves.
       assert.equal((await store.logins.findByKey('k')).length, 6);
     });
 

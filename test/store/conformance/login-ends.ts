@@ -16,7 +16,7 @@ export function loginEnds(openStore: OpenStore): void {
       assert.deepEqual(await left(store), ['as_3']);
       assert.equal(await store.logins.deleteSession('as_3'), true);
       assert.equal(await store.logins.deleteSession('as_3'), false);
-      // A user stays without grants, and comes back as another one after they were deleted.
+      // A user survives without grants, and gets a new id at the next login after a deletion.
       assert.notEqual(await store.logins.getUser('au_2'), null);
       const [again] = await store.logins.recordLogin({ ...newLogin('as_4'), newUserId: 'au_9' });
       assert.equal(again?.userId, 'au_9');

@@ -88,7 +88,7 @@ export function loginRecording(openStore: OpenStore): void {
           ['as_3', 'au_1', 'k3'],
         ],
       );
-      // Only the key moved: the tokens are the same.
+      // Only the key changed: the tokens are the same.
       assert.deepEqual(recorded[0], { ...before, keyHash: 'k3' });
       for (const old of ['k1', 'k2']) assert.deepEqual(await store.logins.findByKey(old), []);
       assert.equal(await store.logins.getSession('as_2'), null);

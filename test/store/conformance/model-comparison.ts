@@ -7,9 +7,9 @@ import { everything, type OpenStore, put } from './store-under-test.ts';
 
 const RUNS = process.env['POSTERN_TEST_LONG'] ? 1_000 : 60;
 
-/** A step as fast-check makes it: small numbers that collide often, put into words by `toWriteSet`. */
+/** A step as fast-check generates it: small numbers that collide often, converted by `toWriteSet`. */
 const key = fc.record({ kind: fc.constantFrom('edge', 'route'), n: fc.nat(3) });
-/** Mostly something that exists by then, or nearly all write-sets would be refused at their first rule. */
+/** Mostly an existing record; otherwise nearly all write sets would be rejected by their first rule. */
 const target = fc.record({ key, pick: fc.nat(20), isAny: fc.nat(9).map((n) => n === 0) });
 const wants = fc.constantFrom('current', 'current', 'current', 'current', 'absent', 'wrong');
 const step = fc.record({
@@ -38,7 +38,7 @@ function oftenNone<Item>(list: fc.Arbitrary<Item[]>): fc.Arbitrary<Item[]> {
   return fc.oneof({ weight: 2, arbitrary: fc.constant<Item[]>([]) }, { weight: 1, arbitrary: list });
 }
 
-/** Random write-sets against the real store and against the model: same answers, same records in the end. */
+/** Random write sets against the real store and against the model: same results, same records in the end. */
 export function modelComparison(openStore: OpenStore): void {
   suite('against a model', () => {
     test(`${RUNS} random histories end the same`, async (t) => {
@@ -57,7 +57,7 @@ export function modelComparison(openStore: OpenStore): void {
   });
 }
 
-/** All histories share one store, each with names of its own: opening one for each would take most of the time. */
+/** All histories share one store, each with its own names: opening one each would take most of the time. */
 async function compare(
   store: Store,
   history: string,
@@ -68,7 +68,7 @@ async function compare(
   model.revision = await store.currentRevision();
   model.events = await store.events.count();
   const start = model.revision;
-  // Something to refer to, to delete and to be a child of, from the first step on.
+  // Records to refer to, to delete and to use as parents, from the first step on.
   const seeds = [0, 1, 2, 3].map((n) => put('edge', `${history}-edge${n}`));
   assert.deepEqual(summary(await store.commit({ puts: seeds })), model.commit({ puts: seeds }));
   for (const [at, each] of steps.entries()) {

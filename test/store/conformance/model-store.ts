@@ -17,7 +17,10 @@ export type ModelResult =
 
 type Records = ReadonlyMap<string, ModelRecord>;
 
-/** The store's rules on plain maps: applies to a copy, then looks whether the copy is sound. Slow, and short enough to trust. */
+/**
+ * The store's rules on plain maps: applies to a copy, then checks whether the copy is consistent. Slow, and short
+ * enough to trust.
+ */
 export class ModelStore {
   records: Records = new Map();
   revision = 0;
@@ -106,7 +109,7 @@ function findTakenKey(puts: readonly RecordPut[], after: Records): CommitRefusal
   const same = (one: UniqueKey) => (other: UniqueKey) => one.scope === other.scope && one.key === other.key;
   const putNames = puts.map(name);
   const others = [...after].filter(([key]) => !putNames.includes(key)).map(([, record]) => record);
-  // Claims of the write-set against each other come first, then those against what is stored.
+  // Claims within the write set are compared first, then those against stored records.
   for (const rivals of [(at: number) => puts.slice(0, at), () => others]) {
     for (const [at, put] of puts.entries()) {
       for (const { scope, key } of put.uniqueKeys) {

@@ -7,7 +7,7 @@ export interface LoginForTest extends Partial<Omit<LoginSession, 'version'>> {
   readonly replaces?: readonly string[];
 }
 
-/** A login whose user is the one that `userId` stands for: the same text gives the same identity. */
+/** A login of the user identified by `userId`: the same text gives the same identity. */
 export function newLogin(id: string, given: LoginForTest = {}): NewLogin {
   const { userId = 'au_1', userDoc = {}, previousKeyHash = null, replaces = [], ...session } = given;
   return {

@@ -88,7 +88,7 @@ export function presence(openStore: OpenStore): void {
         beforeId = seen.at(-1) ?? null;
         await store.presence.put(passing.slice(page * 7, page * 7 + 40).map((id) => lease('tunnel', id)));
         await store.presence.remove(passing.slice(page * 3, page * 3 + 20).map((id) => ({ kind: 'tunnel', id })));
-        // The one that the next page starts from may be gone by then.
+        // The lease that the next page starts from may be gone by then.
         if (beforeId?.endsWith('x')) await store.presence.remove([{ kind: 'tunnel', id: beforeId }]);
       }
       assert.equal(new Set(seen).size, seen.length);

@@ -4,7 +4,7 @@ import { assertRefused, committed, everything, type OpenStore, put, refersTo } f
 
 const EVENT = { id: 'ev_1', type: 'edge_created.v0', createdAtMs: 1, payload: {} };
 
-/** Every reason, each time with an event in the write-set: a refusal must leave no trace of it either. */
+/** Every refusal reason, each time with an event in the write set: a refusal must not leave the event behind either. */
 export function refusals(openStore: OpenStore): void {
   suite('refusals', { concurrency: true }, () => {
     test('conflict: an expected revision that is not the record’s', async (t) => {
@@ -107,7 +107,7 @@ export function refusals(openStore: OpenStore): void {
       });
       const by = routes.slice(0, 10).map((id) => ({ kind: 'route', id, field: 'backend_id' }));
       await assertRefused(store, { deletes: [key], events: [EVENT] }, { reason: 'still_referenced', key, by });
-      // Also when it would go with its parent.
+      // Also when it would be deleted with its parent.
       await assertRefused(store, { deletes: [{ kind: 'pool', id: 'p1' }] }, { reason: 'still_referenced', key, by });
     });
 
@@ -140,7 +140,7 @@ export function refusals(openStore: OpenStore): void {
         { puts: [put('backend', 'b9', { references: to('b9'), isAcyclic: true })] },
         { reason: 'cycle', key: { kind: 'backend', id: 'b9' } },
       );
-      // The stored reference from b2 would close the circle, but the same write-set takes it away.
+      // The stored reference from b2 would close the cycle, but the same write set removes it.
       await committed(store, {
         puts: [put('backend', 'b2'), put('backend', 'b1', { references: to('b3'), isAcyclic: true })],
       });

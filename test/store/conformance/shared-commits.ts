@@ -27,7 +27,10 @@ interface Accepted {
   readonly writeSet: WriteSet;
 }
 
-/** Random writes that are sent at once: whatever shared a commit with what, the outcome is that of one after the other. */
+/**
+ * Random concurrent writes: whichever of them shared a commit, the outcome equals that of running them one after the
+ * other.
+ */
 export function sharedCommits(openStore: OpenStore): void {
   suite('shared commits', () => {
     test(`${RUNS} crowds of writes have told every lane what it wants, in the order of the revisions`, async (t) => {
@@ -36,7 +39,7 @@ export function sharedCommits(openStore: OpenStore): void {
         fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 80 }), async (steps) => {
           const { store } = await openStore(t);
           run += 1;
-          // With a failing one among them they are run one by one in the end: so mostly there is none.
+          // A failing write makes the whole group run one by one, so most runs contain none.
           const mayFail = run % 4 === 0;
           const crowded = mayFail ? steps : steps.filter((each) => each.change.do !== 'fail');
           await crowd(store, crowded);
@@ -109,7 +112,7 @@ function toWriteSet({ change: given, types }: Step, known: OutboxEvent): WriteSe
     case 'delete':
       return { deletes: [{ kind: 'edge', id: given.id }], events };
     case 'fail':
-      // An event that is there already is found by the primary key, when all is written.
+      // A duplicate event is detected by the primary key, after everything is written.
       return { puts: [put('edge', 'never')], events: [...events, known] };
   }
 }

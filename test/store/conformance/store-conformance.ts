@@ -12,7 +12,7 @@ import { sharedCommits } from './shared-commits.ts';
 import type { OpenStore } from './store-under-test.ts';
 import { writing } from './writing.ts';
 
-/** What every engine must do. Run against real databases by `test/store/`. */
+/** Requirements for every engine. `test/store/` runs them against real databases. */
 export function storeConformance(name: string, openStore: OpenStore): void {
   suite(`${name} store`, { concurrency: 4 }, () => {
     writing(openStore);

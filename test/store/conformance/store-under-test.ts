@@ -31,7 +31,7 @@ export async function committed(store: Store, writeSet: WriteSet): Promise<Extra
   return result;
 }
 
-/** Asserts the refusal whole, and that the store has not moved: same revision, records, events. */
+/** Asserts the whole refusal, and that the store is unchanged: same revision, records, events. */
 export async function assertRefused(store: Store, writeSet: WriteSet, refusal: object): Promise<void> {
   const before = await everything(store);
   assert.deepEqual(await store.commit(writeSet), { ok: false, ...refusal });

@@ -14,8 +14,8 @@ import {
 } from '../statements/statement.ts';
 
 /**
- * A transaction of the store: its number, and a random id that no other history of the database has. A database that failed
- * over to a standby behind it, or was restored to an earlier time, gives the same numbers out again, but with other ids.
+ * A transaction of the store: its number, and a random id that no other history of the database has. A database that
+ * failed over to a lagging standby, or was restored to an earlier time, reuses the numbers, but with other ids.
  */
 export interface CommitMark {
   readonly number: number;
@@ -27,7 +27,7 @@ export interface StorePosition {
   readonly commit: CommitMark;
 }
 
-/** How far back a process can prove its last commit. One that was cut off for longer reads everything again. */
+/** How far back a process can prove its last commit. A process that was cut off for longer reads everything again. */
 const KEPT_COMMITS = 100_000;
 
 const POSITION = `SELECT newest.number AS number, newest.id AS id,
@@ -38,8 +38,9 @@ const POSITION = `SELECT newest.number AS number, newest.id AS id,
   FROM commits newest ORDER BY newest.number DESC LIMIT 1`;
 
 /**
- * Where the store stands. Refuses a database that no longer has the commit that this process saw last: then everything that
- * this process knows may be of a history that is gone. Refuses a schema that a newer version made meanwhile, too.
+ * The current position of the store. Rejects a database that lacks the last commit seen by this process: then
+ * everything this process knows may belong to a discarded history. Also rejects a schema that a newer version created
+ * in the meantime.
  */
 export function* provePosition(seen: CommitMark): Program<StorePosition> {
   const row = yield* queryOne(POSITION, [seen.number]);
@@ -67,7 +68,7 @@ function wentBack(difference: string) {
   );
 }
 
-/** The newest commit, whichever it is. A store that has none gets its first: so an empty one has an identity, too. */
+/** The newest commit. An empty store gets its first one, so that it has an identity too. */
 export function* adoptCommit(): Program<CommitMark> {
   const newest = yield* readCommit();
   if (newest !== null) return newest;
@@ -81,14 +82,14 @@ export function* readCommit(): Program<CommitMark | null> {
   return row === null ? null : { number: integer(row, 'number'), id: text(row, 'id') };
 }
 
-/** Under the writers' lock, as the last thing that a transaction does. */
+/** Under the writers' lock, as the last step of a transaction. */
 export function* addCommit(after: CommitMark): Program<CommitMark> {
   const commit = { number: after.number + 1, id: randomUUID() };
   yield* writeCommit(commit);
   return commit;
 }
 
-/** Writes its commit and nothing else: shows that the store can be written again. */
+/** Writes its commit and nothing else: proves that the store is writable again. */
 export function* probeWrite(): Program<void> {}
 
 function* writeCommit({ number, id }: CommitMark): Program<void> {

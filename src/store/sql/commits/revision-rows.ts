@@ -22,8 +22,8 @@ export type ChangeRows =
   | { readonly isComplete: false };
 
 /**
- * Each record that changed after `revision`, once, as it stands now, in the order of its last change. A follower ahead of
- * the store (a backup was restored) is told to read all again, like one that is behind the feed.
+ * Each record that changed after `revision`, once, in its current state, in the order of its last change. A follower
+ * ahead of the store (a backup was restored) must read everything again, like one that is behind the feed.
  */
 export function* readChangesSince(revision: number): Program<ChangeRows> {
   const current = yield* readRevision();
@@ -37,7 +37,7 @@ export function* readChangesSince(revision: number): Program<ChangeRows> {
   const last = new Map<string, ChangeRow | 'put'>();
   for (const row of rows) {
     const key = keyOf(row);
-    // A map keeps the place of the first insertion; the last is wanted.
+    // A Map keeps the position of the first insertion; the last one is needed.
     last.delete(keyText(key));
     last.set(keyText(key), row['op'] === 'put' ? 'put' : { op: 'delete', key, revision: integer(row, 'revision') });
   }
@@ -48,7 +48,7 @@ export function* readChangesSince(revision: number): Program<ChangeRows> {
   return { isComplete: true, revision: current, changes: [...last.values()].filter((change) => change !== 'put') };
 }
 
-/** Forgets changes that lie more than `keepRevisions` back. */
+/** Deletes changes that are more than `keepRevisions` old. */
 export function* pruneChanges(keepRevisions: number): Program<void> {
   const floor = (yield* readRevision()) - keepRevisions;
   if (floor <= (yield* readCounter('changes_floor'))) return;

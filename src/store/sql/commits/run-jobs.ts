@@ -7,13 +7,13 @@ import { WriteGroup } from './write-group.ts';
 export interface GroupAnswers {
   readonly answers: readonly unknown[];
   readonly before: StorePosition;
-  /** Where the store stands once the transaction is durable. */
+  /** The store's position once the transaction is durable. */
   readonly after: StorePosition;
 }
 
 /**
- * The jobs of one transaction, in their order; answers each. Write-sets put together what they write alike. Nothing is
- * written into a database that does not have what this process has `seen`.
+ * Runs the jobs of one transaction in order and returns each result. Write sets combine their writes. Nothing is
+ * written to a database that lacks what this process has `seen`.
  */
 export function* runJobs(jobs: readonly Job[], seen: CommitMark): Program<GroupAnswers> {
   const before = yield* provePosition(seen);
@@ -35,7 +35,7 @@ export function* runJobs(jobs: readonly Job[], seen: CommitMark): Program<GroupA
     }
   }
   yield* group.flush();
-  // Refusals alone leave nothing behind, and need no disk.
+  // Refusals alone write nothing, and need no fsync.
   const commit = isWritten ? yield* addCommit(before.commit) : before.commit;
   return { answers, before, after: { revision, commit } };
 }

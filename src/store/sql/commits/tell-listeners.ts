@@ -1,4 +1,7 @@
-/** The change is durable whatever a listener does: its exception is reported as the bug it is, past the commit's promise. */
+/**
+ * The change is durable whatever a listener does: its exception is reported as a bug and does not reject the commit's
+ * promise.
+ */
 export function tellListeners<Changes>(listeners: ReadonlySet<(changes: Changes) => void>, changes: Changes): void {
   for (const listener of listeners) {
     try {

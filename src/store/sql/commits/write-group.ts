@@ -6,12 +6,12 @@ import { eventRows, insertEvents } from '../events/event-rows.ts';
 import type { AppliedChange, SealedEvent } from '../sealing/sealed-write-set.ts';
 import { execute, insertRows, integer, type Program, type SqlValue, statement, text } from '../statements/statement.ts';
 
-/** A lane that wants a type, and what names its deliveries. */
+/** A lane that wants a type, and the generator of its delivery ids. */
 interface WantingLane extends LaneKey {
   readonly idFor: (eventId: string) => string;
 }
 
-/** What came of a write-set's events: deliveries, and the types of those that were written. */
+/** Results of a write set's events: deliveries, and the types of the written events. */
 export interface Recorded {
   readonly enqueued: number;
   readonly recorded: readonly string[];
@@ -24,12 +24,13 @@ interface Counters {
 }
 
 /**
- * What the write-sets of one transaction write together at its end: changes, events, deliveries, lanes' counters, and the counters
- * of revisions and deliveries. Judging reads none of it, so it can wait, and a group of thirty changes costs few statements more
- * than a single one. Whatever else reads or writes any of it in the transaction flushes first.
+ * The combined writes of all write sets of one transaction, executed at its end: changes, events, deliveries, lane
+ * counters, and the counters of revisions and deliveries. Judging reads none of it, so it can wait, and a group of
+ * thirty changes costs few statements more than a single one. Anything else in the transaction that reads or writes any
+ * of it flushes first.
  *
- * Only under the writers' lock: so revisions have no gaps and become visible in their order, the order in a lane is the order of
- * the commits, and subscriptions that were read stay as they are.
+ * Only under the writers' lock: so revisions have no gaps and become visible in order, the order in a lane is the order
+ * of the commits, and subscriptions that were read stay unchanged.
  */
 export class WriteGroup {
   #counters: Counters | null = null;
@@ -56,8 +57,8 @@ export class WriteGroup {
   }
 
   /**
-   * The events, and a delivery for each of them and each lane of a subscription that wants its type, judged here: a type that
-   * was added or taken away holds for the next event, whatever the process that wrote this one has heard of it.
+   * Writes the events, with a delivery for each lane of a subscription that wants the type. This is decided here: an
+   * added or removed type takes effect with the next event, whatever the writing process knows of it.
    */
   *enqueue(given: readonly SealedEvent[], revision: number): Program<Recorded> {
     if (given.length === 0) return { enqueued: 0, recorded: [] };
@@ -73,7 +74,7 @@ export class WriteGroup {
     return { enqueued: this.#deliveries.length - before, recorded: events.map(({ type }) => type) };
   }
 
-  /** Of these events. */
+  /** Selects the wanted ones of these events. */
   *wanted(events: readonly SealedEvent[]): Program<SealedEvent[]> {
     yield* this.#readLanes(events);
     return events.filter(({ type }) => this.#hasLane(type));

@@ -23,7 +23,7 @@ export interface DueLanes {
   readonly nextDueMs: number | null;
 }
 
-/** Asked first, in a read: who finds nothing has not waited for the writers' lock. */
+/** Runs first, as a read: a caller that finds nothing has not waited for the writers' lock. */
 export function* readDueLanes(time: CallerTime, limit: number): Program<DueLanes> {
   const shiftMs = yield* clockShift(time);
   const nowMs = time.nowMs + shiftMs;
@@ -68,7 +68,10 @@ export function* claimLanes(
   return claimed;
 }
 
-/** The columns of `VALUES` have the same names in both engines, and PostgreSQL takes parameters there for text unless told. */
+/**
+ * The columns of `VALUES` have the same names in both engines, and PostgreSQL treats parameters there as text unless
+ * cast.
+ */
 const RENEW = `UPDATE event_lanes SET lease_until_ms = CAST(given.column4 AS bigint) FROM (VALUES %s) AS given
   WHERE event_lanes.subscription_id = given.column1 AND event_lanes.destination_id = given.column2
     AND event_lanes.lease_owner = given.column3

@@ -23,13 +23,13 @@ export interface NewDelivery extends LaneKey {
   readonly createdAtMs: number;
 }
 
-/** In the order given, at the ends of their lanes. */
+/** In the given order, at the ends of their lanes. */
 export function* insertPending(deliveries: readonly NewDelivery[]): Program<void> {
   if (deliveries.length === 0) return;
   yield* insertNumbered(deliveries, yield* takeSeqs(deliveries.length));
 }
 
-/** For who has taken the numbers from `first` on already. */
+/** For callers that have already taken the numbers from `first` on. */
 export function* insertNumbered(deliveries: readonly NewDelivery[], first: number): Program<void> {
   yield* insertRows(
     'event_deliveries',
@@ -47,7 +47,7 @@ export interface DeliveryToPut extends Omit<Delivery, 'event' | 'attempts'> {
   readonly attempts: string;
 }
 
-/** Those that are there already are left alone. */
+/** Existing ones are left unchanged. */
 export function* putDeliveries(deliveries: readonly DeliveryToPut[]): Program<void> {
   for (const { id, subscriptionId, destinationId, event, state, attempts, createdAtMs } of deliveries) {
     if ((yield* queryOne('SELECT 1 AS one FROM event_deliveries WHERE id = ?', [id])) !== null) continue;
@@ -60,7 +60,7 @@ export function* putDeliveries(deliveries: readonly DeliveryToPut[]): Program<vo
   }
 }
 
-/** Only under the writers' lock, as revisions are taken: so the order in a lane is the order of the commits. */
+/** Only under the writers' lock, like revisions: so the order in a lane is the order of the commits. */
 function* takeSeqs(count: number): Program<number> {
   const row = yield* queryOne("UPDATE counter SET value = value + ? WHERE name = 'delivery_seq' RETURNING value", [
     count,

@@ -4,15 +4,15 @@ import { laneText } from './lane-rows.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const VALUES = new Map(Array.from(ALPHABET, (character, value) => [character.charCodeAt(0), value]));
-/** The beginning of a KSUID: its time. */
+/** The start of a KSUID: its time. */
 const TIME_LENGTH = 9;
 const RANDOM_LENGTH = 18;
 const PREFIX = 'evd_';
 
 /**
- * Ids of a lane's deliveries, made of their events' ids, since a transaction has no source of ids at hand: the same beginning,
- * so that ids keep their order, and the rest shifted by digits that are the lane's. So a lane never makes an id twice, and two
- * lanes make the same one as often as two KSUIDs are equal.
+ * Ids of a lane's deliveries, derived from their events' ids, since a transaction has no id generator: the same prefix,
+ * so that ids keep their order, and the rest shifted by digits specific to the lane. So a lane never creates an id
+ * twice, and two lanes collide only as often as two KSUIDs.
  */
 export function deliveryIds(lane: LaneKey): (eventId: string) => string {
   const shifts = createHash('sha256').update(laneText(lane)).digest().subarray(0, RANDOM_LENGTH);
@@ -27,7 +27,7 @@ export function deliveryIds(lane: LaneKey): (eventId: string) => string {
   };
 }
 
-/** Above the ids of all deliveries that are as old as this one, such as the others of its event; below those of younger ones. */
+/** Above the ids of all deliveries of the same age, such as the others of its event; below those of younger ones. */
 export function endOfSameAge(deliveryId: string): string {
   return `${deliveryId.slice(0, PREFIX.length + TIME_LENGTH)}~`;
 }

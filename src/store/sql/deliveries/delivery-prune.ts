@@ -16,8 +16,8 @@ export interface AgedPart extends LaneKey {
 }
 
 /**
- * Lanes and states whose first delivery has aged out. Within a lane deliveries end in their order, so the first is the oldest. One
- * that a clock which was ahead has dated later than now is passed over: it would keep all behind it until then.
+ * Lanes and states whose first delivery has aged out. Within a lane deliveries end in order, so the first is the
+ * oldest. A delivery dated in the future by a fast clock is skipped: it would block all behind it until then.
  */
 export function* readAgedParts(retention: DeliveryRetention): Program<AgedPart[]> {
   const limits: readonly (readonly [DeliveryState, number])[] = [
@@ -47,7 +47,7 @@ export function* readAgedParts(retention: DeliveryRetention): Program<AgedPart[]
   );
 }
 
-/** At most `limit`, with the events that nothing refers to any more; answers how many deliveries went. */
+/** At most `limit`, with the events that nothing refers to any longer; returns how many deliveries were deleted. */
 export function* pruneDeliveries(part: AgedPart, limit: number): Program<number> {
   const { subscriptionId, destinationId, state, beforeMs, nowMs } = part;
   const rows = yield statement(
@@ -78,7 +78,7 @@ function* removeUnusedEvents(rows: readonly Row[]): Program<void> {
   );
 }
 
-/** Events that never had a delivery, and lanes of subscriptions that are gone with all that was in them. */
+/** Events that never had a delivery, and lanes whose subscription and deliveries are all gone. */
 export function* pruneEventsAndLanes(beforeMs: number, limit: number): Program<number> {
   yield statement(
     `DELETE FROM event_lanes WHERE pending = 0

@@ -46,7 +46,9 @@ function withTypes(page: Statement): Statement {
   );
 }
 
-/** Answers, in the order given, which became a new delivery; a lane whose subscription no longer sends there is closed. */
+/**
+ * Returns, in the given order, which became a new delivery; a lane whose subscription no longer sends there is closed.
+ */
 export function* replayDeliveries(
   replays: readonly Replay[],
   nowMs: number,

@@ -27,8 +27,8 @@ export interface PendingRow extends Omit<PendingDelivery, 'event' | 'attempts'> 
 const EVENT_COLUMNS = 'event_id, type, events.created_at_ms AS event_created_at_ms, payload';
 
 /**
- * What a page of deliveries shows beside its own columns. Joined to the page, not paged after the join: a planner that knows
- * little of the tables yet would join them whole first (seen: 300 ms instead of 3 for 60,000 rows on PostgreSQL).
+ * Adds event columns to a page of deliveries. The join happens after paging: a planner without statistics would join
+ * whole tables first (seen: 300 ms instead of 3 for 60,000 rows on PostgreSQL).
  */
 function withEvents(page: Statement): Statement {
   return statement(
@@ -73,7 +73,7 @@ export function* getDelivery(id: string): Program<DeliveryRow | null> {
   return row === undefined ? null : deliveryOf(row);
 }
 
-/** The last that were enqueued first. */
+/** Most recently enqueued first. */
 export function* listDeliveries(filter: DeliveryFilter, { beforeId, limit }: PageQuery): Program<DeliveryRow[]> {
   const before = beforeId === null ? [] : [{ sql: 'seq < ?', param: yield* seqAbove(beforeId) }];
   const sequences = yield* sequencesOf(filter, before);
@@ -81,12 +81,12 @@ export function* listDeliveries(filter: DeliveryFilter, { beforeId, limit }: Pag
   return rows.map(deliveryOf);
 }
 
-/** As many as an event may have deliveries in most stores, and no burden. */
+/** More than an event has deliveries in most stores, and cheap. */
 const NEIGHBOURS = 1_000;
 
 /**
- * Its own number. When it has aged out meanwhile, one above the numbers of all that are as old or older: an event's other
- * deliveries may then be shown again, but none is hidden.
+ * Its own number. If it has been pruned, a number above all of the same age or older: an event's other deliveries may
+ * then be shown again, but none is hidden.
  */
 function* seqAbove(id: string): Program<number> {
   const own = yield* queryOne('SELECT seq FROM event_deliveries WHERE id = ?', [id]);
@@ -98,7 +98,7 @@ function* seqAbove(id: string): Program<number> {
   return (row === null ? 0 : (integerOrNull(row, 'seq') ?? 0)) + 1;
 }
 
-/** The oldest pending ones of a lane, in order. */
+/** The oldest pending deliveries of a lane, in order. */
 export function* readHead({ subscriptionId, destinationId }: LaneKey, limit: number): Program<PendingRow[]> {
   const rows = yield statement(
     `SELECT head.id AS id, attempts, refusals, head.created_at_ms AS created_at_ms, ${EVENT_COLUMNS}
@@ -118,7 +118,7 @@ export function* readHead({ subscriptionId, destinationId }: LaneKey, limit: num
   }));
 }
 
-/** Lane by lane, by the index of lanes. */
+/** Lane by lane, using the index of lanes. */
 export function* listPendingTypes(destinationId: string): Program<string[]> {
   const lanes = yield statement('SELECT subscription_id FROM event_lanes WHERE destination_id = ?', [destinationId]);
   const types = new Set<string>();

@@ -2,23 +2,23 @@ import type { DeliveryFilter } from '../../store.ts';
 import { type Condition, whereSql } from '../statements/page-statement.ts';
 import { integer, type Program, type Row, type Statement, statement, text } from '../statements/statement.ts';
 
-/** Deliveries that an index gives in the order of `seq`: all of them, or those of one lane in one state. */
+/** Deliveries that an index returns in the order of `seq`: all of them, or those of one lane in one state. */
 type Sequence = readonly Condition[];
 
 export interface SequenceQuery {
   readonly order: 'ASC' | 'DESC';
   readonly limit: number;
-  /** What is read of the page; it must show `seq`. */
+  /** Columns to read; they must include `seq`. */
   select(page: Statement): Statement;
 }
 
 const STATES = ['pending', 'delivered', 'dead', 'cancelled'] as const;
-/** Below SQLite's limit of 500 parts, and no burden for a planner. */
+/** Below SQLite's limit of 500 compound terms, and easy for a planner. */
 const SEQUENCES_PER_STATEMENT = 100;
 
 /**
- * One index, on lane, state and `seq`, serves every filter: there are few lanes, and each of them has its deliveries in order.
- * An index for each filter would be written with every event, for the sake of lists that somebody looks at now and then.
+ * One index, on lane, state and `seq`, serves every filter: there are few lanes, and each has its deliveries in order.
+ * An index per filter would be written with every event, for lists that are read only occasionally.
  */
 export function* sequencesOf(filter: DeliveryFilter, further: readonly Condition[]): Program<Sequence[]> {
   const { subscriptionId, destinationId, state } = filter;
@@ -48,7 +48,7 @@ function timesOf({ sinceMs, untilMs }: DeliveryFilter): Condition[] {
   return times;
 }
 
-/** The first `limit` of all sequences together, in their order. */
+/** The first `limit` of all sequences merged, in order. */
 export function* readBySeq(sequences: readonly Sequence[], query: SequenceQuery): Program<Row[]> {
   const found: Row[] = [];
   for (let at = 0; at < sequences.length; at += SEQUENCES_PER_STATEMENT) {

@@ -16,7 +16,10 @@ export interface SettlementRow extends Omit<Settlement, 'outcomes'> {
   readonly outcomes: readonly (Omit<DeliveryOutcome, 'attempts'> & { readonly attempts: string })[];
 }
 
-/** The columns of `VALUES` have the same names in both engines, and PostgreSQL takes parameters there for text unless told. */
+/**
+ * The columns of `VALUES` have the same names in both engines, and PostgreSQL treats parameters there as text unless
+ * cast.
+ */
 const SETTLE_DELIVERIES = `UPDATE event_deliveries
   SET state = given.column2, attempts = given.column3, refusals = CAST(given.column4 AS bigint),
     aged_from_ms = CASE WHEN given.column2 = 'pending' THEN aged_from_ms ELSE CAST(given.column5 AS bigint) END
@@ -24,12 +27,12 @@ const SETTLE_DELIVERIES = `UPDATE event_deliveries
   WHERE event_deliveries.id = given.column1 AND event_deliveries.state = 'pending'
   RETURNING state`;
 
-/** What was cancelled or taken away meanwhile stays so: the outcome of sending it is nobody's any more. */
+/** Deliveries cancelled or pruned in the meantime stay so: the outcome of sending them is ignored. */
 export function* settleLane(settlement: SettlementRow, time: CallerTime): Program<PendingRow[] | null> {
   const { subscriptionId, destinationId, owner, fence, nowMs, outcomes } = settlement;
   const shiftMs = yield* clockShift(time);
   const untilMs = settlement.untilMs === null ? null : settlement.untilMs + shiftMs;
-  // 0 is no time: at once.
+  // 0 means immediately; it is not a time.
   const nextAttemptAtMs = settlement.nextAttemptAtMs === 0 ? 0 : settlement.nextAttemptAtMs + shiftMs;
   const lane = yield* queryOne(
     `SELECT wakes, is_held FROM event_lanes

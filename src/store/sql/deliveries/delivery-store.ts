@@ -9,7 +9,7 @@ const PER_TRANSACTION = 500;
 
 export interface OpenedDeliveryStore {
   readonly store: DeliveryStore;
-  /** Called when a write has enqueued something. */
+  /** Called when a write has enqueued deliveries. */
   readonly announce: () => void;
 }
 

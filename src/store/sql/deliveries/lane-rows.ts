@@ -22,7 +22,7 @@ export function laneText({ subscriptionId, destinationId }: LaneKey): string {
   return `${subscriptionId}\0${destinationId}`;
 }
 
-/** New deliveries in this state; a lane that is not there yet is made. */
+/** Adds new deliveries in this state; a missing lane is created. */
 export function* addToLanes(
   counts: readonly (LaneKey & { readonly count: number })[],
   state: DeliveryState,
@@ -68,7 +68,7 @@ export function movesLanes({ gone, puts }: Judged): boolean {
   return false;
 }
 
-/** What a change of subscriptions and destinations means for their lanes. */
+/** Applies changes of subscriptions and destinations to their lanes. */
 export function* followEventRecords({ gone, puts }: Judged, nowMs: number): Program<void> {
   for (const [key, { kind, id }] of gone) {
     if (puts.has(key)) continue;
@@ -81,7 +81,7 @@ export function* followEventRecords({ gone, puts }: Judged, nowMs: number): Prog
   }
 }
 
-/** Lanes to destinations that the subscription no longer names end. */
+/** Lanes to destinations that the subscription no longer lists end. */
 function* keepLanesTo({ id, references }: SealedPut, nowMs: number): Program<void> {
   const kept = references.filter(({ to }) => to.kind === DESTINATION).map(({ to }) => to.id);
   const others = kept.length === 0 ? '' : ` AND destination_id NOT IN (${kept.map(() => '?').join(', ')})`;
@@ -103,7 +103,7 @@ function* cancelPending(where: string, params: readonly SqlValue[], nowMs: numbe
   }
 }
 
-/** Whoever changes or resumes a destination wants to see it tried now, not when the lane's long wait is over. */
+/** A user who changes or resumes a destination wants to see it tried now, not after the lane's long wait. */
 function* followStatus({ id, doc }: SealedPut): Program<void> {
   yield statement(
     isActiveDoc(doc)
@@ -114,7 +114,7 @@ function* followStatus({ id, doc }: SealedPut): Program<void> {
   );
 }
 
-/** A lane may be younger than the pause of its destination, and a process may not have heard that it was resumed. */
+/** A lane may be younger than the pause of its destination, and a process may not know of its resume. */
 export function* isActive(destinationId: string): Program<boolean> {
   const row = yield* queryOne('SELECT doc FROM records WHERE kind = ? AND id = ?', [DESTINATION, destinationId]);
   return row !== null && isActiveDoc(text(row, 'doc'));

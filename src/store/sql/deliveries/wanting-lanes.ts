@@ -2,16 +2,16 @@ import type { LaneKey } from '../../store.ts';
 import { parseObject } from '../sealing/seal.ts';
 import { type Program, statement, text } from '../statements/statement.ts';
 
-/** What the store has to know of a subscription. */
+/** The fields of a subscription that the store reads. */
 interface SubscriptionDoc {
   readonly sources: readonly { readonly type: string }[];
   readonly destination_ids: readonly string[];
 }
 
-/** The lanes of subscriptions that want each of these types, as they stand now. */
+/** The lanes of subscriptions that currently want each of these types. */
 export function* readWantingLanes(types: ReadonlySet<string>): Program<Map<string, LaneKey[]>> {
-  // The database only narrows it down, and cheaply so (with LIKE it took SQLite several times as long); what a subscription wants
-  // its document says.
+  // The query only narrows the candidates, cheaply (with LIKE it took SQLite several times as long); the subscription's
+  // document decides.
   const rows = yield statement(
     `SELECT id, doc FROM records WHERE kind = 'event_subscription' AND (${[...types].map(() => "replace(doc, ?, '') <> doc").join(' OR ')})
     ORDER BY id`,

@@ -29,12 +29,12 @@ export function* countEvents(): Program<number> {
   return row === null ? 0 : integer(row, 'total');
 }
 
-/** As `eventRows` makes them. */
+/** As `eventRows` creates them. */
 export function* insertEvents(rows: readonly (readonly SqlValue[])[]): Program<void> {
   yield* insertRows('events', ['id', 'type', 'revision', 'position', 'created_at_ms', 'payload'], rows);
 }
 
-/** Revision 0 stands for events that no change of configuration causes. */
+/** Revision 0 marks events without a configuration change. */
 export function eventRows(events: readonly SealedEvent[], revision: number): SqlValue[][] {
   return events.map(({ id, type, createdAtMs, payload }, at) => [id, type, revision, at, createdAtMs, payload]);
 }

@@ -2,7 +2,7 @@ import { WriteGroup } from '../commits/write-group.ts';
 import type { SealedEvent } from '../sealing/sealed-write-set.ts';
 import type { Program } from '../statements/statement.ts';
 
-/** Events without a change. Only what somebody wants is kept: nothing else would ever take the rest away. */
+/** Events without a change. Only wanted ones are kept: nothing would ever delete the rest. */
 export function* recordEvents(events: readonly SealedEvent[]): Program<number> {
   const group = new WriteGroup();
   const wanted = yield* group.wanted(events);

@@ -8,8 +8,8 @@ import { logLoginChanges } from './login-change-rows.ts';
 import { type LoginSessionRow, SESSION_COLUMNS, sessionOf } from './login-rows.ts';
 
 /**
- * Activity is written late, by several processes, in any order: so only rows that are there, only forwards. The columns
- * of `VALUES` have the same names in both engines, and PostgreSQL takes parameters there for text unless told.
+ * Activity is written late, by several processes, in any order: so only existing rows, and only forwards. The columns
+ * of `VALUES` have the same names in both engines, and PostgreSQL treats parameters there as text unless cast.
  */
 const TOUCH_SESSIONS = `UPDATE app_sessions
   SET last_active_ms = CAST(given.column2 AS bigint), expires_at_ms = CAST(given.column3 AS bigint)
@@ -18,7 +18,7 @@ const TOUCH_SESSIONS = `UPDATE app_sessions
   RETURNING user_id, last_active_ms`;
 
 export function* touchLogins(activity: readonly LoginActivity[]): Program<void> {
-  // Of two for one grant a statement would take either.
+  // With two entries for one grant, a statement would apply either.
   const newest = new Map<string, LoginActivity>();
   for (const each of activity) {
     if (each.lastActiveMs >= (newest.get(each.id)?.lastActiveMs ?? 0)) newest.set(each.id, each);
@@ -44,7 +44,7 @@ function* touchUsers(activeMs: ReadonlyMap<string, number>): Program<void> {
     const [id, doc] = [text(row, 'id'), parseObject(text(row, 'doc'))];
     const lastActive = rfc3339(activeMs.get(id) ?? 0);
     const known = doc['last_active'];
-    // Texts of this form sort as the times that they name.
+    // Texts of this form sort like the times that they represent.
     if (typeof known === 'string' && known >= lastActive) return [];
     return [[id, JSON.stringify({ ...doc, last_active: lastActive })]];
   });
@@ -98,7 +98,7 @@ export function* replaceLoginTokens(
 
 function* changeUser(id: string, fields: JsonObject): Program<void> {
   const row = yield* queryOne('SELECT doc FROM app_users WHERE id = ?', [id]);
-  // A grant goes with its user, so there is one.
+  // A grant is deleted with its user, so the user exists.
   if (row === null) return;
   const doc = { ...parseObject(text(row, 'doc')), ...fields };
   yield statement('UPDATE app_users SET doc = ? WHERE id = ?', [JSON.stringify(doc), id]);

@@ -6,7 +6,7 @@ export function* readLoginSeq(): Program<number> {
   return yield* readCounter('app_session_seq');
 }
 
-/** Only under the writers' lock, as revisions are taken: so a follower that has seen a number has seen all below it. */
+/** Only under the writers' lock, like revisions: so a follower that has seen a number has seen all below it. */
 export function* logLoginChanges(changes: readonly LoginChange[]): Program<void> {
   if (changes.length === 0) return;
   const row = yield* queryOne("UPDATE counter SET value = value + ? WHERE name = 'app_session_seq' RETURNING value", [
@@ -21,7 +21,9 @@ export function* logLoginChanges(changes: readonly LoginChange[]): Program<void>
   );
 }
 
-/** A follower ahead of the store (a backup was restored) is told to read all again, like one that is behind the log. */
+/**
+ * A follower ahead of the store (a backup was restored) must read everything again, like one that is behind the log.
+ */
 export function* readLoginChangesSince(seq: number): Program<LoginChangesSince> {
   const current = yield* readLoginSeq();
   if (seq === current) return { isComplete: true, seq, changes: [] };
@@ -40,7 +42,7 @@ export function* readLoginChangesSince(seq: number): Program<LoginChangesSince> 
   return { isComplete: true, seq: current, changes };
 }
 
-/** Forgets changes that lie more than `keep` back. */
+/** Deletes changes that are more than `keep` old. */
 export function* pruneLoginChanges(keep: number): Program<void> {
   const floor = (yield* readLoginSeq()) - keep;
   if (floor <= (yield* readCounter('app_session_changes_floor'))) return;

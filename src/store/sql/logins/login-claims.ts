@@ -1,6 +1,6 @@
 import { type Program, queryOne, statement } from '../statements/statement.ts';
 
-/** True for the first caller only, of all processes: the primary key decides. */
+/** True for the first caller only, across all processes: the primary key decides. */
 export function* claimLoginOnce(key: string, expiresAtMs: number): Program<boolean> {
   const claimed = yield* queryOne(
     'INSERT INTO login_claims (key, expires_at_ms) VALUES (?, ?) ON CONFLICT (key) DO NOTHING RETURNING key',

@@ -3,7 +3,7 @@ import { chunks, type Program, type SqlValue, statement, text, tupleList } from 
 import { logLoginChanges } from './login-change-rows.ts';
 import { claimLoginOnce } from './login-claims.ts';
 
-/** Every end of a grant goes through here: so none happens without a line in the log. */
+/** Every end of a grant goes through here, so that each is logged. */
 export function* endLogins(where: string, params: readonly SqlValue[]): Program<readonly LoginChange[]> {
   const rows = yield statement(`DELETE FROM app_sessions WHERE ${where} RETURNING id, key_hash`, params);
   const ended = rows
@@ -36,12 +36,12 @@ export function* endLoginsByKey(keyHash: string): Program<readonly LoginChange[]
 export function* endLoginsByProvider(logout: ProviderLogout): Program<readonly LoginChange[] | null> {
   const { issuer, clientId, identity, providerSessionId, token } = logout;
   if (token !== null && !(yield* claimLoginOnce(token.key, token.goodUntilMs))) return null;
-  // It names nobody; without this line it would be everybody.
+  // It identifies nobody; without this line it would match everybody.
   if (identity === null && providerSessionId === null) return [];
   const conditions = ['issuer = ?', 'client_id = ?'];
   const params = [issuer, clientId];
   if (providerSessionId !== null) {
-    // Not every provider names its session in the ID token too: such a login ends by the user alone.
+    // Not every provider names its session in the ID token: such a login ends by the user alone.
     const isUnnamed = identity === null ? '' : ' OR provider_session_id IS NULL';
     conditions.push(`(provider_session_id = ?${isUnnamed})`);
     params.push(providerSessionId);
@@ -65,7 +65,7 @@ export function* endOrphanedLogins(edgeId: string, kept: readonly LoginClient[])
   return ended;
 }
 
-/** At most `limit`, so that other writers get their turn. */
+/** At most `limit`, so that other writers get a turn. */
 export function* pruneLogins(nowMs: number, unusedSinceMs: number, limit: number): Program<readonly LoginChange[]> {
   const rows = yield statement(
     'SELECT id FROM app_sessions WHERE last_active_ms < ? OR (expires_at_ms > 0 AND expires_at_ms <= ?) LIMIT ?',

@@ -14,7 +14,10 @@ const PRUNED_PER_TRANSACTION = 1_000;
 export function createLoginStore(engine: SqlEngine, keyring: Keyring, timeAt: TimeAt): LoginStore {
   const listeners = new Set<LoginListener>();
 
-  /** With nothing awaited between the write and this, listeners hear in the order of the log, as those of commits do. */
+  /**
+   * Nothing is awaited between the write and this, so listeners are called in the order of the log, like those of
+   * commits.
+   */
   function announce(changes: readonly LoginChange[]): void {
     if (changes.length > 0) tellListeners(listeners, changes);
   }

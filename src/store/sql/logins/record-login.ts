@@ -49,7 +49,7 @@ export function* recordLogin({ session, previousKeyHash, replaces, ...user }: Ne
   return { sessions: yield* findLoginsByKey(session.keyHash), changes: [...ended, ...put] };
 }
 
-/** Two first logins of one identity: the second finds what the first has written, by the writers' lock. */
+/** Two first logins of one identity: because of the writers' lock, the second finds what the first has written. */
 function* putUser({
   identity,
   newUserId,

@@ -38,7 +38,7 @@ function leaseOf(row: Row): LeaseRow {
 
 export function* putLeases(leases: readonly LeaseRow[], time: CallerTime): Program<void> {
   const shiftMs = yield* clockShift(time);
-  // PostgreSQL refuses to upsert one row twice in one statement; the last one counts.
+  // PostgreSQL rejects an upsert that affects one row twice; the last one counts.
   const distinct = new Map(leases.map((lease) => [`${lease.kind}\0${lease.id}`, lease]));
   yield* insertRows(
     'leases',

@@ -16,8 +16,8 @@ import type { Judged } from './judged.ts';
 import { RECORD_COLUMNS, recordOf } from './record-rows.ts';
 
 /**
- * One write-set, inside a transaction that already holds the writers' lock: judged whole, then written whole.
- * Deletes come first, then puts, then touches; so a record that is deleted and put loses what was below it.
+ * One write set, inside a transaction that already holds the writers' lock: judged as a whole, then written as a whole.
+ * Deletes come first, then puts, then touches; so a record that is deleted and put loses its children.
  */
 export function* applyWriteSet(writeSet: SealedWriteSet, group: WriteGroup): Program<ApplyResult> {
   const judged = yield* judgeWriteSet(writeSet);
@@ -29,7 +29,8 @@ export function* applyWriteSet(writeSet: SealedWriteSet, group: WriteGroup): Pro
   if (isMovingLanes) yield* group.flush();
   const revision = yield* group.takeRevision();
   yield* deleteRecords(judged);
-  // Between the two: a subscription that goes hears no more of it, and one that comes or changes does so for the next event.
+  // Between the two: a deleted subscription still receives no event, and a new or changed one takes effect with the
+  // next event.
   const ofEvents = yield* group.enqueue(writeSet.events, revision);
   yield* putRecords(judged, revision);
   const touched = yield* touchRecords(writeSet.touches, judged, revision);
@@ -84,13 +85,16 @@ function* putRecords({ puts }: Judged, revision: number): Program<void> {
   );
 }
 
-/** A record may name one key twice; the table has it once. */
+/** A record may list one key twice; the table has it once. */
 function uniqueKeyRows({ kind, id, uniqueKeys }: SealedPut): string[][] {
   const distinct = new Map(uniqueKeys.map(({ scope, key }) => [`${scope}\0${key}`, [scope, key, kind, id]]));
   return [...distinct.values()];
 }
 
-/** The columns of `VALUES` have the same names in both engines, and PostgreSQL takes parameters there for text unless told. */
+/**
+ * The columns of `VALUES` have the same names in both engines, and PostgreSQL treats parameters there as text unless
+ * cast.
+ */
 const TOUCH = `UPDATE records SET revision = CAST(given.column3 AS bigint) FROM (VALUES %s) AS given
   WHERE records.kind = given.column1 AND records.id = given.column2 RETURNING ${RECORD_COLUMNS}`;
 

@@ -25,7 +25,7 @@ export function* judgeReferences({ puts, gone }: Judged): Program<Refused | null
   return missing === undefined ? null : { ok: false, reason: 'reference_missing', reference: missing };
 }
 
-/** More than a refusal names, and a page that costs nothing when there is one referrer or none. */
+/** More than a refusal lists, and free when there is one referrer or none. */
 const REFERRERS_PER_PAGE = 200;
 const MAX_NAMED = 10;
 
@@ -33,8 +33,9 @@ const REFERRER_COLUMNS = 'to_kind, to_id, from_kind, from_id, position, field';
 const REFERRER_ORDER = ['to_kind', 'to_id', 'from_kind', 'from_id', 'position'] as const;
 
 /**
- * A record that goes, or is put again in the same write-set, no longer refers to what it did. Asked for by the keys that were
- * found to go: as a join with the cascade, both engines read every reference of the store (39 ms instead of 0.3 for an edge).
+ * A record that is deleted or put again in the same write set loses its stored references. Queried by the keys of the
+ * deleted records: as a join with the cascade, both engines read every reference of the store (39 ms instead of 0.3 for
+ * an edge).
  */
 export function* judgeReferrers({ gone, puts }: Judged): Program<Refused | null> {
   const targets = [...gone.values()].filter((key) => !puts.has(keyText(key))).sort(byKindAndId);
@@ -85,7 +86,9 @@ export function* judgeCycles({ puts }: Judged): Program<Refused | null> {
   return null;
 }
 
-/** Follows references breadth first over the state after the write: a put's own references, else the stored ones. */
+/**
+ * Follows references breadth-first over the state after the write: a put's own references, otherwise the stored ones.
+ */
 function* reachesItself(start: RecordKey, puts: ReadonlyMap<string, SealedPut>): Program<boolean> {
   const seen = new Set<string>();
   let frontier: readonly RecordKey[] = [start];

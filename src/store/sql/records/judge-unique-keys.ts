@@ -41,7 +41,7 @@ function takenBy({ scope, key }: UniqueKey, by: RecordKey): Refused {
   return { ok: false, reason: 'unique_key_taken', uniqueKey: { scope, key }, by: { kind: by.kind, id: by.id } };
 }
 
-/** Refuses to take the last key of a scope away; a scope that was empty before may stay so. */
+/** Rejects removing the last key of a scope; a scope that was empty before may stay so. */
 export function* judgeLastOnes(scopes: readonly string[], judged: Judged): Program<Refused | null> {
   const claimed = new Set([...judged.puts.values()].flatMap(({ uniqueKeys }) => uniqueKeys.map(({ scope }) => scope)));
   for (const scope of scopes) {
@@ -69,7 +69,7 @@ function* isEmptied(scope: string, judged: Judged): Program<boolean> {
   return true;
 }
 
-/** An owner's hold ends when it goes, and when it is put: what it then still claims is in the put. */
+/** An owner loses its keys when it is deleted, and when it is put: the put lists those it still claims. */
 function isKept(row: Row, { gone, puts }: Judged): boolean {
   const owner = keyText(keyOf(row));
   return !gone.has(owner) && !puts.has(owner);

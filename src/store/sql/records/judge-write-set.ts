@@ -8,11 +8,12 @@ import type { Judged } from './judged.ts';
 import { keyOf, readCascade, readRevisions } from './record-rows.ts';
 
 /**
- * Judges a whole write-set before anything is written. Safe because every writer holds the counter's lock from the start
- * of its transaction: nobody can write between this and what follows. So a refused write-set leaves no trace, and the
- * others of its group commit need no savepoint against it.
+ * Judges a whole write set before anything is written. Safe because every writer holds the counter's lock from the
+ * start of its transaction: nobody can write in between. So a rejected write set leaves no trace, and the others of its
+ * group commit need no savepoint against it.
  *
- * The idempotency key comes first: a request sent again must be told so, not that its own first sending moved the revision.
+ * The idempotency key comes first: a repeated request must be recognized as such, not be rejected because its first
+ * execution moved the revision.
  */
 export function* judgeWriteSet(writeSet: SealedWriteSet): Program<Judged | Refused> {
   const puts = new Map(writeSet.puts.map((put) => [keyText(put), put]));

@@ -1,13 +1,13 @@
 import type { RecordKey } from '../../store.ts';
 import type { SealedPut } from '../sealing/sealed-write-set.ts';
 
-/** What the judgement found out and the writing needs. */
+/** Results of the judgement that the writing needs. */
 export interface Judged {
   readonly ok: true;
-  /** By key; of two puts of one record the later counts. */
+  /** By key; of two puts of one record the later one counts. */
   readonly puts: ReadonlyMap<string, SealedPut>;
-  /** The records to delete and everything below them. */
+  /** The records to delete, with all their descendants. */
   readonly gone: ReadonlyMap<string, RecordKey>;
-  /** Revision of every record that the write-set names and that exists. */
+  /** Revision of every existing record that the write set names. */
   readonly revisions: ReadonlyMap<string, number>;
 }

@@ -27,7 +27,7 @@ export function keyOf(row: Row): RecordKey {
   return { kind: text(row, 'kind'), id: text(row, 'id') };
 }
 
-/** Of those that exist. */
+/** For the records that exist. */
 export function* readRevisions(keys: readonly RecordKey[]): Program<Map<string, number>> {
   const rows = yield* queryForTuples(
     'SELECT kind, id, revision FROM records WHERE (kind, id) IN (VALUES %s)',
@@ -36,14 +36,14 @@ export function* readRevisions(keys: readonly RecordKey[]): Program<Map<string, 
   return new Map(rows.map((row) => [keyText(keyOf(row)), integer(row, 'revision')]));
 }
 
-/** The records and, by `parent`, everything below them. */
+/** The records with all descendants, by `parent`. */
 export function* readCascade(deletes: readonly RecordKey[]): Program<Map<string, RecordKey>> {
   if (deletes.length === 0) return new Map();
   const rows = yield statement(`${cascadeSql(deletes)} SELECT kind, id FROM gone`, keyParams(deletes));
   return new Map(rows.map((row) => [keyText(keyOf(row)), keyOf(row)]));
 }
 
-/** Starts at the table, not at the values: PostgreSQL wants one collation through all of a recursive query. */
+/** Starts at the table, not at the values: PostgreSQL requires one collation throughout a recursive query. */
 function cascadeSql(deletes: readonly RecordKey[]): string {
   return `WITH RECURSIVE gone (kind, id) AS (
     SELECT kind, id FROM records WHERE (kind, id) IN (VALUES ${tupleList(deletes.map(() => ['', '']))})

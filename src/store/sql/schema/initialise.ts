@@ -8,16 +8,16 @@ import { migrate } from './migrate.ts';
 import type { Dialect } from './schema.ts';
 
 export interface Initialised {
-  /** The last commit of the store as it is opened. */
+  /** The last commit of the store when it was opened. */
   readonly commit: CommitMark;
   readonly keyring: Keyring;
   readonly accountId: string;
 }
 
 /**
- * Migrates, checks the secret key, and makes what a new store needs, all in one transaction that other starting processes
- * wait for. The key file is written before the check value is committed: a crash between leaves a key without a store,
- * which the next start takes up, never a store without its key.
+ * Migrates, checks the secret key, and creates what a new store needs, all in one transaction that other starting
+ * processes wait for. The key file is written before the check value is committed: a crash in between leaves a key
+ * without a store, which the next start uses, never a store without its key.
  */
 export function* initialise(dialect: Dialect, source: KeySource): Program<Initialised> {
   yield* migrate({ dialect });

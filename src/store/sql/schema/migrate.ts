@@ -5,13 +5,15 @@ import { type Dialect, type Migration, stepSql } from './schema.ts';
 
 export interface MigrateOptions {
   readonly dialect: Dialect;
-  /** For restoring a backup of an older schema: its rows go in at their own version, then the rest is migrated. */
+  /**
+   * For restoring a backup of an older schema: its rows are inserted at their own version, then the rest is migrated.
+   */
   readonly upTo?: number;
-  /** For tests of what a later release will do. */
+  /** For tests of future migrations. */
   readonly migrations?: readonly Migration[];
 }
 
-/** Brings the store to the newest schema inside the caller's transaction. A newer store is refused untouched. */
+/** Migrates the store to the newest schema inside the caller's transaction. A newer store is rejected unchanged. */
 export function* migrate(options: MigrateOptions): Program<void> {
   const list = options.migrations ?? migrations;
   const newest = list.at(-1)?.version ?? 0;

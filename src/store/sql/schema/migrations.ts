@@ -12,7 +12,9 @@ import {
   textColumn,
 } from './schema.ts';
 
-/** Appended to, never edited: stores out there have run these. A test holds the published ones to their fingerprints. */
+/**
+ * Append only, never edit: existing stores have run these. A test compares the published ones with their fingerprints.
+ */
 export const migrations: readonly Migration[] = [
   {
     version: 1,
@@ -130,7 +132,7 @@ export const migrations: readonly Migration[] = [
         ],
         ['id'],
       ),
-      // Each ends in the id, so that a filtered page is read in its order and no further than its length.
+      // Each ends in the id, so that a filtered page is read in order and no further than its length.
       index('deliveries', ['subscription_id', 'id']),
       index('deliveries', ['destination_id', 'id']),
       index('deliveries', ['state', 'id']),
@@ -139,7 +141,7 @@ export const migrations: readonly Migration[] = [
   {
     version: 2,
     steps: [
-      // Nothing was ever written to them: no release before this one let anybody log in.
+      // Always empty: no release before this one had logins.
       dropTable('login_users'),
       dropTable('login_sessions'),
       table('app_users', [textColumn('id'), textColumn('identity'), textColumn('doc')], ['id']),
@@ -179,7 +181,7 @@ export const migrations: readonly Migration[] = [
   {
     version: 3,
     steps: [
-      // Nothing was ever written to it: no release before this one delivered anything.
+      // Always empty: no release before this one delivered events.
       dropTable('deliveries'),
       table(
         'event_deliveries',
@@ -193,12 +195,12 @@ export const migrations: readonly Migration[] = [
           textColumn('attempts'),
           bigintColumn('refusals'),
           bigintColumn('created_at_ms'),
-          // What its age counts from: when it was enqueued, or when it ended.
+          // Start of its age: when it was enqueued, or when it ended.
           bigintColumn('aged_from_ms'),
         ],
         ['id'],
       ),
-      // Each ends in the id, so that a filtered page is read in its order and no further than its length.
+      // Each ends in the id, so that a filtered page is read in order and no further than its length.
       index('event_deliveries', ['subscription_id', 'id']),
       index('event_deliveries', ['destination_id', 'id']),
       index('event_deliveries', ['state', 'id']),
@@ -235,12 +237,12 @@ export const migrations: readonly Migration[] = [
   {
     version: 4,
     steps: [
-      // Every one of them was written with every change that somebody wants to hear of. What they served is found lane by lane.
+      // Each of them was written with every wanted change. Lane-by-lane reads replace them.
       dropIndex('event_deliveries', ['subscription_id', 'id']),
       dropIndex('event_deliveries', ['destination_id', 'id']),
       dropIndex('event_deliveries', ['state', 'id']),
       dropIndex('event_deliveries', ['state', 'aged_from_ms']),
-      // Nothing reads events in this order any more.
+      // Nothing reads events in this order any longer.
       dropIndex('events', ['revision', 'position']),
       index('event_deliveries', ['seq'], { isUnique: true }),
     ],
@@ -248,7 +250,8 @@ export const migrations: readonly Migration[] = [
   {
     version: 5,
     steps: [
-      // Looking for logins that have ended read every login of the store, once a minute and under the writers' lock.
+      // Without it, the search for expired logins read every login of the store, once a minute and under the writers'
+      // lock.
       index('app_sessions', ['last_active_ms']),
       index('app_sessions', ['expires_at_ms']),
     ],
@@ -256,14 +259,14 @@ export const migrations: readonly Migration[] = [
   {
     version: 6,
     steps: [
-      // What may be used once: states of logins under way, logout tokens.
+      // One-time values: states of logins in progress, logout tokens.
       table('login_claims', [textColumn('key'), bigintColumn('expires_at_ms')], ['key']),
       index('login_claims', ['expires_at_ms']),
     ],
   },
   {
     version: 7,
-    // One row for each transaction: by its id a process proves that the database still has what the process has seen.
+    // One row per transaction: its id proves to a process that the database still contains what the process has seen.
     steps: [table('commits', [bigintColumn('number'), textColumn('id')], ['number'])],
   },
 ];

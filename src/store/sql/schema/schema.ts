@@ -1,6 +1,6 @@
 /**
- * A schema description that belongs to neither engine, and what makes DDL of it. `migrations.ts` is the only source:
- * the description of the newest schema is folded from the migrations, so the two cannot drift apart.
+ * A schema description independent of the engine, and its DDL. `migrations.ts` is the only source: the description of
+ * the newest schema is folded from the migrations, so the two cannot drift apart.
  */
 export type Dialect = 'sqlite' | 'postgres';
 
@@ -27,7 +27,7 @@ export type MigrationStep =
   | { readonly do: 'create_table'; readonly table: Table }
   | { readonly do: 'create_index'; readonly index: Index }
   | { readonly do: 'drop_index'; readonly index: string }
-  /** With its indexes and its rows. */
+  /** With its indexes and rows. */
   | { readonly do: 'drop_table'; readonly table: string }
   /** A row of `counter` that starts at 0. */
   | { readonly do: 'add_counter'; readonly counter: string };
@@ -81,8 +81,9 @@ function createTableSql(dialect: Dialect, table: Table): string {
 }
 
 /**
- * Without a rowid the primary key is the table: one tree to write instead of two. SQLite advises against it for rows of
- * more than a twentieth of a page, since such tables keep whole rows in their inner pages: documents stay out.
+ * Without a rowid the primary key is the table: one tree to write instead of two. SQLite advises against it for rows
+ * larger than a twentieth of a page, since such tables keep whole rows in their inner pages: tables with documents keep
+ * their rowid.
  */
 function sqliteTableOptions(table: Table): string {
   const hasDocument = table.columns.some(({ name }) => DOCUMENT_COLUMNS.has(name));
@@ -92,7 +93,8 @@ function sqliteTableOptions(table: Table): string {
 function columnSql(dialect: Dialect, column: Column): string {
   const nullability = column.isNullable ? '' : ' NOT NULL';
   if (column.type === 'bigint') return `${column.name} ${dialect === 'sqlite' ? 'INTEGER' : 'bigint'}${nullability}`;
-  // Ids page and compare by bytes: PostgreSQL's default collation would order them by language, and by host.
+  // Ids are paged and compared by bytes: PostgreSQL's default collation would order them by language, which depends on
+  // the host.
   return `${column.name} ${dialect === 'sqlite' ? 'TEXT' : 'text COLLATE "C"'}${nullability}`;
 }
 

@@ -1,7 +1,7 @@
 import { insertRows, type Program, queryOne, type Row, type SqlValue, statement } from '../statements/statement.ts';
 import type { Schema, Table } from './schema.ts';
 
-/** Live state of processes that will not exist when a backup is restored, and the proof that nothing was restored. */
+/** Live state of processes that will not exist when a backup is restored, and the proof of an unchanged history. */
 const NOT_BACKED_UP: ReadonlySet<string> = new Set(['leases', 'commits']);
 
 export function backedUpTables({ tables }: Schema): readonly Table[] {
@@ -32,7 +32,7 @@ export function* insertTableRows(table: Table, rows: readonly (readonly SqlValue
   );
 }
 
-/** Has anybody stored anything? A store that was only opened holds its counters and its key check. */
+/** Whether the store contains data. A store that was only opened has just its counters and its key check. */
 export function* holdsRecords({ tables }: Schema): Program<boolean> {
   for (const { name } of tables) {
     if (name === 'meta' || name === 'counter' || NOT_BACKED_UP.has(name)) continue;

@@ -6,8 +6,8 @@ import { sealContext } from './seal.ts';
 const ROWS_PER_BATCH = 200;
 
 /**
- * Seals up to one batch of rows anew with the current key; answers how many there were, 0 when all are done. Needs no
- * bookmark: a row that is done no longer matches, so an interrupted run goes on where it was.
+ * Reseals up to one batch of rows with the current key; returns how many there were, 0 when all are done. It needs no
+ * bookmark: a finished row no longer matches, so an interrupted run continues where it stopped.
  */
 export function* resealBatch(keyring: Keyring): Program<number> {
   return (yield* resealRecords(keyring)) || (yield* resealSessions(keyring));
@@ -21,7 +21,7 @@ function* resealRecords(keyring: Keyring): Program<number> {
   for (const row of rows) {
     const key = { kind: text(row, 'kind'), id: text(row, 'id') };
     const sealed = text(row, 'secrets');
-    // Only what was read: the writers' lock says that nobody writes between, and this holds even if that should fail.
+    // Only unchanged rows: the writers' lock prevents concurrent writes, and this condition holds even if it fails.
     yield statement('UPDATE records SET secrets = ? WHERE kind = ? AND id = ? AND secrets = ?', [
       reseal(sealed, sealContext(key), keyring),
       key.kind,

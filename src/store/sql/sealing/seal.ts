@@ -46,7 +46,7 @@ export function openEvent({ id, type, createdAtMs, payload }: SealedEvent): Outb
   return { id, type, createdAtMs, payload: parseObject(payload) };
 }
 
-/** All secrets of a row as one text: how many there are, and how long each is, stays inside. */
+/** All secrets of a row as one text: hides how many there are, and how long each is. */
 export function sealSecrets(key: RecordKey, secrets: Secrets | null, keyring: Keyring): string | null {
   return secrets === null ? null : keyring.seal(JSON.stringify(secrets), sealContext(key));
 }
@@ -59,7 +59,7 @@ export function sealContext({ kind, id }: RecordKey): string {
   return `${kind}/${id}`;
 }
 
-/** What the store reads it has written itself; anything else is damage, and worth a message that says so. */
+/** The store wrote what it reads; anything else is damage, and the message says so. */
 export function parseObject(text: string): JsonObject {
   try {
     return JSON.parse(text) as JsonObject;

@@ -1,6 +1,6 @@
 import type { CommitRefusal, Expectation, IdempotencyRecord, RecordKey, RecordPut } from '../../store.ts';
 
-/** A write-set as it is handed to an engine: documents as text, secrets sealed, so that no plain secret leaves the caller. */
+/** A write set as passed to an engine: documents as text, secrets sealed, so that no plain secret leaves the caller. */
 export interface SealedWriteSet {
   readonly nowMs: number;
   readonly expect: readonly Expectation[];
@@ -34,7 +34,7 @@ export interface SealedRecord extends RecordKey {
 }
 
 export type AppliedChange =
-  /** The caller still has the record: sending it back would only cost. */
+  /** The caller still has the record: returning it would only cost time. */
   | { readonly op: 'put'; readonly key: RecordKey }
   | { readonly op: 'touch'; readonly record: SealedRecord }
   | { readonly op: 'delete'; readonly key: RecordKey };
@@ -44,9 +44,9 @@ export type ApplyResult =
       readonly ok: true;
       readonly revision: number;
       readonly changes: readonly AppliedChange[];
-      /** How many deliveries its events gave. */
+      /** Number of deliveries that its events created. */
       readonly enqueued: number;
-      /** Types of the events that were written. */
+      /** Types of the written events. */
       readonly recorded: readonly string[];
     }
   | Refused;

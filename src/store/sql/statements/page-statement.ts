@@ -6,7 +6,7 @@ export interface Condition {
   readonly param: SqlValue;
 }
 
-/** A page by descending id below `beforeId`: rows that come and go meanwhile neither repeat nor hide others. */
+/** A page by descending id below `beforeId`: concurrent inserts and deletes neither repeat nor hide rows. */
 export function pageStatement(
   select: string,
   conditions: readonly Condition[],

@@ -1,11 +1,11 @@
-/** A value as both engines take and give it. Whole numbers beyond 2^53 never occur: revisions and milliseconds. */
+/** A value as both engines accept and return it. Integers beyond 2^53 never occur: only revisions and milliseconds. */
 export type SqlValue = string | number | null;
 
 export interface Statement {
   /** With `?` placeholders; the PostgreSQL engine numbers them. */
   readonly sql: string;
   readonly params: readonly SqlValue[];
-  /** Nobody looks at its rows: PostgreSQL is sent what follows before it has answered. */
+  /** Nobody reads its rows: the next statement is sent to PostgreSQL before it has responded. */
   readonly isBlind?: true;
 }
 
@@ -18,8 +18,8 @@ export type Row = Readonly<Record<string, SqlValue>>;
 export type Program<Result> = Generator<Statement, Result, readonly Row[]>;
 
 /**
- * Far below the parameter limits of both engines (32,766 and 65,535), and enough for one statement to be worth its price. A
- * power of two, as all lengths of inserts are: so there are few texts, and SQLite keeps them parsed.
+ * Far below the parameter limits of both engines (32,766 and 65,535), and enough for an efficient statement. A power of
+ * two, like all insert sizes: so there are few distinct texts, and SQLite keeps them parsed.
  */
 const ROWS_PER_STATEMENT = 128;
 
@@ -27,7 +27,7 @@ export function statement(sql: string, params: readonly SqlValue[] = []): Statem
   return { sql, params };
 }
 
-/** A statement that is run for what it does. */
+/** A statement whose rows are ignored. */
 export function* execute(sql: string, params: readonly SqlValue[] = []): Program<void> {
   yield { sql, params, isBlind: true };
 }
@@ -37,7 +37,7 @@ export function* queryOne(sql: string, params: readonly SqlValue[] = []): Progra
   return rows[0] ?? null;
 }
 
-/** `INSERT` of many rows in few statements. `suffix` holds an `ON CONFLICT` clause, if any. */
+/** `INSERT` of many rows in few statements. `suffix` is an `ON CONFLICT` clause, if any. */
 export function* insertRows(
   table: string,
   columns: readonly string[],
@@ -60,7 +60,7 @@ export function* queryForTuples(sql: string, tuples: readonly (readonly SqlValue
   return found;
 }
 
-/** The same for what it does. */
+/** The same, ignoring the rows. */
 export function* executeForTuples(sql: string, tuples: readonly (readonly SqlValue[])[]): Program<void> {
   for (const chunk of chunks(tuples)) yield { ...forTuples(sql, chunk), isBlind: true };
 }

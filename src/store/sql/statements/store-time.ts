@@ -1,6 +1,9 @@
 import { integer, type Program, queryOne } from './statement.ts';
 
-/** A caller's clock, and whether the database's counts instead: several hosts share it, and theirs disagree. */
+/**
+ * A caller's clock, and whether the database's clock overrides it: several hosts share a database, and their clocks
+ * disagree.
+ */
 export interface CallerTime {
   readonly nowMs: number;
   readonly isDatabaseTime: boolean;
@@ -9,10 +12,12 @@ export interface CallerTime {
 /** The time of a call: the caller's now, or the store's own clock. */
 export type TimeAt = (nowMs?: number) => CallerTime;
 
-/** PostgreSQL only: on SQLite there is one process, and its clock is as good. */
+/** PostgreSQL only: SQLite has one process, whose clock is as good. */
 const DATABASE_NOW = 'SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint) AS now_ms';
 
-/** How far the clock that counts is ahead of the caller's: added to what the caller gives, taken from what it gets. */
+/**
+ * How far the authoritative clock is ahead of the caller's: added to the caller's times, subtracted from returned ones.
+ */
 export function* clockShift({ nowMs, isDatabaseTime }: CallerTime): Program<number> {
   if (!isDatabaseTime) return 0;
   const row = yield* queryOne(DATABASE_NOW);
