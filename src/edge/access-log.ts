@@ -3,7 +3,7 @@ import type { ConnectionFacts } from './edge-connection.ts';
 import type { UnreadRefusal } from './edge-runtime.ts';
 import type { Exchange } from './exchange.ts';
 
-/** One line per request: ids, what was asked and answered, how long it took. No headers, no query, no cookies. */
+/** One line per request: ids, request, response and duration. No headers, no query, no cookies. */
 export function accessLine(exchange: Exchange, seconds: number): RequestFacts {
   return {
     request_id: exchange.id,
@@ -24,7 +24,7 @@ export function accessLine(exchange: Exchange, seconds: number): RequestFacts {
   };
 }
 
-/** Of a request that could not be read there is little to say, and nothing that it claims is repeated. */
+/** For a request that could not be parsed: nothing that it claims is repeated. */
 export function unreadLine(
   { edgeId, remoteAddress }: ConnectionFacts,
   { id, status, code, bytesOut }: UnreadRefusal,
@@ -36,7 +36,7 @@ export function unreadLine(
     path: null,
     status,
     client: remoteAddress,
-    // Over plain HTTP only a request says whom it is for.
+    // Over plain HTTP only a request names its host.
     edge: edgeId === '' ? null : edgeId,
     route: null,
     upstream: null,

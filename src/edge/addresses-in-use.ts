@@ -1,7 +1,7 @@
 import type { BackendSnapshot, EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import { upstreamKey } from './upstreams.ts';
 
-/** How many edges lead to each upstream address, so that a pool is drained when the last one goes. */
+/** How many edges refer to each upstream address, so that a pool is drained when the last one is removed. */
 export class AddressesInUse {
   readonly #counts = new Map<string, number>();
 
@@ -9,9 +9,9 @@ export class AddressesInUse {
     for (const edge of edges) this.#add(edge, 1);
   }
 
-  /** Answers the addresses that nothing leads to any more. */
+  /** Returns the addresses that nothing refers to any longer. */
   swap(before: EdgeSnapshot | null, now: EdgeSnapshot | null): readonly string[] {
-    // New ones first: an address that stays must not fall to zero in between.
+    // New ones first: the count of an address that stays must not drop to zero in between.
     this.#add(now, 1);
     return this.#add(before, -1);
   }
@@ -30,7 +30,7 @@ export class AddressesInUse {
   }
 }
 
-/** Every upstream that an edge's routes may lead to. */
+/** Every upstream that an edge's routes may use. */
 function addressesIn(edge: EdgeSnapshot): ReadonlySet<string> {
   const keys = new Set<string>();
   const visit = (backend: BackendSnapshot): void => {

@@ -1,18 +1,18 @@
 import { SharedBudget } from './shared-budget.ts';
 
-/** How much one process takes on at once. 0: no limit. */
+/** Concurrency limits of one process. 0: no limit. */
 export interface AdmissionLimits {
-  /** Requests whose answer has not begun. */
+  /** Requests whose response has not started. */
   readonly maxRequests: number;
-  /** Answers under way, and WebSockets. */
+  /** Responses in progress, and WebSockets. */
   readonly maxStreams: number;
-  /** How much of either one client address may hold once half of it is in use. 100: all. */
+  /** Share of either that one client address may hold once half of it is in use. 100: all. */
   readonly addressSharePercent: number;
-  /** What clients have to send of a body while half of the requests are in use. 0: nothing. */
+  /** Minimum rate of request bodies while half of the requests are in use. 0: none. */
   readonly minBodyBytesPerSecond: number;
 }
 
-/** Which limit keeps a request out, as metrics name it. */
+/** The limit that rejected a request, as named in metrics. */
 export type AdmissionLimit = 'requests' | 'streams' | 'bodies' | 'address_requests' | 'address_streams';
 
 /** The setting behind each limit. */
@@ -24,25 +24,25 @@ export const SETTING_OF_LIMIT: Readonly<Record<AdmissionLimit, string>> = {
   address_streams: 'edge_address_share',
 };
 
-/** What an exchange is to the admission. */
+/** An exchange as the admission sees it. */
 export interface Admitted {
   readonly clientAddress: string;
   readonly isAnswering: boolean;
 }
 
-/** Requests with a body leave the rest to those without: clients that send theirs slowly cannot hold everything. */
+/** Requests with a body leave the rest to those without: slow senders cannot hold everything. */
 const PART_FOR_BODIES = 3 / 4;
 
 /**
- * Bounds what one process works on, so that a flood costs those who flood and not the API, the agents' heartbeats and the
- * memory (50,000 requests at once took 993 MiB, and an API read 5 s). Requests and streams count apart: a thousand idle
- * WebSockets leave the requests their room. No client address can use up either for all others.
+ * Bounds the work of one process, so that a flood does not affect the API, the agents' heartbeats and memory (50,000
+ * concurrent requests took 993 MiB, and an API read 5 s). Requests and streams count separately: a thousand idle
+ * WebSockets do not use up room for requests. No client address can exhaust either for all others.
  */
 export class Admission {
   readonly #requests: SharedBudget;
   readonly #streams: SharedBudget;
 
-  /** `admitted`: all that has begun and not ended. */
+  /** `admitted`: everything that has started and not ended. */
   constructor(limits: AdmissionLimits, admitted: () => Iterable<Admitted>) {
     const { addressSharePercent: sharePercent } = limits;
     this.#requests = new SharedBudget({
@@ -70,7 +70,7 @@ export class Admission {
     return this.#requests.isUsed(1 / 2);
   }
 
-  /** The limit that keeps another request out; null: it may come in. Its address is asked for only when it matters. */
+  /** The limit that rejects another request; null: it is admitted. The address is computed only when it matters. */
   exceeded(hasBody: boolean, clientAddress: () => string): AdmissionLimit | null {
     if (this.#requests.isUsed(1)) return 'requests';
     if (this.#streams.isUsed(1)) return 'streams';
@@ -81,12 +81,12 @@ export class Admission {
     return this.#streams.isScarce && this.#streams.isShareUsed(address) ? 'address_streams' : null;
   }
 
-  /** It is among the admitted by now. */
+  /** The exchange is already among the admitted. */
   begin({ clientAddress }: Admitted): void {
     this.#requests.enter(clientAddress);
   }
 
-  /** The answer of a request begins. */
+  /** The response of a request starts. */
   answer({ clientAddress }: Admitted): void {
     this.#requests.leave(clientAddress);
     this.#streams.enter(clientAddress);

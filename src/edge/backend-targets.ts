@@ -2,7 +2,7 @@ import type { BackendBehaviour, BackendPorts, Target } from '../backends/target.
 import type { BackendSnapshot } from '../snapshot/edge-snapshot.ts';
 import { backendBehaviours } from './backend-behaviours.ts';
 
-/** Where a request for a backend can go, by the backend's kind. A kind that is not known is nowhere: the request is refused. */
+/** The targets of a backend, by its kind. An unknown kind has none: the request is rejected. */
 export function backendTargets(
   ports: Omit<BackendPorts, 'targetsOf'>,
 ): (backend: BackendSnapshot) => readonly Target[] {

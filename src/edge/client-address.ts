@@ -1,10 +1,10 @@
 import { type AddressMatcher, cidrMatcher, parseAddress, parseWrittenAddress } from '../lib/cidr.ts';
 import type { RequestHead } from './http/request-head.ts';
 
-/** Stands for a client whose trusted proxy did not write an address; no rule of addresses lets it through. */
+/** Used when a trusted proxy did not send an address; no address rule matches it. */
 const UNKNOWN = 'unknown';
 
-/** Believes X-Forwarded-For from trusted proxies only; the list is empty unless set. */
+/** Trusts X-Forwarded-For from trusted proxies only; the list is empty unless set. */
 export class ClientAddresses {
   readonly #trusted: readonly AddressMatcher[];
 
@@ -12,19 +12,19 @@ export class ClientAddresses {
     this.#trusted = trustedProxies.map(cidrMatcher);
   }
 
-  /** The last address in the chain that is not itself a trusted proxy: what stands before it, anybody may have written. */
+  /** The last address in the chain that is not a trusted proxy: anybody may have written the addresses before it. */
   of(remoteAddress: string, head: RequestHead): string {
     return this.#believed(remoteAddress, head)?.[0] ?? remoteAddress;
   }
 
-  /** The part of the chain that is believed, the client first, if the peer is a trusted proxy. */
+  /** The trusted part of the chain, client first, if the peer is a trusted proxy. */
   chain(remoteAddress: string, head: RequestHead): string | null {
     return this.#believed(remoteAddress, head)?.join(', ') ?? null;
   }
 
   /**
-   * Read from the right, and no further than the client: were the rest looked at, somebody could write nonsense there, have the
-   * whole chain thrown away, and pass for the proxy.
+   * Read from the right, and no further than the client: if the rest were validated, a client could write nonsense
+   * there, have the whole chain discarded, and be taken for the proxy.
    */
   #believed(remoteAddress: string, head: RequestHead): readonly string[] | null {
     if (this.#trusted.length === 0 || head.forwardedFor === null || !this.isTrusted(remoteAddress)) return null;

@@ -1,20 +1,20 @@
 import type { ClientCertificate } from '../modules/prepared-module.ts';
 
-/** What a connection's handshake has proven. */
+/** Facts established by a connection's handshake. */
 export interface ConnectionFacts {
-  /** The edge of the name that the handshake was for. */
+  /** The edge of the handshake's server name. */
   readonly edgeId: string;
-  /** What the handshake had to prove then; see EdgeSnapshot. */
+  /** Requirements of the handshake at that time; see EdgeSnapshot. */
   readonly tlsGeneration: string;
-  /** As the runtime names it, such as `TLSv1.3`. */
+  /** The runtime's name, such as `TLSv1.3`. */
   readonly tlsVersion: string;
-  /** PEM of the authorities, one of which has vouched for the client's certificate; none when none was demanded. */
+  /** PEM of the authorities, one of which issued the client's certificate; empty when none was required. */
   readonly clientAuthorities: readonly string[];
-  /** Of the peer that is connected, a proxy's or the client's own. */
+  /** Address of the connected peer, a proxy or the client itself. */
   readonly remoteAddress: string;
   /** Whether that peer is a trusted proxy. */
   readonly isFromProxy: boolean;
   readonly clientCertificate: ClientCertificate | null;
-  /** No further request may come on it: HTTP/1.1 closes after the answer, HTTP/2 says GOAWAY. */
+  /** No further request may arrive on it: HTTP/1.1 closes after the response, HTTP/2 sends GOAWAY. */
   retire(): void;
 }

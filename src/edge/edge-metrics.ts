@@ -22,7 +22,10 @@ export interface LiveCounts {
   connections(): number;
 }
 
-/** Traffic by edge and route. Children are kept per version of a route: looking one up by labels costs more than counting. */
+/**
+ * Traffic by edge and route. Metric children are cached per version of a route: looking one up by labels costs more
+ * than counting.
+ */
 export class EdgeMetrics {
   readonly #requests: Counter<'edge' | 'route' | 'status'>;
   readonly #seconds: Histogram<'edge' | 'route'>;
@@ -159,7 +162,7 @@ export class EdgeMetrics {
     );
   }
 
-  /** Series of routes that are gone go with them. */
+  /** Removes the series of deleted routes. */
   edgeSwapped(edgeId: string, now: EdgeSnapshot | null): void {
     this.#series.keepOnly(edgeId, now === null ? null : new Set(Array.from(now.routes.all, ({ id }) => id)));
   }
@@ -191,7 +194,7 @@ export class EdgeMetrics {
     this.#rawBytes.labels(proto, 'out').inc(bytesOut);
   }
 
-  /** Requests that could not be read belong to no route. */
+  /** Requests that could not be parsed belong to no route. */
   unread({ status, code }: UnreadRefusal): void {
     this.#requests.labels('', '', String(status)).inc();
     this.#refused.labels('', '', 'edge', unreadReason(code)).inc();

@@ -10,7 +10,7 @@ import type { ForwardingSettings } from './forwarded-headers.ts';
 import type { IncomingRequest } from './http/http-servers.ts';
 import type { RequestHead } from './http/request-head.ts';
 
-/** The answer to a request that could not be read. */
+/** The response to a request that could not be parsed. */
 export interface UnreadRefusal {
   readonly id: string;
   readonly status: number;
@@ -18,27 +18,27 @@ export interface UnreadRefusal {
   readonly bytesOut: number;
 }
 
-/** What every exchange shares. */
+/** Shared by all exchanges. */
 export interface EdgeRuntime {
-  /** How clients reach it. */
+  /** The scheme that clients use. */
   readonly scheme: 'http' | 'https';
   readonly clock: Clock;
   readonly forwarding: ForwardingSettings;
   newRequestId(nowMs: number): string;
   findEdge(host: string): EdgeSnapshot | undefined;
   targetsOf(backend: BackendSnapshot): readonly Target[];
-  /** The client's address: the peer's, or what trusted proxies say of it. */
+  /** The client's address: the peer's, or the one reported by trusted proxies. */
   clientAddress(remoteAddress: string, head: RequestHead): string;
-  /** What is believed of the X-Forwarded-For of a trusted proxy, the client first; null from anybody else. */
+  /** The trusted part of the X-Forwarded-For of a trusted proxy, client first; null from any other peer. */
   trustedChain(remoteAddress: string, head: RequestHead): string | null;
   begin(exchange: Exchange): void;
-  /** The limit that keeps another request out; null: it may come in. */
+  /** The limit that rejects another request; null: it is admitted. */
   limitExceeded(connection: ConnectionFacts, request: IncomingRequest): AdmissionLimit | null;
-  /** The answer of a request begins. */
+  /** The response of a request starts. */
   answering(exchange: Exchange): void;
-  /** Log line and metrics. */
+  /** Writes log line and metrics. */
   finish(exchange: Exchange): void;
-  /** Log line and metrics of what never became an exchange. */
+  /** Writes log line and metrics of a request that never became an exchange. */
   unread(connection: ConnectionFacts, refusal: UnreadRefusal): void;
   upstreamFailed(exchange: Exchange, failure: UpstreamFailure): void;
 }

@@ -4,17 +4,17 @@ import type { ForwardingSettings } from './forwarded-headers.ts';
 import type { HttpLimits } from './http/http-servers.ts';
 import type { TlsLimits } from './tls/tls-limits.ts';
 
-/** Limits and habits of the edge. */
+/** Limits and behaviour of the edge. */
 export interface EdgeSettings {
   readonly http: HttpLimits;
   readonly admission: AdmissionLimits;
   readonly tls: Partial<TlsLimits>;
   readonly upstream: UpstreamLimits;
   readonly forwarding: ForwardingSettings;
-  /** CIDR ranges of proxies whose X-Forwarded-For is believed. */
+  /** CIDR ranges of proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[];
-  /** Names of clients' headers that upstreams do not get, or prefixes that end in `*`. */
+  /** Names of client headers that upstreams do not receive, or prefixes that end in `*`. */
   readonly droppedHeaders: readonly string[];
-  /** Ports that a request may name in Host; none: any. */
+  /** Ports allowed in a request's Host; empty: any. */
   readonly hostPorts: readonly number[];
 }

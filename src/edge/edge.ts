@@ -42,14 +42,14 @@ export interface EdgeOptions {
   readonly log: TlsLog & { warn(fields: object, message: string): void };
   /** Null: no line per request. */
   readonly accessLog: ((line: Record<string, unknown>) => void) | null;
-  /** Hears of requests as the access log does, but only while it wants to. */
+  /** Receives finished requests like the access log, but only while it wants them. */
   readonly traffic?: { wantsRequests(): boolean; requestComplete(facts: RequestFacts): void };
   createMetrics(live: LiveCounts): EdgeMetrics;
-  /** Of the listeners, as clients reach them. Asked once these are open. */
+  /** Ports of the listeners as clients see them. Called once these are open. */
   readonly publicPorts: PublicPorts;
   /** Absent: no agent can reach this process. */
   readonly tunnels?: TunnelOptions;
-  /** Addresses that upstreams may have, judged when a connection is made. */
+  /** Allowed upstream addresses, checked when a connection is made. */
   isUpstreamAllowed(ip: string, port: number): boolean;
   readonly random?: () => number;
 }
@@ -59,18 +59,19 @@ export interface Edge {
   accept(socket: Socket): void;
   /** Takes over an accepted connection of the plain HTTP listener. */
   acceptPlain(socket: Socket): void;
-  /** Addresses that agents make. */
+  /** Endpoints published by agents. */
   readonly endpoints: EndpointPublisher;
-  /** Ports that tcp tunnels have now: addresses of our own. */
+  /** Ports of current tcp tunnels: addresses of our own. */
   readonly tunnelPorts: { readonly host: string; has(port: number): boolean };
   /**
-   * Tells clients to go elsewhere, closes WebSockets, lets requests under way finish for up to `timeoutMs`, then cuts what is left.
+   * Tells clients to connect elsewhere, closes WebSockets, lets requests in progress finish for up to `timeoutMs`, then
+   * cuts the rest.
    */
   drain(timeoutMs: number): Promise<void>;
   readonly requestsInFlight: number;
 }
 
-/** What ends while a stream runs under it ends the stream within a second. */
+/** A stream is cut within a second of its permit ending. */
 const PERMIT_CHECK_MS = 500;
 const GO_AWAY_EVERY_MS = 500;
 
@@ -218,7 +219,7 @@ export function createEdge(options: EdgeOptions): Edge {
   const addressesInUse = new AddressesInUse(snapshots.all());
   snapshots.onSwap((edgeId, now, before) => {
     upstreams.release(addressesInUse.swap(before, now));
-    // Before requests are cut: those of a route that is gone would be counted in its series, which go with it.
+    // Before requests are cut: those of a deleted route would be counted in its series, which are removed with it.
     metrics.edgeSwapped(edgeId, now);
     live.judgeAgain(edgeId, now);
     if (before !== null && before.isPlain !== true) {
@@ -248,10 +249,10 @@ export function createEdge(options: EdgeOptions): Edge {
       const deadline = performance.now() + timeoutMs;
       const left = (): number => Math.max(0, deadline - performance.now());
       live.goAway();
-      // Whoever is in its handshake has perhaps already sent a request.
+      // A client in its handshake may already have sent a request.
       await front.drain(left());
       while (live.count > 0 && left() > 0) {
-        // Requests finish; a WebSocket may have come with a request that was under way.
+        // Requests finish; a request in progress may have become a WebSocket.
         live.goAway();
         const pauseMs = Math.min(GO_AWAY_EVERY_MS, left());
         const nextMs = performance.now() + pauseMs;
@@ -265,7 +266,7 @@ export function createEdge(options: EdgeOptions): Edge {
   };
 }
 
-/** Nothing was proven, and which host a connection is for only its requests say. */
+/** Nothing was proven, and only the requests name their host. */
 function plainFacts(socket: Socket, addresses: ClientAddresses): Omit<ConnectionFacts, 'retire'> {
   const remoteAddress = socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, '') ?? '';
   return {

@@ -7,18 +7,18 @@ import type { HeaderList } from '../upstream/upstream.ts';
 export interface ErrorAnswer {
   readonly status: number;
   readonly code: ErrorCode;
-  /** What is wrong, and what the visitor can do. */
+  /** The problem, and what the visitor can do. */
   readonly message: string;
-  /** For people, in place of the status. */
+  /** Heading for people, instead of the status. */
   readonly title?: string;
   readonly headers?: HeaderList;
   /** For programs, beside the message. */
   readonly details?: JsonObject;
-  /** For people: where to go on, on this host. */
+  /** For people: a link to continue with, on this host. */
   readonly action?: { readonly label: string; readonly href: string };
 }
 
-/** An answer of the edge's own: HTML for people, JSON for programs. */
+/** A response of the edge itself: HTML for people, JSON for programs. */
 export function errorPage(
   error: ErrorAnswer,
   requestId: string,

@@ -1,6 +1,6 @@
 import { errorTable } from '../lib/errors.ts';
 
-/** What the edge itself answers to traffic. */
+/** Errors that the edge itself sends to clients. */
 export const edgeErrors = errorTable({
   ERR_POSTERN_BAD_HTTP: {
     status: 400,

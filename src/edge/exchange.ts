@@ -26,9 +26,9 @@ const NO_BACKEND_MESSAGE = 'This site has nothing behind it yet. Whoever runs it
 const BUG_MESSAGE = 'Something went wrong here that is not your fault. Try again later.';
 
 /**
- * One request through the edge. States: *judging* (route found, modules asked one after the other), *forwarding* (on its way
- * to a backend and back), *done*. Any state goes to *done* when the client goes away, when the configuration changes so that
- * the request would now be refused, or when something fails.
+ * One request through the edge. States: *judging* (route found, modules called one after the other), *forwarding* (on
+ * its way to a backend and back), *done*. Any state goes to *done* when the client disconnects, when a configuration
+ * change would now reject the request, or when something fails.
  *
  * Objects with methods instead of closures: this is the hot path.
  */
@@ -44,10 +44,10 @@ export class Exchange implements OwnPathRequest {
   bytesIn = 0;
   bytesOut = 0;
   errorCode: string | null = null;
-  /** Who ended it early and why, such as `ip_restriction:address`. */
+  /** The module and reason that ended it early, such as `ip_restriction:address`. */
   refusedBy: string | null = null;
   targetName: string | null = null;
-  /** Where LiveExchanges keeps it, -1 when it does not. */
+  /** Its position in LiveExchanges; -1 when it is not listed. */
   livePosition = -1;
   permit: Permit | null = null;
   isAnswering = false;
@@ -116,7 +116,7 @@ export class Exchange implements OwnPathRequest {
     this.runtime.begin(this);
     try {
       const edge = this.runtime.findEdge(this.host);
-      // Connection reuse must not walk around another host's client certificates, or around a changed policy.
+      // Connection reuse must not bypass another host's client certificates, or a changed policy.
       if (edge === undefined || edge.id !== this.connection.edgeId) this.#refuse(...MISDIRECTED);
       else if (handshakeSuffices(this.connection, edge)) this.#enter(edge);
       else {
@@ -153,7 +153,7 @@ export class Exchange implements OwnPathRequest {
     );
   }
 
-  /** What a module answers itself, such as the way back from a login. */
+  /** A path that a module serves itself, such as the callback of a login. */
   #serveOwnPath(edge: EdgeSnapshot): void {
     const opened = openSite(edge, this);
     if ('refusal' in opened) {
@@ -223,20 +223,20 @@ export class Exchange implements OwnPathRequest {
     this.#forwarding.start(targets);
   }
 
-  /** The configuration changed: a request that would now be refused ends, others notice nothing. */
+  /** The configuration changed: a request that would now be rejected ends, others are not affected. */
   judgeAgain(edge: EdgeSnapshot | null, held: Permit | null = null): void {
     try {
       this.#judgeAgain(edge, held);
     } catch (error) {
-      // Whatever cannot be judged does not go on, and the others are judged all the same.
+      // A request that cannot be re-evaluated does not continue, and the others are still re-evaluated.
       this.bug(error);
     }
   }
 
-  /** With a permit that is `held`, its module has judged already: it is about what others make of the user. */
+  /** With a `held` permit its module has already decided: other modules re-evaluate the user. */
   #judgeAgain(edge: EdgeSnapshot | null, held: Permit | null): void {
     if (this.#isDone || this.route === null) return;
-    // The host may have gone to another edge.
+    // The host may have moved to another edge.
     const isElsewhere = this.runtime.findEdge(this.host)?.id !== this.connection.edgeId;
     const isStale = edge === null || isElsewhere || !handshakeSuffices(this.connection, edge);
     const route = isStale ? null : edge.routes.match(this.client.head.path, this.host).found;
@@ -244,7 +244,7 @@ export class Exchange implements OwnPathRequest {
       this.cut('configuration');
       return;
     }
-    // The module that gave it may be gone; the one that is there gives another.
+    // The module that granted it may be gone; the current one grants another.
     this.permit = held;
     for (const { name, prepared } of route.modules) {
       if (held?.module === name) continue;
@@ -263,7 +263,9 @@ export class Exchange implements OwnPathRequest {
     }
   }
 
-  /** Asked twice a second: bytes since the last time are use of the right, and a right that has ended ends what ran under it. */
+  /**
+   * Called twice a second: bytes since the last call count as use of the permit, and an ended permit cuts the exchange.
+   */
   checkPermit(nowMs: number): void {
     const { permit } = this;
     if (permit === null || this.#isDone) return;
@@ -286,7 +288,7 @@ export class Exchange implements OwnPathRequest {
     this.answer(error.status, headers, body);
   }
 
-  /** A whole answer that comes from here. A body that nobody wants is let run out, so that the connection can go on. */
+  /** A complete response from the edge. An unwanted request body is drained, so that the connection can be reused. */
   answer(status: number, headers: HeaderList, body: Buffer): void {
     this.status = status;
     this.bytesOut += body.length;
@@ -295,7 +297,7 @@ export class Exchange implements OwnPathRequest {
     this.done();
   }
 
-  /** A bug: nothing goes on, nothing is forwarded, and the connection takes no other request. */
+  /** A bug: nothing continues, nothing is forwarded, and the connection accepts no other request. */
   bug(error: unknown): void {
     reportBug(error, { request_id: this.id });
     if (this.#isDone) return;
@@ -305,7 +307,7 @@ export class Exchange implements OwnPathRequest {
     else this.#refuse('ERR_POSTERN_EDGE_INTERNAL', 'bug', BUG_MESSAGE);
   }
 
-  /** Ends it so that the client notices that the answer is not whole. */
+  /** Ends it so that the client notices a truncated response. */
   cut(reason: string): void {
     if (this.#isDone) return;
     this.refusedBy = `cut:${reason}`;

@@ -5,7 +5,10 @@ export interface ForwardingSettings {
   readonly addsForwarded: boolean;
 }
 
-/** What the upstream learns about the client. The client's own versions of these were taken out, or came from a trusted proxy. */
+/**
+ * Headers that tell the upstream about the client. The client's own versions were removed, or came from a trusted
+ * proxy.
+ */
 export function forwardedHeaders(
   into: string[],
   head: RequestHead,
@@ -24,7 +27,7 @@ export function forwardedHeaders(
   into.push('forwarded', `${before}${forwardedFor(remoteAddress)};host="${head.authority}";proto=${runtime.scheme}`);
 }
 
-/** RFC 7239 §6: an IPv6 address stands in brackets, and what has brackets and colons is quoted. */
+/** RFC 7239 §6: an IPv6 address is written in brackets, and a value with brackets and colons is quoted. */
 function forwardedFor(address: string): string {
   return `for=${address.includes(':') ? `"[${address}]"` : address}`;
 }

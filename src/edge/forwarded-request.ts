@@ -6,7 +6,7 @@ import { forwardedHeaders } from './forwarded-headers.ts';
 import type { ClientSide } from './forwarding.ts';
 import { withoutOwnCookies } from './own-cookies.ts';
 
-/** The request as its upstream gets it. */
+/** The request as its upstream receives it. */
 export function forwardedRequest(exchange: Exchange, client: ClientSide, route: RouteSnapshot): UpstreamRequest {
   const { head } = client;
   const headers = withoutOwnCookies(head.headers);
@@ -17,7 +17,7 @@ export function forwardedRequest(exchange: Exchange, client: ClientSide, route: 
   forwardedHeaders(headers, head, exchange.connection.remoteAddress, exchange.runtime);
   headers.push('postern-request-id', exchange.id);
   const { method, path, authority, switchTo } = head;
-  // RFC 8441 §5.1: over HTTP/2 there is no key; an upstream of HTTP/1.1 wants one.
+  // RFC 8441 §5.1: HTTP/2 has no key, but an HTTP/1.1 upstream requires one.
   if (switchTo !== null && !headers.includes('sec-websocket-key')) {
     headers.push('sec-websocket-key', randomBytes(16).toString('base64'));
   }

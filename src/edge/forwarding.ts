@@ -23,23 +23,24 @@ import { withoutOwnHeaders } from './own-cookies.ts';
 import { failureAnswer, mayTryNext } from './upstream-failures.ts';
 import { WebSocketGoodbye } from './web-socket-goodbye.ts';
 
-/** What the client sent and where answers go. */
+/** The client's request and the writer of its response. */
 export interface ClientSide {
   readonly head: RequestHead;
   readonly port: ClientPort;
   /** Null when there is no body. */
   readonly source: Readable | null;
   readonly trailers: () => HeaderList;
-  /** Asked once the source has ended: whether the client said that this is the end of the body. */
+  /** Called once the source has ended: whether the client marked the end of the body. */
   readonly isBodyWhole: () => boolean;
 }
 
 /**
- * The way of an admitted request to its backend and of the answer back. Targets are tried in order, the next only when one
- * cannot be reached; once a byte of an answer has gone out, or may have been earned, there is no other try.
+ * Forwards an admitted request to its backend, and the response back. Targets are tried in order, the next one only
+ * when a target cannot be reached. Once a byte of a response was sent, or the target may have processed the request,
+ * there is no other attempt.
  *
- * Modules and the runtime may throw at what an upstream sends. Each method that a carrier calls is the boundary for that: the
- * carrier's socket listener is shared, or has nobody above it.
+ * Modules and the runtime may throw on data from an upstream. Each method called by the upstream client catches that:
+ * the socket listener above it is shared, or has no caller.
  */
 export class Forwarding implements UpstreamHandler, ListenerOwner {
   readonly #exchange: Exchange;
@@ -51,7 +52,7 @@ export class Forwarding implements UpstreamHandler, ListenerOwner {
   #transform: Transform | null = null;
   #change: BodyChange | null = null;
   #gathered: GatheredBody | null = null;
-  /** Both ends of what has switched protocols. */
+  /** Both ends of a connection that has switched protocols. */
   #switched: readonly Duplex[] = [];
   #goodbye: WebSocketGoodbye | null = null;
   #isOver = false;
@@ -72,12 +73,12 @@ export class Forwarding implements UpstreamHandler, ListenerOwner {
     }
   }
 
-  /** The server stops: a WebSocket would hold it up for as long as somebody keeps it open. */
+  /** The server stops: an open WebSocket would delay it indefinitely. */
   goAway(): void {
     this.#goodbye?.say();
   }
 
-  /** Frees everything; the exchange ends the client's side. */
+  /** Releases everything; the exchange ends the client's side. */
   abort(): void {
     this.#isOver = true;
     this.#upstream?.abort();
@@ -127,7 +128,7 @@ export class Forwarding implements UpstreamHandler, ListenerOwner {
     this.#exchange.refuseWith(error, 'backend', reason);
   }
 
-  /** Whatever a backend answers with goes through here, whichever part of an answer it is. */
+  /** Every head, 1xx response and trailer section from a backend passes through here. */
   #withoutOwn(headers: HeaderList): HeaderList {
     return withoutOwnHeaders(headers, this.#route.ownCookieNames);
   }
@@ -154,7 +155,7 @@ export class Forwarding implements UpstreamHandler, ListenerOwner {
     const { status, bodyBytes } = head;
     const headers = this.#changedHeaders({ status, headers: this.#withoutOwn(head.headers), bodyBytes });
     if (this.#change === null) {
-      // RFC 9110 §8.6: to HEAD, the length is that of the body which GET would have got.
+      // RFC 9110 §8.6: for HEAD, the length is that of the body that GET would return.
       const announced = this.#exchange.method === 'HEAD' ? (head.declaredBytes ?? null) : bodyBytes;
       this.#client.port.head(status, headers, announced);
     } else if (this.#change.whole !== undefined && bodyBytes !== null) {
@@ -162,7 +163,7 @@ export class Forwarding implements UpstreamHandler, ListenerOwner {
     } else this.#startTransform(this.#change, headers);
   }
 
-  /** What the modules make of a head. The first that changes the body, too, is remembered. */
+  /** Applies the modules to a head. The first one that also changes the body is remembered. */
   #changedHeaders(head: TrafficResponseHead): HeaderList {
     let { headers } = head;
     for (const { prepared } of this.#route.modules) {
@@ -181,7 +182,7 @@ export class Forwarding implements UpstreamHandler, ListenerOwner {
     this.#exchange.answer(status, headers, this.#change?.whole?.(body) ?? body);
   }
 
-  /** It takes longer to come than it may be held back. */
+  /** The body takes longer than it may be held back. */
   #streamGathered(late: GatheredBody): void {
     if (this.#isOver || this.#change === null) return;
     this.#gathered = null;
@@ -295,7 +296,7 @@ export class Forwarding implements UpstreamHandler, ListenerOwner {
     this.#exchange.bytesOut += body.length;
     if (trailers.length === 0) port.answer(status, headers, body);
     else {
-      // Over HTTP/1.1 there are none after a Content-Length.
+      // HTTP/1.1 has no trailers after a Content-Length.
       port.head(status, headers, null);
       port.write(body);
       port.end(trailers);
@@ -316,7 +317,7 @@ export class Forwarding implements UpstreamHandler, ListenerOwner {
     this.#gathered?.drop();
     this.#gathered = null;
     this.#exchange.runtime.upstreamFailed(this.#exchange, failure);
-    // Part of an answer has gone out: the client must see that it is not whole.
+    // Part of a response was sent: the client must see that it is truncated.
     if (this.#client.port.isHeadSent) this.#exchange.cut(`upstream_${failure.reason}`);
     else
       this.#failed(

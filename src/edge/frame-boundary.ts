@@ -4,11 +4,13 @@ const LENGTH_IN_2_BYTES = 126;
 const LENGTH_IN_8_BYTES = 127;
 const MASK_BYTES = 4;
 
-/** Follows WebSocket frames (RFC 6455 §5.2) in one direction, to know where something can be put between two of them. */
+/**
+ * Follows WebSocket frames (RFC 6455 §5.2) in one direction, to find where a frame can be inserted between two others.
+ */
 export class FrameBoundary {
-  /** Of a frame whose head is not whole yet. */
+  /** Bytes of an incomplete frame header. */
   #head: number[] = [];
-  /** Bytes of a frame that are still to come behind its head. */
+  /** Remaining bytes of a frame after its header. */
   #left = 0;
 
   get isBetweenFrames(): boolean {

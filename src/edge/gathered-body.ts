@@ -1,17 +1,17 @@
 import type { HeaderList } from '../upstream/upstream.ts';
 
 /**
- * How long a small answer may be held back, from its head on, so that it can be changed in one go: longer than an upstream
- * pauses between the head and the body of one answer, shorter than anybody notices.
+ * How long a small response may be held back after its head, so that it can be changed as a whole: longer than an
+ * upstream pauses between head and body of one response, shorter than anybody notices.
  */
 const MAX_HOLD_MS = 10;
 
 /**
- * An answer of known, small length on its way to a module that changes it as a whole. Head and body wait here until the end has
- * come, or, when that takes too long, until `onLate` goes on with what is there.
+ * A response of known, small length on its way to a module that changes it as a whole. Head and body are held until the
+ * end has arrived or, when that takes too long, until `onLate` continues with the part so far.
  */
 export class GatheredBody {
-  /** The head as the module made it. */
+  /** The head as changed by the module. */
   readonly headers: HeaderList;
   readonly chunks: Buffer[] = [];
   readonly #timer: NodeJS.Timeout;
@@ -21,7 +21,7 @@ export class GatheredBody {
     this.#timer = setTimeout(onLate, MAX_HOLD_MS, this);
   }
 
-  /** Never more than was announced: carriers see to that. */
+  /** Never more than was announced: the upstream client enforces it. */
   add(chunk: Buffer): void {
     this.chunks.push(chunk);
   }

@@ -3,8 +3,8 @@ import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { ConnectionFacts } from './edge-connection.ts';
 
 /**
- * Whether what a connection's handshake has proven is still enough for its edge. A change that asks for less, or for nothing
- * that this connection lacks, must not cost anybody an open stream; in doubt it is not enough, and the client connects anew.
+ * Whether a connection's handshake still satisfies its edge. A change that requires less, or nothing that this
+ * connection lacks, must not cost anybody an open stream. In doubt it does not suffice, and the client reconnects.
  */
 export function handshakeSuffices(connection: ConnectionFacts, { tls, tlsGeneration }: EdgeSnapshot): boolean {
   if (tlsGeneration === connection.tlsGeneration) return true;
@@ -16,10 +16,11 @@ function isStillVouchedFor(connection: ConnectionFacts, authorities: readonly st
   const { clientCertificate, clientAuthorities } = connection;
   if (clientCertificate === null) return false;
   const remaining = clientAuthorities.filter((pem) => authorities.includes(pem));
-  // Whichever of them it was that the handshake relied on.
+  // Whichever of them the handshake relied on.
   if (remaining.length === clientAuthorities.length) return true;
   const leaf = new X509Certificate(clientCertificate.der);
-  // Only one that was trusted then, too: the handshake has looked at all the rest. Through intermediates: not known here.
+  // Only an authority that was trusted then: the handshake has verified all the rest. Chains through intermediates are
+  // unknown here.
   return remaining.some((pem) => {
     const authority = new X509Certificate(pem);
     return leaf.checkIssued(authority) && leaf.verify(authority.publicKey);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { type LiveExchange, LiveExchanges } from './live-exchanges.ts';
 
-/** Leaves the list when it is judged, as one does that is cut. */
+/** Leaves the list when it is re-evaluated, like an exchange that is cut. */
 class Judged implements LiveExchange {
   livePosition = -1;
   judgements = 0;

@@ -1,9 +1,9 @@
 import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 
-/** What an exchange is to this list. */
+/** An exchange as this list sees it. */
 export interface LiveExchange {
   readonly connection: { readonly edgeId: string };
-  /** Kept by the list; -1 when it is not in it. */
+  /** Maintained by the list; -1 when it is not listed. */
   livePosition: number;
   judgeAgain(edge: EdgeSnapshot | null): void;
   checkPermit(nowMs: number): void;
@@ -12,11 +12,11 @@ export interface LiveExchange {
 }
 
 /**
- * Requests under way, by edge, so that a change reaches those that it would now refuse.
+ * Requests in progress, by edge, so that a change reaches those that it would now reject.
  *
- * Lists in which the last one takes the place of one that leaves, not sets: a set that is added to and deleted from at this rate
- * grows a new table every few dozen requests, and the tables that it leaves behind keep each other, and with them half of all
- * finished requests, alive until the next full garbage collection (measured: a quarter of all that is allocated).
+ * Lists with swap-remove, not Sets: a Set with this rate of additions and deletions grows a new table every few dozen
+ * requests, and the discarded tables keep each other, and with them half of all finished requests, alive until the next
+ * full garbage collection (measured: a quarter of all that is allocated).
  */
 export class LiveExchanges<T extends LiveExchange = LiveExchange> {
   readonly #byEdge = new Map<string, T[]>();
@@ -56,9 +56,9 @@ export class LiveExchanges<T extends LiveExchange = LiveExchange> {
 
   checkPermits(nowMs: number): void {
     for (const [edgeId, list] of this.#byEdge) {
-      // Connections outlive their edge, and each may have brought a request more.
+      // Connections outlive their edge, and each may have delivered one more request.
       if (list.length === 0) this.#byEdge.delete(edgeId);
-      // Backwards: one that is cut leaves, and the last takes its place.
+      // Iterates backwards: a cut exchange leaves, and the last one takes its place.
       for (let at = list.length - 1; at >= 0; at -= 1) list[at]?.checkPermit(nowMs);
     }
   }
@@ -70,7 +70,7 @@ export class LiveExchanges<T extends LiveExchange = LiveExchange> {
   judgeAgain(edgeId: string, now: EdgeSnapshot | null): void {
     const list = this.#byEdge.get(edgeId);
     for (const exchange of list === undefined ? [] : [...list]) exchange.judgeAgain(now);
-    // Empty lists stay for a while: an edge with one request at a time would make one for each.
+    // Empty lists stay for a while: an edge with one request at a time would create one for each.
     if (now === null && list?.length === 0) this.#byEdge.delete(edgeId);
   }
 }

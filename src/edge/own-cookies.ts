@@ -2,7 +2,7 @@ import { OWN_COOKIE_MARK } from '../modules/prepared-module.ts';
 import type { OwnCookieNames } from '../snapshot/own-cookie-names.ts';
 import type { HeaderList } from '../upstream/upstream.ts';
 
-/** A copy without the cookies that are ours: they open the edge, and are nobody else's business. */
+/** A copy without our own cookies: they grant access to the edge and must not reach upstreams. */
 export function withoutOwnCookies(headers: HeaderList): string[] {
   const kept = headers.slice();
   for (let at = kept.length - 2; at >= 0; at -= 2) {
@@ -22,8 +22,8 @@ function isOurs(pair: string): boolean {
 }
 
 /**
- * Headers that an upstream must not send, taken out of a head, a 1xx answer or trailers: `Postern-…`, by which the edge speaks of
- * itself, and `Set-Cookie` of a cookie of ours, with which an upstream would swap or end a visitor's login.
+ * Removes headers that an upstream must not send from a head, a 1xx response or trailers: `Postern-…`, which only the
+ * edge sets, and `Set-Cookie` of our own cookies, with which an upstream could swap or end a visitor's login.
  */
 export function withoutOwnHeaders(headers: HeaderList, ownCookieNames: OwnCookieNames): HeaderList {
   for (let at = 0; at < headers.length; at += 2) {
@@ -41,10 +41,11 @@ function isReserved(headers: HeaderList, at: number, ownCookieNames: OwnCookieNa
 }
 
 /**
- * Whether a `Set-Cookie` line could become a cookie of ours. It is read more widely than any browser reads it:
- * - The mark counts wherever it stands in the line, because some clients take quoted values with semicolons, and comma lists.
- * - The name counts as RFC 6265bis §5.6 finds it, in any case, without control characters, which browsers drop or cut at; and for a
- *   cookie without a name (`=postern.session=…`) it is the name that the server will read when the browser sends the value alone.
+ * Whether a `Set-Cookie` line could become one of our cookies. It is interpreted more broadly than by any browser:
+ * - The mark counts anywhere in the line, because some clients accept quoted values with semicolons, and comma lists.
+ * - The name counts as RFC 6265bis §5.6 defines it, in any case, without control characters, which browsers drop or cut
+ *   at. For a cookie without a name (`=postern.session=…`) it is the name that the server will read when the browser
+ *   sends only the value.
  */
 export function setsOwnCookie(line: string, ownCookieNames: OwnCookieNames): boolean {
   if (line.includes(OWN_COOKIE_MARK)) return true;

@@ -7,7 +7,7 @@ import type { ClientSide } from './forwarding.ts';
 
 const PREFIX = '/.postern/';
 
-/** Whether a path is the edge's own, on hosts where a module serves such paths. */
+/** Whether the edge serves a path itself, on hosts where a module has such paths. */
 export function isOwnPath(path: CanonicalPath): boolean {
   return path.key.startsWith(PREFIX);
 }
@@ -16,7 +16,10 @@ type OpenedSite =
   | { readonly module: string; readonly ownPaths: OwnPaths; readonly site: OwnPathSite }
   | { readonly module: string; readonly refusal: Refusal };
 
-/** Own paths lie behind everything that comes before their module: client certificates, address rules. One open route is enough. */
+/**
+ * Own paths require everything that comes before their module: client certificates, address rules. One open route is
+ * enough.
+ */
 export function openSite(edge: EdgeSnapshot, request: TrafficRequest): OpenedSite {
   const modules: PreparedModule[] = [];
   let refused: { readonly module: string; readonly refusal: Refusal } | null = null;
@@ -74,14 +77,14 @@ function enter(
   for (const { name, prepared } of route.modules) {
     if (prepared.ownPaths !== undefined && (owner ?? name) === name) return { module: name, prepared };
     const verdict = prepared.judge?.(request) ?? 'pass';
-    // Whatever needs time to decide about a request has not let it pass.
+    // A module that needs time to decide has not admitted the request.
     if (verdict instanceof Promise) return { module: name, refusal: UNAVAILABLE };
     if (verdict !== 'pass') return { module: name, refusal: verdict };
   }
   return { module: '', prepared: null };
 }
 
-/** A body that must fit into memory; null when it is longer than `maxBytes`, or never came to its end. */
+/** A body that must fit into memory; null when it is longer than `maxBytes`, or incomplete. */
 export function readSmallBody(
   { source, head, port, isBodyWhole }: ClientSide,
   maxBytes: number,
@@ -97,7 +100,7 @@ export function readSmallBody(
       if (bytes > maxBytes) resolve(null);
       else chunks.push(chunk);
     });
-    // An upload of unknown length that was cut ends as well; one of known length is judged by its bytes.
+    // A truncated upload of unknown length also ends; one of known length is checked by its bytes.
     const isWhole = (): boolean => (head.contentLength === null ? isBodyWhole() : bytes === head.contentLength);
     listenOnce(source, 'end', port, () => resolve(isWhole() ? Buffer.concat(chunks) : null));
     listenOnce(source, 'error', port, () => resolve(null));

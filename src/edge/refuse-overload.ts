@@ -13,7 +13,7 @@ export interface OverloadPorts {
   warn(fields: object, message: string): void;
 }
 
-/** Answers what is beyond the limits as cheaply as can be: no route, no module, no line per request. */
+/** Rejects requests beyond the limits as cheaply as possible: no route, no module, no log line per request. */
 export class OverloadRefusals {
   readonly #ports: OverloadPorts;
   #loggedAtMs = Number.NEGATIVE_INFINITY;

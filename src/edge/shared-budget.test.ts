@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { SharedBudget } from './shared-budget.ts';
 
-/** A budget and all who hold a part of it, as the edge keeps them. */
+/** A budget with its holders, as the edge keeps them. */
 function open(max: number, sharePercent: number): { budget: SharedBudget; enter: (...addresses: string[]) => void } {
   const held: string[] = [];
   const budget = new SharedBudget({ max, sharePercent, holders: () => held });

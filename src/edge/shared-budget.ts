@@ -6,18 +6,18 @@ const LEAST_SHARE = 64;
 export interface SharedBudgetOptions {
   /** 0: no limit. */
   readonly max: number;
-  /** How much of it one address may hold while it is scarce. */
+  /** Share that one address may hold while the budget is scarce. */
   readonly sharePercent: number;
-  /** Addresses of all that hold a part now, once for each part. */
+  /** Addresses of all current holders, once per place. */
   readonly holders: () => Iterable<string>;
 }
 
 /**
- * A number of places that all clients share. It is scarce from half of it on; then an address that holds its share gets no other
- * place, so that the rest is left to others. An IPv6 network of 64 bits is one address.
+ * A number of places shared by all clients. The budget is scarce from half of it on; then an address that holds its
+ * share gets no further place, so that the rest is left to others. An IPv6 /64 counts as one address.
  *
- * Addresses are counted only while the budget is scarce: far from the limit a request costs an addition. Counting ends at a quarter,
- * so that recounting all holders, when it begins again, is paid for by as many changes.
+ * Addresses are counted only while the budget is scarce: far from the limit a request costs an addition. Counting ends
+ * at a quarter, so that recounting all holders, when it starts again, is amortized over as many changes.
  */
 export class SharedBudget {
   readonly #max: number;
@@ -42,17 +42,17 @@ export class SharedBudget {
     return this.#held >= this.#scarceAt;
   }
 
-  /** Whether so much of it is held: `part` of 1 is all of it. */
+  /** Whether this part is held; 1 means all of it. */
   isUsed(part: number): boolean {
     return this.#max > 0 && this.#held >= Math.ceil(this.#max * part);
   }
 
-  /** Only for the scarce: whether the address has its share already. */
+  /** Only while scarce: whether the address already holds its share. */
   isShareUsed(address: string): boolean {
     return (this.#byAddress?.get(ownerOf(address)) ?? 0) >= this.#share;
   }
 
-  /** The new holder is one of `holders` by now. */
+  /** The new holder is already one of `holders`. */
   enter(address: string): void {
     this.#held += 1;
     if (this.#byAddress !== null) count(this.#byAddress, address, 1);

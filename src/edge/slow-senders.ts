@@ -1,7 +1,7 @@
 import type { ClientSide } from './forwarding.ts';
 import { TOO_SLOW } from './http/request-problem.ts';
 
-/** What an exchange is to the search. */
+/** An exchange as this check sees it. */
 export interface Sender {
   readonly client: Pick<ClientSide, 'source' | 'isBodyWhole'> & { readonly port: Pick<ClientSide['port'], 'onGone'> };
   readonly connection: { retire(): void };
@@ -10,7 +10,7 @@ export interface Sender {
 }
 
 export interface SlowSendersOptions {
-  /** 0: nobody is too slow. */
+  /** 0: disabled. */
   readonly minBytesPerSecond: number;
   isScarce(): boolean;
   senders(): Iterable<Sender>;
@@ -20,9 +20,9 @@ export interface SlowSendersOptions {
 export const LOOK_EVERY_MS = 5000;
 
 /**
- * While requests are scarce, ends those whose client sends its body more slowly than it must: a byte now and then would hold a place
- * for as long as somebody likes, from as many addresses as somebody has. Bytes are compared between two looks at all requests under
- * way, so that a request costs nothing, and while there is room slow clients are welcome.
+ * While requests are scarce, ends those whose client sends its body too slowly: a byte now and then would hold a place
+ * indefinitely, from any number of addresses. Byte counts are compared between two passes over all requests in
+ * progress, so that a request costs nothing extra. While there is room, slow clients are accepted.
  */
 export class SlowSenders {
   readonly #options: SlowSendersOptions;
@@ -47,16 +47,16 @@ export class SlowSenders {
       if (bytesBefore !== undefined && sender.bytesIn - bytesBefore < leastBytes) tooSlow.push(sender);
       else this.#seen.set(sender, sender.bytesIn);
     }
-    // Later: one that ends leaves the list that is walked.
+    // Deferred: an exchange that ends leaves the list being iterated.
     for (const { connection, client } of tooSlow) {
-      // RFC 9110 §15.5.9: the rest of the body is not waited for.
+      // RFC 9110 §15.5.9: the rest of the body is not awaited.
       connection.retire();
       client.port.onGone(TOO_SLOW);
     }
   }
 }
 
-/** Bytes that wait to be read are not the client's debt: then it is the upstream that is slow. */
+/** If received bytes are waiting to be read, the upstream is slow, not the client. */
 function owesBody({ isAnswering, client: { source, isBodyWhole } }: Sender): boolean {
   if (source === null || isAnswering) return false;
   return !source.readableEnded && source.readableLength === 0 && !isBodyWhole();

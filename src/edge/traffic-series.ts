@@ -1,13 +1,13 @@
-/** What the metrics of traffic are told apart by. */
+/** Granularity of traffic metrics. */
 export type MetricsLevel = 'route' | 'edge' | 'process';
 
 /** Labels of one group of series. */
 export class SeriesLabels {
   readonly edge: string;
   readonly route: string;
-  /** Its edge or route is gone, and so are its series: a request that ends late must not bring them back. */
+  /** Its edge or route was deleted with its series: a request that ends late must not recreate them. */
   isGone = false;
-  /** By name, so that one is kept for each. */
+  /** By metric name, so that each has one entry. */
   readonly removals = new Map<string, () => void>();
 
   constructor(edge: string, route: string) {
@@ -16,13 +16,13 @@ export class SeriesLabels {
   }
 }
 
-/** So many routes that are gone are remembered, for requests that outlive them. */
+/** Number of deleted routes that are remembered for requests that outlive them. */
 const MAX_REMEMBERED = 10_000;
 
-/** Which series there are for traffic, at the level of the setting, and their end with what they count. */
+/** The series for traffic, at the configured level, and their removal with what they count. */
 export class TrafficSeries {
   readonly none = new SeriesLabels('', '');
-  /** Addresses that agents make come and go by the thousand: one series for all of them. */
+  /** Endpoints of agents come and go by the thousand: one series for all of them. */
   readonly ephemeral = new SeriesLabels('ephemeral', '');
   readonly #level: MetricsLevel;
   readonly #byEdge = new Map<string, Map<string, SeriesLabels>>();
@@ -48,7 +48,7 @@ export class TrafficSeries {
     return labels;
   }
 
-  /** `routeIds` null: the whole edge is gone. */
+  /** `routeIds` null: the whole edge was deleted. */
   keepOnly(edgeId: string, routeIds: ReadonlySet<string> | null): void {
     const routes = this.#byEdge.get(edgeId);
     for (const [route, labels] of routes ?? []) {

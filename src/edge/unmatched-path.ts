@@ -1,6 +1,6 @@
 import type { EdgeErrorCode } from './errors.ts';
 
-/** Why no route serves a path: code, word for the log, message for the visitor. */
+/** Why no route serves a path: code, log value, message for the visitor. */
 export const UNMATCHED = {
   none: ['ERR_POSTERN_NO_ROUTE', 'no_route', 'There is nothing at this address.'],
   ambiguous: [

@@ -5,12 +5,12 @@ import { type EdgeErrorCode, edgeErrors } from './errors.ts';
 import { wordsFor } from './tunnels/agent-failure.ts';
 import { NO_TUNNEL } from './tunnels/no-tunnel.ts';
 
-/** Another target may get the request only when it is certain that this one did not, or when that would not matter. */
+/** Another target may get the request only if this one certainly did not, or if that does not matter. */
 export function mayTryNext(failure: UpstreamFailure): boolean {
   return failure.phase === 'connect' || !failure.mayHaveBeenSent || failure.isSafe === true;
 }
 
-/** What the visitor is told; what exactly went wrong is in the operator's log. */
+/** The visitor's message; the exact cause is in the operator's log. */
 export function failureAnswer(failure: UpstreamFailure): ErrorAnswer {
   if (failure.reason === 'timeout' && failure.phase !== 'connect') {
     return answer(

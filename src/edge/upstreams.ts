@@ -3,13 +3,13 @@ import { openUpstream } from '../upstream/open-upstream.ts';
 import type { Upstream, UpstreamLimits } from '../upstream/upstream.ts';
 
 /**
- * One pool per address, shared by all backends that name it. When no snapshot names an address any more, its pool is drained:
- * idle connections close, requests under way finish.
+ * One pool per address, shared by all backends that name it. When no snapshot names an address any longer, its pool is
+ * drained: idle connections close, requests in progress finish.
  */
 export class Upstreams {
   readonly #open = new Map<string, Upstream>();
   readonly #limits: UpstreamLimits;
-  /** One timer for the deadlines of all. */
+  /** One timer for all deadlines. */
   readonly #ticker = new DeadlineTicker();
   readonly #isAddressAllowed: (ip: string, port: number) => boolean;
 
@@ -35,7 +35,7 @@ export class Upstreams {
     return upstream;
   }
 
-  /** Nothing names these any more. */
+  /** Nothing refers to these any longer. */
   release(keys: readonly string[]): void {
     for (const key of keys) {
       const upstream = this.#open.get(key);

@@ -4,12 +4,12 @@ import { FrameBoundary } from './frame-boundary.ts';
 
 /** Close, status 1001 "going away" (RFC 6455 §5.5.1 and §7.4.1). */
 const TO_CLIENT = Buffer.from([0x88, 0x02, 0x03, 0xe9]);
-/** What a client sends is masked; the mask hides nothing here. */
+/** A client's frames are masked; the mask hides nothing here. */
 const TO_UPSTREAM = Buffer.from([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe9]);
-/** For the other ends to close. */
+/** Time for both ends to close. */
 const GRACE_MS = 1000;
 
-/** Closes a WebSocket that is passed through, so that both ends know that it was not broken: between two frames. */
+/** Closes a forwarded WebSocket cleanly: inserts a Close frame between two frames in each direction. */
 export class WebSocketGoodbye {
   readonly #client: Duplex;
   readonly #upstream: Duplex;
@@ -35,7 +35,7 @@ export class WebSocketGoodbye {
 
   #passes(frames: FrameBoundary, chunk: Buffer): void {
     frames.pass(chunk);
-    // Behind the chunk, which is still to be written.
+    // After the chunk, which is still to be written.
     if (this.#isWanted) queueMicrotask(() => this.#sayBetweenFrames());
   }
 
@@ -48,7 +48,7 @@ export class WebSocketGoodbye {
       this.#isSaidToUpstream = true;
       insteadOfTheRest(this.#client, this.#upstream, TO_UPSTREAM);
     }
-    // Not one by one: a server that sees the end of its connection may not finish the frame that it is sending.
+    // Not one by one: a server that sees the end of its connection may not finish its current frame.
     if (this.#isSaidToClient && this.#isSaidToUpstream)
       for (const side of [this.#client, this.#upstream]) endSoon(side);
   }

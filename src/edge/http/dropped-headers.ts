@@ -1,7 +1,10 @@
 import { nameMatcher } from '../../modules/reserved-names.ts';
 import type { HeaderList } from '../../upstream/upstream.ts';
 
-/** Never forwarded as they came: framing and connection are ours to compute, the client's address is ours to state. */
+/**
+ * Never forwarded as received: the edge computes framing and connection headers, and states the client's address
+ * itself.
+ */
 export const SPECIAL: ReadonlySet<string> = new Set([
   'host',
   'connection',
@@ -28,7 +31,7 @@ export const SPECIAL: ReadonlySet<string> = new Set([
 /** Only the edge sets these, so upstreams trust them; no setting lets clients send them. Modules reserve more. */
 const OURS: readonly string[] = ['postern-*'];
 
-/** Addresses, as the proxies of large providers write them: from trusted proxies they are true. */
+/** Client addresses in the spelling of large providers' proxies: trusted proxies may send them. */
 const ADDRESSES: ReadonlySet<string> = new Set(
   `cf-connecting-ip cf-connecting-ipv6 cf-pseudo-ipv4 client-ip do-connecting-ip fastly-client-ip fly-client-ip true-client-ip
 x-appengine-user-ip x-azure-clientip x-client-ip x-cluster-client-ip x-envoy-external-address x-original-forwarded-for
@@ -36,14 +39,14 @@ x-remote-addr x-remote-ip`.split(/\s+/),
 );
 
 /**
- * Login can let OPTIONS pass for the sake of CORS preflights, which never have these. An upstream that obeys them would take
- * such a request for another one.
+ * A login can exempt OPTIONS for CORS preflights, which never contain these headers. An upstream that honours them
+ * would treat such a request as another method.
  */
 const METHODS: ReadonlySet<string> = new Set(['x-http-method', 'x-http-method-override', 'x-method-override']);
 
 const PLAIN_NAME = /^[a-z0-9-]*$/;
 
-/** Which of a client's headers do not reach upstreams: what is ours, and the setting `drop_request_headers`. */
+/** Client headers that do not reach upstreams: the edge's own, and those of the setting `drop_request_headers`. */
 export class DroppedHeaders {
   readonly #names = new Set<string>();
   readonly #prefixes: RegExp;
@@ -64,15 +67,16 @@ export class DroppedHeaders {
     this.#prefixes = new RegExp(`^(?:${prefixes.join('|')})`);
   }
 
-  /** In lower case. Special names are dropped, too, but have to be read first. */
+  /** In lower case. Special names are dropped too, but must be read first. */
   has(name: string, method: string, isFromProxy: boolean): boolean {
     if (this.#names.has(name) || this.#prefixes.test(name)) return !(isFromProxy && this.#addresses.has(name));
     return method === 'OPTIONS' && METHODS.has(name);
   }
 
   /**
-   * Many upstreams read "x_forwarded_for" as "x-forwarded-for": what has an underscore is dropped. CGI and PHP fold everything
-   * that is no letter or digit so, dots included (Traefik GHSA-rf44-j88r-hh8c): dropped where it would become a dropped name.
+   * Many upstreams read "x_forwarded_for" as "x-forwarded-for": names with an underscore are dropped. CGI and PHP
+   * replace everything but letters and digits this way, including dots (Traefik GHSA-rf44-j88r-hh8c): a name that would
+   * become a dropped one is dropped too.
    */
   hasAlias(name: string, method: string): boolean {
     if (PLAIN_NAME.test(name)) return false;
@@ -81,7 +85,7 @@ export class DroppedHeaders {
     return SPECIAL.has(folded) || this.has(folded, method, false);
   }
 
-  /** Trailers of the client's that may be forwarded: some upstreams put them among the headers. */
+  /** Client trailers that may be forwarded: some upstreams merge them into the headers. */
   forwardableTrailers(raw: HeaderList, method: string): HeaderList {
     const kept: string[] = [];
     for (let at = 0; at < raw.length; at += 2) {

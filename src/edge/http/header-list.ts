@@ -24,7 +24,7 @@ export function valuesOf(list: HeaderList, name: string): readonly string[] {
   return values ?? NONE;
 }
 
-/** All values of a list header as if they had come in one line (RFC 9110 §5.3). */
+/** All values of a list header, combined as if sent in one line (RFC 9110 §5.3). */
 export function combinedValue(list: HeaderList, name: string): string | undefined {
   let combined: string | undefined;
   for (let at = 0; at < list.length; at += 2) {

@@ -47,7 +47,7 @@ export interface HttpLimits {
   readonly headersTimeoutMs: number;
   readonly requestTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
-  /** How long a client may take none of the bytes that wait for it. */
+  /** How long a client may read nothing while response data is waiting. */
   readonly sendTimeoutMs: number;
   readonly maxConcurrentStreams: number;
 }
@@ -58,36 +58,36 @@ export interface IncomingRequest {
   /** Null when there is no body. */
   readonly source: IncomingMessage | ServerHttp2Stream | null;
   readonly trailers: () => HeaderList;
-  /** Asked once the source has ended: whether the client said that this is the end of the body. */
+  /** Called once the source has ended: whether the client marked the end of the body. */
   readonly isBodyWhole: () => boolean;
-  /** For an error page when the head could not be read. */
+  /** For an error page when the head could not be parsed. */
   readonly accept: string | undefined;
 }
 
 export interface HttpServersOptions {
-  /** How clients reach it. */
+  /** The scheme that clients use. */
   readonly scheme: 'http' | 'https';
   readonly limits: HttpLimits;
   readonly rules: HeadRules;
   handle(connection: ConnectionFacts, request: IncomingRequest): void;
-  /** An HTTP/2 connection was ended for what came on it. `reason` is the runtime's code. */
+  /** An HTTP/2 connection was closed because of the client's frames. `reason` is the runtime's code. */
   onSessionError(reason: string, error: Error): void;
 }
 
-/** How often slow heads are looked for; the runtime's default of 30 s would be the timeout that counts. */
+/** Interval of the check for slow heads; the runtime's default of 30 s would become the effective timeout. */
 const CHECK_INTERVAL_MS = 1000;
 const NO_TRAILERS = (): HeaderList => [];
 const YES = (): boolean => true;
 const NOTHING = Buffer.alloc(0);
 /**
- * Requests that a client may take back at once, and per second for ever; then its connection ends (CVE-2023-44487). The runtime's
- * defaults, written down because they are chosen: a person who leafs through a gallery resets hundreds of images within
- * seconds, but each reset request costs the upstream a connection or a reset.
+ * Requests that a client may reset in a burst, and per second in the long run; beyond that its connection is closed
+ * (CVE-2023-44487). These are the runtime's defaults, stated because they are deliberate: a user who browses a gallery
+ * resets hundreds of images within seconds, but each reset request costs the upstream a connection or a reset.
  */
 const STREAM_RESET_BURST = 1000;
 const STREAM_RESETS_PER_SECOND = 33;
 
-/** HTTP/1.1 and HTTP/2 on sockets whose handshake is already done. Neither server listens by itself. */
+/** HTTP/1.1 and HTTP/2 on sockets whose handshake is complete. Neither server listens itself. */
 export class HttpServers {
   readonly #http1: Http1Server;
   readonly #http2: Http2Server;
@@ -96,7 +96,7 @@ export class HttpServers {
   readonly #maxHeaderCount: number;
   readonly #rules: HeadRules;
   readonly #sweep: NodeJS.Timeout;
-  /** Requests to switch to something that the edge does not know. */
+  /** Requests to switch to a protocol that the edge does not support. */
   readonly #declined = new WeakSet<IncomingMessage>();
   readonly #sockets = new Map<Duplex, Http1Client | Http2Client>();
   readonly #sessions = new WeakMap<object, Http2Client>();
@@ -117,16 +117,16 @@ export class HttpServers {
       requestTimeout: limits.requestTimeoutMs,
       keepAliveTimeout: limits.keepAliveTimeoutMs,
       connectionsCheckingInterval: CHECK_INTERVAL_MS,
-      // Refused by us, like every other request that names no host.
+      // The edge rejects it, like every other request without a host.
       requireHostHeader: false,
       shouldUpgradeCallback: (request: IncomingMessage) => this.#switches(request),
     });
-    // The runtime drops what is beyond its count without a word: one more than allowed shows that there were too many.
+    // The runtime silently drops headers beyond its limit: one more than allowed shows that there were too many.
     this.#http1.maxHeadersCount = limits.maxHeaderCount + 1;
     this.#maxHeaderCount = limits.maxHeaderCount;
-    // Timeouts of slow heads and the list of idle connections begin with this event, and this server never listens.
+    // This event starts the timeouts of slow heads and the list of idle connections, and this server never listens.
     this.#http1.emit('listening');
-    // The last two are answered by the upstream, or by the edge before their body is asked for.
+    // The upstream responds to the last two, or the edge does before it requests their body.
     for (const event of ['request', 'checkContinue', 'checkExpectation'])
       listenPer(this.#http1, event, this.#ownerOf, (request: IncomingMessage, response: ServerResponse) =>
         this.#onHttp1(request, response),
@@ -164,7 +164,7 @@ export class HttpServers {
         this.#onStream(stream, headers, raw),
     );
     listen(this.#http2, 'sessionError', reporting('HTTP/2 server'), (error: Error & { readonly code?: string }) => {
-      // Others say that the connection broke, which clients may do as they like.
+      // Other errors report a broken connection, which is the client's right.
       if (error.code?.startsWith('ERR_HTTP2_') === true) options.onSessionError(error.code, error);
     });
   }
@@ -176,7 +176,7 @@ export class HttpServers {
       this.#http1.emit('connection', socket);
       return;
     }
-    // The session's event comes before `emit` returns: this is how it is known which one belongs to the socket.
+    // The session's event fires before `emit` returns: this links the session to its socket.
     this.#http2.emit('connection', socket);
     const session = this.#arriving;
     this.#arriving = null;
@@ -184,17 +184,20 @@ export class HttpServers {
     else this.#onSession(new Http2Client(session, socket, facts), socket);
   }
 
-  /** GOAWAY to HTTP/2, `Connection: close` to HTTP/1.1; what is under way finishes. */
+  /** Sends GOAWAY on HTTP/2 and `Connection: close` on HTTP/1.1; requests in progress finish. */
   startDraining(): void {
     this.#drain.isDraining = true;
     for (const client of this.#sockets.values()) if (client instanceof Http2Client) client.session.close();
     this.#http1.closeIdleConnections();
   }
 
-  /** Ends each connection when its last bytes are out; what is left at the deadline is cut. All requests must be over by now. */
+  /**
+   * Closes each connection when its last bytes are sent; the rest is cut at the deadline. All requests must be over by
+   * now.
+   */
   async close(timeoutMs: number): Promise<void> {
     const deadline = performance.now() + timeoutMs;
-    // An HTTP/2 session ends by itself when its last stream has.
+    // An HTTP/2 session closes by itself after its last stream.
     for (const client of this.#sockets.values()) if (client instanceof Http1Client) client.endSoon();
     while (this.#sockets.size > 0 && performance.now() < deadline) {
       await new Promise((resolve) => setTimeout(resolve, 10));
@@ -204,7 +207,7 @@ export class HttpServers {
     this.#http1.close();
   }
 
-  /** More requests wait for a turn than may. */
+  /** Too many requests are waiting for a turn. */
   get isFull(): boolean {
     return this.#turns.isFull;
   }
@@ -213,7 +216,7 @@ export class HttpServers {
     return this.#sockets.size;
   }
 
-  /** Anything else that asks to upgrade (h2c, say) is served as if it had not. */
+  /** A request for any other upgrade (such as h2c) is served as if it had not asked. */
   #switches(request: IncomingMessage): boolean {
     const isWebSocket = request.headers.upgrade?.toLowerCase() === 'websocket' && request.method === 'GET';
     if (!isWebSocket) this.#declined.add(request);
@@ -222,11 +225,11 @@ export class HttpServers {
 
   #onHttp1(request: IncomingMessage, response: ServerResponse): void {
     const client = this.#http1Client(request);
-    // Came together with one that was refused: it may be a part of that, and nobody is to see it.
+    // Received together with a rejected request: it may be a part of that one, and must not be processed.
     if (client === null) return;
     const reading = this.#read(request, client.facts, false);
-    // Whatever could be read in two ways may be followed by bytes that are read wrongly: the connection ends. So it does when
-    // an upgrade was declined: the runtime's parser stops there.
+    // Ambiguous input may be followed by bytes that would be misread: the connection is closed. The same holds after a
+    // declined upgrade: the runtime's parser stops there.
     if (!reading.ok || this.#declined.has(request)) {
       response.setHeader('connection', 'close');
       client.isOver = true;
@@ -270,7 +273,7 @@ export class HttpServers {
     return client instanceof Http1Client && !client.isOver ? client : null;
   }
 
-  /** The parser could make nothing of it. */
+  /** The parser rejected it. */
   #refuseUnread(client: Http1Client, socket: Duplex, { code, why }: RequestProblem): void {
     this.#handle(client.facts, {
       reading: { ok: false, code, why },
@@ -302,7 +305,7 @@ export class HttpServers {
   }
 
   #onStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: readonly string[]): void {
-    // One with a body is never put off: its trailers and its end must meet their listeners.
+    // A request with a body is never deferred: its trailers and its end must find their listeners.
     if (!stream.endAfterHeaders || this.#turns.take()) {
       this.#serveStream(stream, headers, raw);
       return;

@@ -11,11 +11,11 @@ import type { SweepLimits } from './sweep.ts';
 /** A client's connection over HTTP/1.1. */
 export class Http1Client implements ListenerOwner {
   readonly facts: ConnectionFacts;
-  /** No request after the one at hand may be read from it. */
+  /** No request after the current one may be read from it. */
   isOver = false;
   readonly #socket: Socket;
   readonly #stall = new Stall();
-  /** Of the latest request. */
+  /** Writer of the latest request's response. */
   #port: Http1Port | null = null;
 
   constructor(socket: Socket, facts: Omit<ConnectionFacts, 'retire'>) {
@@ -35,27 +35,27 @@ export class Http1Client implements ListenerOwner {
     return this.#port;
   }
 
-  /** The runtime cannot go on reading. `refuse` answers where no request has been read. */
+  /** The runtime cannot continue reading. `refuse` responds where no request has been read. */
   onError(error: Error & { readonly code?: string }, refuse: (problem: RequestProblem) => void): void {
-    // One whose request was refused has its answer, and ends with it.
+    // A rejected request already has its response, and the connection ends with it.
     if (this.isOver) return;
     this.isOver = true;
     const problem = problemOf(error);
     const port = this.#port;
-    // A client that connects ahead of its needs and never asks has done nothing that needs an answer.
+    // A client that preconnects and never sends a request needs no response.
     if (problem === null || !this.#socket.writable || this.#socket.bytesRead === 0) this.#socket.destroy();
     else if (port === null) refuse(problem);
     else if (!port.isRequestWhole) port.fail(problem);
     else if (!port.isUnderWay) refuse(problem);
     else {
-      // The answers to what came before go out first: a refusal in front of them would be taken for one of theirs.
+      // Responses to earlier requests go first: a rejection before them would be taken for one of theirs.
       port.afterwards(() => {
         if (this.#socket.writable) refuse(problem);
       });
     }
   }
 
-  /** When its last bytes are out. */
+  /** Closes once its last bytes are sent. */
   endSoon(): void {
     this.#socket.destroySoon();
   }

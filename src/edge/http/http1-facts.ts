@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { ConnectionFacts } from '../edge-connection.ts';
 
-/** A connection's facts as one request on it has them: to retire it is to say so in that request's answer. */
+/** A connection's facts for one request on it: retiring the connection is announced in that request's response. */
 export class Http1Facts implements ConnectionFacts {
   readonly edgeId: string;
   readonly tlsGeneration: string;
@@ -24,7 +24,7 @@ export class Http1Facts implements ConnectionFacts {
   }
 
   retire(): void {
-    // Afterwards it is too late to say so, and the runtime throws.
+    // Afterwards it is too late, and the runtime throws.
     if (!this.#response.headersSent) this.#response.setHeader('connection', 'close');
   }
 }

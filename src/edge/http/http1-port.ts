@@ -9,7 +9,7 @@ import type { RequestProblem } from './request-problem.ts';
 
 const noop = (): void => {};
 
-/** The client's side over HTTP/1.1. */
+/** Writes a response over HTTP/1.1. */
 export class Http1Port implements ClientPort {
   onDrain: () => void = noop;
   onGone: (problem?: RequestProblem) => void = noop;
@@ -22,19 +22,19 @@ export class Http1Port implements ClientPort {
   #hasBody = false;
   /** No length was announced. */
   #isOpenEnded = false;
-  /** What was announced, until a part of it has gone out; -1 when nothing was. */
+  /** The announced length, until a part of it has been sent; -1 when none was announced. */
   #announcedBytes = -1;
-  /** The runtime has it all. */
+  /** The runtime has the complete body. */
   #isWhole = false;
 
-  /** `drain`: shared by all, for answers that begin after their request did. */
+  /** `drain`: shared by all, for responses that start after draining began. */
   constructor(response: ServerResponse, drain: { readonly isDraining: boolean }, client: ListenerOwner) {
     this.#response = response;
     this.#drain = drain;
     this.#client = client;
     this.onBug = this.#toClient;
     listen(response, 'close', this, () => this.#onClose());
-    // A client that resets the connection is seen as 'close'.
+    // A client that resets the connection appears as 'close'.
     ignoreErrors(response);
   }
 
@@ -52,7 +52,7 @@ export class Http1Port implements ClientPort {
     return this.#response.headersSent;
   }
 
-  /** The answer is not out yet. */
+  /** The response has not been sent completely. */
   get isUnderWay(): boolean {
     return !this.#response.closed;
   }
@@ -65,7 +65,7 @@ export class Http1Port implements ClientPort {
     listenOnce(this.#response, 'close', this, then);
   }
 
-  /** The request cannot be brought to its end. An answer that is already decided goes out, and the connection ends with it. */
+  /** The request cannot be completed. A response that is already decided is sent, and the connection ends with it. */
   fail(problem: RequestProblem): void {
     const response = this.#response;
     response.shouldKeepAlive = false;
@@ -76,7 +76,7 @@ export class Http1Port implements ClientPort {
   }
 
   informational(status: number, headers: HeaderList): void {
-    // RFC 9110 §15.2: HTTP/1.0 has none, and its clients would take one for the answer.
+    // RFC 9110 §15.2: HTTP/1.0 has no 1xx responses, and its clients would take one for the final response.
     if (this.#response.req.httpVersionMinor === 0) return;
     if (status === 100) this.#response.writeContinue();
     else if (status === 103) this.#response.writeInformation(status, headers.slice());
@@ -91,11 +91,13 @@ export class Http1Port implements ClientPort {
     }
     if (this.#drain.isDraining) this.#response.shouldKeepAlive = false;
     this.#response.writeHead(status, framed);
-    // Not before the turn of the loop ends: of HTTP/2 the head is told before the body that came with it.
+    // Not before the turn of the loop ends: over HTTP/2 the head arrives before the body that came with it.
     setImmediate(flushHead, this);
   }
 
-  /** The runtime keeps a head until some of the body goes with it; but the first event of a stream may be minutes away. */
+  /**
+   * The runtime holds a head until some of the body is written; but the first event of a stream may be minutes away.
+   */
   flushHead(): void {
     if (!this.#hasBody && !this.#isEnded) this.#response.flushHeaders();
   }
@@ -103,14 +105,15 @@ export class Http1Port implements ClientPort {
   write(chunk: Buffer): boolean {
     this.#hasBody = true;
     if (chunk.length === this.#announcedBytes) {
-      // The whole body at once, as nearly always: head, body and end leave the process as one write, now and not a tick later.
+      // The whole body at once, as nearly always: head, body and end leave the process in one write, now and not a tick
+      // later.
       this.#isWhole = true;
       this.#response.end(chunk);
       return true;
     }
     this.#announcedBytes = -1;
     const hasRoom = this.#response.write(chunk);
-    // Few answers fill the buffer: most never need the listener.
+    // Few responses fill the buffer: most never need the listener.
     if (!hasRoom && !this.#awaitsDrain) {
       this.#awaitsDrain = true;
       listenOnce(this.#response, 'drain', this, () => this.#drained());
@@ -131,7 +134,7 @@ export class Http1Port implements ClientPort {
   }
 
   answer(status: number, headers: HeaderList, body: Buffer): void {
-    // RFC 9110 §8.6: never with 204. To HEAD the runtime sends the head alone.
+    // RFC 9110 §8.6: never with 204. For HEAD the runtime sends only the head.
     const framing = status === 204 || status === 304 ? [] : ['content-length', String(body.length)];
     if (this.#drain.isDraining) this.#response.shouldKeepAlive = false;
     this.#response.writeHead(status, [...headers, ...framing]);
@@ -146,12 +149,12 @@ export class Http1Port implements ClientPort {
   cut(): void {
     const { req, chunkedEncoding } = this.#response;
     this.#finish();
-    // To HTTP/1.0 an answer of unknown length ends with the connection, so this must not look like an end.
+    // For HTTP/1.0 a response of unknown length ends with the connection, so this must not look like an end.
     if (!chunkedEncoding && this.#isOpenEnded) breakOff(req.socket);
     else this.#response.destroy();
   }
 
-  /** The runtime keeps its objects for longer than the exchange lives: they must not keep the exchange, too. */
+  /** The runtime keeps its objects longer than the exchange lives: they must not keep the exchange too. */
   #finish(): void {
     this.#isEnded = true;
     this.onDrain = noop;

@@ -6,12 +6,12 @@ import type { ClientPort } from './client-port.ts';
 import type { RequestProblem } from './request-problem.ts';
 
 const noop = (): void => {};
-/** For the client to read the answer and close; whoever does not is cut off. */
+/** Time for the client to read the response and close; after that it is disconnected. */
 const LINGER_MS = 1000;
 
 /**
- * The client's side of an HTTP/1.1 request for which the runtime hands over the raw socket, so the head is written here: one
- * that asked to switch protocols, or that could not be read. Unless there is a switch, the connection ends with the answer.
+ * Writes the response to an HTTP/1.1 request for which the runtime hands over the raw socket: one that asked to switch
+ * protocols, or that could not be parsed. Unless the protocol is switched, the connection ends with the response.
  */
 export class Http1SwitchPort implements ClientPort {
   onDrain: () => void = noop;
@@ -40,7 +40,7 @@ export class Http1SwitchPort implements ClientPort {
 
   informational(): void {}
 
-  /** Framed although the connection ends with it: an end of the connection alone would make a cut answer look whole. */
+  /** Framed although the connection ends with it: otherwise a truncated response would look complete. */
   head(status: number, headers: HeaderList, bodyBytes: number | null): void {
     this.#isChunked = bodyBytes === null && status !== 204 && status !== 304;
     const framing = this.#isChunked ? ['transfer-encoding', 'chunked'] : ['content-length', String(bodyBytes)];
@@ -69,7 +69,7 @@ export class Http1SwitchPort implements ClientPort {
     this.#isEnded = true;
     this.#writeHead(status, [...headers, 'connection', 'upgrade', 'upgrade', 'websocket']);
     if (this.#firstBytes.length > 0) this.#socket.unshift(this.#firstBytes);
-    // The end of one direction is not the end of the other.
+    // The end of one direction does not end the other.
     this.#socket.allowHalfOpen = true;
     return this.#socket;
   }
@@ -79,7 +79,7 @@ export class Http1SwitchPort implements ClientPort {
     this.#socket.destroy();
   }
 
-  /** What still comes is thrown away: closing with unread bytes resets the connection, and the answer may be lost. */
+  /** Further input is discarded: closing with unread bytes resets the connection, and the response may be lost. */
   #linger(): void {
     this.#socket.resume();
     const timer = setTimeout(() => this.#socket.destroy(), LINGER_MS);

@@ -7,21 +7,21 @@ import type { Http2Port } from './http2-port.ts';
 import { Stall } from './stall.ts';
 import type { SweepLimits } from './sweep.ts';
 
-/** A client's connection over HTTP/2. *Open* → *closed* (GOAWAY; streams under way finish) → the socket ends. */
+/** A client's connection over HTTP/2. *Open* → *closed* (GOAWAY; streams in progress finish) → the socket ends. */
 export class Http2Client implements ListenerOwner {
   readonly facts: ConnectionFacts;
   readonly session: ServerHttp2Session;
-  /** A bug outside of every request, or after one: those under way finish, others have to come on another connection. */
+  /** A bug outside of every request, or after one: requests in progress finish, others need another connection. */
   readonly onBug: (error: unknown) => void;
   readonly #socket: Socket;
-  /** A list in which the last one takes the place of one that leaves: see LiveExchanges. */
+  /** A list with swap-remove: see LiveExchanges. */
   readonly #ports: Http2Port[] = [];
   #quietSinceMs = performance.now();
-  /** Of streams that are gone. */
+  /** Bytes read from streams that have ended. */
   #takenBefore = 0;
   readonly #stall = new Stall();
   #isMoving = false;
-  /** When it was seen to be closed, with no stream left. */
+  /** When it was found closed, without streams. */
   #closedSinceMs: number | null = null;
 
   constructor(session: ServerHttp2Session, socket: Socket, facts: Omit<ConnectionFacts, 'retire'>) {
@@ -55,15 +55,15 @@ export class Http2Client implements ListenerOwner {
   }
 
   /**
-   * The window of the connection is used up, and what the client adds to it goes to some of its streams after the others: one that
-   * gets nothing may have a reader who waits.
+   * The connection's window is exhausted, and the client's updates go to some of its streams after the others: a stream
+   * that gets nothing may still have a waiting reader.
    */
   get isSentToOthers(): boolean {
     return this.#isMoving && (this.session.state.remoteWindowSize ?? 0) <= 0;
   }
 
   /**
-   * What the client sends apart from requests (pings, a head byte by byte) keeps no connection open, and a client that does not
+   * Frames other than requests (pings, a head byte by byte) do not keep a connection open, and a client that does not
    * close its side after GOAWAY does not keep the socket.
    */
   check(nowMs: number, limits: SweepLimits): void {
@@ -73,7 +73,7 @@ export class Http2Client implements ListenerOwner {
     for (let at = this.#ports.length - 1; at >= 0; at -= 1) this.#ports[at]?.check(nowMs, limits);
     if (this.#ports.length > 0) return;
     if (this.session.closed || this.session.destroyed) {
-      // Not at once: its last bytes may still be on their way.
+      // Not immediately: its last bytes may still be in flight.
       this.#closedSinceMs ??= nowMs;
       if (nowMs - this.#closedSinceMs >= limits.sendTimeoutMs) this.#socket.destroy();
     } else if (nowMs - this.#quietSinceMs >= limits.idleTimeoutMs) this.session.close();

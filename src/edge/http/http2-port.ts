@@ -13,19 +13,19 @@ import type { SweepLimits } from './sweep.ts';
 
 const noop = (): void => {};
 
-/** The client's side over HTTP/2. */
+/** Writes a response over HTTP/2. */
 export class Http2Port implements ClientPort {
   onDrain: () => void = noop;
   onGone: (problem?: RequestProblem) => void = noop;
   onBug: (error: unknown) => void;
-  /** Where its connection keeps it. */
+  /** Its position in the connection's list. */
   position = -1;
   readonly #stream: ServerHttp2Stream;
   readonly #client: Http2Client;
   readonly #isHead: boolean;
   readonly #startedAtMs = performance.now();
   #stall: Stall | null = null;
-  /** Bytes given to the stream; once switched, how often it has taken all that waited. */
+  /** Bytes written to the stream; once switched, how often it has sent everything that was buffered. */
   #given = 0;
   #taken = 0;
   #isSwitched = false;
@@ -56,10 +56,10 @@ export class Http2Port implements ClientPort {
     return this.#stream.headersSent;
   }
 
-  /** Moves when the client takes something of the answer. */
+  /** Changes when the client reads some of the response. */
   get taken(): number {
     const { destroyed, writableFinished, writableLength } = this.#stream;
-    // What a broken stream throws away was not taken.
+    // Data discarded by a broken stream was not read.
     if (!destroyed || writableFinished) this.#taken = this.#isSwitched ? this.#given : this.#given - writableLength;
     return this.#taken;
   }
@@ -74,7 +74,7 @@ export class Http2Port implements ClientPort {
     const isEmpty = this.#isHead || bodyBytes === 0 || status === 204 || status === 304;
     const framed: (string | number)[] = [':status', status, ...headers];
     if (bodyBytes !== null && status !== 204 && status !== 304) framed.push('content-length', String(bodyBytes));
-    // Trailers can only come where the length was left open: gRPC, and chunked answers of HTTP/1.1 upstreams.
+    // Trailers can only follow a body without announced length: gRPC, and chunked responses of HTTP/1.1 upstreams.
     const waitForTrailers = bodyBytes === null && !isEmpty;
     this.#stream.respond(framed as string[], { endStream: isEmpty, waitForTrailers });
     if (isEmpty) this.#finish();
@@ -85,7 +85,7 @@ export class Http2Port implements ClientPort {
     if (!this.#stream.writable) return true;
     this.#given += chunk.length;
     const hasRoom = this.#stream.write(chunk);
-    // Few answers fill the buffer: most never need the listener.
+    // Few responses fill the buffer: most never need the listener.
     if (!hasRoom && !this.#awaitsDrain) {
       this.#awaitsDrain = true;
       listenOnce(this.#stream, 'drain', this, () => this.#drained());
@@ -113,7 +113,7 @@ export class Http2Port implements ClientPort {
     if (!endStream) this.#stream.end(body);
   }
 
-  /** RFC 8441 §5: what is 101 over HTTP/1.1 is 200 here, and the stream carries the bytes. */
+  /** RFC 8441 §5: 101 in HTTP/1.1 is 200 here, and the stream carries the bytes. */
   acceptSwitch(_status: number, headers: HeaderList): Duplex {
     // §5.1 there: it answers a key, and there was none.
     const shown = pairsOf(headers).filter(([name]) => name !== 'sec-websocket-accept');
@@ -133,26 +133,26 @@ export class Http2Port implements ClientPort {
       return;
     }
     const hasBytes = stream.writableLength > 0;
-    // With the answer all out, what is left to wait for is the end of the request's body.
+    // When the response is sent completely, only the end of the request's body is outstanding.
     const isLate = this.#lasts(hasBytes || this.#isEnded, nowMs) >= sendTimeoutMs;
     if (isLate && !(hasBytes && this.#client.isSentToOthers)) this.#fail(NOT_TAKEN);
     else if (requestTimeoutMs > 0 && nowMs - this.#startedAtMs >= requestTimeoutMs && !isRequestWhole(stream))
       this.#fail(TOO_SLOW);
   }
 
-  /** Few answers wait long enough to be seen here. */
+  /** Few responses wait long enough to be seen here. */
   #lasts(isWaiting: boolean, nowMs: number): number {
     if (!isWaiting && this.#stall === null) return 0;
     this.#stall ??= new Stall();
     return this.#stall.lasts(isWaiting, this.taken, nowMs);
   }
 
-  /** The stream can no longer carry an answer: the runtime throws at every attempt. */
+  /** The stream can no longer carry a response: the runtime throws at every attempt. */
   get #isGone(): boolean {
     return this.#stream.destroyed || this.#stream.closed;
   }
 
-  /** An answer without the trailers that it had is not whole, and must not look so. */
+  /** A response that lost its trailers is incomplete and must not look complete. */
   #sendTrailers(): void {
     try {
       this.#stream.sendTrailers(headerObject(this.#trailers));
@@ -163,7 +163,8 @@ export class Http2Port implements ClientPort {
 
   #fail(problem: RequestProblem): void {
     this.onGone(problem);
-    // RFC 9113 §8.1: after a whole answer, the rest of the request is asked not to come. Whatever waits unread is let go.
+    // RFC 9113 §8.1: after a complete response, the client is asked not to send the rest of the request. Unread data is
+    // discarded.
     const isOut = this.#stream.writableLength === 0 || problem === TOO_SLOW;
     if (isOut) this.#stream.close(constants.NGHTTP2_NO_ERROR);
     else cancelStream(this.#stream);
@@ -175,8 +176,8 @@ export class Http2Port implements ClientPort {
   }
 
   /**
-   * The runtime's map of a session's streams leaves tables behind that keep finished streams alive until the next full garbage
-   * collection (see LiveExchanges): those must not keep the exchange, too.
+   * The runtime's map of a session's streams leaves tables behind that keep finished streams alive until the next full
+   * garbage collection (see LiveExchanges): those must not keep the exchange too.
    */
   #finish(): void {
     this.#isEnded = true;

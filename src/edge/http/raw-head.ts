@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http2';
 import type { HeadReading, RawHead } from './request-head.ts';
 
-/** The runtime's parser takes any version that has a dot. */
+/** The runtime's parser accepts any version with a dot. */
 export function versionProblem({ httpVersion, headers }: IncomingMessage): string | null {
   if (httpVersion === '1.1') return null;
   if (httpVersion !== '1.0') return 'its version is neither HTTP/1.1 nor HTTP/1.0';
-  // RFC 9112 §6.1: a sender that writes this cannot mean what it says.
+  // RFC 9112 §6.1: such a sender cannot be interpreted reliably.
   return headers['transfer-encoding'] === undefined ? null : 'HTTP/1.0 has no Transfer-Encoding';
 }
 

@@ -3,7 +3,7 @@ import type { HeaderList } from '../../upstream/upstream.ts';
 import type { EdgeErrorCode } from '../errors.ts';
 import { type DroppedHeaders, SPECIAL } from './dropped-headers.ts';
 
-/** A request's head after everything that could be read in two ways was refused. */
+/** A request's head after everything ambiguous was rejected. */
 export interface RequestHead {
   readonly method: string;
   readonly path: CanonicalPath;
@@ -11,14 +11,14 @@ export interface RequestHead {
   readonly host: string;
   /** As the client wrote it, for the upstream's Host. */
   readonly authority: string;
-  /** End-to-end headers of the client's that may be forwarded. */
+  /** End-to-end client headers that may be forwarded. */
   readonly headers: HeaderList;
   readonly contentLength: number | null;
   readonly isChunked: boolean;
   readonly expectsContinue: boolean;
   /** Protocol to switch to, such as `websocket`. */
   readonly switchTo: string | null;
-  /** X-Forwarded-For as it came; believed only from a trusted proxy. */
+  /** X-Forwarded-For as received; trusted only from a trusted proxy. */
   readonly forwardedFor: string | null;
 }
 
@@ -30,9 +30,9 @@ export interface RawHead {
   readonly method: string;
   readonly target: string;
   readonly scheme: 'http/1' | 'http/2';
-  /** Of a target in absolute form. */
+  /** Scheme expected in a target in absolute form. */
   readonly absoluteScheme: 'http' | 'https';
-  /** Flat, as they came, in order. Pseudo headers are not in it. */
+  /** Flat, as received, in order. Without pseudo headers. */
   readonly rawHeaders: HeaderList;
   /** `:authority` of HTTP/2. */
   readonly authority: string | null;
@@ -43,19 +43,19 @@ export interface RawHead {
   readonly isFromProxy: boolean;
 }
 
-/** A port with zeros in front, or 0, is another port to other programs, or none. */
+/** Other programs read a port with leading zeros, or 0, as another port or as none. */
 const AUTHORITY = /^([A-Za-z0-9._-]{1,253})(?::([1-9]\d{0,4}))?$/;
 const MAX_PORT = 65_535;
 
-/** What the settings say about heads. */
+/** Settings that apply to heads. */
 export interface HeadRules {
   readonly dropped: DroppedHeaders;
-  /** Ports that a request may name; null: any. A request that names none always passes. */
+  /** Ports that a request may name; null: any. A request without a port is always accepted. */
   readonly hostPorts: ReadonlySet<number> | null;
 }
 
 export function readHead(raw: RawHead, { dropped, hostPorts }: HeadRules): HeadReading {
-  // As an Upgrade, another protocol (h2c, say) would open a way past every module.
+  // As an Upgrade, another protocol (such as h2c) would bypass every module.
   if (raw.method === 'TRACE' || (raw.method === 'CONNECT' && raw.protocol !== 'websocket')) {
     return { ok: false, code: 'ERR_POSTERN_METHOD_REFUSED', why: `the method ${raw.method} is not forwarded` };
   }
@@ -96,7 +96,10 @@ export function readHead(raw: RawHead, { dropped, hostPorts }: HeadRules): HeadR
   };
 }
 
-/** Absolute-form must name the host that the Host header names (RFC 9112 §3.2.2); what is forwarded is always origin-form. */
+/**
+ * Absolute-form must name the same host as the Host header (RFC 9112 §3.2.2); the request is always forwarded in
+ * origin-form.
+ */
 function originForm(raw: RawHead, facts: HeaderFacts): string | { readonly why: string } {
   const { target } = raw;
   if (target.startsWith('/')) return target;
@@ -110,7 +113,7 @@ function originForm(raw: RawHead, facts: HeaderFacts): string | { readonly why: 
   return absolute[3] ?? '/';
 }
 
-/** Walks the headers once. What the runtime's parser lets through although it can be read in two ways is refused here. */
+/** Walks the headers once. Ambiguous input that the runtime's parser accepts is rejected here. */
 class HeaderFacts {
   host: string | null = null;
   contentLength: number | null = null;
@@ -139,7 +142,7 @@ class HeaderFacts {
     return this.isChunked && this.contentLength !== null ? 'both Content-Length and Transfer-Encoding are given' : null;
   }
 
-  /** What Connection names is the hop's business; but a client cannot name a header that the edge adds later. */
+  /** Headers named by Connection are for this hop; but a client cannot name a header that the edge adds later. */
   forwarded(): HeaderList {
     const named = this.#named;
     if (named === null) return this.#kept;
@@ -165,7 +168,7 @@ class HeaderFacts {
       case 'connection':
         for (const token of value.split(',')) {
           const named = token.trim().toLowerCase();
-          // TE must be named (RFC 9110 §10.1.4), and what is kept of it is our own.
+          // TE must be named (RFC 9110 §10.1.4), and the kept part of it is our own.
           if (named !== '' && named !== 'close' && named !== 'keep-alive' && named !== 'upgrade' && named !== 'te') {
             this.#named ??= new Set();
             this.#named.add(named);

@@ -1,11 +1,11 @@
 import type { EdgeErrorCode } from '../errors.ts';
 
-/** Why a request that has begun cannot be brought to its end, by fault of the client. */
+/** A fault of the client that prevents a started request from completing. */
 export interface RequestProblem {
   readonly code: EdgeErrorCode;
   /** For log and metrics. */
   readonly reason: string;
-  /** In words, for the client. */
+  /** Message for the client. */
   readonly why: string;
 }
 
@@ -15,7 +15,7 @@ export const TOO_SLOW: RequestProblem = {
   why: 'it did not come in time',
 };
 
-/** Seen in logs alone: the answer has begun. */
+/** Appears in logs only: the response has started. */
 export const NOT_TAKEN: RequestProblem = {
   code: 'ERR_POSTERN_REQUEST_TIMEOUT',
   reason: 'answer_not_taken',

@@ -1,9 +1,9 @@
-/** Notices that bytes wait for somebody who takes none of them. */
+/** Detects a peer that stopped reading. */
 export class Stall {
   #taken = -1;
   #sinceMs = 0;
 
-  /** How long it has lasted. `taken` is anything that moves when bytes do. */
+  /** How long the stall has lasted. `taken` is any number that changes when bytes move. */
   lasts(isWaiting: boolean, taken: number, nowMs: number): number {
     if (!isWaiting || taken !== this.#taken) {
       this.#taken = taken;

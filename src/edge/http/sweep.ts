@@ -2,9 +2,9 @@ import type { ListenerOwner } from '../../lib/guarded-listeners.ts';
 export interface SweepLimits {
   /** How long an HTTP/2 connection without a stream is kept. */
   readonly idleTimeoutMs: number;
-  /** How long a client may take none of the bytes that wait for it. */
+  /** How long a client may read nothing while response data is waiting. */
   readonly sendTimeoutMs: number;
-  /** How long a client may take to send a request over HTTP/2, its body included. 0: as long as it likes. */
+  /** How long a client may take to send a request over HTTP/2, including its body. 0: unlimited. */
   readonly requestTimeoutMs: number;
 }
 
@@ -16,8 +16,8 @@ const MOST_MS = 5000;
 const LEAST_MS = 100;
 
 /**
- * Looks at all connections every now and then for what lasts too long. So moving bytes costs nothing extra, where a timer each
- * would have to be moved with every one of them.
+ * Checks all connections periodically for timeouts. So moving bytes costs nothing extra, while one timer each would
+ * have to be re-armed at every byte.
  */
 export function sweep(clients: () => Iterable<SweptClient>, limits: SweepLimits): NodeJS.Timeout {
   const shortest = Math.min(...Object.values(limits).filter((limit: number) => limit > 0));

@@ -32,7 +32,7 @@ test('spreads a burst over turns, in order, and gives every turn a new budget', 
   assert.ok(first < 120);
   await nextTurn();
   assert.ok(done.length > first && done.length <= 2 * first);
-  // Comes while others wait: it waits behind them.
+  // Arrives while others wait: it queues behind them.
   run(120);
   while (done.length < 121) await nextTurn();
   assert.deepEqual(

@@ -1,23 +1,23 @@
 /** About 5 ms of work. */
 const TASKS_PER_TURN = 50;
-/** At about 9 KB for a request that waits. */
+/** A waiting request takes about 9 KB. */
 const MAX_WAITING = 10_000;
 
 /**
- * Spreads bursts over turns of the event loop. One HTTP/2 connection can bring 250 requests in one read, and hundreds of
- * connections in one turn: everything else that waits for the loop (the API, heartbeats of agents) would wait for all of them.
+ * Spreads bursts over turns of the event loop. One HTTP/2 connection can deliver 250 requests in one read, and hundreds
+ * of connections in one turn: everything else on the loop (the API, heartbeats of agents) would wait for all of them.
  */
 export class TurnBudget {
   #left = TASKS_PER_TURN;
   #waiting: (() => void)[] = [];
   #isScheduled = false;
 
-  /** So many tasks wait that another one has to be refused at once. */
+  /** So many tasks are waiting that another one must be rejected immediately. */
   get isFull(): boolean {
     return this.#waiting.length >= MAX_WAITING;
   }
 
-  /** Whether a task may run now, be it to be refused; if not, it has to go through `later`. */
+  /** Whether a task may run now, even if only to be rejected; otherwise it has to use `later`. */
   take(): boolean {
     this.#schedule();
     if (this.isFull) return true;
@@ -26,7 +26,7 @@ export class TurnBudget {
     return true;
   }
 
-  /** In the order in which they come. */
+  /** In order of arrival. */
   later(task: () => void): void {
     this.#waiting.push(task);
     this.#schedule();

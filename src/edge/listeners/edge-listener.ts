@@ -2,27 +2,30 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { closing, type ListenerOwner, listen, listenOnce, listenPer, reporting } from '../../lib/guarded-listeners.ts';
 import type { ListenAddress } from '../../lib/listen-address.ts';
 
-/** Opens a server at the address that a setting names, and answers with the real port. */
+/** Opens a server at the configured address, and returns the actual port. */
 export type OpenServer = (server: Server) => Promise<ListenAddress>;
 
 export interface EdgeListenerOptions {
   readonly open: OpenServer;
   readonly onSocket: (socket: Socket) => void;
-  /** A connection could not be accepted, mostly for want of file descriptors. The listener goes on. */
+  /** A connection could not be accepted, mostly for lack of file descriptors. The listener continues. */
   readonly onProblem: (error: Error) => void;
 }
 
 export interface EdgeListener {
   readonly address: ListenAddress;
   readonly connectionCount: number;
-  /** Takes no more at once; resolves when the last connection is closed, those that are left after `timeoutMs` by force. */
+  /**
+   * Stops accepting immediately; resolves when the last connection is closed. Remaining ones are closed by force after
+   * `timeoutMs`.
+   */
   drain(timeoutMs: number): Promise<void>;
 }
 
 /** The TCP side of the HTTPS edge. */
 export async function openEdgeListener({ open, onSocket, onProblem }: EdgeListenerOptions): Promise<EdgeListener> {
   const sockets = new Set<Socket>();
-  // Whole answers are written at once: waiting to fill a packet only costs time.
+  // Complete responses are written at once: waiting to fill a packet only costs time.
   const server = createServer({ noDelay: true, keepAlive: true });
   const ownerOf = (socket: Socket): ListenerOwner => closing(socket, 'edge listener');
   listenPer(server, 'connection', ownerOf, (socket: Socket) => {
@@ -31,7 +34,7 @@ export async function openEdgeListener({ open, onSocket, onProblem }: EdgeListen
     onSocket(socket);
   });
   const address = await open(server);
-  // Only now: until it is open, an error is the opener's.
+  // Only now: before it is open, an error is reported by `open`.
   listen(server, 'error', reporting('edge listener'), (error: Error) => onProblem(error));
   let drained: Promise<void> | null = null;
   return {

@@ -8,14 +8,14 @@ export interface PlainListenerOptions extends EdgeListenerOptions {
   readonly maxConnectionsPerAddress: number;
 }
 
-/** The TCP side of the plain HTTP edge. Over TLS the handshakes are counted; here the connections are. */
+/** The TCP side of the plain HTTP edge. TLS counts handshakes; here connections are counted. */
 export function openPlainListener(options: PlainListenerOptions): Promise<EdgeListener> {
   const { maxConnectionsPerAddress, onSocket, ...rest } = options;
   const addresses = new AddressCounter({ maxTotal: 0, maxPerAddress: maxConnectionsPerAddress });
   return openEdgeListener({
     ...rest,
     onSocket: (socket: Socket) => {
-      // A reset can come at any time from here on.
+      // A reset can occur at any time from here on.
       ignoreErrors(socket);
       const { remoteAddress } = socket;
       if (remoteAddress === undefined || addresses.enter(remoteAddress) !== null) {

@@ -11,7 +11,7 @@ const NOTHING = Buffer.alloc(0);
 
 export interface RedirectOptions {
   readonly hosts: { find(host: string): unknown };
-  /** Of the HTTPS listener, as clients reach it. */
+  /** Port of the HTTPS listener as clients see it. */
   readonly httpsPort: () => number;
   readonly newRequestId: () => string;
 }
@@ -23,8 +23,8 @@ export interface PlainRequest {
 }
 
 /**
- * Sends requests for the hosts of edges to HTTPS, with method and body (308), and knows no others: who asks for another host
- * learns nothing and is sent nowhere. No body is read, so the connection ends with the answer.
+ * Redirects requests for the hosts of edges to HTTPS, with method and body (308). A request for any other host learns
+ * nothing and is not redirected. No body is read, so the connection ends with the response.
  */
 export function redirectToHttps(
   options: RedirectOptions,

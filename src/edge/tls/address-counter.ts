@@ -1,6 +1,6 @@
 import { ownerOf } from '../../lib/address-owner.ts';
 
-/** Counts what clients hold at the moment, in total and per address. A limit of 0 is none. */
+/** Counts what clients currently hold, in total and per address. A limit of 0 means none. */
 export class AddressCounter {
   readonly #maxTotal: number;
   readonly #maxPerAddress: number;
@@ -20,7 +20,7 @@ export class AddressCounter {
     return this.#counts.size;
   }
 
-  /** Counts one more, or says which limit forbids it. Each `null` must be followed by one `leave`. */
+  /** Counts one more, or returns the exceeded limit. Each `null` must be followed by one `leave`. */
   enter(address: string): 'total' | 'address' | null {
     if (this.#maxTotal > 0 && this.#total >= this.#maxTotal) return 'total';
     const key = ownerOf(address);

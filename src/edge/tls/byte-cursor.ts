@@ -1,4 +1,7 @@
-/** Reads length-prefixed fields. Running past the end is remembered instead of thrown: hostile input is an expected outcome. */
+/**
+ * Reads length-prefixed fields. Reading past the end is recorded instead of thrown: hostile input is an expected
+ * outcome.
+ */
 export class ByteCursor {
   readonly #bytes: Buffer;
   readonly #end: number;
@@ -11,7 +14,7 @@ export class ByteCursor {
     this.#end = end;
   }
 
-  /** All bytes were read, and none that are not there. */
+  /** All bytes were read, and none past the end. */
   get isAtEnd(): boolean {
     return !this.#isPastEnd && this.#position === this.#end;
   }
@@ -30,7 +33,7 @@ export class ByteCursor {
     this.#take(size);
   }
 
-  /** A field behind its own length, as a cursor over it; empty past the end. */
+  /** A field prefixed by its length, as a cursor over it; empty past the end. */
   vector(lengthSize: 1 | 2): ByteCursor {
     const length = this.number(lengthSize);
     const start = this.#take(length);
@@ -43,7 +46,7 @@ export class ByteCursor {
     return this.#end - this.#position;
   }
 
-  /** What is left, a character a byte. */
+  /** The rest, one character per byte. */
   text(): string {
     const start = this.#position;
     this.#position = this.#end;

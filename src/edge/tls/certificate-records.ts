@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../lib/json.ts';
 
-/** Configuration as the certificates need it. The replica has this form. */
+/** Configuration records needed for certificates. The replica implements this. */
 export interface CertificateRecords {
   all(kind: string): Iterable<CertificateRecord>;
-  /** Called with what changed, after `all` shows it. Returns how to stop. */
+  /** Called after `all` shows the changes. Returns a function that stops listening. */
   onChange(listener: (changes: readonly CertificateRecordChange[]) => void): () => void;
 }
 

@@ -9,24 +9,31 @@ export interface CertificateStoreOptions {
   readonly records: CertificateRecords;
   readonly ca: Pick<InternalCa, 'mintLeaf'>;
   readonly clock: Clock;
-  /** A leaf of the internal CA could not be renewed or made ahead. */
+  /** A leaf of the internal CA could not be renewed or issued ahead of time. */
   readonly onProblem: (host: string, error: unknown) => void;
 }
 
 export interface CertificateStore {
   /**
-   * For configured hosts only: the caller has looked that up. A promise only while the internal CA makes one. `isListed`: an edge
-   * or endpoint has exactly this name; names below wildcards, which anybody can invent, never take its turn.
+   * For configured hosts only: the caller has checked that. A promise only while the internal CA issues one.
+   * `isListed`: an edge or endpoint has exactly this name; names below wildcards, which anybody can invent, never take
+   * its slot.
    */
   certificateFor(host: string, isListed?: boolean): ServedCertificate | Promise<ServedCertificate>;
-  /** Makes ahead what these hosts will show, so that their first visitor does not wait. Wildcards are passed over. */
+  /**
+   * Issues certificates for these hosts ahead of time, so that their first visitor does not wait. Wildcards are
+   * skipped.
+   */
   warm(hosts: readonly string[]): Promise<void>;
-  /** These hosts are no longer served. Returned is what was made for them alone. */
+  /** These hosts are no longer served. Returns the certificates issued only for them. */
   forget(hosts: readonly string[]): readonly ServedCertificate[];
   close(): void;
 }
 
-/** Which certificate a host shows: the best uploaded one, else one of the internal CA. Follows the configuration at once. */
+/**
+ * Selects a host's certificate: the best uploaded one, otherwise one of the internal CA. Follows the configuration
+ * immediately.
+ */
 export function createCertificateStore({ records, ca, clock, onProblem }: CertificateStoreOptions): CertificateStore {
   const uploaded = new UploadedCertificates();
   const minted = new MintedLeaves({ ca, clock, onProblem });

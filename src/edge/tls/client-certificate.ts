@@ -1,9 +1,12 @@
 import type { TLSSocket } from 'node:tls';
 import type { ClientCertificate } from '../../modules/prepared-module.ts';
 
-/** The certificate that this connection's own handshake has verified; null when there is none, or another handshake did. */
+/**
+ * The certificate verified by this connection's own handshake; null when there is none, or another handshake verified
+ * it.
+ */
 export function verifiedCertificateOf(socket: TLSSocket): ClientCertificate | null {
-  // A resumed session counts as authorized whatever its certificate was checked against, and whenever.
+  // A resumed session counts as authorized no matter when and against what its certificate was checked.
   if (!socket.authorized || socket.isSessionReused()) return null;
   const certificate = socket.getPeerX509Certificate();
   if (certificate === undefined) return null;

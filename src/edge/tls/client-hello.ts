@@ -1,15 +1,15 @@
 import { hostNameProblem } from '../../lib/host-name.ts';
 import { ByteCursor } from './byte-cursor.ts';
 
-/** What a client says about itself before anything is encrypted. */
+/** What a client sends about itself before anything is encrypted. */
 export interface ClientHello {
-  /** Lower case, without a dot at its end; null when the client named none. */
+  /** Lower case, without a trailing dot; null when the client sent none. */
   readonly serverName: string | null;
-  /** Protocols that it offers, in its order. */
+  /** Offered protocols, in the client's order. */
   readonly alpnProtocols: readonly string[];
 }
 
-/** `not_tls`: another protocol. `malformed`: breaks the format. `bad_name`: names what cannot be a host. */
+/** `not_tls`: another protocol. `malformed`: violates the format. `bad_name`: not a valid host name. */
 export type HelloProblem = 'not_tls' | 'malformed' | 'bad_name';
 
 export type HelloReading =
@@ -25,12 +25,12 @@ const SERVER_NAME = 0;
 const ALPN = 16;
 const HOST_NAME = 0;
 
-/** The length of the handshake message that starts here, header included, once that can be told. */
+/** The length of the handshake message that starts here, including its header, once known. */
 export function messageLength(message: Buffer): number | null {
   return message.length < MESSAGE_HEADER_BYTES ? null : MESSAGE_HEADER_BYTES + message.readUIntBE(1, 3);
 }
 
-/** Reads one whole message of type ClientHello: RFC 8446 §4.1.2, and RFC 5246 §7.4.1.2, which may have no extensions at all. */
+/** Parses one complete ClientHello: RFC 8446 §4.1.2, and RFC 5246 §7.4.1.2, which may have no extensions at all. */
 export function readClientHello(message: Buffer): HelloReading {
   const body = new ByteCursor(message, MESSAGE_HEADER_BYTES);
   body.skip(2 + RANDOM_BYTES);
@@ -54,14 +54,14 @@ function readExtensions(extensions: ByteCursor): HelloReading {
     const type = extensions.number(2);
     const content = extensions.vector(2);
     if (extensions.isPastEnd) return malformed('an extension ends too early');
-    // RFC 8446 §4.2. Two names, of which each side of us may believe another one, must not get through.
+    // RFC 8446 §4.2. Two names must not get through: another parser might choose the other one.
     if (seen.has(type)) return malformed('it has an extension twice');
     seen.add(type);
     if (type === SERVER_NAME) {
       const name = readServerName(content);
       if (name === null) return malformed('its server name is malformed');
       const host = name.toLowerCase().replace(/\.$/, '');
-      // Addresses are not allowed here (RFC 6066 §3), and "*" must not be looked up as if it were a pattern.
+      // Addresses are not allowed here (RFC 6066 §3), and "*" must not be looked up as a pattern.
       const problem = hostNameProblem(host, 'refused');
       if (problem !== null) return { ok: false, problem: 'bad_name', why: 'its server name is not a host name' };
       serverName = host;
@@ -74,7 +74,7 @@ function readExtensions(extensions: ByteCursor): HelloReading {
   return { ok: true, hello: { serverName, alpnProtocols } };
 }
 
-/** Exactly one name: RFC 6066 §3 allows one of each type, and host names are the only type there is. */
+/** Exactly one name: RFC 6066 §3 allows one of each type, and host names are the only type. */
 function readServerName(content: ByteCursor): string | null {
   const names = content.vector(2);
   const type = names.number(1);

@@ -1,20 +1,20 @@
 import type { PeekFailure } from './peek.ts';
 
-/** Stable words for metrics and log. */
+/** Stable values for metrics and log. */
 export type HandshakeFailure =
   | Exclude<PeekFailure, 'timeout'>
-  /** No ClientHello in time; no end of the handshake in time. */
+  /** No ClientHello in time; handshake not completed in time. */
   | 'hello_timeout'
   | 'handshake_timeout'
   | 'no_name'
   | 'unknown_name'
-  /** Too many connections, or handshakes under way, of one address or of all. */
+  /** Too many connections or pending handshakes, of one address or in total. */
   | 'address_limit'
   | 'total_limit'
   | 'pending_address_limit'
   | 'pending_total_limit'
   | 'draining'
-  /** The host has no certificate that can be used. */
+  /** The host has no usable certificate. */
   | 'server_certificate'
   | 'protocol_version'
   | 'no_shared_cipher'
@@ -29,7 +29,7 @@ export type HandshakeFailure =
   | 'refused_by_client'
   | 'tls_error';
 
-/** By the runtime's name of what is wrong with a client's certificate. */
+/** By the runtime's code for problems with a client's certificate. */
 const CERTIFICATE_FAILURES: Readonly<Record<string, HandshakeFailure>> = {
   CERT_HAS_EXPIRED: 'client_certificate_expired',
   CERT_NOT_YET_VALID: 'client_certificate_not_yet_valid',
@@ -55,9 +55,9 @@ const ERROR_FAILURES: Readonly<Record<string, HandshakeFailure>> = {
   EPIPE: 'closed',
 };
 
-/** `certificateProblem` is what the runtime found wrong with the client's certificate, if anything. */
+/** `certificateProblem` is the runtime's finding about the client's certificate, if any. */
 export function handshakeFailure(error: Error, certificateProblem: unknown): HandshakeFailure {
-  // The runtime then reports a mere reset, which comes of its own closing.
+  // The runtime then reports only a reset, caused by its own closing.
   if (typeof certificateProblem === 'string') {
     return CERTIFICATE_FAILURES[certificateProblem] ?? 'client_certificate_invalid';
   }

@@ -5,7 +5,7 @@ export type ReaderState =
   | { readonly state: 'done'; readonly hello: Extract<HelloReading, { ok: true }>['hello'] }
   | { readonly state: 'refused'; readonly problem: HelloProblem | 'too_large'; readonly why: string };
 
-/** Real ones have 200 bytes to 2 KB, post-quantum key shares included. */
+/** Real ones have 200 bytes to 2 KB, including post-quantum key shares. */
 export const MAX_HELLO_BYTES = 16 * 1024;
 
 const HANDSHAKE = 22;
@@ -15,18 +15,18 @@ const MAX_RECORD_BYTES = 16 * 1024;
 const MORE: ReaderState = { state: 'more' };
 
 /**
- * Takes the first bytes of a connection as they come, in pieces of any size, until the ClientHello is whole. The message may be
- * spread over records. What is read is not read again with the next piece, so that a client that sends byte by byte costs
- * little more than its packets do.
+ * Collects the first bytes of a connection, in pieces of any size, until the ClientHello is complete. The message may
+ * span several records. Parsed bytes are not parsed again with the next piece, so that a client that sends byte by byte
+ * costs little more than its packets.
  */
 export class HelloReader {
   readonly #maxBytes: number;
-  /** Everything that came; `#length` of it is filled. */
+  /** Everything received; `#length` bytes of it are filled. */
   #bytes: Buffer = Buffer.alloc(0);
   #length = 0;
   /** Where the next record starts. */
   #position = 0;
-  /** What the records so far hold of the message, `#messageLength` bytes; a view of the first record while there is no other. */
+  /** The message so far, `#messageLength` bytes; a view of the first record while there is no other. */
   #message: Buffer = Buffer.alloc(0);
   #messageLength = 0;
 
@@ -59,14 +59,17 @@ export class HelloReader {
     this.#length += chunk.length;
   }
 
-  /** The message as far as it came. Copying all of it for each record would take quadratic time over records of one byte. */
+  /** The message so far. Copying all of it for each record would take quadratic time over records of one byte. */
   #gather(fragment: Buffer): Buffer {
     this.#message = appended(this.#message, this.#messageLength, fragment);
     this.#messageLength += fragment.length;
     return this.#message.subarray(0, this.#messageLength);
   }
 
-  /** Looks at as much of the header as there is: whoever speaks another protocol is told at once, not after the deadline. */
+  /**
+   * Checks as much of the header as has arrived: a client with another protocol is rejected immediately, not after the
+   * deadline.
+   */
   #headerProblem(): ReaderState | null {
     const available = this.#length - this.#position;
     if (available >= 1 && this.#bytes[this.#position] !== HANDSHAKE) return notTls();
@@ -83,7 +86,9 @@ export class HelloReader {
   }
 }
 
-/** A buffer that holds the chunk behind `length` bytes: the given one if it has room, else one twice as large. */
+/**
+ * A buffer with the chunk appended after `length` bytes: the given one if it has room, otherwise one twice as large.
+ */
 function appended(bytes: Buffer, length: number, chunk: Buffer): Buffer {
   if (length === 0) return chunk;
   const needed = length + chunk.length;
@@ -94,11 +99,11 @@ function appended(bytes: Buffer, length: number, chunk: Buffer): Buffer {
 }
 
 function stateOf(message: Buffer, maxBytes: number): ReaderState {
-  // Told by its first byte, before waiting for the rest.
+  // Decided by its first byte, before waiting for the rest.
   if (message[0] !== CLIENT_HELLO) return { state: 'refused', problem: 'malformed', why: 'it is not a ClientHello' };
   const length = messageLength(message);
   if (length === null || length > message.length) return length !== null && length > maxBytes ? tooLarge() : MORE;
-  // RFC 8446 §5.1: nothing may share the record with the end of a ClientHello, for the keys change behind it.
+  // RFC 8446 §5.1: nothing may share the record with the end of a ClientHello, because the keys change after it.
   if (length < message.length)
     return { state: 'refused', problem: 'malformed', why: 'something follows in the same record' };
   const reading = readClientHello(message);

@@ -13,7 +13,10 @@ import { LruMap } from '../../lib/lru-map.ts';
 import type { TlsPolicy } from '../../modules/prepared-module.ts';
 import type { ServedCertificate } from './served-certificate.ts';
 
-/** Key exchange with forward secrecy and authenticated encryption only; for TLS 1.2 also what HTTP/2 demands (RFC 9113 §9.2.2). */
+/**
+ * Only key exchange with forward secrecy and authenticated encryption; for TLS 1.2 also the requirements of HTTP/2 (RFC
+ * 9113 §9.2.2).
+ */
 const CIPHERS = [
   'TLS_AES_128_GCM_SHA256',
   'TLS_AES_256_GCM_SHA384',
@@ -25,7 +28,10 @@ const CIPHERS = [
   'ECDHE-ECDSA-CHACHA20-POLY1305',
   'ECDHE-RSA-CHACHA20-POLY1305',
 ].join(':');
-/** With a server go the keys of its tickets: whoever steals them reads a day of resumed TLS 1.2 sessions, not a month. */
+/**
+ * A server's ticket keys are discarded with it: an attacker who steals them can read a day of resumed TLS 1.2 sessions,
+ * not a month.
+ */
 const MAX_AGE_MS = 24 * 60 * 60 * 1000;
 
 export interface HostServersOptions {
@@ -42,13 +48,14 @@ interface Entry {
 }
 
 /**
- * TLS servers that never listen, one for each certificate and policy, made at the first handshake: about 40 KB each.
+ * TLS servers that never listen, one per certificate and policy, created at the first handshake: about 40 KB each.
  *
- * One server for all hosts would pick their contexts by SNI callback, too late for three things: a ticket is opened with the
- * server's key before the callback runs (or instead of it), so a session of an open host resumes on one that demands client
- * certificates; the lowest version is the server's; and after a HelloRetryRequest the callback can be given another name than the
- * one that was peeked. Here the peeked name has chosen before TLS begins, and a ticket means nothing to another server, so a
- * changed policy, with its new server, also forgets all old sessions.
+ * One server for all hosts would select contexts by SNI callback, which is too late for three things. A ticket is
+ * opened with the server's key before the callback runs (or instead of it), so a session of an open host would resume
+ * on one that requires client certificates. The minimum version belongs to the server. After a HelloRetryRequest the
+ * callback can receive another name than the peeked one. Here the peeked name has selected the server before TLS
+ * starts, and a ticket means nothing to another server, so a changed policy, with its new server, also invalidates all
+ * old sessions.
  */
 export class HostServers {
   readonly #options: HostServersOptions;
@@ -64,7 +71,7 @@ export class HostServers {
     return this.#entries.size;
   }
 
-  /** Throws when the certificate and its key cannot be used. */
+  /** Throws when the certificate and its key are unusable. */
   serverFor(certificate: ServedCertificate, policy: TlsPolicy): Server {
     const key = this.#keyOf(certificate, policy);
     const nowMs = this.#options.clock.nowMs();
@@ -78,7 +85,7 @@ export class HostServers {
     return server;
   }
 
-  /** Connections that it has made go on. */
+  /** Its existing connections continue. */
   forget(certificate: ServedCertificate, policy: TlsPolicy): void {
     this.#entries.delete(this.#keyOf(certificate, policy));
   }
@@ -107,20 +114,20 @@ function serverOptions(certificate: ServedCertificate, policy: TlsPolicy, handsh
     key: certificate.privateKeyPem,
     minVersion: policy.minVersion ?? 'TLSv1.2',
     ciphers: CIPHERS,
-    // Never absent: the runtime would put the public authorities of the web in its place.
+    // Never absent: the runtime would then use the public authorities of the web.
     ca: [...(policy.clientAuthorities ?? [])],
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
   };
   const common = { ...context, ALPNProtocols: ['h2', 'http/1.1'], handshakeTimeout: handshakeTimeoutMs };
   if (policy.clientAuthorities === undefined) return common;
-  // The server's own context has no such option. The callback is given to this host's connections alone, so the name does not
-  // matter; without a callback the own context decides, which trusts less.
+  // The server's own context has no such option. Only this host's connections use the callback, so the name does not
+  // matter; without a callback the server's own context decides, which trusts less.
   const trusting = createSecureContext({ ...context, allowPartialTrustChain: true });
   return {
     ...common,
     requestCert: true,
     rejectUnauthorized: true,
-    // A resumed session counts as verified, though its certificate has ended since: no tickets.
+    // A resumed session counts as verified even if its certificate has expired since: no tickets.
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION | constants.SSL_OP_NO_TICKET,
     SNICallback: (_serverName, done) => done(null, trusting),
   };

@@ -9,11 +9,14 @@ const RENEW_BEFORE_MS = 30 * 24 * 60 * 60 * 1000;
 const RETRY_AFTER_MS = 60_000;
 /** About 3 KB each. Below a wildcard there are more hosts than memory. */
 const MAX_LEAVES = 10_000;
-/** Minting costs as much as a handshake, and anybody can ask for new names below a wildcard: those beyond this are refused. */
+/**
+ * Issuing costs as much as a handshake, and anybody can request new names below a wildcard: requests beyond this are
+ * rejected.
+ */
 const MAX_MINTING_BELOW_WILDCARDS = 64;
-/** Names that the configuration lists are as many as somebody configured: they have slots of their own, and wait for one. */
+/** Names listed in the configuration are limited by it: they have their own slots, and wait for one. */
 const MAX_MINTING_LISTED = 16;
-/** As many as handshakes may be under way (`maxPending`). */
+/** As many as there may be pending handshakes (`maxPending`). */
 const MAX_LISTED_WAITING = 4096;
 
 interface Entry {
@@ -24,13 +27,14 @@ interface Entry {
 export interface MintedLeavesOptions {
   readonly ca: Pick<InternalCa, 'mintLeaf'>;
   readonly clock: Clock;
-  /** A leaf could not be renewed; the old one is still shown. */
+  /** A leaf could not be renewed; the old one is still presented. */
   readonly onProblem: (host: string, error: unknown) => void;
 }
 
 /**
- * Leaves of the internal CA, one per host: a certificate for `*.localhost` is refused by curl and Chromium. Made when a host is
- * first asked for, shared by those who ask meanwhile. Renewal runs beside the handshakes, which go on showing the old leaf.
+ * Leaves of the internal CA, one per host: curl and Chromium reject a certificate for `*.localhost`. Issued at the
+ * first request for a host, shared by concurrent requests. Renewal runs in the background while handshakes still
+ * present the old leaf.
  */
 export class MintedLeaves {
   readonly #options: MintedLeavesOptions;
@@ -53,7 +57,10 @@ export class MintedLeaves {
     return entry.certificate;
   }
 
-  /** What a host showed that is no longer served; below a wildcard, all of them. Most names of tunnels are asked for only once. */
+  /**
+   * The certificates of a host that is no longer served; below a wildcard, all of them. Most tunnel names are requested
+   * only once.
+   */
   forget(host: string): readonly ServedCertificate[] {
     const hosts = host.startsWith('*.') ? this.#below(host.slice(1)) : [host];
     return hosts.flatMap((name) => {
@@ -71,7 +78,7 @@ export class MintedLeaves {
   }
 
   #renew(host: string, isListed: boolean, entry: Entry): void {
-    // Also while it is under way, so that no second one starts.
+    // Set during the renewal too, so that no second one starts.
     entry.renewAtMs = this.#options.clock.nowMs() + RETRY_AFTER_MS;
     this.#mintOnce(host, isListed).catch((error: unknown) => this.#options.onProblem(host, error));
   }
@@ -83,7 +90,7 @@ export class MintedLeaves {
     const minting = slots.run(() => this.#mint(host));
     this.#minting.set(host, minting);
     const settle = (certificate: ServedCertificate | null): void => {
-      // The host was forgotten meanwhile: whoever waits has the certificate, and nobody keeps it.
+      // The host was removed in the meantime: waiting callers get the certificate, but it is not kept.
       if (this.#minting.get(host) !== minting) return;
       this.#minting.delete(host);
       if (certificate !== null) this.#keep(host, certificate);

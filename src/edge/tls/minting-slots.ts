@@ -1,4 +1,4 @@
-/** Runs a few tasks at once, and keeps a bounded number of others waiting in the order in which they came. */
+/** Runs a few tasks at once, and queues a bounded number of others in order. */
 export class MintingSlots {
   readonly #slots: number;
   readonly #maxWaiting: number;
@@ -17,7 +17,7 @@ export class MintingSlots {
     try {
       return await task();
     } finally {
-      // The slot passes to the next in line, so nobody can come in between.
+      // The slot passes to the next waiter, so no new task can take it.
       const next = this.#waiting.shift();
       if (next === undefined) this.#running -= 1;
       else next();

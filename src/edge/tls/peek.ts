@@ -8,7 +8,7 @@ export interface PeekLimits {
   readonly maxBytes?: number;
 }
 
-/** `timeout`: silent or slow. `closed`: the client went away first. */
+/** `timeout`: silent or slow. `closed`: the client disconnected first. */
 export type PeekFailure = HelloProblem | 'too_large' | 'timeout' | 'closed';
 
 export type PeekResult =
@@ -16,8 +16,9 @@ export type PeekResult =
   | { readonly ok: false; readonly reason: PeekFailure; readonly why: string; readonly bytes: Buffer };
 
 /**
- * Reads the ClientHello off a socket and puts its bytes back, so that a TLS server which takes the socket over finds it untouched.
- * The deadline is for the whole of it: a byte now and then does not move it. Calls `done` once, and leaves an open socket open.
+ * Reads the ClientHello from a socket and puts its bytes back, so that a TLS server can take the socket over unchanged.
+ * The deadline covers the whole message: a byte now and then does not extend it. Calls `done` once, and leaves an open
+ * socket open.
  */
 export function peekClientHello(socket: Socket, limits: PeekLimits, done: (result: PeekResult) => void): void {
   const reader = new HelloReader(limits.maxBytes ?? MAX_HELLO_BYTES);

@@ -7,10 +7,10 @@ import type { HandshakeFailure } from './handshake-failure.ts';
 import type { TlsLimits } from './tls-limits.ts';
 import type { TlsLog, TlsMetrics } from './tls-ports.ts';
 
-/** peeking → choosing (the certificate) → shaking hands → over, by success or failure; a failure can come from each. */
+/** peeking → choosing (the certificate) → shaking hands → over, by success or failure; each state can fail. */
 export interface Handshake {
   readonly socket: Socket;
-  /** An IPv4 address is written as one, also when the listener is IPv6. */
+  /** IPv4 addresses are written as IPv4, even on an IPv6 listener. */
   readonly address: string;
   readonly startedAtMs: number;
   serverName: string | null;
@@ -19,7 +19,10 @@ export interface Handshake {
   isOver: boolean;
 }
 
-/** Who is let in, what is under way, and how it ended: each handshake is counted once, whatever else its end sets off. */
+/**
+ * Admits connections, tracks handshakes and their outcome: each handshake is counted once, whatever else its end
+ * triggers.
+ */
 export class PendingHandshakes {
   readonly #connections: AddressCounter;
   readonly #pending: AddressCounter;
@@ -48,9 +51,9 @@ export class PendingHandshakes {
     return this.#pending.total;
   }
 
-  /** Null when the connection was refused, and closed. */
+  /** Null when the connection was rejected and closed. */
   start(socket: Socket): Handshake | null {
-    // A reset can come at any time from here on; what it ends is seen by the close that follows.
+    // A reset can occur at any time from here on; the 'close' that follows reports it.
     ignoreErrors(socket);
     const address = socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, '');
     const refusal = address === undefined ? 'closed' : this.#admit(address);
@@ -74,15 +77,15 @@ export class PendingHandshakes {
     const owner = closing(socket, 'TLS handshake');
     listenOnce(socket, 'close', owner, () => {
       this.#connections.leave(address);
-      // The TLS socket on top closes right after this one, and its error says why.
+      // The TLS socket on top closes right after this one, and its error carries the reason.
       setImmediate(guarded(owner, () => this.fail(handshake, 'closed', 'the connection was closed')));
     });
     return handshake;
   }
 
   /**
-   * The runtime gives the socket that it made, not the one it was given. No documented way leads from one to the other; if this
-   * one goes away, no connection is let through.
+   * The runtime passes the socket that it created, not the one it was given. There is no documented link between the
+   * two; if this one disappears, no connection is accepted.
    */
   of(socket: TLSSocket): Handshake | undefined {
     const { _parent: accepted } = socket as TLSSocket & { readonly _parent?: Socket };

@@ -1,7 +1,7 @@
 const METHOD = /^[A-Z]{3,10} /;
 const TEXT = 'This port speaks HTTPS: write https:// in front of the address.\n';
 
-/** Who sends plain HTTP to the TLS port has mistyped an address; others get nothing. */
+/** A client that sends plain HTTP to the TLS port has mistyped an address; other protocols get no response. */
 export function plainHttpAnswer(firstBytes: Buffer): string {
   if (!METHOD.test(firstBytes.toString('latin1', 0, 11))) return '';
   return [

@@ -1,4 +1,4 @@
-/** A certificate that a host can show, with its key. */
+/** A certificate that a host can present, with its key. */
 export interface ServedCertificate {
   /** Equal only for the same certificate and key. */
   readonly identity: string;

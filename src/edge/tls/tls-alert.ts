@@ -13,18 +13,18 @@ export type AlertName = keyof typeof ALERTS;
 
 const ALERT_RECORD = 21;
 const FATAL = 2;
-/** For the client to read the alert and close; whoever does not is cut off. */
+/** Time for the client to read the alert and close; after that it is disconnected. */
 const LINGER_MS = 1000;
 
 /**
- * Ends a connection whose handshake has not begun with an alert, in the clear as every alert before the first ServerHello.
- * Without it browsers say "connection reset" and their users search the network for the fault.
+ * Ends a connection before its handshake with an alert, unencrypted like every alert before the first ServerHello.
+ * Without it browsers report "connection reset" and their users look for the fault in the network.
  */
 export function endWithAlert(socket: Socket, alert: AlertName): void {
   endWith(socket, Buffer.from([ALERT_RECORD, 3, 3, 0, 2, FATAL, ALERTS[alert]]));
 }
 
-/** What the client still sends is read and thrown away: closing with unread bytes resets the connection, and the answer is lost. */
+/** Further input is read and discarded: closing with unread bytes resets the connection, and the response is lost. */
 export function endWith(socket: Socket, bytes: Buffer | string): void {
   if (socket.destroyed) return;
   socket.end(bytes);

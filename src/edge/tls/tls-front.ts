@@ -15,21 +15,24 @@ import type { TlsFrontOptions } from './tls-ports.ts';
 export interface TlsFront {
   /** Takes over an accepted connection. */
   accept(socket: Socket): void;
-  /** Open connections, those in their handshake included. */
+  /** Open connections, including those in their handshake. */
   readonly connectionCount: number;
   readonly pendingCount: number;
   /**
-   * Takes no more, and ends at once what has not sent its ClientHello. Handshakes under way may finish: over TLS 1.3 the client
-   * takes them for done, and has sent its request. Established connections are their owner's.
+   * Accepts no more, and closes connections that have not sent their ClientHello. Handshakes in progress may finish:
+   * over TLS 1.3 the client considers them done and has sent its request. Established connections belong to their
+   * owner.
    */
   drain(timeoutMs: number): Promise<void>;
-  /** Certificates that no host shows any more, and the policy under which it did. */
+  /** Certificates that no host presents any longer, and the policy that applied. */
   forget(certificates: readonly ServedCertificate[], policy: TlsPolicy): void;
-  /** Ends what is still in its handshake, and takes no more. */
+  /** Closes connections in their handshake, and accepts no more. */
   close(): void;
 }
 
-/** From an accepted connection to one that is encrypted, belongs to an edge, and has proved what that edge demands. */
+/**
+ * Turns an accepted connection into one that is encrypted, belongs to an edge, and has proved what that edge requires.
+ */
 export function createTlsFront(options: TlsFrontOptions): TlsFront {
   const { snapshots, certificates, clock, log, metrics } = options;
   const limits = { ...DEFAULT_TLS_LIMITS, ...options.limits };
@@ -60,7 +63,7 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
     else handshake.socket.destroy();
   }
 
-  /** A name that no edge has is never shown another's certificate. */
+  /** A name without an edge never gets another host's certificate. */
   function choose(handshake: Handshake, name: string | null): void {
     handshake.serverName = name;
     const passthrough = name === null ? undefined : options.passthroughFor?.(name);
@@ -88,7 +91,7 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
 
   function begin(handshake: Handshake, name: string, certificate: ServedCertificate): void {
     if (handshake.isOver) return;
-    // Looked up again: the edge may have changed or gone while its certificate was made.
+    // Looked up again: the edge may have changed or been deleted while its certificate was issued.
     handshake.edge = snapshots.find(name) ?? null;
     if (handshake.edge === null) {
       refuseName(handshake);
@@ -96,7 +99,7 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
     }
     try {
       const server = servers.serverFor(certificate, handshake.edge.tls);
-      // The runtime's own timeout begins anew with every byte.
+      // The runtime's own timeout restarts with every byte.
       handshake.timer = setTimeout(() => {
         handshakes.fail(handshake, 'handshake_timeout', 'the handshake did not end in time');
         handshake.socket.destroy();
@@ -111,14 +114,14 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
     const handshake = handshakes.of(socket);
     const { edge, serverName } = handshake ?? {};
     if (handshake === undefined || !edge || !serverName) {
-      // Over, or unknown to us: nothing says which edge it may reach.
+      // Over, or unknown: nothing shows which edge it may reach.
       socket.destroy();
       return;
     }
     const isDemanded = edge.tls.clientAuthorities !== undefined;
     const clientCertificate = isDemanded ? verifiedCertificateOf(socket) : null;
     if (isDemanded && clientCertificate === null) {
-      // The runtime has refused it already; this is the second lock.
+      // The runtime has already rejected it; this is the second check.
       handshakes.fail(handshake, 'client_certificate_invalid', 'no certificate was verified in this handshake');
       socket.destroy();
       return;

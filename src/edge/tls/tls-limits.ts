@@ -4,7 +4,7 @@ export interface TlsLimits {
   readonly handshakeTimeoutMs: number;
   readonly maxConnections: number;
   readonly maxConnectionsPerAddress: number;
-  /** Handshakes under way, the wait for the ClientHello included. */
+  /** Handshakes in progress, including the wait for the ClientHello. */
   readonly maxPending: number;
   readonly maxPendingPerAddress: number;
   /** TLS servers kept, about 40 KB each. */
@@ -15,7 +15,7 @@ export const DEFAULT_TLS_LIMITS: TlsLimits = {
   helloTimeoutMs: 10_000,
   handshakeTimeoutMs: 10_000,
   maxConnections: 50_000,
-  // An office or a mobile network can stand behind one address.
+  // One address can represent an office or a mobile network.
   maxConnectionsPerAddress: 2000,
   maxPending: 4096,
   maxPendingPerAddress: 512,

@@ -14,11 +14,11 @@ export interface TlsFrontOptions {
   readonly log: TlsLog;
   readonly metrics: TlsMetrics;
   onConnection(connection: EdgeConnection): void;
-  /** For a host whose connections are carried on as they are, undecrypted. */
+  /** For a host whose connections are forwarded without decryption. */
   readonly passthroughFor?: (host: string) => Passthrough | undefined;
 }
 
-/** Takes over a socket whose ClientHello is still to be read. */
+/** Takes over a socket whose ClientHello has not been consumed. */
 export type Passthrough = (socket: Socket, remoteAddress: string) => void;
 
 export interface TlsLog {
@@ -35,6 +35,6 @@ export interface HandshakeSummary {
   readonly version: string;
   readonly protocol: EdgeConnection['protocol'];
   readonly isResumed: boolean;
-  /** From the accepted connection on. */
+  /** Since the connection was accepted. */
   readonly seconds: number;
 }

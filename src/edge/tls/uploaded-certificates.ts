@@ -10,7 +10,10 @@ interface Uploaded {
   readonly record: CertificateRecord;
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
-  /** Names and wildcards, lower case. Empty for one that is not for servers: then only a reserved domain can choose it. */
+  /**
+   * Names and wildcards, lower case. Empty for a certificate that is not for servers: then only a reserved domain can
+   * select it.
+   */
   readonly names: readonly string[];
 }
 
@@ -20,10 +23,10 @@ interface ReservedDomain {
   readonly isManaged: boolean;
 }
 
-/** Uploaded certificates by the names that they are for. A change costs what it changes, however many there are. */
+/** Uploaded certificates by their names. The cost of a change does not depend on their number. */
 export class UploadedCertificates {
   readonly #certificates = new Map<string, Uploaded>();
-  /** By name or wildcard; the one that is valid longest first. */
+  /** By name or wildcard; the one with the latest expiry first. */
   readonly #byName = new Map<string, readonly Uploaded[]>();
   readonly #domains = new Map<string, ReservedDomain>();
   readonly #byHost = new HostTable<ReservedDomain>();
@@ -40,8 +43,8 @@ export class UploadedCertificates {
   }
 
   /**
-   * What a reserved domain chose for the host; then by exact name; then by wildcard. Null: the host has none that is valid now.
-   * Throws when the one found has no key.
+   * The certificate selected by a reserved domain, then by exact name, then by wildcard. Null: the host has none that
+   * is valid now. Throws when the selected one has no key.
    */
   find(host: string, nowMs: number): ServedCertificate | null {
     const reserved = this.#byHost.find(host);
@@ -93,12 +96,12 @@ export class UploadedCertificates {
     const reserved = this.#domains.get(id);
     if (reserved === undefined) return;
     this.#domains.delete(id);
-    // When everything is read anew, the successor's arrival can be told before this one's end.
+    // When everything is reloaded, the successor may be reported before this one's removal.
     if (this.#byHost.find(reserved.domain) === reserved) this.#byHost.delete(reserved.domain);
   }
 }
 
-/** The fields were derived when the certificate was uploaded, and cannot be changed since. */
+/** The fields were derived when the certificate was uploaded, and cannot change. */
 function readCertificate(record: CertificateRecord): Uploaded {
   const { subject_alternative_names: alternatives, extended_key_usages: usages, not_before, not_after } = record.doc;
   const { dns_names: names = [] } = (alternatives ?? {}) as { readonly dns_names?: readonly string[] };
@@ -113,7 +116,7 @@ function readCertificate(record: CertificateRecord): Uploaded {
   };
 }
 
-/** A date that cannot be read compares as false, so such a certificate is never shown. */
+/** An unreadable date compares as false, so such a certificate is never presented. */
 function isValid({ notBeforeMs, notAfterMs }: Uploaded, nowMs: number): boolean {
   return notBeforeMs <= nowMs && nowMs < notAfterMs;
 }

@@ -1,6 +1,6 @@
 import type { UpstreamFailure } from '../../upstream/upstream.ts';
 
-/** What the agent may say, and what it means to a person. */
+/** Reasons that an agent may report, with a description for people. */
 const WORDS: Readonly<Record<string, string>> = {
   refused: 'nothing there takes connections',
   timeout: 'it did not answer in time',
@@ -10,11 +10,14 @@ const WORDS: Readonly<Record<string, string>> = {
   protocol: 'its answer was not of the protocol that was asked for',
   closed: 'the connection was closed before an answer came',
 };
-/** Then the service has not got the request, and another may. */
+/** In these cases the service did not receive the request, and another may. */
 const IS_UNSENT: ReadonlySet<string> = new Set(['refused', 'timeout', 'dns', 'tls']);
 const MAX_ADDRESS_LENGTH = 255;
 
-/** Of what an agent says about its service. An agent is somebody else's program: what it says is shown, and trusted with nothing. */
+/**
+ * Interprets an agent's report about its service. An agent is a foreign program: its report is displayed but not
+ * trusted.
+ */
 export function agentFailure(reason: string, address: string | undefined): UpstreamFailure {
   const known = knownReason(reason);
   const mayHaveBeenSent = !IS_UNSENT.has(known);
@@ -28,7 +31,7 @@ export function agentFailure(reason: string, address: string | undefined): Upstr
   };
 }
 
-/** It becomes a label of metrics: what an agent makes up must not become a series each. */
+/** It becomes a metrics label: an agent must not be able to create a series per invented value. */
 export function knownReason(reason: string): string {
   return Object.hasOwn(WORDS, reason) ? reason : 'failed';
 }

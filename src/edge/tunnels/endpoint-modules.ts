@@ -24,10 +24,13 @@ export interface ModuleServer {
   readonly agentIssuers?: CheckContext['agentIssuers'];
 }
 
-/** What cannot be, in words for whoever started the agent. */
+/** Refusal message for the agent's user. */
 export class ModuleRefusal extends Error {}
 
-/** Cookies that are no secret on the way, certificates without TLS, answers that nobody can read: these cannot be. */
+/**
+ * Cookies without confidentiality, certificates without TLS, responses that nobody can read: these combinations are
+ * impossible.
+ */
 const POSSIBLE: Readonly<Record<Proto, readonly ModuleName[]>> = {
   https: AGENT_MODULES,
   http: ['ip_restriction', 'compression'],
@@ -43,7 +46,7 @@ const WHY_NOT: Readonly<Record<Proto, string>> = {
 const EVERYBODY = ['0.0.0.0/0', '::/0'];
 const MAX_AUTHORITIES = 10;
 
-/** Makes of what an agent asks for what the modules of an edge are made of. Throws ModuleRefusal. */
+/** Converts an agent's request into the modules of an edge. Throws ModuleRefusal. */
 export function decodeModules(
   endpointId: string,
   proto: Proto,
@@ -75,7 +78,7 @@ export function decodeModules(
   return { modules: decoded, records };
 }
 
-/** As PUT would take it. */
+/** Decodes it like a PUT. */
 function decodeByModule(
   name: string,
   config: JsonObject,
@@ -96,7 +99,7 @@ function decodeByModule(
   return decoded.value;
 }
 
-/** Without an allow list everybody is allowed whom nothing denies. */
+/** Without an allow list everybody is allowed unless denied. */
 function policyRecords(
   policyId: string,
   { allow, deny }: NonNullable<EndpointModules['ip_restriction']>,
@@ -116,7 +119,7 @@ function policyRecords(
   ];
 }
 
-/** A file of the agent's may hold several. */
+/** An agent's file may contain several. */
 function authorityRecords(endpointId: string, pems: readonly string[]): readonly DetachedRecord[] {
   const certificates = pems.flatMap((pem) => {
     try {

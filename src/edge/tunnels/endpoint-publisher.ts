@@ -10,19 +10,19 @@ import type { RawConnections, RawEndpoint } from './raw-connections.ts';
 import type { NoPort, TcpPorts } from './tcp-ports.ts';
 import { TUNNEL_BACKEND_KIND } from './tunnel-backend.ts';
 
-/** What endpoints need to know beside traffic. */
+/** Settings of endpoints beside traffic. */
 export interface EndpointSettings {
-  /** All that are registered: an endpoint's are made by the same ones. */
+  /** All registered modules: an endpoint's modules are prepared by the same ones. */
   readonly modules: readonly Module[];
   readonly moduleSettings: ModuleSettings;
   /** Limits of the issuers that agents name. */
   readonly agentIssuers?: CheckContext['agentIssuers'];
   readonly tcpPorts: PortRange;
-  /** Name under which this server is reached, where the listener's address is none that can be dialled. */
+  /** Name of this server, where the listener's address cannot be dialled. */
   readonly domain: string;
 }
 
-/** Of the listeners, as clients reach them. Asked once these are open. */
+/** Ports of the listeners as clients see them. Called once these are open. */
 export type PublicPorts = () => { readonly https: number; readonly http: number };
 
 export interface EndpointPublisherOptions {
@@ -37,13 +37,13 @@ const HTTPS_PORT = 443;
 const HTTP_PORT = 80;
 
 /**
- * Addresses that agents make, from `publish` to `withdraw`. Those of http and https become edges without records; those of tls
- * are hosts whose connections are carried on unopened; those of tcp are listeners.
+ * Endpoints of agents, from `publish` to `withdraw`. http and https become edges without records; tls become hosts
+ * whose connections are forwarded undecrypted; tcp become listeners.
  */
 export class Endpoints implements EndpointPublisher {
   readonly #options: EndpointPublisherOptions;
   readonly #tlsHosts = new Map<string, RawEndpoint>();
-  /** How each is taken away again. */
+  /** The function that withdraws each endpoint. */
   readonly #published = new Map<string, () => void>();
 
   constructor(options: EndpointPublisherOptions) {
@@ -54,7 +54,7 @@ export class Endpoints implements EndpointPublisher {
     return this.#options.snapshots.findEdge(host) !== undefined;
   }
 
-  /** The tls tunnel that has the host, unless an edge has it by name. */
+  /** The tls tunnel of the host, unless an edge has that exact name. */
   tlsEndpoint(host: string): RawEndpoint | undefined {
     const found = this.#tlsHosts.get(host);
     if (found === undefined) return undefined;
@@ -90,7 +90,7 @@ export class Endpoints implements EndpointPublisher {
     for (const id of [...this.#published.keys()]) this.withdraw(id);
   }
 
-  /** By an edge of this very name, or by a tunnel on the same listener. */
+  /** By an edge with this exact name, or by a tunnel on the same listener. */
   #isTaken(host: string, proto: Proto): boolean {
     const { snapshots } = this.#options;
     if (snapshots.findEdge(host)?.isExact === true) return true;
@@ -167,7 +167,7 @@ export class Endpoints implements EndpointPublisher {
       endpointId,
       tunnelId,
       proto,
-      // The only module that these may have looks at nothing else; one that decides later has not let it pass.
+      // The only module that these may have looks at nothing else; one that decides later has not admitted it.
       isAddressAllowed: (clientAddress) =>
         judges.every((module) => module.judge?.({ clientAddress } as TrafficRequest) === 'pass'),
     };

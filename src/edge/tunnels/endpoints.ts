@@ -1,12 +1,12 @@
 import type { EndpointModules } from '../../tunnel/messages.ts';
 
-/** What the gateway needs of the part that serves traffic. */
+/** The gateway's view of the part that serves traffic. */
 export interface EndpointPublisher {
-  /** Whether an edge answers for this host, by its name or by a wildcard. */
+  /** Whether an edge covers this host, by name or by wildcard. */
   isCoveredByEdge(host: string): boolean;
-  /** From when it resolves on, the endpoint gets traffic. A refusal has words for the agent's user. */
+  /** Once it resolves, the endpoint receives traffic. A refusal carries a message for the agent's user. */
   publish(endpoint: NewEndpoint): Promise<Publication>;
-  /** Traffic under way is cut. */
+  /** Traffic in progress is cut. */
   withdraw(endpointId: string): void;
 }
 
@@ -16,7 +16,7 @@ export interface NewEndpoint {
   readonly proto: 'http' | 'https' | 'tcp' | 'tls';
   /** For http, https and tls. */
   readonly host: string | null;
-  /** For tcp: the port that is wanted, or null for any. */
+  /** For tcp: the requested port, or null for any. */
   readonly port: number | null;
   readonly modules: EndpointModules;
 }

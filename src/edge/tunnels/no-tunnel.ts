@@ -11,7 +11,7 @@ export const NO_TUNNEL: ErrorAnswer = {
   message: 'No tunnel is online for this site right now. Whoever runs it has to start an agent.',
 };
 
-/** An address that an agent made, and the agent is away. */
+/** An endpoint whose agent is offline. */
 export const AGENT_OFFLINE: ErrorAnswer = {
   status,
   code,

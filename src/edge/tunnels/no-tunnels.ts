@@ -1,6 +1,6 @@
 import type { TunnelOptions } from './tunnel-traffic.ts';
 
-/** Of a process without a gateway: no agent can reach it. */
+/** For a process without a gateway: no agent can reach it. */
 export const NO_TUNNELS: TunnelOptions = {
   online: { generation: 0, matching: () => [], get: () => undefined },
   endpoints: {

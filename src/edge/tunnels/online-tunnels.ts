@@ -1,25 +1,25 @@
 import type { ClientHttp2Stream } from 'node:http2';
 
-/** Tunnels as traffic finds them: exactly those that are online. */
+/** Tunnels available to traffic: exactly those that are online. */
 export interface OnlineTunnels {
-  /** Moves whenever a tunnel comes or goes: what was picked under another one is picked anew. */
+  /** Increases when a tunnel comes or goes: cached selections from another generation are stale. */
   readonly generation: number;
-  /** Those that have all these labels. */
+  /** Tunnels with all of these labels. */
   matching(labels: Readonly<Record<string, string>>): readonly OnlineTunnel[];
   get(tunnelId: string): OnlineTunnel | undefined;
 }
 
 export interface OnlineTunnel {
   readonly id: string;
-  /** Where the agent forwards to, in the agent's words. */
+  /** Where the agent forwards to, as the agent reports it. */
   readonly forwardsTo: string;
-  /** Requests and connections under way, kept by whoever sends them. */
+  /** Requests and connections in progress, maintained by the sender. */
   inFlight: number;
-  /** The connection of its agent that has most room; null when there is none. */
+  /** The agent's connection with the most room; null when there is none. */
   link(): AgentLink | null;
 }
 
-/** One connection to an agent. Streams that are opened on it go to one of the agent's tunnels by `postern-tunnel`. */
+/** One connection to an agent. `postern-tunnel` routes a stream to one of the agent's tunnels. */
 export interface AgentLink {
   request(
     headers: readonly string[],
@@ -27,8 +27,8 @@ export interface AgentLink {
   ): ClientHttp2Stream;
   /** Ends a stream early, with CANCEL. */
   reset(stream: ClientHttp2Stream): void;
-  /** A stream is over, in whichever way. */
+  /** A stream has ended, for any reason. */
   release(): void;
-  /** No new streams on it. */
+  /** Opens no new streams on it. */
   retire(): void;
 }

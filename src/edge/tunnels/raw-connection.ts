@@ -9,13 +9,13 @@ import { CLIENT_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protoco
 import { knownReason } from './agent-failure.ts';
 import type { OnlineTunnel } from './online-tunnels.ts';
 
-/** A connection that was carried as it is, once it is over. */
+/** A finished connection that was forwarded undecrypted. */
 export interface RawConnectionFacts {
   readonly endpointId: string;
   readonly tunnelId: string;
   readonly proto: 'tcp' | 'tls';
   readonly clientAddress: string;
-  /** `ip:port` that the client came to. */
+  /** `ip:port` that the client connected to. */
   readonly localAddress: string;
   readonly startedAtMs: number;
   readonly seconds: number;
@@ -23,7 +23,7 @@ export interface RawConnectionFacts {
   readonly bytesIn: number;
   /** To the client. */
   readonly bytesOut: number;
-  /** `done`, or a stable word for why it ended early, such as `no_tunnel`, `refused`, `withdrawn`, `client_gone`. */
+  /** `done`, or a stable reason for an early end, such as `no_tunnel`, `refused`, `withdrawn`, `client_gone`. */
   readonly outcome: string;
 }
 
@@ -38,8 +38,9 @@ export interface RawConnectionOptions {
 }
 
 /**
- * A client's connection as one CONNECT stream to the agent: bytes both ways, untouched, each direction ended on its own.
- * *Asking* (the agent connects to its service) → *carrying* → *over*, when both directions have ended or either end broke.
+ * A client's connection as one CONNECT stream to the agent: bytes both ways, unchanged, each direction ended
+ * separately. *Asking* (the agent connects to its service) → *carrying* → *over*, when both directions have ended or
+ * either end broke.
  */
 export class RawConnection implements ListenerOwner {
   readonly #socket: Socket;
@@ -52,7 +53,7 @@ export class RawConnection implements ListenerOwner {
     const { socket } = options;
     this.#options = options;
     this.#socket = socket;
-    // Whoever has said everything still wants to hear the rest.
+    // A client that has sent everything may still want to receive the rest.
     socket.allowHalfOpen = true;
     listen(socket, 'error', this, () => this.#end('client_gone'));
     listenOnce(socket, 'close', this, () => this.#socketClosed());
@@ -92,7 +93,7 @@ export class RawConnection implements ListenerOwner {
     });
   }
 
-  /** The tunnel is taken away. */
+  /** The tunnel is withdrawn. */
   cut(outcome: string): void {
     this.#end(outcome);
   }
@@ -104,12 +105,12 @@ export class RawConnection implements ListenerOwner {
     listen(stream, 'data', this, passed);
     stream.pipe(this.#socket, { end: false });
     listenOnce(stream, 'end', this, () => {
-      // A stream that was cut off ends as well: passed on, its client would take a part for the whole.
+      // A truncated stream also ends: forwarding that would make its client take a part for the whole.
       if (hasStreamEnd(stream)) this.#socket.end();
     });
   }
 
-  /** After an end in order the agent's last bytes may still be on their way out of the socket. */
+  /** After a clean end the agent's last bytes may still be in the socket's buffer. */
   #streamClosed(stream: ClientHttp2Stream): void {
     const isWhole = stream.rstCode === constants.NGHTTP2_NO_ERROR && stream.readableEnded && hasStreamEnd(stream);
     if (!isWhole) {
@@ -117,7 +118,7 @@ export class RawConnection implements ListenerOwner {
       return;
     }
     this.#outcome ??= 'done';
-    // The agent's service wants to hear no more.
+    // The agent's service reads no more.
     if (!this.#socket.readableEnded) this.#socket.resume().destroySoon();
   }
 
@@ -127,7 +128,7 @@ export class RawConnection implements ListenerOwner {
     this.#options.onOver(this.#outcome ?? 'done');
   }
 
-  /** Breaks whatever is left, so that either end notices that it is not whole. */
+  /** Breaks off both sides, so that either end notices the truncation. */
   #end(outcome: string): void {
     if (this.#outcome !== null) return;
     this.#outcome = outcome;
@@ -137,9 +138,9 @@ export class RawConnection implements ListenerOwner {
       if (outcome === 'done') stream.close(constants.NGHTTP2_NO_ERROR);
       else cancelStream(stream);
     }
-    // What is unread in it would keep the stream, and its share of the session's window.
+    // Unread data would keep the stream alive, with its share of the session's window.
     stream?.resume();
-    // With its last bytes on the way the system refuses a reset, and the runtime then closes nothing at all.
+    // While its last bytes are in flight the system refuses a reset, and the runtime then closes nothing at all.
     if (this.#socket.writableEnded) this.#socket.destroy();
     else if (!this.#socket.destroyed) this.#socket.resetAndDestroy();
   }

@@ -19,7 +19,7 @@ export interface RawConnectionsOptions {
   onClosed(facts: RawConnectionFacts): void;
 }
 
-/** Connections that are carried as they are, by endpoint. */
+/** Connections forwarded undecrypted, by endpoint. */
 export class RawConnections {
   readonly #options: RawConnectionsOptions;
   readonly #byEndpoint = new Map<string, Set<RawConnection>>();
@@ -73,7 +73,7 @@ export class RawConnections {
     for (const connection of this.#byEndpoint.get(endpointId) ?? []) connection.cut(outcome);
   }
 
-  /** Ends when the last has, or at the deadline with what is left cut. */
+  /** Ends with the last connection, or cuts the rest at the deadline. */
   async drain(leftMs: () => number): Promise<void> {
     while (this.#count > 0 && leftMs() > 0) await new Promise((resolve) => setTimeout(resolve, 10));
     for (const endpointId of [...this.#byEndpoint.keys()]) this.cutAll(endpointId, 'draining');

@@ -19,20 +19,20 @@ export interface TcpPortsOptions {
   readonly maxConnections: number;
   readonly maxConnectionsPerAddress: number;
   readonly random: () => number;
-  /** A connection could not be accepted, mostly for want of file descriptors. */
+  /** A connection could not be accepted, mostly for lack of file descriptors. */
   readonly onProblem: (error: Error) => void;
 }
 
-/** `range`: it is not one of ours. `taken`: somebody has it. `none`: nothing is free. */
+/** `range`: outside the configured range. `taken`: in use. `none`: none is free. */
 export type NoPort = 'range' | 'taken' | 'none';
 
 export interface OpenPort {
   readonly port: number;
-  /** Takes no more connections at once. */
+  /** Stops accepting connections immediately. */
   close(): void;
 }
 
-/** The ports from which tcp tunnels get theirs: a listener for each while its tunnel is there. */
+/** The ports for tcp tunnels: one listener per tunnel while it exists. */
 export class TcpPorts {
   readonly #options: TcpPortsOptions;
   readonly #held = new Set<number>();
@@ -48,12 +48,12 @@ export class TcpPorts {
     });
   }
 
-  /** Whether a tunnel has this port, from before it listens on. */
+  /** Whether a tunnel has this port, even before it listens. */
   has(port: number): boolean {
     return this.#held.has(port);
   }
 
-  /** Takes no more connections, on none of them. */
+  /** Accepts no more connections on any port. */
   close(): void {
     this.#isClosed = true;
     for (const server of this.#servers) server.close();
@@ -67,7 +67,7 @@ export class TcpPorts {
       if (wanted < first || wanted > last) return 'range';
       return (await this.#tryOpen(wanted, onSocket)) ?? 'taken';
     }
-    // Not always the lowest: whoever still dials the port of a tunnel that is gone should not meet the next one.
+    // Not always the lowest: a client that still dials the port of a closed tunnel should not reach the next one.
     const count = last - first + 1;
     const start = Math.floor(this.#options.random() * count);
     for (let step = 0; step < count; step += 1) {
@@ -101,7 +101,7 @@ export class TcpPorts {
   }
 
   #admit(socket: Socket, onSocket: (socket: Socket, address: string) => void): void {
-    // A reset can come at any time from here on.
+    // A reset can occur at any time from here on.
     ignoreErrors(socket);
     const address = socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, '');
     if (address === undefined || this.#addresses.enter(address) !== null) {

@@ -5,7 +5,7 @@ export const TUNNEL_BACKEND_KIND = 'tunnel';
 
 const OFFLINE: readonly Target[] = [{ kind: 'unreachable', reason: 'agent_offline', error: AGENT_OFFLINE }];
 
-/** The one tunnel behind an address that an agent made. No record has this kind. */
+/** The single tunnel behind an endpoint. No record has this kind. */
 export const tunnelBehaviour: BackendBehaviour = {
   kind: TUNNEL_BACKEND_KIND,
   targets: (backend, ports) => {

@@ -20,14 +20,17 @@ import type { AgentLink } from './online-tunnels.ts';
 import type { TunnelUpstream } from './tunnel-upstream.ts';
 
 const KEY_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
-/** Heads are under no flow control: an agent that sends them without end would fill the memory for a client that does not read. */
+/**
+ * Heads are not flow-controlled: an agent that sends them endlessly would fill the memory for a client that does not
+ * read.
+ */
 const MAX_INFORMATIONAL = 100;
 const OFFLINE = 'the agent of this tunnel has no connection that takes requests';
 
 /**
- * A request on its way through a tunnel. It knows what only tunnels have: an agent that says itself that it could not reach its
- * service, and a second connection of the same agent when the first breaks. States: *sent* (`#inner`), perhaps *sent* once more
- * on another connection, *refused* (an immediate is set), *over*.
+ * A request through a tunnel. It handles what only tunnels have: an agent that reports that it could not reach its
+ * service, and a second connection of the same agent when the first breaks. States: *sent* (`#inner`), perhaps *sent*
+ * once more on another connection, *refused* (an immediate is set), *over*.
  */
 export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   readonly #upstream: TunnelUpstream;
@@ -51,7 +54,7 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
     return this;
   }
 
-  /** After a stream that was refused unseen. */
+  /** After a stream that was refused unprocessed. */
   startAgain(): this {
     this.#isRetry = true;
     return this.start();
@@ -86,13 +89,13 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
       this.#handler.onHead(head);
       return;
     }
-    // Its few words are not for the visitor: the edge has its own.
+    // Its short text is not for the visitor: the edge has its own page.
     this.#inner?.abort();
     this.#upstream.rest();
     this.#handler.onFailure(agentFailure(reason, firstValue(head.headers, TUNNEL_ADDRESS_HEADER)));
   }
 
-  /** RFC 8441 §5.1 has no answer to the client's key; over HTTP/1.1 its client waits for one. */
+  /** RFC 8441 §5.1 has no response to the client's key; an HTTP/1.1 client waits for one. */
   onSwitch(head: ResponseHead, stream: Duplex): void {
     const headers = head.headers.filter((_, at) => head.headers[at - (at % 2)] !== 'sec-websocket-accept');
     const key = firstValue(this.#request.headers, 'sec-websocket-key');
@@ -117,7 +120,7 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
       this.#handler.onFailure(failure);
       return;
     }
-    // One connection of an agent is gone; most have another.
+    // One connection of an agent is gone; most agents have another.
     const isSentAgain = !this.#isRetry && this.#sendAgain();
     if (!isSentAgain) this.#handler.onFailure({ ...failure, isSafe: true });
     else this.#isRetry = true;
@@ -147,7 +150,7 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
     this.#handler.onBug(error);
   }
 
-  /** Not at once: whoever sends a request does not expect its failure before it has the exchange. */
+  /** Deferred: a caller does not expect a failure before it has the exchange. */
   #refuse(failure: UpstreamFailure): void {
     const { body } = this.#request;
     if (body.framing !== 'none') body.source.pause();

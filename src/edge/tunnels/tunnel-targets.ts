@@ -15,7 +15,7 @@ interface Group {
   readonly members: readonly TunnelTarget[];
 }
 
-/** One request tries no more of a group's members than this: what lies in between is time that its client waits. */
+/** One request tries at most this many members of a group: its client waits in the meantime. */
 const MAX_TRIES = 16;
 const AT_THE_END = 1e9;
 const NONE: readonly TunnelTarget[] = [];
@@ -26,7 +26,7 @@ export class TunnelTargets {
   readonly #limits: UpstreamLimits;
   readonly #ticker: DeadlineTicker;
   readonly #targets = new WeakMap<OnlineTunnel, TunnelTarget>();
-  /** Who has a group's labels changes only when a tunnel comes or goes, or the backend does. */
+  /** The members of a group change only when a tunnel comes or goes, or the backend changes. */
   readonly #groups = new WeakMap<BackendSnapshot, Group>();
 
   constructor(tunnels: OnlineTunnels, limits: UpstreamLimits, ticker: DeadlineTicker) {
@@ -40,14 +40,14 @@ export class TunnelTargets {
     return tunnel === undefined ? null : this.#targetOf(tunnel);
   }
 
-  /** Those that have all of a backend's labels, whoever has least under way first; among equals chance decides. */
+  /** The tunnels with all labels of a backend, least busy first; ties are broken at random. */
   ofGroup(backend: BackendSnapshot, random: () => number): readonly TunnelTarget[] {
     const members = this.#membersOf(backend);
     if (members.length <= 1) return members;
     const keys: number[] = [];
     const best: TunnelTarget[] = [];
     for (const member of members) {
-      // Less than one apart: chance. Those that cannot be reached come last.
+      // The random part is less than one. Unreachable tunnels come last.
       const { tunnel, isResting } = member.upstream;
       const key = tunnel.inFlight + random() + (isResting ? AT_THE_END : 0);
       if (best.length === MAX_TRIES && key >= (keys[MAX_TRIES - 1] as number)) continue;

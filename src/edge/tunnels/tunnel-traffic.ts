@@ -12,11 +12,11 @@ import { RawConnections } from './raw-connections.ts';
 import { TcpPorts } from './tcp-ports.ts';
 import { TunnelTargets } from './tunnel-targets.ts';
 
-/** Of a process that has a gateway beside its edge. */
+/** For a process that has a gateway beside its edge. */
 export interface TunnelOptions {
   readonly online: OnlineTunnels;
   readonly endpoints: EndpointSettings;
-  /** A connection of a tcp or tls tunnel is over. */
+  /** A connection of a tcp or tls tunnel has ended. */
   readonly onConnectionClosed?: (facts: RawConnectionFacts) => void;
 }
 
@@ -34,16 +34,16 @@ export interface TunnelTrafficOptions {
 export interface TunnelTraffic {
   readonly targets: TunnelTargets;
   readonly endpoints: EndpointPublisher;
-  /** Ports that tcp tunnels have now. */
+  /** Ports of current tcp tunnels. */
   readonly ports: { readonly host: string; has(port: number): boolean };
   passthroughFor(host: string): Passthrough | undefined;
-  /** Takes no more connections on ports of tunnels. */
+  /** Accepts no more connections on tunnel ports. */
   startDraining(): void;
-  /** Waits for connections that are carried as they are, then cuts them, and takes every endpoint away. */
+  /** Waits for raw connections, then cuts them, and withdraws every endpoint. */
   drain(leftMs: () => number): Promise<void>;
 }
 
-/** What the edge has of tunnels, put together. */
+/** Assembles the edge's tunnel support. */
 export function createTunnelTraffic(options: TunnelTrafficOptions): TunnelTraffic {
   const { tunnels, snapshots, settings, clock, metrics } = options;
   const { maxConnections, maxConnectionsPerAddress } = { ...DEFAULT_TLS_LIMITS, ...settings.tls };

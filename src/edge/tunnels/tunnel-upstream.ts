@@ -19,7 +19,7 @@ export class TunnelUpstream implements Upstream, Http2ExchangeOwner<AgentLink> {
   readonly limits: UpstreamLimits;
   readonly ticker: DeadlineTicker;
   readonly tunnel: OnlineTunnel;
-  /** Where the agent is to bring them. */
+  /** Names the tunnel for the agent. */
   readonly ownHeaders: HeaderList;
   #restsUntilMs = 0;
 
@@ -30,7 +30,10 @@ export class TunnelUpstream implements Upstream, Http2ExchangeOwner<AgentLink> {
     this.ownHeaders = [TUNNEL_HEADER, tunnel.id];
   }
 
-  /** Its agent has just said that it cannot reach its service. Without this, whoever fails at once would always have least under way. */
+  /**
+   * Its agent has just reported that it cannot reach its service. Otherwise a member that fails fast would always be
+   * the least busy.
+   */
   get isResting(): boolean {
     return this.ticker.nowMs < this.#restsUntilMs;
   }
@@ -50,19 +53,19 @@ export class TunnelUpstream implements Upstream, Http2ExchangeOwner<AgentLink> {
     return exchange;
   }
 
-  /** The agent refused a stream unseen: once more, wherever there is room. */
+  /** The agent refused a stream unprocessed: sent once more, on any connection with room. */
   resend(request: UpstreamRequest, handler: UpstreamHandler): UpstreamExchange {
     return new TunnelExchange(this, request, handler).startAgain();
   }
 
-  /** The connection to the agent is shared, and those behind it are the agent's to keep apart. */
+  /** The connection to the agent is shared, and the agent separates those behind it. */
   onConnectionAuth(): void {}
 
   onOver(): void {
     this.tunnel.inFlight -= 1;
   }
 
-  /** Connections are the gateway's. */
+  /** The connections belong to the gateway. */
   drain(): Promise<void> {
     return Promise.resolve();
   }
