@@ -4,18 +4,18 @@ import type { JsonObject } from '../lib/json.ts';
 import type { BackendSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { HeaderList, Upstream } from '../upstream/upstream.ts';
 
-/** Where one try of a request can go. */
+/** The destination of one attempt. */
 export type Target =
   | { readonly kind: 'upstream'; readonly upstream: Upstream; readonly name: string }
   | { readonly kind: 'response'; readonly status: number; readonly headers: HeaderList; readonly body: Buffer }
-  /** Nothing there to send to; counts as "cannot be reached". */
+  /** There is nothing to send to; counts as "cannot be reached". */
   | { readonly kind: 'unreachable'; readonly error: ErrorAnswer; readonly reason: string };
 
 /** How a kind of backend finds its targets: one file per kind and a line in `registry.ts`. */
 export interface BackendBehaviour {
   /** Kind of the backend's records. */
   readonly kind: string;
-  /** Targets in the order in which they are tried; the next only when one cannot be reached. */
+  /** Targets in the order of attempts; the next one only when one cannot be reached. */
   targets(backend: BackendSnapshot, ports: BackendPorts): readonly Target[];
 }
 
@@ -24,7 +24,7 @@ export interface BackendPorts {
   /** A number from 0 up to but not including 1. */
   random(): number;
   readonly tunnels: TunnelTargets;
-  /** Targets of a backend that this one names. */
+  /** Targets of a member backend. */
   targetsOf(backend: BackendSnapshot): readonly Target[];
 }
 

@@ -1,2 +1,2 @@
-/** Modules that an agent can ask for on addresses of its own. */
+/** Modules that an agent can request on its own endpoints. */
 export const AGENT_MODULES = ['oidc', 'ip_restriction', 'mutual_tls', 'compression'] as const;

@@ -2,40 +2,40 @@ import type { Clock } from '../lib/clock.ts';
 import type { GuardedFetch } from '../lib/guarded-fetch.ts';
 import type { JsonObject } from '../lib/json.ts';
 
-/** What a module keeps for the whole process, shared by everything that it prepares. */
+/** State of a module for the whole process, shared by everything that it prepares. */
 export interface ModuleRuntime {
-  /** An edge was configured anew, or is gone. */
+  /** An edge was reconfigured or deleted. */
   edgeChanged?(edgeId: string): void;
-  /** Called once, when no request is under way any more. */
+  /** Called once, when no request is in progress. */
   close(): Promise<void>;
 }
 
-/** What the program offers to a module that has a runtime. */
+/** Services that the program offers to a module with a runtime. */
 export interface RuntimePorts {
   readonly clock: Clock;
   readonly log: ModuleLog;
-  /** For somebody else's server: bounded, without redirects, never to metadata addresses or to ourselves. */
+  /** For foreign servers: bounded, without redirects, never to metadata addresses or to ourselves. */
   readonly fetch: GuardedFetch;
-  /** Hosts that may be asked over plain http. */
+  /** Hosts that may be contacted over plain http. */
   isPlainHttpAllowed(hostname: string): boolean;
-  /** The same for servers that an agent named, within narrower limits. Nothing is shared between the two. */
+  /** The same for servers named by an agent, within narrower limits. Nothing is shared between the two. */
   readonly agentIssuers: IssuerAccess;
-  /** HMAC-SHA256, hex, under a key of its own for each purpose. */
+  /** HMAC-SHA256, in hex, under a separate key per purpose. */
   mac(purpose: string, data: string): string;
-  /** Authenticated encryption, as text that fits a cookie; what was sealed for one purpose opens for no other. */
+  /** Authenticated encryption, as text that fits a cookie; a value sealed for one purpose opens for no other. */
   seal(purpose: string, text: string): string;
-  /** Null for whatever was not sealed here, or was changed since. */
+  /** Null unless it was sealed here and is unchanged. */
   open(purpose: string, sealed: string): string | null;
   newId(prefix: string): string;
   readonly logins: LoginRecords;
   readonly signingKeys: SigningKeyRecords;
-  /** What an edge's records say of a module now, by route: also of disabled ones. */
+  /** The current configuration of a module in an edge's records, by route, including disabled ones. */
   moduleConfigs(edgeId: string, module: string): readonly JsonObject[];
-  /** Counts what happened, by a stable word, for the metrics. */
+  /** Counts an occurrence by a stable name, for the metrics. */
   count(happening: string): void;
 }
 
-/** Which servers may be asked because somebody named them as issuer, and how. */
+/** Which servers may be contacted as issuers, and how. */
 export interface IssuerAccess {
   readonly fetch: GuardedFetch;
   isPlainHttpAllowed(hostname: string): boolean;
@@ -48,20 +48,20 @@ export interface ModuleLog {
   error(fields: object, message: string): void;
 }
 
-/** Logins as they are kept: one record for each user on one host at one client of a provider. */
+/** Stored logins: one record per user on one host at one client of a provider. */
 export interface LoginRecord {
   readonly id: string;
   readonly userId: string;
-  /** SHA-256 of the browser's key, hex; shared by the logins of one browser. */
+  /** SHA-256 of the browser's key, in hex; shared by the logins of one browser. */
   readonly keyHash: string;
   readonly edgeId: string;
   readonly issuer: string;
   readonly clientId: string;
   readonly providerSessionId: string | null;
   readonly lastActiveMs: number;
-  /** 0 = not limited. */
+  /** 0 = unlimited. */
   readonly expiresAtMs: number;
-  /** Moves with every write of the tokens. */
+  /** Increases with every write of the tokens. */
   readonly version: number;
   readonly doc: JsonObject;
   readonly secrets: Readonly<Record<string, string>> | null;
@@ -102,7 +102,7 @@ export interface LoginRecords {
     readonly providerSessionId: string | null;
     readonly token: { readonly key: string; readonly goodUntilMs: number } | null;
   }): Promise<readonly string[] | null>;
-  /** True for one caller of all processes. */
+  /** True for one caller across all processes. */
   claimOnce(key: string, untilMs: number): Promise<boolean>;
   endOrphans(
     edgeId: string,
@@ -111,13 +111,13 @@ export interface LoginRecords {
   listEdgeIds(): Promise<readonly string[]>;
   prune(nowMs: number, unusedSinceMs: number): Promise<readonly string[]>;
   onChanged(listener: (changes: readonly LoginChange[]) => void): () => void;
-  /** Whether other processes write too, so that their changes must be asked for. */
+  /** Whether other processes write too, so that their changes must be polled. */
   readonly isShared: boolean;
   changesSince(
     seq: number,
   ): Promise<{ readonly isComplete: boolean; readonly seq: number; readonly changes: readonly LoginChange[] }>;
   currentSeq(): Promise<number>;
-  /** The store went back to an earlier state: everything that is known of logins has to be read again. */
+  /** The store went back to an earlier state: everything known about logins must be read again. */
   onReset(reload: () => void | Promise<void>): () => void;
 }
 
@@ -127,7 +127,7 @@ export interface LoginChange {
   readonly keyHash: string;
 }
 
-/** Keys that say to upstreams that the edge has spoken. */
+/** Keys that prove to upstreams that a statement comes from the edge. */
 export interface SigningKeyRecord {
   readonly id: string;
   readonly createdAtMs: number;
@@ -138,7 +138,7 @@ export interface SigningKeyRecord {
 export interface SigningKeyRecords {
   /** Newest first. */
   list(): readonly SigningKeyRecord[];
-  /** Only if there is none of this id yet: of two processes that make one at once, both end with the same. */
+  /** Adds only if the id is new: two processes that create a key at once end up with the same one. */
   add(key: SigningKeyRecord): Promise<void>;
   remove(id: string): Promise<void>;
 }

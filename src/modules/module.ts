@@ -7,26 +7,26 @@ import type { IssuerAccess, ModuleRuntime, RuntimePorts } from './module-runtime
 import type { Preparation, PreparePorts } from './prepared-module.ts';
 
 /**
- * A module's contract. Its folder holds the wire schema, the behaviour on traffic, errors, tests and README; the folder's
- * name is the wire name. From the schema alone follow PUT/GET/DELETE, validation, OpenAPI, references, sealed secrets,
- * its place in the route or edge, the command line and the client.
+ * A module's contract. Its folder holds the wire schema, the behaviour on traffic, errors, tests and README; the
+ * folder's name is the wire name. PUT/GET/DELETE, validation, OpenAPI, references, sealed secrets, its place in the
+ * route or edge, the command line and the client follow from the schema alone.
  */
 export interface Module<Config extends TObject = TObject, Settings extends DeclaredSettings = DeclaredSettings> {
-  /** Wire name, which is also the folder's. */
+  /** Wire name, which is also the folder's name. */
   readonly name: string;
   readonly level: 'edge' | 'route';
   /**
-   * Whether it decides who may enter. Paths that an upstream may read as those of a route where such modules are configured
-   * differently are refused: see src/snapshot/access-guard.ts.
+   * Whether it decides access. If an upstream may read a path as that of a route where such modules are configured
+   * differently, the path is rejected: see src/snapshot/access-guard.ts.
    */
   readonly decidesAccess: boolean;
   readonly title: string;
   readonly description: string;
   /** The stored form: every field present, defaults as `default`. */
   readonly config: Config;
-  /** Fields that responses add, always with these values. A client may send them back as they are. */
+  /** Fields that responses add, always with these values. A client may send them back. */
   readonly constants?: { readonly schema: TProperties; readonly values: JsonObject };
-  /** A body that can be sent as it is; `{backend}` and the like are replaced by ids in the documentation. */
+  /** A valid body; `{backend}` and the like are replaced by ids in the documentation. */
   readonly example: JsonObject;
   /** Rows of the error page and the OpenAPI document, under a heading of their own. */
   readonly errors?: { readonly title: string; readonly rows: ErrorRows };
@@ -41,15 +41,15 @@ export interface Module<Config extends TObject = TObject, Settings extends Decla
   readonly ownPaths?: readonly string[];
   /** Settings of the server that belong to the module: flags, variables, YAML keys and their documentation are made from the rows. */
   readonly settings?: Settings;
-  /** What the schema cannot say: rules across fields and formats. */
+  /** Rules that the schema cannot express: across fields, and formats. */
   check?(config: Static<Config>, context: CheckContext<SettingValues<Settings>>): readonly FieldProblem[];
   /**
-   * What traffic passes through, made once per version of the configuration; only this is touched per request. It may fail:
-   * then the route refuses traffic and says why, it never serves with the module left out. No I/O: what it needs of the
-   * outside comes in through `ports`. Called for enabled modules only.
+   * Prepares the module for traffic, once per version of the configuration; requests touch only the result. It may
+   * fail: then the route rejects traffic and reports why, and never serves without the module. No I/O: external data
+   * comes in through `ports`. Called for enabled modules only.
    */
   prepare(config: Static<Config>, ports: PreparePorts<SettingValues<Settings>>): Preparation;
-  /** For a module that keeps something across routes and versions; made once, where traffic is served. */
+  /** For a module that keeps state across routes and versions; created once, where traffic is served. */
   createRuntime?(ports: RuntimePorts, settings: SettingValues<Settings>): Promise<ModuleRuntime>;
 }
 
@@ -57,13 +57,13 @@ export interface Module<Config extends TObject = TObject, Settings extends Decla
 export interface CheckContext<Settings = never> {
   /** The module's own. */
   readonly settings: Settings;
-  /** Limits of issuers that an agent names; absent for operators. */
+  /** Limits of issuers named by an agent; absent for operators. */
   readonly agentIssuers?: Pick<IssuerAccess, 'isAddressAllowed' | 'isPlainHttpAllowed'>;
 }
 
 /**
- * Key of a module's record on an edge or route. The id is its own, made from the owner's: the store knows parents by id alone,
- * so a module with the id of its owner would take everything below the owner with it when it goes.
+ * Key of a module's record on an edge or route. The id is derived from the owner's but different: the store knows
+ * parents by id alone, so deleting a module with the id of its owner would delete everything below the owner.
  */
 export function moduleRecordKey(
   ownerKind: string,
@@ -73,12 +73,12 @@ export function moduleRecordKey(
   return { kind: `${ownerKind}.${moduleName}`, id: `${ownerId}.${moduleName}` };
 }
 
-/** The other way round: null for kinds of other records. */
+/** The inverse: null for kinds of other records. */
 export function moduleNameOf(ownerKind: string, kind: string): string | null {
   return kind.startsWith(`${ownerKind}.`) ? kind.slice(ownerKind.length + 1) : null;
 }
 
-/** Keeps the definition's own types for its hooks, and gives the registry one type to hold. */
+/** Keeps the definition's own types for its hooks, and gives the registry a common type. */
 export function defineModule<Config extends TObject, Settings extends DeclaredSettings = Record<never, never>>(
   module: Module<Config, Settings>,
 ): Module {

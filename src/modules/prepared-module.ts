@@ -6,19 +6,19 @@ import type { ModuleRuntime } from './module-runtime.ts';
 /** Flat: `[name, value, name, value, …]`, names in lower case. */
 export type HeaderList = readonly string[];
 
-/** What a module may look at while it is being prepared. Looking at a record makes the route depend on it. */
+/** Data that a module may read while it is being prepared. Reading a record makes the route depend on it. */
 export interface PreparePorts<Settings = Readonly<Record<string, unknown>>> {
   /** A configuration record's document, with its secrets. */
   record(kind: string, id: string): JsonObject | undefined;
   /** Documents of a record's children. */
   children(kind: string, parentId: string): readonly JsonObject[];
-  /** Who configured the module. Agents are trusted with less: nothing of an operator's may be used for them unchecked. */
+  /** Who configured the module. Agents are trusted less: nothing of an operator's may be used for them unchecked. */
   readonly configuredBy: ConfiguredBy;
   /** The module's own settings. */
   readonly settings: Settings;
-  /** Where the module is. */
+  /** Where the module is attached. */
   readonly place: { readonly edgeId: string /** Null for a module of an edge. */; readonly routeId: string | null };
-  /** The module's own, when it has one; null where no traffic is served and only problems are looked for. */
+  /** The module's own, if any; null where no traffic is served and only problems are collected. */
   readonly runtime: ModuleRuntime | null;
 }
 
@@ -29,7 +29,7 @@ export type Preparation =
   | {
       readonly ok: false;
       readonly problem: PreparationProblem;
-      /** What handshakes have to prove all the same, for edge modules. */
+      /** Handshake requirements that still apply, for edge modules. */
       readonly tls?: TlsPolicy;
     };
 
@@ -39,23 +39,23 @@ export interface PreparationProblem {
   readonly message: string;
 }
 
-/** A module as traffic meets it. Each hook is optional, and absent hooks cost nothing. */
+/** A module prepared for traffic. Each hook is optional, and absent hooks cost nothing. */
 export interface PreparedModule {
-  /** Who may connect: read by the TLS layer, for edge modules. */
+  /** Connection requirements: read by the TLS layer, for edge modules. */
   readonly tls?: TlsPolicy;
   /**
-   * May this request pass? Access decisions are made again for streams in flight when the configuration changes, so the
-   * answer depends on nothing but the request.
+   * Decides whether this request may pass. The decision is repeated for streams in flight when the configuration
+   * changes, so it depends on nothing but the request.
    */
   judge?(request: TrafficRequest): Verdict | Promise<Verdict>;
   /**
-   * Headers that the upstream gets, after everything of the same name was taken from the client's. The same list, unchanged, for as
-   * long as it says the same: it is checked and written once.
+   * Headers for the upstream, after client headers of the same names were removed. Return the same list as long as its
+   * content is the same: it is checked and serialized once.
    */
   upstreamHeaders?(request: TrafficRequest): HeaderList;
-  /** Changes a response on its way out; null leaves it as it is. */
+  /** Changes a response on its way out; null leaves it unchanged. */
   transform?(request: TrafficRequest, head: TrafficResponseHead): ResponseTransform | null;
-  /** Where requests go, for the module that answers. */
+  /** The backend of requests, for the module that selects it. */
   readonly backendId?: string;
   /** Cookies that it sets on every host of its edge, in lower case: no backend there may set them. */
   readonly ownCookieNames?: readonly string[];
@@ -63,7 +63,7 @@ export interface PreparedModule {
   readonly ownPaths?: OwnPaths;
 }
 
-/** What a module serves itself, such as the way back from a login. */
+/** Paths that a module serves itself, such as the callback of a login. */
 export interface OwnPaths {
   serve(request: OwnPathRequest, site: OwnPathSite): OwnAnswer | Promise<OwnAnswer>;
 }
@@ -75,9 +75,9 @@ export interface OwnPathRequest extends TrafficRequest {
 
 /** The edge around a request for an own path. */
 export interface OwnPathSite {
-  /** Modules that serve own paths, of the routes whose earlier modules let this request pass. */
+  /** Modules that serve own paths, of the routes whose earlier modules admitted this request. */
   readonly modules: readonly PreparedModule[];
-  /** The module of this kind on the route that a path with query leads to. */
+  /** The module of this kind on the route of a path with query. */
   moduleFor(target: string): { readonly found: PreparedModule | null } | { readonly refusal: Refusal };
 }
 
@@ -87,7 +87,7 @@ export type OwnAnswer =
 
 export interface TlsPolicy {
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
-  /** PEM of the authorities that a client's certificate must come from; present: a certificate is demanded. Empty: none will do. */
+  /** PEM of the authorities for client certificates; if present, a certificate is required. Empty: none is accepted. */
   readonly clientAuthorities?: readonly string[];
 }
 
@@ -98,40 +98,40 @@ export interface TrafficRequest {
   /** As forwarded, without the query. */
   readonly path: string;
   readonly host: string;
-  /** Host and port as the client wrote them. */
+  /** Host and port as the client sent them. */
   readonly authority: string;
-  /** Path and query as they came. */
+  /** Path and query as received. */
   readonly target: string;
   /** Protocol to switch to, such as `websocket`. */
   readonly switchTo: string | null;
-  /** By what right it goes on, set by the module that gives a right which can end while the request runs. */
+  /** The permit under which the request runs, set by a module whose permit can end before the request does. */
   permit: Permit | null;
-  /** Address of the client, behind trusted proxies the one that they name. */
+  /** The client's address; behind trusted proxies, the one that they report. */
   readonly clientAddress: string;
   readonly clientCertificate: ClientCertificate | null;
   readonly nowMs: number;
-  /** First value of a header of the client's. */
+  /** First value of a client header. */
   header(name: string): string | undefined;
-  /** All values of a header that is a list, joined by commas as if they had come in one line (RFC 9110 §5.3). */
+  /** All values of a list header, joined by commas as if sent in one line (RFC 9110 §5.3). */
   combinedHeader(name: string): string | undefined;
   /** All values of a header, line by line. */
   headerLines(name: string): readonly string[];
 }
 
-/** A right that can end while a request runs: a stream is cut within a second of its end. */
+/** A permit that can end while a request runs: a stream is cut within a second of its end. */
 export interface Permit {
-  /** Of the user whose right it is, for the access log and traffic events. */
+  /** Id of the permit's user, for the access log and traffic events. */
   readonly userId: string;
-  /** Name of the module that gave it. */
+  /** Name of the module that granted it. */
   readonly module: string;
-  /** Moves when what is known of the user may have changed: then the other modules judge again. */
+  /** Changes when the user's data may have changed: then the other modules re-evaluate the request. */
   readonly version: number;
   isHeld(nowMs: number): boolean;
-  /** The right was used: a request began, or bytes went either way. */
+  /** The permit was used: a request started, or bytes were transferred. */
   touch(nowMs: number): void;
 }
 
-/** A certificate that was verified in the handshake. */
+/** A certificate verified in the handshake. */
 export interface ClientCertificate {
   readonly der: Buffer;
   readonly subjectCommonName: string;
@@ -148,37 +148,42 @@ export type Verdict = 'pass' | Refusal;
 export interface Refusal {
   readonly status: number;
   readonly code: ErrorCode;
-  /** For the error page: what is wrong, and what the visitor can do. */
+  /** For the error page: the problem, and what the visitor can do. */
   readonly message: string;
-  /** Its heading, in place of the status. */
+  /** Its heading, instead of the status. */
   readonly title?: string;
-  /** Stable word for metrics and log. */
+  /** Stable value for metrics and log. */
   readonly reason: string;
   readonly headers?: HeaderList;
   /** For programs, beside the message. */
   readonly details?: JsonObject;
-  /** For people: where to go on. */
+  /** For people: a link to continue with. */
   readonly action?: { readonly label: string; readonly href: string };
 }
 
-/** Begins the value of every cookie of ours, so that they can be kept from upstreams whatever their names are. */
+/** Prefix of the value of every own cookie, so that they are kept from upstreams under any name. */
 export const OWN_COOKIE_MARK = 'pstn1.';
 
 export interface TrafficResponseHead {
   readonly status: number;
   readonly headers: HeaderList;
   readonly bodyBytes: number | null;
-  /** The body itself, where it is the same object for every request until the configuration changes: what is made of it may be kept. */
+  /**
+   * The body itself, where it is the same object for every request until the configuration changes: derived data may be
+   * cached.
+   */
   readonly fixedBody?: Buffer;
 }
 
 export interface ResponseTransform {
-  /** The head as it becomes. */
+  /** The changed head. */
   readonly headers: HeaderList;
-  /** Bytes go in, other bytes come out. Null when only the head changes and the body stays as it is. */
+  /** Transforms the body. Null when only the head changes. */
   readonly createStream: (() => Transform) | null;
-  /** The same in one call, for bodies of known length that it is cheaper for: used when all of the body is there in time. */
+  /**
+   * The same in one call, for bodies of known length where that is cheaper: used when the whole body arrives in time.
+   */
   whole?(body: Buffer): Buffer;
-  /** The trailers as they become; absent: as they are. */
+  /** The changed trailers; absent: unchanged. */
   trailers?(trailers: HeaderList): HeaderList;
 }

@@ -7,7 +7,7 @@ import { oidc } from './oidc/oidc.ts';
 import { tlsTermination } from './tls_termination/tls-termination.ts';
 
 /**
- * Every module, in the order in which traffic passes them. The order is security: who may connect, from where, who they
- * are, and only then what is done with the response and who answers.
+ * Every module, in the order of traffic. The order is security: who may connect, from where, who they are, and only
+ * then how the response is changed and which backend responds.
  */
 export const modules: readonly Module[] = [tlsTermination, mutualTls, ipRestriction, oidc, compression, backend];

@@ -1,6 +1,6 @@
 import { type BackendBehaviour, configOf } from '../target.ts';
 
-/** Members in their order; the pipeline goes to the next only when one cannot be reached. */
+/** Members in order; the pipeline tries the next one only when a member cannot be reached. */
 export const failoverBehaviour: BackendBehaviour = {
   kind: 'failover_backend',
   targets: (backend, ports) => {

@@ -1,7 +1,7 @@
 import type { BackendSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { type BackendBehaviour, configOf, type Target } from '../target.ts';
 
-/** The answer is the same for every request of a version: made once. */
+/** The response is the same for every request of a version: built once. */
 const answers = new WeakMap<BackendSnapshot, readonly Target[]>();
 
 export const httpResponseBehaviour: BackendBehaviour = {

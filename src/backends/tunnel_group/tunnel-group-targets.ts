@@ -3,7 +3,7 @@ import type { BackendBehaviour, Target } from '../target.ts';
 
 const NONE_ONLINE: readonly Target[] = [{ kind: 'unreachable', reason: 'no_tunnel', error: NO_TUNNEL }];
 
-/** Tunnels that have all labels of the backend, the least busy first; the others in that order when one cannot be reached. */
+/** Tunnels with all labels of the backend, least busy first; the others follow when one cannot be reached. */
 export const tunnelGroupBehaviour: BackendBehaviour = {
   kind: 'tunnel_group_backend',
   targets: (backend, ports) => {

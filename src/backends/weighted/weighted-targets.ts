@@ -1,7 +1,7 @@
 import type { BackendSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { type BackendBehaviour, configOf } from '../target.ts';
 
-/** One member per request, by its share of the weights. A member that is gone has no share. */
+/** One member per request, by its share of the weights. A deleted member has no share. */
 export const weightedBehaviour: BackendBehaviour = {
   kind: 'weighted_backend',
   targets: (backend, ports) => {

@@ -19,7 +19,7 @@ export const backendConfig = Type.Object({
   ),
 });
 
-/** Names the backend that a route's requests go to. */
+/** Selects the backend of a route's requests. */
 export const backend = defineModule({
   name: 'backend',
   level: 'route',

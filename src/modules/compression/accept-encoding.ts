@@ -1,4 +1,4 @@
-/** Content codings that we make, in the order in which they are taken when a client likes several equally. */
+/** Supported content codings, in order of preference when a client accepts several equally. */
 export const CODINGS = ['zstd', 'br', 'gzip', 'deflate'] as const;
 
 export type Coding = (typeof CODINGS)[number];
@@ -8,22 +8,22 @@ const WEIGHT = /^q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)$/i;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 
 /**
- * Which coding a client gets (RFC 9110 §12.5.3), null for none.
+ * The coding for a client (RFC 9110 §12.5.3), null for none.
  *
- * Where the RFC leaves room, the answer is the one that every client understands, no coding:
- * - No Accept-Encoding at all would allow any; who sends none rarely can decode one.
- * - A coding whose weight cannot be read, or that carries another parameter, counts as refused: were it taken as absent,
- *   a `*` beside it would allow it. A member without a readable name is ignored.
- * - A coding named twice has the lower of its weights: one refusal is enough.
- * - `identity`, where named, must not weigh more than the coding. That it is refused is not our business: a response
- *   that we do not compress goes out as the upstream made it.
+ * Where the RFC leaves room, the result is what every client understands, no coding:
+ * - A missing Accept-Encoding would allow any; a client that sends none can rarely decode one.
+ * - A coding with an unreadable weight, or with another parameter, counts as refused: treated as absent, a `*` beside
+ *   it would allow it. A member without a readable name is ignored.
+ * - A repeated coding has the lower of its weights: one refusal is enough.
+ * - `identity`, where named, must not weigh more than the coding. Whether it is refused does not matter: an
+ *   uncompressed response is sent as the upstream made it.
  */
 export function chooseCoding(acceptEncoding: string | undefined): Coding | null {
   if (acceptEncoding === undefined) return null;
   const weights = readWeights(acceptEncoding);
   const others = weights.get('*') ?? 0;
   let chosen: Coding | null = null;
-  // A coding that weighs nothing is refused, so the first to be taken has to weigh more than that.
+  // A coding with weight 0 is refused, so the first choice needs a higher weight.
   let best = 0;
   for (const coding of CODINGS) {
     const weight = weights.get(coding) ?? others;
@@ -41,7 +41,7 @@ function readWeights(acceptEncoding: string): ReadonlyMap<string, number> {
     const [head = '', ...parameters] = member.split(';');
     const named = trimmed(head);
     if (!TOKEN.test(named)) continue;
-    // RFC 9110 §8.4.1.3: a recipient takes "x-gzip" for "gzip".
+    // RFC 9110 §8.4.1.3: a recipient treats "x-gzip" as "gzip".
     const name = named === 'x-gzip' ? 'gzip' : named;
     weights.set(name, Math.min(weights.get(name) ?? 1, weightOf(parameters)));
   }
@@ -55,8 +55,8 @@ function weightOf(parameters: readonly string[]): number {
 }
 
 /**
- * Optional whitespace of HTTP: space and tab, nothing else of what `trim` takes. By index: `/[ \t]+$/` takes quadratic time, 1.1 s for
- * a header of 32 KB.
+ * HTTP's optional whitespace: space and tab, not the rest of what `trim` removes. By index: `/[ \t]+$/` takes quadratic
+ * time, 1.1 s for a header of 32 KB.
  */
 function trimmed(text: string): string {
   let start = 0;

@@ -14,13 +14,13 @@ import {
 import type { Coding } from './accept-encoding.ts';
 
 /**
- * Bodies up to this size are compressed in one call on this thread: at most a quarter of a millisecond, and less than half of
- * what a stream takes for 10 KB, whose set-up and ways to the thread pool and back cost more than the work. Beyond it the pool's
- * other cores are worth the way.
+ * Bodies up to this size are compressed in one call on this thread: at most a quarter of a millisecond, and less than
+ * half of the time of a stream for 10 KB, whose setup and trips to the thread pool cost more than the work. Beyond it
+ * the pool's other cores are worth the trip.
  */
 export const MAX_WHOLE_BYTES = 32 * 1024;
 
-/** A compressor of the runtime's: a stream that can be told to give out what it holds back. */
+/** A runtime compressor: a stream that can be told to emit what it holds back. */
 export interface Compressor extends Transform {
   flush(kind: number): void;
 }
@@ -28,27 +28,29 @@ export interface Compressor extends Transform {
 export interface Codec {
   /** The whole body at once, on this thread. */
   whole(body: Buffer): Buffer;
-  /** A part at a time, on the thread pool. It holds back what it can until it is flushed. */
+  /** A part at a time, on the thread pool. It holds data back until it is flushed. */
   stream(): Compressor;
-  /** How such a stream is told to give out what it holds. Not the default of `flush()`, which for gzip also forgets all before. */
+  /** The flush mode of such a stream. Not the default of `flush()`, which for gzip also discards the history. */
   readonly flushKind: number;
-  /** Gives out every write at once, and is small: event streams live long and are many. */
+  /** Emits every write immediately, and uses little memory: event streams are long-lived and numerous. */
   eventStream(): Compressor;
 }
 
 /**
- * Levels are where a step more costs much and gains little: measured over 64 KB of JSON, gzip 6 (its default) takes 0.6 ms,
- * brotli 4 the same for 12 % fewer bytes where 5 takes 1.5 ms for another 4 %, and zstd 3 (its default) 0.25 ms.
+ * Each level is where the next one costs much and gains little: measured over 64 KB of JSON, gzip 6 (its default) takes
+ * 0.6 ms, brotli 4 the same for 12 % fewer bytes where 5 takes 1.5 ms for another 4 %, and zstd 3 (its default) 0.25
+ * ms.
  *
- * Windows and tables are bounded because a stream's memory is held for as long as the slowest client likes. Brotli's own choice
- * is a window of 4 MiB, zstd's one of 2 MiB (RFC 9659 forbids more than 8) with tables for it; with these, files of 0.4 and 0.6 MB
- * got 1 to 3 % larger. Resident per busy stream: gzip 0.5 MB, brotli 1.6, zstd 1.1. Event streams, whose messages repeat what is
- * near, get less: gzip and zstd 0.2 MB, brotli 0.4 (at quality 3: 4 has a table of 0.3 MB more).
+ * Windows and tables are bounded because a slow client can hold a stream's memory for a long time. Brotli's default is
+ * a window of 4 MiB, zstd's one of 2 MiB (RFC 9659 forbids more than 8) with tables for it; with these values, files of
+ * 0.4 and 0.6 MB got 1 to 3 % larger. Resident per busy stream: gzip 0.5 MB, brotli 1.6, zstd 1.1. Event streams, whose
+ * messages mostly repeat recent ones, get less: gzip and zstd 0.2 MB, brotli 0.4 (at quality 3: 4 has a table of 0.3 MB
+ * more).
  */
 const deflate = { level: 6, windowBits: 15, memLevel: 8 };
 /**
- * In one call: level 4 takes a quarter less time than 5 and makes 2 % more bytes, over 10 KB of JSON and of prose; and what is set
- * up for a call, and cleared, is as large as window and tables, which small bodies do not fill.
+ * In one call: level 4 takes a quarter less time than 5 and produces 2 % more bytes, over 10 KB of JSON and of prose.
+ * The state that is set up and cleared for a call is as large as window and tables, which small bodies do not fill.
  */
 const deflateWhole = (bytes: number): ZlibOptions =>
   bytes <= 16 * 1024
@@ -68,7 +70,7 @@ const zstd = {
     [constants.ZSTD_c_chainLog]: 15,
   },
 };
-/** A body that is compressed in one call fits into this window, and tables for more would only be cleared. */
+/** A body that is compressed in one call fits into this window, and larger tables would only be cleared. */
 const zstdWhole = {
   params: {
     ...zstd.params,
@@ -88,8 +90,8 @@ const zstdEvents = {
 };
 
 /**
- * The runtime makes room for a call's output in pieces of this size, 16 KiB unless told, and the output keeps its piece alive: enough
- * of those start full garbage collections, which cost more than the compression.
+ * The runtime allocates a call's output in pieces of this size, 16 KiB by default, and the output keeps its piece
+ * alive: enough of those trigger full garbage collections, which cost more than the compression.
  */
 const outputPiece = (bytes: number): number => Math.min(Math.max(bytes >> 1, 512), 16 * 1024);
 
@@ -113,7 +115,7 @@ export const codecs: Readonly<Record<Coding, Codec>> = {
     flushKind: constants.Z_SYNC_FLUSH,
     eventStream: () => createGzip(deflateEvents),
   },
-  // RFC 9110 §8.4.1.2: "deflate" is the zlib format around it, not the bare stream.
+  // RFC 9110 §8.4.1.2: "deflate" means the zlib format, not the raw stream.
   deflate: {
     whole: (body) => deflateSync(body, deflateWhole(body.length)),
     stream: () => createDeflate(deflate),

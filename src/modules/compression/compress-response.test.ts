@@ -27,7 +27,7 @@ function valuesOf(headers: HeaderList | undefined, name: string): readonly strin
   return (headers ?? []).filter((_, at) => at % 2 === 1 && headers?.[at - 1] === name);
 }
 
-/** `coded`: compressed. `varies`: only Vary is added. `same`: untouched. */
+/** `coded`: compressed. `varies`: only Vary is added. `same`: unchanged. */
 function fate(given: Given): string {
   const change = answer(given);
   if (change === null) return 'same';

@@ -9,12 +9,12 @@ import { fixedBodyIn } from './fixed-bodies.ts';
 import { readFacts, saysNoTransform } from './response-facts.ts';
 import { compressedHeaders, compressedTrailers, withVary } from './response-headers.ts';
 
-/** The module's hook: null when the response goes out as the upstream made it. */
+/** The module's hook: null when the response is sent as the upstream made it. */
 export function compressResponse(request: TrafficRequest, head: TrafficResponseHead): ResponseTransform | null {
   const facts = readFacts(head.headers);
   const eligibility = eligibilityOf(request.method, head, facts);
   if (eligibility === 'fixed') return null;
-  // A client, too, may ask for the content as it is (RFC 9111 §5.2.1.6).
+  // A client may also ask for unmodified content (RFC 9111 §5.2.1.6).
   if (eligibility === 'compressible' && !saysNoTransform(request.combinedHeader('cache-control'))) {
     const coding = chooseCoding(request.combinedHeader('accept-encoding'));
     if (coding !== null) {
@@ -35,7 +35,7 @@ function compressed(head: TrafficResponseHead, coding: Coding, isEventStream: bo
     trailers: compressedTrailers,
   };
   if (fixedBody !== undefined) return { ...change, whole: () => fixedBodyIn(fixedBody, coding) };
-  // Of an event stream nothing is held back, also when its length is known.
+  // An event stream is never held back, even when its length is known.
   const isWhole = bodyBytes !== null && bodyBytes <= MAX_WHOLE_BYTES && !isEventStream;
   return isWhole ? { ...change, whole: (body) => codec.whole(body) } : change;
 }

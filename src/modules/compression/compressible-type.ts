@@ -1,7 +1,7 @@
 /**
- * Types that get smaller, named one by one: what is not here is left alone. Images, video, audio, archives, PDF, WOFF and
- * WOFF2 are compressed by their own format, `application/octet-stream` may be anything (mostly a download that is); coding
- * them again costs time for nothing, and guessing wrong about an unknown type costs every response of it.
+ * Types that compress well, listed individually: other types are left alone. Images, video, audio, archives, PDF, WOFF
+ * and WOFF2 are compressed by their own format, and `application/octet-stream` may be anything (mostly a compressed
+ * download). Compressing them again wastes time, and a wrong guess about an unknown type costs every response of it.
  */
 const NAMED: ReadonlySet<string> = new Set([
   'application/atom+xml',
@@ -12,7 +12,7 @@ const NAMED: ReadonlySet<string> = new Set([
   'application/json',
   'application/jsonl',
   'application/manifest+json',
-  // Legacy EOT, OpenType and TrueType are tables of plain numbers; WOFF is the compressed form of the same.
+  // Legacy EOT, OpenType and TrueType are tables of plain numbers; WOFF is their compressed form.
   'application/vnd.ms-fontobject',
   'application/wasm',
   'application/x-javascript',
@@ -32,7 +32,7 @@ const NAMED: ReadonlySet<string> = new Set([
   'font/otf',
   'font/sfnt',
   'font/ttf',
-  // Images without compression of their own.
+  // Image formats without compression of their own.
   'image/bmp',
   'image/svg+xml',
   'image/vnd.microsoft.icon',
@@ -41,19 +41,19 @@ const NAMED: ReadonlySet<string> = new Set([
   'model/gltf+json',
 ]);
 
-/** Structured syntaxes that are text (RFC 6839, RFC 9512), and CBOR, whose keys repeat as JSON's do. */
+/** Structured syntaxes that are text (RFC 6839, RFC 9512), and CBOR, whose keys repeat like JSON's. */
 const SUFFIX = /\+(?:json|xml|yaml|cbor|json-seq)$/;
 
-/** For the value of a Content-Type; undefined when there is none, and then nothing is known of the body: not compressed. */
+/** For the value of a Content-Type; undefined when there is none: then the body is unknown and not compressed. */
 export function isCompressibleType(contentType: string | undefined): boolean {
   if (contentType === undefined) return false;
   const type = mediaType(contentType);
-  // Has its own compression per message, and clients that look at the coding of the whole call it a broken stream.
+  // gRPC compresses per message, and its clients treat a coding of the whole as a broken stream.
   if (type.startsWith('application/grpc')) return false;
   return type.startsWith('text/') || NAMED.has(type) || SUFFIX.test(type);
 }
 
-/** Whose events must not wait: EventSource shows them one by one. */
+/** A type whose events must not be delayed: EventSource shows them one by one. */
 export function isEventStream(contentType: string | undefined): boolean {
   return contentType !== undefined && mediaType(contentType) === 'text/event-stream';
 }

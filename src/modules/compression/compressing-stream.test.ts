@@ -36,7 +36,7 @@ function open({ coding, isEventStream = false, bodyBytes = null }: Kind): Compre
   return new CompressingStream({ codec: codecs[coding], isEventStream, bodyBytes });
 }
 
-/** As the edge does: writes until told to wait, goes on at 'drain'. */
+/** Like the edge: writes until it has to wait, continues at 'drain'. */
 async function compressed(stream: CompressingStream, chunks: readonly Buffer[]): Promise<Buffer> {
   const parts: Buffer[] = [];
   stream.on('data', (part: Buffer) => parts.push(part));
@@ -57,7 +57,7 @@ interface Reader {
   readonly until: (wanted: string) => Promise<void>;
 }
 
-/** Decodes what comes out as it comes, as a client does; `until` resolves when so much text has arrived. */
+/** Decodes the output as it arrives, like a client; `until` resolves when that much text has arrived. */
 function reader(stream: CompressingStream, coding: Coding): Reader {
   let text = '';
   const decoding = decoder[coding]();
@@ -147,7 +147,7 @@ for (const coding of CODINGS) {
     });
 
     test('does not hold back small pieces that keep coming without a pause', async (t) => {
-      // A busy machine makes pauses of its own: here none is ever long enough.
+      // A busy machine pauses by itself: with mocked timers no pause is ever long enough.
       t.mock.timers.enable({ apis: ['setTimeout'] });
       const stream = open({ coding });
       const { text } = reader(stream, coding);
@@ -177,7 +177,7 @@ for (const coding of CODINGS) {
   });
 }
 
-/** A codec whose compressors the test can look at. */
+/** A codec whose compressors the test can observe. */
 function watched(): { codec: Codec; made: Compressor[]; flushes: () => number } {
   const made: Compressor[] = [];
   let flushes = 0;
@@ -222,7 +222,7 @@ suite('a client that goes away', () => {
         const stream = open({ coding, isEventStream: at % 3 === 0, bodyBytes: at % 3 === 1 ? 1e6 : null });
         stream.on('data', () => {});
         stream.write(jsonLines(at % 2 === 0 ? 5000 : 30_000));
-        // In the middle of a write on the thread pool, after it, while gathering, while waiting for a pause to end.
+        // During a write on the thread pool, after it, while gathering, while waiting for a pause to end.
         if (at % 4 === 1) await turn();
         if (at % 5 === 2) await sleep(1);
         if (at % 50 === 3) await sleep(8);
@@ -237,7 +237,7 @@ suite('a client that goes away', () => {
     await abandon(1000);
     assert.deepEqual(resources(), before.resources);
     const grownMb = (process.memoryUsage.rss() - before.rss) / 1e6;
-    // Kept, they would be 400 MB or more.
+    // If kept, they would be 400 MB or more.
     assert(grownMb < 120, `${grownMb} MB more`);
   });
 
@@ -252,7 +252,7 @@ suite('a client that goes away', () => {
       stream.destroy();
       await once(stream, 'close');
     }
-    // Writes that were under way on the thread pool come back.
+    // Writes in progress on the thread pool complete.
     const deadline = performance.now() + 5000;
     while (made.some((compressor) => !compressor.closed) && performance.now() < deadline) await turn();
     for (let turns = 0; turns < 20; turns += 1) await turn();

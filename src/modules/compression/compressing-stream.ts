@@ -2,28 +2,28 @@ import { Transform, type TransformCallback } from 'node:stream';
 import { guarded, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import { type Codec, type Compressor, MAX_WHOLE_BYTES } from './codecs.ts';
 
-/** Without a byte for so long the upstream pauses: what it has said so far goes out. */
+/** Without a byte for this long the upstream is pausing: the data so far is flushed. */
 const PAUSE_MS = 5;
-/** No byte is held back for longer, also when small pieces keep coming. A fast download is not flushed often enough to notice. */
+/** No byte is held back longer, even when small pieces keep coming. The cost for a fast download is negligible. */
 const MAX_HOLD_MS = 50;
 
 export interface CompressingOptions {
   readonly codec: Codec;
   readonly isEventStream: boolean;
-  /** Null when only the end will tell. */
+  /** Null when only the end will show. */
   readonly bodyBytes: number | null;
 }
 
 /**
  * A response's body on its way through a compressor. States:
- * - *gathering*: small so far, kept as it came. Left to *done* by the end (compressed as a whole), to *streaming* by a pause or
- *   by more bytes than MAX_WHOLE_BYTES. Skipped by event streams and by bodies known to be larger.
- * - *streaming*: each part goes to a compressor of the runtime's, which is flushed when the upstream pauses; for event streams
+ * - *gathering*: small so far, kept as received. Leaves to *done* at the end (compressed as a whole), to *streaming* at
+ *   a pause or beyond MAX_WHOLE_BYTES. Skipped by event streams and by bodies known to be larger.
+ * - *streaming*: each part goes to a runtime compressor, which is flushed when the upstream pauses; for event streams
  *   it flushes every write by itself.
- * - *done*: ended, or destroyed because the client or the upstream went away; compressor and timer are given back.
+ * - *done*: ended, or destroyed because the client or the upstream disconnected; compressor and timer are released.
  *
- * Back-pressure: a write is answered when all that the compressor makes of it is in our buffer and, by what Transform does,
- * when that has room; so what waits for a slow reader is the buffer and what became of one more chunk.
+ * Back-pressure: a write completes when all of its compressed output is in our buffer and, through Transform, when the
+ * buffer has room. So a slow reader causes at most the buffer plus the output of one more chunk to wait.
  */
 export class CompressingStream extends Transform {
   readonly #codec: Codec;
@@ -32,7 +32,7 @@ export class CompressingStream extends Transform {
   #gatheredBytes = 0;
   #compressor: Compressor | null = null;
   #pauseTimer: NodeJS.Timeout | null = null;
-  /** When the oldest byte came that may not have gone out, 0 when all have. */
+  /** When the oldest byte arrived that may not have been emitted; 0 when all have. */
   #holdsSince = 0;
 
   constructor({ codec, isEventStream, bodyBytes }: CompressingOptions) {
@@ -51,7 +51,7 @@ export class CompressingStream extends Transform {
       return;
     }
     this.#streaming().write(chunk, (error) => {
-      // Also called, without an error, when a write was under way as the stream was destroyed.
+      // Also called, without an error, when a write was in progress as the stream was destroyed.
       if (this.destroyed) return;
       if (!error && !this.#isEventStream) this.#flushSoon();
       callback(error);
@@ -111,7 +111,7 @@ export class CompressingStream extends Transform {
   }
 
   #flushNow(): void {
-    // Its end gives out everything anyway.
+    // The end emits everything anyway.
     if (this.writableEnded || this.#holdsSince === 0) return;
     this.#holdsSince = 0;
     this.#streaming().flush(this.#codec.flushKind);

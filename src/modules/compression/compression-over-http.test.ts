@@ -17,13 +17,13 @@ import { trafficRequest } from '../../../test/support/traffic-request.ts';
 import { CODINGS, type Coding } from './accept-encoding.ts';
 import { compression } from './compression.ts';
 
-/** The module around real connections: an upstream, a proxy of a few lines that applies what `prepare` gives, and clients. */
+/** The module with real connections: an upstream, a small proxy that applies the result of `prepare`, and clients. */
 const decoder = { zstd: createZstdDecompress, br: createBrotliDecompress, gzip: createGunzip, deflate: createInflate };
 const ROWS = Buffer.from(JSON.stringify(Array.from({ length: 3000 }, (_, id) => ({ id, name: `user ${id % 97}` }))));
 let upstream: Server;
 let proxy: Server;
 const live = new Set<Transform>();
-/** Sends one more event to the stream that is open. */
+/** Sends one more event to the open stream. */
 let emit: (text: string) => void = () => {};
 
 const serve: RequestListener = (request, response) => {

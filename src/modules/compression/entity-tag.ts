@@ -5,8 +5,8 @@ const STRONG = /^"[\x21\x23-\x7e\x80-\xff]*"$/;
 const WEAK = /^W\/"[\x21\x23-\x7e\x80-\xff]*"$/;
 
 /**
- * The tag for a coded body: a strong one promises the same bytes (RFC 9110 §8.8.1), and ours differ by coding, and by
- * version of the compressor. Null for what is no tag: it cannot be weakened, and must not be taken for a strong one.
+ * The tag for a coded body: a strong tag promises the same bytes (RFC 9110 §8.8.1), and ours differ by coding and by
+ * compressor version. Null for an invalid tag: it cannot be weakened, and must not be taken for a strong one.
  */
 export function weakened(tag: string): string | null {
   if (STRONG.test(tag)) return `W/${tag}`;
@@ -14,8 +14,9 @@ export function weakened(tag: string): string | null {
 }
 
 /**
- * Headers of a 304: the client asked with the weak tag that it got from us, the upstream answers with its strong one. A
- * cache that holds the weak one must not freshen it by another's strong tag (RFC 9111 §4.3.4): it gets back what it asked with.
+ * Headers of a 304: the client sent the weak tag that it got from us, the upstream responds with its strong one. A
+ * cache that holds the weak one must not freshen it by another strong tag (RFC 9111 §4.3.4): it gets back the tag that
+ * it sent.
  */
 export function tagAsAsked(headers: HeaderList, ifNoneMatch: string | undefined): HeaderList {
   if (ifNoneMatch === undefined) return headers;

@@ -1,10 +1,10 @@
 import type { Coding } from './accept-encoding.ts';
 import { codecs } from './codecs.ts';
 
-/** They go when the body goes, which is when its configuration changes. */
+/** Released with the body, when its configuration changes. */
 const made = new WeakMap<Buffer, Map<Coding, Buffer>>();
 
-/** A body that is the same for every request is compressed once for each coding. */
+/** A body that is the same for every request is compressed once per coding. */
 export function fixedBodyIn(body: Buffer, coding: Coding): Buffer {
   let forms = made.get(body);
   if (forms === undefined) {

@@ -1,9 +1,9 @@
 import type { HeaderList } from '../prepared-module.ts';
 
-/** What a response's headers say that decides whether it may be compressed. */
+/** Facts in a response's headers that decide whether it may be compressed. */
 export interface ResponseFacts {
   readonly contentType: string | undefined;
-  /** Something else than `identity` was applied already. */
+  /** A coding other than `identity` was already applied. */
   readonly isEncoded: boolean;
   readonly hasContentRange: boolean;
   readonly hasNoTransform: boolean;
@@ -11,7 +11,7 @@ export interface ResponseFacts {
   readonly isSigned: boolean;
 }
 
-/** One walk over the headers: this runs for every response of the route. */
+/** One pass over the headers: this runs for every response of the route. */
 export function readFacts(headers: HeaderList): ResponseFacts {
   let contentType: string | undefined;
   let isEncoded = false;
@@ -43,8 +43,8 @@ export function readFacts(headers: HeaderList): ResponseFacts {
 }
 
 /**
- * RFC 9110 §7.7: such a message's content must stay as it is. Also true for the words inside of a quoted list; that costs
- * a compression, nothing else.
+ * RFC 9110 §7.7: the content of such a message must not change. Also matches the words inside a quoted list; that costs
+ * only a compression.
  */
 export function saysNoTransform(cacheControl: string | undefined): boolean {
   return cacheControl !== undefined && /(?:^|,)[ \t]*no-transform[ \t]*(?:,|$)/i.test(cacheControl);

@@ -2,10 +2,12 @@ import type { HeaderList } from '../prepared-module.ts';
 import type { Coding } from './accept-encoding.ts';
 import { weakened } from './entity-tag.ts';
 
-/** True of the upstream's bytes and not of ours: RFC 1864, RFC 3230, RFC 9530 (whose digests include the coding). */
+/** Valid for the upstream's bytes but not for ours: RFC 1864, RFC 3230, RFC 9530 (whose digests include the coding). */
 const DIGESTS: ReadonlySet<string> = new Set(['content-digest', 'content-md5', 'digest', 'repr-digest']);
 
-/** Replaced, or wrong for a coded body: its length is not known, and ranges of it cannot be asked for (it is not kept). */
+/**
+ * Replaced, or wrong for a coded body: its length is unknown, and ranges of it cannot be requested (it is not kept).
+ */
 const REPLACED: ReadonlySet<string> = new Set(['accept-ranges', 'content-encoding', 'content-length']);
 
 export function compressedHeaders(headers: HeaderList, coding: Coding): HeaderList {
@@ -37,7 +39,7 @@ export function withVary(headers: HeaderList): HeaderList {
   return headers.with(last + 1, value === '' ? 'Accept-Encoding' : `${value}, Accept-Encoding`);
 }
 
-/** A digest that is known only at the end comes as a trailer, and is as wrong there. */
+/** A digest known only at the end comes as a trailer, and is equally wrong there. */
 export function compressedTrailers(trailers: HeaderList): HeaderList {
   return trailers.filter((_, at) => !DIGESTS.has(trailers[at - (at % 2)] as string));
 }

@@ -20,7 +20,7 @@ export const ipRestrictionConfig = Type.Object({
   ),
 });
 
-/** Lets an address through when an allow rule of the policies matches it and no deny rule does. */
+/** Admits an address when an allow rule of the policies matches it and no deny rule does. */
 export const ipRestriction = defineModule({
   name: 'ip_restriction',
   level: 'route',

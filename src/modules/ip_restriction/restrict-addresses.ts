@@ -8,9 +8,9 @@ const REFUSED: Refusal = {
   reason: 'address',
 };
 
-/** Allowed if an allow rule matches and no deny rule does; an address that cannot be read is refused. */
+/** Allowed if an allow rule matches and no deny rule does; an unreadable address is rejected. */
 export function restrictAddresses(policyIds: readonly string[], ports: PreparePorts): Preparation {
-  // With a policy or a rule that is lost, a deny may be lost: what is left must not decide alone.
+  // A missing policy or rule may have contained a deny: the rest must not decide alone.
   const lost = policyIds.find((id) => ports.record('ip_policy', id) === undefined);
   if (lost !== undefined) return unprepared(`the IP policy ${lost} is gone`);
   const rules = policyIds.flatMap((id) => ports.children('ip_policy_rule', id));

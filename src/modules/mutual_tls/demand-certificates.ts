@@ -9,7 +9,7 @@ const NO_CERTIFICATE: Refusal = {
 };
 
 /**
- * The handshake demands and verifies the certificate; what is judged per request is what can change under an open
+ * The handshake requires and verifies the certificate. Each request checks only what can change under an open
  * connection: the certificate's dates. (A changed list of authorities ends connections in the TLS layer.)
  */
 export function demandCertificates(authorityIds: readonly string[], ports: PreparePorts): Preparation {
@@ -23,7 +23,7 @@ export function demandCertificates(authorityIds: readonly string[], ports: Prepa
           code: 'ERR_POSTERN_MODULE_UNAVAILABLE',
           message: `the certificate authority ${id} of the mutual_tls module is gone: replace the module`,
         },
-        // Whom the others vouch for is not let in either: nobody knows whether all were meant to be.
+        // Certificates of the other authorities are not accepted either: nobody knows whether all were meant to be.
         tls: { clientAuthorities: [] },
       };
     }
@@ -75,7 +75,9 @@ function identityHeaders(certificate: ClientCertificate): HeaderList {
   ];
 }
 
-/** Names come from whoever asked for the certificate: what is not visible ASCII is percent-encoded, so no name can end a header. */
+/**
+ * The certificate's owner chose the names: anything but visible ASCII is percent-encoded, so no name can end a header.
+ */
 function headerText(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]|%/gu, encodeURIComponentSafely);
 }

@@ -20,7 +20,7 @@ export const mutualTlsConfig = Type.Object({
   ),
 });
 
-/** Lets only clients through that show a certificate of one of these authorities. */
+/** Admits only clients with a certificate of one of these authorities. */
 export const mutualTls = defineModule({
   name: 'mutual_tls',
   level: 'edge',

@@ -8,16 +8,16 @@ import type { IssuerAccess } from '../module-runtime.ts';
 export interface AgentIssuerOptions {
   /** `agent_issuer_allow_cidrs`. */
   readonly allowedCidrs: readonly string[];
-  /** Limits of operators' issuers; those of agents' lie within them. */
+  /** Limits of operators' issuers; those of agents lie within them. */
   isUpstreamAllowed(ip: string, port: number): boolean;
   isPlainHttpAllowed(hostname: string): boolean;
   readonly lookup: LookupFunction;
 }
 
 /**
- * What the server may ask because an agent said so: https on public addresses, judged by the address that is connected to. A token
- * of an agent is no right to reach the server's own network. Ranges that the operator allows count as public, and may be asked
- * over plain http where operators' issuers may.
+ * Requests that the server may make on behalf of an agent: https to public addresses, checked against the address that
+ * is dialled. An agent's token is no permission to reach the server's own network. Ranges that the operator allows
+ * count as public, and may be contacted over plain http where operators' issuers may.
  */
 export function agentIssuers(options: AgentIssuerOptions): IssuerAccess {
   const { allowedCidrs } = options;

@@ -1,6 +1,6 @@
 import { errorTable } from '../../lib/errors.ts';
 
-/** What a route with login answers. */
+/** Errors of routes with login. */
 export const loginErrors = errorTable({
   ERR_POSTERN_LOGIN_REQUIRED: {
     status: 401,

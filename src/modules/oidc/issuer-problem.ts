@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { IssuerAccess } from '../module-runtime.ts';
 
-/** What is wrong with an issuer's URL, or null. OpenID Connect Discovery 1.0 §3: https, no query, no fragment. */
+/** The problem with an issuer's URL, or null. OpenID Connect Discovery 1.0 §3: https, no query, no fragment. */
 export function issuerProblem(issuer: string, httpHosts: readonly string[]): string | null {
   if (/[\s\\\p{Cc}]/u.test(issuer)) return 'must not contain spaces, backslashes or control characters';
   if (!URL.canParse(issuer)) return 'must be an absolute URL such as "https://accounts.example.com"';
@@ -16,10 +16,13 @@ export function issuerProblem(issuer: string, httpHosts: readonly string[]): str
   return null;
 }
 
-/** RFC 6761 §6.3: names under `localhost` are these. */
+/** RFC 6761 §6.3: names under `localhost` resolve to these. */
 const LOOPBACK = ['127.0.0.1', '::1'];
 
-/** What is wrong with an issuer that an agent names, or null. Other names are judged when they are dialled, by their address. */
+/**
+ * The problem with an issuer named by an agent, or null. Other names are checked by their address when they are
+ * dialled.
+ */
 export function agentIssuerProblem(
   issuer: string,
   { isPlainHttpAllowed, isAddressAllowed }: Pick<IssuerAccess, 'isAddressAllowed' | 'isPlainHttpAllowed'>,
@@ -35,7 +38,7 @@ export function agentIssuerProblem(
   return `must be on a public address when an agent names it, and ${hostname} is none: ${advice}`;
 }
 
-/** Hosts (as in URL.hostname) that need no network to be reached. */
+/** Hosts (as in URL.hostname) on this machine. */
 export function isLoopback(hostname: string): boolean {
   return (
     hostname === 'localhost' ||

@@ -35,7 +35,7 @@ export class LoginOnRoute implements PreparedModule {
   }
 
   judge(request: TrafficRequest): Verdict | Promise<Verdict> {
-    // No identity goes with it: the permit stays empty.
+    // No identity is attached: the permit stays empty.
     if (request.method === 'OPTIONS' && this.config.passesOptions) return 'pass';
     const session = this.#runtime.sessions.find(request.headerLines('cookie'), this.cookieNames);
     const verdict =
@@ -51,7 +51,7 @@ export class LoginOnRoute implements PreparedModule {
     return permit instanceof LoginPermit ? this.#runtime.identity.headersFor(permit.grant, request) : NO_IDENTITY;
   }
 
-  /** The login of this browser that counts on this route now, if there is one. */
+  /** This browser's login that is currently valid on this route, if any. */
   async loginOf(request: TrafficRequest): Promise<Grant | null> {
     const session = await this.#runtime.sessions.find(request.headerLines('cookie'), this.cookieNames);
     const grant = findGrant(session, { ...this.config, host: request.host });
@@ -65,11 +65,11 @@ export class LoginOnRoute implements PreparedModule {
 
   used(grant: Grant, nowMs: number): void {
     this.#runtime.activity.used(grant, this.config.limits, nowMs);
-    // A stream has no next request that would do it: its login must not outlive its end at the provider by days.
+    // A stream has no next request to trigger it: its login must not outlive its end at the provider by days.
     if (grant.needsRefresh(nowMs)) this.#runtime.refreshMeanwhile(grant, this.client);
   }
 
-  /** A stream's login is not in force here. True while it is being asked whether it is elsewhere. */
+  /** A stream's login is not valid here. True while other processes are being asked whether it is valid there. */
   isHeldElsewhere(grant: Grant, nowMs: number): boolean {
     if (grant.isEnded) return false;
     if (!this.#isIdleHere(grant, nowMs)) {
@@ -83,14 +83,14 @@ export class LoginOnRoute implements PreparedModule {
     return true;
   }
 
-  /** Nothing but its rest speaks against it, and other processes may have seen it used. */
+  /** It is only idle, and other processes may have seen it used. */
   #isIdleHere(grant: Grant, nowMs: number): boolean {
     const { limits, scopes } = this.config;
     if (!this.#runtime.records.isShared || grant.isEnded || grant.isWithin(limits, nowMs)) return false;
     return grant.isWithin({ ...limits, inactivitySeconds: 0 }, nowMs) && grant.covers(scopes);
   }
 
-  /** A login that has run out is over for good, also if the limits are raised later. */
+  /** An expired login is over permanently, even if the limits are raised later. */
   #ended(grant: Grant): void {
     this.#runtime.end(grant);
   }
@@ -130,10 +130,10 @@ export class LoginOnRoute implements PreparedModule {
 
 const NO_IDENTITY: readonly string[] = [];
 
-/** The key stays: logins of other routes may hang on it, and the next login replaces it. */
+/** The key stays: logins of other routes may depend on it, and the next login replaces it. */
 const SESSION_OVER = { reason: 'session_over', isKeyStale: false } as const;
 
-/** A login as the right of a request that runs under it. */
+/** A login as the permit of a request. */
 export class LoginPermit implements Permit {
   readonly module = 'oidc';
   readonly grant: Grant;

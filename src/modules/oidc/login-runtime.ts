@@ -27,7 +27,7 @@ const DAY_SECONDS = 86_400;
 /** Another process's logout reaches streams here within a second. */
 const FOLLOW_MS = 400;
 
-/** Everything about login that outlives a version of a module's configuration. One for the process. */
+/** Login state that outlives a version of a module's configuration. One per process. */
 export class LoginRuntime implements ModuleRuntime {
   readonly records: LoginRecords;
   readonly log: ModuleLog;
@@ -98,7 +98,7 @@ export class LoginRuntime implements ModuleRuntime {
     return runtime;
   }
 
-  /** Apart: what is known of an operator's provider on a private network must not serve an agent that names it. */
+  /** Separate: data about an operator's provider on a private network must not serve an agent that names it. */
   providersFor(configuredBy: ConfiguredBy): Providers {
     return this.#providers[configuredBy];
   }
@@ -116,7 +116,7 @@ export class LoginRuntime implements ModuleRuntime {
     this.sessions.loggedIn(key, records, previous);
   }
 
-  /** For the operator: what the visitor's page does not say. */
+  /** For the operator: details that the visitor's page does not show. */
   loginFailed(request: TrafficRequest, { config }: LoginOnRoute, problem: LoginProblem): void {
     this.count(`failed_${problem.kind}`);
     this.log.warn(
@@ -131,7 +131,7 @@ export class LoginRuntime implements ModuleRuntime {
     );
   }
 
-  /** The answer while the store is away; any other error is thrown on. */
+  /** The response while the store is unavailable; any other error is rethrown. */
   storeAway(request: TrafficRequest, error: unknown): { readonly refusal: Refusal } {
     if (!isStoreOutage(error)) throw error;
     this.count('store_away');
@@ -139,7 +139,7 @@ export class LoginRuntime implements ModuleRuntime {
     return storeAway(request);
   }
 
-  /** Ends a login that has run out; off the request's path. */
+  /** Ends an expired login, off the request's path. */
   end(grant: Grant): void {
     grant.isEnded = true;
     this.count('expired');
@@ -148,14 +148,14 @@ export class LoginRuntime implements ModuleRuntime {
       .catch((err: unknown) => this.log.error({ err, session: grant.id }, 'a login that ran out could not be deleted'));
   }
 
-  /** For what is under way already: the outcome counts from the next look at its permit. */
+  /** For requests in progress: the outcome takes effect at the next check of the permit. */
   refreshMeanwhile(grant: Grant, client: OidcClient): void {
     this.refresh
       .refresh(grant, client)
       .catch((err: unknown) => this.log.error({ err, session: grant.id }, 'a login could not be refreshed'));
   }
 
-  /** When it was last used at any process. Asked once for all who want to know. */
+  /** When it was last used at any process. One lookup serves all callers. */
   lastUseAnywhere(grant: Grant): Promise<void> {
     let looking = this.#looking.get(grant);
     if (looking === undefined) {
@@ -180,7 +180,7 @@ export class LoginRuntime implements ModuleRuntime {
   async #begin(): Promise<void> {
     const { signingKeys, clock } = this.#ports;
     await rotateSigningKeys(signingKeys, clock).catch((err: unknown) => {
-      // A store that takes nothing is no reason to stay down while there is a key to sign with.
+      // A read-only store is no reason not to start while there is a key to sign with.
       if (signingKeys.list().length === 0) throw err;
       this.log.error({ err }, 'the keys of assertions could not be rotated');
     });
@@ -199,23 +199,23 @@ export class LoginRuntime implements ModuleRuntime {
   async #tidyUp(): Promise<void> {
     const { clock, signingKeys } = this.#ports;
     this.sessions.sweep();
-    // First: what was used within the last seconds must not be taken for unused.
+    // First: logins used within the last seconds must not count as unused.
     await this.activity.flush();
     const now = clock.nowMs();
     await this.records.prune(now, now - this.#retentionSeconds * 1000);
     await rotateSigningKeys(signingKeys, clock);
   }
 
-  /** What other processes have changed. */
+  /** Applies changes of other processes. */
   async #follow(): Promise<void> {
     const { isComplete, seq, changes } = await this.records.changesSince(this.#seq);
     if (!isComplete) await this.sessions.missedChanges();
     else if (changes.length > 0) this.sessions.changed(changes);
-    // Last: what failed is done again.
+    // Last: a failed step is repeated.
     this.#seq = seq;
   }
 
-  /** Numbers of changes begin again with another history, so none of those from before counts. */
+  /** Another history restarts the numbers of changes, so earlier numbers are void. */
   async #readAgain(): Promise<void> {
     const seq = await this.records.currentSeq();
     await this.sessions.missedChanges();

@@ -68,7 +68,7 @@ export const oidcConfig = Type.Object({
   }),
 });
 
-/** Login at an OpenID provider before a request may pass. */
+/** Requires a login at an OpenID provider before a request may pass. */
 export const oidc = defineModule({
   name: 'oidc',
   level: 'route',
@@ -95,7 +95,9 @@ export const oidc = defineModule({
   createRuntime: (ports, settings) => LoginRuntime.open(ports, settings),
 });
 
-/** An enabled module without issuer or client id is stored as it is: the route then refuses traffic and says what is missing. */
+/**
+ * An enabled module without issuer or client id is stored: the route then rejects traffic and reports what is missing.
+ */
 function check(config: Type.Static<typeof oidcConfig>, context: CheckContext<OidcSettings>): readonly FieldProblem[] {
   const { issuer } = config;
   const { settings, agentIssuers } = context;
@@ -112,7 +114,7 @@ function prepare(config: Type.Static<typeof oidcConfig>, { place, runtime, confi
     const message = `login has no ${missing.join(' and no ')}: set it with PUT, or delete the module or set "enabled": false to open the route`;
     return { ok: false, problem: { code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message } };
   }
-  // Nothing is served here, so nobody is let in.
+  // No traffic is served here, so nobody is admitted.
   if (!(runtime instanceof LoginRuntime)) return { ok: true, prepared: { judge: () => NOT_SERVED } };
   const { issuer, client_id: clientId, client_secret: clientSecret, scopes } = config;
   const login: LoginConfig = {

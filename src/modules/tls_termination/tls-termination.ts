@@ -9,7 +9,7 @@ export const tlsTerminationConfig = Type.Object({
   }),
 });
 
-/** Sets the lowest TLS version of an edge. */
+/** Sets the minimum TLS version of an edge. */
 export const tlsTermination = defineModule({
   name: 'tls_termination',
   level: 'edge',

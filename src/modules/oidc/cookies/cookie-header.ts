@@ -1,7 +1,7 @@
 /** More than browsers keep for a domain with all its siblings (Chrome: 180): nobody can push our own cookie off the list. */
 const MAX_CANDIDATES = 200;
 
-/** Values of all cookies of one name, in the order in which they came: there can be several, of parent domains or other paths. */
+/** Values of all cookies with one name, in order: there can be several, of parent domains or other paths. */
 export function cookieValues(lines: readonly string[], name: string): readonly string[] {
   const values: string[] = [];
   const wanted = `${name}=`;
@@ -17,8 +17,8 @@ export function cookieValues(lines: readonly string[], name: string): readonly s
 }
 
 /**
- * After a semicolon, or nothing, and spaces. A space alone is not enough: values and names may have spaces in them, so a sibling
- * host could hide a `__Host-` cookie in one of its own, where no browser looks for it.
+ * After a semicolon, or nothing, and spaces. A space alone is not enough: values and names may contain spaces, so a
+ * sibling host could hide a `__Host-` cookie in one of its own, where no browser looks for it.
  */
 function isStartOfPair(line: string, nameAt: number): boolean {
   let at = nameAt - 1;
@@ -31,7 +31,7 @@ export interface Cookie {
   readonly value: string;
 }
 
-/** Cookies whose value begins with `mark`, whatever their name is. */
+/** Cookies whose value starts with `mark`, under any name. */
 export function markedCookies(lines: readonly string[], mark: string): readonly Cookie[] {
   const cookies: Cookie[] = [];
   for (const line of lines) {
@@ -47,7 +47,7 @@ export function markedCookies(lines: readonly string[], mark: string): readonly 
   return cookies;
 }
 
-/** Host-only, never for scripts, never without TLS. */
+/** Host-only, HttpOnly, Secure. */
 export function setCookie(name: string, value: string, maxAgeSeconds: number): string {
   return `${name}=${value}; Path=/; Max-Age=${maxAgeSeconds}; Secure; HttpOnly; SameSite=Lax`;
 }

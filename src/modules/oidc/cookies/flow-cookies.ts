@@ -2,20 +2,22 @@ import { hash, randomBytes } from 'node:crypto';
 import { OWN_COOKIE_MARK } from '../../prepared-module.ts';
 import { clearCookie, cookieValues, markedCookies, setCookie } from './cookie-header.ts';
 
-/** A login that is under way in one tab. It lives in the browser, sealed: until a login succeeds nothing is written here. */
+/**
+ * A login in progress in one tab. It is sealed in the browser: nothing is stored on the server until a login succeeds.
+ */
 export interface Flow {
   readonly state: string;
   readonly nonce: string;
   readonly codeVerifier: string;
-  /** Path, query and fragment to come back to. */
+  /** Path, query and fragment to return to. */
   readonly returnTo: string;
   readonly routeId: string;
   readonly host: string;
-  /** Of what was asked for, see `askedFor`. */
+  /** Fingerprint of the requested login, see `askedFor`. */
   readonly askedFor: string;
   readonly redirectUri: string;
   readonly startedAtMs: number;
-  /** The widest network of the visitor's address then; logins begun under an earlier version have none. */
+  /** The widest network of the visitor's address at that time; absent for logins started under an earlier version. */
   readonly startedIn?: string;
 }
 
@@ -23,9 +25,9 @@ const NAME_PREFIX = '__Host-postern-flow-';
 const MARK = `${OWN_COOKIE_MARK}f.`;
 const STATE = /^[A-Za-z0-9_-]{43}\.\d$/;
 const MAX_FLOWS = 8;
-/** Many browsers and upstream servers end at 8 or 16 KB of headers. */
+/** Many browsers and upstream servers stop at 8 or 16 KB of headers. */
 const MAX_FLOW_BYTES = 8192;
-/** Longer than a flow is good for, so that one which took too long is known, and starts again with its way back. */
+/** Longer than a flow is valid, so that an expired one is recognized and starts again with its return path. */
 const COOKIE_SECONDS = 7200;
 const MAX_AGE_MS = 15 * 60_000;
 
@@ -41,12 +43,15 @@ export class FlowCookies {
     this.#sealer = sealer;
   }
 
-  /** `round` counts the tries of one login; it is at the end of the state because it must survive a browser that keeps no cookie. */
+  /**
+   * `round` counts the attempts of one login; it is at the end of the state because it must survive a browser that
+   * keeps no cookie.
+   */
   newState(round: number): string {
     return `${randomBytes(32).toString('base64url')}.${Math.min(round, 9)}`;
   }
 
-  /** Cookies to set: the new flow, and the oldest ones cleared that no longer fit beside it. */
+  /** Cookies to set: the new flow, and deletions of the oldest ones that no longer fit beside it. */
   start(lines: readonly string[], flow: Flow): readonly string[] {
     const name = nameOf(flow.state);
     const value = `${MARK}${this.#sealer.seal('login-flow', JSON.stringify(flow))}`;
@@ -62,7 +67,7 @@ export class FlowCookies {
     return [setCookie(name, value, COOKIE_SECONDS), ...dropped.map((cookie) => clearCookie(cookie.name))];
   }
 
-  /** The flow that a callback's state belongs to; null when this browser did not start it. */
+  /** The flow of a callback's state; null when this browser did not start it. */
   find(lines: readonly string[], state: string): Flow | null {
     if (!STATE.test(state)) return null;
     for (const value of cookieValues(lines, nameOf(state))) {
@@ -86,19 +91,19 @@ export function isFlowExpired(flow: Flow, nowMs: number): boolean {
   return nowMs - flow.startedAtMs > MAX_AGE_MS || flow.startedAtMs > nowMs + MAX_AGE_MS;
 }
 
-/** When no server accepts the flow, whichever way its clock is wrong. */
+/** When no server accepts the flow any longer, however its clock is off. */
 export function flowEndsAtMs(flow: Flow): number {
   return flow.startedAtMs + 2 * MAX_AGE_MS;
 }
 
-/** Which try of a login a state belongs to. */
+/** The attempt number of a login's state. */
 export function roundOf(state: string): number {
   return STATE.test(state) ? Number(state.slice(-1)) : 0;
 }
 
 /**
- * Stands for the provider, client and scopes of a login. The fields themselves can be longer than the 4 KB that browsers take for a
- * cookie; and a login that is no longer asked for like this has to begin anew in any case.
+ * Identifies the provider, client and scopes of a login. The fields themselves can exceed the 4 KB that browsers accept
+ * for a cookie; and a login that is no longer requested with the same values has to start again anyway.
  */
 export function askedFor(config: {
   readonly issuer: string;

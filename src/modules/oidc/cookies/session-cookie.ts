@@ -6,7 +6,7 @@ export const SESSION_MARK = `${OWN_COOKIE_MARK}s.`;
 const COMPANION_MARK = `${OWN_COOKIE_MARK}b.`;
 const SESSION_VALUE = /^pstn1\.s\.([A-Za-z0-9_-]{43})\.([0-9a-f]{32})$/;
 const MAC_LENGTH = 32;
-/** The most that browsers grant. */
+/** The maximum that browsers allow. */
 const MAX_AGE_SECONDS = 400 * 86_400;
 
 export interface CookieNames {
@@ -14,18 +14,19 @@ export interface CookieNames {
   readonly companion: string;
 }
 
-/** A browser's key as its cookies carry it. */
+/** A browser's key as carried by its cookies. */
 export interface BrowserKey {
   readonly cookieValue: string;
   readonly companionValue: string;
-  /** SHA-256 of the key, hex: what the store knows. */
+  /** SHA-256 of the key, in hex: the form that the store knows. */
   readonly keyHash: string;
 }
 
 /**
- * Two cookies carry a browser's key. The session cookie, named as the module's `cookie_prefix` says, has the key and a MAC, so
- * that a forged one costs no look-up. A sibling host could plant one for the parent domain (its own user's, say); it cannot plant
- * a `__Host-` cookie: so a key counts only together with the companion that was set beside it.
+ * Two cookies carry a browser's key. The session cookie, named by the module's `cookie_prefix`, contains the key and a
+ * MAC, so that a forged one costs no lookup. A sibling host could plant one for the parent domain (of its own user, for
+ * example) but cannot plant a `__Host-` cookie: so a key counts only together with the companion that was set beside
+ * it.
  */
 export class SessionCookies {
   readonly #mac: (purpose: string, data: string) => string;
@@ -42,13 +43,13 @@ export class SessionCookies {
   verify(cookieValue: string, companions: readonly string[]): BrowserKey | null {
     const parts = companions.length === 0 ? null : SESSION_VALUE.exec(cookieValue);
     if (parts === null) return null;
-    // Nothing more is computed for a forged one: a request can bring many.
+    // Nothing more is computed for a forged cookie: a request can contain many.
     if (!isSame(this.#valueOf(parts[1] as string), cookieValue)) return null;
     const key = this.#keyOf(parts[1] as string);
     return companions.some((companion) => isSame(companion, key.companionValue)) ? key : null;
   }
 
-  /** Every key that the browser can prove, under whichever prefix. */
+  /** Every key that the browser can prove, under any prefix. */
   allKeys(lines: readonly string[]): readonly (BrowserKey & { readonly names: CookieNames })[] {
     return markedCookies(lines, SESSION_MARK).flatMap(({ name, value }: Cookie) => {
       const names = { session: name, companion: companionName(name) };
@@ -89,6 +90,6 @@ function companionName(session: string): string {
 }
 
 function isSame(a: string, b: string): boolean {
-  // A byte a character, as headers are read: of equal length here is of equal length there, which the comparison demands.
+  // One byte per character, like headers: equal length here is equal length there, which the comparison requires.
   return a.length === b.length && timingSafeEqual(Buffer.from(a, 'latin1'), Buffer.from(b, 'latin1'));
 }

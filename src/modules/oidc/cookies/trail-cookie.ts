@@ -7,8 +7,8 @@ const WINDOW_MS = 60_000;
 const MAX_LOGINS = 4;
 
 /**
- * When this browser last came back from a login. Whoever does so again and again within a minute is in a loop that no further
- * login will end. A browser that forges it harms nobody but itself, so it has no MAC.
+ * When this browser last returned from a login. A browser that returns repeatedly within a minute is in a loop that
+ * another login will not end. Forging it harms only the browser itself, so it has no MAC.
  */
 export function recentLogins(lines: readonly string[], nowMs: number): readonly number[] {
   const parts = VALUE.exec(cookieValues(lines, NAME)[0] ?? '');

@@ -10,7 +10,7 @@ import { identityOf } from '../sessions/record-login.ts';
 
 const MAX_BODY_BYTES = 65_536;
 
-/** OpenID Connect Back-Channel Logout 1.0: the provider says that a login is over. */
+/** OpenID Connect Back-Channel Logout 1.0: the provider reports that a login is over. */
 export async function backChannelLogout(
   runtime: LoginRuntime,
   request: OwnPathRequest,
@@ -24,7 +24,7 @@ export async function backChannelLogout(
   const { issuer, clientId } = login.config;
   try {
     const { sub, sid, jti, iatMs } = await login.client.verifyLogoutToken(token);
-    // By hash: the provider chose the text, and its length.
+    // Hashed: the provider chose the text and its length.
     const key = `logout:${hash('sha256', `${issuer}\n${jti}`)}`;
     const ended = await runtime.records.endByProvider({
       issuer,
@@ -40,12 +40,12 @@ export async function backChannelLogout(
   } catch (error) {
     if (!(error instanceof LoginProblem)) throw error;
     runtime.loginFailed(request, login, error);
-    // §2.8: an answer of 400 says that the logout did not happen.
+    // §2.8: status 400 reports that the logout did not happen.
     return refused(error.message);
   }
 }
 
-/** By what the token says of itself; whether that is true is judged with the module's own keys afterwards. */
+/** Selected by the token's own claims; the module's own keys verify them afterwards. */
 function moduleOf(token: string, site: OwnPathSite): LoginOnRoute | null {
   let claims: ReturnType<typeof decodeJwt>;
   try {

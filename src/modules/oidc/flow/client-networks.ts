@@ -1,6 +1,6 @@
 import { parseAddress } from '../../../lib/cidr.ts';
 
-/** How many times the limit of a single address a network has. */
+/** Multiple of a single address's limit that a network has. */
 export type NetworkSize = 1 | 2 | 4;
 
 export interface ClientNetwork {
@@ -9,9 +9,9 @@ export interface ClientNetwork {
 }
 
 /**
- * Customers of access providers have a /64, a /56 or a /48 (RFC 6177), tenants of hosting providers often a /24. Each is limited, or the
- * 65,536 /64 of one customer would count as so many clients. A wider network has more than a narrower one, so that one customer
- * cannot use up what the neighbours have.
+ * Customers of access providers have a /64, a /56 or a /48 (RFC 6177), tenants of hosting providers often a /24. Each
+ * is limited; otherwise the 65,536 /64 of one customer would count as that many clients. A wider network has a higher
+ * limit than a narrower one, so that one customer cannot use up the neighbours' share.
  */
 const IPV6_PREFIXES = [
   { bytes: 6, size: 4 },
@@ -23,7 +23,7 @@ const IPV4_PREFIXES = [
   { bytes: 4, size: 1 },
 ] as const;
 
-/** The networks that an address belongs to, the widest first. */
+/** The networks of an address, widest first. */
 export function networksOf(clientAddress: string): readonly ClientNetwork[] {
   const address = parseAddress(clientAddress);
   if (address === null) return [{ name: clientAddress, size: 1 }];

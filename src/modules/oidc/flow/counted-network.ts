@@ -2,15 +2,15 @@ import { LruMap } from '../../../lib/lru-map.ts';
 import type { ClientNetwork, NetworkSize } from './client-networks.ts';
 import { TokenBucket } from './token-bucket.ts';
 
-/** A network that failed is suspect for so long. */
+/** How long a network stays suspect after a failure. */
 const SUSPECT_MS = 10 * 60_000;
-/** Of each size: a flood of /64 must not push out the /48 that they belong to. */
+/** Per size: a flood of /64 must not evict the /48 that they belong to. */
 const MAX_NETWORKS = 20_000;
 
 /** The failed logins of one network. */
 export class CountedNetwork {
   readonly bucket: TokenBucket;
-  /** So many make it suspect: one failure in a /24 says little about its 256 addresses. */
+  /** Failures that make it suspect: one failure in a /24 says little about its 256 addresses. */
   readonly #tolerated: number;
   #failures = 0;
   #failedAtMs = 0;
@@ -33,7 +33,7 @@ export class CountedNetwork {
     this.#failures = 0;
   }
 
-  /** Nothing is recent that a clock which was set back left in the future. */
+  /** A time in the future, left by a clock that was set back, does not count as recent. */
   #isRecent(nowMs: number): boolean {
     const agoMs = nowMs - this.#failedAtMs;
     return agoMs >= 0 && agoMs < SUSPECT_MS;

@@ -12,10 +12,10 @@ import type { Attempt, TooManyAttempts } from './login-attempts.ts';
 import { failed, failedAtProvider, tooManyAttempts } from './login-failures.ts';
 import { loginUrl, originOf } from './return-target.ts';
 
-/** Tries after which the cause is said instead of trying again. */
+/** After this many attempts the cause is shown instead of trying again. */
 const MAX_ROUNDS = 2;
 
-/** `/.postern/callback`: the browser comes back from the provider. */
+/** `/.postern/callback`: the browser returns from the provider. */
 export async function finishLogin(
   runtime: LoginRuntime,
   request: OwnPathRequest,
@@ -29,7 +29,7 @@ export async function finishLogin(
   const cleared = [runtime.flows.clear(state)];
   const target = withoutFragment(flow.returnTo);
   const round = roundOf(state);
-  // The route asks for another login now, or the way there took too long: from the beginning.
+  // The route now requires another login, or the way there took too long: starts over.
   if (login === null || isFlowExpired(flow, request.nowMs)) {
     if (round >= MAX_ROUNDS) return tooLate(target, cleared);
     runtime.count('restarted');
@@ -45,7 +45,7 @@ export async function finishLogin(
   try {
     await login.client.checkCallback(callback);
     const claim = runtime.spentStates.claimOfAnother(flow);
-    // No await between the look and the claim: of copies that come at once only one begins an attempt.
+    // No await between check and claim: of concurrent copies only one starts an attempt.
     const attempt = await (claim === null ? beginAttempt(runtime, request, login, flow) : claim.then(() => null));
     if (attempt === null) return await usedBefore(runtime, request, login, flow);
     if ('limit' in attempt) return tooManyAttempts(attempt, request.target);
@@ -63,7 +63,7 @@ export async function finishLogin(
     ]);
   } catch (error) {
     if (!(error instanceof LoginProblem)) throw error;
-    // A second use of the same answer (the back button, a reload) harms nobody who is logged in.
+    // A second use of the same response (the back button, a reload) does not affect a logged-in user.
     if ((await login.loginOf(request)) !== null) return redirect(`${originOf(request)}${flow.returnTo}`, cleared);
     runtime.loginFailed(request, login, error);
     if (error.kind === 'invalid_grant' && round < MAX_ROUNDS) return restart(request, target, round + 1, cleared);
@@ -72,8 +72,9 @@ export async function finishLogin(
 }
 
 /**
- * Leave to redeem the code, once per login under way: a callback that is sent a thousand times makes one token request. Null when
- * the state was spent before. The limits come first: a flood of made-up codes writes nothing to the store.
+ * Permission to redeem the code, once per login in progress: a callback that is sent a thousand times makes one token
+ * request. Null when the state was already used. The limits come first: a flood of invented codes writes nothing to the
+ * store.
  */
 async function beginAttempt(
   runtime: LoginRuntime,
@@ -111,7 +112,10 @@ async function redeemed(attempt: Attempt, exchange: () => Promise<LoginTokens>):
   }
 }
 
-/** A reload, the back button, or the same callback twice at once: on to the page if the login is there, else once more. */
+/**
+ * A reload, the back button, or the same callback twice at once: continues to the page if the login exists, otherwise
+ * starts again.
+ */
 async function usedBefore(
   runtime: LoginRuntime,
   request: OwnPathRequest,
@@ -132,7 +136,7 @@ async function usedBefore(
   );
 }
 
-/** The browser did not start this login, or does not say so: it never ends in a session, and never in a dead page. */
+/** The browser did not start this login, or does not prove it: it never ends in a session, and never in a dead end. */
 async function withoutFlow(
   runtime: LoginRuntime,
   request: OwnPathRequest,
@@ -157,7 +161,7 @@ async function withoutFlow(
   );
 }
 
-/** Again and again: servers whose clocks differ would send the browser round in circles. */
+/** Repeatedly too late: servers with different clocks would redirect the browser in circles. */
 function tooLate(target: string, cookies: readonly string[]): OwnAnswer {
   return failed(
     'ERR_POSTERN_LOGIN_FAILED',
@@ -175,7 +179,7 @@ function restart(request: OwnPathRequest, target: string, round: number, cookies
   return redirect(`${originOf(request)}${loginUrl(target, { go: true, round })}`, cookies);
 }
 
-/** The module that the flow was started for, if it still asks for the same login. */
+/** The module that started the flow, if it still requires the same login. */
 function loginOf(flow: Flow, site: OwnPathSite): LoginOnRoute | null {
   for (const login of site.modules) {
     if (!(login instanceof LoginOnRoute) || login.config.routeId !== flow.routeId) continue;

@@ -8,7 +8,7 @@ import { TokenBucket } from './token-bucket.ts';
 const MAX_ISSUERS = 1_000;
 
 export interface AttemptLimits {
-  /** Per minute; 0 is no limit. Wider networks have a multiple of it. */
+  /** Per minute; 0 means no limit. Wider networks have a multiple of it. */
   readonly perAddress: number;
   readonly perIssuer: number;
 }
@@ -16,11 +16,11 @@ export interface AttemptLimits {
 export interface Callback {
   readonly issuer: string;
   readonly clientAddress: string;
-  /** The widest network of the address that began the login; unknown for logins begun under an earlier version. */
+  /** The widest network of the address that started the login; unknown for logins started under an earlier version. */
   readonly startedIn: string | undefined;
 }
 
-/** Leave to send one token request. Only `succeeded` and `unused` give it back. */
+/** Permission to send one token request. Only `succeeded` and `unused` give it back. */
 export interface Attempt {
   succeeded(): void;
   failed(): void;
@@ -34,9 +34,9 @@ export interface TooManyAttempts {
 }
 
 /**
- * The share of an issuer's number that each standing leaves to those above it:
- * - `recognised`: somebody logged in at this issuer from the same address (IPv6: /64) before;
- * - `steady`: the login ends in the network in which it began;
+ * The share of an issuer's budget that each standing leaves to those above it:
+ * - `recognised`: a user has logged in at this issuer from the same address (IPv6: /64) before;
+ * - `steady`: the login ends in the network in which it started;
  * - `moved`: it does not;
  * - `suspect`: logins from the address, or several from its network, failed within ten minutes.
  */
@@ -49,9 +49,10 @@ interface Issuer {
 }
 
 /**
- * Bounds the token requests that callbacks can cause with made-up codes, per network and per issuer: each carries the client's secret to
- * the provider, which may block the client for them. A login that succeeds costs nothing, so a whole office behind one address is
- * not counted; requests under way are. Callbacks that cause no token request (a wrong or used state) never come here.
+ * Bounds the token requests that callbacks with invented codes can cause, per network and per issuer: each carries the
+ * client's secret to the provider, which may block the client because of them. A successful login costs nothing, so a
+ * whole office behind one address is not counted; requests in progress are. Callbacks that cause no token request (a
+ * wrong or used state) never come here.
  */
 export class LoginAttempts {
   readonly #perIssuer: number;
@@ -74,7 +75,8 @@ export class LoginAttempts {
     const key = `${id} ${networks.at(-1)?.name}`;
     const isRecognised = this.#recognised.has(key);
     const counted: CountedNetwork[] = [];
-    // The failures of neighbours do not lock out a recognised address. The widest comes first: a /64 is not remembered when its /48 is refused.
+    // Failures of neighbours do not lock out a recognised address. The widest comes first: a /64 is not remembered when
+    // its /48 is rejected.
     for (const network of isRecognised ? networks.slice(-1) : networks) {
       const one = this.#networks.get(network);
       const waitMs = one.bucket.waitMs(now);
@@ -91,7 +93,7 @@ export class LoginAttempts {
     return {
       succeeded: () => {
         for (const one of taken) one.giveBack();
-        // Not the wider ones: one account must not clear a whole /48 of its failures.
+        // Not the wider ones: one account must not clear the failures of a whole /48.
         counted.at(-1)?.forgive();
         this.#recognised.succeeded(key);
       },

@@ -4,7 +4,7 @@ import type { LoginProblem } from '../provider/login-problem.ts';
 import type { TooManyAttempts } from './login-attempts.ts';
 import { loginUrl } from './return-target.ts';
 
-/** What a wrong clock, here or there, looks like. */
+/** Reasons that suggest a wrong clock, here or at the provider. */
 const CLOCK_REASONS: ReadonlySet<string> = new Set(['id_token_expired', 'id_token_issued_at', 'id_token_not_before']);
 
 const STORE_RETRY_SECONDS = 5;
@@ -23,15 +23,15 @@ const TITLES: Readonly<Partial<Record<Code, string>>> = {
 };
 
 interface FailureOptions {
-  /** Where a new login is to lead. */
+  /** Return path of a new login. */
   readonly tryAgain?: string;
-  /** Path and query to ask for once more: what failed has changed nothing. */
+  /** Path and query to request again: the failure has changed nothing. */
   readonly reload?: string;
   readonly cookies?: readonly string[];
   readonly retryAfterSeconds?: number;
 }
 
-/** A page that says what happened and what to do. */
+/** A page that explains what happened and what to do. */
 export function failed(
   code: Code,
   reason: string,
@@ -58,7 +58,7 @@ export function failed(
   return { refusal };
 }
 
-/** What went wrong between us and the provider, in words for the visitor; the operator's are in the log. */
+/** A failure between us and the provider, as a message for the visitor; the operator's is in the log. */
 export function failedAtProvider(problem: LoginProblem, tryAgain: string, cookies: readonly string[] = []): OwnAnswer {
   const options = { tryAgain, cookies };
   switch (problem.kind) {
@@ -97,7 +97,7 @@ export function failedAtProvider(problem: LoginProblem, tryAgain: string, cookie
   }
 }
 
-/** The login under way stays good: once the time has passed, the same callback ends it. */
+/** The login in progress stays valid: after the wait, the same callback completes it. */
 export function tooManyAttempts({ limit, retryAfterSeconds }: TooManyAttempts, reload: string): OwnAnswer {
   const [code, cause] =
     limit === 'address'
@@ -112,7 +112,7 @@ export function tooManyAttempts({ limit, retryAfterSeconds }: TooManyAttempts, r
   });
 }
 
-/** Nothing was changed: who is logged in stays so, and a login under way can go on when the store is back. */
+/** Nothing was changed: logged-in users stay so, and a login in progress can continue when the store is back. */
 export function storeAway(request: TrafficRequest): { readonly refusal: Refusal } {
   return failed(
     'ERR_POSTERN_LOGIN_UNAVAILABLE',

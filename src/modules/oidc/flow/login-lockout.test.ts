@@ -7,7 +7,7 @@ import { LoginAttempts } from './login-attempts.ts';
 const LIMITS = { perAddress: 60, perIssuer: 600 };
 const ISSUER = 'https://idp.example';
 const STEP_MS = 50;
-/** A provider takes so long to refuse a code. */
+/** Steps that a provider takes to reject a code. */
 const ANSWER_STEPS = 4;
 
 interface Attack {
@@ -18,11 +18,11 @@ interface Attack {
 
 interface Visitors {
   readonly addressAt: (at: number) => string;
-  /** How many of them have logged in before the attack begins. */
+  /** How many of them have logged in before the attack starts. */
   readonly returning: number;
 }
 
-/** An attack on the real class; answers the share of honest logins that were let through. */
+/** Runs an attack against the real class; returns the share of legitimate logins that were admitted. */
 function honestShare({ perSecond, minutes, addressAt }: Attack, visitors: Visitors): number {
   const clock = { ms: 1_000_000, nowMs: () => clock.ms };
   const attempts = new LoginAttempts(LIMITS, clock);
@@ -53,7 +53,7 @@ function honestShare({ perSecond, minutes, addressAt }: Attack, visitors: Visito
 }
 
 const hex = (number: number): string => number.toString(16);
-/** Each for the first time, from a /24 of their own. */
+/** Each for the first time, from its own /24. */
 const newVisitors: Visitors = { addressAt: (at) => `100.${64 + Math.floor(at / 256)}.${at % 256}.7`, returning: 0 };
 const returningVisitors: Visitors = { addressAt: (at) => newVisitors.addressAt(at % 20), returning: 20 };
 

@@ -4,14 +4,14 @@ import { clearSessionCookies } from '../cookies/session-cookie.ts';
 import type { LoginOnRoute } from '../login-on-route.ts';
 import { loginUrl, originOf, targetToKeep } from './return-target.ts';
 
-/** Sends people to the login and tells programs where it is. */
+/** Redirects people to the login and tells programs where it is. */
 export function loginRequired(
   request: TrafficRequest,
   login: LoginOnRoute,
   {
     reason,
     isKeyStale,
-  }: { readonly reason: string /** The browser's key opens nothing at all. */; readonly isKeyStale: boolean },
+  }: { readonly reason: string /** The browser's key has no login at all. */; readonly isKeyStale: boolean },
 ): Refusal {
   const canComeBack = request.method === 'GET' || request.method === 'HEAD';
   const to = loginUrl(canComeBack ? targetToKeep(request.target, request.path) : '/');
@@ -37,7 +37,7 @@ export function loginRequired(
   };
 }
 
-/** A person at the address bar, not a script: only a navigation can go to the provider and come back. */
+/** A user's navigation, not a script: only a navigation can go to the provider and come back. */
 export function isNavigation(request: TrafficRequest): boolean {
   if (request.switchTo !== null) return false;
   const mode = request.header('sec-fetch-mode');
@@ -46,7 +46,7 @@ export function isNavigation(request: TrafficRequest): boolean {
   return request.header('accept')?.includes('text/html') ?? false;
 }
 
-/** A cookie that proves nothing any more is in the way of the next one. One that holds another route's login stays. */
+/** A cookie that proves nothing gets in the way of the next one. A cookie with another route's login stays. */
 function staleCookies(request: TrafficRequest, { cookieNames }: LoginOnRoute): readonly string[] {
   const isThere = cookieValues(request.headerLines('cookie'), cookieNames.session).length > 0;
   return isThere ? clearSessionCookies(cookieNames).flatMap((cookie) => ['set-cookie', cookie]) : [];

@@ -12,7 +12,7 @@ import { originOf } from './return-target.ts';
 
 export const LOGGED_OUT_PATH = '/.postern/logout/done';
 
-/** Ends every login of this browser on this host, here and, where it has a place for it, at the provider. */
+/** Ends every login of this browser on this host, and at the provider if it has an end-session endpoint. */
 export async function logOut(runtime: LoginRuntime, request: OwnPathRequest, site: OwnPathSite): Promise<OwnAnswer> {
   if (!isMeant(request)) return confirmLogoutPage();
   const keys = runtime.cookies.allKeys(request.headerLines('cookie'));
@@ -28,7 +28,7 @@ export async function logOut(runtime: LoginRuntime, request: OwnPathRequest, sit
     ...keys.map((key) => key.names),
     ...site.modules.flatMap((login) => (login instanceof LoginOnRoute ? [login.cookieNames] : [])),
   ];
-  // Whoever logs out and in again is in no loop.
+  // A user who logs out and in again is not in a loop.
   const cookies = [...new Set(names.flatMap((each) => clearSessionCookies(each))), clearTrail()];
   if (ended.length > 0) runtime.count('logged_out');
   const providerUrl = await endSessionUrl(request, site, ended);
@@ -48,8 +48,8 @@ export function loggedOut(): OwnAnswer {
 }
 
 /**
- * Another site can make a browser send a request, but not one that says it came from here. An image or a prefetched link did not
- * come from a click either, wherever it stood.
+ * Another site can make a browser send a request, but not one that claims to come from here. An image or a prefetched
+ * link does not come from a click either, wherever it is.
  */
 function isMeant(request: OwnPathRequest): boolean {
   const site = request.header('sec-fetch-site');
@@ -58,13 +58,13 @@ function isMeant(request: OwnPathRequest): boolean {
     return request.method === 'GET' && site === 'same-origin' && !isFetched;
   }
   const origin = request.header('origin');
-  // Our own form says "null", because its page sends no referrer; then the browser's word for the site has to do.
+  // Our own form sends "null", because its page sends no referrer; then the browser's Sec-Fetch-Site has to do.
   if (origin === 'null') return site === 'same-origin';
   if (origin !== undefined && origin !== originOf(request)) return false;
   return site === undefined || site === 'same-origin' || site === 'none';
 }
 
-/** Where the provider ends its own session, of the login used last that a module here still knows. */
+/** The provider's end-session URL, for the most recently used login that a module here still knows. */
 async function endSessionUrl(
   request: OwnPathRequest,
   site: OwnPathSite,
@@ -83,7 +83,7 @@ async function endSessionUrl(
       });
       if (url !== null) return url.href;
     } catch (error) {
-      // A provider that is away keeps nobody from logging out here.
+      // An unreachable provider does not prevent a logout here.
       if (!(error instanceof LoginProblem)) throw error;
     }
   }

@@ -15,7 +15,7 @@ type Serve = (
   query: URLSearchParams,
 ) => OwnAnswer | Promise<OwnAnswer>;
 
-/** `<method> <path>` → who serves it. HEAD is answered as GET. */
+/** `<method> <path>` → handler. HEAD is handled like GET. */
 const SERVED: Readonly<Record<string, Serve>> = {
   [`GET ${LOGIN_PATH}`]: startLogin,
   [`GET ${CALLBACK_PATH}`]: finishLogin,

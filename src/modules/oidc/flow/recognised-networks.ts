@@ -1,13 +1,13 @@
 import { LruMap } from '../../../lib/lru-map.ts';
 
-/** About 5 MB. Only logins that succeed write here, so a flood of failures pushes nothing out. */
+/** About 5 MB. Only successful logins write here, so a flood of failures evicts nothing. */
 const MAX_RECOGNISED = 50_000;
-/** Token requests that may fail or be under way before the network has to succeed again. */
+/** Token requests that may fail or be in progress before the network has to succeed again. */
 const CREDIT = 10;
 
 /**
- * Addresses (IPv6: /64) from which somebody logged in at an issuer, each with a credit that failures use up and a success renews: who
- * has one account cannot turn it into a licence to fail.
+ * Addresses (IPv6: /64) from which a user has logged in at an issuer, each with a credit that failures use up and a
+ * success renews: one account cannot be turned into a licence to fail.
  */
 export class RecognisedNetworks {
   readonly #credits = new LruMap<string, number>(MAX_RECOGNISED);

@@ -1,7 +1,7 @@
 const MAX_LENGTH = 2048;
 export const LOGIN_PATH = '/.postern/login';
 
-/** Where a request wanted to go, as far as it can be kept: all of it, else its path alone, else the start page. */
+/** The target of a request, as far as it can be kept: all of it, otherwise its path, otherwise the start page. */
 export function targetToKeep(target: string, path: string): string {
   if (target.length <= MAX_LENGTH) return target;
   return path.length <= MAX_LENGTH ? path : '/';
@@ -14,8 +14,8 @@ export function loginUrl(target: string, options: { readonly go?: boolean; reado
 }
 
 /**
- * A way back that leads nowhere but to this host. It goes out as a path after our own origin, so it only has to be a path: what
- * is none becomes the start page. Our own paths are no place to come back to.
+ * A return path that cannot leave this host. It is appended to our own origin, so it only has to be a path: anything
+ * else becomes the start page. Our own paths are not return targets.
  */
 export function safeTarget(target: string | null): string {
   if (target === null || target.length > MAX_LENGTH) return '/';
@@ -24,7 +24,9 @@ export function safeTarget(target: string | null): string {
   return target.startsWith('/.postern/') ? '/' : target;
 }
 
-/** Characters of a fragment (RFC 3986 §3.5) and what browsers leave unescaped there beside them; anything else drops it. */
+/**
+ * Characters of a fragment (RFC 3986 §3.5) and those that browsers leave unescaped there; any other drops the fragment.
+ */
 export function safeFragment(fragment: string | null, target: string): string {
   if (fragment === null || fragment === '' || target.length + fragment.length + 1 > MAX_LENGTH) return '';
   return /^[\x21-\x7e]*$/.test(fragment) ? `#${fragment}` : '';

@@ -3,10 +3,12 @@ import { LruMap } from '../../../lib/lru-map.ts';
 import type { LoginRecords } from '../../module-runtime.ts';
 import { type Flow, flowEndsAtMs } from '../cookies/flow-cookies.ts';
 
-/** Replays of what was spent here cost no look-up in the store. */
+/** Replays of states used here cost no lookup in the store. */
 const MAX_KNOWN = 10_000;
 
-/** Which logins under way have been redeemed: each is good for one token request, at one of the processes on a store. */
+/**
+ * Which logins in progress have been redeemed: each is valid for one token request, at one of the processes on a store.
+ */
 export class SpentStates {
   readonly #records: Pick<LoginRecords, 'claimOnce'>;
   readonly #known = new LruMap<string, true>(MAX_KNOWN);
@@ -17,14 +19,14 @@ export class SpentStates {
   }
 
   /**
-   * The claim that another copy of the same callback has made, or null. It fails as that claim fails. A copy that waits for it takes
-   * nothing from the limits of logins.
+   * The claim of another copy of the same callback, or null. It fails as that claim fails. A waiting copy does not
+   * count against the limits of logins.
    */
   claimOfAnother({ state }: Flow): Promise<unknown> | null {
     return this.#known.get(state) === undefined ? (this.#claims.get(state) ?? null) : Promise.resolve();
   }
 
-  /** True for the first caller only. Fails when the store is away: then nothing is spent. */
+  /** True for the first caller only. Fails when the store is unavailable: then nothing is spent. */
   async spend(flow: Flow): Promise<boolean> {
     const claim = this.#records.claimOnce(`state:${hash('sha256', flow.state)}`, flowEndsAtMs(flow));
     this.#claims.set(flow.state, claim);

@@ -13,7 +13,7 @@ import { loginUrl, originOf, safeFragment, safeTarget } from './return-target.ts
 
 export const CALLBACK_PATH = '/.postern/callback';
 
-/** `/.postern/login?to=…`: a page that picks up the fragment, then, with `go`, the way to the provider. */
+/** `/.postern/login?to=…`: a page that picks up the fragment, then, with `go`, the redirect to the provider. */
 export async function startLogin(
   runtime: LoginRuntime,
   request: OwnPathRequest,
@@ -27,7 +27,7 @@ export async function startLogin(
   if ('refusal' in route) return route;
   const login = route.found;
   const returnTo = `${target}${safeFragment(query.get('fragment'), target)}`;
-  // Nothing to log in for, or done already, in another tab perhaps.
+  // No login is required, or it is already done, perhaps in another tab.
   if (!(login instanceof LoginOnRoute) || (await login.loginOf(request)) !== null) {
     return redirect(`${originOf(request)}${returnTo}`);
   }

@@ -1,6 +1,6 @@
 const MINUTE_MS = 60_000;
 
-/** A token bucket that holds a minute's worth. A limit of 0 is none. */
+/** A token bucket with a capacity of one minute. A limit of 0 means none. */
 export class TokenBucket {
   readonly #perMinute: number;
   #tokens: number;
@@ -11,10 +11,10 @@ export class TokenBucket {
     this.#tokens = perMinute;
   }
 
-  /** Until there is one to take and `keptShare` of the bucket, a number below 1, is left for others. */
+  /** Wait until a token is available and `keptShare` of the bucket, a number below 1, is left for others. */
   waitMs(nowMs: number, keptShare = 0): number {
     if (this.#perMinute === 0) return 0;
-    // A clock that was set back adds nothing, and takes nothing away.
+    // A clock that was set back neither adds nor removes tokens.
     const elapsedMs = Math.max(0, nowMs - this.#atMs);
     this.#tokens = Math.min(this.#perMinute, this.#tokens + (elapsedMs / MINUTE_MS) * this.#perMinute);
     this.#atMs = nowMs;

@@ -4,11 +4,11 @@ import type { Grant } from '../sessions/grant.ts';
 import type { SentEmail } from './sent-email.ts';
 
 const LIFETIME_SECONDS = 300;
-/** An assertion is used again for this long, so that it costs a signature a minute and not one a request. */
+/** An assertion is reused for this long, so that it costs a signature per minute instead of per request. */
 const REUSED_MS = 60_000;
-/** For upstreams whose clocks are a little behind. */
+/** For upstreams whose clocks are slightly behind. */
 const EARLY_SECONDS = 5;
-/** A key is shown for so long before it signs: those who keep the list have it by then. */
+/** A key is published this long before it signs: readers that cache the list have it by then. */
 const SHOWN_BEFORE_USE_MS = 3_600_000;
 
 export interface Assertion {
@@ -16,7 +16,7 @@ export interface Assertion {
   readonly signedAtMs: number;
 }
 
-/** Whether it still goes upstream: also not one that was signed while the clock was ahead. */
+/** Whether it may still be sent upstream: not if it was signed while the clock was ahead. */
 export function isFresh({ signedAtMs }: Assertion, nowMs: number): boolean {
   const ageMs = nowMs - signedAtMs;
   return ageMs < REUSED_MS && ageMs > -EARLY_SECONDS * 1000;
@@ -30,8 +30,9 @@ interface SigningKey {
 }
 
 /**
- * Signs who is logged in (JWT, ES256), so that an upstream need not trust the network between. By hand with `node:crypto` and not
- * with jose, whose signing is asynchronous: this is on the request's path. Tests verify the outcome with jose.
+ * Signs the logged-in user (JWT, ES256), so that an upstream need not trust the network in between. Uses `node:crypto`
+ * directly and not jose, whose signing is asynchronous: this is on the request's path. Tests verify the result with
+ * jose.
  */
 export class AssertionSigner {
   readonly #records: SigningKeyRecords;

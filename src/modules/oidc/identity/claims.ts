@@ -1,19 +1,19 @@
 import type { JsonObject } from '../../../lib/json.ts';
 
 const MAX_TEXT = 320;
-/** As JSON: what goes upstream in a header, together with everything else there. */
+/** As JSON: sent upstream in a header, together with all others. */
 const MAX_CLAIMS_BYTES = 3072;
 
-/** More than fit, and few enough to measure each: an answer of 1 MB can have 90,000, which took 0.7 s. */
+/** More than fit, and few enough to measure each: a response of 1 MB can have 90,000, which took 0.7 s. */
 const MAX_CLAIMS = 1000;
 
-/** A claim that is a text of a sensible length; an e-mail address that was cut off would be somebody else's. */
+/** A text claim of a sensible length; a truncated e-mail address would be somebody else's. */
 export function textClaim(claims: JsonObject, name: string): string {
   const value = claims[name];
   return typeof value === 'string' && value.length <= MAX_TEXT ? value : '';
 }
 
-/** As many whole claims as fit, the small ones first: a list of a thousand groups costs itself, not the rest. */
+/** As many whole claims as fit, small ones first: a list of a thousand groups drops itself, not the rest. */
 export function boundedClaims(claims: JsonObject): JsonObject {
   const sized = Object.entries(claims)
     .slice(0, MAX_CLAIMS)

@@ -1,15 +1,16 @@
 import type { JsonObject } from '../../../lib/json.ts';
 
 /**
- * Whether the provider vouches for the e-mail address. A claim that is absent is no such word: Entra never sends it, and there a
- * user's address is whatever an administrator of their tenant wrote ("nOAuth", 2023). Some providers send it as text.
+ * Whether the provider states that the e-mail address is verified. An absent claim is not such a statement: Entra never
+ * sends it, and there a user's address is whatever an administrator of their tenant wrote ("nOAuth", 2023). Some
+ * providers send it as text.
  */
 export function isEmailVerified(claims: JsonObject): boolean {
   const said = claims['email_verified'];
   return said === true || said === 'true';
 }
 
-/** The address as upstreams get it; null when it is withheld. */
+/** The address as sent upstream; null when it is withheld. */
 export interface SentEmail {
   readonly address: string;
   readonly isVerified: boolean;

@@ -5,10 +5,13 @@ import type { SigningKeyRecords } from '../../module-runtime.ts';
 
 const DAY_MS = 86_400_000;
 const LIFETIME_MS = 30 * DAY_MS;
-/** A key that no longer signs is shown until nobody can hold an assertion of it, and longer for those whose clocks are off. */
+/**
+ * A retired key is published until no assertion signed by it can be valid, and longer for upstreams whose clocks are
+ * off.
+ */
 const SHOWN_AFTER_MS = DAY_MS;
 
-/** Sees to it that there is a key, a new one every 30 days, and none that is no longer needed. */
+/** Ensures that there is a key, a new one every 30 days, and none that is no longer needed. */
 export async function rotateSigningKeys(records: SigningKeyRecords, clock: Clock): Promise<void> {
   const now = clock.nowMs();
   const keys = records.list();
@@ -19,7 +22,7 @@ export async function rotateSigningKeys(records: SigningKeyRecords, clock: Clock
       privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
       publicKeyEncoding: { type: 'spki', format: 'pem' },
     });
-    // Named by the period: two processes that do this at once make the same key, and the second finds it made.
+    // Named by the period: two processes that do this at once create the same key, and the second finds it.
     const period = newest === undefined ? 0 : Math.floor(now / LIFETIME_MS);
     await records.add({ id: `asg-${period}`, createdAtMs: now, privateKey });
   }

@@ -3,7 +3,7 @@ import type { Grant } from '../sessions/grant.ts';
 import { type AssertionSigner, isFresh } from './assertion-signer.ts';
 import { type SentEmail, sentEmail } from './sent-email.ts';
 
-/** What the upstream is told about who is logged in. */
+/** The logged-in user's identity as sent to the upstream. */
 export class UpstreamIdentity {
   readonly #signer: AssertionSigner;
   readonly #isUnverifiedEmailSent: (issuer: string) => boolean;
@@ -29,16 +29,16 @@ function identityHeaders({ userId, doc }: Grant, email: SentEmail | null): reado
   if (email !== null) headers.push('postern-auth-user-email', headerText(email.address));
   if (doc.name !== '') headers.push('postern-auth-user-name', headerText(doc.name));
   const { email: claimed, ...others } = doc.claims;
-  // Withheld here too: readers of the claims look no closer than readers of the header.
+  // Withheld here too: readers of the claims check no more than readers of the header.
   const claims = { ...others, ...(email !== null && claimed !== undefined && { email: claimed }), sub: doc.subject };
   headers.push('postern-auth-claims', Buffer.from(JSON.stringify(claims)).toString('base64url'));
   return headers;
 }
 
 /**
- * A text as a header may carry it: everything but printable ASCII, and the percent sign, is percent-encoded as UTF-8, so that
- * no claim ends a line and `decodeURIComponent` gives the text back in every case. Spaces at the ends too: a reader would drop
- * them, and take one user for another.
+ * A text in header-safe form: everything but printable ASCII, and the percent sign, is percent-encoded as UTF-8, so
+ * that no claim ends a line and `decodeURIComponent` always restores the text. So are spaces at the ends: a reader
+ * would trim them, and take one user for another.
  */
 export function headerText(text: string): string {
   const encoded = text.toWellFormed().replaceAll(/[^\x20-\x24\x26-\x7e]+/gu, encodeURIComponent);

@@ -2,11 +2,11 @@ import { escapedHtml, linkButton } from '../../../lib/plain-page.ts';
 import type { OwnAnswer } from '../../prepared-module.ts';
 import { htmlPage } from './page.ts';
 
-/** The fragment never reaches a server: only a script can take it along. Everything else is in the link. */
+/** The fragment never reaches a server: only a script can carry it over. Everything else is in the link. */
 const SCRIPT =
   "const a=document.getElementById('go');location.replace(a.href+(location.hash.length>1?'&fragment='+encodeURIComponent(location.hash.slice(1)):''))";
 
-/** Seen for a moment on the way to the provider. */
+/** Visible for a moment on the way to the provider. */
 export function loginPage(goUrl: string): OwnAnswer {
   return htmlPage({
     title: 'Logging in',

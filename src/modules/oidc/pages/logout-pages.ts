@@ -2,7 +2,7 @@ import { linkButton } from '../../../lib/plain-page.ts';
 import type { OwnAnswer } from '../../prepared-module.ts';
 import { htmlPage } from './page.ts';
 
-/** A link from elsewhere must not log anybody out: it has to be meant. */
+/** A link from another site must not log anybody out: the user has to confirm. */
 export function confirmLogoutPage(): OwnAnswer {
   return htmlPage({
     title: 'Log out?',

@@ -3,7 +3,7 @@ import type { HeaderList, OwnAnswer } from '../../prepared-module.ts';
 
 export interface Page {
   readonly title: string;
-  /** HTML: whatever comes from outside was escaped. */
+  /** HTML: the caller has escaped foreign text. */
   readonly body: string;
   readonly head?: string;
   /** The only script that may run. */
@@ -12,7 +12,7 @@ export interface Page {
   readonly hasForm?: boolean;
 }
 
-/** A page of ours: nothing from elsewhere, nothing that can be framed, nothing that is kept. */
+/** One of our pages: no external resources, not frameable, not cached. */
 export function htmlPage(page: Page, extraHeaders: HeaderList = [], status = 200): OwnAnswer {
   const policy = [
     "default-src 'none'",
@@ -34,7 +34,7 @@ export function htmlPage(page: Page, extraHeaders: HeaderList = [], status = 200
       'x-content-type-options',
       'nosniff',
       'referrer-policy',
-      // A form on a page without one is sent with "Origin: null", which says nothing.
+      // A form on a page without a referrer is sent with "Origin: null", which carries no information.
       page.hasForm === true ? 'same-origin' : 'no-referrer',
       ...extraHeaders,
     ],

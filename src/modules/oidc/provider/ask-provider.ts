@@ -3,7 +3,7 @@ import type { GuardedFetch, GuardedFetchInit } from '../../../lib/guarded-fetch.
 import { isJsonObject, type JsonObject } from '../../../lib/json.ts';
 import { LoginProblem, unansweredProblem } from './login-problem.ts';
 
-/** Asks one of the provider's endpoints; anything but 200 is a problem. */
+/** Calls one of the provider's endpoints; any status but 200 is a problem. */
 export async function askProvider(fetch: GuardedFetch, url: string, init?: GuardedFetchInit): Promise<Response> {
   const response = await fetch(url, init).catch((error: unknown) => {
     throw error instanceof FetchProblem ? unansweredProblem(error) : error;

@@ -9,8 +9,8 @@ export interface CallbackExpectations {
 }
 
 /**
- * What came back through the browser, before anything is sent to the provider; answers the code. The order matters: an error is
- * believed only of the right provider (RFC 9207) and for the right login (`state`).
+ * Checks the callback before anything is sent to the provider; returns the code. The order matters: an error is trusted
+ * only from the right provider (RFC 9207) and for the right login (`state`).
  */
 export function checkCallback(query: URLSearchParams, expected: CallbackExpectations): string {
   for (const name of PARAMETERS) {

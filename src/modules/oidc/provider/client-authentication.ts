@@ -1,10 +1,12 @@
 import { type ClientAuth, ClientSecretPost, None, type ServerMetadata } from 'openid-client';
 import { LoginProblem } from './login-problem.ts';
 
-/** How the client proves itself at the token endpoint: as the provider announces, `client_secret_basic` before `_post`. */
+/**
+ * How the client authenticates at the token endpoint: as the provider announces, `client_secret_basic` before `_post`.
+ */
 export function clientAuthentication(metadata: ServerMetadata, secret: string): ClientAuth {
   if (secret === '') return None();
-  // OpenID Connect Discovery 1.0 §3: left out, it is client_secret_basic.
+  // OpenID Connect Discovery 1.0 §3: the default is client_secret_basic.
   const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
   if (methods.includes('client_secret_basic')) return basic(secret);
   if (methods.includes('client_secret_post')) return ClientSecretPost(secret);
@@ -16,8 +18,8 @@ export function clientAuthentication(metadata: ServerMetadata, secret: string): 
 }
 
 /**
- * RFC 6749 §2.3.1. The library's own form also encodes `-`, `_` and `.`, which is right, but is refused by providers that compare
- * without decoding; the form encoding of URLs leaves these as they are, and decodes to the same.
+ * RFC 6749 §2.3.1. The library's own form also encodes `-`, `_` and `.`, which is correct, but rejected by providers
+ * that compare without decoding; the form encoding of URLs leaves these as they are, and decodes to the same.
  */
 function basic(secret: string): ClientAuth {
   return (_server, client, _body, headers) => {

@@ -11,7 +11,7 @@ export interface DiscoveryPorts {
   isPlainHttpAllowed(hostname: string): boolean;
 }
 
-/** What of the provider's document is used, checked. */
+/** The fields of the provider's document that are used, validated. */
 export interface DiscoveredMetadata extends ServerMetadata {
   readonly authorization_endpoint: string;
   readonly token_endpoint: string;
@@ -22,12 +22,15 @@ export interface DiscoveredMetadata extends ServerMetadata {
 const REQUIRED_ENDPOINTS = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const;
 const OPTIONAL_ENDPOINTS = ['userinfo_endpoint', 'end_session_endpoint'] as const;
 
-/** OpenID Connect Discovery 1.0 §4: a slash at the issuer's end does not count here, though it does in comparisons. */
+/** OpenID Connect Discovery 1.0 §4: a trailing slash of the issuer is ignored here, though not in comparisons. */
 function discoveryUrl(issuer: string): string {
   return `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
 }
 
-/** Fetches and checks the provider's document. Only what is checked is taken over, so that nothing else of it can matter. */
+/**
+ * Fetches and validates the provider's document. Only validated fields are copied, so that nothing else of it can
+ * matter.
+ */
 export async function discover(issuer: string, ports: DiscoveryPorts): Promise<DiscoveredMetadata> {
   const document = await askForJson(ports.fetch, discoveryUrl(issuer));
   checkIssuer(issuer, document['issuer']);
@@ -67,7 +70,7 @@ export async function discover(issuer: string, ports: DiscoveryPorts): Promise<D
   };
 }
 
-/** §4.3: exactly the issuer that was configured, or tokens of another would be taken for its own. */
+/** §4.3: exactly the configured issuer; otherwise tokens of another would be accepted as its own. */
 function checkIssuer(issuer: string, said: JsonValue | undefined): void {
   if (said === issuer) return;
   const shown = typeof said === 'string' ? `"${foreignText(said)}"` : 'none';
@@ -87,7 +90,7 @@ function checkIssuer(issuer: string, said: JsonValue | undefined): void {
 
 type IsSecure = (url: URL) => boolean;
 
-/** Plain http is for endpoints of an issuer that itself is on plain http, with settings that allow both hosts. */
+/** Plain http is for endpoints of an issuer that itself uses plain http, with settings that allow both hosts. */
 function isSecureEndpoint(url: URL, issuer: string, ports: DiscoveryPorts): boolean {
   if (url.protocol === 'https:') return true;
   return (
@@ -120,7 +123,7 @@ function endpoint(document: JsonObject, name: string, isSecure: IsSecure): strin
   return url.href;
 }
 
-/** A list of words, or null when there is none. */
+/** A list of strings, or null when absent. */
 function words(document: JsonObject, name: string): readonly string[] | null {
   const value = document[name];
   if (value === undefined || value === null) return null;

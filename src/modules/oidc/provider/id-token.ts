@@ -7,11 +7,11 @@ export interface IdToken {
   readonly subject: string;
   readonly sid: string | null;
   readonly claims: JsonObject;
-  /** As it came; absent in most tokens of a refresh. */
+  /** As received; absent in most tokens of a refresh. */
   readonly nonce: unknown;
 }
 
-/** Fields that serve the protocol and say nothing about the user. */
+/** Protocol fields that say nothing about the user. */
 const PROTOCOL_CLAIMS: ReadonlySet<string> = new Set([
   'iss',
   'aud',
@@ -28,8 +28,8 @@ const PROTOCOL_CLAIMS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The signature, which openid-client leaves unchecked for tokens from the token endpoint, and what it checks less strictly than
- * OpenID Connect Core §3.1.3.7. The nonce it has compared before this is called.
+ * Checks the signature, which openid-client does not check for tokens from the token endpoint, and what it checks less
+ * strictly than OpenID Connect Core §3.1.3.7. It has already compared the nonce.
  */
 export async function verifyIdToken(provider: Provider, clientId: string, token: string): Promise<IdToken> {
   const { payload } = await verifyToken(provider, 'id_token', token, {
@@ -56,7 +56,7 @@ export async function verifyIdToken(provider: Provider, clientId: string, token:
   };
 }
 
-/** What is said about the user, `sub` included. The payload comes from JSON.parse. */
+/** Claims about the user, including `sub`. The payload comes from JSON.parse. */
 export function userClaims(payload: object): JsonObject {
   const fields: readonly [string, JsonValue][] = Object.entries(payload);
   return Object.fromEntries(fields.filter(([name]) => !PROTOCOL_CLAIMS.has(name)));

@@ -3,19 +3,19 @@ import type { Clock } from '../../../lib/clock.ts';
 export interface KeptAnswerOptions<Answer> {
   load(): Promise<Answer>;
   readonly clock: Clock;
-  /** From this age on it is loaded anew in the background, while the old one goes on. */
+  /** From this age on it is reloaded in the background while the old one is used. */
   readonly refreshAfterMs: number;
-  /** From this age on the old one is no longer good. */
+  /** From this age on the old one is no longer valid. */
   readonly goodForMs: number;
-  /** Time between tries after a failure, and between reloads that somebody asked for. */
+  /** Minimum time between attempts after a failure, and between requested reloads. */
   readonly floorMs: number;
 }
 
 /**
- * Something of the provider's that is asked for once and kept.
+ * A cached response of the provider.
  *
- * States: none (load and wait) → kept (answer at once) → old (answer at once, load in the background) → spent (load and wait).
- * A failed load changes nothing but the time of the next try: until then those who have to wait get the same failure.
+ * States: none (load and wait) → kept (return at once) → old (return at once, load in the background) → spent (load and
+ * wait). A failed load changes only the time of the next attempt: until then waiting callers get the same failure.
  */
 export class KeptAnswer<Answer> {
   readonly #options: KeptAnswerOptions<Answer>;
@@ -35,7 +35,7 @@ export class KeptAnswer<Answer> {
     return kept.answer;
   }
 
-  /** A newer answer than the one that did not serve, or null when it was asked for too recently. */
+  /** A newer response than the one that did not work, or null when it was loaded too recently. */
   async getNewer(): Promise<Answer | null> {
     if (this.#loading !== null) return this.#loading;
     if (this.#askedForMs !== null && this.#isWithin(this.#askedForMs, this.#options.floorMs)) return null;
@@ -67,7 +67,7 @@ export class KeptAnswer<Answer> {
     return this.#loading;
   }
 
-  /** A clock that was set back must not make anything last longer. */
+  /** A clock that was set back must not extend any duration. */
   #isWithin(sinceMs: number, durationMs: number): boolean {
     const elapsedMs = this.#options.clock.nowMs() - sinceMs;
     return elapsedMs >= 0 && elapsedMs < durationMs;

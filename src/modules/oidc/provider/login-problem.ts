@@ -1,13 +1,13 @@
 import type { FetchProblem, FetchProblemReason } from '../../../lib/fetch-problem.ts';
 
 /**
- * - `unreachable`: the provider did not answer, or said that it cannot now (429, 5xx); later it may. Only this leaves a login that is
- *   to be refreshed in force.
- * - `provider`: it answered, but not as the protocol has it, or with an error of its own.
- * - `denied`: the user or the provider said no.
- * - `token`: a token is not to be believed.
- * - `invalid_grant`: the code or refresh token is spent, expired or revoked.
- * - `configuration`: nothing gets better before somebody changes a setting, here or at the provider.
+ * - `unreachable`: the provider did not respond, or reported that it cannot now (429, 5xx); it may recover. Only this
+ *   keeps a login that is due for a refresh valid.
+ * - `provider`: it responded, but violated the protocol, or with an error of its own.
+ * - `denied`: the user or the provider denied the login.
+ * - `token`: a token is not trustworthy.
+ * - `invalid_grant`: the code or refresh token is used, expired or revoked.
+ * - `configuration`: fails until somebody changes a setting, here or at the provider.
  */
 export type LoginProblemKind = 'unreachable' | 'provider' | 'denied' | 'token' | 'invalid_grant' | 'configuration';
 
@@ -30,7 +30,7 @@ export type TokenFault =
   | 'event'
   | 'jti';
 
-/** Words for logs and metrics: they never change, and there are few of them. */
+/** Stable values for logs and metrics, few in number. */
 export type LoginProblemReason =
   | `${TokenName}_${TokenFault}`
   | 'id_token_missing'
@@ -60,8 +60,8 @@ export type LoginProblemReason =
   | 'malformed_answer';
 
 /**
- * Why a login, a refresh or a logout did not happen. The message is for the operator's log and holds no token, code or secret.
- * It has no cause on purpose: the libraries' errors carry whole answers and claims.
+ * Why a login, a refresh or a logout failed. The message is for the operator's log and contains no token, code or
+ * secret. It deliberately has no cause: the libraries' errors carry whole responses and claims.
  */
 export class LoginProblem extends Error {
   readonly kind: LoginProblemKind;
@@ -75,7 +75,7 @@ export class LoginProblem extends Error {
   }
 }
 
-/** A request that was not made, or not answered, as a problem of login. */
+/** Converts a request that was not made, or not answered, into a login problem. */
 export function unansweredProblem(problem: FetchProblem): LoginProblem {
   return new LoginProblem(KIND_OF_UNANSWERED[problem.reason], problem.reason, problem.message);
 }
@@ -91,7 +91,7 @@ const KIND_OF_UNANSWERED: Readonly<Record<FetchProblemReason, LoginProblemKind>>
 
 const MAX_FOREIGN_TEXT = 200;
 
-/** Text of others, fit for a log line: printable, short, and without what must not be in it. */
+/** Foreign text in a form fit for a log line: printable, short, and without secrets. */
 export function foreignText(text: string, secrets: readonly string[] = []): string {
   const bare = secrets
     .filter((secret) => secret !== '')

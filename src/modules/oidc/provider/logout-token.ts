@@ -6,16 +6,16 @@ import { CLOCK_TOLERANCE_SECONDS, tokenProblem, verifyToken } from './verify-tok
 export interface LogoutToken {
   readonly sub: string | null;
   readonly sid: string | null;
-  /** Each is good for one use; remembering it is up to the caller. */
+  /** Each is valid for one use; the caller remembers it. */
   readonly jti: string;
   readonly iatMs: number;
 }
 
 const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 const MAX_AGE_SECONDS = 300;
-/** From when it was issued, with the tolerance of clocks on both sides: after this it is refused for its age. */
+/** From its issue time, with the clock tolerance on both sides: after this it is rejected for its age. */
 export const LOGOUT_TOKEN_GOOD_FOR_MS = (MAX_AGE_SECONDS + 2 * CLOCK_TOLERANCE_SECONDS) * 1000;
-/** Whoever finds the address can send one: what no provider would send is not looked into. */
+/** Anybody who finds the address can send one: implausible tokens are not parsed. */
 const MAX_TOKEN_CHARACTERS = 16_384;
 const MAX_ID_CHARACTERS = 255;
 const TYPES: readonly string[] = ['jwt', 'application/jwt', 'logout+jwt', 'application/logout+jwt'];
@@ -36,7 +36,7 @@ export async function verifyLogoutToken(provider: Provider, clientId: string, to
   if (!isJsonObject(events) || !Object.hasOwn(events, LOGOUT_EVENT) || !isJsonObject(events[LOGOUT_EVENT])) {
     throw refused('event', `its "events" has no object at "${LOGOUT_EVENT}"`);
   }
-  // An ID token must not pass for a logout token.
+  // An ID token must not be accepted as a logout token.
   if (Object.hasOwn(payload, 'nonce')) throw refused('nonce', 'it has a "nonce", which only ID tokens have');
   if (!isId(jti)) throw refused('jti', 'it has no usable "jti"');
   const isNamed = (sub === undefined || isSubject(sub)) && (sid === undefined || isId(sid));

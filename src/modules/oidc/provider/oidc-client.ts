@@ -28,14 +28,16 @@ import { CLOCK_TOLERANCE_SECONDS } from './verify-token.ts';
 export interface ClientConfig {
   readonly issuer: string;
   readonly clientId: string;
-  /** '' is a public client, which PKCE alone protects. */
+  /** '' is a public client, protected by PKCE alone. */
   readonly clientSecret: string;
   readonly scopes: readonly string[];
 }
 
 export interface LoginTokens {
   readonly subject: string;
-  /** About the user, `sub` included: of the ID token, completed from userinfo. Fields of the protocol are taken out. */
+  /**
+   * Claims about the user, including `sub`: from the ID token, completed from userinfo. Protocol fields are removed.
+   */
   readonly claims: JsonObject;
   readonly sid: string | null;
   readonly idToken: string;
@@ -47,20 +49,22 @@ export interface LoginTokens {
 
 export interface RefreshedTokens {
   readonly accessToken: string;
-  /** The one to use next: a new one, or that which was given when the provider does not rotate. */
+  /** The one to use next: a new one, or the given one when the provider does not rotate. */
   readonly refreshToken: string;
   readonly accessExpiresInSeconds: number | null;
-  /** Null when the answer had no ID token: then the old one goes on. */
+  /** Null when the response had no ID token: then the old one stays. */
   readonly idToken: string | null;
-  /** All that the provider says about the user now; null when it said nothing new. */
+  /** All current claims about the user; null when there is nothing new. */
   readonly claims: JsonObject | null;
-  /** Why nothing could be verified, though tokens came: they are to be kept, and the user is to be asked about again. */
+  /** Why nothing could be verified although tokens arrived: keep them, and ask about the user again. */
   readonly unconfirmed: LoginProblem | null;
 }
 
 type TokenAnswer = Awaited<ReturnType<typeof authorizationCodeGrant>>;
 
-/** One client at one provider: the authorization code flow with PKCE, refresh and logout. What fails is a LoginProblem. */
+/**
+ * One client at one provider: the authorization code flow with PKCE, refresh and logout. Failures are LoginProblems.
+ */
 export class OidcClient {
   readonly #provider: Provider;
   readonly #config: ClientConfig;
@@ -89,7 +93,7 @@ export class OidcClient {
     });
   }
 
-  /** What `exchange` checks before it asks the provider, so that nothing is spent on a callback that will not do. */
+  /** The checks of `exchange` before it contacts the provider, so that an invalid callback costs nothing. */
   async checkCallback(p: { readonly callbackUrl: URL; readonly state: string }): Promise<string> {
     const metadata = await this.#provider.metadata();
     return checkCallback(p.callbackUrl.searchParams, {
@@ -99,7 +103,7 @@ export class OidcClient {
     });
   }
 
-  /** `callbackUrl` is the redirect URI with the query that the browser brought; only its query is looked at. */
+  /** `callbackUrl` is the redirect URI with the browser's query; only its query is used. */
   async exchange(p: {
     readonly callbackUrl: URL;
     readonly redirectUri: string;
@@ -109,7 +113,8 @@ export class OidcClient {
   }): Promise<LoginTokens> {
     const code = await this.checkCallback(p);
     const metadata = await this.#provider.metadata();
-    // The library derives redirect_uri from this URL, so it is made of the very text that the provider was given before.
+    // The library derives redirect_uri from this URL, so it is built from the exact text that the provider received
+    // before.
     const callback = new URL(p.redirectUri);
     callback.search = p.callbackUrl.search;
     const answer = await this.#tokens(metadata, [code, p.codeVerifier], (configuration) =>
@@ -137,13 +142,14 @@ export class OidcClient {
       const claims = await this.#refreshedClaims(metadata, answer, known);
       return { ...tokens, idToken: answer.id_token ?? null, claims, unconfirmed: null };
     } catch (error) {
-      // The old refresh token may be spent: the new one must not be lost because keys or userinfo cannot be had at the moment.
+      // The old refresh token may be used up: the new one must not be lost because keys or userinfo are temporarily
+      // unavailable.
       if (!(error instanceof LoginProblem) || error.kind !== 'unreachable') throw error;
       return { ...tokens, idToken: null, claims: null, unconfirmed: error };
     }
   }
 
-  /** Where to send the browser so that the provider's own session ends too, or null when it has no such place. */
+  /** URL that ends the provider's own session too, or null when the provider has none. */
   async endSessionUrl(p: {
     readonly idToken: string | null;
     readonly postLogoutRedirectUri: string;
@@ -189,7 +195,7 @@ export class OidcClient {
     };
   }
 
-  /** What the provider says about the user now; null when it says nothing new. */
+  /** The provider's current claims about the user; null when there is nothing new. */
   async #refreshedClaims(
     metadata: DiscoveredMetadata,
     answer: TokenAnswer,
@@ -204,7 +210,7 @@ export class OidcClient {
     return (await this.#completed(metadata, answer.access_token, subject, claims)) ?? claims;
   }
 
-  /** The claims of an ID token together with userinfo, or null when userinfo has nothing to add. */
+  /** The claims of an ID token merged with userinfo, or null when userinfo adds nothing. */
   async #completed(
     metadata: DiscoveredMetadata,
     accessToken: string,
@@ -217,7 +223,7 @@ export class OidcClient {
     return mergedClaims(await fetchUserinfo(this.#provider, url, accessToken, { subject, clientId }), claims);
   }
 
-  /** Made for each operation: the library takes the distance between its clock and ours only here. */
+  /** Created for each operation: the library accepts the clock difference only here. */
   #configuration(metadata: DiscoveredMetadata): Configuration {
     const { clientId, clientSecret, issuer } = this.#config;
     const { clock, fetch } = this.#provider.ports;
@@ -230,9 +236,9 @@ export class OidcClient {
     );
     configuration[customFetch] = async (url: string, { method, headers, body }: CustomFetchOptions) =>
       withoutLongChallenge(await fetch(url, { method, headers, body: body instanceof URLSearchParams ? body : null }));
-    // The guarded fetch keeps the time, down to the last byte.
+    // The guarded fetch enforces the timeout, down to the last byte.
     configuration.timeout = 0;
-    // Discovery has let no plain http through that settings do not allow.
+    // Discovery has rejected plain http that settings do not allow.
     if (issuer.startsWith('http:')) allowInsecureRequests(configuration);
     return configuration;
   }
@@ -241,7 +247,9 @@ export class OidcClient {
 /** Real ones have a hundred characters. */
 const MAX_CHALLENGE_LENGTH = 2048;
 
-/** The library takes quadratic time to read it (50 ms for 16 KB), and an agent can name its own server as the provider. */
+/**
+ * The library takes quadratic time to parse it (50 ms for 16 KB), and an agent can name its own server as the provider.
+ */
 export function withoutLongChallenge(response: Response): Response {
   const challenge = response.headers.get('www-authenticate') ?? '';
   if (challenge.length > MAX_CHALLENGE_LENGTH) response.headers.delete('www-authenticate');

@@ -9,7 +9,7 @@ import { LoginProblem } from './login-problem.ts';
 export interface ProviderPorts {
   readonly fetch: GuardedFetch;
   readonly clock: Clock;
-  /** Hosts, as in URL.hostname, that settings let be asked without TLS. */
+  /** Hosts, as in URL.hostname, that settings allow to contact without TLS. */
   isPlainHttpAllowed(hostname: string): boolean;
 }
 
@@ -17,10 +17,10 @@ const MINUTE_MS = 60_000;
 const FLOOR_MS = 5_000;
 const METADATA_REFRESH_MS = 60 * MINUTE_MS;
 const KEYS_REFRESH_MS = 10 * MINUTE_MS;
-/** A key that the provider has withdrawn is not believed for longer than this, even when its keys cannot be had. */
+/** A key that the provider has withdrawn is not trusted longer than this, even when its keys cannot be fetched. */
 const KEYS_GOOD_FOR_MS = 60 * MINUTE_MS;
 
-/** What is known of one OpenID provider, whoever its clients are. */
+/** Cached data of one OpenID provider, for all its clients. */
 export class Provider {
   readonly issuer: string;
   readonly ports: ProviderPorts;
@@ -35,7 +35,7 @@ export class Provider {
       load: () => discover(issuer, ports),
       clock,
       refreshAfterMs: METADATA_REFRESH_MS,
-      // Endpoints hardly ever move, and whoever answers there still has to prove who they are.
+      // Endpoints hardly ever move, and a server there still has to prove its identity.
       goodForMs: Number.POSITIVE_INFINITY,
       floorMs: FLOOR_MS,
     });
@@ -53,8 +53,9 @@ export class Provider {
   }
 
   /**
-   * Runs a verification with the provider's keys, and once more with newer ones when none of the known keys did it: so keys can
-   * be rotated at any time. The floor between such reloads keeps a flood of made-up tokens from becoming one of requests.
+   * Runs a verification with the provider's keys, and once more with newer ones when no known key matched: so keys can
+   * be rotated at any time. The minimum interval between such reloads keeps a flood of invented tokens from becoming
+   * one of requests.
    */
   async withKeys<Result>(verify: (keys: JWTVerifyGetKey) => Promise<Result>): Promise<Result> {
     const keys = await this.#keys.get();
@@ -62,7 +63,7 @@ export class Provider {
       return await verify(keys);
     } catch (error) {
       if (!isKeyFault(error)) throw error;
-      // Keys that cannot be had say nothing about the token.
+      // Keys that cannot be fetched say nothing about the token.
       const newer = await this.#keys.getNewer();
       if (newer === null) throw error instanceof errors.JWKSNoMatchingKey ? new KeyNotYetKnownError() : error;
       return verify(newer);
@@ -70,10 +71,10 @@ export class Provider {
   }
 }
 
-/** The token names a key that is not among those that were fetched seconds ago. It may be a new one: nobody knows yet. */
+/** The token names a key that is not among those fetched seconds ago. It may be new: unknown for now. */
 export class KeyNotYetKnownError extends Error {}
 
-/** A signature that fails under the right key id, or without one, may be that of a new key too. */
+/** A signature that fails under the right key id, or without one, may also be that of a new key. */
 function isKeyFault(error: unknown): boolean {
   return error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed;
 }
@@ -81,7 +82,7 @@ function isKeyFault(error: unknown): boolean {
 async function loadKeys(url: string, fetch: GuardedFetch): Promise<JWTVerifyGetKey> {
   const keys = await askForJson(fetch, url);
   try {
-    // The type only says what the function checks.
+    // The type only states what the function checks.
     return createLocalJWKSet(keys as unknown as JSONWebKeySet);
   } catch {
     throw new LoginProblem('provider', 'malformed_answer', `${url} answered with something that is no set of keys`);

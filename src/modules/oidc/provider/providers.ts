@@ -1,10 +1,10 @@
 import { LruMap } from '../../../lib/lru-map.ts';
 import { Provider, type ProviderPorts } from './provider.ts';
 
-/** Those used least recently are forgotten; whoever still holds one goes on with it. */
+/** The least recently used are dropped; their holders keep using them. */
 const MAX_PROVIDERS = 1_000;
 
-/** One Provider per issuer, so that its clients on many routes share what is known of it. */
+/** One Provider per issuer, so that its clients on many routes share its data. */
 export class Providers {
   readonly #ports: ProviderPorts;
   readonly #known = new LruMap<string, Provider>(MAX_PROVIDERS);

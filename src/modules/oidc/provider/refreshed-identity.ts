@@ -4,17 +4,19 @@ import { type IdToken, userClaims } from './id-token.ts';
 import { LoginProblem } from './login-problem.ts';
 import { tokenProblem } from './verify-token.ts';
 
-/** A login as a refresh must go on with it. */
+/** The login that a refresh must continue. */
 export interface KnownLogin {
   readonly subject: string;
   readonly refreshToken: string;
-  /** The newest that was verified; null when none is known. */
+  /** The newest verified one; null when none is known. */
   readonly idToken: string | null;
-  /** Of the authorization request; null when it is not known. */
+  /** From the authorization request; null when unknown. */
   readonly nonce: string | null;
 }
 
-/** OpenID Connect Core §12.2: the same user; and a nonce, which should not be there, only if it is that of the login. */
+/**
+ * OpenID Connect Core §12.2: the same user; and a nonce, which should be absent, only if it equals that of the login.
+ */
 export function checkSameLogin(token: IdToken, known: KnownLogin): void {
   if (token.subject !== known.subject) {
     throw new LoginProblem('token', 'id_token_subject', 'the refreshed ID token is about another user ("sub")');
@@ -24,12 +26,12 @@ export function checkSameLogin(token: IdToken, known: KnownLogin): void {
   }
 }
 
-/** Claims of an ID token that was verified when it came. */
+/** Claims of an ID token that was verified when it arrived. */
 export function knownClaims({ idToken }: KnownLogin): JsonObject {
   return idToken === null ? {} : userClaims(decodeJwt(idToken));
 }
 
-/** Logins that were written before nonces were kept have it in their ID token. */
+/** Logins stored before nonces were kept have it in their ID token. */
 function nonceOf({ nonce, idToken }: KnownLogin): unknown {
   return nonce ?? (idToken === null ? null : (decodeJwt(idToken)['nonce'] ?? null));
 }

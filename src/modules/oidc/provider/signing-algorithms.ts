@@ -1,6 +1,6 @@
 /**
- * Signatures that only the provider can make. `none` and the HS family are not among them: with the latter, whoever holds the
- * client's secret, or a verifier that takes a public key for one, could sign.
+ * Signatures that only the provider can make. `none` and the HS family are excluded: with the latter, a holder of the
+ * client's secret could sign, or anybody could against a verifier that takes a public key for one.
  */
 export const SIGNING_ALGORITHMS: readonly string[] = [
   'RS256',

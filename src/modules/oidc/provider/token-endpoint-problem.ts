@@ -7,11 +7,14 @@ import { claimFault, tokenProblem } from './verify-token.ts';
 
 export interface TokenRequest {
   readonly endpoint: string;
-  /** What was sent and must not come back in a message. */
+  /** Values that were sent and must not appear in a message. */
   readonly secrets: readonly string[];
 }
 
-/** Makes one of our problems of what openid-client threw. Its errors carry answers and claims, so none of them goes further. */
+/**
+ * Converts an error of openid-client into one of our problems. Its errors carry responses and claims, so none of them
+ * is passed on.
+ */
 export async function tokenEndpointProblem(error: unknown, request: TokenRequest): Promise<LoginProblem> {
   if (error instanceof ResponseBodyError) {
     if (isBusyStatus(error.status)) return statusProblem(request.endpoint, error.status);
@@ -29,7 +32,10 @@ export async function tokenEndpointProblem(error: unknown, request: TokenRequest
   return answerProblem(words, request);
 }
 
-/** The texts of oauth4webapi name the claim that is wrong, and hold no values; the tests of the hostile provider pin them. */
+/**
+ * The messages of oauth4webapi name the invalid claim and contain no values; the tests of the hostile provider pin
+ * them.
+ */
 function answerProblem(words: string, request: TokenRequest): LoginProblem {
   const claim = /(?:JWT|ID Token) "(\w+)"/.exec(words)?.[1];
   if (claim !== undefined) return tokenProblem('id_token', claimFault(claim), words);

@@ -5,13 +5,13 @@ import { LoginProblem } from './login-problem.ts';
 import type { Provider } from './provider.ts';
 import { tokenProblem, verifyToken } from './verify-token.ts';
 
-/** The claims that each scope is asked for, as far as anything here depends on them. */
+/** The claims that each scope is requested for, as far as anything here depends on them. */
 const CLAIM_OF_SCOPE: ReadonlyMap<string, string> = new Map([
   ['email', 'email'],
   ['profile', 'name'],
 ]);
 
-/** Many providers put the claims of a scope into the ID token; the rest answer them at the userinfo endpoint only. */
+/** Many providers put the claims of a scope into the ID token; the rest return them only at the userinfo endpoint. */
 export function lacksClaims(claims: JsonObject, scopes: readonly string[]): boolean {
   return scopes.some((scope) => {
     const claim = CLAIM_OF_SCOPE.get(scope);
@@ -19,7 +19,10 @@ export function lacksClaims(claims: JsonObject, scopes: readonly string[]): bool
   });
 }
 
-/** OpenID Connect Core §5.3: the answer counts only when its `sub` is the ID token's; otherwise it may be about somebody else. */
+/**
+ * OpenID Connect Core §5.3: the response counts only when its `sub` equals the ID token's; otherwise it may be about
+ * somebody else.
+ */
 export async function fetchUserinfo(
   provider: Provider,
   url: string,
@@ -39,7 +42,7 @@ export async function fetchUserinfo(
   return userClaims(payload);
 }
 
-/** §5.3.2: a signed answer should name issuer and audience; where it does, they must be right. */
+/** §5.3.2: a signed response should name issuer and audience; where it does, they must match. */
 async function signedPayload(provider: Provider, token: string, clientId: string): Promise<object & { sub?: unknown }> {
   const { payload } = await verifyToken(provider, 'userinfo', token, {});
   if (payload.iss !== undefined && payload.iss !== provider.issuer) {

@@ -28,12 +28,12 @@ export function tokenProblem(token: TokenName, fault: TokenFault, words: string)
   return new LoginProblem('token', `${token}_${fault}`, `the ${TOKEN_WORDS[token]} was refused: ${words}`);
 }
 
-/** The fault that a claim or header field stands for. */
+/** The fault indicated by a claim or header field. */
 export function claimFault(claim: string): TokenFault {
   return CLAIM_FAULTS.get(claim) ?? 'malformed';
 }
 
-/** Verifies the signature with the provider's keys, and the claims that `options` name, against the product's clock. */
+/** Verifies the signature with the provider's keys, and the claims named in `options`, against the product's clock. */
 export async function verifyToken(
   provider: Provider,
   name: TokenName,
@@ -70,7 +70,7 @@ function refusal(name: TokenName, error: unknown): LoginProblem {
   }
   if (error instanceof KeyNotYetKnownError) {
     const words = 'it names a key that the provider did not publish seconds ago';
-    // A login must not end because somebody else made us fetch the keys just before the provider changed them.
+    // A login must not end because somebody else made us fetch the keys just before the provider rotated them.
     return name === 'id_token'
       ? new LoginProblem('unreachable', 'id_token_key', `the ID token cannot be verified yet: ${words}`)
       : tokenProblem(name, 'key', words);
@@ -81,6 +81,6 @@ function refusal(name: TokenName, error: unknown): LoginProblem {
   if (error instanceof errors.JWSInvalid || error instanceof errors.JWTInvalid) {
     return tokenProblem(name, 'malformed', error.message);
   }
-  // What remains are keys that cannot be used, such as RSA of less than 2048 bits.
+  // The remaining case: unusable keys, such as RSA of less than 2048 bits.
   return tokenProblem(name, 'key', 'the key that the provider publishes for it cannot be used');
 }

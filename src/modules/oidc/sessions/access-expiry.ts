@@ -1,6 +1,8 @@
-/** For a provider that does not say: the login is to be asked about now and then, or its end there is never heard of. */
+/**
+ * For a provider that does not announce it: the login must be checked periodically, or its end there is never noticed.
+ */
 const DEFAULT_SECONDS = 3600;
-/** A provider that says 0 would be asked with every request. */
+/** A provider that announces 0 would be asked with every request. */
 const MIN_SECONDS = 10;
 
 /** When the provider is asked again about a login. */

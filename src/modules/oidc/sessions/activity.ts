@@ -3,10 +3,10 @@ import type { Grant, SessionLimits } from './grant.ts';
 
 /** After a crash, `last_active` in the store is early by at most this. */
 export const ACTIVITY_INTERVAL_MS = 10_000;
-/** More in one transaction would hold up other writers for too long. */
+/** More in one transaction would block other writers for too long. */
 const MAX_ROWS = 500;
 
-/** Writes when logins were last used: together, now and then, and never on a request's path. */
+/** Writes when logins were last used: in batches, periodically, and never on a request's path. */
 export class Activity {
   readonly #records: LoginRecords;
   readonly #onProblem: (error: unknown) => void;
@@ -25,7 +25,7 @@ export class Activity {
     this.#dirty.set(grant, limits);
   }
 
-  /** What could not be written is tried again with the next batch. */
+  /** Failed writes are retried with the next batch. */
   flush(): Promise<void> {
     this.#writing = this.#writing.then(() => this.#write());
     return this.#writing;

@@ -2,16 +2,16 @@ import type { JsonObject } from '../../../lib/json.ts';
 import type { LoginRecord } from '../../module-runtime.ts';
 import type { Assertion } from '../identity/assertion-signer.ts';
 
-/** How long a login lasts, in seconds; 0 = not limited. The module's current values, whatever they were at login. */
+/** How long a login lasts, in seconds; 0 = unlimited. The module's current values, regardless of those at login. */
 export interface SessionLimits {
   readonly inactivitySeconds: number;
   readonly maximumSeconds: number;
 }
 
-/** A provider or a store that is away is left alone for so long. */
+/** How long an unavailable provider or store is left alone. */
 export const REFRESH_RETRY_MS = 30_000;
 
-/** What a login record holds beside its columns. */
+/** Fields of a login record beside its columns. */
 export interface GrantDoc {
   readonly public_url: string;
   readonly user_agent: string;
@@ -24,21 +24,23 @@ export interface GrantDoc {
   readonly email: string;
   readonly name: string;
   readonly claims: JsonObject;
-  /** When the access token ends; null when the provider did not say. */
+  /** When the access token expires; null when the provider did not announce it. */
   readonly access_expires_at_ms: number | null;
-  /** When the provider last confirmed the login, at first by the login itself. Absent in records of earlier versions. */
+  /**
+   * When the provider last confirmed the login, initially by the login itself. Absent in records of earlier versions.
+   */
   readonly refreshed_at_ms?: number;
 }
 
-/** What a refresh makes of a login. */
+/** The result of a refresh. */
 export interface RefreshedGrant {
   readonly doc: GrantDoc;
   readonly secrets: Readonly<Record<string, string>>;
-  /** Fields of the user; null when nothing was said about them. */
+  /** Fields of the user; null when nothing was reported. */
   readonly user: JsonObject | null;
 }
 
-/** One login in memory: kept while it is used, changed in place, so that streams that run under it see its end. */
+/** One login in memory: kept while it is used, changed in place, so that streams under it see its end. */
 export class Grant {
   readonly id: string;
   readonly userId: string;
@@ -55,11 +57,11 @@ export class Grant {
   /** When a stream last ran under it. */
   heldAtMs = 0;
   isEnded = false;
-  /** After a refresh that could not be made: not again before. */
+  /** No retry before this time after a failed refresh. */
   refreshNotBeforeMs = 0;
-  /** A refresh that the store has not taken yet. */
+  /** A refresh that is not stored yet. */
   unwritten: RefreshedGrant | null = null;
-  /** What the upstream is told, made anew with each version and each minute; see `identity/`. */
+  /** The upstream's identity headers, rebuilt with each version and each minute; see `identity/`. */
   identity: { readonly headers: readonly string[]; readonly assertion: Assertion } | null = null;
   #coveredScopes: readonly string[] | null = null;
 
@@ -78,7 +80,7 @@ export class Grant {
     this.lastActiveMs = record.lastActiveMs;
   }
 
-  /** Takes over what another process, or a refresh, has written. */
+  /** Applies what another process, or a refresh, has written. */
   update(record: LoginRecord): void {
     if (record.version !== this.version) this.unwritten = null;
     this.keyHash = record.keyHash;
@@ -95,7 +97,7 @@ export class Grant {
     return inactivitySeconds === 0 || nowMs - this.lastActiveMs <= inactivitySeconds * 1000;
   }
 
-  /** 0 = not limited. */
+  /** 0 = unlimited. */
   expiresAtMs({ inactivitySeconds, maximumSeconds }: SessionLimits): number {
     const byAge = maximumSeconds === 0 ? Number.POSITIVE_INFINITY : this.createdMs + maximumSeconds * 1000;
     const byRest = inactivitySeconds === 0 ? Number.POSITIVE_INFINITY : this.lastActiveMs + inactivitySeconds * 1000;
@@ -103,7 +105,7 @@ export class Grant {
     return Number.isFinite(first) ? first : 0;
   }
 
-  /** Whether it was asked for with at least these scopes. The list's identity stands for its version. */
+  /** Whether it was requested with at least these scopes. The list's identity represents its version. */
   covers(scopes: readonly string[]): boolean {
     if (this.#coveredScopes === scopes) return true;
     if (!scopes.every((scope) => scope === 'openid' || this.doc.scopes.includes(scope))) return false;
@@ -118,7 +120,7 @@ export class Grant {
 
   needsRefresh(nowMs: number): boolean {
     const waitMs = this.refreshNotBeforeMs - nowMs;
-    // A clock that was set back must not put it off for long. Twice: a request's time is that of its beginning.
+    // A clock that was set back must not delay it for long. Twice: a request's time is that of its start.
     if (waitMs > 0 && waitMs <= 2 * REFRESH_RETRY_MS) return false;
     if (this.unwritten !== null) return true;
     const expiresAtMs = this.doc.access_expires_at_ms;

@@ -1,8 +1,8 @@
 import type { RuntimePorts } from '../../module-runtime.ts';
 
 /**
- * Ends logins whose provider or client no route of their edge has any more. The check on a request refuses them anyway; this
- * makes the API say so too. A disabled module still counts: it may be enabled again.
+ * Ends logins whose provider or client is no longer configured on any route of their edge. The check of each request
+ * rejects them anyway; this makes the API show it too. A disabled module still counts: it may be enabled again.
  */
 export class OrphanedLogins {
   readonly #ports: RuntimePorts;
@@ -14,7 +14,7 @@ export class OrphanedLogins {
     this.#ports = ports;
   }
 
-  /** What changed while nobody was looking. */
+  /** Handles changes made while no process was running. */
   async open(): Promise<void> {
     for (const edgeId of await this.#ports.logins.listEdgeIds()) {
       this.#edges.add(edgeId);

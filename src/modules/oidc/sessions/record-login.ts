@@ -18,7 +18,7 @@ export function identityOf(issuer: string, subject: string): string {
   return hash('sha256', `${issuer}\n${subject}`);
 }
 
-/** Writes a login, under a new key for this browser: whoever knew the old one gains nothing by it. */
+/** Stores a login under a new key for this browser: an attacker who knew the old key gains nothing. */
 export async function recordLogin(
   runtime: LoginRuntime,
   request: OwnPathRequest,
@@ -30,7 +30,7 @@ export async function recordLogin(
   const now = request.nowMs;
   const session = await runtime.sessions.find(request.headerLines('cookie'), cookieNames);
   const replaced = findGrant(session, { ...config, host: request.host });
-  // As it is now: writing the login changes it. A login that has run out opened nothing, and its key opens no other.
+  // Its current state: storing the login changes it. An expired login gave no access, and its key opens no other.
   const grants = session?.grants.filter((grant) => grant !== replaced || login.isInForce(grant, now)) ?? [];
   const previous = session === null ? null : { keyHash: session.keyHash, grants };
   const key = runtime.cookies.create();

@@ -5,16 +5,16 @@ import { cookieValues } from '../cookies/cookie-header.ts';
 import type { BrowserKey, CookieNames, SessionCookies } from '../cookies/session-cookie.ts';
 import { Grant, type Session } from './grant.ts';
 
-/** Keys of logins that have ended; browsers go on sending them. */
+/** Keys of ended logins; browsers continue to send them. */
 const MAX_KNOWN_ABSENT = 10_000;
-/** More than can end between a store's answer to a login and the moment when it is taken up here. */
+/** More than can end between the store's response to a login and its processing here. */
 const MAX_KNOWN_ENDED = 10_000;
-/** In memory for as long as this after its last use; then it is read again when it comes back. */
+/** Kept in memory this long after the last use; after that it is read again on demand. */
 const KEPT_UNUSED_MS = 15 * 60_000;
-/** A key that a login has just replaced is still that browser's: requests that were under way carry it. */
+/** A key that a login has just replaced is still accepted from that browser: requests in progress carry it. */
 const REPLACED_KEY_GRACE_MS = 20_000;
 
-/** A browser's key before a login, and the logins that were under it. */
+/** A browser's key before a login, and its logins. */
 export type PreviousKey = Pick<Session, 'keyHash' | 'grants'>;
 
 interface ReplacedKey {
@@ -24,8 +24,8 @@ interface ReplacedKey {
 }
 
 /**
- * Browsers' logins in memory, so that a logged-in request reads no database. The store tells of every change, so nothing here is
- * older than the store; what is not here is read from it, once for all who wait for it.
+ * Browsers' logins in memory, so that a logged-in request reads no database. The store reports every change, so nothing
+ * here is older than the store; missing ones are read from it, once for all waiting callers.
  */
 export class Sessions {
   readonly #records: LoginRecords;
@@ -38,7 +38,7 @@ export class Sessions {
   readonly #ended = new LruMap<string, true>(MAX_KNOWN_ENDED);
   readonly #loading = new Map<string, Promise<Session | null>>();
   readonly #replacedKeys = new Map<string, ReplacedKey>();
-  /** Moves with every change: a read that began before one may be older than it. */
+  /** Increases with every change: a read that started before one may be older than it. */
   #generation = 0;
 
   constructor(records: LoginRecords, cookies: SessionCookies, clock: Clock) {
@@ -51,7 +51,7 @@ export class Sessions {
     return this.#byKey.size;
   }
 
-  /** The browser's session. At once when it is in memory, or when the cookies prove nothing. */
+  /** The browser's session. Synchronous when it is in memory, or when the cookies prove nothing. */
   find(lines: readonly string[], names: CookieNames): Session | null | Promise<Session | null> {
     if (lines.length === 0) return null;
     const values = cookieValues(lines, names.session);
@@ -83,7 +83,7 @@ export class Sessions {
     return loading;
   }
 
-  /** Puts into memory what a login has just written, and remembers which key it replaced. */
+  /** Adds a newly stored login, and remembers which key it replaced. */
   loggedIn(key: BrowserKey, records: readonly LoginRecord[], previous: PreviousKey | null): void {
     if (previous !== null) {
       this.#replacedKeys.set(previous.keyHash, {
@@ -96,7 +96,7 @@ export class Sessions {
     this.#keep(key, records);
   }
 
-  /** What the store says has changed, by whichever process. */
+  /** Applies changes reported by the store, by any process. */
   changed(changes: readonly LoginChange[]): void {
     this.#generation += 1;
     for (const { op, sessionId, keyHash } of changes) {
@@ -106,18 +106,21 @@ export class Sessions {
         if (grant !== undefined) this.#end(grant);
       } else {
         this.#absent.delete(keyHash);
-        // What cannot be read now is read when it is next used.
+        // If it cannot be read now, it is read at its next use.
         if (grant !== undefined) this.#readAgain(grant).catch(() => this.#forget(grant.keyHash));
       }
     }
   }
 
-  /** Reads a login anew: when it was last used is no change that the store tells of. */
+  /** Reads a login again: the store does not report when a login was last used. */
   lookAgain(grant: Grant): Promise<void> {
     return this.#readAgain(grant);
   }
 
-  /** Some changes were missed: everything is read again when it is used; streams under way are judged by what is there. */
+  /**
+   * Some changes were missed: everything is read again on use; streams in progress are re-evaluated with the current
+   * state.
+   */
   async missedChanges(): Promise<void> {
     this.#generation += 1;
     this.#byCookie.clear();
@@ -127,7 +130,7 @@ export class Sessions {
     await Promise.all([...this.#grants.values()].map((grant) => this.#readAgain(grant)));
   }
 
-  /** Drops what nobody has used for a while. */
+  /** Drops entries that have not been used for a while. */
   sweep(): void {
     const now = this.#clock.nowMs();
     for (const [keyHash, { untilMs }] of this.#replacedKeys) if (untilMs <= now) this.#replacedKeys.delete(keyHash);
@@ -139,10 +142,13 @@ export class Sessions {
     }
   }
 
-  /** What a replaced key still opens: no more than it did. Whoever prepared a browser with a key must not see the next user's login. */
+  /**
+   * What a replaced key still opens: no more than before. An attacker who prepared a browser with a key must not see
+   * the next user's login.
+   */
   #successor(key: BrowserKey, { by, opened, untilMs }: ReplacedKey): Session | null {
     if (untilMs <= this.#clock.nowMs()) return null;
-    // Several tabs that come back together replace it more than once.
+    // Several tabs that return together replace it more than once.
     let last = by;
     for (let next = this.#replacedKeys.get(last); next !== undefined; next = this.#replacedKeys.get(last))
       last = next.by;
@@ -153,7 +159,7 @@ export class Sessions {
   }
 
   #keep(key: BrowserKey, records: readonly LoginRecord[]): Session {
-    // Word of an end can overtake the answer that it is about.
+    // The report of an end can overtake the response that it concerns.
     const grants = records.filter(({ id }) => this.#ended.get(id) === undefined).map((record) => this.#grantOf(record));
     const session: Session = { ...key, grants };
     this.#byKey.set(key.keyHash, session);
@@ -164,7 +170,7 @@ export class Sessions {
   #grantOf(record: LoginRecord): Grant {
     const known = this.#grants.get(record.id);
     if (known !== undefined) {
-      // Another process has moved it, and the browser was here before the word of it.
+      // Another process has moved it, and the browser arrived before the report.
       if (known.keyHash !== record.keyHash) this.#forget(known.keyHash);
       known.update(record);
       return known;
@@ -178,7 +184,7 @@ export class Sessions {
     for (;;) {
       const generation = this.#generation;
       const records = await this.#records.findByKey(key.keyHash);
-      // Something changed meanwhile, perhaps this: what was read may already have ended.
+      // Something changed in the meantime, perhaps this: the data read may already be obsolete.
       if (generation !== this.#generation) continue;
       if (records.length > 0) return this.#keep(key, records);
       this.#absent.set(key.keyHash, true);
@@ -194,7 +200,7 @@ export class Sessions {
       return;
     }
     grant.update(record);
-    // The browser has another key now: whoever comes with the old one must be looked up.
+    // The browser has another key now: a request with the old one must be looked up.
     if (record.keyHash !== before) this.#forget(before);
   }
 

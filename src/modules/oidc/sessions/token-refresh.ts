@@ -9,10 +9,10 @@ import { accessExpiresAtMs } from './access-expiry.ts';
 import { type Grant, type GrantDoc, REFRESH_RETRY_MS, type RefreshedGrant } from './grant.ts';
 import { grantClaims, userFields } from './user-fields.ts';
 
-/** Longer than a provider is waited for: a claim that outlives this belonged to a process that died. */
+/** Longer than the provider timeout: an older claim belonged to a process that died. */
 const CLAIM_MS = 20_000;
 const POLL_MS = 200;
-/** Requests that wait for another process's refresh go on after this: the login is in force until somebody says otherwise. */
+/** Requests that wait for another process's refresh continue after this: the login is valid until proven otherwise. */
 const WAIT_MS = 5_000;
 
 export interface RefreshPorts {
@@ -20,17 +20,18 @@ export interface RefreshPorts {
   readonly clock: Clock;
   readonly log: ModuleLog;
   readonly count: (happening: string) => void;
-  /** How long a login may outlive its last successful refresh while it cannot be refreshed. */
+  /** How long a login may outlive its last successful refresh while refreshes fail. */
   readonly outageMs: number;
 }
 
 /**
- * Refreshes tokens, one at a time per login: providers that rotate refresh tokens take the second use of one for a theft and end
- * everything. In this process later callers wait for the first; across processes a claim in the store decides, and the loser reads
- * what the winner wrote.
+ * Refreshes tokens, one at a time per login: providers that rotate refresh tokens treat a second use as theft and end
+ * everything. In this process later callers wait for the first; across processes a claim in the store decides, and the
+ * loser reads what the winner wrote.
  *
- * Outcomes: *refreshed* (tokens and verified claims are taken over), *kept* (provider or store are away: tried again later, until the
- * login is overdue) and *ended* (the provider refused, or its answer cannot be trusted, and nobody else has rotated the token).
+ * Outcomes: *refreshed* (tokens and verified claims are adopted), *kept* (provider or store unavailable: retried later,
+ * until the login is overdue) and *ended* (the provider refused, or its response cannot be trusted, and nobody else has
+ * rotated the token).
  */
 export class TokenRefresh {
   readonly #ports: RefreshPorts;
@@ -59,7 +60,7 @@ export class TokenRefresh {
     const { records, clock } = this.#ports;
     if (grant.unwritten !== null) return this.#write(grant, grant.unwritten);
     const now = clock.nowMs();
-    // The grant itself follows the store: by the time it is looked at, it may be what the other process made of it.
+    // The grant itself follows the store: later it may already reflect the other process.
     const { version } = grant;
     if (!(await records.claimRefresh(grant.id, now, now + CLAIM_MS))) return this.#waitForOther(grant, version);
     const record = await records.getSession(grant.id);
@@ -108,7 +109,7 @@ export class TokenRefresh {
     return { secrets, doc, user: claims === null ? null : userFields(claims) };
   }
 
-  /** Keeps in memory what the store does not take: the provider may have spent the token that is written there. */
+  /** Keeps in memory what the store does not accept: the provider may have invalidated the stored token. */
   async #write(grant: Grant, refreshed: RefreshedGrant): Promise<boolean> {
     const { records, count } = this.#ports;
     const { secrets, doc, user } = refreshed;
@@ -126,7 +127,7 @@ export class TokenRefresh {
     return !this.#isOverdue(grant) || this.#overdue(grant);
   }
 
-  /** Nothing was refused, so the login goes on for now, unless it has for too long. */
+  /** Nothing was refused, so the login continues for now, unless it has for too long. */
   async #keep(grant: Grant, reason: string, problem: string): Promise<boolean> {
     this.#failed(grant, reason, problem);
     grant.refreshNotBeforeMs = this.#ports.clock.nowMs() + REFRESH_RETRY_MS;
@@ -151,7 +152,7 @@ export class TokenRefresh {
     return this.#end(grant);
   }
 
-  /** Over, unless somebody else has put newer tokens in place of those that the provider refuses. */
+  /** Over, unless another process has replaced the tokens that the provider refuses. */
   async #refused(grant: Grant, { reason, message }: LoginProblem): Promise<boolean> {
     const { records, log, count } = this.#ports;
     // Without the store: the claim is held, so nobody has rotated it since.
@@ -168,7 +169,7 @@ export class TokenRefresh {
     return this.#end(grant);
   }
 
-  /** In this process at once, also if the store cannot be told: another process will be refused in the same way. */
+  /** Immediately in this process, even if the store cannot be written: the provider will refuse another process too. */
   async #end(grant: Grant): Promise<false> {
     grant.isEnded = true;
     await this.#ports.records.deleteSession(grant.id).catch((err: unknown) => {

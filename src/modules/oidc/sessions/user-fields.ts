@@ -2,12 +2,12 @@ import type { JsonObject } from '../../../lib/json.ts';
 import { boundedClaims, textClaim } from '../identity/claims.ts';
 import type { GrantDoc } from './grant.ts';
 
-/** What a login holds of the provider's claims. */
+/** The provider's claims that a login keeps. */
 export function grantClaims(claims: JsonObject): Pick<GrantDoc, 'email' | 'name' | 'claims'> {
   return { email: textClaim(claims, 'email'), name: textClaim(claims, 'name'), claims: boundedClaims(claims) };
 }
 
-/** What a user's record holds of them. */
+/** The claims that a user's record keeps. */
 export function userFields(claims: JsonObject): JsonObject {
   return {
     username: textClaim(claims, 'preferred_username'),
