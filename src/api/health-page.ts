@@ -8,8 +8,8 @@ export interface HealthPage {
 }
 
 /**
- * While the store is merely away, traffic is served from memory: taking the node out of rotation would turn an outage of the
- * database into one of the service. A store that is damaged or gone will not come back by itself.
+ * While the store is only unavailable, traffic is served from memory: taking the node out of rotation would turn an
+ * outage of the database into one of the service. A damaged or missing store does not recover by itself.
  */
 export function healthPage(health: Health, store: StoreHealth): HealthPage {
   if (!health.isReady || store.state === 'ok') return { isReady: health.isReady, state: health.state, errorCode: null };

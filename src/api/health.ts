@@ -1,6 +1,6 @@
 /**
- * What `/healthz` says. `starting`: not every listener is open yet. `ready`: all are. `draining`: a signal came, requests in
- * flight are being finished; there is no way back. Only `ready` is healthy.
+ * The state in `/healthz`. `starting`: not every listener is open yet. `ready`: all are. `draining`: a signal arrived,
+ * requests in flight are being finished; there is no way back. Only `ready` is healthy.
  */
 export type HealthState = 'starting' | 'ready' | 'draining';
 

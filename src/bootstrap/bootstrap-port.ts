@@ -6,7 +6,7 @@ import type { Replica } from '../replica/replica.ts';
 import type { OperationRequest } from '../resources/operation.ts';
 import type { BootstrapPort } from './bootstrap.ts';
 
-/** Makes first keys through the same code that makes every other, with a token that is given instead of drawn. */
+/** Creates the first keys through the same code as every other, with a given token instead of a generated one. */
 export function bootstrapPort(context: DocumentsContext, replica: Replica): BootstrapPort {
   return {
     count: (kind) => Promise.resolve(replica.count(kind)),
@@ -17,14 +17,14 @@ export function bootstrapPort(context: DocumentsContext, replica: Replica): Boot
       try {
         await documents.create(compiled, { ...OPERATOR_REQUEST, body }, null);
       } catch (error) {
-        // Another process started at the same moment with the same preset: the key is there, whoever made it.
+        // Another process started at the same moment with the same preset: the key exists, whoever created it.
         if (!(error instanceof PosternError && error.code === 'ERR_POSTERN_ALREADY_EXISTS')) throw error;
       }
     },
   };
 }
 
-/** The operator at the machine may do anything; no API key stands behind it. */
+/** A local operator may do anything; there is no API key. */
 export const OPERATOR_REQUEST: Omit<OperationRequest, 'body'> = {
   operationId: '',
   principal: { apiKeyId: '', scopes: ['*'] },

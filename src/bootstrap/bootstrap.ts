@@ -4,10 +4,10 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import { writeDurably } from '../lib/durable-file.ts';
 
-/** What exists once per store so that somebody can begin: the first API key, the first agent credential. */
+/** Created once per store so that somebody can start: the first API key, the first agent credential. */
 export type BootstrapKind = 'api_key' | 'credential';
 
-/** The little that bootstrapping needs to know of keys and credentials. */
+/** The parts of keys and credentials that bootstrapping needs. */
 export interface BootstrapPort {
   count(kind: BootstrapKind): Promise<number>;
   create(record: {
@@ -22,7 +22,7 @@ interface BootstrapRow {
   readonly kind: BootstrapKind;
   readonly setting: 'api_key' | 'authtoken';
   readonly label: string;
-  /** Says what a token is for wherever it turns up, and lets scanners for leaked secrets find it. */
+  /** Identifies the token's purpose wherever it appears, and lets scanners for leaked secrets find it. */
   readonly prefix: string;
   readonly description: string;
   /** In the data directory. */
@@ -56,7 +56,7 @@ export interface BootstrapOptions {
   readonly isTerminal: boolean;
 }
 
-/** What to show to the person at the terminal; null where nothing was generated. */
+/** Values to show to the person at the terminal; null where nothing was generated. */
 export interface Bootstrapped {
   readonly apiKey: string | null;
   readonly authtoken: string | null;
@@ -85,7 +85,8 @@ async function bootstrapOne(row: BootstrapRow, options: BootstrapOptions): Promi
   }
   const token = preset ?? `${row.prefix}${randomBytes(32).toString('base64url')}`;
   if (preset === null && !isTerminal) {
-    // Before the record: a crash in between makes another one at the next start, the other order would lock everyone out.
+    // Before the record: a crash in between creates another one at the next start; the other order would lock everyone
+    // out.
     const file = join(config.data_dir, row.fileName);
     await writeDurably(file, `${token}\n`, 0o600);
     logger.info({ file }, `the first ${row.label} is in the file: keep it elsewhere and remove the file`);

@@ -1,6 +1,6 @@
 import type { CommandContext } from './command.ts';
 
-/** One line that says what to do; the stack only for whoever asked for details. */
+/** One line that says what to do; the stack only if details were requested. */
 export function problemText(error: unknown, args: readonly string[], env: CommandContext['env']): string {
   const message = error instanceof Error ? error.message : String(error);
   const line = `postern: ${oneLine(message)}`;

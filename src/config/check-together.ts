@@ -2,7 +2,7 @@ import { formatListenAddress, isLoopbackHost } from '../lib/listen-address.ts';
 import { configErrors } from './errors.ts';
 import { type Config, INTERNAL_CERTIFICATE } from './schema.ts';
 
-/** What no setting can say about itself. */
+/** Checks rules that concern several settings. */
 export function checkTogether(config: Config): void {
   const { api_listen, api_tls_cert, api_tls_key } = config;
   const hasFiles = api_tls_cert !== null && api_tls_cert !== INTERNAL_CERTIFICATE;

@@ -4,12 +4,12 @@ import type { Setting, WireValue } from '../lib/settings/setting.ts';
 import { configErrors } from './errors.ts';
 import { settingOf } from './schema.ts';
 
-/** An empty value is the same as unset, wherever it stands. */
+/** An empty value means unset, in every source. */
 export function isUnset(raw: unknown): boolean {
   return raw === undefined || raw === null || raw === '';
 }
 
-/** What `raw` means for the setting. `source` says where it came from, for the message. */
+/** Decodes `raw` for the setting. `source` names its origin in the message. */
 export function decodeSetting(name: string, raw: unknown, source: string): unknown {
   const setting = settingOf(name);
   const wire = typeof raw === 'string' ? fromText(setting, raw) : raw;
@@ -20,7 +20,7 @@ export function decodeSetting(name: string, raw: unknown, source: string): unkno
   throw configErrors.create('ERR_POSTERN_CONFIG_VALUE', message, { details: { setting: name } });
 }
 
-/** Flags and variables are text; the schema says what the text stands for. */
+/** Flags and variables are text; the schema determines how the text is parsed. */
 function fromText(setting: Setting<unknown>, text: string): unknown {
   const { type } = setting.kind.schema as { type?: string };
   if (type === 'integer' && /^\d{1,15}$/.test(text)) return Number(text);

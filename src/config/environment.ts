@@ -17,8 +17,8 @@ const OTHER_VARIABLES = [
 const TEST_PREFIX = 'POSTERN_TEST_';
 
 /**
- * Kubernetes injects these for every Service whose name starts with "postern" (the service environment variables and the
- * Docker link variables of its documentation), into every pod of the namespace. Nobody typed them, so they are no typing error.
+ * Kubernetes injects these for every Service whose name starts with "postern" (the service environment variables and
+ * the Docker link variables of its documentation), into every pod of the namespace. They are not typos.
  */
 const SERVICE_VARIABLE =
   /^POSTERN_(?:[A-Z0-9_]+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?)$/;

@@ -2,7 +2,9 @@ import { isLoopbackHost } from '../lib/listen-address.ts';
 import type { LoadedConfig } from './load.ts';
 import { variableOf } from './schema.ts';
 
-/** `POSTERN_API_URL` may be left over from a shell that drives another server on this machine: it would prefix every uri. */
+/**
+ * `POSTERN_API_URL` may be left over from a shell that uses another server on this machine: it would prefix every uri.
+ */
 export function foreignApiUrl({ config, sources }: LoadedConfig): readonly string[] {
   const { api_url: apiUrl, api_listen: listen } = config;
   if (apiUrl === null || listen.port === 0 || sources.api_url !== `variable ${variableOf('api_url')}`) return [];

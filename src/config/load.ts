@@ -26,14 +26,17 @@ export interface ConfigInput {
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** Where each value came from, in words: `flag --domain`, `variable POSTERN_DOMAIN`, `postern.yaml:3`, `default`. */
+  /** The origin of each value: `flag --domain`, `variable POSTERN_DOMAIN`, `postern.yaml:3`, `default`. */
   readonly sources: Readonly<Record<OwnName, string> & Record<string, string>>;
   /** Every value by the name of its setting, those of modules too. */
   readonly values: Readonly<Record<string, unknown>>;
   readonly warnings: readonly string[];
 }
 
-/** Flags beat the environment, which beats the file, which beats the defaults. Throws at the first thing it cannot take. */
+/**
+ * Flags override the environment, which overrides the file, which overrides the defaults. Throws at the first invalid
+ * value.
+ */
 export function loadConfig({ flags, env, readText = readUtf8 }: ConfigInput): LoadedConfig {
   const warnings = checkVariables(env);
   const file = readConfigFile(flags.get(CONFIG_FLAG) || env[CONFIG_VARIABLE], readText);
@@ -54,7 +57,7 @@ export function loadConfig({ flags, env, readText = readUtf8 }: ConfigInput): Lo
     values[name] = given === undefined ? null : decodeSetting(name, given.raw, given.source);
     sources[name] = given?.source ?? 'unset';
   }
-  // Every name was visited, and decodeSetting returns what the setting's kind makes.
+  // Every name was visited, and decodeSetting returns the type of the setting's kind.
   const config = Object.freeze({ ...values, moduleSettings: moduleSettings(values) }) as unknown as Config;
   checkTogether(config);
   return { config, sources: sources as Record<OwnName, string>, values, warnings };

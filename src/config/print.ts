@@ -6,11 +6,11 @@ import { settingNames, settingOf } from './schema.ts';
 const MASK = '********';
 const SECRET_PARAMETERS = /password|secret|token|key/i;
 
-/** The effective configuration as YAML: where each value came from as a comment, and no secret or part of one. */
+/** The effective configuration as YAML: the origin of each value as a comment, and no secret or part of one. */
 export function printConfig({ values, sources }: LoadedConfig): string {
   const lines = settingNames.map((name) => {
     const value = shownValue(name, values[name]);
-    // One line each: a source is a comment behind the value.
+    // One line each: the origin follows the value as a comment.
     const text = value === null ? '' : ` ${yamlText(value)}`;
     return `${name}:${text} # ${oneLine(sources[name] ?? '')}\n`;
   });
@@ -25,11 +25,11 @@ function shownValue(name: string, value: unknown): WireValue | null {
   return setting.secrecy === 'password' ? maskedUrl(String(wire)) : wire;
 }
 
-/** The URL without its password, whether that stands before the host or among the parameters. */
+/** The URL without its password, whether that is before the host or among the parameters. */
 export function maskedUrl(text: string): string {
   if (!URL.canParse(text)) return MASK;
   const url = new URL(text);
-  // A password with a bare / ? or # parses as host and path: what is left of it must not be shown either.
+  // A password with a bare / ? or # parses as host and path: the rest of it must not be shown either.
   if (url.hash !== '' || `${url.pathname}${url.search}`.includes('@')) return MASK;
   if (url.password !== '') url.password = MASK;
   for (const name of new Set(url.searchParams.keys())) {
@@ -38,12 +38,12 @@ export function maskedUrl(text: string): string {
   return url.href;
 }
 
-/** A file name may hold a line break, which would end the comment. */
+/** A file name may contain a line break, which would end the comment. */
 function oneLine(text: string): string {
   return text.replace(/\p{Cc}/gu, '?');
 }
 
-/** On one line. A text with a line break, which YAML would fold, is quoted as JSON, which is YAML too. */
+/** On one line. A text with a line break, which YAML would fold, is quoted as JSON, which is also YAML. */
 function yamlText(value: WireValue): string {
   const text = stringify(value, { collectionStyle: 'flow', flowCollectionPadding: false, lineWidth: 0 }).trimEnd();
   return text.includes('\n') ? JSON.stringify(value) : text;

@@ -8,7 +8,7 @@ export interface FileEntry {
   readonly line: number;
 }
 
-/** The settings of a YAML file with their lines. Messages never quote the file: a line of it may hold a secret. */
+/** The settings of a YAML file with their lines. Messages never quote the file: a line may contain a secret. */
 export function readConfigText(text: string, fileName: string): Map<string, FileEntry> {
   const lineCounter = new LineCounter();
   const lineAt = (offset: number | undefined) => lineCounter.linePos(offset ?? 0).line;
@@ -36,7 +36,7 @@ function plainValue(node: unknown, document: ReturnType<typeof parseDocument>, w
   try {
     return node.toJS(document) as unknown;
   } catch (cause) {
-    // Aliases without an anchor or that multiply.
+    // Aliases without an anchor, or that expand exponentially.
     throw configErrors.create('ERR_POSTERN_CONFIG_FILE', `${where}: invalid YAML (alias)`, { cause });
   }
 }

@@ -3,7 +3,7 @@ import type { GatewayEvents } from './ports.ts';
 
 interface AgentEventPorts {
   readonly recording: { isWanted(type: string): boolean; record(type: string, object: JsonObject): void };
-  /** What GET shows. */
+  /** Returns what GET shows. */
   readonly read: (resource: string, id: string) => Promise<JsonObject | null>;
   readonly onProblem: (error: unknown) => void;
 }
@@ -11,7 +11,7 @@ interface AgentEventPorts {
 const SESSION = { resource: 'tunnel_sessions', start: 'agent_session_start.v0', stop: 'agent_session_stop.v0' };
 const TUNNEL = { resource: 'tunnels', start: 'tunnel_start.v0', stop: 'tunnel_stop.v0' };
 
-/** What agents do, as events. What has gone cannot be read any more: it is shown as it was when it came. */
+/** Reports agents' activity as events. A departed object can no longer be read: it is shown as it was on arrival. */
 export function agentEvents({ recording, read, onProblem }: AgentEventPorts): GatewayEvents {
   const shown = new Map<string, Promise<JsonObject | null>>();
 
@@ -27,7 +27,7 @@ export function agentEvents({ recording, read, onProblem }: AgentEventPorts): Ga
     const object = shown.get(id) ?? Promise.resolve(null);
     shown.delete(id);
     if (!recording.isWanted(stop)) return;
-    // One that came before anybody wanted to hear of it is known by its id alone.
+    // An object that arrived before anybody wanted its events is known only by its id.
     object.then((found) => recording.record(stop, found ?? { id }), onProblem);
   };
 

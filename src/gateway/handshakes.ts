@@ -1,10 +1,13 @@
 import type { Socket } from 'node:net';
 import { closing, listenOnce } from '../lib/guarded-listeners.ts';
 
-/** Connections whose TLS handshake is under way. When there are too many, the oldest goes: strangers must not keep others out by being many. */
+/**
+ * Connections with a TLS handshake in progress. When there are too many, the oldest is dropped: strangers must not
+ * crowd others out.
+ */
 export class Handshakes {
   readonly #max: number;
-  /** By the other end's address and port: a TLS socket does not tell which socket it is on. */
+  /** Keyed by remote address and port: a TLS socket does not reveal its underlying socket. */
   readonly #sockets = new Map<string, Socket>();
 
   constructor(max: number) {

@@ -5,7 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { bufferPassed, collectPassedBuffers } from './passing-buffers.ts';
 import { tuneRuntime } from './tune-runtime.ts';
 
-/** The types of the runtime do not know it. */
+/** The runtime's types lack it. */
 interface GcEntry {
   readonly detail: { readonly kind: number };
 }

@@ -2,11 +2,15 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { collectPassedBuffers } from './passing-buffers.ts';
 
-/** For programs that run for long, live on objects that do not, and carry bytes. What each is worth: bench/tunnel/README.md. */
+/**
+ * For long-running programs with short-lived objects that forward bytes. What each setting gains:
+ * bench/tunnel/README.md.
+ */
 export function tuneRuntime(): void {
-  // V8 watches at which places of the code objects are made that survive, and puts later ones of these straight into the old space.
-  // While a program is young, objects of requests look like that. Once there, each keeps all that it leads to (request, answer,
-  // headers, streams) until the next full garbage collection, which looks like survival again: a third of all that is allocated.
+  // V8 records which allocation sites create objects that survive, and allocates later ones directly in the old space.
+  // While a program is young, request objects look like that. Once there, each keeps everything that it refers to
+  // (request, response, headers, streams) until the next full garbage collection, which looks like survival again: a
+  // third of all that is allocated.
   setFlagsFromString('--no-allocation-site-pretenuring');
   const collect = collector();
   if (collect !== null) collectPassedBuffers(() => collect({ type: 'minor' }));
@@ -14,7 +18,7 @@ export function tuneRuntime(): void {
 
 type Collector = (options: { readonly type: 'minor' }) => void;
 
-/** V8 has it in contexts that are made while the flag is set. */
+/** V8 exposes it in contexts created while the flag is set. */
 function collector(): Collector | null {
   setFlagsFromString('--expose-gc');
   const found: unknown = runInNewContext('globalThis.gc');

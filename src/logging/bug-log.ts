@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
 import { onBug } from '../lib/bug-report.ts';
 
-/** Logs and counts exceptions that were contained. Answers how to stop. */
+/** Logs and counts contained exceptions. Returns a function that stops it. */
 export function followBugs(logger: Logger, registry: Registry): () => void {
   const bugs = new Counter({
     name: 'postern_bugs_total',

@@ -4,7 +4,7 @@ import { RequestLines, type RequestLogger } from './request-lines.ts';
 import { standardOutput } from './standard-output.ts';
 import { readableLine, terminalLines } from './terminal-lines.ts';
 
-/** Names that never carry anything but a secret, wherever a log line has them. The first defence is not to log them. */
+/** Field names that only carry secrets, anywhere in a log line. The first defence is not to log them. */
 const SECRET_FIELDS = [
   'authorization',
   'Authorization',
@@ -22,7 +22,7 @@ const SECRET_FIELDS = [
 ];
 
 const GAP_MESSAGE = 'log lines were dropped here, because standard output was not read fast enough';
-/** How long the end of the process waits for a reader that has stalled. */
+/** How long the end of the process waits for a stalled reader. */
 const FLUSH_MS = 1000;
 
 interface LogOutput extends DestinationStream {
@@ -33,17 +33,17 @@ interface LogOutput extends DestinationStream {
 export interface ServerLog {
   readonly logger: Logger;
   /**
-   * For the one line per request, whose fields are named one by one where it is written. It does without redaction, which
-   * costs more than answering the request.
+   * For the line per request, whose fields are listed explicitly. It skips redaction, which costs more than answering
+   * the request.
    */
   readonly requestLogger: RequestLogger;
-  /** Writes what waits in memory for a slow reader, and blocks for a second at most: the process may be about to end. */
+  /** Writes lines queued for a slow reader, blocking for at most a second: the process may be about to end. */
   flush(): void;
-  /** Lines that were dropped because standard output was not read. */
+  /** Lines dropped because standard output was not read. */
   droppedLines(): number;
 }
 
-/** JSON lines on standard output for programs, short lines for a person at a terminal. Tests give their own destination. */
+/** JSON lines on standard output for programs, short lines on a terminal. Tests pass their own destination. */
 export function createLog(level: Config['log_level'], given?: DestinationStream): ServerLog {
   const output = given === undefined ? openStandardOutput() : givenOutput(given);
   const form = {
@@ -54,7 +54,7 @@ export function createLog(level: Config['log_level'], given?: DestinationStream)
   };
   const paths = SECRET_FIELDS.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]);
   const requests = new RequestLines(output);
-  // What is logged otherwise stands behind the requests that were answered before it.
+  // Other log lines follow those of the requests answered before them.
   const ordered: DestinationStream = {
     write: (line) => {
       requests.flush();
@@ -78,7 +78,7 @@ function jsonGapLine(count: number): string {
   return `{"level":"warn","time":"${new Date().toISOString()}","dropped_lines":${count},"msg":"${GAP_MESSAGE}"}\n`;
 }
 
-/** A person's terminal, or lines for programs. */
+/** A terminal, or lines for programs. */
 function openStandardOutput(): LogOutput {
   const output = standardOutput();
   const readable = process.stdout.isTTY ? terminalLines(output) : null;

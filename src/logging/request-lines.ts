@@ -8,8 +8,8 @@ const MAX_WAIT_MS = 50;
 const MAX_BYTES = 65_536;
 
 /**
- * Lines of requests, in the form of all others, gathered for a moment: a line and a write of its own per request cost more than
- * answering it. Whatever else is logged, and the end of the process, writes them out first.
+ * Request lines in the common form, buffered briefly: a separate line and write per request cost more than answering
+ * it. Any other log line, and the end of the process, flushes them first.
  */
 export class RequestLines implements RequestLogger {
   readonly #output: DestinationStream;
@@ -36,7 +36,7 @@ export class RequestLines implements RequestLogger {
     if (text !== '') this.#output.write(text);
   }
 
-  /** RFC 3339; all but the milliseconds are the same for a second. */
+  /** RFC 3339; all but the milliseconds are the same within a second. */
   #now(): string {
     const nowMs = Date.now();
     const second = Math.floor(nowMs / 1000);

@@ -2,7 +2,7 @@ import { constants, fstatSync, openSync, writeSync } from 'node:fs';
 import { LineOutput, type TryWrite } from './line-output.ts';
 
 const STANDARD_OUTPUT = 1;
-/** How long a process that ends waits for a reader that has stalled. */
+/** How long an ending process waits for a stalled reader. */
 const FLUSH_MS = 1000;
 
 /** What a command that runs for long prints with. */
@@ -14,7 +14,7 @@ interface DroppingPrinter {
 let opened: LineOutput | null = null;
 
 /**
- * Standard output of commands that run for long: a reader that stalls must not stop a server or an agent. One for the process,
+ * Standard output of long-running commands: a stalled reader must not stop a server or an agent. One per process,
  * because lines of two would not keep their order.
  */
 export function standardOutput(): LineOutput {
@@ -49,13 +49,13 @@ function nonBlockingWrite(given: number): TryWrite {
 }
 
 /**
- * The same pipe or terminal, opened once more: whether writing blocks belongs to the open file, and this one may be shared with
- * other programs. Sockets (the journal) and pipes of another user cannot be opened like this. Those the runtime has made
- * non-blocking when it looked at `process.stdout`; a terminal of another user stays blocking. A regular file never makes
- * anybody wait, and opened once more it would be written from its beginning.
+ * The same pipe or terminal, opened once more: blocking mode belongs to the open file, and this one may be shared with
+ * other programs. Sockets (the journal) and pipes of another user cannot be opened this way. The runtime made those
+ * non-blocking when `process.stdout` was accessed; a terminal of another user stays blocking. A regular file never
+ * blocks, and opened once more it would be written from its start.
  */
 function nonBlockingDescriptor(fd: number): number {
-  // Looking at it is what makes sockets and pipes non-blocking.
+  // Accessing it makes sockets and pipes non-blocking.
   void process.stdout.writable;
   try {
     const kind = fstatSync(fd);

@@ -2,10 +2,10 @@ import type { DestinationStream } from 'pino';
 
 const HIDDEN_FIELDS = new Set(['level', 'time', 'msg', 'err']);
 
-/** Turns structured lines into ones that a person reads: time, level, message, then the fields. */
+/** Formats structured lines for people: time, level, message, then the fields. */
 export function terminalLines(output: { write(text: string): unknown }): DestinationStream {
   return {
-    // Lines of requests come several at once.
+    // Request lines arrive several at once.
     write: (text) => {
       for (const line of text.trimEnd().split('\n')) output.write(readableLine(line));
     },

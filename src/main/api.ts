@@ -43,12 +43,12 @@ export interface ApiDependencies {
   readonly requestLogger: RequestLogger;
   readonly health: Health;
   readonly baseUrl: string;
-  /** Names of agents' tunnels that an edge of this host would take. */
+  /** Names of agents' tunnels that an edge with this host would take over. */
   tunnelNamesUnder(host: string): readonly string[];
   readonly problems: ProblemIndex;
   /** See DocumentsContext. */
   served(revision: number): Promise<void> | null;
-  /** Reaches agents; absent while no part of this process holds any. */
+  /** Sends commands to agents; absent while this process holds none. */
   readonly sessionCommands?: SessionCommands;
   /** Null while this process delivers no events. */
   destinationTester?(): DestinationTester | null;
@@ -58,13 +58,13 @@ export interface OpenedApi extends ApiFace {
   readonly bootstrapPort: BootstrapPort;
   /** What GET of a live resource shows; null when it is not online. */
   readLive(resource: string, id: string): Promise<JsonObject | null>;
-  /** As the operator would: a change like any other. */
+  /** As the operator would: an ordinary change. */
   suspendDestination(id: string): Promise<void>;
   /** Called after the last request has been answered. */
   close(): Promise<void>;
 }
 
-/** The management API, put together. */
+/** Assembles the management API. */
 export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
   const { config, store, replica, catalog, registry, clock, baseUrl } = deps;
   const ksuid = createKsuidSource();
@@ -81,7 +81,8 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     events: {
       renderer,
       accountId: store.accountId,
-      // One process hears of a subscription before its creation is answered; where several share a store, others hear of it later.
+      // A single process knows of a subscription before its creation is answered; where several share a store, others
+      // learn of it later.
       isWanted: (type: string) => wanted.has(type) || (store.engine === 'postgres' && 'unknown'),
       newId,
       nowMs: () => clock.nowMs(),
@@ -168,7 +169,7 @@ function resourceSettings(
   tunnelNamesUnder: ResourceSettings['tunnelNamesUnder'],
 ): ResourceSettings {
   return {
-    // Port 0 is "any free one": which, only the edge will know.
+    // Port 0 means "any free one": only the edge will know which.
     edgePort: config.edge_listen.port === 0 ? null : config.edge_listen.port,
     tunnelNamesUnder,
     region: config.region,

@@ -13,7 +13,7 @@ interface CommandRow {
   readonly summary: string;
   /** Loaded only when it runs: `--help` needs no database driver. */
   load(): Promise<Command>;
-  /** It runs until it is stopped, whether or not anybody reads what it prints. */
+  /** It runs until it is stopped, whether or not anybody reads its output. */
   readonly isLongRunning?: true;
 }
 
@@ -161,7 +161,7 @@ export async function main(): Promise<void> {
   });
 }
 
-/** For commands that end: nothing is lost, however slow the reader is. */
+/** For commands that end: no output is lost, however slow the reader is. */
 function waitingPrinter(): Pick<CommandContext, 'print' | 'printed'> {
   return {
     print: (line) => process.stdout.write(`${line}\n`),

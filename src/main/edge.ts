@@ -37,11 +37,11 @@ export interface EdgeDependencies {
   readonly logger: Logger;
   readonly requestLogger: RequestLogger;
   readonly registry: Registry;
-  /** Addresses of our own that an upstream may not be: a request must not come back in. */
+  /** Our own addresses, which an upstream may not use: a request must not come back in. */
   readonly own: OwnAddresses;
   readonly internalCa: () => Promise<InternalCa>;
   readonly traffic: TrafficReporter;
-  /** Tunnels of agents, as the gateway of this process has them. */
+  /** Tunnels of agents, from this process's gateway. */
   readonly tunnels: OnlineTunnels;
 }
 
@@ -49,7 +49,7 @@ export interface OpenedEdge {
   readonly https: ListenAddress;
   readonly http: ListenAddress;
   readonly snapshots: Snapshots;
-  /** Addresses that agents make. */
+  /** Endpoints of agents. */
   readonly endpoints: EndpointPublisher;
   drain(timeoutMs: number): Promise<void>;
 }
@@ -57,7 +57,7 @@ export interface OpenedEdge {
 const SECOND = 1000;
 const UPSTREAM_KEEP_ALIVE_MS = 60_000;
 
-/** The data plane, put together from the replica. */
+/** Assembles the data plane from the replica. */
 export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
   const { config, replica, catalog, clock, logger, requestLogger } = deps;
   const isAddressAllowed = upstreamGuard(config.upstream_allow_cidrs, deps.own);
@@ -128,7 +128,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
     snapshots,
     endpoints: edge.endpoints,
     drain: async (timeoutMs) => {
-      // Listening ends first, then the edge lets go of its connections, and the listener sees the last of them close.
+      // The listeners stop first, then the edge closes its connections, and the listeners see the last of them close.
       const closed = [https.drain(timeoutMs + SECOND), http.drain(timeoutMs + SECOND)];
       await edge.drain(timeoutMs);
       await Promise.all(closed);
@@ -139,7 +139,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
   };
 }
 
-/** What events say of a connection that was carried as it is. */
+/** The event of a finished raw connection. */
 function reportConnection(traffic: TrafficReporter, newId: () => string, facts: RawConnectionFacts): void {
   if (!traffic.wantsConnections()) return;
   traffic.connectionClosed({

@@ -34,7 +34,7 @@ export interface EventDependencies {
 }
 
 export interface EventRecording {
-  /** Of agents and tunnels. */
+  /** Events of agents and tunnels. */
   record(type: string, object: JsonObject): void;
   isWanted(type: string): boolean;
   readonly traffic: TrafficReporter;
@@ -44,16 +44,16 @@ export interface EventRecording {
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Agents come and go by the thousand when a network does, and no further. */
+/** Agents come and go by the thousand when a network fails, but not more. */
 const MAX_AGENT_EVENTS = 10_000;
 
-/** What records events that no change of configuration causes. Every process has it; who delivers them is another matter. */
+/** Records events that no configuration change causes. Every process has it, whichever process delivers them. */
 export function openEventRecording(deps: EventDependencies): EventRecording {
   const { config, store, replica, clock, logger, registry } = deps;
   const wanted = new WantedTypes(replica);
   const newId = idSource(clock);
   const shared = { events: store.events, wanted, accountId: store.accountId, clock, log: logger, newId };
-  // A queue each: a flood of requests must not push out what agents do.
+  // One queue each: a flood of requests must not evict agents' events.
   const agents = new EventRecorder({ ...shared, maxQueued: MAX_AGENT_EVENTS });
   const traffic = new EventRecorder({ ...shared, maxQueued: config.events_traffic_queue });
   addRecordingMetrics({ registry, recorders: [agents, traffic], changeEvents: () => store.stats().events });
@@ -69,9 +69,9 @@ export function openEventRecording(deps: EventDependencies): EventRecording {
 
 export interface EventDeliveryDependencies extends EventDependencies {
   readonly catalog: Catalog;
-  /** What no event may be sent to. */
+  /** Addresses that no event may be sent to. */
   readonly own: OwnAddresses;
-  /** Sets a destination's status, as a change that is seen and reported like any other. */
+  /** Sets a destination's status, as an ordinary change that is reported like any other. */
   suspendDestination(id: string): Promise<void>;
 }
 
@@ -80,7 +80,7 @@ export interface EventDelivery {
   close(timeoutMs: number): Promise<void>;
 }
 
-/** The role that delivers. */
+/** The role that delivers events. */
 export async function openEventDelivery(deps: EventDeliveryDependencies): Promise<EventDelivery> {
   const { config, store, replica, clock, logger, catalog, registry } = deps;
   const newId = idSource(clock);

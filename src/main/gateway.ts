@@ -21,7 +21,7 @@ import { ALPN } from '../tunnel/protocol.ts';
 import { listenOn } from './listener.ts';
 
 const HANDSHAKE_TIMEOUT_MS = 10_000;
-/** Connections whose handshake is under way. */
+/** Handshakes in progress. */
 const MAX_HANDSHAKES = 1_000;
 
 export interface GatewayDependencies {
@@ -43,13 +43,13 @@ export interface OpenedGateway {
   drain(timeoutMs: number): Promise<void>;
 }
 
-/** Where agents dial in. */
+/** The listener for agents. */
 export async function openGateway(deps: GatewayDependencies): Promise<OpenedGateway> {
   const { config, store, replica, clock, logger, registry, endpoints, table } = deps;
   const ksuid = createKsuidSource();
   const newId = (prefix: string): string => `${prefix}_${ksuid(clock.nowMs())}`;
   const bootId = newId('nd');
-  // With PostgreSQL others may be running; what a dead one left behind runs out by itself.
+  // With PostgreSQL other processes may be running; leases of a dead one expire.
   if (store.engine === 'sqlite') await store.presence.removeOtherBoots(bootId);
   const gateway = new Gateway({
     clock,

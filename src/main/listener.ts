@@ -10,7 +10,7 @@ import { formatListenAddress, type ListenAddress } from '../lib/listen-address.t
 import type { TlsSource } from '../pki/tls-source.ts';
 import { mainErrors } from './errors.ts';
 
-/** A client that sends its headers by drops holds a connection no longer than this. */
+/** A client that trickles its headers holds a connection no longer than this. */
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 const HANDSHAKE_TIMEOUT_MS = 10_000;
@@ -22,13 +22,13 @@ type ListenSetting = Extract<keyof Config, `${string}_listen`>;
 export interface ListenerOptions {
   readonly setting: ListenSetting;
   readonly address: ListenAddress;
-  /** Asked for each request: another face takes over once the API is there. */
+  /** Called for each request: another face takes over once the API is ready. */
   readonly face: () => ApiFace;
   readonly tls: TlsSource | null;
 }
 
 export interface Listener extends DrainingServer {
-  /** With the real port. */
+  /** With the actual port. */
   readonly address: ListenAddress;
 }
 
@@ -37,7 +37,7 @@ export async function openListener({ setting, address, face, tls }: ListenerOpti
     headersTimeout: HEADERS_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    // The API refuses a request without Host itself: Node's answer has no body.
+    // The API rejects a request without Host itself: Node's response has no body.
     requireHostHeader: false,
   };
   const server =
@@ -49,7 +49,7 @@ export async function openListener({ setting, address, face, tls }: ListenerOpti
           minVersion: 'TLSv1.2',
           handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
         });
-  // Counts first: a handler that answers at once must already be counted.
+  // Registered first: a handler that responds immediately must already be counted.
   const draining = drainingServer(server);
   answerProtocolErrors(server, () => face().protocolErrors);
   const ownerOf = ({ socket }: IncomingMessage): ListenerOwner => closing(socket, 'API');
@@ -68,7 +68,7 @@ export async function openListener({ setting, address, face, tls }: ListenerOpti
   };
 }
 
-/** Opens the address, or says which setting to change. Answers with the real port. */
+/** Opens the address, or names the setting to change. Returns the actual port. */
 export async function listenOn(server: Server, setting: ListenSetting, address: ListenAddress): Promise<ListenAddress> {
   await new Promise<void>((resolve, reject) => {
     const owner: ListenerOwner = { contain: reject };
@@ -76,7 +76,8 @@ export async function listenOn(server: Server, setting: ListenSetting, address: 
     server.listen({ host: address.host, port: address.port }, resolve);
   });
   server.removeAllListeners('error');
-  // A connection that could not be accepted, for want of file descriptors say, is no reason to stop: the next one may be.
+  // A connection that could not be accepted, for example for lack of file descriptors, is no reason to stop: the next
+  // one may be.
   ignoreErrors(server);
   const { port } = server.address() as AddressInfo;
   return { host: address.host, port };

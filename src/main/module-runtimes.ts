@@ -22,7 +22,7 @@ const EVERYTHING = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
 
 export interface ModuleRuntimes {
   readonly byModule: ReadonlyMap<string, ModuleRuntime>;
-  /** Limits of the issuers that agents name. */
+  /** Limits of issuers named by agents. */
   readonly agentIssuers: IssuerAccess;
   edgeChanged(edgeId: string): void;
   close(): Promise<void>;
@@ -39,7 +39,7 @@ interface RuntimeDependencies {
   readonly isAddressAllowed: (ip: string, port: number) => boolean;
 }
 
-/** What modules keep for the whole process. */
+/** Opens the modules' per-process state. */
 export async function openModuleRuntimes(deps: RuntimeDependencies): Promise<ModuleRuntimes> {
   const ports = runtimePorts(deps);
   const byModule = new Map<string, ModuleRuntime>();

@@ -35,7 +35,7 @@ suite('startServer', () => {
     await once(holder.listen(0, '127.0.0.1'), 'listening');
     const { port } = holder.address() as AddressInfo;
     await assert.rejects(startServer(configFor(dataDir, port), { logDestination: silent }), /already in use/);
-    // The store would refuse a second holder of its directory.
+    // The store would reject a second holder of its directory.
     const server = await startServer(configFor(dataDir), { logDestination: silent });
     await server.close();
   });

@@ -39,7 +39,7 @@ export interface ServerOptions {
   readonly logDestination?: DestinationStream;
   /** Whether a person reads the output. */
   readonly isTerminal?: boolean;
-  /** Reaches agents; tests bring their own. */
+  /** Sends commands to agents; tests pass their own. */
   readonly sessionCommands?: SessionCommands;
 }
 
@@ -50,19 +50,19 @@ export interface RunningServer {
     readonly edgeHttp?: ListenAddress;
     readonly tunnel?: ListenAddress;
   };
-  /** The prefix of every `uri`, without a slash at its end. */
+  /** The prefix of every `uri`, without a trailing slash. */
   readonly baseUrl: string;
-  /** What was made on this first start, if a person is to be shown it. */
+  /** Values created on this first start, to be shown to a person. */
   readonly bootstrapped: Bootstrapped;
   readonly log: ServerLog;
   /** For tests, which feed live state (tunnels, logins, deliveries) through it. */
   readonly store: Store;
   readonly replica: Replica;
-  /** Drains, then closes everything, last opened first. Safe to call again, but only the first call waits. */
+  /** Drains, then closes everything in reverse order. Safe to call again, but only the first call waits. */
   close(): Promise<void>;
 }
 
-/** The composition root: opens everything from top to bottom; what fails half-way closes what was opened. */
+/** The composition root: opens everything from top to bottom; on a failure it closes what was opened. */
 export async function startServer(config: Config, options: ServerOptions = {}): Promise<RunningServer> {
   const clock = options.clock ?? systemClock;
   await using opened = new AsyncDisposableStack();
@@ -96,7 +96,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   });
   opened.defer(() => tls?.close());
 
-  // The listener comes before the API: with port 0 the base URL is known only now. Until then it answers 503.
+  // The listener comes before the API: with port 0 the base URL is known only now. Until the API is ready it responds
+  // with 503.
   const health = new Health();
   let face: ApiFace = startingFace(clock);
   const listener = await openListener({
@@ -182,7 +183,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   }
   opened.defer(() => gateway?.drain(0));
 
-  // A process without an edge compiles the same snapshots, so that its API says what the edges elsewhere make of a write.
+  // A process without an edge compiles the same snapshots, so that its API reports a write's effect on edges elsewhere.
   const served =
     edge?.snapshots ??
     (await Snapshots.open(replica, {
@@ -214,7 +215,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const bootstrapped = await bootstrap({ config, port: api.bootstrapPort, logger, isTerminal });
 
   health.becomeReady();
-  // Whoever waits for it waits at any log level.
+  // Printed at any log level: supervisors wait for it.
   logger.child({}, { level: 'info' }).info(
     {
       addresses: {
@@ -232,15 +233,15 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   );
 
   const running = opened.move();
-  // First of all when closing: requests in flight still need everything that was opened before.
+  // First to be closed: requests in flight still need everything that was opened before.
   running.defer(async () => {
     health.startDraining();
     logger.info({ delay_seconds: config.drain_delay }, 'draining');
-    // Load balancers see /healthz say so, and send no more, before the listeners close.
+    // Load balancers see /healthz report it, and stop sending, before the listeners close.
     if (config.drain_delay > 0) await sleep(config.drain_delay * 1000);
     const timeoutMs = config.shutdown_timeout * 1000;
     await Promise.all([edge?.drain(timeoutMs), listener.drain(timeoutMs), delivery?.close(timeoutMs)]);
-    // Last: what was under way went through it.
+    // Last: requests in progress went through it.
     await gateway?.drain(timeoutMs);
     logger.info('drained');
   });
@@ -259,7 +260,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   };
 }
 
-/** A listener on all addresses has no address of its own that a client could dial. */
+/** A wildcard listener has no address that a client could dial. */
 function derivedBaseUrl({ host, port }: ListenAddress, isTls: boolean): string {
   const dialled = isWildcardHost(host) ? 'localhost' : host;
   return `${isTls ? 'https' : 'http'}://${formatListenAddress({ host: dialled, port })}`;

@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts';
 const KIND = 'signing_key';
 const FIELD = '/private_key';
 
-/** Keys that sign for upstreams, kept like any secret: sealed at rest, in backups, the same for all processes. */
+/** Keys that sign for upstreams, stored like any secret: sealed at rest, in backups, shared by all processes. */
 export function signingKeyRecords(store: Store, replica: Replica): SigningKeyRecords {
   return {
     list: () =>

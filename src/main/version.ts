@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** The same distance from the source and from the built program. */
+/** The source and the built program have the same depth. */
 const PACKAGE_URL = new URL('../../package.json', import.meta.url);
 
 export function programVersion(): string {

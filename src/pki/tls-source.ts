@@ -17,7 +17,7 @@ export interface TlsPair {
   readonly key: string;
 }
 
-/** Where a listener has its certificate from, for as long as it runs: certificates end before servers do. */
+/** Source of a listener's certificate for as long as it runs: certificates expire before servers stop. */
 export interface TlsSource {
   readonly current: TlsPair;
   onChange(listener: (pair: TlsPair) => void): void;
@@ -30,13 +30,13 @@ interface CertificateNames {
 }
 
 interface CertificateFiles {
-  /** What the settings' names begin with. */
+  /** Prefix of the settings' names. */
   readonly setting: string;
   readonly certPath: string;
   readonly keyPath: string;
 }
 
-/** One way to a certificate. `renew` gives null while the current one will do. */
+/** One source of a certificate. `renew` returns null while the current one is valid. */
 interface TlsProvider {
   readonly first: TlsPair;
   renew(): Promise<TlsPair | null>;
@@ -49,7 +49,7 @@ export interface TlsSourceOptions {
   readonly onProblem: (error: unknown) => void;
 }
 
-/** Null: the API is served in the clear, which `loadConfig` allows on loopback only. */
+/** Null: the API is served without TLS, which `loadConfig` allows on loopback only. */
 export async function openApiTls({
   config,
   clock,
@@ -65,7 +65,7 @@ export async function openApiTls({
   return renewing(provider, onProblem);
 }
 
-/** Agents send their token over it: there is no listener in the clear. */
+/** Agents send their token over it: there is no listener without TLS. */
 export async function openTunnelTls({ config, clock, internalCa, onProblem }: TlsSourceOptions): Promise<TlsSource> {
   const { tunnel_tls_cert: cert, tunnel_tls_key: key } = config;
   const provider =
@@ -112,12 +112,12 @@ async function internalProvider(ca: InternalCa, clock: Clock, names: Certificate
   };
 }
 
-/** Every name under which a client may reasonably call the API. */
+/** Every name that a client may reasonably use for the API. */
 function apiNames({ api_listen, api_url }: Config): CertificateNames {
   return certificateNames(api_listen, api_url === null ? [] : [new URL(api_url).hostname.replace(/^\[|\]$/g, '')]);
 }
 
-/** Every name under which an agent may reasonably dial. */
+/** Every name that an agent may reasonably dial. */
 function tunnelNames({ tunnel_listen, tunnel_names, domain }: Config): CertificateNames {
   return certificateNames(tunnel_listen, [domain, ...tunnel_names]);
 }
@@ -153,7 +153,7 @@ async function fileProvider({ setting, certPath, keyPath }: CertificateFiles): P
       const now = await stamp();
       if (now === seen) return null;
       const pair = await read();
-      // Only now: a pair that was half replaced when we looked is looked at again.
+      // Only now: a pair that was half replaced at the last check is checked again.
       seen = now;
       return pair;
     },

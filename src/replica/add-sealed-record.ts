@@ -6,7 +6,7 @@ export interface SealedRecord {
   readonly kind: string;
   readonly id: string;
   readonly doc: JsonObject;
-  /** Pointer of the secret inside the record, such as `/private_key`. */
+  /** JSON pointer of the secret inside the record, such as `/private_key`. */
   readonly field: string;
   readonly secret: string;
 }

@@ -2,10 +2,10 @@ import { Counter, collectDefaultMetrics, Gauge, type Registry } from 'prom-clien
 import type { Store } from '../store/store.ts';
 import type { Replica } from './replica.ts';
 
-/** What the store and the replica hold and have done; read when the metrics are asked for. */
+/** Counters and sizes of the store and the replica; read when the metrics are scraped. */
 export function addStoreMetrics(registry: Registry, store: Store, replica: Replica): void {
   collectDefaultMetrics({ register: registry });
-  // Gauges, whose names say that they are counters; those without "_total" have the same by type.
+  // Gauges whose names claim to be counters; those without "_total" have the same data by type.
   for (const kind of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${kind}_total`);
   const registers = [registry];
   new Gauge({

@@ -4,24 +4,24 @@ import { MAX_MESSAGE_BYTES, MESSAGE_BURST, MESSAGE_UNIT_BYTES, MESSAGES_PER_SECO
 
 export interface ControlHandler extends ListenerOwner {
   onLine(line: string): void;
-  /** The other end broke the rules of the stream: it is to be left. */
+  /** The peer violated the protocol: the connection must be closed. */
   onProblem(reason: string): void;
-  /** No more will come. */
+  /** No more messages will arrive. */
   onEnd(): void;
 }
 
 const LF = 0x0a;
-/** A peer that does not read is not waited for: so many bytes may lie here. */
+/** A peer that does not read is not waited for: at most this many bytes are buffered. */
 const MAX_UNSENT_BYTES = 1_048_576;
 
-/** Lines of JSON both ways, bounded in length and rate: whoever sends more is not an agent, or no longer in its right mind. */
+/** Lines of JSON both ways, bounded in length and rate: a peer that sends more is not an agent, or is broken. */
 export class ControlStream {
   readonly #stream: Duplex;
   readonly #handler: ControlHandler;
   #parts: Buffer[] = [];
   #bytes = 0;
   #isOver = false;
-  /** A bucket that leaks. */
+  /** A leaky bucket. */
   #messages = 0;
   #countedAtMs = performance.now();
 

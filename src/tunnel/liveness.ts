@@ -16,9 +16,9 @@ export const LIVENESS_TIMINGS: LivenessTimings = {
 };
 
 /**
- * Notices a connection that is dead although TCP does not say so: the other end's machine sleeps, a NAT forgot us, a cable is out.
- * A peer from which nothing comes is asked, and one that does not answer in time is gone. What counts is bytes heard, so a busy
- * connection is never asked.
+ * Detects a connection that is dead although TCP does not report it: the peer's machine sleeps, a NAT dropped the
+ * mapping, a cable is out. A silent peer is pinged, and one that does not respond in time is gone. Any received bytes
+ * count, so a busy connection is never pinged.
  */
 export class Liveness {
   readonly #socket: Socket;
@@ -27,7 +27,7 @@ export class Liveness {
   readonly #timer: NodeJS.Timeout;
   #bytesRead = 0;
   #heardAtMs = performance.now();
-  /** By the wall clock: the other one stands still on many systems while the machine sleeps. */
+  /** Wall clock: the monotonic clock stops on many systems while the machine sleeps. */
   #checkedAtMs = Date.now();
   #isAsked = false;
   #roundTripMs: number | null = null;
@@ -44,12 +44,12 @@ export class Liveness {
     listenOnce(session, 'close', owner, () => this.stop());
   }
 
-  /** Of the last ping that was answered. */
+  /** Duration of the last answered ping. */
   get roundTripMs(): number | null {
     return this.#roundTripMs;
   }
 
-  /** Whether the other end answers within so long. */
+  /** Whether the peer responds within this time. */
   isAlive(withinMs: number): Promise<boolean> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(false), withinMs);
@@ -70,7 +70,7 @@ export class Liveness {
     const now = performance.now();
     const wallNow = Date.now();
     const { bytesRead } = this.#socket;
-    // This process itself was asleep: what it did not hear meanwhile says nothing about the other end.
+    // This process itself was asleep: the silence says nothing about the peer.
     const hasSlept = wallNow - this.#checkedAtMs > 3 * checkMs;
     this.#checkedAtMs = wallNow;
     if (bytesRead !== this.#bytesRead) {
@@ -78,7 +78,7 @@ export class Liveness {
       this.#heardAtMs = now;
       this.#isAsked = false;
     } else if (hasSlept) {
-      // Asked at once, and given as long as one that has just been asked after a silence.
+      // Pings at once, with the same deadline as after a silence.
       this.#heardAtMs = now - pingAfterMs;
       this.#isAsked = false;
     }
@@ -92,7 +92,7 @@ export class Liveness {
     }
   }
 
-  /** `onSettled` hears false when the session ends first. */
+  /** `onSettled` receives false when the session ends first. */
   #ping(onSettled: (isAnswered: boolean) => void): boolean {
     if (this.#session.destroyed) return false;
     return this.#session.ping((error, durationMs) => {

@@ -4,7 +4,7 @@ import { Compile } from 'typebox/compile';
 const text = (maxLength: number) => Type.String({ maxLength });
 const claim = Type.Object({ session: text(64), secret: text(64) });
 
-/** An agent says who it is: the first message of every connection. */
+/** An agent's identity: the first message of every connection. */
 const hello = Type.Object({
   t: Type.Literal('hello'),
   version: Type.Integer({ minimum: 1 }),
@@ -19,7 +19,7 @@ const hello = Type.Object({
   join: Type.Optional(claim),
 });
 
-/** Modules of an ephemeral endpoint, as far as an agent can ask for them. */
+/** Modules of an ephemeral endpoint, as far as an agent can request them. */
 const endpointModules = Type.Object({
   oidc: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   ip_restriction: Type.Optional(
@@ -34,15 +34,15 @@ const endpointModules = Type.Object({
 
 const bind = Type.Object({
   t: Type.Literal('bind'),
-  /** The agent's own number of the tunnel. */
+  /** The agent's own number for the tunnel. */
   ref: Type.Integer({ minimum: 0 }),
-  /** After a resume: the tunnel that it was. */
+  /** After a resume: the tunnel's previous id. */
   id: Type.Optional(text(64)),
   proto: Type.Optional(Type.Enum(['http', 'https', 'tcp', 'tls'])),
   labels: Type.Optional(Type.Record(Type.String(), Type.String())),
-  /** Host that is wanted, for http, https and tls. */
+  /** Requested host, for http, https and tls. */
   domain: Type.Optional(text(253)),
-  /** Port that is wanted, for tcp. */
+  /** Requested port, for tcp. */
   port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
   metadata: text(4096),
   forwards_to: text(2048),
@@ -62,7 +62,7 @@ const done = Type.Object({
 const welcome = Type.Object({
   t: Type.Literal('welcome'),
   session: text(64),
-  /** What a resume or join has to show; null on a connection that joined. */
+  /** Proof for a resume or join; null on a connection that joined. */
   secret: Type.Union([text(64), Type.Null()]),
   generation: Type.Integer({ minimum: 1 }),
   region: text(64),
@@ -73,7 +73,7 @@ const refused = Type.Object({
   t: Type.Literal('refused'),
   code: text(128),
   message: text(2048),
-  /** Whether the same may succeed later. */
+  /** Whether the same request may succeed later. */
   retry: Type.Boolean(),
 });
 const bound = Type.Object({
@@ -121,7 +121,7 @@ type Decoder = { Check(value: unknown): boolean };
 const agentDecoders = decoders({ hello, bind, unbind, bye, done });
 const gatewayDecoders = decoders({ welcome, refused, bound, unbound, command, drain });
 
-/** Fields that are not known are left alone, so that either end can be newer than the other. */
+/** Unknown fields are ignored, so that either end can be newer than the other. */
 export function decodeAgentMessage(line: string): Decoded<AgentMessage> {
   return decode(line, agentDecoders);
 }

@@ -7,7 +7,7 @@ import { INITIAL_WINDOW_BYTES, SessionWindows, windowFor } from './session-windo
 
 const MIB = 1024 * 1024;
 
-/** Two real ends of a session, and the windows that the far one was told of. */
+/** Two real ends of a session, and the windows that the far end received. */
 async function pair(t: TestContext): Promise<{ near: ClientHttp2Session; told: number[]; far: ServerHttp2Session }> {
   const server = createServer();
   const accepted = once(server, 'session');
@@ -46,9 +46,9 @@ test('many streams narrow the windows at once, and a burst that comes and goes d
     for (let n = 0; n < 16; n += 1) windows.closed();
     await new Promise((resolve) => setImmediate(resolve));
   }
-  // The first step is what three streams need; the rest follows when the other end has confirmed it.
+  // The first step is what three streams need; the rest follows when the peer has confirmed it.
   assert.deepEqual(told.slice(0, 2), [16 * MIB, 4 * MIB]);
-  // On a machine that stood still between two bursts it may have been widened; not with every one.
+  // On a machine that stalled between two bursts it may have been widened, but not with every burst.
   assert.ok(told.length < 20, `${told.length} settings`);
 });
 

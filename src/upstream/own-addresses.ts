@@ -2,13 +2,13 @@ import { networkInterfaces } from 'node:os';
 import { parseAddress } from '../lib/cidr.ts';
 import { isLoopbackHost, isWildcardHost, type ListenAddress } from '../lib/listen-address.ts';
 
-/** Ports that tcp tunnels hold now, all on one host. */
+/** Current ports of tcp tunnels, all on one host. */
 export interface HeldPorts {
   readonly host: string;
   has(port: number): boolean;
 }
 
-/** Where this process listens. Nothing that it dials for others may lead back to it. */
+/** The addresses that this process listens on. Connections made on behalf of others must not lead back to it. */
 export class OwnAddresses {
   readonly #control: ListenAddress[] = [];
   readonly #edge: ListenAddress[] = [];
@@ -31,7 +31,7 @@ export class OwnAddresses {
     return this.hasBesidesEdge(ip, port) || this.#edge.some((own) => own.port === port && isListener(own.host, ip));
   }
 
-  /** Receivers of events may be published through the edge; everything else here is no receiver. */
+  /** Receivers of events may be published through the edge; no other address here is a valid receiver. */
   hasBesidesEdge(ip: string, port: number): boolean {
     if (this.#control.some((own) => own.port === port && isListener(own.host, ip))) return true;
     const tunnels = this.#tunnelPorts;
@@ -40,7 +40,7 @@ export class OwnAddresses {
 }
 
 /**
- * A listener on every address counts on loopback only: an OpenID provider may be published through this very edge, under the
+ * A wildcard listener counts on loopback only: an OpenID provider may be published through this very edge, under the
  * machine's public address.
  */
 function isListener(host: string, ip: string): boolean {
@@ -55,7 +55,7 @@ function isListener(host: string, ip: string): boolean {
   return own.toNormalizedString() === dialled.toNormalizedString();
 }
 
-/** Ports of tunnels on every address are reached by each address of the machine. A name may be any of them. */
+/** Tunnel ports on a wildcard address are reachable at each address of the machine. A name may be any of them. */
 function isOwnInterface(host: string, ip: string): boolean {
   const dialled = parseAddress(ip);
   if (dialled === null || (parseAddress(host) !== null && !isWildcardHost(host))) return false;

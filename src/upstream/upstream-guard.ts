@@ -16,7 +16,10 @@ const FORBIDDEN = [
   '::/128',
 ].map(cidrMatcher);
 
-/** What Postern dials for others may not reach metadata services or Postern itself, judged by the address that is dialled. */
+/**
+ * Connections made on behalf of others may not reach metadata services or Postern itself; checked against the address
+ * that is dialled.
+ */
 export function upstreamGuard(
   allowedCidrs: readonly string[],
   own: Pick<OwnAddresses, 'has'>,

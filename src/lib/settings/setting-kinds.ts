@@ -65,7 +65,7 @@ export const postgresUrl = text(
   (value) => {
     if (!URL.canParse(value)) return false;
     const { protocol, pathname, search, hash } = new URL(value);
-    // An `@` behind the host, or a fragment, is a password with a bare / ? or # in it.
+    // An `@` after the host, or a fragment, indicates a password with a bare / ? or # in it.
     return /^postgres(ql)?:$/.test(protocol) && hash === '' && !`${pathname}${search}`.includes('@');
   },
 );
@@ -74,7 +74,7 @@ export const httpUrl: SettingKind<string> = parsedText(HTTP_URL_FORM, parseHttpU
 
 export const presetToken = text('32 to 200 visible ASCII characters', (value) => /^[\x21-\x7e]{32,200}$/.test(value));
 
-/** Several while a rotation is under way: the first seals, all open. */
+/** Several during a rotation: the first seals, all open. */
 export const secretKeys = text(
   '32 bytes in base64 (openssl rand -base64 32), or a comma-separated list of them with the current key first',
   (value) => value.split(',').every((key) => /^[A-Za-z0-9+/]{43}=$/.test(key.trim())),

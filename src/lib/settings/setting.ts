@@ -1,15 +1,15 @@
 import type { TSchema } from 'typebox';
 
-/** A value as YAML holds it; text from flags and variables is turned into this form first. */
+/** A value as in YAML; text from flags and variables is converted to this form first. */
 export type WireValue = string | number | boolean | readonly string[];
 
-/** What kind of value a setting has: its form in YAML, and what the program makes of it. */
+/** The kind of a setting's value: its form in YAML, and the program's type. */
 export interface SettingKind<Value> {
-  /** The form in YAML. Says what JSON Schema can say; `decode` says the rest. */
+  /** The form in YAML, as far as JSON Schema can express it; `decode` checks the rest. */
   readonly schema: TSchema;
-  /** What is allowed, in words that fit behind "allowed:". */
+  /** The allowed values, phrased to follow "allowed:". */
   readonly allowed: string;
-  /** `undefined` refuses. Called with what fits the schema. */
+  /** Returns `undefined` to reject. Called with values that match the schema. */
   decode(wire: WireValue): Value | undefined;
   encode(value: Value): WireValue;
 }
@@ -18,10 +18,10 @@ export interface SettingKind<Value> {
 export type Secrecy = 'public' | 'secret' | 'password';
 
 export interface SettingText {
-  /** For the operator: what it does. The documentation and the comments of the defaults file are made from it. */
+  /** For the operator: what it does. The documentation and the comments of the defaults file are generated from it. */
   readonly description: string;
   readonly secrecy?: Secrecy;
-  /** Set while nothing reads the value yet: from when on it is in effect, in words. */
+  /** Set while nothing reads the value yet: the version from which it has an effect. */
   readonly usedFrom?: string;
 }
 
@@ -38,7 +38,7 @@ export function required<Value>(kind: SettingKind<Value>, text: SettingText): Se
 
 /** A setting that may be unset, which is `null`. */
 export function optional<Value>(kind: SettingKind<Value>, text: SettingText): Setting<Value | null> {
-  // Only values that `decode` made reach `encode`: null is handled by whoever holds the configuration.
+  // Only values made by `decode` reach `encode`: the holder of the configuration handles null.
   return { kind: kind as SettingKind<Value | null>, isOptional: true, secrecy: 'public', usedFrom: null, ...text };
 }
 

@@ -50,7 +50,7 @@ const processPort: ProcessPort = {
   onSuspend: (suspend, resume) => {
     const onStop = (): void => {
       suspend();
-      // What the signal would have done by itself, now that the terminal is in order.
+      // The signal's default action, now that the terminal is restored.
       process.kill(process.pid, 'SIGSTOP');
     };
     process.on('SIGTSTP', onStop);

@@ -4,7 +4,7 @@ import type { CaPorts } from '../../cli/ca/ca-ports.ts';
 import { pkiErrors } from '../../pki/errors.ts';
 import { internalCaPlaces } from '../../pki/internal-ca-places.ts';
 
-/** Reads only: with a mistyped data directory, a CA that no server uses must not be made and trusted. */
+/** Read-only: with a mistyped data directory, a CA that no server uses must not be created and trusted. */
 export const caPorts: CaPorts = {
   read: async ({ data_dir: dataDir, domain }, which) => {
     const file = resolve(internalCaPlaces(dataDir, domain)[which].certificateFile);

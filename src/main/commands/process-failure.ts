@@ -7,10 +7,10 @@ export interface ProcessFailure {
 }
 
 export interface ProcessFailureOptions {
-  /** Null until the server runs: then there is nothing to drain, and the process just ends. */
+  /** Null until the server runs: then there is nothing to drain, and the process just exits. */
   readonly runningLog: () => ServerLog | null;
   readonly onFailedStart: (error: unknown) => void;
-  /** Longer than every drain takes. */
+  /** Longer than any drain takes. */
   readonly exitWithinMs: number;
 }
 
@@ -18,14 +18,15 @@ export interface ProcessFailureOptions {
 const MAX_LOGGED = 20;
 
 /**
- * An exception or a rejection that reaches the process has no owner: it comes from a timer, the store, the replica or the compiling of
- * snapshots, so what this process holds in memory is in doubt. It takes no new work, lets what is under way finish, and exits with 1 for
- * its supervisor to start it again. Exceptions in listeners of connections never come here: see `src/lib/guarded-listeners.ts`.
+ * An exception or rejection that reaches the process has no owner: it comes from a timer, the store, the replica or the
+ * compilation of snapshots, so the state in memory is in doubt. The process accepts no new work, lets requests in
+ * progress finish, and exits with 1 so that its supervisor restarts it. Exceptions in connection listeners never come
+ * here: see `src/lib/guarded-listeners.ts`.
  */
 export function watchProcessFailure(options: ProcessFailureOptions): ProcessFailure {
   const { promise, resolve } = Promise.withResolvers<void>();
   let count = 0;
-  // The runtime raises unhandled rejections here, too.
+  // The runtime also raises unhandled rejections here.
   process.on('uncaughtException', (err, origin) => {
     const log = options.runningLog();
     if (log === null) {

@@ -11,7 +11,7 @@ import { stopSignal } from './stop-signal.ts';
 import { welcomeText } from './welcome-text.ts';
 
 const PRINT_FLAG = 'print-config';
-/** For closing what is left after requests and agents have had their time. */
+/** For closing the rest after requests and agents have had their time. */
 const DRAIN_MARGIN_MS = 10_000;
 const FLAGS: ReadonlyMap<string, FlagForm> = new Map([...configFlags, [PRINT_FLAG, 'switch']]);
 
@@ -28,7 +28,7 @@ async function run(args: readonly string[], context: CommandContext): Promise<nu
   }
 
   let server: RunningServer | null = null;
-  // Installed first: a failure on a timer or in a thread must not leave half a server behind, whenever it comes.
+  // Installed first: a failure on a timer or in a thread must not leave half a server behind at any time.
   const failure = watchProcessFailure({
     runningLog: () => server?.log ?? null,
     onFailedStart: (error) => context.warn(problemText(error, args, context.env)),
@@ -45,7 +45,7 @@ async function run(args: readonly string[], context: CommandContext): Promise<nu
     server.log.flush();
     process.exit(1);
   }
-  // Not left to the event loop: whatever still holds it open, a server that has drained is done.
+  // Explicit: a drained server is done, even if handles are still open.
   process.exit(failure.hasHappened ? 1 : 0);
 }
 

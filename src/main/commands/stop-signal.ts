@@ -1,13 +1,13 @@
 import type { ServerLog } from '../../logging/logger.ts';
 
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
-/** Ctrl-C reaches us twice when a launcher runs us: from the terminal, and passed on by the launcher. */
+/** Ctrl-C arrives twice when a launcher runs us: from the terminal, and forwarded by the launcher. */
 const SAME_SIGNAL_MS = 250;
 
 /**
- * Resolves at the first signal. Another one, later, ends the process at once. To be called before the server starts, because
- * somebody may send a signal as soon as the ready line is out; while `runningLog` gives null there is nothing to drain, and
- * the process just ends.
+ * Resolves at the first signal. A later one ends the process immediately. Call it before the server starts, because a
+ * signal may arrive as soon as the ready line is printed; while `runningLog` returns null there is nothing to drain,
+ * and the process just exits.
  */
 export function stopSignal(runningLog: () => ServerLog | null): Promise<void> {
   return new Promise((resolve) => {

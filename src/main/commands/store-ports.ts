@@ -33,7 +33,7 @@ export const storePorts: StorePorts = {
   createKey,
 };
 
-/** Through the same code as the first key, on a store that is opened for this alone. */
+/** Through the same code as the first key, on a store opened only for this. */
 async function createKey(
   config: Config,
   { scopes, description }: Parameters<StorePorts['createKey']>[1],
@@ -54,7 +54,7 @@ async function createKey(
     logger,
     requestLogger,
     health: new Health(),
-    // Nothing is served, but the event that reports the new key names its address.
+    // Nothing is served, but the event that reports the new key contains its address.
     baseUrl: config.api_url ?? 'http://localhost',
     problems: new ProblemIndex(),
     served: () => null,

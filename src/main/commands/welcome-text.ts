@@ -3,12 +3,12 @@ import { formatListenAddress, isWildcardHost } from '../../lib/listen-address.ts
 import type { RunningServer } from '../server.ts';
 import { programVersion } from '../version.ts';
 
-/** Where an agent looks for a server and its CA unless told. */
+/** Where an agent looks for a server and its CA by default. */
 const AGENT_DEFAULTS = { serverAddr: '127.0.0.1:7444', dataDir: 'postern-data' };
 
 type Welcomed = Pick<RunningServer, 'addresses' | 'baseUrl' | 'bootstrapped'>;
 
-/** For the person who typed `npm start`: where it is, what to keep, what to type next. */
+/** For the person who typed `npm start`: the address, what to keep, what to type next. */
 export function welcomeText(server: Welcomed, dataDir: string): string {
   const { baseUrl, bootstrapped, addresses } = server;
   const { apiKey, authtoken } = bootstrapped;
@@ -51,7 +51,7 @@ function firstTunnel({ addresses: { tunnel }, bootstrapped }: Welcomed, dataDir:
   ];
 }
 
-/** How to call this program again, from this directory. */
+/** How to run this program again from this directory. */
 function ownCommand(): string {
   const [, program = ''] = process.argv;
   return basename(program) === 'postern.mjs' ? `node ${relative(process.cwd(), program)}` : 'postern';

@@ -4,7 +4,10 @@ export interface RouteProblem extends ModuleProblem {
   readonly route: string;
 }
 
-/** Why routes of an edge refuse traffic that did not before, or for another reason: what was said once is not said again. */
+/**
+ * Why routes of an edge now reject traffic, if they did not before or did for another reason: a known problem is not
+ * repeated.
+ */
 export function newProblems(now: EdgeSnapshot | null, before: EdgeSnapshot | null): readonly RouteProblem[] {
   const known = new Map((before?.routes.all ?? []).map((route) => [route.id, route.problem?.message]));
   return (now?.routes.all ?? []).flatMap(({ id, problem }) =>

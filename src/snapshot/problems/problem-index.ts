@@ -2,14 +2,14 @@ import type { EdgeSnapshot, ModuleProblem } from '../edge-snapshot.ts';
 import type { SnapshotListener } from '../snapshots.ts';
 import { type NamedProblem, problemLine } from './problem-line.ts';
 
-/** A module that is enabled and cannot be prepared: its route, or all of its edge, lets nothing through. */
+/** An enabled module that cannot be prepared: its route, or all of its edge, rejects traffic. */
 export interface UnpreparedModule extends ModuleProblem {
   readonly edge: string;
   /** Null: a module of the edge itself. */
   readonly route: string | null;
 }
 
-/** What is served, as `Snapshots` has it. */
+/** The served snapshots; `Snapshots` implements it. */
 export interface ServedSnapshots {
   all(): Iterable<EdgeSnapshot>;
   onSwap(listener: SnapshotListener): () => void;
@@ -21,9 +21,9 @@ interface EdgeProblems {
 }
 
 /**
- * Why edges, routes and modules refuse traffic, by the id of the record that a reader asks for. It holds those with problems
- * only, which are few: a read of any other costs one look into a small map. It follows the snapshots inside the write that
- * changed them, so the answer to a write already says what became of it.
+ * Why edges, routes and modules reject traffic, by the id of the record that is read. It contains only those with
+ * problems, which are few: a read of any other costs one lookup in a small map. It follows the snapshots inside the
+ * write that changed them, so the response to a write already reports its effect.
  */
 export class ProblemIndex {
   readonly #lines = new Map<string, string>();
@@ -37,7 +37,7 @@ export class ProblemIndex {
     });
   }
 
-  /** One line of ASCII for the record of an edge, a route or a module; undefined: nothing is wrong with it. */
+  /** One line of ASCII for the record of an edge, a route or a module; undefined: no problem. */
   lineOf(recordId: string): string | undefined {
     return this.#lines.get(recordId);
   }

@@ -1,15 +1,15 @@
 export interface NamedProblem {
   readonly module: string;
   readonly message: string;
-  /** Where, when it is not what was asked for itself. */
+  /** Where the problem is, if not at the requested record itself. */
   readonly place?: string;
 }
 
-/** Many clients and proxies take headers of 8 KB in all: this one leaves room for the others. */
+/** Many clients and proxies accept 8 KB of headers in all: this leaves room for the others. */
 const MAX_LINE_LENGTH = 1000;
 const MAX_MESSAGE_LENGTH = 300;
 
-/** `oidc: what is wrong; backend: what else`, on one line of visible ASCII and bounded, so that it can be a header. */
+/** `oidc: first problem; backend: second problem`, as one bounded line of visible ASCII, fit for a header. */
 export function problemLine(problems: readonly NamedProblem[]): string {
   const parts: string[] = [];
   let length = 0;

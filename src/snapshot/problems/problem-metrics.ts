@@ -2,7 +2,7 @@ import { Gauge, type Registry } from 'prom-client';
 import type { ProblemIndex } from './problem-index.ts';
 import { problemLine } from './problem-line.ts';
 
-/** One sample for each module that is enabled and cannot be prepared, so that an alert can name it. */
+/** One sample per enabled module that cannot be prepared, so that an alert can name it. */
 export function addProblemMetrics(registry: Registry, problems: Pick<ProblemIndex, 'all'>): void {
   new Gauge({
     name: 'postern_unprepared_modules',
