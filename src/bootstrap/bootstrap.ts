@@ -35,7 +35,7 @@ const ROWS: readonly BootstrapRow[] = [
     setting: 'api_key',
     label: 'API key',
     prefix: 'postern_ak_',
-    description: 'Made on the first start',
+    description: 'Created on the first start',
     fileName: 'first-api-key',
   },
   {
@@ -43,7 +43,7 @@ const ROWS: readonly BootstrapRow[] = [
     setting: 'authtoken',
     label: 'agent credential',
     prefix: 'postern_cr_',
-    description: 'Made on the first start',
+    description: 'Created on the first start',
     fileName: 'first-authtoken',
   },
 ];
@@ -79,7 +79,7 @@ async function bootstrapOne(row: BootstrapRow, options: BootstrapOptions): Promi
   const preset = config[row.setting];
   if ((await port.count(row.kind)) > 0) {
     if (preset !== null) {
-      logger.warn(`${row.setting} is ignored: the store already has one, which the API manages`);
+      logger.warn(`${row.setting} is ignored: the store already has one; manage it with the API`);
     }
     return null;
   }
@@ -89,7 +89,7 @@ async function bootstrapOne(row: BootstrapRow, options: BootstrapOptions): Promi
     // out.
     const file = join(config.data_dir, row.fileName);
     await writeDurably(file, `${token}\n`, 0o600);
-    logger.info({ file }, `the first ${row.label} is in the file: keep it elsewhere and remove the file`);
+    logger.info({ file }, `the first ${row.label} was written to a file: move it to a safe place and delete the file`);
   }
   await port.create({ kind: row.kind, token, description: row.description });
   return preset === null ? token : null;

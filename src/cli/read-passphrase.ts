@@ -32,11 +32,12 @@ async function fromOutside(flags: ReadonlyMap<string, string>, { env }: CommandC
 
 async function fromTerminal(isNew: boolean): Promise<string> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
-    throw usage(`a passphrase is needed: give --${PASSPHRASE_FLAG} FILE or ${PASSPHRASE_VARIABLE}`);
+    throw usage(`a passphrase is required: use --${PASSPHRASE_FLAG} FILE or ${PASSPHRASE_VARIABLE}`);
   }
   const passphrase = await askUnseen('Passphrase: ', process.stdin);
   if (!isNew) return passphrase;
-  if ((await askUnseen('The same again: ', process.stdin)) !== passphrase) throw usage('the two passphrases differ');
+  if ((await askUnseen('Repeat the passphrase: ', process.stdin)) !== passphrase)
+    throw usage('the two passphrases differ');
   return passphrase;
 }
 

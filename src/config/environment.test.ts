@@ -34,7 +34,10 @@ suite('variables that Kubernetes injects for a Service', () => {
 
 test('a misspelt variable is still refused beside them', () => {
   const env = { POSTERN_SERVICE_HOST: '10.0.0.11', POSTERN_TCP_PORT: 'x', POSTERN_DOMIAN: 'x' };
-  assert.throws(() => checkVariables(env), /unknown environment variable POSTERN_DOMIAN.*Did you mean "POSTERN_DOMAIN"/);
+  assert.throws(
+    () => checkVariables(env),
+    /unknown environment variable POSTERN_DOMIAN.*Did you mean "POSTERN_DOMAIN"/,
+  );
 });
 
 test("the command line's own variables are no unknown ones", () => {

@@ -197,7 +197,7 @@ const ownSettings = {
     description: 'Days without a successful delivery after which a destination is suspended.',
   }),
   events_delivered_days: required(integer(1, 3650), {
-    description: 'Days to keep delivered and canceled deliveries.',
+    description: 'Days to keep delivered and cancelled deliveries.',
   }),
   events_dead_days: required(integer(1, 3650), {
     description: 'Days to keep dead deliveries, which can be replayed.',

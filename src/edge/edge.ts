@@ -105,7 +105,7 @@ export function createEdge(options: EdgeOptions): Edge {
     clock,
     random,
     metrics,
-    onProblem: (error) => log.error({ err: error }, 'a connection could not be accepted'),
+    onProblem: (error) => log.error({ err: error }, 'failed to accept a connection'),
   });
   const targetsOf = backendTargets({
     upstreamFor: (address, isTls) => upstreams.get(address, isTls),

@@ -44,12 +44,12 @@ export function isCidr(text: string): boolean {
 
 /** The problem with a written range, or null. */
 export function cidrProblem(cidr: string): string | null {
-  if (!isCidr(cidr)) return 'must be an address and a prefix length, such as "203.0.113.0/24" or "2001:db8::/32"';
+  if (!isCidr(cidr)) return 'must be an address with a prefix length, such as "203.0.113.0/24" or "2001:db8::/32"';
   const [parsed, bits] = ipaddr.parseCIDR(cidr);
   const network =
     parsed.kind() === 'ipv4' ? ipaddr.IPv4.networkAddressFromCIDR(cidr) : ipaddr.IPv6.networkAddressFromCIDR(cidr);
   if (network.toNormalizedString() !== parsed.toNormalizedString()) {
-    return `has bits set beyond its prefix: write "${network.toString()}/${bits}" if you mean that range`;
+    return `has bits set beyond its prefix: use "${network.toString()}/${bits}" for that range`;
   }
   return null;
 }

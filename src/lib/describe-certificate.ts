@@ -62,9 +62,9 @@ const MAX_CERTIFICATES = 100;
 /** The certificates in a PEM text, in order. Throws when the text is empty or contains anything else. */
 export function certificatesIn(pem: string): readonly NodeCertificate[] {
   const blocks = pemBlocks(pem, MAX_CERTIFICATES);
-  if (blocks.length === 0) throw new Error('it holds no PEM block');
+  if (blocks.length === 0) throw new Error('it contains no PEM block');
   const foreign = blocks.find(({ label }) => label !== 'CERTIFICATE')?.label.slice(0, 40);
-  if (foreign !== undefined) throw new Error(`it holds a "${foreign}" block, and only CERTIFICATE blocks belong here`);
+  if (foreign !== undefined) throw new Error(`it contains a "${foreign}" block; only CERTIFICATE blocks are allowed`);
   return blocks.map((block) => new NodeCertificate(derOf(block)));
 }
 

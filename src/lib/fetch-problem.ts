@@ -30,6 +30,6 @@ export function problemOf(error: unknown, url: URL): FetchProblem {
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
   const message = error instanceof Error ? error.message : String(error);
   if (TLS_CODE.test(code)) return new FetchProblem('tls', url, message);
-  if (code === 'HPE_HEADER_OVERFLOW') return new FetchProblem('too_large', url, 'the head of the answer is too large');
+  if (code === 'HPE_HEADER_OVERFLOW') return new FetchProblem('too_large', url, 'the response head is too large');
   return new FetchProblem('unreachable', url, message);
 }

@@ -6,7 +6,7 @@ export const flagErrors = errorTable({
   ERR_POSTERN_USAGE: {
     status: 400,
     explanation:
-      'The command line names an unknown flag, lacks a value or has an argument too many. `--help` shows what there is.',
+      'The command line has an unknown flag, a missing value or too many arguments. `--help` lists the flags.',
   },
 });
 
@@ -34,7 +34,7 @@ export function parseFlags(args: readonly string[], known: ReadonlyMap<string, F
     if (flags.has(token.name)) throw usage(`--${token.name} is given twice`);
     // `--data-dir --print-config` lacks a value; a value that really starts with a dash is written with `=`.
     const isForgotten = token.value === undefined || (!token.inlineValue && token.value.startsWith('-'));
-    if (form === 'value' && isForgotten) throw usage(`--${token.name} needs a value: --${token.name} VALUE`);
+    if (form === 'value' && isForgotten) throw usage(`--${token.name} requires a value: --${token.name} VALUE`);
     flags.set(token.name, token.value ?? 'true');
   }
   return { flags, positionals };

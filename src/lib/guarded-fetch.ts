@@ -66,9 +66,9 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
         reject(problemOf(error, url));
         request.destroy();
       };
-      const giveUp = (): void => fail(new FetchProblem('timeout', url, 'the request was given up before the answer'));
+      const giveUp = (): void => fail(new FetchProblem('timeout', url, 'the request was canceled before the response'));
       const timer = setTimeout(
-        () => fail(new FetchProblem('timeout', url, `no complete answer within ${timeoutMs} ms`)),
+        () => fail(new FetchProblem('timeout', url, `no complete response within ${timeoutMs} ms`)),
         timeoutMs,
       );
       const end = (): void => {
@@ -97,7 +97,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
 /** Returns the port if the URL is allowed. A host that is an address is never looked up, so it is checked here. */
 function allowedPort(url: URL, options: GuardedFetchOptions): number {
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && options.isPlainHttpAllowed(url.hostname))) {
-    throw new FetchProblem('plain_http', url, 'only https is asked');
+    throw new FetchProblem('plain_http', url, 'only https is allowed');
   }
   const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
@@ -122,10 +122,10 @@ async function gather(response: IncomingMessage, { maxBytes, excess }: BodyLimit
     bytes += chunk.length;
     chunks.push(chunk);
     if (bytes <= maxBytes) continue;
-    if (excess === 'fail') throw new FetchProblem('too_large', url, `the answer has more than ${maxBytes} bytes`);
+    if (excess === 'fail') throw new FetchProblem('too_large', url, `the response is larger than ${maxBytes} bytes`);
     return Buffer.concat(chunks).subarray(0, maxBytes);
   }
-  if (!response.complete) throw new FetchProblem('unreachable', url, 'the answer broke off');
+  if (!response.complete) throw new FetchProblem('unreachable', url, 'the response was truncated');
   return Buffer.concat(chunks);
 }
 

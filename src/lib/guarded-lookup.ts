@@ -6,7 +6,7 @@ export class ForbiddenAddressError extends Error {
   readonly code = 'ERR_FORBIDDEN_ADDRESS';
 
   constructor(address: string) {
-    super(`the address ${address} may not be dialled`);
+    super(`connections to the address ${address} are not allowed`);
     this.name = 'ForbiddenAddressError';
   }
 }

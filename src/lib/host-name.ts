@@ -3,15 +3,14 @@ export function hostNameProblem(host: string, wildcard: 'allowed' | 'refused'): 
   if (host === '') return 'has an empty host';
   if (host.length > 253) return 'has a host of more than 253 characters';
   const name = host.startsWith('*.') ? host.slice(2) : host;
-  if (name !== host && wildcard === 'refused') return `"${host}" has a wildcard, which is not allowed here`;
+  if (name !== host && wildcard === 'refused') return `"${host}" has a wildcard, which this field does not allow`;
   if (name.includes('*')) return `"${host}" may have "*" only as its whole first label, as in "*.example.com"`;
   const labels = name.split('.');
   const bad = labels.find((label) => !/^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$/i.test(label));
   if (bad !== undefined) {
-    return `"${host}" is not a host name: its labels are 1 to 63 letters, digits and hyphens (write others in their xn-- form)`;
+    return `"${host}" is not a host name: its labels must be 1 to 63 letters, digits and hyphens (write other characters in xn-- form)`;
   }
-  if (labels.length > 1 && /^\d+$/.test(labels.at(-1) ?? ''))
-    return `"${host}" is an IP address, and a host name is needed here`;
+  if (labels.length > 1 && /^\d+$/.test(labels.at(-1) ?? '')) return `"${host}" is an IP address: use a host name`;
   return null;
 }
 

@@ -2,7 +2,7 @@ import type { Http2Stream } from 'node:http2';
 import { addAbortSignal, Readable } from 'node:stream';
 import { ignoreErrors } from './guarded-listeners.ts';
 
-const BROKEN = new Error('the message broke off');
+const BROKEN = new Error('the message was truncated');
 const CANCELLED = runtimeAbortError();
 
 /**

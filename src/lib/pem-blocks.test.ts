@@ -70,7 +70,7 @@ suite('PEM blocks', () => {
       assert.equal(block.label, label);
       assert.equal(derOf(block)[0], 0x30);
       assert.deepEqual(certificateBlocks(text + certificate), [certificate]);
-      assert.throws(() => certificatesIn(certificate + text), { message: /only CERTIFICATE blocks belong here/ });
+      assert.throws(() => certificatesIn(certificate + text), { message: /only CERTIFICATE blocks are allowed/ });
     }
     const legacy = openssl('ec', '-in', keyFile, '-aes128', '-passout', 'pass:word');
     assert.match(legacy, /^DEK-Info/m);
@@ -85,9 +85,9 @@ suite('PEM blocks', () => {
       [certificate.replace(/-----END.*\n/, ''), /does not end/],
       [certificate.replace('-----END CERTIFICATE', '-----END X'), /does not end/],
       [certificate.replace('-----END', 'x-----END'), /does not end/],
-      [certificate.replace('-----BEGIN', ' -----BEGIN'), /not the whole of its line/],
-      [certificate.replace('CERTIFICATE-----', 'CERTIFICATE----- x'), /not the whole of its line/],
-      ['-----BEGIN -----\n-----END -----\n', /not the whole of its line/],
+      [certificate.replace('-----BEGIN', ' -----BEGIN'), /not on a line of its own/],
+      [certificate.replace('CERTIFICATE-----', 'CERTIFICATE----- x'), /not on a line of its own/],
+      ['-----BEGIN -----\n-----END -----\n', /not on a line of its own/],
       ['-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n', /not base64/],
       [certificate.replace('-----\n', '-----\nProc-Type: 4,ENCRYPTED\n\n'), /not base64/],
       [certificate.replace('\nM', '\n!M'), /not base64/],

@@ -16,7 +16,7 @@ export interface PemBlock {
  * exponential time (12 lines of an encapsulated header: 20 s).
  */
 export function pemBlocks(text: string, maxBlocks = MAX_BLOCKS): readonly PemBlock[] {
-  if (text.length > MAX_CHARACTERS) throw new Error(`it holds more than ${MAX_CHARACTERS} characters`);
+  if (text.length > MAX_CHARACTERS) throw new Error(`it has more than ${MAX_CHARACTERS} characters`);
   const blocks: PemBlock[] = [];
   let open: { label: string; lines: string[] } | null = null;
   // Windows editors start a file with a byte order mark, and OpenSSL skips it.
@@ -27,14 +27,14 @@ export function pemBlocks(text: string, maxBlocks = MAX_BLOCKS): readonly PemBlo
     } else if (line === `${END}${open.label}${DASHES}`) {
       blocks.push(open);
       open = null;
-      if (blocks.length > maxBlocks) throw new Error(`it holds more than ${maxBlocks} PEM blocks`);
+      if (blocks.length > maxBlocks) throw new Error(`it has more than ${maxBlocks} PEM blocks`);
     } else if (line.includes(DASHES)) {
-      throw new Error(`it holds a "${shown(open.label)}" block that does not end with a line of its own`);
+      throw new Error(`its "${shown(open.label)}" block does not end with a line of its own`);
     } else {
       open.lines.push(line);
     }
   }
-  if (open !== null) throw new Error(`it holds a "${shown(open.label)}" block that does not end`);
+  if (open !== null) throw new Error(`its "${shown(open.label)}" block does not end`);
   return blocks;
 }
 
@@ -43,7 +43,7 @@ export function derOf({ label, lines }: PemBlock): Buffer {
   const base64 = lines.join('');
   const der = Buffer.from(base64, 'base64');
   if (lines.lastIndexOf('') > 0 || der.length === 0 || der.toString('base64') !== base64) {
-    throw new Error(`it holds a "${shown(label)}" block that is not base64`);
+    throw new Error(`its "${shown(label)}" block is not base64`);
   }
   return der;
 }
@@ -52,7 +52,7 @@ function opened(line: string): { label: string; lines: string[] } | null {
   if (!line.includes(BEGIN)) return null;
   const label = line.slice(BEGIN.length, -DASHES.length);
   if (!line.startsWith(BEGIN) || !line.endsWith(DASHES) || label === '' || label.includes('-')) {
-    throw new Error('it holds a "-----BEGIN" that is not the whole of its line');
+    throw new Error('its "-----BEGIN" is not on a line of its own');
   }
   return { label, lines: [] };
 }

@@ -6,11 +6,11 @@ import { onBug } from '../lib/bug-report.ts';
 export function followBugs(logger: Logger, registry: Registry): () => void {
   const bugs = new Counter({
     name: 'postern_bugs_total',
-    help: 'Exceptions that nobody expected. Each failed one request or closed one connection; the log has a line for it.',
+    help: 'Unexpected exceptions. Each one failed a request or closed a connection, and is in the log.',
     registers: [registry],
   });
   return onBug(({ error, facts }) => {
     bugs.inc();
-    logger.error({ ...facts, err: error }, 'a bug was contained: please report it');
+    logger.error({ ...facts, err: error }, 'internal error: please report it');
   });
 }

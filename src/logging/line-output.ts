@@ -27,7 +27,7 @@ const FLUSH_STEP_MS = 5;
 export class LineOutput {
   /** The line that marks dropped lines, with its line feed. */
   gapLine: (count: number) => string = (count) =>
-    `postern: ${count} lines were dropped here, because nobody read them\n`;
+    `postern: ${count} lines dropped because the output was not read fast enough\n`;
   readonly #tryWrite: TryWrite;
   readonly #maxPendingBytes: number;
   readonly #retryMs: number;

@@ -21,7 +21,7 @@ const SECRET_FIELDS = [
   'database_url',
 ];
 
-const GAP_MESSAGE = 'log lines were dropped here, because standard output was not read fast enough';
+const GAP_MESSAGE = 'log lines dropped because standard output was not read fast enough';
 /** How long the end of the process waits for a stalled reader. */
 const FLUSH_MS = 1000;
 

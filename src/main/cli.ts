@@ -26,31 +26,31 @@ const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'http',
-    summary: 'give a local HTTP service a public address',
+    summary: 'expose a local HTTP service at a public address',
     isLongRunning: true,
     load: () => loadTunnelCommand('http'),
   },
   {
     name: 'tcp',
-    summary: "give a local TCP service a port of the server's",
+    summary: 'expose a local TCP service on a port of the server',
     isLongRunning: true,
     load: () => loadTunnelCommand('tcp'),
   },
   {
     name: 'tls',
-    summary: 'give a local TLS service a public name, and keep its key at home',
+    summary: 'expose a local TLS service under a public name; its private key stays local',
     isLongRunning: true,
     load: () => loadTunnelCommand('tls'),
   },
   {
     name: 'tunnel',
-    summary: 'make a local service a member of tunnel group backends, by labels',
+    summary: 'add a local service to tunnel group backends by labels',
     isLongRunning: true,
     load: () => loadTunnelCommand('tunnel'),
   },
   {
     name: 'start',
-    summary: 'open tunnels of a configuration file',
+    summary: 'start the tunnels of a configuration file',
     isLongRunning: true,
     load: async () => {
       const [{ createStartCommand }, { agentPorts }] = await Promise.all([
@@ -73,7 +73,7 @@ const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'store',
-    summary: 'back up, restore, re-key, or make an API key when locked out',
+    summary: 'back up, restore or re-key the store, or create an API key when locked out',
     load: async () => {
       const [{ createStoreCommand }, { storePorts }] = await Promise.all([
         import('../cli/store/store-command.ts'),
@@ -84,7 +84,7 @@ const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'ca',
-    summary: 'print the internal CA, and how to trust it',
+    summary: 'print the internal CAs and how to trust them',
     load: async () => {
       const [{ createCaCommand }, { caPorts }] = await Promise.all([
         import('../cli/ca/ca-command.ts'),
@@ -108,7 +108,7 @@ const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'events',
-    summary: 'watch events as they happen, or deliver them once more',
+    summary: 'watch events as they happen, or replay deliveries',
     load: async () => {
       const [{ eventsCommand }, { ignoreClosedPipe }] = await Promise.all([
         import('../cli/events/events-command.ts'),
@@ -120,7 +120,7 @@ const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'doctor',
-    summary: 'look at an installation and say what is wrong and what to do',
+    summary: 'check an installation and report problems with their remedies',
     load: async () => {
       const [{ createDoctorCommand }, { doctorPorts }] = await Promise.all([
         import('../cli/doctor/doctor-command.ts'),
@@ -131,7 +131,7 @@ const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'completion',
-    summary: 'print a script that completes commands and flags in bash, zsh or fish',
+    summary: 'print a completion script for bash, zsh or fish',
     load: async () => (await import('../cli/completion/completion-command.ts')).createCompletionCommand(COMMANDS),
   },
 ];
@@ -196,7 +196,7 @@ function overview(name: string | undefined, context: CommandContext): number {
   if (name !== undefined && !isAsked) {
     throw mainErrors.create(
       'ERR_POSTERN_COMMAND',
-      `unknown flag ${name.split('=')[0]} before a command; see postern --help`,
+      `unknown flag ${name.split('=')[0]} before the command; see postern --help`,
     );
   }
   const width = Math.max(...COMMANDS.map((command) => command.name.length)) + 2;
@@ -207,7 +207,7 @@ function overview(name: string | undefined, context: CommandContext): number {
     '',
     ...COMMANDS.map((command) => `  ${command.name.padEnd(width)}${command.summary}`),
     '',
-    'postern COMMAND --help says more; postern --version prints the version.',
+    'Run postern COMMAND --help for the flags of a command, postern --version for the version.',
   ];
   if (isAsked) context.print(lines.join('\n'));
   else context.warn(lines.join('\n'));

@@ -74,7 +74,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
     records: replica,
     ca,
     clock,
-    onProblem: (host, err) => logger.error({ host, err }, 'a certificate could not be made'),
+    onProblem: (host, err) => logger.error({ host, err }, 'failed to issue a certificate'),
   });
   const edge = createEdge({
     snapshots,
@@ -103,10 +103,10 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
   snapshots.onSwap((edgeId, now, before) => {
     runtimes.edgeChanged(edgeId);
     for (const problem of newProblems(now, before))
-      logger.warn({ edge: edgeId, ...problem }, 'a route refuses traffic');
+      logger.warn({ edge: edgeId, ...problem }, 'a route rejects all traffic');
   });
   deps.own.setTunnelPorts(edge.tunnelPorts);
-  const onProblem = (err: Error): void => logger.error({ err }, 'a connection could not be accepted');
+  const onProblem = (err: Error): void => logger.error({ err }, 'failed to accept a connection');
   const https = await openEdgeListener({
     open: (server) => listenOn(server, 'edge_listen', config.edge_listen),
     onSocket: (socket) => edge.accept(socket),

@@ -17,19 +17,19 @@ import { mainErrors } from './errors.ts';
 /** Every error table, in the order of the error page; modules declare their own. A test compares this list with the sources. */
 export const errorTables: readonly { readonly title: string; readonly rows: ErrorRows }[] = [
   { title: 'Requests', rows: apiErrors.rows },
-  { title: 'Configuration of edges, backends and the like', rows: documentErrors.rows },
+  { title: 'Configuration of edges, backends and other resources', rows: documentErrors.rows },
   { title: 'Resources', rows: resourceErrors.rows },
   { title: 'Traffic: the edge', rows: edgeErrors.rows },
   { title: 'Traffic: modules', rows: moduleErrors.rows },
   ...modules.flatMap(({ errors }) => errors ?? []),
-  { title: 'Tunnels: what agents are told', rows: gatewayErrors.rows },
-  { title: 'Tunnels: the agent itself', rows: agentErrors.rows },
+  { title: 'Tunnels: sent to agents', rows: gatewayErrors.rows },
+  { title: 'Tunnels: in the agent', rows: agentErrors.rows },
   { title: 'The store', rows: storeErrors.rows },
   { title: 'Settings', rows: configErrors.rows },
-  { title: 'Certificates of the server', rows: pkiErrors.rows },
+  { title: 'Server certificates', rows: pkiErrors.rows },
   { title: 'The program', rows: mainErrors.rows },
   { title: 'The command line', rows: flagErrors.rows },
-  { title: 'The command line: agents', rows: agentCommandErrors.rows },
+  { title: 'The command line: agent commands', rows: agentCommandErrors.rows },
 ];
 
 export function allErrorRows(): ErrorRows {

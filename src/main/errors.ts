@@ -8,6 +8,6 @@ export const mainErrors = errorTable({
   },
   ERR_POSTERN_COMMAND: {
     status: 400,
-    explanation: 'There is no command of this name. `postern --help` lists them.',
+    explanation: 'The command does not exist. `postern --help` lists the commands.',
   },
 });

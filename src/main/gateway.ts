@@ -69,7 +69,7 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
     config,
     clock,
     internalCa: deps.internalCa,
-    onProblem: (err) => logger.error({ err }, 'the certificate of the tunnel listener could not be renewed'),
+    onProblem: (err) => logger.error({ err }, 'failed to renew the certificate of the tunnel listener'),
   });
   const context = { minVersion: 'TLSv1.2', ALPNProtocols: [ALPN] } as const;
   const server = createServer({ ...context, ...tls.current, handshakeTimeout: HANDSHAKE_TIMEOUT_MS });
@@ -84,7 +84,7 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
     else socket.destroy();
   });
   listen(server, 'tlsClientError', reporting('tunnel listener'), (error: Error, socket: TLSSocket) => {
-    logger.debug({ err: error, ip: socket.remoteAddress }, 'a TLS handshake with an agent failed');
+    logger.debug({ err: error, ip: socket.remoteAddress }, 'TLS handshake with an agent failed');
     socket.destroy();
   });
   const address = await listenOn(server, 'tunnel_listen', config.tunnel_listen);
@@ -110,7 +110,11 @@ function addMetrics(registry: Registry, gateway: Gateway): void {
       },
     });
   };
-  gauge('postern_gateway_connections', 'Connections of agents.', () => gateway.counts.connections);
-  gauge('postern_gateway_sessions', 'Agents, those included that may come back.', () => gateway.counts.sessions);
-  gauge('postern_gateway_tunnels', 'Tunnels that are online.', () => gateway.counts.tunnels);
+  gauge('postern_gateway_connections', 'Open connections from agents.', () => gateway.counts.connections);
+  gauge(
+    'postern_gateway_sessions',
+    'Tunnel sessions, including disconnected ones that can still resume.',
+    () => gateway.counts.sessions,
+  );
+  gauge('postern_gateway_tunnels', 'Online tunnels.', () => gateway.counts.tunnels);
 }

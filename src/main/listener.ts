@@ -89,7 +89,7 @@ function listenError(setting: ListenSetting, address: ListenAddress, cause: Erro
     EADDRINUSE: `port ${address.port} is already in use`,
     EADDRNOTAVAIL: `the address ${address.host} does not belong to this machine`,
     ENOTFOUND: `the name ${address.host} does not resolve`,
-    EACCES: `this user may not open port ${address.port}`,
+    EACCES: `this user has no permission to open port ${address.port}`,
   };
   const reason = reasons[code] ?? `it failed with ${code}`;
   const message = `cannot listen on ${formatListenAddress(address)}: ${reason}. Set another address with ${setting} (${variableOf(setting)})`;

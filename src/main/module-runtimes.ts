@@ -74,7 +74,7 @@ function runtimePorts({
     isLoopback(hostname) || login.oidc_http_issuers.includes(hostname);
   const happenings = new Counter({
     name: 'postern_login_events_total',
-    help: 'Logins, refreshes and logouts, by what happened.',
+    help: 'Logins, refreshes and logouts, by result.',
     labelNames: ['event'],
     registers: [registry],
   });

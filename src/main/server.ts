@@ -92,7 +92,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     config,
     clock,
     internalCa,
-    onProblem: (err) => logger.error({ err }, 'the certificate of the API could not be renewed'),
+    onProblem: (err) => logger.error({ err }, 'failed to renew the certificate of the API'),
   });
   opened.defer(() => tls?.close());
 
@@ -165,7 +165,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     const events = agentEvents({
       recording,
       read: (resource, id) => api.readLive(resource, id),
-      onProblem: (err) => logger.error({ err }, 'an event of an agent could not be recorded'),
+      onProblem: (err) => logger.error({ err }, 'failed to record an agent event'),
     });
     gateway = await openGateway({
       config,

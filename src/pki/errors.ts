@@ -8,6 +8,6 @@ export const pkiErrors = errorTable({
   },
   ERR_POSTERN_API_CERTIFICATE: {
     status: 503,
-    explanation: 'The files of api_tls_cert and api_tls_key cannot be read, or do not belong together.',
+    explanation: 'The files of api_tls_cert and api_tls_key cannot be read, or the key does not match the certificate.',
   },
 });

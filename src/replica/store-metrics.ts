@@ -49,7 +49,7 @@ function countersOf(store: Store, registers: Registry[]): void {
   });
   new Counter({
     name: 'postern_store_resets_total',
-    help: 'How often this process read everything again because the database had lost commits.',
+    help: 'Full reloads of this process after the database lost commits.',
     registers,
     collect() {
       this.reset();
@@ -58,7 +58,7 @@ function countersOf(store: Store, registers: Registry[]): void {
   });
   new Counter({
     name: 'postern_store_commits_total',
-    help: 'Transactions, each with one fsync, that carried those writes.',
+    help: 'Transactions, each with one fsync, that contained those writes.',
     registers,
     collect() {
       this.reset();

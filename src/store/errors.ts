@@ -59,6 +59,6 @@ export const storeErrors = errorTable({
   },
   ERR_POSTERN_DATA_DIR: {
     status: 503,
-    explanation: 'The data directory cannot be created or used by this user.',
+    explanation: 'This user cannot create or use the data directory.',
   },
 });

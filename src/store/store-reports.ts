@@ -20,16 +20,16 @@ function reportResets(store: Pick<Store, 'onReset' | 'stats'>, logger: Logger): 
     reported = resets;
     logger.error(
       { err },
-      'the database lost commits that this node has seen: all configuration, logins and claims are read again, and writes are refused until then. What was lost has to be written again',
+      'the database lost commits that this node has seen: reloading all configuration, logins and claims, and rejecting writes until that is done. Repeat the lost writes',
     );
   });
 }
 
 function reportHealth(store: Pick<Store, 'onHealth'>, logger: Logger): () => void {
   return store.onHealth(({ state, problem }) => {
-    if (state === 'ok') logger.info('the store can be read and written again');
+    if (state === 'ok') logger.info('the store is readable and writable again');
     else if (state === 'degraded')
       logger.warn({ err: problem }, 'the store is degraded: traffic is served from memory');
-    else logger.error({ err: problem }, 'the store has failed: writes are refused, and /healthz reports it');
+    else logger.error({ err: problem }, 'the store has failed: writes are rejected, and /healthz reports it');
   });
 }

@@ -15,7 +15,7 @@ export function startStoreUpkeep(
   const timer = setInterval(() => {
     running = running
       .then(() => store.prune(clock.nowMs()))
-      .catch((err: unknown) => logger.error({ err }, 'what has aged out of the store could not be taken away'));
+      .catch((err: unknown) => logger.error({ err }, 'failed to delete expired data from the store'));
   }, everyMs).unref();
   return {
     close: async () => {

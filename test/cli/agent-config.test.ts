@@ -60,30 +60,30 @@ test('a whole file is read', () => {
 
 /** Lines of the file, and what is said about which of them. */
 const WRONG: readonly (readonly [string, readonly RegExp[]])[] = [
-  ['', [/^f:1: is empty: begin it with "version: 2"$/]],
+  ['', [/^f:1: is empty: start the file with "version: 2"$/]],
   ['- a', [/^f:1: must be a map/]],
-  ['version: 2\nx: [', [/^f:\d: is not valid YAML/]],
-  ['version: 2\ntunnels: !!js/function x', [/^f:2: is not valid YAML \(TAG_RESOLVE_FAILED\)/]],
-  ['version: 2\nversion: 2', [/^f:2: this key is there twice: take one away$/]],
-  ['authtoken: x', [/^f:1: version is missing: a file for agents begins with "version: 2"$/]],
+  ['version: 2\nx: [', [/^f:\d: invalid YAML/]],
+  ['version: 2\ntunnels: !!js/function x', [/^f:2: invalid YAML \(TAG_RESOLVE_FAILED\)/]],
+  ['version: 2\nversion: 2', [/^f:2: duplicate key: remove one$/]],
+  ['authtoken: x', [/^f:1: version is missing: start the file with "version: 2"$/]],
   ['version: 3', [/^f:1: version must be 2: write version: 2$/]],
-  ['version: 2\nauthtokn: x', [/^f:2: unknown key "authtokn"\. Did you mean "authtoken"\? Known are version, /]],
-  ['version: 2\nauthtoken: 5', [/^f:2: authtoken must be text: write it in quotes: authtoken: "…"$/]],
-  ['version: 2\nauthtoken:', [/^f:2: authtoken is empty: give it a value, or take the line away$/]],
+  ['version: 2\nauthtokn: x', [/^f:2: unknown key "authtokn"\. Did you mean "authtoken"\? Known keys: version, /]],
+  ['version: 2\nauthtoken: 5', [/^f:2: authtoken must be a string: quote it: authtoken: "…"$/]],
+  ['version: 2\nauthtoken:', [/^f:2: authtoken is empty: set a value or remove the line$/]],
   ['version: 2\nauthtoken: two words', [/^f:2: authtoken must be 1 to 256 visible ASCII characters on one line$/]],
-  ['version: 2\nserver_addr: [a]', [/^f:2: server_addr must be one value, not a list or a map$/]],
+  ['version: 2\nserver_addr: [a]', [/^f:2: server_addr must be a single value, not a list or a map$/]],
   ['version: 2\nserver_addr: gw', [/^f:2: server_addr must be host:port/]],
   ['version: 2\nroot_cas: ca.pem', [/^f:2: root_cas must be a list: write root_cas: \[ca.pem\]$/]],
   [
     'version: 2\nroot_cas:\n  - a.pem\n  - 5\n  - a.pem',
-    [/^f:4: an item of root_cas must be text/, /^f:5: .* is there twice/],
+    [/^f:4: an item of root_cas must be a string/, /^f:5: .* is a duplicate/],
   ],
   [
     'version: 2\nremote_management: "no"',
     [/^f:2: remote_management must be true or false: write remote_management: true$/],
   ],
   ['version: 2\ntunnels: [a]', [/^f:2: tunnels must be a map/]],
-  ['version: 2\ntunnels:\n  5: { addr: 1, proto: http }', [/^f:3: a key in tunnels must be text: write it in quotes$/]],
+  ['version: 2\ntunnels:\n  5: { addr: 1, proto: http }', [/^f:3: a key in tunnels must be a string: quote it$/]],
   ['version: 2\ntunnels:\n  "\\e[2J": { addr: 1, proto: http }', [/^f:3: the name of a tunnel must be/]],
   ['version: 2\ntunnels:\n  a:', [/^f:3: tunnels.a must be a map/]],
   ['version: 2\ntunnels:\n  a: { proto: http }', [/^f:3: tunnels.a.addr is missing/]],
@@ -92,7 +92,7 @@ const WRONG: readonly (readonly [string, readonly RegExp[]])[] = [
     [/^f:4: tunnels.a: proto is missing: write proto: http, tcp or tls, or labels$/],
   ],
   ['version: 2\ntunnels:\n  a:\n    addr: 99999\n    proto: http', [/^f:4: tunnels.a: the address "99999" is not one/]],
-  ['version: 2\ntunnels:\n  a:\n    addr: 1\n    proto: https', [/^f:5: proto https is written "proto: http"/]],
+  ['version: 2\ntunnels:\n  a:\n    addr: 1\n    proto: https', [/^f:5: use "proto: http"/]],
   [
     'version: 2\ntunnels:\n  a:\n    addr: 1\n    proto: udp',
     [/^f:5: tunnels.a.proto must be one of http, tcp, tls: write proto: http$/],
@@ -105,19 +105,19 @@ const WRONG: readonly (readonly [string, readonly RegExp[]])[] = [
   ['version: 2\ntunnels:\n  a:\n    addr: 1\n    labels: [a=1, a=2]', [/^f:5: labels has two values for one name/]],
   [
     'version: 2\ntunnels:\n  a:\n    addr: 1\n    labels: [a=1]\n    domain: x.y',
-    [/^f:6: tunnels.a: domain does not go with labels/],
+    [/^f:6: tunnels.a: domain cannot be used with labels/],
   ],
   [
     'version: 2\ntunnels:\n  a:\n    addr: 1\n    labels: [a=1]\n    oidc: {issuer: x, client_id: y}',
-    [/^f:6: tunnels.a: oidc does not go with labels/],
+    [/^f:6: tunnels.a: oidc cannot be used with labels/],
   ],
   [
     'version: 2\ntunnels:\n  a:\n    addr: 1\n    proto: tcp\n    schemes: [http]',
-    [/^f:6: tunnels.a: schemes does not go with proto tcp/],
+    [/^f:6: tunnels.a: schemes cannot be used with proto tcp/],
   ],
   [
     'version: 2\ntunnels:\n  a:\n    addr: 1\n    proto: tls\n    remote_port: 5',
-    [/^f:6: tunnels.a: remote_port does not go with proto tls/],
+    [/^f:6: tunnels.a: remote_port cannot be used with proto tls/],
   ],
   [
     'version: 2\ntunnels:\n  a:\n    addr: 1\n    proto: tcp\n    remote_port: 0',
@@ -125,15 +125,15 @@ const WRONG: readonly (readonly [string, readonly RegExp[]])[] = [
   ],
   [
     'version: 2\ntunnels:\n  a:\n    addr: 1\n    proto: http\n    domain: a.b\n    hostname: a.b',
-    [/^f:7: hostname is another word for domain/],
+    [/^f:7: hostname is an alias of domain/],
   ],
   [
     'version: 2\ntunnels:\n  a:\n    addr: 1\n    proto: http\n    ip_restriction: {}',
-    [/^f:6: ip_restriction names no ranges/],
+    [/^f:6: ip_restriction has no ranges/],
   ],
   [
     'version: 2\ntunnels:\n  a:\n    addr: 1\n    proto: http\n    ip_restriction: { allow_cidrs: [1.2.3.4] }',
-    [/^f:6: an item of tunnels.a.ip_restriction.allow_cidrs must be a range/],
+    [/^f:6: an item of tunnels.a.ip_restriction.allow_cidrs must be a CIDR range/],
   ],
   [
     'version: 2\ntunnels:\n  a:\n    addr: 1\n    proto: http\n    oidc: { isuer: x }',
@@ -236,14 +236,14 @@ test('config check says what would be opened', async () => {
   const world = new AgentWorld({ files });
   assert.equal(await world.run(createConfigCommand(world.ports), ['check']), 0);
   const extras =
-    '(login at https://idp.example.com, only 10.0.0.0/8, not 10.1.0.0/16, fd00::/8, compression, not inspected)';
+    '(login at https://idp.example.com, allow 10.0.0.0/8, deny 10.1.0.0/16, fd00::/8, compression, not inspected)';
   assert.deepEqual(world.stdout, [
-    'postern.yml is good.',
+    'postern.yml is valid.',
     'Server: gw.example.com:7444',
     `web: https://app.example.com → 3000 ${extras}`,
     `again: https://app.example.com → 3000 ${extras}`,
-    'both (http): http://(a name that the server chooses) → 80',
-    'both (https): https://(a name that the server chooses) → 80',
+    'both (http): http://(name chosen by the server) → 80',
+    'both (https): https://(name chosen by the server) → 80',
     'db: tcp://(server):20001 → localhost:5432',
     'mail: tls://mail.example.com → 993',
     'group: labels app=web,zone=a → http://127.0.0.1:8080',

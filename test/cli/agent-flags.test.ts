@@ -169,47 +169,44 @@ test('a server on this machine needs neither token nor CA: both are in its data 
 test('what makes no sense is refused before anything starts', async () => {
   const files = { 'empty.pem': 'nothing' };
   const cases: readonly (readonly [readonly string[], RegExp])[] = [
-    [['http'], /needs the address of a service/],
+    [['http'], /requires the address of a service/],
     [['http', '1', '2'], /takes one address/],
     [['http', '70000'], /"70000" is not one to forward to/],
-    [['http', 'tcp://localhost:1'], /requests go to http, https or h2c/],
-    [['tcp', 'http://localhost:1'], /forwards bytes as they are/],
+    [['http', 'tcp://localhost:1'], /the scheme must be http, https or h2c/],
+    [['tcp', 'http://localhost:1'], /forwards raw bytes/],
     [['tcp', '1', '--port', '0'], /--port must be a whole number from 1 to 65535/],
     [['tcp', '1', '--domain', 'a.b'], /unknown flag --domain/],
     [['http', '1', '--domain', '*.example.com'], /--domain must be a host name/],
     [['http', '1', '--scheme', 'htp'], /--scheme must be one of https, http\. Did you mean "http"/],
-    [['http', '1', '--allow-cidr', '10.0.0.1'], /--allow-cidr must be a range/],
-    [['http', '1', '--oidc-client-id', 'x'], /--oidc-client-id needs --oidc-issuer/],
-    [['http', '1', '--oidc-issuer', 'https://x'], /needs --oidc-client-id/],
+    [['http', '1', '--allow-cidr', '10.0.0.1'], /--allow-cidr must be a CIDR range/],
+    [['http', '1', '--oidc-client-id', 'x'], /--oidc-client-id requires --oidc-issuer/],
+    [['http', '1', '--oidc-issuer', 'https://x'], /requires --oidc-client-id/],
     [
       ['http', '1', '--scheme', 'http', '--mutual-tls-ca', 'empty.pem'],
-      /--mutual-tls-ca does not go with the scheme http/,
+      /--mutual-tls-ca cannot be used with the scheme http/,
     ],
     [
       ['http', '1', '--scheme', 'http', '--oidc-issuer', 'https://x', '--oidc-client-id', 'y'],
-      /--oidc-issuer does not go with the scheme http/,
+      /--oidc-issuer cannot be used with the scheme http/,
     ],
-    [['http', '1', '--mutual-tls-ca', 'empty.pem'], /--mutual-tls-ca: the file empty.pem holds no certificate/],
+    [['http', '1', '--mutual-tls-ca', 'empty.pem'], /--mutual-tls-ca: the file empty.pem contains no PEM certificate/],
     [['http', '1', '--mutual-tls-ca', 'missing.pem'], /--mutual-tls-ca: cannot read the file missing.pem \(ENOENT\)/],
-    [['http', '1', '--root-ca', 'empty.pem'], /--root-ca: the file empty.pem holds no certificate/],
+    [['http', '1', '--root-ca', 'empty.pem'], /--root-ca: the file empty.pem contains no PEM certificate/],
     [['http', '1', '--server-addr', 'nowhere'], /--server-addr must be host:port/],
-    [['http', '1', '--authtoken', 'two words'], /--authtoken does not hold an authtoken/],
+    [['http', '1', '--authtoken', 'two words'], /--authtoken does not contain an authtoken/],
     [['http', '1', '--authtoken', 'a', '--authtoken-file', 'b'], /not both/],
-    [['http', '1', '--no-inspect', '--inspect-addr', '127.0.0.1:1'], /does not go with --no-inspect/],
+    [['http', '1', '--no-inspect', '--inspect-addr', '127.0.0.1:1'], /cannot be used with --no-inspect/],
     [['http', '1', '--log-format', 'xml'], /--log-format must be one of text, json/],
     [['http', '1', '--metadata', 'x'.repeat(4097)], /--metadata must have at most 4096/],
     [['http', '1', '--host-header', 'a b'], /--host-header must be preserve/],
     [['http', '1', '--name', '\u001b[2J'], /--name must be/],
-    [['tunnel', '1'], /needs labels/],
+    [['tunnel', '1'], /requires a label/],
     [['tunnel', '1', '--label', 'app'], /--label must be NAME=VALUE/],
     [['tunnel', '1', '--label', 'a=1', '--label', 'a=2'], /two values for one name/],
-    [['start'], /name the tunnels to start, or give --all/],
-    [
-      ['start', '--all'],
-      /there is no configuration file: .*postern\.yml or \/home\/me\/\.config\/postern\/postern\.yml/,
-    ],
+    [['start'], /name the tunnels to start, or use --all/],
+    [['start', '--all'], /no configuration file: .*postern\.yml or \/home\/me\/\.config\/postern\/postern\.yml/],
     [['config', 'chekc'], /Did you mean "check"/],
-    [['config', 'check'], /there is no configuration file/],
+    [['config', 'check'], /no configuration file/],
   ];
   for (const [args, expected] of cases) {
     const message = await refusal(args, { files });
@@ -253,10 +250,10 @@ tunnels:
   assert.equal(one.inspector, undefined);
   assert.match(
     await refusal(['start', 'wbe', '--config', '/etc/p/agent.yml'], { files }),
-    /Did you mean "web"\? It has web, api, mtls/,
+    /Did you mean "web"\? Its tunnels: web, api, mtls/,
   );
   const missing = await refusal(['start', '--all', '--config', '/none.yml'], { files });
-  assert.match(missing, /^ERR_POSTERN_AGENT_CONFIG: the configuration file \/none.yml cannot be read \(ENOENT\)/);
+  assert.match(missing, /^ERR_POSTERN_AGENT_CONFIG: cannot read the configuration file \/none.yml \(ENOENT\)/);
 });
 
 test('the file is looked for where it usually is', async () => {

@@ -136,7 +136,7 @@ tunnels:
       String((await lineOf(agent, (line) => line['event'] === 'bound' && line['tunnel'] === name))['url']);
     const refused = await lineOf(agent, ({ event }) => event === 'unbound');
     assert.equal(refused['level'], 'error');
-    assert.match(String(refused['msg']), /^(web|twice): refused: .*chosen\.localhost/);
+    assert.match(String(refused['msg']), /^(web|twice): rejected: .*chosen\.localhost/);
     const kept = refused['tunnel'] === 'web' ? 'twice' : 'web';
     assert.deepEqual(await get(`${await urlOf(kept)}/`, world.dataDir), { status: 200, body: 'web' });
     assert.equal((await get(`${await urlOf('shut')}/`, world.dataDir)).status, 403);
@@ -177,7 +177,7 @@ test('a server that goes away and comes back: told, healed', async (t) => {
   world.server.child.kill('SIGKILL');
   await world.server.exited;
   const lost = await lineOf(agent, ({ status }) => status === 'reconnecting');
-  assert.match(String(lost['msg']), /^lost the server: .*trying again/);
+  assert.match(String(lost['msg']), /^disconnected: .*retrying/);
   const args = ['--tunnel-listen', world.tunnelAddr, '--tcp-ports', '127.0.0.1:20950-20959'];
   const again = startServerProcess(t, world.dataDir, { args });
   await again.ready();

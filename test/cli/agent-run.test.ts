@@ -85,7 +85,7 @@ test('a wrong token ends with 1 and says what to do', async () => {
   assert.deepEqual(world.exits, [1]);
   assert.match(
     world.stdout.at(-1) ?? '',
-    /error stopped: the authtoken is not one of this server; give the right one in POSTERN_AUTHTOKEN, .*configuration file$/m,
+    /error stopped: the authtoken is not one of this server; set the right one in POSTERN_AUTHTOKEN, .*configuration file$/m,
   );
 });
 
@@ -107,7 +107,7 @@ test('one of two tunnels refused: said, and the other goes on; both: the end', a
   agent.refuse(1, 'the acl of this credential does not allow b.example.com.');
   assert.match(
     world.stdout.at(-1) ?? '',
-    / error api: refused: the acl of this credential does not allow b\.example\.com$/,
+    / error api: rejected: the acl of this credential does not allow b\.example\.com$/,
   );
   await new Promise(setImmediate);
   assert.deepEqual([world.exits, agent.closes], [[], 0]);
@@ -124,17 +124,17 @@ test('lines tell a whole life', async () => {
   assert.deepEqual(world.stdout, [
     '12:00:00 info  inspector at http://127.0.0.1:7040',
     '12:00:00 info  connecting to 127.0.0.1:7444',
-    '12:00:00 warn  no server yet: nothing listens there; trying again at once',
+    '12:00:00 warn  not connected: nothing listens there; retrying now',
     '12:00:00 info  online at 127.0.0.1:7444, region local',
     '12:00:00 info  http: https://x.localhost:7443 → 3000',
     '12:00:00 info  http: GET /a\\u001b[2Jb 200 12 ms',
     '12:00:00 warn  http: GET / given up 12 ms: the client went away',
     '12:00:00 info  http: connection from 192.0.2.7:5 opened',
     '12:00:00 warn  http: connection from 192.0.2.7:6 failed: refused',
-    '12:00:00 warn  lost the server: it fell silent; trying again in 2 s',
+    '12:00:00 warn  disconnected: it fell silent; retrying in 2 s',
     '12:00:00 info  online again at 127.0.0.1:7444, region local',
-    '12:00:00 warn  the server asked this agent to restart: refused, because remote management is off',
-    '12:00:00 info  stopping; what is under way may finish',
+    "12:00:00 warn  rejected the server's request to restart: remote management is off",
+    '12:00:00 info  stopping after open requests finish',
     '12:00:00 info  stopped',
   ]);
 });
@@ -185,8 +185,8 @@ test('the same reason is not told again and again', async () => {
   assert.equal(world.stdout.length, before + 1);
   fail('the name cannot be resolved');
   assert.equal(world.stdout.length, before + 2);
-  assert.match(world.stdout.at(-2) ?? '', /lost the server: nothing listens; trying again in 2 s$/);
-  assert.match(world.stdout.at(-1) ?? '', /still no server: the name cannot be resolved; trying again in 2 s$/);
+  assert.match(world.stdout.at(-2) ?? '', /disconnected: nothing listens; retrying in 2 s$/);
+  assert.match(world.stdout.at(-1) ?? '', /still disconnected: the name cannot be resolved; retrying in 2 s$/);
   world.nowMs += 60_000;
   fail('the name cannot be resolved');
   assert.equal(world.stdout.length, before + 3, 'but once a minute');
@@ -203,7 +203,7 @@ test('an inspector that cannot listen is no reason to do without the tunnels, un
   const { world, exit } = await started([], { startInspector });
   world.signal();
   assert.equal(await exit, 0);
-  assert.match(world.stdout[0] ?? '', /warn {2}the inspector cannot listen; there is no inspector$/);
+  assert.match(world.stdout[0] ?? '', /warn {2}the inspector cannot listen; continuing without the inspector$/);
 
   const other = new AgentWorld({ startInspector });
   const command = createTunnelCommand('http', other.ports);
@@ -233,7 +233,7 @@ test('the inspector gets what it needs, and the agent its observer', async () =>
   assert.deepEqual(inspector?.allowedHosts, ['192.0.2.1']);
   assert.equal(inspector?.tunnels(), agent.tunnels);
   assert.equal(inspector?.status(), agent);
-  assert.match(world.stdout[0] ?? '', /inspector at http:\/\/192\.0\.2\.1:7041, because port 7040 is taken$/);
+  assert.match(world.stdout[0] ?? '', /inspector at http:\/\/192\.0\.2\.1:7041 \(port 7040 is in use\)$/);
   world.signal();
   await exit;
   assert.equal(closes, 1);

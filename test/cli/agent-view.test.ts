@@ -53,7 +53,7 @@ test('the view shows status, server, latency, inspector, addresses, counts and t
     'Latency         12 ms',
     'Web interface   http://127.0.0.1:7040',
     `Forwarding      ${URL} → 3000`,
-    'Traffic         3 requests, 1 under way',
+    'Traffic         3 requests, 1 open',
     '',
     'Last requests',
     row('GET', '/away  refused', 502),
@@ -72,10 +72,10 @@ test('a lost server is told with the time to the next try, which runs down', asy
   agent.bind(0, URL);
   agent.tellStatus('reconnecting', { reason: 'it fell silent', nextTryMs: 8_000 });
   t.mock.timers.tick(DRAWN_MS);
-  assert.equal(screenOf().lines()[2], 'Status          reconnecting: it fell silent; trying again in 8 s');
+  assert.equal(screenOf().lines()[2], 'Status          reconnecting: it fell silent; retrying in 8 s');
   world.nowMs += 5_000;
   t.mock.timers.tick(1_000);
-  assert.equal(screenOf().lines()[2], 'Status          reconnecting: it fell silent; trying again in 3 s');
+  assert.equal(screenOf().lines()[2], 'Status          reconnecting: it fell silent; retrying in 3 s');
   agent.tellStatus('online');
   t.mock.timers.tick(DRAWN_MS);
   assert.equal(screenOf().lines()[2], 'Status          online');
@@ -143,9 +143,9 @@ test('why it ended stands on the screen that comes back', async (t) => {
   agent.tellStatus('stopped', { reason: 'the acl does not allow it', code: 'ERR_POSTERN_TUNNEL_REFUSED' });
   assert.equal(await exit, 1);
   assert.deepEqual(world.stderr, [
-    'postern: web: refused: the acl does not allow it',
-    'postern: db: refused: no port is free',
-    'postern: stopped: no tunnel is left',
+    'postern: web: rejected: the acl does not allow it',
+    'postern: db: rejected: no port is free',
+    'postern: stopped: no tunnels left',
   ]);
 });
 

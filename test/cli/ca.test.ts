@@ -59,7 +59,7 @@ suite('postern ca', () => {
     const dataDir = await tempDir(t);
     const { code, err } = await run('ca', 'print', '--data-dir', dataDir);
     assert.equal(code, 1);
-    assert.match(err, /made when the server first starts[\s\S]*--data-dir/);
+    assert.match(err, /creates it on its first start[\s\S]*--data-dir/);
     assert.deepEqual(await readdir(dataDir), []);
   });
 

@@ -26,7 +26,7 @@ test('no server: it says so, and looks at what there is', async (t) => {
   const { look } = await installation(t);
   const diagnosis = await look();
   assert.equal(diagnosis.code, 1);
-  assert.match(said(diagnosis, 'api')[0] ?? '', /^problem: no server answers at http:\/\/127\.0\.0\.1:\d+/);
+  assert.match(said(diagnosis, 'api')[0] ?? '', /^problem: no server responds at http:\/\/127\.0\.0\.1:\d+/);
   assert.deepEqual(
     said(diagnosis, 'ports').map((line) => line.replace(/\d+\.[\d.:]+/, 'A')),
     [
@@ -44,9 +44,9 @@ test('a port that is in use: by whom', async (t) => {
   const { look } = await installation(t);
   const address = await listening(t, createServer());
   const [line = ''] = said(await look(['--edge-listen', address]), 'ports', address);
-  assert.match(line, new RegExp(`^problem: .+ \\(process ${process.pid}\\) listens on ${address} already`));
+  assert.match(line, new RegExp(`^problem: .+ \\(process ${process.pid}\\) already listens on ${address}`));
   const strange = await look(['--edge-listen', '192.0.2.1:7443']);
-  assert.match(said(strange, 'ports', '192.0.2.1')[0] ?? '', /^problem: .*not of this machine/);
+  assert.match(said(strange, 'ports', '192.0.2.1')[0] ?? '', /^problem: .*not an address of this machine/);
 });
 
 test('modes of the data directory and of its secrets', async (t) => {
@@ -58,13 +58,13 @@ test('modes of the data directory and of its secrets', async (t) => {
   await chmod(dataDir, 0o700);
   for (const file of ['secret.key', 'postern.sqlite', 'internal-ca/other/private-key.pem']) {
     await chmod(join(dataDir, file), 0o640);
-    assert.match(said(await look(), 'data_dir', file)[0] ?? '', /^problem: .* has the mode 0640/);
+    assert.match(said(await look(), 'data_dir', file)[0] ?? '', /^problem: .* has mode 0640/);
     await chmod(join(dataDir, file), 0o600);
   }
   await rm(join(dataDir, 'secret.key'));
   assert.match(said(await look(), 'data_dir', 'secret.key')[0] ?? '', /^problem: .*missing/);
   await rm(dataDir, { recursive: true });
-  assert.match(said(await look(), 'data_dir')[0] ?? '', /^hint: .*when the server first starts/);
+  assert.match(said(await look(), 'data_dir')[0] ?? '', /^hint: .*creates it on its first start/);
   await writeFile(dataDir, '');
   assert.match(said(await look(), 'data_dir')[0] ?? '', /^problem: .*not a directory/);
 });
@@ -82,8 +82,8 @@ test('settings that cannot be loaded end it there', async (t) => {
 test('settings that are risky', async (t) => {
   const { look } = await installation(t);
   const risks: readonly (readonly [readonly string[], RegExp])[] = [
-    [['--trusted-proxies', '0.0.0.0/0'], /trusts every address/],
-    [['--upstream-allow-cidrs', '169.254.0.0/16'], /credentials of machines/],
+    [['--trusted-proxies', '0.0.0.0/0'], /includes every address/],
+    [['--upstream-allow-cidrs', '169.254.0.0/16'], /instance credentials/],
     [['--oidc-http-issuers', 'idp.example.com'], /plain http/],
   ];
   for (const [args, words] of risks) {
@@ -122,6 +122,6 @@ test('as a process of its own', async (t) => {
   const { env } = await installation(t);
   const run = startPostern(t, { args: ['doctor'], env });
   assert.equal((await run.exited).code, 1);
-  assert.match(run.stdout(), /^problem {2}api +no server answers/m);
+  assert.match(run.stdout(), /^problem {2}api +no server responds/m);
   assert.equal(run.stderr(), '');
 });

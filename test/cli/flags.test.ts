@@ -110,7 +110,7 @@ suite('fields', () => {
     await writeFile(json, '{"address": "a:1"}');
     assert.deepEqual((await dry('static-backends', 'create', '--from-file', json)).body, { address: 'a:1' });
     await writeFile(json, '["a"]');
-    assert.match(await refusal('static-backends', 'create', '--from-file', json), /must hold an object/);
+    assert.match(await refusal('static-backends', 'create', '--from-file', json), /must contain an object/);
   });
 
   test('@FILE is the text of a file; the line end of a single line goes, that of a certificate stays', async (t) => {
@@ -150,11 +150,11 @@ suite('which one', () => {
   });
 
   test('a missing, empty or climbing id is refused before anything is sent', async () => {
-    assert.match(await refusal('oidc', 'get', ROUTE), /--edge ID is needed/);
-    assert.match(await refusal('https-edges', 'delete'), /--id ID is needed/);
-    assert.match(await refusal('https-edges', 'delete', ''), /--id ID is needed/);
-    assert.match(await refusal('https-edges', 'delete', '..'), /--id ID is needed/);
-    assert.match(await refusal('https-edges', 'delete', EDGE, EDGE), /an argument too many/);
+    assert.match(await refusal('oidc', 'get', ROUTE), /--edge ID is required/);
+    assert.match(await refusal('https-edges', 'delete'), /--id ID is required/);
+    assert.match(await refusal('https-edges', 'delete', ''), /--id ID is required/);
+    assert.match(await refusal('https-edges', 'delete', '..'), /--id ID is required/);
+    assert.match(await refusal('https-edges', 'delete', EDGE, EDGE), /too many arguments/);
     assert.match((await dry('https-edges', 'get', 'a/../b')).line, /a%2F\.\.%2Fb$/);
   });
 });
@@ -184,7 +184,7 @@ suite('wrong words', () => {
     ]) {
       assert.doesNotMatch(await refusal('oidc', 'replace', EDGE, ROUTE, ...args), /hunter2/);
     }
-    assert.match(await refusal('https-edges', 'list', '--api-key', 'x'), /--api-key-file, or into POSTERN_CLI_API_KEY/);
+    assert.match(await refusal('https-edges', 'list', '--api-key', 'x'), /--api-key-file FILE or POSTERN_CLI_API_KEY/);
   });
 
   test('a dry run masks the key and every secret field', async () => {

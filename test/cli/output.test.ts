@@ -22,7 +22,7 @@ suite('what a person must know', () => {
   test('an edge without hostports is made, with a warning on standard error', async () => {
     const { code, stdout, stderr } = await api(['https-edges', 'create', '--only', 'id']);
     assert.equal(code, 0);
-    assert.match(stderr, new RegExp(`warning: the edge serves no host.*--id ${stdout.trim()} --hostports`));
+    assert.match(stderr, new RegExp(`warning: the edge has no hosts.*--id ${stdout.trim()} --hostports`));
     const served = await api(['https-edges', 'create', '--hostports', 'warned.localhost:443']);
     assert.equal(served.stderr, '');
   });
@@ -31,7 +31,7 @@ suite('what a person must know', () => {
     const update = ['tls-certificates', 'update', '--id', 'cert_2zXAMPLEcertificateAAAAAAAA'];
     const { code, stderr } = await api([...update, '--certificate-pem', '@new.pem']);
     assert.equal(code, 2);
-    assert.match(stderr, /--certificate-pem cannot be changed: only "create" takes it/);
+    assert.match(stderr, /--certificate-pem cannot be changed: only "create" accepts it/);
     assert.match((await api([...update, '--pem', 'x'])).stderr, /unknown flag --pem/);
   });
 
@@ -92,7 +92,7 @@ suite('a list', () => {
     );
     assert.equal(body.next_page_uri, null);
     const people = await api(['ip-policies', 'list', '--limit', '2']);
-    assert.match(people.stderr, new RegExp(`--all shows every one, --before-id ${ids[1]} `));
+    assert.match(people.stderr, new RegExp(`--all for all of them, or --before-id ${ids[1]} `));
     assert.equal((await api(['ip-policies', 'list', '--limit', '2', '--all'])).stdout.trim().split('\n').length, 6);
   });
 });
@@ -174,7 +174,7 @@ suite('a failure', () => {
     assert.equal((await api([...change, 'first'])).code, 0);
     const second = await api([...change, 'second']);
     assert.equal(second.code, 1);
-    assert.match(second.stderr, /\(412\)[\s\S]*hint +somebody changed it/);
+    assert.match(second.stderr, /\(412\)[\s\S]*hint +it has changed since/);
   });
 });
 
@@ -238,7 +238,7 @@ test('what lets no traffic through is said on standard error, whatever the form 
     assert.deepEqual([off.code, off.stderr], [0, '']);
     const on = await api(['oidc', 'replace', ...address, ...form]);
     assert.equal(on.code, 0);
-    assert.match(on.stderr, /^postern: warning: it lets no traffic through: oidc: .+\n$/);
+    assert.match(on.stderr, /^postern: warning: all traffic is rejected: oidc: .+\n$/);
     assert.equal((await api(['oidc', 'get', ...address, ...form])).stderr, on.stderr);
   }
   assert.match((await api(['https-edges', 'get', edge])).stderr, new RegExp(`oidc: .* \\(${route}\\)`));

@@ -92,7 +92,7 @@ test('a server with a certificate of its own CA is trusted when the CA is named'
   ]);
   assert.equal(trusted.code, 0, trusted.stderr);
   assert.equal(untrusted.code, 3);
-  assert.match(untrusted.stderr, /hint +the certificate is not trusted: name its CA with --root-ca FILE/);
+  assert.match(untrusted.stderr, /hint +the certificate is not trusted: pass its CA with --root-ca FILE/);
 });
 
 /** What any user of the machine could read in the list of processes meanwhile. */

@@ -94,7 +94,7 @@ for (const operation of bodyOperations) {
         const answer = await refuse(
           operation,
           { ...body, [name]: 1 },
-          { status: 400, code: 'ERR_POSTERN_INVALID_BODY', field, says: 'is not a field of this object' },
+          { status: 400, code: 'ERR_POSTERN_INVALID_BODY', field, says: 'is not a known field' },
         );
         for (const known of names) assert.ok(answer.body.msg.includes(known), `the message lists ${known}`);
       }

@@ -109,15 +109,15 @@ const addresses: readonly (readonly [string, RegExp])[] = [
 ];
 
 const cidrs: readonly (readonly [string, RegExp])[] = [
-  ['203.0.113.0', /address and a prefix length/],
-  ['203.0.113.0/33', /address and a prefix length/],
-  ['203.0.113.5/24', /write "203\.0\.113\.0\/24"/],
-  ['2001:db8::1/32', /write "2001:db8::\/32"/],
-  ['0203.0.113.0/24', /address and a prefix length/],
-  ['203.0.113/24', /address and a prefix length/],
-  ['0x7f000001/32', /address and a prefix length/],
-  ['::/129', /address and a prefix length/],
-  ['word/8', /address and a prefix length/],
+  ['203.0.113.0', /address with a prefix length/],
+  ['203.0.113.0/33', /address with a prefix length/],
+  ['203.0.113.5/24', /use "203\.0\.113\.0\/24"/],
+  ['2001:db8::1/32', /use "2001:db8::\/32"/],
+  ['0203.0.113.0/24', /address with a prefix length/],
+  ['203.0.113/24', /address with a prefix length/],
+  ['0x7f000001/32', /address with a prefix length/],
+  ['::/129', /address with a prefix length/],
+  ['word/8', /address with a prefix length/],
 ];
 
 const cookiePrefixes = ['a b', 'a;b', 'a=b', 'a,b', 'ä', '"', 'a\u0000', 'a\n', '(', 'x'.repeat(129)];
@@ -733,7 +733,7 @@ onBothEngines('a value that makes no sense', (world) => {
     const second = await makeCertificate({ commonName: 'second', isCa: true });
     const broken = authority.certificatePem.replace(/\n.{20}/, '\nAAAAAAAAAAAAAAAAAAAA');
     const rows: readonly (readonly [string, RegExp])[] = [
-      ['word', /holds no PEM block/],
+      ['word', /contains no PEM block/],
       ['-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n', /./],
       ['-----BEGIN CERTIFICATE-----\nword\n', /./],
       [broken, /cannot be decoded/],

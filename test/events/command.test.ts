@@ -53,7 +53,7 @@ test('tail says what is missing when no subscription can queue an event', async 
   const world = await EventWorld.open(t);
   const env = operatorEnv(world.world);
   const without = await startTail(['--count', '1'], env);
-  assert.match(without.said, /there is no event subscription.*event-subscriptions create/);
+  assert.match(without.said, /no event subscription exists.*event-subscriptions create/);
   await world.api('POST', '/event_subscriptions', { sources: [{ type: 'ip_policy_created.v0' }] });
   const aimless = await startTail(['--count', '1'], env);
   assert.match(aimless.said, /no event subscription has a destination.*--destination-ids/);
@@ -71,13 +71,13 @@ test('replay queues anew what it is told to, and says how much', async (t) => {
   await world.policies(2);
   await world.settled(lane, { delivered: 2 });
   const none = await runCommand(['events', 'replay'], { env });
-  assert.deepEqual([none.code, none.stdout], [0, '0 deliveries are queued anew\n']);
+  assert.deepEqual([none.code, none.stdout], [0, '0 deliveries queued again\n']);
   const all = await runCommand(['events', 'replay', '--state', 'delivered'], { env });
-  assert.deepEqual([all.code, all.stdout], [0, '2 deliveries are queued anew\n']);
+  assert.deepEqual([all.code, all.stdout], [0, '2 deliveries queued again\n']);
   await world.settled(lane, { delivered: 4 });
   const [newest] = await world.deliveries(lane);
   const one = await runCommand(['events', 'replay', newest.id], { env });
-  assert.match(one.stdout, new RegExp(`^${newest.id} is queued anew as evd_\\w{27}\n$`));
+  assert.match(one.stdout, new RegExp(`^${newest.id} is queued again as evd_\\w{27}\n$`));
   await world.settled(lane, { delivered: 5 });
   const unknown = await runCommand(['events', 'replay', 'evd_none'], { env });
   assert.equal(unknown.code, 1);

@@ -59,7 +59,7 @@ test('a test sends a signed sample past the lanes and says what came back', asyn
   });
   const refused = await world.api('POST', `/event_destinations/${lane.destinationId}/test`);
   assert.deepEqual([refused.is_delivered, refused.status], [false, null]);
-  assert.match(refused.error, /169\.254\.169\.254 may not be dialled/);
+  assert.match(refused.error, /connections to the address 169\.254\.169\.254 are not allowed/);
   assert.deepEqual(await world.deliveries(lane), []);
 });
 

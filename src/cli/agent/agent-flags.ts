@@ -14,7 +14,7 @@ const CONFIG = flag(
   'config',
   'text',
   'FILE',
-  'Configuration file; else ./postern.yml, else the one in ~/.config/postern.',
+  'Configuration file (default ./postern.yml, then ~/.config/postern/postern.yml).',
   {
     isFile: true,
   },
@@ -22,104 +22,128 @@ const CONFIG = flag(
 
 /** Flags for reaching the server and for output. */
 const RUN_FLAGS: readonly Flag[] = [
-  flag('server-addr', 'text', 'HOST:PORT', "Where the server's tunnel_listen is reached; else 127.0.0.1:7444."),
+  flag('server-addr', 'text', 'HOST:PORT', "Address of the server's tunnel listener (default 127.0.0.1:7444)."),
   flag(
     'authtoken',
     'text',
     'TOKEN',
-    'Token of a credential. Other users can read flags: rather @FILE or --authtoken-file.',
+    'Token of a credential. Other users can read flags: prefer @FILE or --authtoken-file.',
     {
       isSecret: true,
     },
   ),
-  flag('authtoken-file', 'text', 'FILE', 'File with the token, - for standard input.', { isFile: true }),
-  flag('root-ca', 'repeated', 'FILE', "PEM file with the CA of the server's certificate, instead of the system's.", {
-    isFile: true,
-  }),
+  flag('authtoken-file', 'text', 'FILE', 'File with the token; - reads standard input.', { isFile: true }),
+  flag(
+    'root-ca',
+    'repeated',
+    'FILE',
+    "PEM file with the CA of the server's certificate, used instead of the system's CAs.",
+    {
+      isFile: true,
+    },
+  ),
   CONFIG,
-  flag('remote-management', 'switch', '', 'The server may not stop or restart this agent, nor ask for an update.'),
-  flag('inspect', 'switch', '', 'Start no inspector.'),
+  flag('remote-management', 'switch', '', 'Reject stop, restart and update commands from the server.'),
+  flag('inspect', 'switch', '', 'Do not start the inspector.'),
   flag(
     'inspect-addr',
     'text',
     'HOST:PORT',
-    'Where the inspector listens; else 127.0.0.1:7040, or the next port that is free.',
+    'Listen address of the inspector (default 127.0.0.1:7040, or the next free port).',
   ),
   flag(
     'log-format',
     'text',
     'FORMAT',
-    'Lines instead of the live view, as text or json; text when the output is no terminal.',
+    'Print log lines instead of the live view: text or json (default text if stdout is not a terminal).',
     {
       choices: LOG_FORMATS,
     },
   ),
-  flag('log-level', 'text', 'LEVEL', 'Least level of lines to print: debug, info, warn or error; else info.', {
+  flag('log-level', 'text', 'LEVEL', 'Minimum level to print: debug, info, warn or error (default info).', {
     choices: LOG_LEVELS,
   }),
 ];
 
-const NAME = flag('name', 'text', 'NAME', 'Name of the tunnel in this program; else that of the command.');
-const METADATA = flag('metadata', 'text', 'TEXT', 'Any text, shown with the tunnel and its session in the API.');
-const DOMAIN = flag('domain', 'text', 'HOST', "Host to be reached at; else a name below the server's domain.");
+const NAME = flag(
+  'name',
+  'text',
+  'NAME',
+  'Name of the tunnel in the output of this agent (default: the name of the command).',
+);
+const METADATA = flag('metadata', 'text', 'TEXT', 'Any text. The API shows it with the tunnel and its session.');
+const DOMAIN = flag(
+  'domain',
+  'text',
+  'HOST',
+  "Public host name (default: a generated name below the server's domain).",
+);
 const HOST_HEADER = flag(
   'host-header',
   'text',
   'HOST',
-  'Host that the local service sees: preserve (default), rewrite, or a host.',
+  'Host header for the local service: preserve (default), rewrite, or a host.',
 );
 const CIDRS: readonly Flag[] = [
-  flag('allow-cidr', 'list', 'CIDR', 'Only clients of these ranges are let in; repeatable.'),
-  flag('deny-cidr', 'list', 'CIDR', 'Clients of these ranges are not let in; repeatable.'),
+  flag('allow-cidr', 'list', 'CIDR', 'Allow only clients in this range; repeatable.'),
+  flag('deny-cidr', 'list', 'CIDR', 'Deny clients in this range; repeatable.'),
 ];
 const UPSTREAM: readonly Flag[] = [
-  flag('upstream-ca', 'repeated', 'FILE', 'PEM file with the CA of a local service behind https.', { isFile: true }),
-  flag('upstream-insecure', 'switch', '', 'Take any certificate of a local service behind https.'),
+  flag('upstream-ca', 'repeated', 'FILE', 'PEM file with the CA of the local service, for https.', { isFile: true }),
+  flag('upstream-insecure', 'switch', '', 'Accept any certificate of the local service, for https.'),
 ];
 
 const TUNNEL_FLAGS: Readonly<Record<TunnelCommandName, readonly Flag[]>> = {
   http: [
-    flag('scheme', 'text', 'SCHEME', 'Publish it on https (default) or on http.', { choices: ['https', 'http'] }),
+    flag('scheme', 'text', 'SCHEME', 'Scheme of the public address: https (default) or http.', {
+      choices: ['https', 'http'],
+    }),
     DOMAIN,
     NAME,
     METADATA,
     HOST_HEADER,
-    flag('oidc-issuer', 'text', 'URL', 'Only who has logged in at this OpenID provider is let in.'),
-    flag('oidc-client-id', 'text', 'ID', 'Client id of the app at the provider.'),
+    flag('oidc-issuer', 'text', 'URL', 'Require a login at this OpenID provider.'),
+    flag('oidc-client-id', 'text', 'ID', 'Client ID at the provider.'),
     flag(
       'oidc-client-secret',
       'text',
       'SECRET',
-      'Client secret of the app at the provider. Rather @FILE than a value here.',
+      'Client secret at the provider. Other users can read flags: prefer @FILE.',
       {
         isSecret: true,
       },
     ),
-    flag('oidc-scope', 'list', 'SCOPE', 'Scope to ask the provider for; repeatable.'),
+    flag('oidc-scope', 'list', 'SCOPE', 'Scope to request from the provider; repeatable.'),
     ...CIDRS,
     flag(
       'mutual-tls-ca',
       'repeated',
       'FILE',
-      'PEM file with CAs: only clients with a certificate of theirs are let in.',
+      'PEM file with CAs. Require a client certificate issued by one of them.',
       {
         isFile: true,
       },
     ),
-    flag('compression', 'switch', '', 'Compress what is not compressed.'),
+    flag('compression', 'switch', '', 'Compress responses that are not compressed.'),
     ...UPSTREAM,
   ],
   tcp: [
-    flag('port', 'number', 'PORT', "Port to be reached at; else a free one of the server's tcp_ports."),
+    flag('port', 'number', 'PORT', "Public port (default: a free port from the server's tcp_ports)."),
     NAME,
     METADATA,
     ...CIDRS,
   ],
   tls: [DOMAIN, NAME, METADATA, ...CIDRS],
   tunnel: [
-    flag('label', 'list', 'NAME=VALUE', 'Label of the tunnel; repeatable. Tunnel group backends find it by them.', {
-      isRequired: true,
-    }),
+    flag(
+      'label',
+      'list',
+      'NAME=VALUE',
+      'Label of the tunnel; repeatable. Tunnel group backends select tunnels by label.',
+      {
+        isRequired: true,
+      },
+    ),
     NAME,
     METADATA,
     HOST_HEADER,
@@ -134,8 +158,8 @@ export function tunnelFlags(command: TunnelCommandName): readonly Flag[] {
 export const runFlags = RUN_FLAGS;
 
 export const startFlags: readonly Flag[] = [
-  flag('all', 'switch', '', 'Start every tunnel of the file.'),
-  flag('metadata', 'text', 'TEXT', 'Any text, shown with the session in the API.'),
+  flag('all', 'switch', '', 'Start all tunnels in the file.'),
+  flag('metadata', 'text', 'TEXT', 'Any text. The API shows it with the session.'),
 ];
 
 export const checkFlags: readonly Flag[] = [CONFIG];

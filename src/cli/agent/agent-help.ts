@@ -11,7 +11,7 @@ const TUNNEL_TEXTS: Readonly<Record<TunnelCommandName, CommandText>> = {
   http: {
     usage: 'postern http ADDR [FLAGS]',
     about:
-      'Gives a local HTTP service a public address, on https unless --scheme http. ADDR is a port, host:port or a URL.',
+      'Exposes a local HTTP service at a public https address, or at an http address with --scheme http. ADDR is a port, host:port or a URL.',
     examples: [
       'postern http 3000',
       'postern http --domain app.example.com --compression https://localhost:8443 --upstream-ca service-ca.pem',
@@ -21,30 +21,30 @@ const TUNNEL_TEXTS: Readonly<Record<TunnelCommandName, CommandText>> = {
   },
   tcp: {
     usage: 'postern tcp ADDR [FLAGS]',
-    about: "Gives a local TCP service a port of the server's. ADDR is a port or host:port.",
+    about: 'Exposes a local TCP service on a port of the server. ADDR is a port or host:port.',
     examples: ['postern tcp 22', 'postern tcp --port 20022 db.internal:5432 --allow-cidr 192.0.2.0/24'],
   },
   tls: {
     usage: 'postern tls ADDR [FLAGS]',
     about:
-      'Gives a local service that speaks TLS a public name. The server passes connections on by their name and cannot read them. ADDR is a port or host:port.',
+      'Exposes a local TLS service under a public host name. The server forwards connections by SNI and cannot decrypt them. ADDR is a port or host:port.',
     examples: ['postern tls --domain mail.example.com 993'],
   },
   tunnel: {
     usage: 'postern tunnel --label NAME=VALUE ADDR [FLAGS]',
     about:
-      'Makes a local HTTP service a member of every tunnel group backend whose labels it has. It has no address of its own: the edges whose routes lead to the backend have. ADDR is a port, host:port or a URL.',
+      'Adds a local HTTP service to every tunnel group backend whose labels it matches. The tunnel has no public address of its own: edges with a route to the backend serve it. ADDR is a port, host:port or a URL.',
     examples: ['postern tunnel --label app=web --label zone=a 3000'],
   },
 };
 
-const ACCESS = `The server is the one of --server-addr, POSTERN_SERVER_ADDR, or server_addr in the configuration file. The token comes from
---authtoken-file, --authtoken, POSTERN_AUTHTOKEN, authtoken in the file or, for a server on this machine, from the file
-first-authtoken in POSTERN_DATA_DIR or ./postern-data, where the CA of its certificate is found as well.`;
+const ACCESS = `The server address comes from --server-addr, POSTERN_SERVER_ADDR, or server_addr in the configuration file. The token comes from
+--authtoken-file, --authtoken, POSTERN_AUTHTOKEN, or authtoken in the configuration file. For a server on this machine, the agent
+also finds the token (first-authtoken) and the CA of the server in POSTERN_DATA_DIR or ./postern-data.`;
 /** For these switches only the negated form is listed. */
 const ON_BY_DEFAULT: ReadonlySet<string> = new Set(['inspect', 'remote-management']);
-const EXIT_CODES = 'Exit codes: 0 stopped, 1 failed (a wrong token, every tunnel refused), 2 wrong usage.';
-const CTRL_C = 'Ctrl-C lets what is under way finish; a second one ends at once.';
+const EXIT_CODES = 'Exit codes: 0 stopped, 1 failed (invalid token, all tunnels rejected), 2 invalid usage.';
+const CTRL_C = 'Ctrl-C stops the agent after open requests finish; a second Ctrl-C stops it immediately.';
 
 export function tunnelHelp(command: TunnelCommandName, own: readonly Flag[], run: readonly Flag[]): string {
   const { usage, about, examples } = TUNNEL_TEXTS[command];
@@ -63,7 +63,7 @@ export function startHelp(own: readonly Flag[], run: readonly Flag[]): string {
   return sections([
     'Usage: postern start NAME… [FLAGS]\n       postern start --all [FLAGS]',
     wrapped(
-      'Opens tunnels of the configuration file: those that are named, or all. The file is ./postern.yml, $XDG_CONFIG_HOME/postern/postern.yml or ~/.config/postern/postern.yml unless --config names another.',
+      'Starts the named tunnels of the configuration file, or all of them. The default file is ./postern.yml, then $XDG_CONFIG_HOME/postern/postern.yml or ~/.config/postern/postern.yml.',
     ),
     flagTable(own),
     `Server and output:\n${flagTable(run)}`,
@@ -75,11 +75,11 @@ export function startHelp(own: readonly Flag[], run: readonly Flag[]): string {
 export function configHelp(flags: readonly Flag[]): string {
   return sections([
     'Usage: postern config check [--config FILE]',
-    wrapped("Looks at an agent's configuration file without connecting to anything."),
-    '  check   say what "postern start --all" would open, or everything that is wrong, with lines',
+    wrapped("Checks an agent's configuration file without connecting to a server."),
+    '  check   list the tunnels that "postern start --all" would start, or all errors with their lines',
     flagTable(flags),
-    `The smallest file:\n\n    version: 2\n    tunnels:\n      web:\n        proto: http\n        addr: 3000`,
-    'Exit codes: 0 the file is good, 1 it is not, 2 wrong usage.',
+    `A minimal file:\n\n    version: 2\n    tunnels:\n      web:\n        proto: http\n        addr: 3000`,
+    'Exit codes: 0 the file is valid, 1 the file is invalid, 2 invalid usage.',
   ]);
 }
 

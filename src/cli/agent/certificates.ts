@@ -17,7 +17,7 @@ export async function readCertificates(
   const texts = await Promise.all(paths.map((path) => readText(path, name, files)));
   return texts.flatMap((text, index) => {
     const blocks = certificateBlocks(text);
-    if (blocks === null) throw refused(name, `the file ${paths[index]} holds no certificate in PEM form`);
+    if (blocks === null) throw refused(name, `the file ${paths[index]} contains no PEM certificate`);
     return blocks;
   });
 }

@@ -28,7 +28,8 @@ export function createConfigCommand(ports: AgentPorts): Command {
         throw usage(`unknown subcommand ${JSON.stringify(name)}.${known} See postern config --help`);
       }
       const parsed = parseArguments(args, checkFlags);
-      if (parsed.positionals.length > 0) throw usage('postern config check takes no argument, but --config FILE');
+      if (parsed.positionals.length > 0)
+        throw usage('postern config check takes no arguments: name the file with --config FILE');
       const flags = new FlagValues(parsed);
       const file = await findConfigFile(flags.text('config') ?? undefined, context.env, ports.files);
       if (file === null) throw noFile(context.env, ports);
@@ -46,9 +47,9 @@ async function check(file: ConfigFile, flags: FlagValues, context: CommandContex
   const { config } = reading;
   await readFiles(config, file.path, ports);
   const server = serverAddrOf({ flags, context, file: { path: file.path, config } });
-  context.print(`${file.path} is good.`);
+  context.print(`${file.path} is valid.`);
   context.print(`Server: ${server}`);
-  if (config.tunnels.length === 0) context.print('It has no tunnels.');
+  if (config.tunnels.length === 0) context.print('The file defines no tunnels.');
   for (const tunnel of config.tunnels) for (const line of tunnelLines(tunnel)) context.print(line);
   return 0;
 }
@@ -77,13 +78,13 @@ function tunnelLines(tunnel: TunnelConfig): readonly string[] {
 
 function addressText({ domain, remotePort }: TunnelConfig, proto: string): string {
   if (proto === 'tcp') return `tcp://(server):${remotePort ?? '(a free port)'}`;
-  return `${proto}://${domain ?? '(a name that the server chooses)'}`;
+  return `${proto}://${domain ?? '(name chosen by the server)'}`;
 }
 
 function restrictionText({ allowCidrs, denyCidrs }: NonNullable<TunnelConfig['ipRestriction']>): string {
   const parts = [
-    ...(allowCidrs.length === 0 ? [] : [`only ${allowCidrs.join(', ')}`]),
-    ...(denyCidrs.length === 0 ? [] : [`not ${denyCidrs.join(', ')}`]),
+    ...(allowCidrs.length === 0 ? [] : [`allow ${allowCidrs.join(', ')}`]),
+    ...(denyCidrs.length === 0 ? [] : [`deny ${denyCidrs.join(', ')}`]),
   ];
   return parts.join(', ');
 }

@@ -5,9 +5,9 @@ import { printable } from '../api/cell-text.ts';
 /** Advice for refusals whose message is not written for a command line. */
 const ADVICE: Readonly<Record<string, string>> = {
   ERR_POSTERN_AGENT_TOKEN:
-    'give the right one in POSTERN_AUTHTOKEN, with --authtoken-file, or as authtoken in the configuration file',
+    'set the right one in POSTERN_AUTHTOKEN, with --authtoken-file, or as authtoken in the configuration file',
   ERR_POSTERN_AGENT_REVOKED:
-    'make a new one with "postern api credentials create", and give it in POSTERN_AUTHTOKEN, with --authtoken-file, or in the configuration file',
+    'create a new one with "postern api credentials create" and set it in POSTERN_AUTHTOKEN, with --authtoken-file, or in the configuration file',
 };
 /** The server's operator ended the agent. */
 export const STOPPED_BY_SERVER = 'ERR_POSTERN_AGENT_STOPPED';
@@ -31,22 +31,22 @@ export function statusText(
   before: StatusHistory = { wasOnline: false, last: null },
 ): string {
   const where = region === null ? '' : `, region ${printable(region)}`;
-  const again = nextTryMs === null ? '' : `; trying again ${inTime(nextTryMs)}`;
+  const again = nextTryMs === null ? '' : `; retrying ${inTime(nextTryMs)}`;
   switch (status) {
     case 'connecting':
-      return reason === null ? `connecting to ${serverAddr}` : `no server yet: ${refusalText(reason, code)}${again}`;
+      return reason === null ? `connecting to ${serverAddr}` : `not connected: ${refusalText(reason, code)}${again}`;
     case 'online':
       return `${before.wasOnline ? 'online again' : 'online'} at ${serverAddr}${where}`;
     case 'reconnecting':
-      return `${before.last === 'reconnecting' ? 'still no server' : 'lost the server'}: ${refusalText(reason ?? 'the connection ended', code)}${again}`;
+      return `${before.last === 'reconnecting' ? 'still disconnected' : 'disconnected'}: ${refusalText(reason ?? 'the connection ended', code)}${again}`;
     case 'stopped':
       if (reason === null) return 'stopped';
-      return code === ALL_REFUSED ? 'stopped: no tunnel is left' : `stopped: ${refusalText(reason, code)}`;
+      return code === ALL_REFUSED ? 'stopped: no tunnels left' : `stopped: ${refusalText(reason, code)}`;
   }
 }
 
 export function inTime(ms: number): string {
-  return ms < 1000 ? 'at once' : `in ${Math.round(ms / 1000)} s`;
+  return ms < 1000 ? 'now' : `in ${Math.round(ms / 1000)} s`;
 }
 
 /** The public address of a tunnel. */
@@ -62,13 +62,13 @@ export function labelsText(labels: Readonly<Record<string, string>>): string {
 }
 
 export function unboundText({ message, code, retry }: UnboundEvent): string {
-  return `${retry ? 'refused for now' : 'refused'}: ${refusalText(message, code)}${retry ? '; it is asked for again' : ''}`;
+  return `${retry ? 'rejected for now' : 'rejected'}: ${refusalText(message, code)}${retry ? '; retrying' : ''}`;
 }
 
 export function commandWords({ command, isAccepted }: CommandEvent): string {
-  if (!isAccepted) return `the server asked this agent to ${command}: refused, because remote management is off`;
+  if (!isAccepted) return `rejected the server's request to ${command}: remote management is off`;
   if (command === 'update')
-    return 'the server asked this agent to update: install a new version of postern and start it again';
+    return 'the server asked this agent to update: install a new version of postern and restart it';
   return `the server asked this agent to ${command}`;
 }
 

@@ -18,7 +18,7 @@ export class FlagValues {
   text(name: string, fits?: (text: string) => string | null): string | null {
     const [value] = this.#values.get(name) ?? [];
     if (value === undefined) return null;
-    if (value === '') throw usage(`--${name} is empty: give it a value, or leave it out`);
+    if (value === '') throw usage(`--${name} is empty: set a value or omit it`);
     return checked(name, value, fits);
   }
 
@@ -50,7 +50,7 @@ export class FlagValues {
   /** Repeated values, unchanged. */
   repeated(name: string): readonly string[] {
     const texts = this.#values.get(name) ?? [];
-    if (texts.includes('')) throw usage(`--${name} is empty: give it a value, or leave it out`);
+    if (texts.includes('')) throw usage(`--${name} is empty: set a value or omit it`);
     return texts;
   }
 

@@ -29,8 +29,8 @@ export async function tunnelFromFlags(
   source: TextSource,
 ): Promise<TunnelConfig> {
   const [addr, ...others] = positionals;
-  if (addr === undefined) throw usage(`postern ${command} needs the address of a service: postern ${command} 3000`);
-  if (others.length > 0) throw usage(`postern ${command} takes one address; "postern start" opens several tunnels`);
+  if (addr === undefined) throw usage(`postern ${command} requires the address of a service: postern ${command} 3000`);
+  if (others.length > 0) throw usage(`postern ${command} takes one address; use "postern start" for several tunnels`);
   const scheme = flags.oneOf('scheme', ['https', 'http']);
   const allowCidrs = flags.list('allow-cidr', cidrProblem);
   const denyCidrs = flags.list('deny-cidr', cidrProblem);
@@ -63,7 +63,7 @@ export async function tunnelFromFlags(
 
 function labelsOf(flags: FlagValues): Readonly<Record<string, string>> {
   const pairs = flags.list('label', labelProblem).map(splitLabel);
-  if (pairs.length === 0) throw usage('postern tunnel needs labels: --label app=web');
+  if (pairs.length === 0) throw usage('postern tunnel requires a label: --label app=web');
   if (new Set(pairs.map(([name]) => name)).size < pairs.length) throw usage('--label has two values for one name');
   return Object.fromEntries(pairs);
 }
@@ -74,10 +74,10 @@ async function oidcOf(flags: FlagValues, source: TextSource): Promise<OidcConfig
   if (issuer === null) {
     const stray = OIDC_FLAGS.find((name) => flags.has(name));
     // Otherwise a tunnel that its owner believes to be protected would be open to everybody.
-    if (stray !== undefined) throw usage(`--${stray} needs --oidc-issuer: without one nobody has to log in`);
+    if (stray !== undefined) throw usage(`--${stray} requires --oidc-issuer`);
     return null;
   }
-  if (clientId === null) throw usage('--oidc-issuer needs --oidc-client-id');
+  if (clientId === null) throw usage('--oidc-issuer requires --oidc-client-id');
   const clientSecret = await flags.secret('oidc-client-secret', source);
   const scopes = flags.list('oidc-scope');
   return {

@@ -52,7 +52,7 @@ class AgentRun {
     this.#undo.push(
       process.onStopSignal(() => this.#onSignal()),
       process.onFailure((error) => this.#onFailure(error)),
-      onBug(({ error }) => this.#reporter?.note('warn', `a bug was contained, please report it: ${stackOf(error)}`)),
+      onBug(({ error }) => this.#reporter?.note('warn', `internal error, please report it: ${stackOf(error)}`)),
     );
     let inspector: RunningInspector | null = null;
     let code: number;
@@ -91,7 +91,7 @@ class AgentRun {
     } catch (error) {
       // The default address is optional: the tunnels are what matters.
       if (isChosen || !(error instanceof AgentError)) throw error;
-      this.#inspectorNote = `${error.message}; there is no inspector`;
+      this.#inspectorNote = `${error.message}; continuing without the inspector`;
       return null;
     }
   }
@@ -101,7 +101,7 @@ class AgentRun {
     if (this.#inspectorNote !== null) this.#reporter?.note('warn', this.#inspectorNote);
     if (inspector === null) return;
     const isOther = inspector.isOtherPort && wanted?.isChosen === true;
-    const why = isOther ? `, because port ${wanted.listen.port} is taken` : '';
+    const why = isOther ? ` (port ${wanted.listen.port} is in use)` : '';
     // The view shows the address anyway.
     if (isOther || !this.#hasView()) this.#reporter?.note('info', `inspector at ${inspector.url}${why}`);
   }
@@ -183,7 +183,7 @@ class AgentRun {
    * The agent's state in memory is in doubt: requests in progress finish, then it exits and its supervisor restarts it.
    */
   #onFailure(error: unknown): void {
-    this.#context.warn(`postern: uncaught exception: the agent stops: ${stackOf(error)}`);
+    this.#context.warn(`postern: uncaught exception, stopping the agent: ${stackOf(error)}`);
     if (this.#hasFailed) return;
     this.#hasFailed = true;
     setTimeout(() => this.#ports.process.exit(EXIT_FAILED), DRAIN_WITHIN_MS).unref();

@@ -47,7 +47,7 @@ export async function runOptions(tunnels: readonly TunnelSpec[], around: Surroun
 function inspectorOf({ flags, file }: Surroundings): RunOptions['inspector'] {
   const flag = flags.text('inspect-addr', hostPortProblem);
   const isOn = flags.switch('inspect');
-  if (isOn === false && flag !== null) throw usage('--inspect-addr does not go with --no-inspect');
+  if (isOn === false && flag !== null) throw usage('--inspect-addr cannot be used with --no-inspect');
   const inFile = file?.config.inspectAddr ?? null;
   if (isOn === false || (isOn === null && flag === null && inFile === false)) return null;
   const chosen = flag ?? (inFile === false ? null : inFile);

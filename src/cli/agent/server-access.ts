@@ -49,7 +49,7 @@ export function serverAddrOf({ flags, context, file }: Omit<Surroundings, 'ports
 async function tokenOf(around: Surroundings, isLocal: boolean): Promise<string> {
   const { flags, context, ports, source, file } = around;
   if (flags.has('authtoken') && flags.has('authtoken-file'))
-    throw usage('give --authtoken or --authtoken-file, not both');
+    throw usage('use --authtoken or --authtoken-file, not both');
   const flag = await flags.secret('authtoken', source);
   if (flag !== null) return checkedToken(flag, '--authtoken');
   const path = flags.text('authtoken-file');
@@ -62,17 +62,17 @@ async function tokenOf(around: Surroundings, isLocal: boolean): Promise<string> 
   const first = isLocal ? await ports.files.read(firstPath).catch(() => null) : null;
   if (first !== null) return checkedToken(first, `the file ${firstPath}`);
   const local = isLocal
-    ? ` (there is no ${firstPath} either; a server that was started in a terminal has printed its token there, once)`
+    ? ` (${firstPath} does not exist: a server that was first started in a terminal printed its token there, once)`
     : '';
   throw usage(
-    `no authtoken: put one into POSTERN_AUTHTOKEN, into a file for --authtoken-file, or into the configuration file${local}; "postern api credentials create" makes one`,
+    `no authtoken: set POSTERN_AUTHTOKEN, --authtoken-file FILE, or authtoken in the configuration file${local}; "postern api credentials create" creates one`,
   );
 }
 
 function checkedToken(text: string, source: string): string {
   const token = text.trim();
   const problem = tokenProblem(token);
-  if (problem !== null) throw usage(`${source} does not hold an authtoken: it ${problem}`);
+  if (problem !== null) throw usage(`${source} does not contain an authtoken: it ${problem}`);
   return token;
 }
 

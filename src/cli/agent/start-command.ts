@@ -25,7 +25,7 @@ export function createStartCommand(ports: AgentPorts, source: TextSource = creat
       const { positionals, values } = parseArguments(args, flags);
       const given = new FlagValues({ positionals, values });
       const isAll = given.switch('all') === true;
-      if (isAll === positionals.length > 0) throw usage('name the tunnels to start, or give --all');
+      if (isAll === positionals.length > 0) throw usage('name the tunnels to start, or use --all');
       const file = await loadConfigFile(given.text('config') ?? undefined, context.env, ports.files);
       if (file === null) throw noFile(context.env, ports);
       const chosen = chosenTunnels(file.config, file.path, isAll ? null : positionals);
@@ -58,7 +58,7 @@ export async function specsOf(
 
 export function noFile(env: Readonly<Record<string, string | undefined>>, { files }: AgentPorts): Error {
   return usage(
-    `there is no configuration file: give one with --config, or put it at ${configPlaces(env, files.home).join(' or ')}`,
+    `no configuration file: name one with --config, or create ${configPlaces(env, files.home).join(' or ')}`,
   );
 }
 
@@ -67,12 +67,14 @@ function chosenTunnels(
   path: string,
   names: readonly string[] | null,
 ): readonly TunnelConfig[] {
-  if (tunnels.length === 0) throw usage(`${path} has no tunnels: add some below "tunnels:"`);
+  if (tunnels.length === 0) throw usage(`${path} defines no tunnels: add one below "tunnels:"`);
   if (names === null) return tunnels;
   const known = tunnels.map(({ name }) => name);
   return [...new Set(names)].map((name) => {
     const tunnel = tunnels.find((each) => each.name === name);
     if (tunnel !== undefined) return tunnel;
-    throw usage(`${path} has no tunnel ${JSON.stringify(name)}.${didYouMean(name, known)} It has ${known.join(', ')}`);
+    throw usage(
+      `${path} has no tunnel ${JSON.stringify(name)}.${didYouMean(name, known)} Its tunnels: ${known.join(', ')}`,
+    );
   });
 }

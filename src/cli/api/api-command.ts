@@ -92,7 +92,7 @@ async function runOperation(
   await trustRootCa(parsed, source);
   const note = (line: string): void => (isOn(parsed, 'verbose') ? context.warn(line) : undefined);
   if (url.startsWith('http:') && !isLoopback(url))
-    context.warn(`postern: warning: ${url} is not encrypted, and the API key goes there in the clear`);
+    context.warn(`postern: warning: ${url} is not encrypted: the API key is sent in clear text`);
   note(`> ${request.method} ${url}${request.path}, key from ${apiKey.source}`);
   const transport = new Transport({ baseUrl: url, apiKey: apiKey.key });
   try {
@@ -107,7 +107,7 @@ async function runOperation(
     else if (!isOn(parsed, 'json')) showAnswer(operation, raw, body, context);
     else if (raw.text !== '') context.print(raw.text);
     for (const line of createdWarnings(operation, body)) context.warn(`postern: warning: ${line}`);
-    if (problem !== null) context.warn(`postern: warning: it lets no traffic through: ${printable(problem)}`);
+    if (problem !== null) context.warn(`postern: warning: all traffic is rejected: ${printable(problem)}`);
     return 0;
   } catch (error) {
     if (!(error instanceof PosternApiError) && !(error instanceof PosternConnectionError)) throw error;
@@ -141,7 +141,7 @@ function isOn({ values }: ParsedArguments, name: string): boolean {
 
 function noKey(url: string): string {
   const local = isLoopback(url)
-    ? ' (there is no first-api-key in POSTERN_DATA_DIR or ./postern-data; a server that was started in a terminal has printed its key there, once)'
+    ? ' (POSTERN_DATA_DIR or ./postern-data has no first-api-key: a server that was first started in a terminal printed its key there, once)'
     : '';
-  return `no API key: put one into POSTERN_CLI_API_KEY or into a file for --api-key-file${local}`;
+  return `no API key: set POSTERN_CLI_API_KEY or --api-key-file FILE${local}`;
 }

@@ -44,7 +44,9 @@ export function findOperation(resource: ApiResource, word: string): OperationDes
   const found = resource.operations.find(({ verb }) => verb === word);
   if (found !== undefined) return found;
   const verbs = resource.operations.map(({ verb }) => verb);
-  throw usage(`${resource.name} has no verb "${shown(word)}".${didYouMean(word, verbs)} It has: ${verbs.join(', ')}`);
+  throw usage(
+    `${resource.name} has no verb "${shown(word)}".${didYouMean(word, verbs)} Its verbs: ${verbs.join(', ')}`,
+  );
 }
 
 /** The word may be anything, such as a failed paste. */

@@ -49,17 +49,17 @@ function pathValues(
   if (positionals.length > missing.length) throw usage(tooMany(missing.length));
   const unnamed = missing.slice(missing.length - positionals.length);
   const [first] = missing.filter((name) => !unnamed.includes(name));
-  if (first !== undefined) throw usage(`--${flagOf(first).name} ${flagOf(first).hint} is needed`);
+  if (first !== undefined) throw usage(`--${flagOf(first).name} ${flagOf(first).hint} is required`);
   for (const [index, name] of unnamed.entries()) result[name] = positionals[index] as string;
   for (const [name, value] of Object.entries(result)) {
-    if (/^\.{0,2}$/.test(value)) throw usage(`--${flagOf(name).name} ${flagOf(name).hint} is needed`);
+    if (/^\.{0,2}$/.test(value)) throw usage(`--${flagOf(name).name} ${flagOf(name).hint} is required`);
   }
   return result;
 }
 
 function tooMany(expected: number): string {
-  const taken = expected === 0 ? 'no argument is expected here' : 'there is an argument too many';
-  return `${taken}: values belong behind their flags, and a switch is set off with --no-NAME`;
+  const taken = expected === 0 ? 'unexpected argument' : 'too many arguments';
+  return `${taken}: write a value after its flag, and turn off a switch with --no-NAME`;
 }
 
 async function fileBody(parsed: ParsedArguments, source: TextSource): Promise<MutableObject> {
@@ -75,7 +75,7 @@ async function fileBody(parsed: ParsedArguments, source: TextSource): Promise<Mu
     // The parser's message quotes the line, which may contain a secret.
     throw usage('--from-file: the file is neither JSON nor YAML');
   }
-  if (!isJsonObject(value)) throw usage('--from-file: the file must hold an object with the fields');
+  if (!isJsonObject(value)) throw usage('--from-file: the file must contain an object with the fields');
   return { ...value };
 }
 

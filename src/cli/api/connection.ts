@@ -48,7 +48,7 @@ export async function findApiKey(
 function checked(text: string, source: string): ApiKey {
   const key = text.trim();
   if (!/^[\x21-\x7e]+$/.test(key))
-    throw usage(`${source} does not hold an API key: it must be visible ASCII on one line`);
+    throw usage(`${source} does not contain an API key: a key is one line of visible ASCII characters`);
   return { key, source };
 }
 
@@ -65,6 +65,6 @@ export async function trustRootCa({ values }: ParsedArguments, source: TextSourc
   try {
     setDefaultCACertificates([...getCACertificates('default'), pem]);
   } catch {
-    throw usage(`--root-ca: the file ${file} holds no certificate in PEM form`);
+    throw usage(`--root-ca: the file ${file} contains no PEM certificate`);
   }
 }

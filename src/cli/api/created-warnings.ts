@@ -8,7 +8,7 @@ export function createdWarnings({ resource, verb }: OperationDescription, body: 
   const { id, hostports } = body;
   return Array.isArray(hostports) && hostports.length === 0
     ? [
-        `the edge serves no host. Add one: postern api https-edges update --id ${cellText(id)} --hostports app.example.com:443`,
+        `the edge has no hosts. Add one: postern api https-edges update --id ${cellText(id)} --hostports app.example.com:443`,
       ]
     : [];
 }

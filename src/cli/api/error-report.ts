@@ -37,36 +37,35 @@ function rows(entries: readonly (readonly [string, string])[]): readonly string[
 }
 
 function connectionHint(error: PosternConnectionError, { apiUrl }: ReportContext): string {
-  if (error.failure === 'not_postern')
-    return `something else answers at ${apiUrl}: check --api-url or POSTERN_CLI_API_URL`;
+  if (error.failure === 'not_postern') return `${apiUrl} is not a Postern API: check --api-url or POSTERN_CLI_API_URL`;
   if (/certificate|self[- ]signed|issuer/i.test(error.message)) {
-    return 'the certificate is not trusted: name its CA with --root-ca FILE; "postern ca print" on the machine of the server prints it';
+    return 'the certificate is not trusted: pass its CA with --root-ca FILE; "postern ca print" on the server prints it';
   }
-  return `is the server running, and is ${apiUrl} its address? --api-url or POSTERN_CLI_API_URL names another`;
+  return `check that the server runs and listens at ${apiUrl}, or set another address with --api-url or POSTERN_CLI_API_URL`;
 }
 
 function apiHint({ status, code }: PosternApiError, { operation, keySource }: ReportContext): string {
   const resource = kebab(resourceName(operation));
   switch (status) {
     case 401:
-      return `the key came from ${keySource}; --api-key-file or POSTERN_CLI_API_KEY name another`;
+      return `the key came from ${keySource}; set another with --api-key-file or POSTERN_CLI_API_KEY`;
     case 403:
-      return `the key came from ${keySource}; "postern api api-keys list" shows what each key may do`;
+      return `the key came from ${keySource}; "postern api api-keys list" shows the scopes of each key`;
     case 404:
       return code === 'ERR_POSTERN_UNKNOWN_PATH'
-        ? 'the server does not know this operation: it may be of another version'
+        ? 'the server does not support this operation: it may be a different version'
         : moduleName(operation.resource) === null
-          ? `"postern api ${resource} list" shows what there is`
-          : `"postern api ${resource} replace" sets the module, on a route or edge that exists`;
+          ? `"postern api ${resource} list" lists the existing ones`
+          : `"postern api ${resource} replace" sets the module on an existing route or edge`;
     case 409:
-      return 'change what the message names, then try again';
+      return 'resolve the conflict that the message names, then retry';
     case 412:
-      return 'somebody changed it since: read it again with get --verbose, and use its new ETag';
+      return 'it has changed since: read it again with get --verbose and use the new ETag';
     case 429:
-      return 'wait a moment and try again';
+      return 'wait a moment, then retry';
     default:
       return status >= 500
-        ? "the server's log has a line with this operation id"
-        : `"postern api ${resource} ${operation.verb} --help" says what it takes`;
+        ? "find this operation ID in the server's log"
+        : `"postern api ${resource} ${operation.verb} --help" lists its flags`;
   }
 }

@@ -49,7 +49,8 @@ function mapOf(flag: Flag, texts: readonly string[]): JsonValue {
   return Object.fromEntries(
     pairs.map((pair) => {
       const at = pair.indexOf('=');
-      if (at <= 0) throw usage(`--${flag.name} takes NAME=VALUE, repeated or separated by commas, or a JSON object`);
+      if (at <= 0)
+        throw usage(`--${flag.name} takes NAME=VALUE pairs, repeated or separated by commas, or a JSON object`);
       const value = pair.slice(at + 1);
       return [pair.slice(0, at).trim(), isNumeric ? numberOf(flag, value.trim()) : value];
     }),
@@ -60,6 +61,6 @@ export function parseJson(flag: Pick<Flag, 'name'>, text: string): JsonValue {
   try {
     return JSON.parse(text) as JsonValue;
   } catch {
-    throw usage(`--${flag.name} takes JSON, and this is not: mind the quotes of your shell`);
+    throw usage(`--${flag.name} takes JSON, and the value is not valid JSON: check the quotes of your shell`);
   }
 }

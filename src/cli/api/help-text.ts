@@ -7,7 +7,7 @@ import type { OperationDescription } from './operation-list.ts';
 import { kebab, resourceName } from './resource-names.ts';
 
 const HELP_WIDTH = 110;
-const EXIT_CODES = `Exit codes: 0 done, 1 the API refused, 2 wrong usage, 3 the server cannot be reached.`;
+const EXIT_CODES = `Exit codes: 0 success, 1 rejected by the API, 2 invalid usage, 3 server unreachable.`;
 
 export function overviewHelp(resources: readonly ApiResource[]): string {
   const rows = resources.map(({ name, aliases, description }) => {
@@ -22,10 +22,10 @@ ${columns(rows)}
 
 postern api RESOURCE --help lists its verbs, and postern api RESOURCE VERB --help the flags of one.
 
-The server's address is --api-url, else POSTERN_CLI_API_URL or POSTERN_API_URL, else http://127.0.0.1:7080. The API key is in the
-file of --api-key-file, else in POSTERN_CLI_API_KEY or POSTERN_API_KEY, else, for a server on this machine, in the file
+The server address comes from --api-url, POSTERN_CLI_API_URL or POSTERN_API_URL (default http://127.0.0.1:7080). The API key comes
+from --api-key-file, POSTERN_CLI_API_KEY or POSTERN_API_KEY. For a server on this machine, the CLI also finds the key in the file
 first-api-key in POSTERN_DATA_DIR or ./postern-data.
-Values that are long or secret are better given as @FILE than on the command line, which other users can see.
+Pass long or secret values as @FILE: other users of the machine can read the command line.
 
 ${EXIT_CODES}`;
 }
@@ -43,7 +43,7 @@ postern api ${name} VERB --help lists the flags.`;
 export function operationHelp(operation: OperationDescription): string {
   const flags = operationFlags(operation);
   const groups = [
-    ['Which one (the last also without its flag)', flags.filter(({ target }) => target.in === 'path')],
+    ['Identifiers (the last one also works without its flag)', flags.filter(({ target }) => target.in === 'path')],
     ['Filters', flags.filter(({ target }) => target.in === 'query')],
     ['Fields', flags.filter(({ target }) => target.in === 'body')],
     ['Flags', flags.filter(({ target }) => target.in === 'command')],
@@ -75,7 +75,7 @@ function flagText({ name, kind, hint, target }: Flag): string {
 
 function flagDescription({ description, isRequired, isSecret, target }: Flag): string {
   const required = isRequired === true && target.in === 'body' ? ' Required.' : '';
-  return `${description}${required}${isSecret === true ? ' Secret: rather @FILE than a value here.' : ''}`;
+  return `${description}${required}${isSecret === true ? ' Secret: prefer @FILE to a value here.' : ''}`;
 }
 
 /** Based on the same example as the API's documentation. */

@@ -76,46 +76,46 @@ const BODY_FLAGS: readonly Flag[] = [
     kind: 'text',
     hint: 'FILE',
     isFile: true,
-    description: 'Take the fields from a JSON or YAML file, "-" for standard input. Flags beat the file.',
+    description: 'Read the fields from a JSON or YAML file; - reads standard input. Flags override the file.',
   }),
   commandFlag({
     name: 'set',
     kind: 'repeated',
     hint: 'FIELD=JSON',
-    description: 'Set any field to a JSON value, dots between names: --set tls.enabled=true.',
+    description: 'Set any field to a JSON value; separate nested names with dots: --set tls.enabled=true.',
   }),
 ];
 
-const ALL_FLAG = commandFlag({ name: 'all', kind: 'switch', hint: '', description: 'Follow every page.' });
+const ALL_FLAG = commandFlag({ name: 'all', kind: 'switch', hint: '', description: 'Fetch all pages.' });
 
 const IF_MATCH_FLAG = commandFlag({
   name: 'if-match',
   kind: 'text',
   hint: 'ETAG',
-  description: 'Only if nobody has changed it since: the ETag that --verbose showed, with or without its quotes.',
+  description: 'ETag that --verbose showed, with or without quotes. Fails if the resource has changed since.',
 });
 
 const IDEMPOTENCY_FLAG = commandFlag({
   name: 'idempotency-key',
   kind: 'text',
   hint: 'KEY',
-  description: 'Sent again with the same key within 24 hours, the command creates nothing more.',
+  description: 'Key that makes the command safe to repeat: within 24 hours it creates nothing twice.',
 });
 
 /** Flags of every command. */
 export const CONNECTION_FLAGS: readonly Flag[] = [
-  commandFlag({ name: 'json', kind: 'switch', hint: '', description: 'Print what the API answered, as it is.' }),
+  commandFlag({ name: 'json', kind: 'switch', hint: '', description: 'Print the JSON response of the API unchanged.' }),
   commandFlag({
     name: 'only',
     kind: 'text',
     hint: 'FIELD',
-    description: 'Print nothing but this field, a line for each thing: --only id, --only target.webhook.secret.',
+    description: 'Print only this field, one line per result: --only id, --only target.webhook.secret.',
   }),
   commandFlag({
     name: 'api-url',
     kind: 'text',
     hint: 'URL',
-    description: 'Where the API is; else POSTERN_CLI_API_URL or POSTERN_API_URL, else http://127.0.0.1:7080.',
+    description: 'Address of the API (default POSTERN_CLI_API_URL, POSTERN_API_URL, then http://127.0.0.1:7080).',
   }),
   commandFlag({
     name: 'api-key-file',
@@ -123,20 +123,20 @@ export const CONNECTION_FLAGS: readonly Flag[] = [
     hint: 'FILE',
     isFile: true,
     description:
-      'File with the API key; else POSTERN_CLI_API_KEY or POSTERN_API_KEY, else first-api-key in the data directory.',
+      'File with the API key (default POSTERN_CLI_API_KEY, POSTERN_API_KEY, then first-api-key in the data directory).',
   }),
   commandFlag({
     name: 'root-ca',
     kind: 'text',
     hint: 'FILE',
     isFile: true,
-    description: 'PEM file with a CA to trust as well, for a server with a certificate of its own CA.',
+    description: "PEM file with an additional CA to trust, such as the server's internal CA.",
   }),
-  commandFlag({ name: 'dry-run', kind: 'switch', hint: '', description: 'Show the request and send nothing.' }),
+  commandFlag({ name: 'dry-run', kind: 'switch', hint: '', description: 'Print the request without sending it.' }),
   commandFlag({
     name: 'verbose',
     kind: 'switch',
     hint: '',
-    description: 'Say on standard error what is sent, with which key, and what came back.',
+    description: 'Print the request, the source of the key and the response status to standard error.',
   }),
 ];

@@ -46,12 +46,12 @@ function lookUp({ name, rawName }: FlagToken, byName: ReadonlyMap<string, Flag>,
   if (negated?.kind === 'switch') return negated;
   if (name === 'api-key') {
     throw usage(
-      'an API key is not taken as a flag, because other users of the machine can read it there: put it into a file for --api-key-file, or into POSTERN_CLI_API_KEY',
+      'an API key cannot be passed as a flag, because other users of the machine can read flags: use --api-key-file FILE or POSTERN_CLI_API_KEY',
     );
   }
   if (createOnly.includes(name)) {
     throw usage(
-      `--${name} cannot be changed: only "create" takes it. Create another with the new value, then delete this one`,
+      `--${name} cannot be changed: only "create" accepts it. Create another resource with the new value, then delete this one`,
     );
   }
   throw usage(
@@ -66,7 +66,7 @@ function switchValue(flag: Flag, { name, value }: FlagToken): string {
   const isNegated = name !== flag.name && name.startsWith('no-');
   if (value === undefined) return String(!isNegated);
   if (isNegated || (value !== 'true' && value !== 'false')) {
-    throw usage(`--${flag.name} takes no value: write --${flag.name} or --no-${flag.name}`);
+    throw usage(`--${flag.name} takes no value: use --${flag.name} or --no-${flag.name}`);
   }
   return value;
 }
@@ -74,7 +74,7 @@ function switchValue(flag: Flag, { name, value }: FlagToken): string {
 function givenValue(flag: Flag, { value, inlineValue }: FlagToken): string {
   // `--ca-pem --json` lacks a value. A certificate starts with dashes too, but does not look like a flag.
   if (value === undefined || (!inlineValue && /^--?[a-z][\w.-]*(=|$)/i.test(value))) {
-    throw usage(`--${flag.name} needs a value: --${flag.name} ${flag.hint}`);
+    throw usage(`--${flag.name} requires a value: --${flag.name} ${flag.hint}`);
   }
   return value;
 }

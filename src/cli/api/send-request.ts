@@ -17,7 +17,7 @@ export async function sendOnce(transport: Transport, request: ApiRequest, option
   try {
     return { raw, body: parseAnswer(raw.text) };
   } catch (cause) {
-    throw new PosternConnectionError('not_postern', 'the answer is not JSON', { cause });
+    throw new PosternConnectionError('not_postern', 'the response is not JSON', { cause });
   }
 }
 

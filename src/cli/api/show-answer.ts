@@ -40,7 +40,9 @@ export function showAnswer(
     for (const line of table(items, layout)) context.print(line);
   }
   if (typeof body['next_page_uri'] === 'string') {
-    context.warn(`there are more: --all shows every one, --before-id ${cellText(items.at(-1)?.['id'])} the next page`);
+    context.warn(
+      `more results exist: use --all for all of them, or --before-id ${cellText(items.at(-1)?.['id'])} for the next page`,
+    );
   }
 }
 
@@ -50,7 +52,9 @@ export function checkOnly(operation: OperationDescription, field: string): void 
   const known = shown !== null && isObjectSchema(shown) ? Object.keys(shown.properties) : [];
   const [name = ''] = field.split('.');
   if (!known.includes(name))
-    throw usage(`--only ${field}: the answer has no such field.${didYouMean(name, known)} It has ${known.join(', ')}`);
+    throw usage(
+      `--only ${field}: the response has no such field.${didYouMean(name, known)} Its fields: ${known.join(', ')}`,
+    );
 }
 
 /**

@@ -20,13 +20,13 @@ const SUBCOMMANDS: ReadonlyMap<string, ReadonlyMap<string, FlagForm>> = new Map(
 const HELP = `
 Usage: postern ca SUBCOMMAND [FLAGS]
 
-  print             print the certificates of the internal CAs in PEM: all that curl --cacert or an agent's --root-ca needs.
-                    --domain-only: the CA that can vouch for the configured domain only, fit for the trust store of a
-                    machine; --other: the CA for other hosts, addresses and the tunnel listener
-  trust-hint        say how to trust it: curl, Node.js, Debian, Fedora, macOS, Windows, Chrome, Firefox
+  print             print the certificates of the internal CAs in PEM format, for curl --cacert or an agent's --root-ca
+    --domain-only   print only the CA that can issue certificates for the configured domain alone, suitable for the trust
+                    store of a machine
+    --other         print only the CA for other hosts, addresses and the tunnel listener
+  trust-hint        print how to trust the CA: curl, Node.js, Debian, Fedora, macOS, Windows, Chrome, Firefox
 
-The CA is the one of the data directory and domain that the settings name, as for "postern server": --data-dir, --domain,
---config and so on.
+The command takes the settings of "postern server" (--data-dir, --domain, --config and so on) to find the CAs.
 `;
 
 export function createCaCommand(ports: CaPorts): Command {

@@ -10,9 +10,9 @@ export function trustHint({ file, pem }: CaCertificate, domain: string): string 
 The internal CA of this server is
   ${file}
   SHA-256 ${fingerprint256}
-It can vouch for ${domain} and names below it, for nothing else. Copy the file, never the key beside it.
+It can issue certificates only for ${domain} and names below it. Copy this file, never the key beside it.
 
-curl, for one call
+curl, for one request
   curl --cacert ${path} https://app.${domain}
 
 Node.js
@@ -27,14 +27,14 @@ Fedora, RHEL
 macOS
   sudo security add-trusted-cert -d -r trustRoot -k /Library/Keychains/System.keychain ${path}
 
-Windows, in a terminal of an administrator, with a copy of the file
+Windows, in an administrator terminal, with a copy of the file
   certutil -addstore -f ROOT certificate.pem
 
 Chrome and Chromium on Linux (package libnss3-tools)
   certutil -d sql:"$HOME/.pki/nssdb" -A -t C,, -n ${name} -i ${path}
 
 Firefox
-  Settings, Privacy & Security, View Certificates, Authorities, Import: choose the file, tick "identify websites"
+  Settings, Privacy & Security, View Certificates, Authorities, Import: choose the file, select "identify websites"
 `.trim();
 }
 

@@ -9,13 +9,13 @@ import { completionScript, SHELLS } from './shell-scripts.ts';
 const HELP = `
 Usage: postern completion bash|zsh|fish
 
-Prints a script that makes the shell complete commands, resources, verbs, flags and their values. For this shell only:
+Prints a script that completes commands, resources, verbs, flags and their values. For the current shell only:
 
   bash   source <(postern completion bash)
   zsh    source <(postern completion zsh)
   fish   postern completion fish | source
 
-For good: put that line into ~/.bashrc, ~/.zshrc (behind compinit) or ~/.config/fish/config.fish.
+To make it permanent, add the line to ~/.bashrc, ~/.zshrc (after compinit) or ~/.config/fish/config.fish.
 `;
 
 interface CommandRow {

@@ -33,7 +33,7 @@ export function shakeHands({ host, port }: ListenAddress, servername: string): P
     };
     socket.once('secureConnect', () => {
       const certificate = socket.getPeerX509Certificate();
-      if (certificate === undefined) return fail('no certificate was shown');
+      if (certificate === undefined) return fail('the server presented no certificate');
       // A server that requires a client certificate closes the connection now: that is not a failure.
       socket.on('error', () => {});
       socket.destroy();
@@ -71,8 +71,8 @@ function reasonOf(error: Error): string {
     ENETUNREACH: 'the network is not reachable',
     ENOTFOUND: 'the name does not resolve',
     EAI_AGAIN: 'the name could not be resolved',
-    ERR_SSL_TLSV1_UNRECOGNIZED_NAME: 'the server does not know the name',
-    ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR: 'the server has no certificate that it can use',
+    ERR_SSL_TLSV1_UNRECOGNIZED_NAME: 'the server does not serve this name',
+    ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR: 'the server has no usable certificate',
   };
   return words[codeOf(error)] ?? error.message;
 }

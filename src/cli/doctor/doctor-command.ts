@@ -28,20 +28,21 @@ const FLAGS: ReadonlyMap<string, FlagForm> = new Map([
 const HELP = `
 Usage: postern doctor [--json] [--api-url URL] [FLAGS]
 
-Looks at an installation and says what is wrong and what to do: settings, data directory, API and key, listeners, the
-certificates that hosts are shown, uploaded certificates and authorities, routes that let nothing through, lead nowhere or
-let in anybody, and upstreams. It changes nothing. Where no server answers it looks at what there is without one.
+Checks an installation and reports each problem with its remedy: settings, data directory, API and key, listeners, the
+certificates that hosts present, uploaded certificates and authorities, routes that reject all traffic, have no backend or
+admit anyone, and upstreams. It changes nothing. If no server responds, it runs the checks that need none.
 
 Run it on the machine of the server, as the server's user and with the server's settings: it takes the same flags, POSTERN_
-variables and --config FILE. The API key comes from --api-key-file, from POSTERN_CLI_API_KEY or POSTERN_API_KEY, or from the file of the first start.
+variables and --config FILE. The API key comes from --api-key-file, POSTERN_CLI_API_KEY, POSTERN_API_KEY, or the file that the
+first start wrote.
 
-  --json           one JSON object: ok, counts by level, findings with level, check, message and advice
-  --api-url        address of the API, such as http://127.0.0.1:7080; else made from api_listen
-  --api-key-file   file with the API key, - for standard input
+  --json           print one JSON object: ok, counts by level, findings with level, check, message and advice
+  --api-url        address of the API (default: derived from api_listen, such as http://127.0.0.1:7080)
+  --api-key-file   file with the API key; - reads standard input
   --root-ca        PEM file with the CA of the API's certificate
-  --data-dir       and every other flag of postern server, but for those with secrets
+  --data-dir       data directory; all other flags of "postern server" work too, except those for secrets
 
-Exit code: 0 when there is no problem, even if there are warnings and hints; 1 when there is one; 2 for wrong usage.
+Exit codes: 0 no problems (warnings and hints are allowed), 1 problems found, 2 invalid usage.
 `;
 
 export function createDoctorCommand(ports: DoctorPorts): Command {
@@ -49,7 +50,7 @@ export function createDoctorCommand(ports: DoctorPorts): Command {
     help: HELP,
     run: async (args, context) => {
       const { flags, positionals } = parseFlags(args, FLAGS);
-      if (positionals.length > 0) throw usage('postern doctor takes no argument, but flags');
+      if (positionals.length > 0) throw usage('postern doctor takes no arguments, only flags');
       const findings = await findingsFor(flags, context, ports);
       if (flags.get('json') === 'true') context.print(jsonReport(findings));
       else for (const line of textReport(findings)) context.print(line);
@@ -84,7 +85,7 @@ function loaded(flags: ReadonlyMap<string, string>, context: CommandContext): Lo
   } catch (error) {
     if (!(error instanceof PosternError)) throw error;
     const found = findingsOf('settings');
-    found.problem(error.message, 'correct it; "postern server --print-config" shows what is in effect');
+    found.problem(error.message, 'correct it; "postern server --print-config" shows the effective settings');
     return found.list;
   }
 }

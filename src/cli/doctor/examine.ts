@@ -57,8 +57,8 @@ export async function examine(examination: Examination): Promise<readonly Findin
 function unknownUrl(): { readonly findings: readonly Finding[]; readonly isAnswering: false } {
   const found = findingsOf('api');
   found.problem(
-    'api_listen has the port 0: which one it became, only the line "ready" in the log of the server says',
-    'name its address with --api-url or POSTERN_CLI_API_URL',
+    `api_listen has port 0: the "ready" line in the server's log names the actual port`,
+    'set its address with --api-url or POSTERN_CLI_API_URL',
   );
   return { findings: found.list, isAnswering: false };
 }
@@ -76,10 +76,7 @@ async function withKey(
 
 function withoutKey(): readonly Finding[] {
   const found = findingsOf('api_key');
-  found.problem(
-    'there is no API key, so nothing behind the API was looked at',
-    'put one into POSTERN_CLI_API_KEY or into a file for --api-key-file',
-  );
+  found.problem('no API key: nothing behind the API was checked', 'set POSTERN_CLI_API_KEY or --api-key-file FILE');
   return found.list;
 }
 
@@ -116,7 +113,7 @@ async function orWhyNot(name: string, check: () => Promise<readonly Finding[]>):
   } catch (error) {
     const found = findingsOf(name);
     const message = error instanceof Error ? error.message : String(error);
-    found.warning(`could not be looked at: ${message}`, 'use a key that may read it, and run this again');
+    found.warning(`check failed: ${message}`, 'use a key with the scope to read it, and rerun this command');
     return found.list;
   }
 }

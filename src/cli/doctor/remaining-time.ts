@@ -10,9 +10,9 @@ export interface RemainingTime {
 export function remainingTime(notAfterMs: number, nowMs: number): RemainingTime {
   const date = new Date(notAfterMs).toISOString().slice(0, 10);
   const days = Math.floor((notAfterMs - nowMs) / DAY_MS);
-  if (notAfterMs <= nowMs) return { state: 'ended', words: `ended on ${date}` };
+  if (notAfterMs <= nowMs) return { state: 'ended', words: `expired on ${date}` };
   return {
     state: days < WARN_BEFORE_DAYS ? 'soon' : 'fine',
-    words: `ends on ${date} (${days} day${days === 1 ? '' : 's'})`,
+    words: `expires on ${date} (${days} day${days === 1 ? '' : 's'})`,
   };
 }

@@ -31,7 +31,7 @@ export function jsonReport(findings: readonly Finding[]): string {
 }
 
 function summary({ problem, warning, hint, ok }: Counts): string {
-  return `${counted(problem, 'problem')}, ${counted(warning, 'warning')}, ${counted(hint, 'hint')}, ${ok} fine`;
+  return `${counted(problem, 'problem')}, ${counted(warning, 'warning')}, ${counted(hint, 'hint')}, ${ok} ok`;
 }
 
 function counted(count: number, noun: string): string {
@@ -47,6 +47,6 @@ function withoutRepetition(findings: readonly Finding[]): readonly Finding[] {
     if (finding.level !== 'ok' || count <= MAX_FINE_LINES) return [finding];
     if (said.has(finding.check)) return [];
     said.add(finding.check);
-    return [{ ...finding, message: `${count} are fine` }];
+    return [{ ...finding, message: `${count} are ok` }];
   });
 }

@@ -49,24 +49,25 @@ const SUBCOMMANDS: ReadonlyMap<string, Subcommand> = new Map([
 const HELP = `
 Usage: postern events SUBCOMMAND [FLAGS]
 
-  tail                show events as they are queued for delivery, until it is interrupted: time, type, who, what
-  replay DELIVERY…    deliver these once more
-  replay              deliver once more all that are dead, or those that the flags below choose
+  tail                print events as they are queued for delivery, until interrupted: time, type, actor, object
+  replay DELIVERY…    replay the named deliveries
+  replay              replay all dead deliveries, or those that the flags below select
 
-  --type              tail: only events of these types, separated by commas; "http_*" stands for all that begin so
-  --count             tail: end after so many events
-  --json              tail: whole events, one on each line
-  --state             replay: pending, delivered, dead or cancelled, instead of dead
-  --since             replay: only those queued at or after this time, such as 2026-11-01T00:00:00Z
-  --until             replay: only those queued before this time
-  --api-url           address of the API; else POSTERN_CLI_API_URL or POSTERN_API_URL, else http://127.0.0.1:7080
-  --api-key-file      file with the API key, - for standard input; else POSTERN_CLI_API_KEY or POSTERN_API_KEY, else the first key of ./postern-data
+  --type              tail: only events of these types, separated by commas; "http_*" matches a prefix
+  --count             tail: stop after this number of events
+  --json              tail: print complete events, one per line
+  --state             replay: pending, delivered, dead or cancelled (default dead)
+  --since             replay: only deliveries queued at or after this time, such as 2026-11-01T00:00:00Z
+  --until             replay: only deliveries queued before this time
+  --api-url           address of the API (default POSTERN_CLI_API_URL, POSTERN_API_URL, then http://127.0.0.1:7080)
+  --api-key-file      file with the API key, - reads standard input (default POSTERN_CLI_API_KEY, POSTERN_API_KEY, then
+                      first-api-key in the data directory)
   --root-ca           PEM file with the CA of the API's certificate
 
-Events are seen here only if a subscription asks for them and has a destination. postern api event-deliveries list shows what
-became of each.
+Only events that a subscription with a destination requests are recorded. "postern api event-deliveries list" shows the state
+of each delivery.
 
-Exit code: 0 when done, 1 when the API refuses, 2 for wrong usage, 3 when it cannot be reached.
+Exit codes: 0 success, 1 rejected by the API, 2 invalid usage, 3 server unreachable.
 `;
 
 const EXIT_REFUSED = 1;
@@ -99,7 +100,7 @@ async function connect({ flags }: ParsedFlags, context: CommandContext): Promise
   const source = createTextSource();
   const baseUrl = apiUrl(parsed, context);
   const found = await findApiKey(baseUrl, parsed, context, source);
-  if (found === null) throw usage('no API key: put one into POSTERN_CLI_API_KEY or into a file for --api-key-file');
+  if (found === null) throw usage('no API key: set POSTERN_CLI_API_KEY or --api-key-file FILE');
   await trustRootCa(parsed, source);
   return new Transport({ baseUrl, apiKey: found.key });
 }

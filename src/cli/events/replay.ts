@@ -14,14 +14,14 @@ export async function replay(
     const body = Object.fromEntries(filters.map((name) => [name, flags.get(name)]));
     const { text } = await transport.send({ method: 'POST', path: '/event_deliveries/replay', body });
     const { replayed } = JSON.parse(text) as { readonly replayed: number };
-    context.print(`${replayed} ${replayed === 1 ? 'delivery is' : 'deliveries are'} queued anew`);
+    context.print(`${replayed} ${replayed === 1 ? 'delivery' : 'deliveries'} queued again`);
     return 0;
   }
-  if (filters.length > 0) throw usage(`--${filters[0]} chooses deliveries, and so do the ids: give one or the other`);
+  if (filters.length > 0) throw usage(`use delivery ids or --${filters[0]}, not both`);
   for (const id of positionals) {
     const path = `/event_deliveries/${encodeURIComponent(id)}/replay`;
     const { text } = await transport.send({ method: 'POST', path });
-    context.print(`${id} is queued anew as ${(JSON.parse(text) as { readonly id: string }).id}`);
+    context.print(`${id} is queued again as ${(JSON.parse(text) as { readonly id: string }).id}`);
   }
   return 0;
 }

@@ -23,7 +23,7 @@ export async function tail(
   { flags, positionals }: ParsedFlags,
   context: CommandContext,
 ): Promise<number> {
-  if (positionals.length > 0) throw usage('postern events tail takes no argument, but flags');
+  if (positionals.length > 0) throw usage('postern events tail takes no arguments, only flags');
   const isWanted = typeFilter(flags.get('type'));
   let left = countOf(flags.get('count'));
   const seen = new Set((await page(transport, null)).map(({ id }) => id));
@@ -56,14 +56,14 @@ async function newOnes(transport: Transport, seen: Set<string>, context: Command
       // Before the first event there is nothing to compare with.
       if (fresh.length < PAGE || (seen.size === 0 && read.length < PAGE)) break;
       if (pages >= MAX_PAGES) {
-        context.warn('postern: events come faster than they are shown; some were left out');
+        context.warn('postern: events arrive faster than they are printed; some were skipped');
         break;
       }
       beforeId = read.at(-1)?.id ?? null;
     }
   } catch (error) {
     if (!(error instanceof PosternConnectionError)) throw error;
-    context.warn(`postern: ${printable(error.message)}; trying again`);
+    context.warn(`postern: ${printable(error.message)}; retrying`);
     return [];
   }
   for (const { id } of found) remember(seen, id);
@@ -79,11 +79,11 @@ async function missingForEvents(transport: Transport): Promise<string | null> {
   } catch {
     return null;
   }
-  const wait = 'Waiting for events in the meantime';
+  const wait = 'Waiting for events';
   if (subscriptions.length === 0)
-    return `postern: there is no event subscription, so no event will come. Create one: postern api event-subscriptions create --sources ip_policy_created.v0 --destination-ids ID (postern api event-destinations create makes a destination). ${wait}`;
+    return `postern: no event subscription exists, so no events will arrive. Create one: postern api event-subscriptions create --sources ip_policy_created.v0 --destination-ids ID (create a destination with postern api event-destinations create). ${wait}`;
   if (subscriptions.length === PAGE || subscriptions.some(({ destinations }) => destinations.length > 0)) return null;
-  return `postern: no event subscription has a destination, so no event will come. Add one: postern api event-subscriptions update --id ID --destination-ids ID. ${wait}`;
+  return `postern: no event subscription has a destination, so no events will arrive. Add one: postern api event-subscriptions update --id ID --destination-ids ID. ${wait}`;
 }
 
 async function page(transport: Transport, beforeId: string | null): Promise<readonly Delivery[]> {
@@ -115,6 +115,6 @@ function typeFilter(given: string | undefined): (type: string) => boolean {
 
 function countOf(given: string | undefined): number {
   if (given === undefined) return Number.POSITIVE_INFINITY;
-  if (!/^[1-9]\d{0,8}$/.test(given)) throw usage('--count must be a whole number from 1 on');
+  if (!/^[1-9]\d{0,8}$/.test(given)) throw usage('--count must be a whole number of at least 1');
   return Number(given);
 }

@@ -45,16 +45,15 @@ const SUBCOMMANDS: ReadonlyMap<string, Subcommand> = new Map([
 const HELP = `
 Usage: postern store SUBCOMMAND [FLAGS]
 
-  backup FILE [--with-key]    write everything to FILE, also while the server runs. The secrets in it can be read with the secret
-                              key only; --with-key adds that key, sealed under a passphrase
-  restore FILE [--replace]    read FILE into an empty store; --replace empties it first. The server must be stopped
-  rotate-key                  make a new secret key and seal every secret with it. The server must be stopped. If the key is
-                              given by POSTERN_SECRET_KEY, set that to NEW,OLD first
-  create-key [--scopes …]     make an API key without the API, for whoever is locked out. The server must be stopped if the
-                              store is SQLite
+  backup FILE [--with-key]    write the whole store to FILE; the server may be running. Reading the secrets in it requires the
+                              secret key; --with-key includes that key, encrypted with a passphrase
+  restore FILE [--replace]    restore FILE into an empty store; --replace empties the store first. Stop the server first
+  rotate-key                  generate a new secret key and re-encrypt every secret with it. Stop the server first. If
+                              POSTERN_SECRET_KEY sets the key, set it to NEW,OLD first
+  create-key [--scopes …]     create an API key without the API, if you are locked out. With SQLite, stop the server first
 
-The passphrase comes from --${PASSPHRASE_FLAG} FILE, from POSTERN_BACKUP_PASSPHRASE, or is asked for at a terminal.
-The store is the one that the settings name, as for "postern server": --data-dir, --database-url, --config and so on.
+The passphrase comes from --${PASSPHRASE_FLAG} FILE, POSTERN_BACKUP_PASSPHRASE, or a prompt on the terminal.
+The command takes the settings of "postern server" (--data-dir, --database-url, --config and so on) to find the store.
 `;
 
 export function createStoreCommand(ports: StorePorts): Command {
@@ -83,8 +82,8 @@ async function backup({ config, flags: given, positionals: [file = ''], context,
   context.print(`backed up ${records} records at revision ${revision} to ${file}`);
   context.print(
     hasKey
-      ? `It holds the secret key ${keyId}, sealed under the passphrase: without the passphrase its secrets cannot be read.`
-      : `It needs the secret key ${keyId}, which it does not hold: keep that key as well, elsewhere. (--with-key adds it.)`,
+      ? `It contains the secret key ${keyId}, encrypted with the passphrase. Its secrets cannot be read without the passphrase.`
+      : `It does not contain the secret key ${keyId}, which a restore requires: keep a copy of that key elsewhere. (--with-key includes it.)`,
   );
 }
 
@@ -96,16 +95,16 @@ async function restore({ config, flags: given, positionals: [file = ''], context
   context.print(`restored ${records} records, the store is at revision ${revision}`);
   if (missingKeyIds.length > 0) {
     context.print(
-      `The server will not start without the secret key ${missingKeyIds.join(', ')}: set POSTERN_SECRET_KEY to it.`,
+      `The server cannot start without the secret key ${missingKeyIds.join(', ')}: set POSTERN_SECRET_KEY to it.`,
     );
   }
 }
 
 async function rotateKey({ config, context, ports }: Invocation): Promise<void> {
   const { keyId, resealed, droppableKeyIds } = await ports.rotateKey(config);
-  context.print(`sealed ${resealed} rows anew, the secret key is ${keyId}`);
+  context.print(`re-encrypted ${resealed} rows; the secret key is now ${keyId}`);
   if (droppableKeyIds.length > 0) {
-    context.print(`Nothing is sealed with ${droppableKeyIds.join(', ')} any more: take it out of POSTERN_SECRET_KEY.`);
+    context.print(`No secret uses ${droppableKeyIds.join(', ')} now: remove it from POSTERN_SECRET_KEY.`);
   }
 }
 
@@ -115,9 +114,9 @@ async function createKey({ config, flags: given, context, ports }: Invocation): 
       .get('scopes')
       ?.split(',')
       .map((scope) => scope.trim()) ?? null;
-  const description = given.get('description') ?? 'Made with postern store create-key';
+  const description = given.get('description') ?? 'Created with postern store create-key';
   const token = await ports.createKey(config, { scopes, description });
-  context.warn('made an API key; it is shown this once:');
+  context.warn('created an API key; it is shown only once:');
   // Alone on standard output, so that it can be piped into a file or a secret store.
   context.print(token);
 }

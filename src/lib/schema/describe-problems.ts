@@ -39,12 +39,12 @@ export function describeProblems(
       problems.push({ path: error.instancePath, message: `${error.message}. ${describe(at)}`.trim() });
     }
   }
-  return problems.length > 0 ? problems : [{ path: '', message: 'is not what is taken here' }];
+  return problems.length > 0 ? problems : [{ path: '', message: 'is not valid here' }];
 }
 
 function unknownField(name: string, known: readonly string[]): string {
-  const list = known.length > 0 ? ` Fields here: ${known.join(', ')}.` : ' No fields are taken here.';
-  return `is not a field of this object.${didYouMean(name, known)}${list}`;
+  const list = known.length > 0 ? ` Known fields: ${known.join(', ')}.` : ' No fields are allowed here.';
+  return `is not a known field.${didYouMean(name, known)}${list}`;
 }
 
 function describe(schema: TSchema | undefined): string {

@@ -11,7 +11,7 @@ export const caPorts: CaPorts = {
     try {
       return { file, pem: await readFile(file, 'utf8') };
     } catch (cause) {
-      const message = `the internal CA ${file} cannot be read. It is made when the server first starts with this data directory and domain: check --data-dir and --domain, and run this as the server's user`;
+      const message = `cannot read the internal CA ${file}. The server creates it on its first start with this data directory and domain: check --data-dir and --domain, and run this command as the server's user`;
       throw pkiErrors.create('ERR_POSTERN_INTERNAL_CA', message, { cause });
     }
   },

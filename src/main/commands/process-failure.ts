@@ -35,7 +35,7 @@ export function watchProcessFailure(options: ProcessFailureOptions): ProcessFail
     }
     count += 1;
     if (count <= MAX_LOGGED)
-      log.logger.fatal({ err, origin }, 'uncaught exception: the server drains, then exits with 1');
+      log.logger.fatal({ err, origin }, 'uncaught exception: draining, then exiting with code 1');
     log.flush();
     if (count > 1) return;
     // Not left to the drain, which may be what is broken.

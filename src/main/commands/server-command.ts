@@ -19,7 +19,7 @@ export const serverCommand: Command = { help: helpText(), run };
 
 async function run(args: readonly string[], context: CommandContext): Promise<number> {
   const { flags, positionals } = parseFlags(args, FLAGS);
-  if (positionals[0] !== undefined) throw usage(`postern server takes no argument, but flags: ${positionals[0]}`);
+  if (positionals[0] !== undefined) throw usage(`postern server takes no arguments, only flags: ${positionals[0]}`);
   const loaded = loadConfig({ flags, env: context.env });
   for (const warning of [...loaded.warnings, ...foreignApiUrl(loaded)]) context.warn(`postern: warning: ${warning}`);
   if (flags.get(PRINT_FLAG) === 'true') {
@@ -41,7 +41,7 @@ async function run(args: readonly string[], context: CommandContext): Promise<nu
   try {
     await server.close();
   } catch (err) {
-    server.log.logger.fatal({ err }, 'the server could not be closed in order');
+    server.log.logger.fatal({ err }, 'the server failed to shut down cleanly');
     server.log.flush();
     process.exit(1);
   }
@@ -59,11 +59,11 @@ function helpText(): string {
   return `
 Usage: postern server [--config FILE] [--print-config] [FLAGS]
 
-Starts the server. Every flag is also a variable (--data-dir is POSTERN_DATA_DIR) and a line of the YAML file (data_dir).
-Flags beat variables, which beat the file, which beats the defaults.
+Starts the server. Each flag is also a variable (--data-dir is POSTERN_DATA_DIR) and a line of the YAML file (data_dir).
+Flags override variables, variables override the file, and the file overrides the defaults.
 
   ${'--config'.padEnd(width)}YAML file with settings
-  ${'--print-config'.padEnd(width)}print what is in effect and where it came from, secrets masked, and exit
+  ${'--print-config'.padEnd(width)}print the effective settings and their sources, with secrets masked, and exit
 
 ${rows.join('\n')}
 `;

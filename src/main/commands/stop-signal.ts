@@ -22,7 +22,7 @@ export function stopSignal(runningLog: () => ServerLog | null): Promise<void> {
         return;
       }
       if (performance.now() - firstMs < SAME_SIGNAL_MS) return;
-      log.logger.warn({ signal }, 'stopping at once, requests in flight are cut off');
+      log.logger.warn({ signal }, 'stopping immediately: requests in flight are cut off');
       log.flush();
       process.exit(1);
     };

@@ -15,7 +15,8 @@ export function welcomeText(server: Welcomed, dataDir: string): string {
   const rows = [`  API         ${baseUrl}`, `  Docs        ${baseUrl}/docs`];
   if (apiKey !== null) rows.push(`  API key     ${apiKey}`);
   if (authtoken !== null) rows.push(`  Authtoken   ${authtoken}`);
-  if (apiKey !== null || authtoken !== null) rows.push('', '  These are shown once and stored hashed: keep them now.');
+  if (apiKey !== null || authtoken !== null)
+    rows.push('', '  They are shown only once and stored as hashes: save them now.');
   const key = apiKey ?? 'YOUR-API-KEY';
   return [
     '',
@@ -44,7 +45,7 @@ function firstTunnel({ addresses: { tunnel }, bootstrapped }: Welcomed, dataDir:
   ];
   return [
     '',
-    '  Or give what listens on port 3000 a public address at once:',
+    '  Or expose the service on port 3000 at a public address:',
     '',
     `  export ${variables.join(' ')}`,
     `  ${ownCommand()} http 3000`,

@@ -37,7 +37,8 @@ export function agentIssuers(options: AgentIssuerOptions): IssuerAccess {
     fetch: (url, init) =>
       fetch(url, init).catch((error: unknown) => {
         if (!(error instanceof FetchProblem) || error.reason !== 'address_refused') throw error;
-        const advice = 'issuers of agents must be public, or in a range of the setting agent_issuer_allow_cidrs';
+        const advice =
+          'an issuer requested by an agent must have a public address, or one in a range of the setting agent_issuer_allow_cidrs';
         throw new FetchProblem('address_refused', new URL(url), `${error.explanation}: ${advice}`);
       }),
   };

@@ -14,8 +14,8 @@ export const oidcSettings = {
       hosts.length === 0
         ? null
         : {
-            message: `logins at ${hosts.join(', ')} may go over plain http, where they can be read and forged`,
-            advice: 'use https there, and leave oidc_http_issuers empty',
+            message: `logins at ${hosts.join(', ')} may use plain http, where they can be read and forged`,
+            advice: 'use https and leave oidc_http_issuers empty',
           },
   }),
   agent_issuer_allow_cidrs: declared(cidrList, {

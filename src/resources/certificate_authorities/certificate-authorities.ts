@@ -69,5 +69,5 @@ function describeAuthority(pem: string): Creation | { problems: ReturnType<typeo
 }
 
 function reason(error: unknown): string {
-  return error instanceof Error && /^it holds/.test(error.message) ? error.message : 'it cannot be decoded';
+  return error instanceof Error && /^its? /.test(error.message) ? error.message : 'it cannot be decoded';
 }

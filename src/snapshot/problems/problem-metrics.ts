@@ -6,7 +6,7 @@ import { problemLine } from './problem-line.ts';
 export function addProblemMetrics(registry: Registry, problems: Pick<ProblemIndex, 'all'>): void {
   new Gauge({
     name: 'postern_unprepared_modules',
-    help: 'Enabled modules that cannot be prepared, so that their route, or with an empty route their whole edge, refuses traffic.',
+    help: 'Enabled modules that cannot be prepared. Their route rejects all traffic; if the route label is empty, the whole edge does.',
     labelNames: ['edge', 'route', 'module', 'reason'],
     registers: [registry],
     collect() {

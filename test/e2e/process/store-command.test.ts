@@ -98,11 +98,11 @@ suite('postern store', { timeout: TIMEOUT_MS }, () => {
     const dataDir = await filledStore(t);
     const file = join(dataDir, '..', 'backup');
     const backup = await store(t, dataDir, ['backup', file]);
-    assert.match(backup.stdout(), /needs the secret key \S+, which it does not hold/);
+    assert.match(backup.stdout(), /does not contain the secret key \S+, which a restore requires/);
     const elsewhere = join(dataDir, '..', 'elsewhere');
     const restored = await store(t, elsewhere, ['restore', file]);
     assert.equal(restored.code, 0, restored.stderr());
-    assert.match(restored.stdout(), /will not start without the secret key/);
+    assert.match(restored.stdout(), /cannot start without the secret key/);
   });
 
   test('asks nobody for a passphrase when nobody is there', async (t) => {

@@ -272,7 +272,9 @@ suite('a module that cannot be prepared', () => {
     assert.equal(await world.status(host), 503);
     await world.api('DELETE', `${routePath}/oidc`);
     assert.equal(await world.status(host), 200);
-    assert.ok(world.world.logLines.some((text) => text.includes('a route refuses traffic') && text.includes(routeId)));
+    assert.ok(
+      world.world.logLines.some((text) => text.includes('a route rejects all traffic') && text.includes(routeId)),
+    );
   });
 });
 

@@ -113,8 +113,8 @@ test('ip_restriction: allowed, denied, and words for what is no range', async (c
   assert.equal(await at(['127.0.0.0/8'], ['127.0.0.1/32']), 403);
   assert.equal(await at([], ['192.0.2.0/24']), 200);
   assert.equal(await at([], ['127.0.0.1/32']), 403);
-  assert.match(String(await at(['127.0.0.1'], [])), /^ip_restriction: "127\.0\.0\.1" must be an address and a prefix/);
-  assert.match(String(await at(['10.0.0.1/8'], [])), /write "10\.0\.0\.0\/8"/);
+  assert.match(String(await at(['127.0.0.1'], [])), /^ip_restriction: "127\.0\.0\.1" must be an address with a prefix/);
+  assert.match(String(await at(['10.0.0.1/8'], [])), /use "10\.0\.0\.0\/8"/);
   assert.match(String(await at([], [])), /at least one range/);
 });
 

@@ -46,8 +46,8 @@ async function readWhole(path: string, files: AgentPorts['files']): Promise<stri
     if (text.length <= MAX_BYTES) return text;
   } catch (cause) {
     const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
-    const message = `the configuration file ${path} cannot be read (${reason}): check --config`;
+    const message = `cannot read the configuration file ${path} (${reason}): check --config`;
     throw agentCommandErrors.create('ERR_POSTERN_AGENT_CONFIG', message, { cause });
   }
-  throw agentCommandErrors.create('ERR_POSTERN_AGENT_CONFIG', `${path} is larger than a configuration file can be`);
+  throw agentCommandErrors.create('ERR_POSTERN_AGENT_CONFIG', `the configuration file ${path} is too large`);
 }

@@ -44,7 +44,7 @@ export function examineAgentConfig(text: string, fileName: string): ConfigReadin
   const { contents } = document;
   if (!isMap(contents)) {
     const isEmpty = contents === null || (isScalar(contents) && contents.value === null);
-    source.problem(1, `${isEmpty ? 'is empty' : 'must be a map'}: begin it with "version: ${VERSION}"`);
+    source.problem(1, `${isEmpty ? 'is empty' : 'must be a map'}: start the file with "version: ${VERSION}"`);
     return { ok: false, problems: source.problems };
   }
   const config = readTop(new YamlFields(source, contents, '', KEYS));
@@ -54,7 +54,7 @@ export function examineAgentConfig(text: string, fileName: string): ConfigReadin
 function readTop(fields: YamlFields): AgentConfig {
   const version = fields.address('version');
   if (!fields.has('version')) {
-    fields.problem(null, `version is missing: a file for agents begins with "version: ${VERSION}"`);
+    fields.problem(null, `version is missing: start the file with "version: ${VERSION}"`);
   } else if (version !== null && version !== String(VERSION)) {
     fields.problem('version', `version must be ${VERSION}: write version: ${VERSION}`);
   }
@@ -85,7 +85,7 @@ function readTunnels(fields: YamlFields): readonly TunnelConfig[] {
 }
 
 function yamlWords(code: string): string {
-  if (code === 'DUPLICATE_KEY') return 'this key is there twice: take one away';
-  if (code === 'TAB_AS_INDENT') return 'a tab indents this line: YAML wants spaces';
-  return `is not valid YAML (${code})`;
+  if (code === 'DUPLICATE_KEY') return 'duplicate key: remove one';
+  if (code === 'TAB_AS_INDENT') return 'the line is indented with a tab: YAML requires spaces';
+  return `invalid YAML (${code})`;
 }

@@ -75,10 +75,7 @@ export function readTunnel(tunnels: YamlFields, name: string): TunnelConfig | nu
 
 function readProto(fields: YamlFields): TunnelConfig['proto'] {
   if (fields.is('proto', 'https')) {
-    return fields.problem(
-      'proto',
-      'proto https is written "proto: http": it is published on https unless schemes says otherwise',
-    );
+    return fields.problem('proto', 'use "proto: http": its public address is https unless schemes says otherwise');
   }
   return fields.oneOf('proto', ['http', 'tcp', 'tls']);
 }
@@ -91,7 +88,7 @@ function readLabels(fields: YamlFields): TunnelConfig['labels'] {
     fields.problem('labels', 'labels is empty: write labels: [app=web]');
   }
   if (new Set(pairs.map(([label]) => label)).size < pairs.length) {
-    fields.problem('labels', 'labels has two values for one name: take one away');
+    fields.problem('labels', 'labels has two values for one name: remove one');
   }
   return Object.fromEntries(pairs);
 }
@@ -107,7 +104,7 @@ function readSchemes(fields: YamlFields): TunnelConfig['schemes'] {
 
 function readDomain(fields: YamlFields): string | null {
   if (fields.has('domain') && fields.has('hostname')) {
-    return fields.problem('hostname', 'hostname is another word for domain: take one of them away');
+    return fields.problem('hostname', 'hostname is an alias of domain: remove one of them');
   }
   return fields.text('domain', domainProblem) ?? fields.text('hostname', domainProblem);
 }
@@ -139,7 +136,7 @@ function readIpRestriction(fields: YamlFields | null): IpRestrictionConfig | nul
   const isNone = (key: string): boolean => !fields.has(key) || fields.isEmptyList(key);
   // It would look like a protection and be none.
   if (isNone('allow_cidrs') && isNone('deny_cidrs')) {
-    return fields.problem(null, 'ip_restriction names no ranges: write allow_cidrs or deny_cidrs, or take it away');
+    return fields.problem(null, 'ip_restriction has no ranges: write allow_cidrs or deny_cidrs, or remove it');
   }
   return { allowCidrs: allowCidrs ?? [], denyCidrs: denyCidrs ?? [] };
 }

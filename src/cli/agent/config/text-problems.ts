@@ -15,5 +15,5 @@ export function metadataProblem(text: string): string | null {
 export function nameProblem(text: string): string | null {
   return /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,63}$/u.test(text)
     ? null
-    : 'must be 1 to 64 letters, digits, spaces, dots, hyphens and underscores, a letter or digit first';
+    : 'must be 1 to 64 letters, digits, spaces, dots, hyphens and underscores, and start with a letter or digit';
 }

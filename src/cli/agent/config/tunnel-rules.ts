@@ -34,26 +34,31 @@ interface Rule {
   readonly why: string;
 }
 
-const EDGE = 'for a tunnel with labels that is the business of the edge whose backend it serves';
+const EDGE = 'a tunnel with labels is protected by the edges that serve it: configure their modules';
 const RULES: readonly Rule[] = [
-  { key: 'schemes', isGiven: (t) => t.schemes !== null, goesWith: ['http'], why: 'it says where http is published' },
+  {
+    key: 'schemes',
+    isGiven: (t) => t.schemes !== null,
+    goesWith: ['http'],
+    why: 'it sets the scheme of an http tunnel',
+  },
   {
     key: 'domain',
     isGiven: (t) => t.domain !== null,
     goesWith: ['http', 'tls'],
-    why: 'a tcp tunnel has a port, and one with labels the hosts of its edge',
+    why: 'a tcp tunnel has a port, and a tunnel with labels uses the hosts of its edges',
   },
   {
     key: 'remote_port',
     isGiven: (t) => t.remotePort !== null,
     goesWith: ['tcp'],
-    why: 'only tcp has ports of its own',
+    why: 'only tcp tunnels have a port of their own',
   },
   {
     key: 'host_header',
     isGiven: (t) => t.hostHeader !== null,
     goesWith: ['http', 'labels'],
-    why: 'other protocols pass through as they are',
+    why: 'the agent forwards other protocols unchanged',
   },
   { key: 'oidc', isGiven: (t) => t.oidc !== null, goesWith: ['http'], why: EDGE },
   { key: 'ip_restriction', isGiven: (t) => t.ipRestriction !== null, goesWith: ['http', 'tcp', 'tls'], why: EDGE },
@@ -61,14 +66,14 @@ const RULES: readonly Rule[] = [
     key: 'mutual_tls_cas',
     isGiven: (t) => t.mutualTlsCas.length > 0,
     goesWith: ['http'],
-    why: 'certificates of clients are asked for where the server ends TLS',
+    why: 'the server requests client certificates only where it terminates TLS',
   },
   { key: 'compression', isGiven: (t) => t.compression, goesWith: ['http'], why: EDGE },
   {
     key: 'upstream_tls',
     isGiven: (t) => t.upstreamTls !== null,
     goesWith: ['http', 'labels'],
-    why: 'other protocols pass through as they are',
+    why: 'the agent forwards other protocols unchanged',
   },
 ];
 
@@ -80,23 +85,23 @@ export function tunnelProblems(
   const problems: TunnelProblem[] = [];
   const kind = tunnel.labels === null ? tunnel.proto : 'labels';
   if (tunnel.labels !== null && tunnel.proto !== null) {
-    problems.push({ key: 'labels', message: 'a tunnel has either proto or labels: take one away' });
+    problems.push({ key: 'labels', message: 'a tunnel has either proto or labels: remove one' });
   } else if (kind === null) {
     problems.push({ key: 'proto', message: 'proto is missing: write proto: http, tcp or tls, or labels' });
   } else {
     for (const { key, isGiven, goesWith, why } of RULES) {
       if (isGiven(tunnel) && !goesWith.includes(kind)) {
         const what = kind === 'labels' ? 'labels' : `proto ${kind}`;
-        problems.push({ key, message: `${spell(key)} does not go with ${what}: ${why}` });
+        problems.push({ key, message: `${spell(key)} cannot be used with ${what}: ${why}` });
       }
     }
   }
   if (tunnel.schemes?.includes('http') === true) {
     const plain = (key: TunnelKey, why: string): void => {
-      problems.push({ key, message: `${spell(key)} does not go with the scheme http: ${why}` });
+      problems.push({ key, message: `${spell(key)} cannot be used with the scheme http: ${why}` });
     };
-    if (tunnel.mutualTlsCas.length > 0) plain('mutual_tls_cas', 'without TLS nobody has a certificate');
-    if (tunnel.oidc !== null) plain('oidc', 'without TLS a login is no secret');
+    if (tunnel.mutualTlsCas.length > 0) plain('mutual_tls_cas', 'client certificates require TLS');
+    if (tunnel.oidc !== null) plain('oidc', 'login requires TLS');
   }
   const address = addressProblem(tunnel);
   return address === null ? problems : [...problems, { key: 'addr', message: address }];
@@ -106,8 +111,9 @@ function addressProblem({ addr, proto }: TunnelConfig): string | null {
   try {
     const { scheme } = parseLocalAddress(addr, proto === 'tcp' || proto === 'tls' ? 'tcp' : 'http');
     const isRaw = proto === 'tcp' || proto === 'tls';
-    if (isRaw && scheme !== 'tcp') return `a ${proto} tunnel forwards bytes as they are: give a port or host:port`;
-    if (!isRaw && scheme === 'tcp') return 'requests go to http, https or h2c: give a port, host:port or such a URL';
+    if (isRaw && scheme !== 'tcp') return `a ${proto} tunnel forwards raw bytes: use a port or host:port`;
+    if (!isRaw && scheme === 'tcp')
+      return 'the scheme must be http, https or h2c: use a port, host:port or a URL with one of them';
     return null;
   } catch (error) {
     if (error instanceof AgentError) return error.message;
@@ -119,16 +125,16 @@ function addressProblem({ addr, proto }: TunnelConfig): string | null {
 export function domainProblem(text: string): string | null {
   return hostNameProblem(text, 'refused') === null
     ? null
-    : 'must be a host name without port and wildcard, such as app.example.com';
+    : 'must be a host name without a port or wildcard, such as app.example.com';
 }
 
 export function cidrProblem(text: string): string | null {
-  return isCidr(text) ? null : 'must be a range such as 10.0.0.0/8, or 192.0.2.7/32 for one address';
+  return isCidr(text) ? null : 'must be a CIDR range such as 10.0.0.0/8, or 192.0.2.7/32 for one address';
 }
 
 export function hostHeaderProblem(text: string): string | null {
   const isHost = parseListenAddress(/:\d+$/.test(text) ? text : `${text}:1`) !== null;
-  return isHost ? null : 'must be preserve, rewrite, or a host with or without a port';
+  return isHost ? null : 'must be preserve, rewrite, or a host with an optional port';
 }
 
 export function labelProblem(text: string): string | null {

@@ -52,7 +52,7 @@ export class YamlFields {
     for (const { key, value } of map.items) {
       const line = source.lineOf(key) ?? this.line;
       const name = isScalar(key) ? key.value : undefined;
-      if (typeof name !== 'string') source.problem(line, `a key${within(path)} must be text: write it in quotes`);
+      if (typeof name !== 'string') source.problem(line, `a key${within(path)} must be a string: quote it`);
       else if (known !== null && !known.includes(name)) source.problem(line, unknownKey(name, path, known));
       else this.#fields.set(name, { node: source.resolve(value), line });
     }
@@ -75,8 +75,8 @@ export class YamlFields {
   text(key: string, fits?: (text: string) => string | null): string | null {
     const value = this.#scalar(key);
     if (value === undefined) return null;
-    if (typeof value !== 'string') return this.#wrong(key, 'must be text', `write it in quotes: ${key}: "…"`);
-    if (value === '') return this.#wrong(key, 'is empty', 'give it a value, or take the line away');
+    if (typeof value !== 'string') return this.#wrong(key, 'must be a string', `quote it: ${key}: "…"`);
+    if (value === '') return this.#wrong(key, 'is empty', 'set a value or remove the line');
     const problem = fits?.(value) ?? null;
     return problem === null ? value : this.#wrong(key, problem);
   }
@@ -126,9 +126,9 @@ export class YamlFields {
       const node = this.#source.resolve(item);
       const value = isScalar(node) ? node.value : undefined;
       const line = this.#source.lineOf(item) ?? field.line;
-      const problem = typeof value === 'string' && value !== '' ? fits(value) : 'must be text: write it in quotes';
+      const problem = typeof value === 'string' && value !== '' ? fits(value) : 'must be a string: quote it';
       if (problem === null && !texts.includes(value as string)) texts.push(value as string);
-      else this.#source.problem(line, `an item of ${this.#path}${key} ${problem ?? 'is there twice: take one away'}`);
+      else this.#source.problem(line, `an item of ${this.#path}${key} ${problem ?? 'is a duplicate: remove one'}`);
     }
     return texts;
   }
@@ -138,7 +138,7 @@ export class YamlFields {
     const field = this.#fields.get(key);
     if (field === undefined) return null;
     if (isMap(field.node)) return new YamlFields(this.#source, field.node, `${this.#path}${key}.`, known);
-    return this.#wrong(key, 'must be a map', 'write its fields on the lines below it, two spaces further in');
+    return this.#wrong(key, 'must be a map', 'write its fields on the following lines, indented by two spaces');
   }
 
   /** Undefined: absent, or invalid and recorded. */
@@ -148,11 +148,11 @@ export class YamlFields {
     const { node } = field;
     // A key without a value may be a mistake, and its meaning cannot be known.
     if (node === null || (isScalar(node) && node.value === null)) {
-      this.#wrong(key, 'is empty', 'give it a value, or take the line away');
+      this.#wrong(key, 'is empty', 'set a value or remove the line');
       return undefined;
     }
     if (isScalar(node)) return node.value;
-    this.#wrong(key, 'must be one value, not a list or a map');
+    this.#wrong(key, 'must be a single value, not a list or a map');
     return undefined;
   }
 
@@ -163,7 +163,7 @@ export class YamlFields {
 
 function unknownKey(name: string, path: string, known: readonly string[]): string {
   const shown = JSON.stringify(name.slice(0, 60));
-  return `unknown key ${shown}${within(path)}.${didYouMean(name, known)} Known are ${known.join(', ')}`;
+  return `unknown key ${shown}${within(path)}.${didYouMean(name, known)} Known keys: ${known.join(', ')}`;
 }
 
 function within(path: string): string {

@@ -51,7 +51,7 @@ export function frame(content: FrameContent, { columns, rows }: Size): readonly 
 
 function title({ version, state }: FrameContent, columns: number): StyledLine {
   const left = `postern ${version}`;
-  const right = state.isStopping ? 'stopping; Ctrl-C again ends at once' : 'Ctrl-C to stop';
+  const right = state.isStopping ? 'stopping; Ctrl-C again to stop now' : 'Ctrl-C to stop';
   const gap = columns - widthOf(left) - widthOf(right);
   return gap < 2 ? [span(left, 'bold')] : [span(left, 'bold'), span(' '.repeat(gap)), span(right, 'dim')];
 }
@@ -74,12 +74,12 @@ function facts(content: FrameContent, columns: number): readonly StyledLine[] {
 }
 
 function statusSpans({ state, nowMs }: FrameContent): readonly Span[] {
-  if (state.isStopping && state.status !== 'stopped') return [span('stopping, what is under way may finish', 'yellow')];
+  if (state.isStopping && state.status !== 'stopped') return [span('stopping after open requests finish', 'yellow')];
   if (state.status === 'online') return [span('online', 'green')];
   const { status, reason, code, nextTryAtMs } = state;
   const style: Style = status === 'stopped' && reason !== null ? 'red' : 'yellow';
   if (reason === null) return [span(status, style)];
-  const again = nextTryAtMs === null ? '' : `; trying again ${inTime(Math.max(0, nextTryAtMs - nowMs))}`;
+  const again = nextTryAtMs === null ? '' : `; retrying ${inTime(Math.max(0, nextTryAtMs - nowMs))}`;
   return [span(`${status}: ${refusalText(reason, code)}${again}`, style)];
 }
 
@@ -109,7 +109,7 @@ function tunnelLines(tunnel: AgentTunnel, isFirst: boolean, columns: number): re
 
 function badWords({ status, problem }: AgentTunnel): string {
   const why = problem === null ? '' : `: ${refusalText(problem, null)}`;
-  return status === 'waiting' ? `refused for now${why}` : `refused${why}`;
+  return status === 'waiting' ? `rejected for now${why}` : `rejected${why}`;
 }
 
 function shortened(lines: readonly StyledLine[], room: number): readonly StyledLine[] {
@@ -124,7 +124,7 @@ function countText({ state, active, tunnels }: FrameContent): string {
   const parts = [
     ...(hasRequests ? [plural(state.requests, 'request')] : []),
     ...(hasConnections ? [plural(state.connections, 'connection')] : []),
-    `${active} under way`,
+    `${active} open`,
   ];
   return parts.join(', ');
 }

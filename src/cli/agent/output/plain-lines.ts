@@ -69,7 +69,7 @@ export function plainLines(options: PlainLinesOptions): Reporter {
       }
     },
     note: (noted, message) => put({ level: noted, message, fields: {} }),
-    stopping: () => put({ level: 'info', message: 'stopping; what is under way may finish', fields: {} }),
+    stopping: () => put({ level: 'info', message: 'stopping after open requests finish', fields: {} }),
     end: () => {},
   };
 }
@@ -136,7 +136,7 @@ function lineOf(event: AgentEvent, serverAddr: string, before: StatusHistory): L
 }
 
 function droppedLines(count: number): Line {
-  const message = `${count} lines were dropped here, because standard output was not read`;
+  const message = `${count} lines dropped because standard output was not read fast enough`;
   return { level: 'warn', message, fields: { event: 'dropped', count } };
 }
 

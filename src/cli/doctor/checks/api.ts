@@ -23,33 +23,30 @@ export async function checkReach(url: string, nowMs: () => number): Promise<Reac
   if (typeof answer === 'string') {
     const isUntrusted = /certificate|self[- ]signed|issuer/i.test(answer);
     found.problem(
-      `no server answers at ${url} (${answer})`,
+      `no server responds at ${url} (${answer})`,
       isUntrusted
-        ? 'its certificate is not trusted: name its CA with --root-ca FILE; "postern ca print" on the machine of the server prints it'
-        : 'start it with "postern server", or name its address with --api-url or POSTERN_CLI_API_URL',
+        ? 'its certificate is not trusted: pass its CA with --root-ca FILE; "postern ca print" on the server prints it'
+        : 'start it with "postern server", or set its address with --api-url or POSTERN_CLI_API_URL',
     );
     return { findings: found.list, isAnswering: false };
   }
   const body: unknown = await answer.json().catch(() => null);
   const state = isJsonObject(body as never) ? (body as { status?: unknown }).status : undefined;
   if (typeof state !== 'string' || answer.headers.get('postern-operation-id') === null) {
-    found.problem(
-      `something else than Postern answers at ${url}`,
-      'name its address with --api-url or POSTERN_CLI_API_URL',
-    );
+    found.problem(`${url} is not a Postern API`, 'set its address with --api-url or POSTERN_CLI_API_URL');
     return { findings: found.list, isAnswering: false };
   }
   if (state === 'degraded' || state === 'failed') {
     const { error_code: code } = body as { error_code?: unknown };
-    found.problem(`the store of ${url} is ${state} (${String(code)})`, 'its log names the cause and what to do');
+    found.problem(`the store of ${url} is ${state} (${String(code)})`, 'see its log for the cause and the remedy');
   } else if (answer.ok) found.ok(`${url} is ${state}`);
-  else found.warning(`${url} is ${state}, not ready`, 'wait a moment and run this again');
+  else found.warning(`${url} is ${state}, not ready`, 'wait a moment and rerun this command');
   const skewMs = skewOf(answer.headers.get('date'), startedMs, nowMs());
   if (skewMs !== null && Math.abs(skewMs) > MAX_SKEW_MS) {
     const seconds = Math.round(Math.abs(skewMs) / 1000);
     found.warning(
-      `the server's clock is ${seconds} seconds ${skewMs > 0 ? 'ahead of' : 'behind'} this one: logins and certificates are judged by it`,
-      'let both machines get their time from the network',
+      `the server's clock is ${seconds} seconds ${skewMs > 0 ? 'ahead of' : 'behind'} this one: logins and certificates depend on it`,
+      'synchronize both clocks with NTP',
     );
   }
   return { findings: found.list, isAnswering: true };
@@ -60,14 +57,14 @@ export async function checkKey(transport: Transport, key: ApiKey): Promise<reado
   const found = findingsOf('api_key');
   try {
     await transport.send({ method: 'GET', path: '/edges/https?limit=1' });
-    found.ok(`the key from ${key.source} is good`);
+    found.ok(`the key from ${key.source} is valid`);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     found.problem(
-      `the key from ${key.source} is refused: ${message}`,
+      `the key from ${key.source} is rejected: ${message}`,
       error instanceof PosternApiError && error.status === 403
         ? 'use a key with the scopes edges:read, backends:read, tls_certificates:read and certificate_authorities:read'
-        : 'name another with POSTERN_CLI_API_KEY or --api-key-file; "postern store create-key" makes one when all are lost',
+        : 'set another with POSTERN_CLI_API_KEY or --api-key-file; if all keys are lost, "postern store create-key" creates one',
     );
   }
   return found.list;

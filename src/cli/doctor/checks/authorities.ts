@@ -18,10 +18,10 @@ export function checkAuthorities(
     const { state, words } = remainingTime(Date.parse(notAfter), nowMs);
     const line = `${id} (${name}) ${words}`;
     const advice =
-      'create its successor and name it in mutual_tls beside the old one, then give clients new certificates';
+      'create its successor, add it to mutual_tls beside the old one, then issue new certificates to clients';
     if (state === 'fine') found.ok(line);
     else if (state === 'soon') found.warning(line, advice);
-    else if (used.has(id)) found.problem(`${line}: its clients are refused`, advice);
+    else if (used.has(id)) found.problem(`${line}: its clients are rejected`, advice);
     else found.warning(`${line}, and no edge uses it`, `delete it: postern api certificate-authorities delete ${id}`);
   }
   return found.list;

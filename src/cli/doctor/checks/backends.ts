@@ -13,7 +13,8 @@ export async function checkBackends(
 ): Promise<readonly Finding[]> {
   const found = findingsOf('backends');
   if (!isLocal) {
-    if (backends.length > 0) found.hint('upstreams are tried from the machine of the server only: run this there');
+    if (backends.length > 0)
+      found.hint('upstreams are checked only from the machine of the server: run this command there');
     return found.list;
   }
   await inTurns(backends.slice(0, MAX_BACKENDS), async ({ id, address }) => {
@@ -22,10 +23,10 @@ export async function checkBackends(
     else
       found.warning(
         `${id} ${address} cannot be reached: ${problem}`,
-        'start what shall listen there, or correct the address',
+        'start the service that should listen there, or correct the address',
       );
   });
-  if (backends.length > MAX_BACKENDS) found.hint(`${backends.length - MAX_BACKENDS} more were not tried`);
+  if (backends.length > MAX_BACKENDS) found.hint(`${backends.length - MAX_BACKENDS} more were not checked`);
   return found.list;
 }
 

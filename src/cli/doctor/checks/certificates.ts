@@ -17,12 +17,12 @@ export function checkCertificates(
     const name = `${certificate.id} (${namesOf(certificate).slice(0, 3).join(', ') || certificate.subject_common_name})`;
     const successor = 'upload its successor: postern api tls-certificates create';
     if (covered.length === 0)
-      found.hint(`${name} ${words}, and covers no host of any edge`, 'delete it if nothing needs it');
+      found.hint(`${name} ${words}, and covers no host of any edge`, 'delete it if it is not needed');
     else if (state === 'fine') found.ok(`${name} ${words}`);
     else if (state === 'soon') found.warning(`${name} ${words}`, successor);
     else if (covered.every((host) => isCoveredByAnother(host, certificate, certificates, nowMs)))
       found.hint(
-        `${name} ${words}, and others have taken over`,
+        `${name} ${words}, and other certificates have replaced it`,
         `delete it: postern api tls-certificates delete ${certificate.id}`,
       );
     else found.problem(`${name} ${words}`, successor);

@@ -17,17 +17,17 @@ export async function checkDataDir(
   const found = findingsOf('data_dir');
   const folder = resolve(config.data_dir);
   if (!isLocal) {
-    found.hint('it is on the machine of the server: run this there to have it looked at');
+    found.hint('it is on the machine of the server: run this command there to check it');
     return found.list;
   }
   const stats = await stat(folder).catch(() => null);
   if (stats === null && isAnswering) {
     found.warning(
-      `${folder} does not exist: the server that answers has another one`,
-      'name it with --data-dir or POSTERN_DATA_DIR, or run this where the server was started',
+      `${folder} does not exist: the running server uses another data directory`,
+      'set it with --data-dir or POSTERN_DATA_DIR, or run this command in the directory where the server was started',
     );
-  } else if (stats === null) found.hint(`${folder} does not exist: it is made when the server first starts`);
-  else if (!stats.isDirectory()) found.problem(`${folder} is not a directory`, 'name another with data_dir');
+  } else if (stats === null) found.hint(`${folder} does not exist: the server creates it on its first start`);
+  else if (!stats.isDirectory()) found.problem(`${folder} is not a directory`, 'set another with data_dir');
   else await checkFolder(folder, stats, config.secret_key !== null, found);
   return found.list;
 }
@@ -36,7 +36,7 @@ async function checkFolder(folder: string, stats: Stats, hasKeySetting: boolean,
   const before = found.list.length;
   if ((stats.mode & OTHERS) !== 0) {
     found.problem(
-      `${folder} has the mode ${modeText(stats)}: other users of this machine can enter it`,
+      `${folder} has mode ${modeText(stats)}: other users of this machine can enter it`,
       `chmod 700 ${folder}`,
     );
   }
@@ -45,28 +45,28 @@ async function checkFolder(folder: string, stats: Stats, hasKeySetting: boolean,
     () => false,
   );
   if (!mayUse) {
-    found.warning(`this user may not use ${folder}`, "run this as the server's user to have it looked at");
+    found.warning(`this user cannot read ${folder}`, "run this command as the server's user to check it");
     return;
   }
   for await (const file of glob(SECRET_FILES, { cwd: folder })) await checkFile(join(folder, file), found);
   const hasKey = hasKeySetting || (await exists(join(folder, 'secret.key')));
   if (!hasKey && (await exists(join(folder, 'postern.sqlite')))) {
     found.problem(
-      `${join(folder, 'secret.key')} is missing: the secrets of the store cannot be read`,
-      'put it back from where it is kept, or give it with secret_key (POSTERN_SECRET_KEY)',
+      `${join(folder, 'secret.key')} is missing: the secrets in the store cannot be decrypted`,
+      'restore the file from your copy, or set the key with secret_key (POSTERN_SECRET_KEY)',
     );
   }
-  if (found.list.length === before) found.ok(`${folder} is the server's own`);
+  if (found.list.length === before) found.ok(`only the server's user can access ${folder}`);
 }
 
 async function checkFile(path: string, found: Findings): Promise<void> {
   const stats = await stat(path).catch(() => null);
   if (stats === null) return;
   if ((stats.mode & OTHERS) !== 0) {
-    found.problem(`${path} has the mode ${modeText(stats)}, and holds what others must not read`, `chmod 600 ${path}`);
+    found.problem(`${path} has mode ${modeText(stats)}, but contains secrets`, `chmod 600 ${path}`);
   }
   if (FIRST_KEYS.includes(basename(path)))
-    found.hint(`${path} is still there`, 'keep what it holds in a safe place and remove it');
+    found.hint(`${path} is still there`, 'move its content to a safe place and delete the file');
 }
 
 function modeText({ mode }: Stats): string {

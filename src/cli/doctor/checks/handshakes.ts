@@ -24,16 +24,13 @@ export async function checkHandshakes(
     const name = host.replace(/^\*\./, 'postern-doctor.');
     const { certificate, problem } = await shakeHands(dialled(config.edge_listen), name);
     if (certificate === null)
-      found.problem(
-        `${host}: the handshake failed: ${problem}`,
-        'the log of the server, with log_level debug, says more',
-      );
+      found.problem(`${host}: the handshake failed: ${problem}`, "see the server's log, with log_level debug");
     else {
       const isUploaded = own.some((pem) => pem.includes(certificate.toString().replaceAll(/\s/g, '')));
       judge({ host, name, certificate, isUploaded, domain: config.domain, nowMs }, found);
     }
   });
-  if (hosts.length > MAX_HOSTS) found.hint(`${hosts.length - MAX_HOSTS} more hosts were not tried`);
+  if (hosts.length > MAX_HOSTS) found.hint(`${hosts.length - MAX_HOSTS} more hosts were not checked`);
   return found.list;
 }
 
@@ -48,18 +45,18 @@ interface Shown {
 
 function judge({ host, name, certificate, isUploaded, domain, nowMs }: Shown, found: Findings): void {
   const { state, words } = remainingTime(certificate.validToDate.getTime(), nowMs);
-  const issuer = /CN=([^\n]*)/.exec(certificate.issuer)?.[1] ?? 'an issuer without a name';
-  const line = `${host} is shown a certificate of ${issuer} that ${words}`;
+  const issuer = /CN=([^\n]*)/.exec(certificate.issuer)?.[1] ?? 'an unnamed issuer';
+  const line = `${host} has a certificate from ${issuer} that ${words}`;
   const successor = 'upload its successor: postern api tls-certificates create';
   if (certificate.checkHost(name) === undefined)
-    found.problem(`${host} is shown a certificate for other hosts, of ${issuer}`, 'upload one that covers it');
+    found.problem(`${host} gets a certificate for other hosts, from ${issuer}`, 'upload one that covers it');
   else if (state === 'ended') found.problem(line, successor);
   // The server renews its own certificates.
   else if (state === 'soon' && isUploaded) found.warning(line, successor);
   else if (!isUploaded && !isBelow(host, domain) && !isBelow(host, 'localhost')) {
     found.hint(
-      `${host} is shown a certificate of the server's own CA, which browsers do not know`,
-      'upload one with: postern api tls-certificates create',
+      `${host} has a certificate from the server's internal CA, which browsers do not trust`,
+      'upload one: postern api tls-certificates create',
     );
   } else found.ok(line);
 }

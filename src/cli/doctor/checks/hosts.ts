@@ -17,7 +17,7 @@ export async function checkHosts({ edges }: LiveInstallation): Promise<readonly 
     else {
       found.hint(
         `${host} does not resolve here`,
-        "make a record in its domain's zone that leads to the edge, if clients are to find it",
+        'create a DNS record that points to the edge, if clients should reach it',
       );
     }
   });

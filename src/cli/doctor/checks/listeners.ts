@@ -16,20 +16,20 @@ interface Place {
 export async function checkListeners({ config, isLocal }: Installation): Promise<readonly Finding[]> {
   const found = findingsOf('listeners');
   if (!isLocal) {
-    found.hint('the addresses of the edge are those of the machine of the server: run this there to have them tried');
+    found.hint('the edge listens on the machine of the server: run this command there to check its addresses');
     return found.list;
   }
   for (const { setting, address } of placesOf(config).filter((place) => place.setting !== 'api_listen')) {
     if (address.port === 0) {
-      found.hint(`${setting} has the port 0: which one it became, only the line "ready" in the log of the server says`);
+      found.hint(`${setting} has port 0: the "ready" line in the server's log names the actual port`);
       continue;
     }
     const problem = await dialProblem(dialled(address));
     if (problem === null) found.ok(`${setting} ${addressText(address)} is open`);
     else {
       found.problem(
-        `nothing can be reached at ${addressText(address)} (${setting}): ${problem}`,
-        `give this the settings that the server was started with, such as ${variableOf(setting)}, or look into its log`,
+        `cannot connect to ${addressText(address)} (${setting}): ${problem}`,
+        `run this command with the server's settings, such as ${variableOf(setting)}, or check the server's log`,
       );
     }
   }
@@ -45,18 +45,18 @@ export async function checkPorts({ config, isLocal }: Installation): Promise<rea
     if (problem === null) found.ok(`${setting} ${addressText(address)} is free`);
     else if (problem === 'EADDRINUSE') {
       found.problem(
-        `${(await whoListens(address.port)) ?? 'another program'} listens on ${addressText(address)} already`,
-        `end it, or set another address with ${setting} (${variableOf(setting)})`,
+        `${(await whoListens(address.port)) ?? 'another program'} already listens on ${addressText(address)}`,
+        `stop it, or set another address with ${setting} (${variableOf(setting)})`,
       );
     } else {
       const why =
         problem === 'EACCES'
-          ? 'this user may not'
+          ? 'permission denied'
           : problem === 'EADDRNOTAVAIL'
-            ? 'it is not of this machine'
+            ? 'not an address of this machine'
             : problem;
       found.problem(
-        `${addressText(address)} cannot be listened on: ${why}`,
+        `cannot listen on ${addressText(address)}: ${why}`,
         `set another address with ${setting} (${variableOf(setting)})`,
       );
     }

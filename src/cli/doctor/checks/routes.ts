@@ -26,20 +26,20 @@ async function checkEdge(edge: HttpsEdge, transport: Transport, found: Findings)
         found,
       );
   }
-  if (edge.hostports.length === 0) found.hint(`${edge.id} has no hosts: no request reaches it`);
-  if (edge.routes.length === 0) found.hint(`${name} has no routes: every request is answered with 404`);
+  if (edge.hostports.length === 0) found.hint(`${edge.id} has no hosts: it receives no requests`);
+  if (edge.routes.length === 0) found.hint(`${name} has no routes: every request gets 404`);
   for (const route of edge.routes) {
     if (route.backend?.enabled !== true) {
       found.warning(
-        `${nameOf(edge, route)} has no backend: its requests are answered with 503`,
+        `${nameOf(edge, route)} has no backend: its requests get 503`,
         `set one: postern api backend replace --edge ${edge.id} --route ${route.id} --backend-id ID`,
       );
     }
     const provider = route.oidc?.enabled === true ? publicProvider(route.oidc.issuer) : null;
     if (provider !== null) {
       found.warning(
-        `${nameOf(edge, route)} lets anybody in who has an account at ${provider}`,
-        'use a provider, or a tenant of it, that knows your people only, or judge the identity headers upstream',
+        `${nameOf(edge, route)} admits anyone with an account at ${provider}`,
+        'use a provider or tenant with only your own users, or check the identity headers upstream',
       );
     }
   }
@@ -58,7 +58,7 @@ async function checkModules({ place, name, owner }: Owner, transport: Transport,
     const problem = isEnabled ? await problemAt(`${place}/${module}`, transport) : null;
     if (problem !== null)
       found.problem(
-        `${name} lets nothing through: ${problem}`,
+        `${name} rejects all traffic: ${problem}`,
         `repair the module, or delete it: DELETE ${place}/${module}`,
       );
   }

@@ -11,25 +11,25 @@ export function checkSettings({ config }: Pick<Installation, 'config'>): readonl
   if (isPublic) {
     found.warning(
       `the API listens on ${formatListenAddress(config.api_listen)}, where other machines can reach it`,
-      'let only those through who manage the server, by a firewall or by api_listen on 127.0.0.1',
+      'restrict access with a firewall, or set api_listen to 127.0.0.1',
     );
   }
   if (isPublic && config.api_metrics_open) {
-    found.warning('whoever reaches the API can read its metrics without a key', 'turn api_metrics_open off');
+    found.warning('anyone who can reach the API can read its metrics without a key', 'set api_metrics_open to false');
   }
   if (config.trusted_proxies.some((range) => range.endsWith('/0'))) {
     found.warning(
-      'trusted_proxies trusts every address: any client can say that it is another one, also to ip_restriction',
-      'name the ranges of your proxies only',
+      'trusted_proxies includes every address: any client can claim any address, also to ip_restriction',
+      'list only the ranges of your proxies',
     );
   }
   if (config.upstream_allow_cidrs.length > 0) {
     found.warning(
-      `upstreams may be at ${config.upstream_allow_cidrs.join(', ')}, where clouds keep the credentials of machines`,
+      `upstreams may be at ${config.upstream_allow_cidrs.join(', ')}, where cloud providers serve instance credentials`,
       `leave upstream_allow_cidrs (${variableOf('upstream_allow_cidrs')}) empty unless an upstream needs it`,
     );
   }
   for (const { message, advice } of moduleRisks(config.moduleSettings)) found.warning(message, advice);
-  if (found.list.length === 0) found.ok('they can be loaded, and none is risky');
+  if (found.list.length === 0) found.ok('the settings are valid, and none is risky');
   return found.list;
 }
