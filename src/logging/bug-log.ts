@@ -11,6 +11,6 @@ export function followBugs(logger: Logger, registry: Registry): () => void {
   });
   return onBug(({ error, facts }) => {
     bugs.inc();
-    logger.error({ ...facts, err: error }, 'internal error: please report it');
+    logger.error({ ...facts, err: error }, 'a bug was contained: please report it');
   });
 }

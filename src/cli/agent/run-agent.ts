@@ -52,7 +52,7 @@ class AgentRun {
     this.#undo.push(
       process.onStopSignal(() => this.#onSignal()),
       process.onFailure((error) => this.#onFailure(error)),
-      onBug(({ error }) => this.#reporter?.note('warn', `internal error, please report it: ${stackOf(error)}`)),
+      onBug(({ error }) => this.#reporter?.note('warn', `a bug was contained, please report it: ${stackOf(error)}`)),
     );
     let inspector: RunningInspector | null = null;
     let code: number;
