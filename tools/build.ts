@@ -3,15 +3,18 @@ import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Builds `dist/` for publishing: Node strips no types inside node_modules, so a package must hold JavaScript. */
+/**
+ * Builds `dist/` for publishing: Node does not strip types inside node_modules, so a package must contain JavaScript.
+ */
 const root = fileURLToPath(new URL('..', import.meta.url));
 const output = join(root, 'dist');
 const PROJECT_FILE = join(root, 'node_modules', '.postern-build.json');
-/** What the program reads at run time beside its code. */
+/** Files that the program reads at run time beside its code. */
 const ASSETS = 'src/**/*.{yaml,html,css,svg,sql,js,json}';
 
 rmSync(output, { recursive: true, force: true });
-// A project file of its own, because files cannot be left out on the command line; not in the tree, where editors find it.
+// A separate project file, because files cannot be excluded on the command line; outside the tree, where editors would
+// find it.
 writeFileSync(
   PROJECT_FILE,
   JSON.stringify({
@@ -38,7 +41,7 @@ for (const asset of globSync(ASSETS, { cwd: root })) {
 }
 console.log('built dist/');
 
-/** The compiler renames what is imported, not what is started by its address: `new Worker(new URL('./worker.ts', …))`. */
+/** The compiler rewrites imports, but not programs started by URL: `new Worker(new URL('./worker.ts', …))`. */
 function nameBuiltWorkers(path: string): void {
   const text = readFileSync(path, 'utf8');
   const renamed = text.replaceAll(/(new URL\((['"])\.[^'"]*)\.ts(\2, import\.meta\.url\))/g, '$1.js$3');

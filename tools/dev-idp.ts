@@ -2,10 +2,10 @@ import { parseArgs } from 'node:util';
 import { createIdentityProvider, type RunningIdentityProvider } from './dev-idp/create-identity-provider.ts';
 import { TEST_USERS } from './dev-idp/test-users.ts';
 
-/** `npm run dev-idp`: an OpenID provider for trying login without an account anywhere. */
+/** `npm run dev-idp`: an OpenID provider for trying logins without an account anywhere. */
 const DEFAULT_PORT = 7090;
 const DEFAULT_REDIRECT_URI = 'https://app.localhost:7443/.postern/callback';
-// Known to everybody, and of use on this machine only: the walk-through can then be typed as it stands, also after a restart.
+// Public, and usable on this machine only: the walk-through can be typed as written, even after a restart.
 const CLIENT_ID = 'postern';
 const CLIENT_SECRET = 'postern-dev-secret';
 

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** What tests call that npm cannot bring, by the program's name. */
+/** Programs that tests use and npm cannot provide, with their Debian packages. */
 const PACKAGES: Readonly<Record<string, string>> = {
   curl: 'curl',
   jq: 'jq',
@@ -11,7 +11,10 @@ const PACKAGES: Readonly<Record<string, string>> = {
   chromium: 'chromium',
 };
 
-/** Installs what is missing, if this is Debian and we are root; else says loudly what to install. Tests fail for what stays missing. */
+/**
+ * Installs missing packages if this is Debian and we are root; otherwise prints what to install. Tests fail for what
+ * stays missing.
+ */
 export function installTestPackages(): void {
   const missing = Object.keys(PACKAGES).filter((program) => !isOnPath(program));
   if (missing.length === 0) return;
@@ -24,7 +27,8 @@ export function installTestPackages(): void {
   }
   console.log(`installing for the tests: ${packages.join(' ')}`);
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  // A stale or absent package list is the usual reason for a failure, so it is fetched first; its own failure shows below.
+  // A stale or absent package list is the usual reason for a failure, so it is updated first; its own failure shows
+  // below.
   spawnSync('apt-get', ['-qq', 'update'], { env, stdio: 'ignore' });
   try {
     execFileSync('apt-get', ['-qq', '-y', 'install', '--no-install-recommends', ...packages], {

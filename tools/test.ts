@@ -27,12 +27,13 @@ const files = testFiles();
 if (files.length === 0) stop(`no test file under ${filters.join(', ') || 'src and test'}`);
 
 installTestPackages();
-// What child processes call "node" must be the Node that we run on.
+// Child processes that run "node" must get the Node that we run on.
 process.env['PATH'] = `${dirname(process.execPath)}:${process.env['PATH']}`;
 if (isLong) process.env['POSTERN_TEST_LONG'] = '1';
 
 const postgres = await startPostgresOnce();
-// Every test file and every server that it starts is a process that would strip the types of the whole program anew.
+// Every test file, and every server that it starts, is a process that would otherwise strip the types of the whole
+// program again.
 const compiled = mkdtempSync(join(tmpdir(), 'postern-compiled-'));
 process.env['NODE_COMPILE_CACHE'] = compiled;
 const temporary = makeTemporaryDirectory();
@@ -63,7 +64,7 @@ function isUnder(file: string, filter: string): boolean {
   );
 }
 
-/** One server for all files; each makes databases of its own. */
+/** One server for all files; each creates its own databases. */
 async function startPostgresOnce(): Promise<{ url: string; stop(): Promise<void> } | null> {
   if (!existsSync(POSTGRES_SUPPORT)) return null;
   if (process.env['POSTERN_TEST_POSTGRES_URL']) return null;
@@ -75,10 +76,10 @@ async function startPostgresOnce(): Promise<{ url: string; stop(): Promise<void>
   return started;
 }
 
-/** All tests of this run make their temporary directories in here, so that what they leave behind can be told from the rest. */
+/** All tests of this run create their temporary directories in here, so that leftovers can be found. */
 function makeTemporaryDirectory(): string {
   const path = mkdtempSync(join(tmpdir(), 'postern-run-'));
-  // Databases run as another user, who must be able to pass through and to take its own directory away: as /tmp itself.
+  // Databases run as another user, who must be able to traverse it and to delete its own directory: like /tmp itself.
   chmodSync(path, 0o1777);
   process.env['TMPDIR'] = path;
   return path;
@@ -86,7 +87,7 @@ function makeTemporaryDirectory(): string {
 
 async function leftBehind(path: string): Promise<boolean> {
   const remaining = () => readdirSync(path).filter((name) => name.startsWith('postern-'));
-  // A database of a test's own ends, and takes its files along, a moment after the test.
+  // A test's own database stops, and deletes its files, a moment after the test.
   for (let tries = 0; tries < 100 && remaining().length > 0; tries += 1) await sleep(200);
   const left = remaining();
   if (left.length > 0) console.error(`\ntests left temporary directories behind: ${left.join(', ')}`);
@@ -98,7 +99,8 @@ async function runFiles(paths: string[]): Promise<number> {
   const failures: string[] = [];
   const tests = run({
     files: paths,
-    // One more than there are cores, because many wait for a clock or a disk; two heavy ones per core would make timings of both meaningless.
+    // One more than there are cores, because many tests wait for a clock or a disk; two heavy ones per core would make
+    // the timings of both meaningless.
     concurrency: cpus().length + 1,
     timeout: isLong ? LONG_FILE_TIMEOUT_MS : FILE_TIMEOUT_MS,
   });

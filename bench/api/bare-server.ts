@@ -1,6 +1,6 @@
 import fastify from 'fastify';
 
-/** The floor: one Fastify route that sends the same bytes with the same headers and does nothing else. */
+/** The baseline: one Fastify route that sends the same bytes with the same headers and does nothing else. */
 const { BODY: body = '', HEADERS: headers = '{}' } = process.env;
 const fixed = JSON.parse(headers) as Record<string, string>;
 const app = fastify({ logger: false });

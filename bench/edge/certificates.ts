@@ -5,9 +5,9 @@ import { issue } from '../../test/edge/tls/test-authority.ts';
 export const HOST = 'bench.localhost';
 export const MUTUAL_HOST = 'mutual.localhost';
 
-/** ECDSA P-256, the kind that Postern mints by itself. */
+/** ECDSA P-256, the kind that Postern issues itself. */
 export interface BenchCertificates {
-  /** Certificate and key of both hosts, as two files and as the one file that haproxy wants. */
+  /** Certificate and key of both hosts, as two files and as the single file that haproxy requires. */
   readonly certificateFile: string;
   readonly keyFile: string;
   readonly togetherFile: string;

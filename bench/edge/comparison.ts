@@ -20,14 +20,14 @@ interface Sample {
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
-  /** Of one answer, as it came over the wire: the proxies compress with different zeal. */
+  /** Of one response, as transferred: the proxies compress at different levels. */
   readonly bodyBytes: number;
 }
 
 /**
- * Postern's edge against the proxies of the distribution: one upstream, TLS with ECDSA P-256, kept connections, all in one run
- * on one machine, alternating in rounds. The figure to look at is CPU per request (user and system of all processes of the
- * proxy), which other work on the machine disturbs least.
+ * Postern's edge against the distribution's proxies: one upstream, TLS with ECDSA P-256, kept connections, all in one
+ * run on one machine, alternating in rounds. The relevant figure is CPU per request (user and system of all processes
+ * of the proxy), which other work on the machine affects least.
  */
 export async function compare(directory: string): Promise<void> {
   await using bench = await openBench();

@@ -1,13 +1,13 @@
 import type { BenchCertificates } from './certificates.ts';
 
 export interface ContenderOptions {
-  /** Its own, for files. */
+  /** Its own directory for files. */
   readonly directory: string;
   readonly upstreamPort: number;
   readonly certificates: BenchCertificates;
 }
 
-/** A proxy that is running and serves HOST, and MUTUAL_HOST with client certificates demanded. `/json` is compressed. */
+/** A running proxy that serves HOST, and MUTUAL_HOST with client certificates required. `/json` is compressed. */
 export interface Contender {
   readonly name: string;
   readonly version: string;

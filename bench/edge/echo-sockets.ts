@@ -4,8 +4,8 @@ import { connect, type TLSSocket } from 'node:tls';
 const OPENED_AT_ONCE = 50;
 
 /**
- * WebSockets whose upstream sends back every byte: after the handshake the frames are whatever bytes the bench likes. Each says
- * something every five seconds.
+ * WebSockets whose upstream echoes every byte: after the handshake the frames are arbitrary bytes. Each sends something
+ * every five seconds.
  */
 export class EchoSockets {
   dropped = 0;
@@ -35,7 +35,7 @@ export class EchoSockets {
     }, 50);
   }
 
-  /** How many answer now. */
+  /** How many respond now. */
   async echo(): Promise<number> {
     if (this.#timer !== null) clearInterval(this.#timer);
     const answers = this.#sockets.map(
@@ -70,7 +70,7 @@ export class EchoSockets {
         host: '127.0.0.1',
         port: this.#port,
         servername: this.#host,
-        // The bench's own server, whose name is not what is measured.
+        // The bench's own server; its name is not what is measured.
         rejectUnauthorized: false,
       });
       socket.once('error', reject);

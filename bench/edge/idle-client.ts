@@ -2,12 +2,12 @@ import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:tls';
 
 /**
- * A program that opens connections, makes one request on each, and then does nothing: `idle-client.ts <port> <host> <h1|h2> <count>`.
- * It says when all are open, and ends on SIGTERM.
+ * Opens connections, makes one request on each, and then stays idle: `idle-client.ts <port> <host> <h1|h2> <count>`.
+ * Prints a line when all are open, and ends on SIGTERM.
  */
 const [port = '', host = '', protocol = '', count = ''] = process.argv.slice(2);
 const OPENED_AT_ONCE = 50;
-// The bench's own loopback servers, whose names are not what is measured.
+// The bench's own loopback servers; their names are not what is measured.
 const options = { host: '127.0.0.1', port: Number(port), servername: host, rejectUnauthorized: false };
 
 for (let open = 0; open < Number(count); open += OPENED_AT_ONCE) {
@@ -39,7 +39,7 @@ function overHttp2(): Promise<void> {
   });
 }
 
-/** Idle connections that the server closed would be counted as cheap. */
+/** Idle connections closed by the server would be counted as cheap. */
 function lost(): void {
   process.stderr.write('a connection was closed by the server\n');
   process.exit(1);

@@ -13,7 +13,7 @@ import { UPSTREAM } from './upstream-file.ts';
 
 const CONNECTIONS = isQuick ? 200 : 2000;
 const CLIENT = fileURLToPath(new URL('./idle-client.ts', import.meta.url));
-/** What was needed to open them has been given back by then, as far as it is given back without being asked. */
+/** Time to return memory that was needed only to open them, as far as it is returned without being asked. */
 const SETTLE_MS = isQuick ? 500 : 5000;
 const PROTOCOLS = ['h1', 'h2'] as const;
 
@@ -22,7 +22,7 @@ interface Weighed {
   readonly after: number;
 }
 
-/** Resident memory that TLS connections take which do nothing: one request each, then silence. */
+/** Resident memory of idle TLS connections: one request each, then silence. */
 export async function idle(directory: string): Promise<void> {
   const certificates = await makeCertificates(directory);
   await using stack = new AsyncDisposableStack();
@@ -60,7 +60,10 @@ function start(name: string, options: ContenderOptions): Promise<Contender | nul
   return other === undefined ? Promise.resolve(null) : startOther(other, options);
 }
 
-/** A few come and go first, so that code which is loaded at the first connection does not count; few, since a crowd's memory stays. */
+/**
+ * A few connections come and go first, so that code loaded at the first connection does not count; only few, since a
+ * crowd's memory stays.
+ */
 async function weigh(contender: Contender, protocol: 'h1' | 'h2'): Promise<Weighed> {
   const arrive = (count: number) => startProgram([CLIENT, String(contender.port), HOST, protocol, String(count)], {});
   const first = await arrive(CONNECTIONS / 20);

@@ -31,7 +31,7 @@ interface Side {
   readonly changeP50Ms: number[];
 }
 
-/** What a request and a change cost beside ten edges and beside ten thousand, on two servers that are measured in turns. */
+/** The cost of a request and of a change with ten edges and with ten thousand, on two servers measured in turns. */
 export async function manyEdges(directory: string): Promise<void> {
   await using bench = await openBench();
   if (bench === null) return;
@@ -67,7 +67,7 @@ export async function manyEdges(directory: string): Promise<void> {
   );
 }
 
-/** Filled by the API, then started anew. */
+/** Filled through the API, then restarted. */
 async function prepare(dataDir: string, edges: number, upstreamPort: number): Promise<Side> {
   await mkdir(dataDir);
   const filling = await startPosternServer(dataDir, { ...QUIET, POSTERN_ROLES: 'api' });

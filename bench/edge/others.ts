@@ -6,7 +6,10 @@ import { promisify } from 'node:util';
 import { HOST, MUTUAL_HOST } from './certificates.ts';
 import type { Contender, ContenderOptions } from './contender.ts';
 
-/** The proxies of the distribution, each with its own defaults, upstream connections kept, and X-Forwarded-* as Postern sets them. */
+/**
+ * The distribution's proxies, each with its own defaults, upstream connections kept, and X-Forwarded-* as Postern sets
+ * them.
+ */
 interface Other {
   readonly name: string;
   readonly command: string;
@@ -184,7 +187,7 @@ async function versionOf(other: Other): Promise<string | null> {
   }
 }
 
-/** These programs do not say which port they got, so one is chosen for them. */
+/** These programs do not report which port they got, so one is chosen for them. */
 function freePort(): Promise<number> {
   return new Promise((resolve) => {
     const server = createServer().listen(0, '127.0.0.1', () => {

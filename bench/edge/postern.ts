@@ -11,7 +11,7 @@ export const QUIET = {
   POSTERN_EDGE_CONNECTIONS_PER_ADDRESS: '0',
 };
 
-/** Certificates are minted: ECDSA P-256, like those of the others. No access log, as theirs have none. */
+/** Issues its own certificates: ECDSA P-256, like the others'. No access log, as they have none. */
 export async function startPostern(name: string, options: ContenderOptions, checkout?: string): Promise<Contender> {
   const server = await startPosternServer(options.directory, QUIET, checkout);
   const { port } = server;

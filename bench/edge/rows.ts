@@ -11,7 +11,7 @@ const HTTP2_CONNECTIONS = 4;
 export interface Row {
   readonly name: string;
   readonly title: string;
-  /** Times Caddy's CPU per request, where there is a goal. */
+  /** Target as a multiple of Caddy's CPU per request, where there is one. */
   readonly goal?: number;
   /** Share of the usual count: some requests cost more. */
   readonly share: number;
@@ -64,7 +64,7 @@ export function allRows(directory: string, certificates: BenchCertificates): rea
           status: 200,
           until: { count: requests },
           request: () => request,
-          // The bench's own loopback servers, whose names are not what is measured.
+          // The bench's own loopback servers; their names are not what is measured.
           tls: { ...certificates.client, servername: MUTUAL_HOST, rejectUnauthorized: false },
         });
       },

@@ -7,7 +7,7 @@ import { idle } from './idle.ts';
 import { manyEdges } from './many-edges.ts';
 import { storms } from './storms.ts';
 
-/** What each of these measures is in README.md; all of them run when none is named. */
+/** README.md describes what each of these measures; all of them run when none is named. */
 const benches: Readonly<Record<string, (directory: string) => Promise<void>>> = {
   compare,
   storms,

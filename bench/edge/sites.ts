@@ -5,7 +5,7 @@ export interface BenchSite {
   readonly routePath: string;
 }
 
-/** An edge with routes that lead to one backend. */
+/** An edge whose routes share one backend. */
 export async function makeSite(
   port: number,
   host: string,

@@ -28,8 +28,9 @@ interface Phase {
 }
 
 /**
- * Changes on other hosts, at a rate that no operator reaches, beside WebSockets and a steady load: who notices? The same changes on
- * a second server tell what of it is the machine, whose cores and disk the changes, their client and the load share.
+ * Changes on other hosts, at a rate that no operator reaches, beside WebSockets and a steady load: are they affected?
+ * The same changes on a second server show how much of it is the machine, whose cores and disk are shared by the
+ * changes, their client and the load.
  */
 export async function storms(directory: string): Promise<void> {
   await using bench = await openBench();
@@ -111,7 +112,7 @@ async function measurePhase(server: Program, directory: string, change: () => Pr
   };
 }
 
-/** Changes at a steady rate, whether earlier ones were answered or not. Answers how many were made. */
+/** Changes at a steady rate, whether or not earlier ones were answered. Returns how many were made. */
 async function storm(port: number, others: readonly BenchSite[]): Promise<number> {
   const made: Promise<unknown>[] = [];
   const startedAt = performance.now();

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /**
- * The upstream of the benchmark: answers GETs over HTTP/1.1 with whole answers made beforehand, as cheaply as Node can, so that
- * it is never what is measured. `/json` is 10 KB of JSON, `/json-1k` just enough of it to be compressed, everything else 1 KB of text. A WebSocket's bytes are sent back as they
- * come.
+ * The upstream of the benchmark: serves GETs over HTTP/1.1 with prebuilt responses, as cheaply as Node can, so that it
+ * is never what is measured. `/json` is 10 KB of JSON, `/json-1k` just enough of it to be compressed, everything else 1
+ * KB of text. A WebSocket's bytes are echoed.
  */
 const TEXT = answer('text/plain', 'x'.repeat(1024));
 const ROWS = Array.from({ length: 160 }, (_, id) => ({

@@ -30,13 +30,13 @@ interface Round {
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
-  /** Seconds of the server's CPU per change, until the last answer. */
+  /** Seconds of the server's CPU per change, until the last response. */
   readonly cpu: number;
   /** How much of the burst had arrived when the last change was answered. */
   readonly deliveredMeanwhile: number;
 }
 
-/** A burst of changes on servers that differ in who listens, in turns. */
+/** A burst of changes on servers with different listeners, in turns. */
 export async function burst(directory: string): Promise<void> {
   await forEachEngine(directory, async (engine) => {
     const contenders = await startAll(engine);
@@ -86,7 +86,7 @@ async function runOnce({ server, receiver }: Contender): Promise<Round> {
   let deliveredMeanwhile = 0;
   if (receiver !== null) {
     deliveredMeanwhile = (await arrivals(receiver, 0)).count;
-    // What is left is no part of the next contender's round.
+    // The rest is not part of the next contender's round.
     if (deliveredMeanwhile < CHANGES) await arrivals(receiver, CHANGES - deliveredMeanwhile);
   }
   return {

@@ -5,7 +5,7 @@ import { addLane, arrivals, fillWithEvents, forEachEngine, startReceiver, startS
 const DELIVERIES = isQuick ? 4_000 : 40_000;
 const LANES = [1, 16];
 
-/** How fast what is pending goes to a receiver on the same machine, through one lane and through several. */
+/** How fast pending deliveries reach a receiver on the same machine, through one lane and through several. */
 export async function deliveries(directory: string): Promise<void> {
   await forEachEngine(directory, async (engine) => {
     for (const lanes of LANES) {

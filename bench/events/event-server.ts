@@ -22,11 +22,11 @@ export type EngineName = 'sqlite' | 'postgres';
 /** Where servers of one engine keep their stores. */
 export interface Engine {
   readonly name: EngineName;
-  /** The settings of one more server, with a store of its own. */
+  /** The settings of another server, with its own store. */
   newHome(): Promise<Readonly<Record<string, string>>>;
 }
 
-/** Runs `use` for each of the engines that were asked for with `--engines`; both, unless said otherwise. */
+/** Runs `use` for each engine given with `--engines`; by default both. */
 export async function forEachEngine(directory: string, use: (engine: Engine) => Promise<void>): Promise<void> {
   let homes = 0;
   const dataDir = (): string => {
@@ -66,7 +66,7 @@ export function startReceiver(): Promise<Program> {
   return startProgram([RECEIVER], {});
 }
 
-/** A subscription with a webhook of its own; answers the id of the destination. */
+/** A subscription with its own webhook; returns the id of the destination. */
 export async function addLane(server: Program, receiver: Program, isPaused = false): Promise<string> {
   const url = `http://127.0.0.1:${receiver.port}/`;
   const destination = await call(server.port, 'POST', '/event_destinations', { target: { webhook: { url } } });
@@ -82,7 +82,7 @@ export async function move(server: Program, destinationId: string, action: 'paus
   if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
 }
 
-/** What the receiver has seen since it was last asked, once that is at least `count`. */
+/** What the receiver has seen since the last call, once that is at least `count`. */
 export async function arrivals(receiver: Program, count: number, patienceMs = 120_000): Promise<Arrivals> {
   const deadline = performance.now() + patienceMs;
   const ask = async (path: string): Promise<Arrivals> =>
@@ -97,7 +97,7 @@ export async function arrivals(receiver: Program, count: number, patienceMs = 12
 
 const BATCH = 1_000;
 
-/** Records events in the store of a server that does not run, as the recorder would. */
+/** Records events in the store of a stopped server, as the recorder would. */
 export async function fillWithEvents(home: Readonly<Record<string, string>>, count: number): Promise<void> {
   const { config } = loadConfig({ flags: new Map(), env: home });
   const store = await openStore(config, systemClock);

@@ -9,7 +9,10 @@ const WARM_UP = 100;
 /** A calm server: each change finds the lane at rest. */
 const PAUSE_MS = 20;
 
-/** From the answer to a change to the arrival of its event. It may be negative: the event need not wait for the answer. */
+/**
+ * From the response to a change to the arrival of its event. It may be negative: the event need not wait for the
+ * response.
+ */
 export async function latency(directory: string): Promise<void> {
   await forEachEngine(directory, async (engine) => {
     const server = await startServer(await engine.newHome());

@@ -24,10 +24,13 @@ interface Figures {
   readonly pageMs: number;
 }
 
-/** What a server costs that has much to deliver: at rest, when it is looked at, and while it delivers; beside one with little. */
+/**
+ * The cost of a server with many pending deliveries: at rest, when it is inspected, and while it delivers; beside one
+ * with few.
+ */
 export async function pending(directory: string): Promise<void> {
   await forEachEngine(directory, async (engine) => {
-    // More than is delivered meanwhile, or the small one would run dry and rest.
+    // More than is delivered in the meantime; otherwise the small one would run out and idle.
     const few = await measure(engine, PENDING / 10);
     const many = await measure(engine, PENDING);
     for (const [count, figures] of [

@@ -1,9 +1,9 @@
 import { createServer, type Socket } from 'node:net';
 
 /**
- * The receiver of the benchmark, a process of its own: answers every POST with 204, as cheaply as Node can, and keeps what it
- * saw. `GET /arrivals` answers, and forgets, how many deliveries came, and when each came for the first time by the id of the
- * object that it is about, in milliseconds of the clock that all processes of a machine share.
+ * The receiver of the benchmark, in its own process: responds to every POST with 204, as cheaply as Node can, and
+ * records it. `GET /arrivals` returns and clears how many deliveries came, and when each first came by the id of its
+ * object, in milliseconds of the clock that all processes of a machine share.
  */
 const TAKEN = Buffer.from('HTTP/1.1 204 No Content\r\n\r\n');
 

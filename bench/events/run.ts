@@ -7,7 +7,7 @@ import { deliveries } from './deliveries.ts';
 import { latency } from './latency.ts';
 import { pending } from './pending.ts';
 
-/** What each of these measures is in README.md; all of them run when none is named. */
+/** README.md describes what each of these measures; all of them run when none is named. */
 const benches: Readonly<Record<string, (directory: string) => Promise<void>>> = {
   burst,
   deliveries,

@@ -33,7 +33,7 @@ export function ask(port: number, host: string, path: string, jar: CookieJar): P
   });
 }
 
-/** The whole way of a login; `atProvider` is the user's session there. */
+/** A complete login; `atProvider` is the user's session there. */
 export async function logInOnce(
   provider: RunningIdentityProvider,
   port: number,

@@ -15,7 +15,7 @@ export interface LoginPlace {
 
 const WRITERS = 64;
 
-/** Writes logins into the store of a server that does not run, as a login would, and answers their Cookie headers. */
+/** Writes logins into the store of a stopped server, as a login would, and returns their Cookie headers. */
 export async function fillWithSessions(dataDir: string, place: LoginPlace, count: number): Promise<readonly string[]> {
   const { config } = loadConfig({ flags: new Map(), env: { POSTERN_DATA_DIR: dataDir } });
   const store = await openStore(config, systemClock);

@@ -18,7 +18,9 @@ import { fillWithSessions } from './many-sessions.ts';
 const OPEN = 'open.localhost';
 const CLOSED = 'closed.localhost';
 const CLIENT_ID = 'bench';
-/** Not counted: the runtime goes on compiling for some ten thousand requests, and the shorter way is done with it sooner. */
+/**
+ * Not counted: the runtime keeps compiling for some ten thousand requests, and the shorter path finishes that sooner.
+ */
 const WARM_UP_ROUNDS = isQuick ? 1 : 2;
 const ROUNDS = isQuick ? 2 : 9;
 const REQUESTS = isQuick ? 2000 : 30_000;
@@ -117,7 +119,7 @@ async function costPerLogin(server: Program, provider: RunningIdentityProvider):
   );
 }
 
-/** Each session's first request after a start reads the store; those after it do not. */
+/** Each session's first request after a start reads the store; later ones do not. */
 async function costOfSessions(server: Program, cookies: readonly string[]): Promise<void> {
   const tls = { servername: CLOSED, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] };
   const round = async () => {

@@ -2,7 +2,7 @@ import { API_KEY } from './start-program.ts';
 
 const headers = { authorization: `Bearer ${API_KEY}`, 'service-version': '2', 'content-type': 'application/json' };
 
-/** One operation of a server's management API; throws unless it answers 2xx. */
+/** One operation of a server's management API; throws unless it returns 2xx. */
 export async function call(
   port: number,
   method: string,

@@ -1,4 +1,4 @@
-/** What was asked for on the command line: `--quick`, `--name=value`, `--name=a,b`, and bare words. */
+/** Command line flags: `--quick`, `--name=value`, `--name=a,b`, and bare words. */
 export const isQuick = process.argv.includes('--quick');
 export const words: readonly string[] = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));
 

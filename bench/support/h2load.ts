@@ -7,7 +7,7 @@ import type { LoadResult } from './load.ts';
 const run = promisify(execFile);
 
 export interface H2loadOptions {
-  /** `https` unless told. */
+  /** Default: `https`. */
   readonly scheme?: 'http' | 'https';
   readonly protocol: 'h1' | 'h2';
   readonly host: string;
@@ -19,12 +19,12 @@ export interface H2loadOptions {
   readonly streams: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly directory: string;
-  /** Of all connections together; absent: as fast as can be. */
+  /** For all connections together; absent: as fast as possible. */
   readonly perSecond?: number;
 }
 
 export interface H2loadResult extends LoadResult {
-  /** Of all bodies as they came over the wire. */
+  /** Total size of all bodies as transferred. */
   readonly bodyBytes: number;
 }
 
@@ -35,7 +35,7 @@ export async function hasH2load(): Promise<boolean> {
   );
 }
 
-/** nghttp2's load generator, on loopback, for a given count of requests. All must be answered with 2xx. */
+/** nghttp2's load generator, on loopback, for a given count of requests. All must return 2xx. */
 export async function h2load(options: H2loadOptions): Promise<H2loadResult> {
   const log = join(options.directory, 'h2load.log');
   await rm(log, { force: true });

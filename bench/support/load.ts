@@ -2,8 +2,8 @@ import { connect, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as tlsConnect } from 'node:tls';
 
 /**
- * A lean HTTP/1.1 load generator: keep-alive connections, one request at a time each, as little work per answer as can be,
- * so that the server under test and not the generator is what is measured. Loopback only, bounded by time or count.
+ * A lean HTTP/1.1 load generator: keep-alive connections, one request at a time each, minimal work per response, so
+ * that the server under test and not the generator is measured. Loopback only, bounded by time or count.
  */
 export interface LoadOptions {
   readonly port: number;
@@ -13,7 +13,7 @@ export interface LoadOptions {
   /** The whole request as bytes; called once per request. */
   request(index: number): Buffer;
   readonly until: { readonly ms: number } | { readonly count: number };
-  /** Statuses that count as success; anything else stops the run. */
+  /** The success status; any other stops the run. */
   readonly status: number;
 }
 

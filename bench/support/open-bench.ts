@@ -5,11 +5,11 @@ import { type Program, startProgram } from './start-program.ts';
 
 export interface OpenBench extends AsyncDisposable {
   readonly upstream: Program;
-  /** What else the bench starts is put here, and ends before the upstream. */
+  /** Holds everything else that the bench starts, and is disposed before the upstream. */
   readonly stack: AsyncDisposableStack;
 }
 
-/** What a bench with h2load begins with. Null, once it was said: there is no h2load, so nothing can be measured. */
+/** Setup of a bench with h2load. Null, after a message, when h2load is missing: then nothing can be measured. */
 export async function openBench(): Promise<OpenBench | null> {
   if (!(await hasH2load())) {
     say('h2load is not installed (Debian: nghttp2-client): nothing was measured');

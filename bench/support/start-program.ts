@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 export interface Program {
   readonly pid: number;
   readonly port: number;
-  /** Of the HTTPS edge, where there is one. */
+  /** Port of the HTTPS edge, where there is one. */
   readonly edgePort?: number;
   /** From the spawn to the ready line. */
   readonly readyAfterMs: number;
@@ -17,7 +17,7 @@ export interface Program {
 const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
 export const API_KEY = 'bench-api-key-0123456789abcdefghij';
 
-/** `checkout`: of this one's source or of another's, to compare with. */
+/** `checkout`: runs another checkout's source, for comparison. */
 export function startPosternServer(
   dataDir: string,
   env: Readonly<Record<string, string>> = {},
@@ -35,8 +35,8 @@ export function startPosternServer(
 }
 
 /**
- * A program that prints a JSON line with `"msg":"ready"` and an address; run by the Node that runs this. Its output goes to a
- * file, as to a journal: were it a pipe to this process, the load generator would pay for reading the log.
+ * A program that prints a JSON line with `"msg":"ready"` and an address; run by the Node that runs this. Its output
+ * goes to a file, as to a journal: with a pipe to this process, the load generator would pay for reading the log.
  */
 export async function startProgram(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Program> {
   const folder = mkdtempSync(join(tmpdir(), 'postern-bench-log-'));

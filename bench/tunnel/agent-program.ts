@@ -2,17 +2,20 @@ import { readFileSync } from 'node:fs';
 import { type AgentHandle, connect, type TunnelSpec } from '../../src/agent/index.ts';
 import { tuneRuntime } from '../../src/lib/tune-runtime.ts';
 
-/** What the program is told in the variable BENCH_AGENT. */
+/** Options passed in the variable BENCH_AGENT. */
 export interface AgentProgramOptions {
   readonly serverAddr: string;
   readonly authtoken: string;
   /** A file with certificates. */
   readonly ca: string;
-  /** One agent each. */
+  /** One agent per entry. */
   readonly agents: readonly (readonly TunnelSpec[])[];
 }
 
-/** Agents in a process of their own, without inspector, tuned as `postern http` is. It says when their tunnels are there, and ends with SIGTERM. */
+/**
+ * Agents in their own process, without inspector, tuned like `postern http`. Prints a line when their tunnels are
+ * bound, and ends on SIGTERM.
+ */
 tuneRuntime();
 const { agents, ca, ...options } = JSON.parse(process.env['BENCH_AGENT'] ?? '') as AgentProgramOptions;
 const handles: AgentHandle[] = [];

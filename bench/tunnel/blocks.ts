@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 
 const block = Buffer.alloc(65_536, 'postern');
 
-/** So many bytes, as fast as they are taken. */
+/** This many bytes, as fast as they are read. */
 export function blocks(total: number): Readable {
   let left = total;
   return new Readable({

@@ -4,8 +4,8 @@ import { createServer as createTls } from 'node:tls';
 import { blocks } from './blocks.ts';
 
 /**
- * The service behind the tunnel: GET /n answers n bytes, POST counts what comes. And the same over a bare TLS connection: the first
- * line says `GET n` or `POST n`. It says how many it got.
+ * The service behind the tunnel: GET /n returns n bytes, POST counts received bytes. The same over a plain TLS
+ * connection: the first line is `GET n` or `POST n`. It reports how many it received.
  */
 const http = createHttp((request, response) => {
   if (request.method === 'GET') {

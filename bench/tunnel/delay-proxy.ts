@@ -1,14 +1,13 @@
 import { connect, createServer, type Socket } from 'node:net';
 
 /**
- * A long line: what comes in goes out `oneWayMs` later, in order. With a width it carries so many bytes a millisecond each way,
- * and takes what it can hold; without one nothing limits it, and only what its ends do limits them. Loopback; runs as a process of
- * its own.
+ * A long line: input is emitted `oneWayMs` later, in order. With a width it carries that many bytes per millisecond
+ * each way, and accepts what it can hold; without one only its ends limit it. Loopback; runs as its own process.
  */
 const target = Number(process.env['BENCH_TARGET']);
 const oneWayMs = Number(process.env['BENCH_ONE_WAY_MS']);
 const bytesPerMs = Number(process.env['BENCH_BYTES_PER_MS'] ?? 'Infinity');
-/** What lies in the buffers at the entrance of the line, as of a router. */
+/** Capacity of the buffers at the entrance of the line, like a router's. */
 const QUEUE_MS = 50;
 
 const server = createServer({ noDelay: true, allowHalfOpen: true }, (near) => {
@@ -31,7 +30,7 @@ function carry(from: Socket, to: Socket): void {
   }
   const waiting: { readonly dueMs: number; readonly chunk: Buffer | null }[] = [];
   let isScheduled = false;
-  /** When the last byte that was taken has entered the line. */
+  /** When the last accepted byte has entered the line. */
   let enteredMs = 0;
   const deliver = (): void => {
     isScheduled = false;

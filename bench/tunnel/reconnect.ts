@@ -9,10 +9,10 @@ import { startAgents, startTunnelServer, type TunnelServer } from './tunnel-serv
 
 const ROUNDS = isQuick ? 1 : 5;
 const HOST = 'tunnel.localhost';
-/** Longer than the agent needs to call a connection a good one, so that every loss counts from the beginning. */
+/** Longer than the agent needs to consider a connection stable, so that every loss starts with a fresh backoff. */
 const STABLE_MS = 6000;
 
-/** `kill -9` of the server, which is started again at once: how long until requests go through the tunnel again. */
+/** `kill -9` of the server, which is restarted immediately: how long until requests pass through the tunnel again. */
 export async function reconnect(directory: string): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const upstream = await startProgram([UPSTREAM], {});

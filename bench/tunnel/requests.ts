@@ -42,7 +42,7 @@ const GROUP_HOST = 'group.localhost';
 /** Where requests go, and whose CPU time they take. */
 interface Way {
   readonly name: string;
-  /** Visitors come without TLS. */
+  /** Visitors connect without TLS. */
   readonly isPlain?: boolean;
   readonly host: string;
   readonly port: number;
@@ -106,7 +106,7 @@ export async function requests(directory: string): Promise<void> {
   await measureRow(PLAIN_ROW, plain, directory);
 }
 
-/** A server, an agent, and both ways to its service: an address of its own, and a tunnel group. */
+/** A server, an agent, and both paths to its service: an endpoint, and a tunnel group. */
 async function startPostern(
   stack: AsyncDisposableStack,
   directory: string,

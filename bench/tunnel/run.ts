@@ -8,7 +8,7 @@ import { reconnect } from './reconnect.ts';
 import { requests } from './requests.ts';
 import { bulk } from './small-beside-bulk.ts';
 
-/** What each of these measures is in README.md; all of them run when none is named. */
+/** README.md describes what each of these measures; all of them run when none is named. */
 const benches: Readonly<Record<string, (directory: string) => Promise<void>>> = {
   requests,
   delay,

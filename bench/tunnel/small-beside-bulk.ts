@@ -13,7 +13,7 @@ const SMALL = isQuick ? 100 : 500;
 const SMALL_BYTES = 1000;
 const BULK_BYTES = 200_000_000;
 
-/** Latency of small requests, one after another, while an upload without end goes through the same tunnel; and without it. */
+/** Latency of sequential small requests while an endless upload goes through the same tunnel; and without it. */
 export async function bulk(directory: string): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const { certificateFile, keyFile } = await makeCertificates(directory);

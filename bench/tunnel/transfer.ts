@@ -11,7 +11,7 @@ export interface Place {
   readonly ca: readonly string[];
 }
 
-/** MB/s of one stream of HTTP/2. */
+/** MB/s of one HTTP/2 stream. */
 export async function throughSession(
   session: ClientHttp2Session,
   direction: Direction,
@@ -27,7 +27,7 @@ export async function throughSession(
   return bytes / 1000 / (performance.now() - startedAt);
 }
 
-/** MB/s of a bare TLS connection, which is there before it is measured. */
+/** MB/s of a plain TLS connection that was opened before the measurement. */
 export async function throughTls({ port, host, ca }: Place, direction: Direction, bytes: number): Promise<number> {
   const socket = connect({ port, host: '127.0.0.1', servername: host, ca: [...ca] });
   await once(socket, 'secureConnect');
@@ -64,8 +64,8 @@ export async function openSession({ port, host, ca }: Place): Promise<ClientHttp
 }
 
 /**
- * From the beginning of the wait to the last byte, as for an upload. A bare connection has no end of its own. A stream is read to its
- * end: to leave it before would reset it, and an edge that is sent a thousand resets ends the connection.
+ * From the start of the wait to the last byte, as for an upload. A plain connection has no end of its own. A stream is
+ * read to its end: leaving it early would reset it, and an edge that receives a thousand resets closes the connection.
  */
 async function rateOf(source: AsyncIterable<Buffer>, bytes: number, hasEnd: boolean): Promise<number> {
   const startedAt = performance.now();

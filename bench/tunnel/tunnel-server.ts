@@ -10,21 +10,21 @@ import type { AgentProgramOptions } from './agent-program.ts';
 const AGENT = fileURLToPath(new URL('./agent-program.ts', import.meta.url));
 const TOKEN = 'bench-authtoken-0123456789abcdefghij';
 
-/** A server with edge and gateway whose addresses stay the same when it is started again. */
+/** A server with edge and gateway whose addresses stay the same after a restart. */
 export interface TunnelServer {
   readonly program: Program;
   readonly edgePort: number;
-  /** Of the listener without TLS. */
+  /** Port of the listener without TLS. */
   readonly httpPort: number;
   readonly tunnelPort: number;
   /** A file with the certificates of its authorities. */
   readonly trust: string;
   readonly ca: readonly string[];
-  /** The same server once more, after this one has ended. */
+  /** Starts the same server again after this one has ended. */
   again(): Promise<TunnelServer>;
 }
 
-/** `checkout`: of this one's source or of another's, to compare with. */
+/** `checkout`: runs another checkout's source, for comparison. */
 export async function startTunnelServer(directory: string, checkout?: string): Promise<TunnelServer> {
   const ports = { edge: await freePort(), http: await freePort(), tunnel: await freePort() };
   const dataDir = join(directory, 'server');
@@ -50,7 +50,7 @@ export async function startTunnelServer(directory: string, checkout?: string): P
   return start();
 }
 
-/** Agents in one process. `port`: where they dial in, if that is not the server's own. */
+/** Agents in one process. `port`: where they connect, if not to the server's own port. */
 export function startAgents(
   server: TunnelServer,
   agents: readonly (readonly TunnelSpec[])[],

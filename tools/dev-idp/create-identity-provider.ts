@@ -13,17 +13,17 @@ import { newSigningKeys } from './signing-keys.ts';
 import { TEST_USERS, type TestUser } from './test-users.ts';
 
 export interface IdentityProviderOptions {
-  /** 0, the default, is any free port. */
+  /** 0, the default, means any free port. */
   readonly port?: number;
-  /** Host in the issuer's URL, which must lead to 127.0.0.1. */
+  /** Host in the issuer's URL, which must resolve to 127.0.0.1. */
   readonly host?: string;
   readonly clients?: readonly ClientMetadata[];
   readonly users?: readonly TestUser[];
   readonly accessTokenTtlS?: number;
   readonly refreshTokens?: RefreshTokens;
-  /** How clients are told of a logout; by default anything on loopback is reached, and no certificate is checked. */
+  /** How clients are notified of a logout; by default it reaches anything on loopback and checks no certificate. */
   readonly fetch?: typeof fetch;
-  /** What went wrong inside, or when a client was told of a logout. */
+  /** An internal error, or a failed notification of a logout. */
   readonly onProblem?: (problem: string) => void;
 }
 
@@ -32,16 +32,19 @@ export interface RunningIdentityProvider {
   readonly issuer: string;
   readonly port: number;
   readonly requests: RequestWatch;
-  /** Replaces all clients; what was granted to those that remain stays. */
+  /** Replaces all clients; grants of remaining clients stay. */
   setClients(clients: readonly ClientMetadata[]): void;
   setUsers(users: readonly TestUser[]): void;
-  /** Signs with new keys from now on; the old ones are still published, unless told otherwise. */
+  /** Signs with new keys from now on; the old ones are still published by default. */
   rotateKeys(options?: { readonly keepOld?: boolean }): Promise<void>;
-  /** All grants and tokens of the user: refreshing them gives invalid_grant. */
+  /** All grants and tokens of the user: refreshing them returns invalid_grant. */
   revokeGrants(userId: string): void;
-  /** Ends the user's sessions, as an administrator does: every client with a back-channel address is told, then grants are revoked. */
+  /**
+   * Ends the user's sessions, like an administrator: every client with a back-channel address is notified, then grants
+   * are revoked.
+   */
   endSessions(userId: string): Promise<void>;
-  /** Connections are cut and new ones refused. */
+  /** Closes connections and rejects new ones. */
   stop(): Promise<void>;
   /** On the same port as before. */
   start(): Promise<void>;
@@ -71,7 +74,7 @@ export async function createIdentityProvider(options: IdentityProviderOptions = 
   storage.setClients(withSessionIds(options.clients ?? []));
   build();
 
-  // The library's keys are fixed when it is constructed, so new keys are a new provider on the same storage.
+  // The library's keys are fixed when it is constructed, so new keys need a new provider on the same storage.
   function build(): void {
     provider = new library.Provider(
       issuer,
@@ -126,7 +129,7 @@ export async function createIdentityProvider(options: IdentityProviderOptions = 
     },
     rotateKeys: async ({ keepOld = true } = {}) => {
       const fresh = await newSigningKeys();
-      // The first that fits signs.
+      // The first matching key signs.
       keys = keepOld ? [...fresh, ...keys] : fresh;
       build();
     },
@@ -141,13 +144,13 @@ export async function createIdentityProvider(options: IdentityProviderOptions = 
   };
 }
 
-/** Not in the library's types, but what its own end of a session calls. */
+/** Not in the library's types, but called by its own end of a session. */
 interface LogoutTeller {
   readonly backchannelLogoutUri?: string;
   backchannelLogout(subject: string, sid: string | undefined): Promise<void>;
 }
 
-/** The library gives `sid` only to clients that say they need it. */
+/** The library sends `sid` only to clients that require it. */
 function withSessionIds(clients: readonly ClientMetadata[]): readonly ClientMetadata[] {
   return clients.map((client) => ({
     ...(client.backchannel_logout_uri !== undefined && { backchannel_logout_session_required: true }),
@@ -171,7 +174,7 @@ function listen(server: Server, port: number): Promise<void> {
 
 function stopListening(server: Server): Promise<void> {
   return new Promise((resolve) => {
-    // An error means that it was not listening: that is what was wanted.
+    // An error means that it was not listening, which is fine.
     server.close(() => resolve());
     server.closeAllConnections();
   });

@@ -5,7 +5,7 @@ import type { TestUser } from './test-users.ts';
 
 const MAX_FORM_BYTES = 4096;
 
-/** The page between the authorization request and its answer: who it is, and no. */
+/** The page between the authorization request and its response: choose a user, or deny. */
 export async function answerInteraction(
   provider: Provider,
   users: readonly TestUser[],
@@ -17,7 +17,7 @@ export async function answerInteraction(
     const words = 'This login is over, or began in another browser. Go back to the site and start again.';
     return showPage(response, 400, messagePage('No such login', [words]));
   }
-  // Asked for by prompt=consent; everybody agrees.
+  // Requested by prompt=consent; everybody agrees.
   if (interaction.prompt.name !== 'login') return provider.interactionFinished(request, response, { consent: {} });
   if (request.method !== 'POST') {
     const page = loginPage(`/interaction/${interaction.uid}`, String(interaction.params['client_id']), users);

@@ -1,6 +1,8 @@
 import type * as OidcProvider from 'oidc-provider';
 
-/** The library warns at its import about every Node that is no LTS release. Nobody who reads our output can act on that. */
+/**
+ * The library warns on import about every Node that is not an LTS release. Readers of our output cannot act on that.
+ */
 export async function loadOidcProvider(): Promise<typeof OidcProvider> {
   const { warn } = console;
   console.warn = (...words: unknown[]) => {

@@ -2,15 +2,15 @@ import { type IncomingMessage, type RequestOptions, request as requestHttp } fro
 import { request as requestHttps } from 'node:https';
 
 export interface LoopbackFetchOptions {
-  /** Certificates to trust. Without any, none is checked: nobody but this machine can answer. */
+  /** Certificates to trust. Without any, none is checked: only this machine can respond. */
   readonly ca?: readonly string[];
-  /** Where to connect, whatever port the address has: tests open edges on any port. */
+  /** Port to connect to, whatever port the address has: tests open edges on any port. */
   readonly port?: () => number;
 }
 
 /**
- * A fetch that reaches 127.0.0.1 and nothing else, whatever the host is called: Node does not resolve "app.localhost", and the
- * provider's own fetch refuses loopback. It does no more than back-channel logout needs.
+ * A fetch that reaches only 127.0.0.1, for any host name: Node does not resolve "app.localhost", and the provider's own
+ * fetch rejects loopback. It supports only what back-channel logout needs.
  */
 export function loopbackFetch(options: LoopbackFetchOptions = {}): typeof fetch {
   return async (input, init = {}) => {

@@ -1,6 +1,6 @@
 import type { Adapter, AdapterPayload, ClientMetadata } from 'oidc-provider';
 
-/** What belongs to a login of a user and to nothing else; without it no token of that user is worth anything. */
+/** Models that belong to a user's login alone; without the grant no token of that user is valid. */
 const GRANT_MODELS = ['Grant', 'AccessToken', 'AuthorizationCode', 'RefreshToken'];
 
 interface Item {
@@ -8,7 +8,7 @@ interface Item {
   readonly expiresAtMs: number;
 }
 
-/** Everything that the provider remembers, and the clients that it knows: they can change while it runs. */
+/** Everything that the provider stores, and its clients, which can change while it runs. */
 export class MemoryStorage {
   readonly #items = new Map<string, Map<string, Item>>();
   #clients: readonly ClientMetadata[] = [];
@@ -17,7 +17,7 @@ export class MemoryStorage {
     this.#clients = clients;
   }
 
-  /** As oidc-provider wants it: an adapter for each kind of thing. */
+  /** The interface of oidc-provider: one adapter per model. */
   adapter(model: string): Adapter {
     const items = this.#itemsOf(model);
     const find = (id: string): AdapterPayload | undefined => {
@@ -44,7 +44,7 @@ export class MemoryStorage {
     };
   }
 
-  /** The user stays logged in at the provider, but no token of theirs works any longer. */
+  /** The user stays logged in at the provider, but none of their tokens works any longer. */
   removeGrants(userId: string): void {
     for (const model of GRANT_MODELS) remove(this.#itemsOf(model), (payload) => payload.accountId === userId);
   }

@@ -11,8 +11,8 @@ pre { white-space: pre-wrap; }`;
 const SUBMIT = `document.getElementById('op.logoutForm').submit();`;
 
 /**
- * Nothing from elsewhere, and no script but the one that ends a logout without a click. There is no form-action: browsers hold it
- * against the redirects after a form too, and those lead to the client.
+ * Nothing external, and no script but the one that completes a logout without a click. There is no form-action:
+ * browsers also apply it to the redirects after a form, and those lead to the client.
  */
 export const PAGE_POLICY = [
   "default-src 'none'",
@@ -22,7 +22,7 @@ export const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** One click for each user; works without scripts. */
+/** One click per user; works without scripts. */
 export function loginPage(action: string, clientId: string, users: readonly TestUser[]): string {
   const buttons = users.map(
     ({ id, claims }) =>
@@ -39,7 +39,7 @@ ${buttons.join('\n')}
   );
 }
 
-/** `form` comes from oidc-provider, with an id that is known. */
+/** `form` comes from oidc-provider, with a known id. */
 export function logoutPage(form: string): string {
   return page(
     'Log out',

@@ -4,8 +4,8 @@ import { logoutPage, messagePage, PAGE_POLICY } from './pages.ts';
 import type { TestUser } from './test-users.ts';
 
 /**
- * When a client gets a refresh token: with the scope offline_access, which counts only together with prompt=consent (OpenID Connect
- * Core §11); always, as providers do that tie it to the app's settings; or never.
+ * When a client gets a refresh token: with the scope offline_access, which counts only together with prompt=consent
+ * (OpenID Connect Core §11); always, like providers that tie it to the app's settings; or never.
  */
 export type RefreshTokens = 'offline_access' | 'always' | 'never';
 
@@ -13,7 +13,7 @@ export interface ProviderSettings {
   readonly storage: MemoryStorage;
   readonly keys: readonly JWK[];
   readonly cookieKey: string;
-  /** Browsers do not keep ports apart in cookies, and several providers may run on one address. */
+  /** Browsers do not separate cookies by port, and several providers may run on one address. */
   readonly cookieSuffix: string;
   readonly users: () => readonly TestUser[];
   readonly fetch: typeof fetch;
@@ -42,7 +42,7 @@ export function providerConfiguration(settings: ProviderSettings): Configuration
       email: ['email', 'email_verified'],
       profile: ['name', 'given_name', 'family_name', 'preferred_username', 'picture', 'groups'],
     },
-    // In the ID token too, as most providers have it.
+    // In the ID token too, as most providers do.
     conformIdTokenClaims: false,
     responseTypes: ['code'],
     clientDefaults: { grant_types: ['authorization_code', 'refresh_token'] },
@@ -90,7 +90,7 @@ function show(ctx: KoaContextWithOIDC, html: string): void {
   ctx.body = html;
 }
 
-/** Users of a provider for trying things out agree to everything. */
+/** Users of a test provider agree to everything. */
 async function grantWithoutAsking(ctx: KoaContextWithOIDC) {
   const { client, session, result, provider } = ctx.oidc;
   const { Grant } = provider;

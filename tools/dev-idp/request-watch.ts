@@ -11,7 +11,7 @@ const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   '/session/end': 'end_session',
 };
 
-/** A token request that was answered. */
+/** An answered token request. */
 export interface TokenRequest {
   readonly grantType: string;
   readonly clientId: string | undefined;
@@ -19,7 +19,7 @@ export interface TokenRequest {
   readonly error: string | null;
 }
 
-/** What a test wants to know of the requests that came, and its hold over them: they can be made to wait. */
+/** Records requests for tests, and can make them wait. */
 export class RequestWatch {
   readonly tokenRequests: TokenRequest[] = [];
   readonly #counts = new Map<Endpoint, number>();
@@ -31,19 +31,19 @@ export class RequestWatch {
     return this.#counts.get(endpoint) ?? 0;
   }
 
-  /** Resolves when the next request for the endpoint has come; it may still be held. */
+  /** Resolves when the next request for the endpoint has arrived; it may still be held. */
   next(endpoint: Endpoint): Promise<void> {
     return new Promise((resolve) => {
       this.#waiters.set(endpoint, [...(this.#waiters.get(endpoint) ?? []), resolve]);
     });
   }
 
-  /** Answers of the endpoint wait this long; 0 ends it. */
+  /** Delays the endpoint's responses by this long; 0 ends it. */
   delay(endpoint: Endpoint, delayMs: number): void {
     this.#delaysMs.set(endpoint, delayMs);
   }
 
-  /** Answers of the endpoint wait until the returned function is called. */
+  /** Holds the endpoint's responses until the returned function is called. */
   hold(endpoint: Endpoint): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#gates.set(endpoint, promise);

@@ -1,6 +1,6 @@
-/** Somebody who can log in. What of the claims a client gets to see depends on the scopes that it asked for. */
+/** A user who can log in. The requested scopes decide which claims a client sees. */
 export interface TestUser {
-  /** The subject of this user's tokens, and what the login page sends. */
+  /** The subject of this user's tokens, and the value that the login page sends. */
   readonly id: string;
   readonly claims: Readonly<Record<string, unknown>>;
 }

@@ -18,7 +18,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 export const name = 'client';
 
 /**
- * The client's types and classes. They are made, not derived by the compiler, because the registries hold every resource
+ * The client's types and classes. They are generated instead of inferred, because the registries hold every resource
  * under one type, and because a client that imported the schemas would bring half of the server into a browser.
  */
 export async function generate(): Promise<Map<string, string>> {

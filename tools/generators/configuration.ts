@@ -11,7 +11,10 @@ const COMMENT_WIDTH = 110;
 
 export const name = 'configuration';
 
-/** The values belong to the defaults file or, for a module's setting, to its row; the words to the rows: each is written once. */
+/**
+ * Values come from the defaults file or, for a module's setting, from its row; texts come from the rows: each is
+ * written once.
+ */
 export async function generate(): Promise<Map<string, string>> {
   const defaults = readConfigText(await readFile(DEFAULTS_URL, 'utf8'), DEFAULTS_PATH);
   return new Map([

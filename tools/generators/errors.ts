@@ -5,7 +5,7 @@ const PAGE_PATH = 'docs/reference/errors.md';
 
 export const name = 'errors';
 
-/** Every error code, from the tables of those who raise them. */
+/** Every error code, from the tables of their owners. */
 export function generate(): Promise<Map<string, string>> {
   const sections = errorTables.map(({ title, rows }) =>
     [`## ${title}`, '', '| code | status | what happened, and what to do |', '|---|---|---|', ...lines(rows)].join(

@@ -6,7 +6,7 @@ const PAGE_PATH = 'docs/reference/events.md';
 
 export const name = 'events';
 
-/** Every event type that a subscription can trigger for. */
+/** Every event type that a subscription can select. */
 export function generate(): Promise<Map<string, string>> {
   const { eventTypes } = createCatalog(resources, modules);
   const rows = eventTypes.map(({ type, description, scope }) => `| \`${type}\` | ${description} | \`${scope}\` |`);

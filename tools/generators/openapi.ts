@@ -5,7 +5,7 @@ import { programVersion } from '../../src/main/version.ts';
 import { modules } from '../../src/modules/registry.ts';
 import { resources } from '../../src/resources/registry.ts';
 
-/** Where a server with the default settings is reached. */
+/** Address of a server with the default settings. */
 const SERVER_URL = 'http://127.0.0.1:7080';
 
 export const name = 'openapi';

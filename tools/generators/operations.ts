@@ -4,7 +4,7 @@ export const name = 'operations';
 
 const PATH = 'src/cli/api/generated/operations.json';
 
-/** What `postern api` and the shell completion know of the API. One operation per line, so that a change stays readable. */
+/** The API as `postern api` and the shell completion know it. One operation per line, so that diffs stay readable. */
 export function generate(): Promise<Map<string, string>> {
   const operations = registeredOperationList();
   const resources = [...new Set(operations.map(({ resource }) => resource))];

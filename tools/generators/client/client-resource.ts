@@ -3,12 +3,12 @@ import { kebab, moduleName, resourceName } from '../../../src/cli/api/resource-n
 import { resources } from '../../../src/resources/registry.ts';
 import { registeredDescription } from '../operations/registered.ts';
 
-/** A resource or module as the client has it: one file, one class, one property. */
+/** A resource or module in the client: one file, one class, one property. */
 export interface ClientResource {
   /** `https_edge_routes` or `https_edge_routes.oidc`. */
   readonly resource: string;
   readonly file: string;
-  /** `HttpsEdge`, `OidcModule`: what the API answers with. */
+  /** `HttpsEdge`, `OidcModule`: the type that the API returns. */
   readonly typeName: string;
   readonly className: string;
   readonly property: string;

@@ -10,11 +10,11 @@ const PAGING: readonly string[] = Object.keys(pagingQuery(''));
 export interface DeclaredType {
   readonly name: string;
   readonly schema: TObject;
-  /** Fields of this one are left out: they are inherited. */
+  /** Fields of this one are omitted: they are inherited. */
   readonly base?: { readonly name: string; readonly schema: TObject };
 }
 
-/** The types of a resource: what is read, what each operation takes, what only a create shows. */
+/** The types of a resource: its read form, the body of each operation, and the fields that only a create shows. */
 export function declaredTypes(resource: ClientResource): readonly DeclaredType[] {
   const types: DeclaredType[] = [];
   const read = readSchema(resource);
@@ -44,7 +44,7 @@ export function bodyName(resource: ClientResource, operation: OperationDescripti
   return `${resource.typeName}${pascal(operation.verb)}`;
 }
 
-/** Name of what the operation resolves to; null for one without an answer. */
+/** Name of the type that the operation resolves to; null when there is none. */
 export function answerType(resource: ClientResource, operation: OperationDescription): string | null {
   const { schema } = operation.success;
   if (schema === null) return null;

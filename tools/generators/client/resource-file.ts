@@ -6,7 +6,7 @@ import { comment, type NamedTypes, objectBody } from './type-text.ts';
 
 export const HEAD = '// Made from the schemas of src/resources and src/modules by "npm run generate". Do not edit.';
 
-/** The text of one resource's file: its types, then its class. `homes` says which file declares a type. */
+/** The text of one resource's file: its types, then its class. `homes` maps a type to the file that declares it. */
 export function resourceFile(resource: ClientResource, named: NamedTypes, homes: ReadonlyMap<string, string>): string {
   const used = new Set<string>();
   const types = declaredTypes(resource).map((type) => declaration(type, named, used));
@@ -96,7 +96,7 @@ function optionsType(operation: OperationDescription): string {
   return operation.isConditional === true ? 'ConditionalOptions' : 'RequestOptions';
 }
 
-/** Whatever the text mentions. */
+/** Imports of everything that the text mentions. */
 function imports(
   resource: ClientResource,
   body: string,

@@ -15,7 +15,7 @@ interface Shape {
 
 const MAX_COMMENT_WIDTH = 110;
 
-/** Types that have a name, by their shape: what is equal is called the same everywhere. */
+/** Named types, by their shape: equal shapes have the same name everywhere. */
 export class NamedTypes {
   readonly #names = new Map<string, string>();
 
@@ -29,7 +29,7 @@ export class NamedTypes {
   }
 }
 
-/** TypeScript for a schema; names that it refers to are added to `used`. */
+/** TypeScript for a schema; referenced names are added to `used`. */
 export function typeText(schema: TSchema, named: NamedTypes, used: Set<string>): string {
   const name = named.find(schema);
   if (name === undefined) return anonymousType(schema, named, used);
@@ -76,7 +76,7 @@ export function objectBody(
 ): string {
   const fields = properties.map(([name, field]) => {
     const isRequired = required.includes(name);
-    // Left out and undefined are the same in JSON, so callers need not tell them apart.
+    // Absent and undefined are the same in JSON, so callers need not distinguish them.
     const type = `${typeText(field, named, used)}${isRequired ? '' : ' | undefined'}`;
     return `${comment((field as Shape).description)}readonly ${name}${isRequired ? '' : '?'}: ${type};`;
   });
@@ -106,7 +106,7 @@ function wrap(text: string): string[] {
   return lines;
 }
 
-/** Everything that decides about the type, and nothing else. */
+/** Everything that determines the type, and nothing else. */
 function shapeKey(schema: TSchema): string {
   const strip = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(strip);

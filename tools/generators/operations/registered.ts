@@ -8,7 +8,7 @@ export function registeredOperationList(): readonly OperationDescription[] {
   return registeredOperations(resources, modules).operations;
 }
 
-/** What a resource or module (`https_edge_routes.oidc`) is for. */
+/** The purpose of a resource or module (`https_edge_routes.oidc`). */
 export function registeredDescription(resource: string): string {
   const [name, module] = resource.split('.');
   const definitions: readonly { readonly name: string; readonly description: string }[] =
