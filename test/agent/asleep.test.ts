@@ -18,14 +18,14 @@ test('an agent whose machine slept longer than a dead connection lives goes on w
   });
   const [{ tunnel, deadAfterMs }] = (await once(child, 'message')) as [{ tunnel: string; deadAfterMs: number }];
   const connection = await gateway.connection(0);
-  // From here on it has heard everything that there is to hear.
+  // From here on it has received everything that there is.
   await once(connection.session, 'ping');
   await sleep(100);
   child.kill('SIGSTOP');
   await sleep(3 * deadAfterMs);
   const pinged = once(connection.session, 'ping');
   child.kill('SIGCONT');
-  // It asks at once whether anybody is still there.
+  // It immediately pings the peer.
   await pinged;
   assert.equal((await connection.request(tunnel)).body, 'awake');
   assert.equal(gateway.connections.length, 1);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { productFiles } from '../architecture/source-files.ts';
 
-/** `postern/agent` is to be embedded in other programs: what it drags along is what they have to trust. */
+/** `postern/agent` is embedded in other programs, which have to trust all of its dependencies. */
 const MOST_PACKAGES = 2;
 
 test('the agent reaches at most two third-party packages', () => {

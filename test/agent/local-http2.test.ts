@@ -16,7 +16,7 @@ async function worldFor(t: TestContext, spec: Omit<TunnelSpec, 'proto'>) {
   return { connection, tunnel: agent.tunnels[0]?.id ?? '' };
 }
 
-/** As a gRPC server answers: trailers tell how it went, with a body or without one. */
+/** Like a gRPC server: trailers report the result, with or without a body. */
 function answerGrpc(stream: ServerHttp2Stream, path: string): void {
   if (path === '/trailers-only') {
     stream.respond({ ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '5' }, { endStream: true });

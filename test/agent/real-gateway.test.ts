@@ -11,7 +11,7 @@ import { ALPN } from '../../src/tunnel/protocol.ts';
 import { localService, QUICK } from './support/agent-world.ts';
 import { answerOf, gatewayCertificate, testAuthority } from './support/fake-gateway.ts';
 
-/** The server's real end of the protocol, without the server around it. */
+/** The server's real end of the protocol, without the rest of the server. */
 async function realGateway(t: TestContext) {
   const { certificatePem: cert, keyPem: key } = await gatewayCertificate();
   const table = new OnlineTunnelTable();

@@ -156,7 +156,7 @@ test('garbage from the server costs a connection and nothing else', async (t) =>
     const bound = once(agent, 'bound');
     const count = gateway.connections.length;
     current.control.write(line);
-    // A drain joins; the others come back after the cut.
+    // A drain joins; the others reconnect after the cut.
     current = await gateway.connection(count);
     if (current.hello.join === undefined) await bound;
   }

@@ -181,7 +181,7 @@ test('an agent that was offline for long begins anew although a try is still wai
   gateway.isRefusing = true;
   const timings = { ...QUICK, backoffBaseMs: 3_600_000, backoffMaxMs: 3_600_000, watchdogMs: 200 };
   const agent = agentFor(t, gateway, { tunnels: [TUNNEL], timings });
-  // The first try fails; the next would come in an hour or so.
+  // The first attempt fails; the next would come in about an hour.
   await once(agent, 'status');
   gateway.isRefusing = false;
   await agent.ready;

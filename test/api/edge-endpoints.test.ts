@@ -16,7 +16,7 @@ async function newEdge(...hostports: string[]): Promise<{ id: string; uri: strin
   return answer.body;
 }
 
-/** All pages, followed as a client does. */
+/** All pages, followed like a client does. */
 async function all(limit: number): Promise<Endpoint[]> {
   const found: Endpoint[] = [];
   for (let uri = `/endpoints?limit=${limit}`; uri !== null; ) {
@@ -65,7 +65,7 @@ test('pages of any size show each once, newest first, with those of tunnels betw
   const hostports: string[] = [];
   for (let second = 0; second < 6; second += 1) {
     clock.now += 1000;
-    // Several within a second, more than a page holds, and some seconds without any.
+    // Several within a second, more than fit a page, and some seconds without any.
     for (let edge = 0; edge < (second % 3) * 3; edge += 1) {
       const names = [1, 2, 3].map((name) => `e${second}-${edge}-${name}.localhost:443`);
       await newEdge(...names);

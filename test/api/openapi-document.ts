@@ -50,12 +50,12 @@ export function resolve<Thing>(document: OpenApiDocument, thing: object): Thing 
   return found as Thing;
 }
 
-/** Says what is wrong with a value, by the document alone. */
+/** Validates a value against the document alone. */
 export class DocumentChecker {
   readonly #components: JsonObject;
   readonly #compiled = new Map<string, ReturnType<typeof Schema.Compile>>();
 
-  /** `closed`: a field that the schema does not name is wrong too. */
+  /** `closed`: a field that the schema does not define is an error too. */
   constructor(document: OpenApiDocument, fields: 'open' | 'closed') {
     const plain = JSON.parse(JSON.stringify(document.components)) as JsonObject;
     this.#components = fields === 'closed' ? (closed(plain) as JsonObject) : plain;

@@ -5,7 +5,7 @@ import { type ApiAnswer, TestWorld } from '../support/test-world.ts';
 import { DocumentChecker, type DocumentedOperation, documentedOperations, makeDocument } from './openapi-document.ts';
 import { Scenario } from './openapi-scenario.ts';
 
-/** In an order in which each finds what its example refers to. */
+/** Ordered so that each finds what its example refers to. */
 const CREATES = [
   'static.create',
   'http_response.create',
@@ -24,7 +24,7 @@ const CREATES = [
   'event_destinations.create',
   'event_subscriptions.create',
 ];
-/** What cannot succeed yet, with the status that it answers instead. */
+/** Operations that cannot succeed yet, with the expected status. */
 const CANNOT_SUCCEED = new Map([['event_destinations.test', 503]]);
 const SECOND_BACKEND = 'bkdsc_2zXAMPLEbackendOfTheDocsAAB';
 
@@ -52,7 +52,7 @@ test('modules, changes and actions answer as documented, from the documented exa
   for (const each of documented.filter(({ method }) => method === 'PUT' || method === 'PATCH'))
     await callWithExample(each);
   for (const each of documented.filter(({ method, id }) => method === 'POST' && !CREATES.includes(id))) {
-    // The subscription of the example already has the type of the example.
+    // The example's subscription already has the example's type.
     if (each.id === 'event_sources.create') await call(each, { type: 'ip_policy_updated.v0' });
     else await callWithExample(each);
   }
@@ -98,7 +98,7 @@ test('an unknown key and a key without the scope are refused as documented', asy
   for (const each of documented) {
     check(each, await world.api(each.method, scenario.path(each), undefined, { key: limited.body.token }), 403);
   }
-  // One is enough: failures from one address are slowed down more and more.
+  // One is enough: failures from one address are increasingly delayed.
   check(
     operation('https_edges.get'),
     await world.api('GET', scenario.path(operation('https_edges.get')), undefined, { key: null }),
@@ -161,7 +161,7 @@ async function call(each: DocumentedOperation, body: unknown): Promise<ApiAnswer
   return answer;
 }
 
-/** The status is documented, and so are all headers of ours and all fields. */
+/** The status, all of our headers and all fields are documented. */
 function check(each: DocumentedOperation, answer: ApiAnswer, status: number): void {
   assert.equal(answer.status, status, `${each.id}: ${answer.text}`);
   const response = each.responses.get(status) ?? assert.fail(`${each.id} does not document ${status}: ${answer.text}`);
@@ -171,7 +171,7 @@ function check(each: DocumentedOperation, answer: ApiAnswer, status: number): vo
   const known = ['etag', 'postern-operation-id', 'postern-revision', 'retry-after', 'www-authenticate', 'allow'];
   const sent = known.filter((header) => answer.headers.has(header));
   const promised = Object.keys(response.headers ?? {}).map((header) => header.toLowerCase());
-  // The header of problems is there only where there is one.
+  // The problem header is present only if there is a problem.
   const problem = promised.indexOf('postern-problem');
   if (problem !== -1) promised.splice(problem, 1);
   else assert.equal(answer.headers.get('postern-problem'), null, `${each.id} ${status}`);

@@ -86,7 +86,7 @@ test('a quote in a body cannot end the command', (context) => {
   }
   const text = JSON.stringify(document).replaceAll('the shop', "the shop's $(id) `id`");
   const command = commandsOf(JSON.parse(text) as OpenApiDocument).get('https_edges.create') ?? assert.fail();
-  // The shell shows the words that it would call curl with.
+  // The shell prints the arguments that it would pass to curl.
   const { stdout } = spawnSync('sh', ['-c', `curl() { printf '%s\\n' "$@"; }\n${command}`], { encoding: 'utf8' });
   assert.ok(stdout.includes(`"description": "the shop's $(id) \`id\`"`), stdout);
 });

@@ -9,7 +9,7 @@ import type { DocumentedOperation } from './openapi-document.ts';
 const HOUR_MS = 3_600_000;
 const STARTED_AT = '2026-11-01T09:30:00.000Z';
 
-/** A running server's ids for the sample ids of the document, by prefix. */
+/** Maps the document's sample ids to a running server's ids, by prefix. */
 export class Scenario {
   readonly world: TestWorld;
   readonly #ids = new Map<string, string>();
@@ -29,7 +29,7 @@ export class Scenario {
     return scenario;
   }
 
-  /** Later samples of the same prefix (a second backend) stand for the id that was learnt last but one. */
+  /** Later samples of the same prefix (a second backend) map to the last id but one. */
   learn(id: string, sample?: string): void {
     const prefix = id.split('_')[0] ?? '';
     if (sample !== undefined) this.#ids.set(sample, id);
@@ -44,7 +44,7 @@ export class Scenario {
       .replaceAll('{id}', () => this.#real(prefixOf(path)));
   }
 
-  /** An example body with ids and certificates that exist here. */
+  /** An example body with existing ids and certificates. */
   body(example: JsonValue, field = ''): JsonValue {
     if (typeof example === 'string') {
       if (example.startsWith('-----BEGIN')) return this.#pems.get(field) ?? assert.fail(field);
@@ -57,7 +57,7 @@ export class Scenario {
     );
   }
 
-  /** What agents, browsers and the delivery of events would have stored. */
+  /** Stores what agents, browsers and event delivery would have stored. */
   async feedLiveState(credentialId: string): Promise<void> {
     const { store } = this.world;
     const [session, tunnel, endpoint, user, login, delivery] = ['ts', 'tn', 'ep', 'au', 'as', 'evd'].map((prefix) => {
@@ -106,7 +106,7 @@ export class Scenario {
   }
 }
 
-/** The prefix of the ids that `{id}` stands for. */
+/** The prefix of the ids at `{id}`. */
 function prefixOf(path: string): string {
   const collection = path.slice(0, path.indexOf('/{id}'));
   const prefix = PREFIXES[collection];

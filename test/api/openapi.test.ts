@@ -78,7 +78,7 @@ test('every example body fits its documented schema, and is accepted by the deco
     }
     const { body } = operation;
     assert.deepEqual(checker.problems(described?.requestSchema as JsonObject, body.example), [], id);
-    // Where the operation decodes by itself, the live walk sends the example.
+    // Where the operation decodes the body itself, the live test sends the example.
     if (body.isDecodedByOperation === true) continue;
     const decoded = createDecoder(body.schema as TObject).decode(body.example);
     assert.ok(decoded.ok, `${id}: ${JSON.stringify(decoded)}`);
@@ -111,7 +111,7 @@ test('every error example fits the response that it belongs to', () => {
 test('every id in an example is well-formed and of a known kind', () => {
   const ids = JSON.stringify(plain).match(/\b[a-z]+_2zXAMPLE\w*/g) ?? [];
   assert.ok(ids.length > 100);
-  // Operations, events and accounts are no resources.
+  // Operations, events and accounts are not resources.
   const others = new Set(['op', 'ev', 'ac']);
   const wrong = ids.filter(
     (id) => !/_\w{27}$/.test(id) || (catalog.kindOfId(id) === null && !others.has(id.split('_')[0] ?? '')),

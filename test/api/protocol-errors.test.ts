@@ -159,7 +159,7 @@ async function rawExchange(bytes: string, address?: { readonly port: number }): 
   return Buffer.concat(chunks).toString();
 }
 
-/** One request on a connection of its own; the server must close it. */
+/** One request on its own connection, which the server must close. */
 async function exchange(bytes: string, address?: { readonly port: number }): Promise<ApiAnswer> {
   const received = await rawExchange(
     /\r\n\r\n/.test(bytes) ? bytes.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n') : bytes,

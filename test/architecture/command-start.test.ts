@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { productFiles } from './source-files.ts';
 
 /**
- * A command that asks the API one question spent 0.8 to 1.5 s loading modules. A limit on its time would measure the machine, so
- * this holds the cause: what `postern api` and `postern events` load before they run.
+ * A command with one API request spent 0.8 to 1.5 s loading modules. A time limit would measure the machine, so this
+ * tests the cause: what `postern api` and `postern events` load before they run.
  */
 const ENTRIES = ['src/main/cli.ts', 'src/cli/api/api-command.ts', 'src/cli/events/events-command.ts'];
 const files = new Map(productFiles().map((file) => [file.path, file]));
@@ -15,7 +15,7 @@ function loadedBy(entry: string): ReadonlySet<string> {
     if (loaded.has(path)) return;
     loaded.add(path);
     for (const { target, isTypeOnly } of files.get(path)?.imports ?? []) {
-      // An import() inside a function loads nothing until it runs; the others stand at the start of a line.
+      // An import() inside a function loads nothing until it runs; the others are at the start of a line.
       const isStatic = !new RegExp(`import\\('[^']*${target.split('/').at(-1)}'\\)`).test(files.get(path)?.text ?? '');
       if (!isTypeOnly && isStatic) visit(target);
     }

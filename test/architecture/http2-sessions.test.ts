@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { productFiles } from './source-files.ts';
 
-/** Values, not types, of the module that make sessions. */
+/** Exports of the module, other than types, that create sessions. */
 const MAKES_SESSIONS =
   /\b(?<!type )(?:connect|createServer|createSecureServer|performServerHandshake)\b[^;]*?from 'node:http2'/;
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { productFiles, type SourceFile } from './source-files.ts';
 
-/** Which part may import which: what is not named here is refused. A part always may import itself. */
+/** Which part may import which: anything not listed is rejected. A part may always import itself. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   lib: [],
   tunnel: ['lib'],
@@ -50,7 +50,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** What a module may know of the modules' folder beside itself. */
+/** What a module may import from the modules' folder beside itself. */
 const CONTRACTS = [
   'src/modules/module.ts',
   'src/modules/module-runtime.ts',
@@ -128,7 +128,7 @@ test('the client has no third-party import and needs no Node', () => {
 });
 
 test('there are no import cycles', () => {
-  // Types are erased: a cycle through them cannot order the initialisation of anything.
+  // Types are erased: a cycle through them cannot affect the order of initialization.
   const graph = new Map(
     files.map((file) => [
       file.path,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { productFiles } from './source-files.ts';
 
-/** Parts that hold no connection of a stranger: an exception there puts the state of the process in doubt, and ends it. */
+/** Parts without foreign connections: an exception there puts the state of the process in doubt, and ends it. */
 const EXEMPT = /^src\/(?:cli|client|store)\//;
 /** The guard itself, and listeners on the process and its output. */
 const EXEMPT_FILES: ReadonlySet<string> = new Set([
@@ -13,7 +13,7 @@ const EXEMPT_FILES: ReadonlySet<string> = new Set([
   'src/main/commands/stop-signal.ts',
 ]);
 const ATTACHED = /\.(?:on|once|addListener|prependListener|prependOnceListener)\(\s*(?:['"`]|\w*[eE]vent\b)/;
-/** Listeners given to the runtime when a server is made. */
+/** Listeners passed to the runtime when a server is created. */
 const GIVEN = /\bcreate(?:Secure)?Server\((?:[^()]|\([^()]*\))*=>/;
 
 test('listeners are attached through the guard, which knows what to close when they throw', () => {

@@ -5,14 +5,14 @@ import { fileURLToPath } from 'node:url';
 export const projectRoot = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface ImportLine {
-  /** Path from the project's root, for our own files; else the package's name. */
+  /** Path relative to the project root, for our own files; otherwise the package's name. */
   readonly target: string;
   readonly isOwn: boolean;
   readonly isTypeOnly: boolean;
 }
 
 export interface SourceFile {
-  /** From the project's root, with slashes. */
+  /** Relative to the project root, with slashes. */
   readonly path: string;
   readonly text: string;
   readonly imports: readonly ImportLine[];
@@ -24,7 +24,7 @@ export function filesIn(...patterns: string[]): readonly string[] {
     .sort();
 }
 
-/** The product's own files, tests left out. */
+/** The product's own files, without tests. */
 export function productFiles(): readonly SourceFile[] {
   return filesIn('src/**/*.ts')
     .filter((path) => !path.endsWith('.test.ts'))

@@ -98,7 +98,7 @@ const tunnel: fc.Arbitrary<TunnelConfig> = fc
   )
   .map((own) => ({ ...plain, ...own }));
 
-/** Configurations that are good. */
+/** Valid configurations. */
 export function anyAgentConfig(): fc.Arbitrary<AgentConfig> {
   return fc.record({
     authtoken: maybe(token),
@@ -111,7 +111,7 @@ export function anyAgentConfig(): fc.Arbitrary<AgentConfig> {
   });
 }
 
-/** As a person would write it. */
+/** As a user would write it. */
 export function asWritten(config: AgentConfig): Record<string, unknown> {
   return withoutNulls({
     version: 2,

@@ -58,7 +58,7 @@ test('a whole file is read', () => {
   assert.deepEqual(group?.labels, { app: 'web', zone: 'a' });
 });
 
-/** Lines of the file, and what is said about which of them. */
+/** Lines of the file, and the expected messages about them. */
 const WRONG: readonly (readonly [string, readonly RegExp[]])[] = [
   ['', [/^f:1: is empty: start the file with "version: 2"$/]],
   ['- a', [/^f:1: must be a map/]],
@@ -215,7 +215,7 @@ test('whatever a file holds is read or refused with the one error', () => {
 test('what is written is what is read', () => {
   fc.assert(
     fc.property(anyAgentConfig(), (config) => {
-      // A clone has the prototypes of everyday objects, which the generated ones lack.
+      // A clone has the usual prototypes, which the generated objects lack.
       assert.deepEqual(readAgentConfig(stringify(asWritten(config)), 'f'), structuredClone(config));
     }),
     { numRuns: 300 },

@@ -8,7 +8,7 @@ import { createTextSource } from '../../src/cli/api/text-source.ts';
 import { rootPem } from './agent-certificate.ts';
 import { AgentWorld, type AgentWorldOptions } from './agent-world.ts';
 
-/** What the agent would be started with. */
+/** The options that the agent would be started with. */
 async function optionsOf(args: readonly string[], around: AgentWorldOptions = {}, stdin = '') {
   const world = new AgentWorld(around);
   const [name = '', ...rest] = args;

@@ -30,7 +30,7 @@ async function startWithGateway(t: Cleanup): Promise<AgentServer> {
   return { dataDir, tunnelAddr, api, apiKey, server };
 }
 
-/** Run where nobody's configuration file is, with what a person on the server's machine has. */
+/** Runs without anybody's configuration file, with the environment of a user on the server's machine. */
 function startAgent(t: Cleanup, { dataDir, tunnelAddr }: AgentServer, args: readonly string[]): PosternProcess {
   const [command = '', ...rest] = args;
   const flags = ['--server-addr', tunnelAddr, '--inspect-addr', '127.0.0.1:0', '--log-format', 'json'];

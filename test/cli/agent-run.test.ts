@@ -25,7 +25,7 @@ test('a signal closes in good order: exit code 0, no listener left behind', asyn
   const { world, exit, agent } = await started();
   agent.tellStatus('online');
   world.signal();
-  // The launcher passes the same Ctrl-C on.
+  // The launcher forwards the same Ctrl-C.
   world.signal();
   assert.equal(await exit, 0);
   assert.deepEqual(world.exits, [0]);
@@ -59,7 +59,7 @@ test('a second signal ends at once', async (t) => {
   const closing = Promise.withResolvers<void>();
   agent.closed = closing.promise;
   world.signal();
-  // Longer than the launcher needs to pass a signal on; by the clock that a signal is judged by.
+  // Longer than the launcher needs to forward a signal, by the clock used for signals.
   const startMs = performance.now();
   t.mock.method(performance, 'now', () => startMs + 1_000);
   world.signal();

@@ -1,14 +1,14 @@
 export const ESC = '\u001b';
 const PIECES = new RegExp(`${ESC}\\[(\\??)([\\d;]*)([a-zA-Z])|\\r|\\n|[^${ESC}\\r\\n]+|${ESC}`, 'g');
 
-/** A terminal's screen: enough of one to see what a person would see. */
+/** A terminal's screen: enough of one to see what a user would see. */
 export class Screen {
   readonly columns: number;
   readonly rows: number;
   isAlternate = false;
   isCursorHidden = false;
   doesWrap = true;
-  /** Something was written below the last row. */
+  /** A line was written below the last row. */
   hasScrolled = false;
   #cells: string[][];
   #row = 0;
@@ -60,7 +60,7 @@ export class Screen {
 
   #control(final: string, parameter: string): void {
     const row = this.#cells[this.#row] as string[];
-    // After the last cell of a row the cursor stands on it, until something more is written.
+    // After the last cell of a row the cursor stays on it until more is written.
     const column = Math.min(this.#column, this.columns - 1);
     if (final === 'H') {
       this.#row = 0;

@@ -8,7 +8,7 @@ import { ESC, Screen } from './agent-screen.ts';
 import { AgentWorld, type AgentWorldOptions } from './agent-world.ts';
 
 const URL = 'https://brave-otter-k3v9x2aq.tunnels.example.com';
-/** Until the view has drawn what changed. */
+/** Time until the view has drawn a change. */
 const DRAWN_MS = 100;
 
 async function viewed(options: AgentWorldOptions = {}, isMany = false) {
@@ -94,7 +94,7 @@ test('nothing is written when nothing has changed, and what was typed over it go
   world.written += 'qqq';
   t.mock.timers.tick(1_000);
   assert.equal(screenOf().lines().join('\n').includes('qqq'), false);
-  // A storm of events is a few frames.
+  // A storm of events takes a few frames.
   const length = world.written.length;
   for (let count = 0; count < 10_000; count += 1) agent.request(`/${count}`, 200);
   t.mock.timers.tick(DRAWN_MS);
@@ -162,7 +162,7 @@ test('the view follows the size of the terminal, from 40 columns to 200', async 
       world.resize(columns, rows);
       const lines = screenOf().lines();
       if (rows < 24) continue;
-      // Wrapped at any width, but all of it: people copy addresses.
+      // Wrapped at any width, but complete: users copy addresses.
       assert.ok(
         lines
           .map((line) => line.trim())

@@ -8,7 +8,7 @@ import type { Command } from '../../src/cli/command.ts';
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-/** An agent that does what the test says. */
+/** An agent controlled by the test. */
 export class ScriptedAgent extends EventEmitter<AgentEventMap> implements AgentHandle {
   readonly options: AgentOptions;
   readonly tunnels: Writable<AgentTunnel>[];
@@ -81,14 +81,14 @@ export interface AgentWorldOptions {
   startInspector?(options: InspectorOptions): ReturnType<AgentPorts['startInspector']>;
 }
 
-/** The commands of the agent with everything around them at the test's hands. */
+/** The agent's commands with all external effects controlled by the test. */
 export class AgentWorld {
   readonly stdout: string[] = [];
   readonly stderr: string[] = [];
   readonly exits: number[] = [];
   readonly agents: ScriptedAgent[] = [];
   readonly inspectors: InspectorOptions[] = [];
-  /** What was written to the terminal, as it was written. */
+  /** Raw output to the terminal. */
   written = '';
   size: { columns: number; rows: number };
   nowMs = Date.parse('2026-11-15T12:00:00Z');
@@ -166,7 +166,7 @@ export class AgentWorld {
     });
   }
 
-  /** The agent of the run, as soon as there is one. */
+  /** The agent of the run, once it exists. */
   async agent(): Promise<ScriptedAgent> {
     while (this.agents.length === 0) await new Promise((resolve) => this.#onStart.once('agent', resolve));
     return this.agents[0] as ScriptedAgent;
@@ -197,7 +197,7 @@ export class AgentWorld {
     for (const listener of [...this.#crashes]) listener();
   }
 
-  /** Listeners that a run has left behind. */
+  /** Listeners that a run has leaked. */
   get leftListeners(): number {
     return this.#signals.size + this.#resizes.size + this.#suspends.size + this.#crashes.size + this.#failures.size;
   }

@@ -20,7 +20,7 @@ export interface Diagnosis {
   readonly findings: readonly Finding[];
 }
 
-/** A real server process, and the doctor with the settings that it was started with. */
+/** A real server process, and the doctor with the same settings. */
 export class DoctorWorld {
   readonly env: Readonly<Record<string, string>>;
   readonly dataDir: string;
@@ -57,7 +57,7 @@ export class DoctorWorld {
     return answer.body;
   }
 
-  /** An edge with a route that leads to a fixed answer, so that nothing is wrong with it. */
+  /** An edge whose route has a fixed response, so that it has no problem. */
   async site(...hosts: readonly string[]): Promise<{ edge: string; route: string; routeId: string }> {
     const { id: backendId } = await this.api('POST', '/backends/http_response', { body: 'hello' });
     const { id } = await this.api('POST', '/edges/https', { hostports: hosts.map((host) => `${host}:443`) });
@@ -81,14 +81,14 @@ export async function examine(args: readonly string[], env: Readonly<Record<stri
   return { code, findings: (JSON.parse(stdout) as { findings: Finding[] }).findings };
 }
 
-/** What a check said, such as `problem: …`, for those whose message has the text. */
+/** The findings of a check, such as `problem: …`, whose message contains the text. */
 export function said({ findings }: Diagnosis, check: string, text = ''): readonly string[] {
   return findings
     .filter((finding) => finding.check === check && finding.message.includes(text))
     .map(({ level, message }) => `${level}: ${message}`);
 }
 
-/** A server of the test's own on a free port. */
+/** A server of the test on a free port. */
 export async function listening(test: Cleanup, server: Server = createServer()): Promise<string> {
   await once(server.listen(0, '127.0.0.1'), 'listening');
   test.after(async () => {
@@ -97,7 +97,7 @@ export async function listening(test: Cleanup, server: Server = createServer()):
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** An address at which nothing listens. */
+/** An address without a listener. */
 export async function deadAddress(): Promise<string> {
   const server = createServer();
   await once(server.listen(0, '127.0.0.1'), 'listening');

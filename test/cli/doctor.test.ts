@@ -76,7 +76,7 @@ suite('api and key', () => {
   });
 
   test('a server that is elsewhere is asked only what can be known from here', async () => {
-    // Loopback by another name, which nothing here can know.
+    // Loopback under another name, which nothing here can recognize.
     const [, port = ''] = /:(\d+)$/.exec(world.env['POSTERN_API_URL'] ?? '') ?? [];
     const diagnosis = await world.examine(['--api-url', `http://[::ffff:127.0.0.1]:${port}`]);
     for (const check of ['data_dir', 'listeners']) assert.match(said(diagnosis, check)[0] ?? '', /^hint: /, check);

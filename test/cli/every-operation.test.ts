@@ -12,13 +12,13 @@ import { operatorEnv, runCommand } from './run-command.ts';
 
 const resources = apiResources(operationList());
 const all = resources.flatMap(({ name, operations }) => operations.map((operation) => ({ name, operation })));
-/** So that there is something to read, and nothing is gone before its turn. */
+/** Ordered so that there is something to read, and nothing is deleted too early. */
 const ORDER = ['create', 'replace', 'list', 'get', 'update'];
-/** What may be refused for a reason of its own, once it was understood. */
+/** Operations that may be rejected for a reason of their own after they were understood. */
 const REFUSED: Readonly<Record<string, string>> = {
   // Nothing delivers events in this world.
   'event-destinations test': 'ERR_POSTERN_NO_EVENT_DELIVERY',
-  // Its subscription sends to no destination.
+  // Its subscription has no destination.
   'event-deliveries replay': 'ERR_POSTERN_DELIVERY_CLOSED',
 };
 
@@ -66,7 +66,7 @@ test('help at every level says what there is, with an example whose flags exist'
   }
 });
 
-/** Some of what the examples made refers to what was there before, which then cannot go. */
+/** Some resources created by the examples refer to earlier ones, which then cannot be deleted. */
 function refusalOf(name: string, verb: string, stderr: string): string | undefined {
   if (verb === 'delete' && stderr.includes('ERR_POSTERN_IN_USE')) return 'ERR_POSTERN_IN_USE';
   return REFUSED[`${name} ${verb}`];

@@ -14,7 +14,7 @@ interface Dry {
   readonly body: unknown;
 }
 
-/** What would be sent; no server is needed for that. */
+/** The request that would be sent; needs no server. */
 async function dry(...args: string[]): Promise<Dry> {
   const { code, stdout, stderr } = await runCommand(['api', ...args, '--dry-run']);
   assert.equal(code, 0, stderr);

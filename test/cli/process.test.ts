@@ -18,7 +18,7 @@ interface Run {
   readonly stderr: string;
 }
 
-/** A command as it stands in the documentation, with `postern` meaning this checkout's. */
+/** A command from the documentation, with `postern` meaning this checkout's. */
 async function shell(command: string, env: Record<string, string>, stdin = ''): Promise<Run> {
   const script = `postern() { '${process.execPath}' '${LAUNCHER}' "$@"; }\nset -o pipefail\n${command}`;
   const child = spawn('bash', ['-c', script], { env: { PATH: process.env['PATH'], ...env } });
@@ -37,7 +37,7 @@ async function startServer(
   return { env: { POSTERN_API_URL: base_url, POSTERN_DATA_DIR: dataDir }, folder };
 }
 
-// One for all tests of the file; the hook's type only differs in an argument that nobody here takes.
+// One for all tests of the file; the hook's type differs only in an argument that nobody here uses.
 const plain = startServer({ after: after as TestContext['after'] });
 
 test('the commands of the documentation work as written, against a server that was just started', async () => {
@@ -95,7 +95,7 @@ test('a server with a certificate of its own CA is trusted when the CA is named'
   assert.match(untrusted.stderr, /hint +the certificate is not trusted: pass its CA with --root-ca FILE/);
 });
 
-/** What any user of the machine could read in the list of processes meanwhile. */
+/** What any user of the machine could read in the process list in the meantime. */
 async function commandLinesWhile(running: Promise<unknown>): Promise<readonly string[]> {
   const seen = new Set<string>();
   let isDone = false;

@@ -13,7 +13,7 @@ export interface RunOptions {
   readonly columns?: number;
 }
 
-/** `postern …` in this process: a test of words needs no process of its own. */
+/** `postern …` in this process: a test of output needs no process of its own. */
 export async function runCommand(args: readonly string[], options: RunOptions = {}): Promise<CommandResult> {
   const stdout: string[] = [];
   const stderr: string[] = [];
@@ -26,7 +26,7 @@ export async function runCommand(args: readonly string[], options: RunOptions = 
   return { code, stdout: stdout.join(''), stderr: stderr.join('') };
 }
 
-/** What an operator has exported. */
+/** The environment of an operator. */
 export function operatorEnv(world: TestWorld): Record<string, string> {
   return { POSTERN_API_URL: world.baseUrl, POSTERN_API_KEY: TEST_API_KEY };
 }

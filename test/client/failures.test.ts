@@ -13,7 +13,7 @@ interface Upstream {
   readonly url: string;
 }
 
-/** A server that answers as told, one after the other, and then well. */
+/** A server that sends the given responses one after the other, and then succeeds. */
 async function upstream(
   t: TestContext,
   failures: readonly ((response: ServerResponse) => unknown)[],

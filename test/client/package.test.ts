@@ -49,7 +49,7 @@ test('the packed client works where it is installed, on its own', { timeout: TIM
   }
 
   await writeFile(join(project, 'consumer.ts'), CONSUMER);
-  // Neither Node's types nor ours are there: a browser's project has the DOM.
+  // Neither Node's types nor ours are available: a browser's project has the DOM.
   const strict = [
     '--strict',
     '--noEmit',

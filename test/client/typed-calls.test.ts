@@ -9,7 +9,7 @@ import {
   responseOf,
 } from '../../src/client/index.ts';
 
-/** Checked by the compiler: `npm run types` fails when a line below that must not compile does, or one that must does not. */
+/** Checked by the compiler: `npm run types` fails when a line below compiles that must not, or the reverse. */
 async function compiled(client: PosternClient): Promise<void> {
   const edge = await client.httpsEdges.create({ hostports: ['a.localhost:7443'], mutual_tls: { enabled: false } });
   const asEdge: HttpsEdge = edge;

@@ -7,7 +7,7 @@ import { cleanupAfterSuite, ENGINES, openWorld, usePostgres } from './worlds.ts'
 
 const MANY = 10_000;
 const BATCH = 1_000;
-/** Every so many of the listed are deleted, and as many new ones made, while the list is walked. */
+/** One in this many listed items is deleted, and as many new ones are created, while the list is walked. */
 const DOOMED_EVERY = 10;
 
 usePostgres();
@@ -52,7 +52,7 @@ for (const engine of ENGINES) {
         const unchanged = ids.filter((_, at) => at % DOOMED_EVERY !== 0);
 
         const changing = (async () => {
-          // From both ends, so that records go ahead of the walk, behind it and under its feet.
+          // From both ends, so that records disappear ahead of the walk, behind it and at its position.
           for (let at = 0; at < doomed.length / 2; at += 20) {
             await remove([...doomed.slice(at, at + 20), ...doomed.slice(-at - 20, doomed.length - at)].filter(once()));
             await make(newIds(20));
@@ -130,7 +130,7 @@ for (const engine of ENGINES) {
   });
 }
 
-/** Follows next_page_uri as it is, to the end. */
+/** Follows next_page_uri verbatim, to the end. */
 async function walk(world: TestWorld, path: string, listKey: string): Promise<string[]> {
   const ids: string[] = [];
   for (let next: string | null = path; next !== null; ) {

@@ -315,7 +315,7 @@ for (const engine of ENGINES) {
       for (let round = 0; round < 6; round += 1) {
         const key = keeper.token === '' ? {} : { key: keeper.token };
         const other = (await api('POST', '/api_keys', {}, key)).body as typeof keeper;
-        // Each key strikes the other one, so neither loses its own voice before it has spoken.
+        // Each key deletes the other one, so neither loses its permission before it has acted.
         const byKeeper = { ...key };
         const byOther = { key: other.token };
         const drop = round % 2 === 0;

@@ -12,7 +12,7 @@ suite('the replica, when an answer of the change feed comes late', () => {
       const world = await openWorld(t, engine);
       const feed = new HeldFeed(world);
       const kept = await makeStaticBackend(world);
-      // As after a notification: the feed is read from where the replica stood before the next backend came.
+      // As after a notification: the feed is read from the replica's position before the next backend was added.
       const from = world.server.replica.revision;
       feed.hold({ readFrom: from });
       const doomed = await makeStaticBackend(world);
@@ -69,7 +69,7 @@ suite('a node whose read after a notification fails', () => {
   });
 });
 
-/** The database answers nothing for so many reads of the feed. */
+/** The database fails for this many reads of the feed. */
 function failNextReads({ store }: TestWorld, count: number): { left: number } {
   const failures = { left: count };
   const changesSince = store.changesSince.bind(store);

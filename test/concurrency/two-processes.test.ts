@@ -33,7 +33,10 @@ suite('two processes on one PostgreSQL', () => {
     await Promise.all([a.server.replica.refresh(), b.server.replica.refresh()]);
   });
 
-  /** Runs `change` in A while B hears nothing of it, then `request` in B, and lets B hear once that is under way. */
+  /**
+   * Runs `change` in A while B does not receive it, then `request` in B, and lets B receive it once that is in
+   * progress.
+   */
   async function onStaleB<Result>(change: () => Promise<unknown>, request: () => Promise<Result>): Promise<Result> {
     await b.server.replica.refresh();
     gateOfB.shut();

@@ -13,7 +13,7 @@ export const ENGINES: readonly EngineName[] = ['sqlite', 'postgres'];
 
 let server: PostgresServer | null = null;
 
-/** To be called once in a test file that opens worlds on PostgreSQL. */
+/** Call once in a test file that opens worlds on PostgreSQL. */
 export function usePostgres(): void {
   before(async () => {
     server = await startPostgres();
@@ -34,7 +34,7 @@ export async function openWorld(test: Cleanup, engine: EngineName, options: Worl
 
 export interface RestartableWorld {
   readonly world: TestWorld;
-  /** Closes it and opens another on what it left behind. */
+  /** Closes it and opens another on the same data. */
   readonly restart: () => Promise<TestWorld>;
 }
 
@@ -62,7 +62,7 @@ export async function openRestartableWorld(test: Cleanup, engine: EngineName): P
   };
 }
 
-/** As many processes' worth of Postern, all on one PostgreSQL database and under one secret key. */
+/** Several Postern processes, all on one PostgreSQL database and with one secret key. */
 export async function openWorldsOnOneDatabase(
   test: Cleanup,
   count: number,
@@ -74,12 +74,15 @@ export async function openWorldsOnOneDatabase(
   for (let made = 0; made < count; made += 1) {
     worlds.push(await TestWorld.open(test, { ...options, databaseUrl: database.url, env }));
   }
-  // Hooks run in the order of their making: the worlds close before their database goes.
+  // Hooks run in order of registration: the worlds close before their database is dropped.
   test.after(() => database.drop());
   return worlds;
 }
 
-/** For what a `before` hook opens for a whole suite: `after` called inside a hook would run right behind that hook. */
+/**
+ * For resources that a `before` hook opens for a whole suite: `after` called inside a hook would run right after that
+ * hook.
+ */
 export function cleanupAfterSuite(): Cleanup {
   const tasks: (() => Promise<void>)[] = [];
   after(async () => {
@@ -88,7 +91,7 @@ export function cleanupAfterSuite(): Cleanup {
   return { after: (task) => void tasks.push(task) };
 }
 
-/** A clock that a test moves. */
+/** A clock that the test controls. */
 export class MovedClock implements Clock {
   #aheadMs = 0;
   #stoppedAtMs: number | null = null;
@@ -108,8 +111,8 @@ export class MovedClock implements Clock {
 }
 
 /**
- * Keeps a world from hearing what other processes write, for as long as the gate is shut: then its replica is stale for
- * certain, and not only when the test is lucky. Whoever waits for the feed goes on when the gate opens.
+ * Keeps a world from receiving other processes' writes while the gate is shut: then its replica is stale for certain,
+ * not only by luck. Waiting readers of the feed continue when the gate opens.
  */
 export class FeedGate {
   #open: Promise<void> = Promise.resolve();
@@ -134,7 +137,7 @@ export class FeedGate {
   }
 }
 
-/** Lets a world read the change feed, but hands the answers out only when told to: they are late for certain. */
+/** Lets a world read the change feed, but delivers the results only on command: they are late for certain. */
 export class HeldFeed {
   #held: { readonly answered: Promise<unknown>; readonly gate: PromiseWithResolvers<void> }[] = [];
   #isHolding = false;
@@ -155,7 +158,7 @@ export class HeldFeed {
     };
   }
 
-  /** `readFrom`: an earlier revision than the one that is asked for, as if it had been asked earlier. */
+  /** `readFrom`: reads from an earlier revision than requested, as if requested earlier. */
   hold({ readFrom = null }: { readFrom?: number | null } = {}): void {
     this.#isHolding = true;
     this.#readFrom = readFrom;
@@ -202,7 +205,7 @@ export function made(answer: { readonly status: number; readonly body: unknown; 
   return answer.body as Made;
 }
 
-/** The same resource, as another world on the same store spells its address. */
+/** The same resource, with the address of another world on the same store. */
 export function inWorld(world: TestWorld, uri: string): string {
   return `${world.baseUrl}${new URL(uri).pathname}`;
 }

@@ -18,7 +18,7 @@ export interface ExpectedError {
   readonly code?: string;
   /** JSON pointer in details.field. */
   readonly field?: string;
-  /** What the message must say: the field and the remedy. */
+  /** Text required in the message: the field and the remedy. */
   readonly says?: RegExp | string;
 }
 
@@ -43,7 +43,7 @@ export function assertApiError(answer: ApiAnswer, expected: ExpectedError): void
   else if (expected.says !== undefined) assert.match(body.msg, expected.says, shown);
 }
 
-/** Refused means that nothing happened: no revision, no event, in memory or in the store. */
+/** A rejection changes nothing: no revision, no event, in memory or in the store. */
 export async function assertUnmoved<Result>(world: TestWorld, task: () => Promise<Result>): Promise<Result> {
   const before = await position(world);
   const result = await task();

@@ -7,7 +7,7 @@ import type { FieldSchema } from './wrong-values.ts';
 
 type Body = Record<string, unknown>;
 
-/** Text that programs trip over. */
+/** Text that programs often handle wrongly. */
 const oddText = fc.oneof(
   { weight: 4, arbitrary: fc.string({ unit: 'grapheme', maxLength: 40 }) },
   { weight: 3, arbitrary: fc.string({ unit: 'binary', maxLength: 40 }) },
@@ -55,7 +55,7 @@ const oddValue = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
 );
 
-/** Hosts are taken once: a name of its own for each, and the same ones again under the same seed. */
+/** A host can be used once: each gets its own name, and the same seed gives the same names. */
 let names = 0;
 function nextName(): string {
   names += 1;
@@ -70,7 +70,7 @@ const pathText = fc
   .array(fc.stringMatching(/^([A-Za-z0-9._~!$&'()*+,;=:@-]|%[2-7][0-9A-Fa-f]){1,8}$/), { maxLength: 4 })
   .map((segments) => `/${segments.join('/')}`);
 
-/** Text that the resource itself would call sensible, by the field's name. */
+/** Text that is plausible for the resource, by the field's name. */
 const SENSIBLE: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   hostports: fc.array(
     fc.tuple(hostName, fc.constantFrom('443', '7443')).map((parts) => parts.join(':')),
@@ -113,7 +113,7 @@ const SENSIBLE: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   secret: fc.base64String({ minLength: 32, maxLength: 64 }).map((text) => `whsec_${text}`),
 };
 
-/** Bodies that the schema mostly takes, and some that it nearly does. */
+/** Bodies that mostly match the schema, and some that nearly do. */
 export function arbitraryBody(schema: FieldSchema, furnished: FurnishedWorld): fc.Arbitrary<Body> {
   const sensible = objectOf(schema, furnished);
   const names = Object.keys(schema.properties ?? {});
@@ -136,7 +136,7 @@ function objectOf(schema: FieldSchema, furnished: FurnishedWorld): fc.Arbitrary<
 
 function fieldValue(name: string, schema: FieldSchema, furnished: FurnishedWorld): fc.Arbitrary<unknown> {
   const own = sensibleValue(name, schema, furnished);
-  // What counts as left out must do no harm where the field may be left out.
+  // A value that counts as absent must be harmless where the field may be absent.
   return schema.default === undefined
     ? fc.oneof({ weight: 12, arbitrary: own }, { weight: 1, arbitrary: oddValue })
     : fc.oneof(
@@ -182,7 +182,7 @@ function sensibleValue(name: string, schema: FieldSchema, furnished: FurnishedWo
   return oddText;
 }
 
-/** Exactly one kind of destination, as a rule. */
+/** Usually exactly one kind of destination. */
 function targetOf(schema: FieldSchema, furnished: FurnishedWorld): fc.Arbitrary<unknown> {
   const kinds = Object.entries(schema.properties ?? {}).map(([name, field]) =>
     objectOf(field, furnished).map((config) => ({ [name]: config })),

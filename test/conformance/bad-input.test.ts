@@ -138,7 +138,7 @@ for (const operation of bodyOperations) {
       let tried = 0;
       for (const { path, schema, inside } of fieldsIn(schemaOf(operation), body)) {
         for (const { value, at = '' } of wrongValues(schema)) {
-          // On a PATCH, an empty value that the field cannot have counts as left out.
+          // On a PATCH, an empty value that the field cannot have counts as absent.
           if (operation.method === 'PATCH' && ['[]', '{}'].includes(JSON.stringify(value))) continue;
           const field = `/${path.join('/')}${at}`;
           await refuse(operation, inside(value), { status: 400, field, says: `${path.join('.')}` });
@@ -224,7 +224,7 @@ suite('every write operation', () => {
   test('no key, a malformed header and an unknown key are 401; the body is not even looked at', async () => {
     const wrong = ['Basic dXNlcjpwYXNz', 'Bearer', 'Bearer  ', 'Token abc', `Bearer ${'x'.repeat(40)}`, 'Bearer a b'];
     for (const [index, operation] of writeOperations.entries()) {
-      // Failed logins are slowed down; this is not what is tried here.
+      // Failed authentication is delayed; that is not under test here.
       clockOffsetMs += 60_000;
       const authorization = wrong[index % wrong.length] as string;
       for (const options of [{ key: null }, { key: null, headers: { authorization } }]) {
@@ -294,7 +294,7 @@ suite('every write operation', () => {
         const answer = await send(operation, undefined, { rawBody, headers: { 'content-type': type } });
         // Nothing in this world delivers events.
         if (operation.verb === 'test') assertApiError(answer, { status: 503, code: 'ERR_POSTERN_NO_EVENT_DELIVERY' });
-        // Its delivery was put there without the subscription that would have caused it.
+        // Its delivery was stored without the subscription that would have caused it.
         else if (nameOf(operation) === 'event_deliveries.replay')
           assertApiError(answer, { status: 409, code: 'ERR_POSTERN_DELIVERY_CLOSED' });
         else assert.equal(answer.status, operation.success.status, `${nameOf(operation)} ${type}: ${answer.text}`);

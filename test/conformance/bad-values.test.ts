@@ -8,7 +8,7 @@ import { onBothEngines } from './engine-worlds.ts';
 import { FurnishedWorld } from './furnished-world.ts';
 import { newId } from './interface-parents.ts';
 
-/** A request that the schema alone would let pass, and what must come back. */
+/** A request that the schema alone would accept, and the expected error. */
 interface BadValue extends ExpectedError {
   readonly title: string;
   /** Method and path; `{edghts}` and the like stand for furnished ids. */
@@ -835,7 +835,7 @@ onBothEngines('a value that makes no sense', (world) => {
   });
 });
 
-/** A second weighted that leads to the failover, and eleven authorities. */
+/** A second weighted backend that refers to the failover, and eleven authorities. */
 async function furnishMore(world: TestWorld): Promise<FurnishedWorld> {
   const furnished = await FurnishedWorld.furnish(world);
   await furnished.create('/backends/weighted', { backends: { [furnished.id('bkdfo')]: 1 } });

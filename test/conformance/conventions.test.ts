@@ -43,7 +43,7 @@ test('a known path with another method is 405, and Allow names those that it tak
     const methods = served.get(path) ?? new Set();
     for (const { method } of all) methods.add(method);
     if (methods.has('GET')) methods.add('HEAD');
-    // Read, "replay" is an id.
+    // When read, "replay" is an id.
     if (path === '/event_deliveries/replay') continue;
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
       if (methods.has(method)) continue;

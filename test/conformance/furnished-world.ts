@@ -12,10 +12,10 @@ import { type KeyAndCertificate, makeCertificate } from './certificates.ts';
 import { newId } from './interface-parents.ts';
 
 export const catalog = createCatalog(resources, modules);
-/** Every operation there is, as the API serves it. Nothing here runs one, so it needs no documents. */
+/** Every operation that the API serves. Nothing here runs one, so it needs no documents. */
 export const operations: readonly Operation[] = operationsOf(catalog, {} as Documents);
 export const writeOperations: readonly Operation[] = operations.filter(({ method }) => method !== 'GET');
-/** Those whose body counts. */
+/** Operations with a meaningful body. */
 export const bodyOperations = writeOperations.filter(
   (operation): operation is Operation & { body: NonNullable<Operation['body']> } =>
     operation.body !== undefined && operation.body.parsing !== 'ignored',
@@ -27,12 +27,12 @@ export function nameOf({ resource, verb }: Operation): string {
 
 const YEAR_MS = 365 * 86_400_000;
 
-/** A world with one of everything, and with a subscription that asks for every event: a write that happens shows. */
+/** A world with one of everything, and with a subscription to every event: each write becomes visible. */
 export class FurnishedWorld {
   readonly world: TestWorld;
   readonly authority: KeyAndCertificate;
   readonly server: KeyAndCertificate;
-  /** Ids by their prefix, those that examples may name first. */
+  /** Ids by prefix; those that examples may use come first. */
   readonly #ids = new Map<string, string[]>();
 
   private constructor(world: TestWorld, authority: KeyAndCertificate, server: KeyAndCertificate) {
@@ -63,7 +63,7 @@ export class FurnishedWorld {
     return answer.body.id;
   }
 
-  /** The operation's path, with the furnished ids in it. */
+  /** The operation's path with furnished ids. */
   path({ path }: Operation, params: Readonly<Record<string, string>> = {}): string {
     const all = { ...this.params(path), ...params };
     return path.replaceAll(/\{([^}]+)\}/g, (_, name: string) => encodeURIComponent(all[name] ?? assert.fail(name)));
@@ -78,7 +78,7 @@ export class FurnishedWorld {
     return params;
   }
 
-  /** The documented example with real ids and certificates in it: a body that is accepted. */
+  /** The documented example with real ids and certificates: an accepted body. */
   example(operation: Operation): Record<string, JsonValue> {
     const named = new Map<string, string>();
     const real = (value: JsonValue, field: string): JsonValue => {
@@ -172,7 +172,7 @@ export class FurnishedWorld {
   }
 }
 
-/** The prefix of the ids at `{id}`: that of the resource whose path comes before it. */
+/** The prefix of the ids at `{id}`: that of the resource whose path precedes it. */
 export function prefixAt(path: string): string {
   const collection = path.slice(0, path.indexOf('/{id}'));
   const resource = resources.find((each) => each.path === collection);

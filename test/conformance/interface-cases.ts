@@ -6,14 +6,14 @@ export interface InterfaceCase {
   /** Operation of a table of section 4. */
   readonly row: string;
   readonly title: string;
-  /** Path parameters that are not the usual ones. */
+  /** Path parameters that differ from the usual ones. */
   readonly params?: (parents: Parents) => Readonly<Record<string, string>>;
   readonly query?: string;
   readonly body?: (parents: Parents) => unknown;
   readonly options?: RequestOptions;
-  /** Where it is not the row's success. */
+  /** Set where it is not the row's success status. */
   readonly status?: number;
-  /** The whole body, exactly. */
+  /** The exact body. */
   readonly answer?: (parents: Parents, baseUrl: string) => unknown;
   readonly check?: (answer: ApiAnswer, parents: Parents) => void;
 }
@@ -294,7 +294,7 @@ const sourceCases: readonly InterfaceCase[] = [
 
 export const interfaceCases: readonly InterfaceCase[] = [...moduleCases, ...tunnelCases, ...sourceCases];
 
-/** What `{edge_id}`, `{id}` and the like stand for unless a case says otherwise. */
+/** Default values of `{edge_id}`, `{id}` and the like. */
 export function usualParams(path: string, parents: Parents): Readonly<Record<string, string>> {
   if (path.startsWith('/event_subscriptions/')) return { subscription_id: parents.subscription.id, type: CREATED };
   if (path.includes('/routes/')) return { edge_id: parents.edge.id, id: parents.route.id };

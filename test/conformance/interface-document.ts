@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** What `spec/interface.md` says, read from its tables: the walk takes method, path and status from there. */
+/** The tables of `spec/interface.md`: the walk takes method, path and status from there. */
 export interface OperationRow {
   readonly section: string;
   readonly operation: string;
@@ -60,7 +60,7 @@ interface TableRow {
   readonly cells: readonly string[];
 }
 
-/** Rows of all tables whose first column is called so. */
+/** Rows of all tables with this first column. */
 function rowsUnder(firstColumn: string): readonly TableRow[] {
   const rows: TableRow[] = [];
   let section = '';

@@ -19,7 +19,7 @@ export interface TunnelIds {
   readonly expired: string;
 }
 
-/** What the operations of the interface need to stand on. */
+/** Resources that the interface's operations depend on. */
 export interface Parents {
   readonly edge: Created;
   readonly route: Created;
@@ -79,7 +79,7 @@ export async function createParents(world: TestWorld): Promise<Parents> {
   };
 }
 
-/** As the gateway will: a session, its tunnels, and the endpoints of those that agents initiated. */
+/** As the gateway does: a session, its tunnels, and the endpoints of those started by agents. */
 async function openTunnels(world: TestWorld): Promise<Pick<Parents, 'session' | 'endpoints' | 'tunnels'>> {
   const session = newId('ts');
   const endpoints: Record<string, string> = {};

@@ -22,7 +22,7 @@ const typed =
   (value, at) =>
     assert.equal(typeof value, type, at);
 
-/** The types that the tables of the interface name. */
+/** The types used in the interface's tables. */
 const CHECKS: Readonly<Record<string, Check>> = {
   boolean: typed('boolean'),
   string: typed('string'),
@@ -83,7 +83,7 @@ export function assertShape(shape: ShapeName, body: unknown): void {
   }
 }
 
-/** Fields of the tables that no answer has shown so far. */
+/** Fields of the tables that no response has shown so far. */
 export function unseenFields(): readonly string[] {
   return Object.entries(TABLES).flatMap(([shape, rows]) =>
     rows
@@ -93,7 +93,7 @@ export function unseenFields(): readonly string[] {
   );
 }
 
-/** Every Ref in an answer, wherever it stands. */
+/** Every Ref anywhere in a response. */
 export function refsIn(value: unknown): readonly { readonly id: string; readonly uri: string }[] {
   if (Array.isArray(value)) return value.flatMap(refsIn);
   if (typeof value !== 'object' || value === null) return [];

@@ -113,7 +113,7 @@ onBothEngines('the interface', (world) => {
       { edge_id: route.id, id: edge.id },
     ];
     for (const row of MODULE_ROWS.filter(({ section }) => section === '4.1')) {
-      // It is there, under the right address.
+      // It exists, at the right address.
       const set = await world().api('PUT', fillPath(row.path, usualParams(row.path, parents)), validBody(row, parents));
       assert.equal(set.status, 200, set.text);
       for (const params of absent) {
@@ -244,7 +244,7 @@ function shapeOf({ operation }: OperationRow): ShapeName {
   return operation.includes('compression') ? 'Compression module' : 'Mutual TLS module';
 }
 
-/** A Ref's uri leads to the resource with the Ref's id; an answer's own uri leads to the answer. */
+/** A Ref's uri leads to the resource with the Ref's id; a response's own uri leads to the same response. */
 async function assertUrisResolve(world: TestWorld, answer: ApiAnswer): Promise<void> {
   for (const ref of refsIn(answer.body)) {
     const found = await world.api('GET', ref.uri);
@@ -258,7 +258,7 @@ async function assertUrisResolve(world: TestWorld, answer: ApiAnswer): Promise<v
   if (answer.body.tunnels === undefined) assert.deepEqual(same.body, answer.body);
 }
 
-/** What was put reads back the same, and to put that, bare or wrapped as generated clients do, changes nothing. */
+/** A PUT value reads back unchanged, and putting it back, bare or wrapped as generated clients do, changes nothing. */
 async function assertReadsBackAndPutsBack(world: TestWorld, path: string, put: ApiAnswer): Promise<void> {
   const read = await world.api('GET', path);
   assert.deepEqual(read.body, put.body);

@@ -15,7 +15,7 @@ import { type InternalCa, openInternalCa } from '../support/internal-ca.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TestWorld } from '../support/test-world.ts';
 
-/** What the client has no method for; everything else it must drive. */
+/** Operations without a method in the client; it must drive all others. */
 const NOT_IN_THE_CLIENT = [
   'event_deliveries.get',
   'event_deliveries.list',
@@ -27,13 +27,13 @@ const NOT_IN_THE_CLIENT = [
   'event_types.list',
   // The client reads routes through their edge.
   'https_edge_routes.list',
-  // It has a method, which spoils the ids in the map: see the test.
+  // It has a method, which corrupts the ids in the map: see the test.
   'weighted.create',
 ];
 
 const ONLINE_UNTIL_MS = Date.now() + 3_600_000;
 
-/** The client of the retired hosted API, as npm has it, with nothing changed but its base URL. */
+/** The client of the retired hosted API from npm, with only its base URL changed. */
 suite('@ngrok/ngrok-api 0.11.0', () => {
   const cleanup = cleanupAfterSuite();
   const ksuid = createKsuidSource();
@@ -54,9 +54,9 @@ suite('@ngrok/ngrok-api 0.11.0', () => {
   });
 
   /**
-   * The client reads every answer as JSON, also a 204, and stumbles over its own error: a SyntaxError from `onRejected`.
-   * The interface says 204 with no body, so 204 it is; what counts is that the thing is done. A refusal would arrive as an
-   * object with `statusCode`, and fails here.
+   * The client parses every response as JSON, even a 204, and fails with its own SyntaxError from `onRejected`. The
+   * interface requires 204 without a body, so 204 it is; what counts is that the operation took effect. A rejection
+   * would arrive as an object with `statusCode`, and fails here.
    */
   async function done(call: Promise<void>): Promise<void> {
     await assert.rejects(call, SyntaxError);
@@ -67,7 +67,7 @@ suite('@ngrok/ngrok-api 0.11.0', () => {
     assert.equal((await world.api('GET', path)).status, 404, path);
   }
 
-  /** Every page size must list the same, newest first, each once. */
+  /** Every page size must list the same items, newest first, each once. */
   async function listsCompletely(
     service: { list(beforeId?: string, limit?: string): Promise<{ id: string }[]> },
     expected: readonly string[],
@@ -206,9 +206,9 @@ suite('@ngrok/ngrok-api 0.11.0', () => {
     ]);
   });
 
-  // The client types these maps as Map, and its own serializer turns a Map into {} before it looks at it, so callers pass
-  // plain objects. Keys of maps it treats like field names: camel case becomes snake case on the way out, and "-" and "_"
-  // become camel case on the way in. That is the client's doing; keys without either pass unharmed.
+  // The client types these maps as Map, and its own serializer turns a Map into {} before reading it, so callers pass
+  // plain objects. It treats keys of maps like field names: camel case becomes snake case on the way out, and "-" and
+  // "_" become camel case on the way in. That is the client's doing; keys without either are unaffected.
   test('tunnel group backends: labels arrive, but for their spelling on the way back', async () => {
     const { tunnelGroupBackends } = ngrok.backends;
     const plain = await tunnelGroupBackends.create({ labels: mapOf({ app: 'shop' }) });
@@ -466,7 +466,7 @@ suite('@ngrok/ngrok-api 0.11.0', () => {
       webhook: { ...webhook, secret: '********', previousSecret: '', headers: { authorization: '********' } },
       file: null,
     });
-    // Sending back what was read changes nothing, although the client has seen masks only.
+    // Sending back what was read changes nothing, although the client has only seen masks.
     const read = await eventDestinations.get(destination.id);
     const { headers } = await world.api('GET', destination.uri);
     await eventDestinations.update({ id: read.id, target: read.target, description: '' });

@@ -25,7 +25,7 @@ for (const operation of bodyOperations) {
     const schema = fieldSchema(operation.body.schema);
     const counts = { accepted: 0, refused: 0 };
     const judge = async (body: Body): Promise<void> => {
-      // The subscription's own property may have taken it away.
+      // The subscription's own property may have removed it.
       if (operation.path.endsWith('/sources/{type}')) await addSource(furnished.params(operation.path));
       const before = world.server.replica.revision;
       const answer = await world.api(operation.method, furnished.path(operation), body);
@@ -129,7 +129,7 @@ test('no header is answered with 5xx', async (t) => {
     t,
     fc.tuple(fc.constantFrom(...operations.filter(({ verb }) => verb !== 'test')), names, value),
     async ([operation, name, text]) => {
-      // Deleting what the other runs need would only make them empty.
+      // Deleting what the other runs need would make them meaningless.
       if (operation.method === 'DELETE' || name === 'authorization') return;
       const body = operation.method === 'GET' ? undefined : {};
       const answer = await world.api(operation.method, furnished.path(operation), body, { headers: { [name]: text } });
@@ -169,7 +169,7 @@ async function addSource({ subscription_id: id, type }: Readonly<Record<string, 
   await world.api('POST', `/event_subscriptions/${id}/sources`, { type });
 }
 
-/** A module goes back whole; of a resource, what PATCH takes of it, where null would mean "take it away". */
+/** A module is sent back whole; of a resource, only the fields that PATCH accepts, where null would mean "remove". */
 function whatCanBeSentBack(operation: BodyOperation, read: Body): { operation: string; body: Body } {
   if (operation.method === 'PUT') return { operation: 'PUT', body: read };
   const item = operation.method === 'POST' ? `${operation.path}/{id}` : operation.path;

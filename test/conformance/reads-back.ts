@@ -9,7 +9,7 @@ type Body = Readonly<Record<string, unknown>>;
 /** Fields whose case may change: host names. */
 const HOSTS = new Set(['hostports', 'domain']);
 
-/** Every value that was accepted reads back as it was sent; what was left out, or counts as that, as its default. */
+/** Every accepted value reads back as sent; an absent one, or one that counts as absent, as its default. */
 export function assertReadsBack(schema: FieldSchema, sent: Body, read: Body, form: 'whole' | 'patch', at = ''): void {
   for (const [name, field] of Object.entries(schema.properties ?? {})) {
     const path = `${at}/${name}`;
@@ -32,7 +32,7 @@ export function assertReadsBack(schema: FieldSchema, sent: Body, read: Body, for
   }
 }
 
-/** An empty value that the field cannot have counts as left out. */
+/** An empty value that the field cannot have counts as absent. */
 function isImpossible(value: unknown, { enum: choices, minLength, minItems, minProperties }: FieldSchema): boolean {
   const text = JSON.stringify(value);
   if (text === '""') return choices !== undefined || (minLength ?? 0) > 0;

@@ -7,7 +7,7 @@ import { FurnishedWorld } from './furnished-world.ts';
 const world = await TestWorld.open({ after });
 const furnished = await FurnishedWorld.furnish(world);
 
-/** What the Python client sends with a PATCH when only the id is given. Elsewhere it sends `{}`. */
+/** The body that the Python client sends with a PATCH when only the id is given. Elsewhere it sends `{}`. */
 const EMPTY_CHANGES: Readonly<Record<string, object>> = {
   [`/backends/failover/${furnished.id('bkdfo')}`]: { backends: [] },
   [`/backends/static/${furnished.id('bkdsc')}`]: { address: '' },

@@ -30,13 +30,13 @@ export function fieldSchema(schema: TSchema): FieldSchema {
 
 export interface WrongValue {
   readonly value: JsonValue;
-  /** Below the field itself, where the fault is in an item. */
+  /** Below the field itself, where an item is at fault. */
   readonly at?: string;
 }
 
 const OF_EACH_TYPE: readonly JsonValue[] = ['word', 7, true, ['word'], { word: 'word' }];
 
-/** Values that the field's schema cannot take. Never null or "", which may stand for "left out". */
+/** Values that the field's schema rejects. Never null or "", which may mean "absent". */
 export function wrongValues(schema: FieldSchema): readonly WrongValue[] {
   const values: WrongValue[] = OF_EACH_TYPE.filter((value) => !isOfType(value, schema)).map((value) => ({ value }));
   if (schema.type === 'integer') {
@@ -73,7 +73,7 @@ function isWithin(value: number, { minimum = -Infinity, maximum = Infinity }: Fi
   return Number.isInteger(value) && value >= minimum && value <= maximum;
 }
 
-/** The least that the schema takes; for objects inside a body. */
+/** The smallest value that the schema accepts; for objects inside a body. */
 export function leastValue(schema: FieldSchema): JsonValue {
   if (schema.const !== undefined) return schema.const;
   if (schema.enum !== undefined) return schema.enum[0] as JsonValue;
@@ -86,7 +86,7 @@ export function leastValue(schema: FieldSchema): JsonValue {
   return schema.type === 'integer' ? (schema.minimum ?? 0) : 'word';
 }
 
-/** Two letters in the middle change places, as fingers do. */
+/** Swaps two letters in the middle, a common typo. */
 export function misspelt(name: string): string {
   const letters = name.split('');
   for (let at = Math.floor(name.length / 2); at < name.length; at += 1) {

@@ -1,9 +1,9 @@
 import type { Syscall } from './syscall-trace.ts';
 
 export interface SyncReport {
-  /** What is wrong, per write. */
+  /** Problems, per write. */
   readonly problems: readonly string[];
-  /** Writes whose request, log entry, sync and answer were found in this order. */
+  /** Writes whose request, log entry, sync and response were found in this order. */
   readonly proven: number;
   /** Syncs of the log in the whole trace. */
   readonly syncs: number;
@@ -15,8 +15,8 @@ const LOG_WRITES = new Set(['pwrite64', 'write', 'pwritev']);
 const SYNCS = new Set(['fdatasync', 'fsync']);
 
 /**
- * Each write has a marker in its body, which shows up in the request, in the page that goes into the log and in the
- * answer. The log must be synced after that page was written and before the answer's first byte is.
+ * Each write has a marker in its body, which appears in the request, in the page written to the log and in the
+ * response. The log must be synced after that page was written and before the response's first byte is.
  */
 export function answersBeforeSync(calls: readonly Syscall[], markers: readonly string[]): SyncReport {
   const log = calls.filter(({ text }) => isOn(text, /\.sqlite-wal>/));

@@ -90,7 +90,7 @@ const damages: readonly { readonly title: string; readonly sql: string; readonly
   },
 ];
 
-/** The checks of the kill test must find what they look for: here the damage is done by hand. */
+/** The checks of the kill test must detect damage: here it is done by hand. */
 test('the checks of the tables', async (t) => {
   const dataDir = await tempDir(t);
   const { subscribedFrom } = await fillStore(t, dataDir);

@@ -9,15 +9,15 @@ export interface ChangeRow {
   readonly revision: number;
   readonly kind: string;
   readonly id: string;
-  /** The id, of a module the one of its edge or route. */
+  /** The id; for a module, that of its edge or route. */
   readonly owner: string;
   readonly op: string;
 }
 
 export interface DatabaseCheckOptions {
-  /** From this revision on a subscription to every change event was there. */
+  /** A subscription to every change event existed from this revision on. */
   readonly subscribedFrom: number;
-  /** Events up to here were checked before. */
+  /** Events up to here were already checked. */
   readonly eventsCheckedTo?: number;
 }
 
@@ -29,7 +29,7 @@ export interface DatabaseReport {
 
 const ID = /^[a-z]+_[0-9A-Za-z]{27}$/;
 
-/** Looks at the tables themselves, past the store: whatever one transaction writes must be there whole. */
+/** Inspects the tables directly, past the store: everything that one transaction writes must be there. */
 export async function checkDatabase(location: StoreLocation, options: DatabaseCheckOptions): Promise<DatabaseReport> {
   const rows = async (sql: string) => (await querySql(location, sql)) as readonly Row[];
   const [counter] = await rows("SELECT value FROM counter WHERE name = 'revision'");
@@ -65,7 +65,7 @@ function gapProblems(changes: readonly ChangeRow[], revision: number): string[] 
   return found.length === revision ? [] : [`the counter stands at ${revision}, the changes end at ${found.length}`];
 }
 
-/** The change feed, replayed, gives the records, each with the revision of its last change. */
+/** The replayed change feed gives the records, each with the revision of its last change. */
 function foldProblems(changes: readonly ChangeRow[], records: readonly Row[]): string[] {
   const folded = new Map<string, number>();
   for (const { kind, id, op, revision } of changes) {
@@ -93,7 +93,7 @@ function treeProblems(records: readonly Row[]): string[] {
     .map((row) => `${keyOf(row)} has lost its parent ${String(row['parent'])}`);
 }
 
-/** Every id inside a document is a reference, has its row, and leads to something. */
+/** Every id inside a document is a reference, has its row, and leads to a record. */
 function referenceProblems(records: readonly Row[], references: readonly Row[]): string[] {
   const existing = new Set(records.map(keyOf));
   const ids = new Set(records.map((row) => row['id']));
@@ -124,7 +124,7 @@ function idsIn(value: JsonValue): Set<string> {
   return new Set(inside.flatMap((each) => [...idsIn(each as JsonValue)]));
 }
 
-/** Hosts of edges and paths of routes, worked out from the documents; the other scopes only need an owner. */
+/** Hosts of edges and paths of routes, derived from the documents; the other scopes only need an owner. */
 function uniqueKeyProblems(records: readonly Row[], uniqueKeys: readonly Row[]): string[] {
   const wanted = new Set(records.flatMap(expectedUniqueKeys));
   const existing = new Set(records.map(keyOf));

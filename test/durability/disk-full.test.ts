@@ -20,7 +20,7 @@ const NEVER_SUBSCRIBED = Number.MAX_SAFE_INTEGER;
 const MOUNTING_REFUSED =
   '!! MOUNTING A TMPFS IS NOT ALLOWED HERE, so no disk was filled; for SQLite the limit on the size of files stands for it';
 
-/** What stands for the disk: how to take its space away, and give it back. */
+/** The simulated disk: takes space away, and gives it back. */
 interface Disk {
   fillUp(): void;
   free(): void;
@@ -92,7 +92,7 @@ test('PostgreSQL whose tablespace is full', async (t) => {
   await database.drop();
 });
 
-/** Two full phases with space between them, on one process; then killed, and looked at from outside. */
+/** Two full phases with space between them, in one process; then killed, and inspected from outside. */
 async function survivesFullDisk(t: TestContext, location: StoreLocation, disk: Disk): Promise<void> {
   const { api, kill } = await startUnderFire(t, location);
   const kept = new Map<string, string>();
@@ -104,7 +104,7 @@ async function survivesFullDisk(t: TestContext, location: StoreLocation, disk: D
     for (const [id, body] of filled.kept) kept.set(id, body);
     counts.acknowledged += filled.kept.size;
     counts.refused += refused(filled.answers);
-    // Reading goes on, and so does the process.
+    // Reads continue, and so does the process.
     await assertKept(api, kept);
     assert.equal((await api.send('GET', '/healthz')).status, 200);
     disk.free();
@@ -119,7 +119,7 @@ async function survivesFullDisk(t: TestContext, location: StoreLocation, disk: D
   await again.kill();
 }
 
-/** What the program says when it does not start; null when it starts. It is gone afterwards. */
+/** The program's message when it does not start; null when it starts. It is stopped afterwards. */
 async function refusalOfStart(t: TestContext, location: StoreLocation): Promise<string | null> {
   const process = spawnUnderFire(t, location);
   const isReady = await process.ready().then(
@@ -144,7 +144,7 @@ function assertAnswer({ status, body }: Answer): void {
   assert.match(body.msg, /(full|no space).*nothing was applied.*free space/i);
 }
 
-/** A write may still meet what the last one left half-way; it must work at once or soon, without a restart. */
+/** A write may still hit the leftovers of the last one; it must work immediately or soon, without a restart. */
 async function untilWritten(api: ApiConnection, kept: Map<string, string>): Promise<void> {
   const deadline = Date.now() + 5_000;
   for (;;) {
@@ -190,7 +190,7 @@ function limitFileSize(pid: string, bytes: string): void {
   assert.equal(status, 0, stderr);
 }
 
-/** The tables of the store that is to be, and nothing else, lie on the disk. */
+/** Only the tables of the future store lie on the disk. */
 async function moveTables(location: StoreLocation, disk: string): Promise<void> {
   const directory = join(disk, 'tablespace');
   mkdirSync(directory);
@@ -201,7 +201,7 @@ async function moveTables(location: StoreLocation, disk: string): Promise<void> 
   await querySql(location, `ALTER DATABASE ${String(row?.['name'])} SET default_tablespace = ${name}`);
 }
 
-/** What is stored now, read past the server. */
+/** The stored bodies, read past the server. */
 async function storedBodies(location: StoreLocation): Promise<Map<string, string>> {
   const rows = await querySql(location, "SELECT id, doc FROM records WHERE kind = 'http_response_backend'");
   return new Map(rows.map((row) => [String(row['id']), (JSON.parse(String(row['doc'])) as { body: string }).body]));

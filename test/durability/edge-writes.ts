@@ -20,7 +20,7 @@ const ROUTE_MODULES = ['oidc', 'backend', 'compression', 'ip_restriction'];
 /** Few, so that writers race for them. */
 const CONTESTED_HOSTS = 6;
 
-/** Edges, routes and their modules; those that stand here twice come twice as often. */
+/** Edges, routes and their modules; duplicates are chosen twice as often. */
 export const edgePlans: readonly Plan[] = [
   createEdge,
   patchEdge,

@@ -1,6 +1,6 @@
 import type { ChangeRow, Row } from './database-checks.ts';
 
-/** What a change of the kind is called in an event's type. */
+/** The noun of a kind in event types. */
 const NOUNS: Readonly<Record<string, string>> = {
   https_edge: 'https_edge',
   https_edge_route: 'https_edge_route',
@@ -18,12 +18,12 @@ const NOUNS: Readonly<Record<string, string>> = {
   credential: 'tunnel_credential',
 };
 
-/** Every event type that a change of configuration causes, each once. */
+/** Every event type caused by a configuration change, once each. */
 export const CHANGE_EVENTS: readonly string[] = [...new Set(Object.values(NOUNS))].flatMap((noun) =>
   ['created', 'updated', 'deleted'].map((verb) => `${noun}_${verb}.v0`),
 );
 
-/** Holds the outbox rows after `from` against the change rows of the same revisions: neither without the other. */
+/** Compares the outbox rows after `from` with the change rows of the same revisions: neither may lack the other. */
 export function eventProblems(changes: readonly ChangeRow[], events: readonly Row[], from: number): string[] {
   const firstSeen = new Map<string, number>();
   for (const { kind, id, revision } of changes) {
@@ -49,7 +49,7 @@ export function eventProblems(changes: readonly ChangeRow[], events: readonly Ro
   return problems;
 }
 
-/** Alternatives: of an update alone, the rows do not say which of the touched resources was the one. */
+/** Alternatives: for an update alone, the rows do not show which of the touched resources was meant. */
 function expectedEvents(rows: readonly ChangeRow[], firstSeen: ReadonlyMap<string, number>): string[][] {
   const resources = rows.filter(({ kind }) => !kind.includes('.'));
   const deleted = resources

@@ -6,18 +6,18 @@ const PATH = '/backends/http_response';
 
 export interface FillOptions {
   readonly writers: number;
-  /** Of each body. */
+  /** Size of each body. */
   readonly bytes: number;
   readonly isEnough: (answers: readonly Answer[]) => boolean;
 }
 
 export interface FillOutcome {
   readonly answers: readonly Answer[];
-  /** Bodies of what was acknowledged, by id. */
+  /** Bodies of acknowledged creates, by id. */
   readonly kept: Map<string, string>;
 }
 
-/** Creates backends with bodies that do not compress, from several writers at once, as long as `isEnough` says. */
+/** Creates backends with incompressible bodies, from several writers at once, until `isEnough`. */
 export async function fill(api: ApiConnection, { writers, bytes, isEnough }: FillOptions): Promise<FillOutcome> {
   const answers: Answer[] = [];
   const kept = new Map<string, string>();
@@ -34,7 +34,7 @@ export async function fill(api: ApiConnection, { writers, bytes, isEnough }: Fil
   return { answers, kept };
 }
 
-/** Everything that was acknowledged is there with its body, and nothing that was refused. */
+/** Everything acknowledged exists with its body, and nothing that was rejected does. */
 export async function assertKept(api: ApiConnection, kept: ReadonlyMap<string, string>): Promise<void> {
   const found = new Map<string, string>();
   for (let page: string | null = PATH; page !== null; ) {

@@ -21,7 +21,7 @@ export interface KillRoundsOptions {
   readonly engine: 'sqlite' | 'postgres';
   readonly rounds: number;
   readonly writers: number;
-  /** No further round is begun after it; fewer rounds than asked for are a failure. */
+  /** No further round starts after it; fewer rounds than requested are a failure. */
   readonly deadlineMs: number;
   readonly seed?: number;
 }
@@ -30,9 +30,9 @@ export interface KillRoundsOptions {
  * How a round ends:
  * - `server`: SIGKILL of the server, started directly;
  * - `launcher`: SIGKILL of the launcher on an old Node, which must take the server with it;
- * - `launched_server`: SIGKILL of the server that a launcher started;
- * - `starting`: as `server`, and the next start is killed half-way as well;
- * - `backend`: SIGKILL of a process of PostgreSQL, which then restarts all of them, and a little later of the server;
+ * - `launched_server`: SIGKILL of a server started by a launcher;
+ * - `starting`: like `server`, and the next start is killed midway as well;
+ * - `backend`: SIGKILL of a PostgreSQL process, which then restarts all of them, and a little later of the server;
  * - `postmaster`: SIGKILL of the whole PostgreSQL, and of the server.
  */
 type Fault = 'server' | 'launcher' | 'launched_server' | 'starting' | 'backend' | 'postmaster';
@@ -53,7 +53,7 @@ const FAULTS: Readonly<Record<KillRoundsOptions['engine'], readonly Fault[]>> = 
   ],
 };
 
-/** The kill comes a random time after a random number of writes was acknowledged: a server that just started is slow. */
+/** The kill comes a random time after a random number of acknowledged writes: a server that just started is slow. */
 const MOST_WRITES_BEFORE = 80;
 const LONGEST_WAIT_MS = 4_000;
 const MOST_LOAD_MS = 400;
@@ -70,7 +70,7 @@ export interface KillFigures {
   readonly refused: Map<string, number>;
 }
 
-/** Kills, starts again, and holds what is there against what was answered; round after round on one store. */
+/** Kills, restarts, and compares the store with the responses; round after round on one store. */
 export async function runKillRounds(test: TestContext, options: KillRoundsOptions): Promise<KillFigures> {
   const run = await KillRun.open(test, options);
   return run.all();
@@ -133,7 +133,7 @@ class KillRun {
     const startedMs = performance.now();
     const { engine, rounds, deadlineMs } = this.#options;
     const faults = FAULTS[engine];
-    // A store must survive being killed while it is made.
+    // A store must survive being killed while it is created.
     await this.#killWhileStarting();
     let server = await this.#start('server');
     await this.#setUp(server.api);
@@ -179,7 +179,7 @@ class KillRun {
     stop.abort();
     await running;
     if (fault === 'postmaster') await this.#postgres?.start();
-    // It may still be recovering, and a server that starts meanwhile says so and ends.
+    // It may still be recovering, and a server that starts meanwhile reports that and exits.
     if (fault === 'backend') await this.#postgres?.untilAnswers();
     if (fault === 'starting') await this.#killWhileStarting();
   }

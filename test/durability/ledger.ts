@@ -2,35 +2,36 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../../src/lib/json.ts';
 import { type DocumentKey, idIn, keyOf, kindIn } from './rendered-documents.ts';
 
-/** What a write does to one document. */
+/** The effect of a write on one document. */
 export interface DocumentChange {
   readonly kind: string;
-  /** null: the id that the server gives to what this write creates. */
+  /** null: the id that the server assigns to what this write creates. */
   readonly id: string | null;
-  /** null: gone. Fields that only the server knows (id, times) may be left out. */
+  /** null: deleted. Fields that only the server knows (id, times) may be absent. */
   readonly state: JsonObject | null;
 }
 
 export interface UnansweredWrite {
   /** For messages. */
   readonly title: string;
-  /** The `description` of what it creates, by which that is found; null when it creates nothing. */
+  /** The `description` of the created resource, which identifies it; null when nothing is created. */
   readonly marker: string | null;
   readonly changes: readonly DocumentChange[];
 }
 
 export interface Settlement {
   readonly problems: readonly string[];
-  /** Of the unanswered writes, those that turned out to be applied. */
+  /** The unanswered writes that turned out to be applied. */
   readonly applied: readonly UnansweredWrite[];
   readonly unanswered: number;
 }
 
 /**
- * What the writers were told, held against what is there.
+ * Compares the writers' responses with the stored state.
  *
- * A document is settled (its last write was answered) or open (one write of it had no answer). An open one is not written
- * again before `settle`, so an unanswered write is either there whole, or everything that it touches is as before.
+ * A document is settled (its last write was answered) or open (one of its writes had no response). An open one is not
+ * written again before `settle`, so an unanswered write is either completely there, or everything that it touches is
+ * unchanged.
  */
 export class Ledger {
   #settled = new Map<DocumentKey, JsonObject>();
@@ -53,7 +54,7 @@ export class Ledger {
     this.#unanswered.push(write);
   }
 
-  /** The record's modules, and what goes with it. */
+  /** The record's modules and dependents. */
   below(id: string): DocumentKey[] {
     const own = [...this.#settled].filter(([key, state]) => idIn(key) === id || parentOf(state) === id);
     return own.flatMap(([key]) =>
@@ -74,7 +75,7 @@ export class Ledger {
       );
       if (!isApplied && !isUntouched) problems.push(`half applied: ${write.title}: ${described(changes, observed)}`);
       if (isApplied && !isUntouched) applied.push(write);
-      // Whichever it was: from now on this is what is there.
+      // Either way, this is the state from now on.
       for (const [key] of changes) copyEntry(observed, expected, key);
     }
     for (const [key, state] of expected) {
@@ -93,13 +94,13 @@ export class Ledger {
   }
 }
 
-/** Every field that is expected is there with exactly that value. */
+/** Every expected field is present with exactly that value. */
 export function isAsExpected(found: JsonObject | null, expected: JsonObject | null): boolean {
   if (found === null || expected === null) return found === expected;
   return Object.entries(expected).every(([name, value]) => isDeepStrictEqual(found[name], value));
 }
 
-/** The changes with the ids that the server gave; null for a create that did not happen. */
+/** The changes with the server's ids; null for a create that did not happen. */
 function resolved(
   { title, marker, changes }: UnansweredWrite,
   observed: ReadonlyMap<DocumentKey, JsonObject>,
@@ -114,7 +115,7 @@ function resolved(
   if (second !== undefined) problems.push(`made twice: ${title}`);
   const id = idIn(first[0]);
   const planned = new Map(changes.map((change) => [keyOf(change.kind, id), change.state]));
-  // A module that nobody asked for would be half of something else.
+  // A module that nobody requested would be half of another write.
   for (const key of observed.keys()) if (idIn(key) === id && !planned.has(key)) planned.set(key, null);
   return [...planned];
 }

@@ -3,7 +3,7 @@ import type { Ledger } from './ledger.ts';
 import type { Random } from './random.ts';
 import { idIn, kindIn } from './rendered-documents.ts';
 
-/** `POSTERN_API_URL` of the servers under test: `uri` stays the same while the port changes from start to start. */
+/** `POSTERN_API_URL` of the servers under test: `uri` stays the same while the port changes at each start. */
 export const BASE_URL = 'http://postern.test';
 
 export const BACKEND_KINDS = ['static_backend', 'weighted_backend', 'failover_backend', 'http_response_backend'];
@@ -15,7 +15,7 @@ export interface ModuleWrite {
   readonly state: JsonObject;
 }
 
-/** Random contents for a module, every field named, or null when there is nothing yet that it could refer to. */
+/** Random contents for a module with every field set, or null when there is nothing yet to refer to. */
 export function moduleWrite(name: string, ledger: Ledger, random: Random): ModuleWrite | null {
   const enabled = random.isChosen(0.7);
   switch (name) {

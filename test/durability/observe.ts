@@ -22,7 +22,7 @@ export async function observe(api: ApiConnection): Promise<Map<DocumentKey, Json
   return documents;
 }
 
-/** The server is told a base URL that stays while its port changes. */
+/** The server has a base URL that stays the same while its port changes. */
 function pathIn(uri: string): string {
   const { pathname, search } = new URL(uri);
   return pathname + search;

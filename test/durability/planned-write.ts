@@ -4,17 +4,17 @@ import { type ModuleWrite, moduleWrite } from './module-writes.ts';
 import type { Random } from './random.ts';
 import { COLLECTIONS, idIn, kindIn } from './rendered-documents.ts';
 
-/** One request, and what it does if it is applied. */
+/** One request, and its effect if it is applied. */
 export interface PlannedWrite {
   readonly method: 'POST' | 'PATCH' | 'PUT' | 'DELETE';
   readonly path: string;
   readonly body?: JsonObject;
-  /** The `description` of what it creates; null when it creates nothing. */
+  /** The `description` of the created resource; null when nothing is created. */
   readonly marker: string | null;
   readonly changes: readonly DocumentChange[];
-  /** Error codes for what others may have made impossible meanwhile. */
+  /** Error codes for conflicts that others may have caused in the meantime. */
   readonly refusals: readonly string[];
-  /** Edge, backend, policy or subscription that the write belongs to; null for what is yet to be. */
+  /** Edge, backend, policy or subscription of the write; null if it does not exist yet. */
   readonly root: string | null;
 }
 
@@ -29,14 +29,14 @@ export interface Workload {
 
 export type Plan = (workload: Workload) => PlannedWrite | null;
 
-/** A resource that a write is about. */
+/** The resource of a write. */
 export interface Address {
   readonly id: string;
   readonly path: string;
   readonly root: string;
 }
 
-/** A reference that went away meanwhile. */
+/** A reference that was deleted in the meantime. */
 export const REFERENCE_GONE = ['ERR_POSTERN_UNKNOWN_REFERENCE'];
 export const STILL_IN_USE = ['ERR_POSTERN_IN_USE'];
 export const MOST_OF_A_KIND = 6;
@@ -95,7 +95,7 @@ export function inline(names: readonly string[], { ledger, random }: Workload): 
   return chosen.map((name) => moduleWrite(name, ledger, random)).filter((write) => write !== null);
 }
 
-/** What this writer made, by its `description`, without what has an unanswered write. */
+/** What this writer created, by its `description`, without roots that have an unanswered write. */
 export function owned({ ledger, writer, open }: Workload, kinds: readonly string[]): string[] {
   return [...ledger.documents]
     .filter(([key, state]) => kinds.includes(kindIn(key)) && isMadeBy(writer, state))

@@ -19,7 +19,7 @@ import { setUpWorld } from './set-up-world.ts';
 import { newWriterLog, Writer } from './writer.ts';
 
 const WRITERS = 8;
-/** Fast shutdown and crash; the long form adds the immediate shutdown, a crash that says goodbye. */
+/** Fast shutdown and crash; the long form adds the immediate shutdown, a crash that notifies its clients. */
 const SIGNALS = process.env['POSTERN_TEST_LONG']
   ? (['SIGINT', 'SIGQUIT', 'SIGKILL'] as const)
   : (['SIGINT', 'SIGKILL'] as const);
@@ -86,7 +86,7 @@ async function assertAway(api: ApiConnection): Promise<void> {
   assert.ok((await observe(api)).size > 0);
 }
 
-/** The key makes one policy of however many attempts. */
+/** The idempotency key makes any number of attempts create one policy. */
 async function untilWritten(api: ApiConnection, ledger: Ledger, title: string): Promise<void> {
   const deadline = Date.now() + RECOVERY_MS;
   for (;;) {

@@ -9,8 +9,9 @@ import { startPostern, startServerProcess } from '../support/server-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 /**
- * What commit 8841b8c wrote: a data directory that its server closed, and a backup of it. It has an edge with a route, four
- * modules, a secret, a policy, a subscription with a delivered event, internal CAs in files, and these two first secrets.
+ * Written by commit 8841b8c: a data directory that its server closed, and a backup of it. It has an edge with a route,
+ * four modules, a secret, a policy, a subscription with a delivered event, internal CAs in files, and these two first
+ * secrets.
  */
 const FIXTURE = fileURLToPath(new URL('./fixtures/previous-version.tar.gz', import.meta.url));
 const API_KEY = 'previous-version-test-api-key-0123456789';

@@ -1,4 +1,4 @@
-/** Random numbers that a seed repeats (mulberry32), so that a failing run can be named. */
+/** Reproducible random numbers (mulberry32), so that a failing run can be repeated by its seed. */
 export class Random {
   #state: number;
 
@@ -27,7 +27,7 @@ export class Random {
     return this.next() < probability;
   }
 
-  /** undefined of an empty list. */
+  /** undefined for an empty list. */
   pick<Item>(items: readonly Item[]): Item | undefined {
     return items[this.below(items.length)];
   }

@@ -9,7 +9,7 @@ export interface Collection {
   readonly listKey: string;
 }
 
-/** What the writers write, as the API lists it. Routes and modules are read inside their edge. */
+/** The resources that writers change, as the API lists them. Routes and modules are read inside their edge. */
 export const COLLECTIONS: readonly Collection[] = [
   { kind: 'https_edge', path: '/edges/https', listKey: 'https_edges' },
   { kind: 'static_backend', path: '/backends/static', listKey: 'backends' },
@@ -40,7 +40,7 @@ export function idIn(key: DocumentKey): string {
   return key.slice(key.indexOf(' ') + 1);
 }
 
-/** Takes a resource, as the API shows it, apart into the documents that it is stored as. */
+/** Splits a resource, as the API shows it, into the documents that it is stored as. */
 export function documentsIn(kind: string, body: JsonObject): Map<DocumentKey, JsonObject> {
   const id = body['id'] as string;
   const modules = MODULES[kind] ?? [];

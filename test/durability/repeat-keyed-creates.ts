@@ -8,8 +8,8 @@ const MOST_ANSWERED = 8;
 const MOST_UNANSWERED = 40;
 
 /**
- * Sends creates with their Idempotency-Key again, after the crash. One that was applied must give the same resource and
- * make nothing; one that was not is made now, and once more gives the same.
+ * Repeats creates with their Idempotency-Key after the crash. An applied one must return the same resource and create
+ * nothing; another is created now, and a second repeat returns the same.
  */
 export async function repeatKeyedCreates(
   api: ApiConnection,
@@ -40,7 +40,7 @@ async function repeat(api: ApiConnection, { write, key, id }: KeyedCreate, ledge
       : `was applied as ${idIn(existing[0])}, and its repeat gave ${first.status} ${JSON.stringify(first.body)}`;
   }
   if (id !== null) {
-    // Deleted since. Its edge may be, too: then the path is gone.
+    // Deleted since. So may be its edge: then the path is gone.
     return first.status === 409 || first.status === 404 ? null : `made ${id}, deleted since, gave ${first.status}`;
   }
   if (first.status !== 201) {

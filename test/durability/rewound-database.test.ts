@@ -52,7 +52,7 @@ suite('a database that went back to an earlier state', () => {
         assert.match(metrics.text, /^postern_store_resets_total 1$/m);
       }
       assert.equal(await a.store.logins.getSession('as_lost'), null);
-      // Both write again, and each sees the other's.
+      // Both write again, and each sees the other's writes.
       const after = await backend(b);
       await until(async () => (await statusOf(a, after.id)) === 200, 'nodes no longer follow each other');
     });

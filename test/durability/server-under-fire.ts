@@ -12,14 +12,14 @@ export const API_KEY = 'durability-key-0123456789abcdefghij';
 export interface ServerUnderFire {
   readonly process: PosternProcess;
   readonly api: ApiConnection;
-  /** SIGKILL to the process that was started: the launcher, if that is one of its own, else the server. */
+  /** SIGKILL to the started process: the launcher if that is a separate process, otherwise the server. */
   readonly kill: () => Promise<void>;
-  /** SIGKILL to the server itself, whoever started it. */
+  /** SIGKILL to the server itself, however it was started. */
   readonly killServer: () => Promise<void>;
 }
 
 export interface StartOptions {
-  /** The Node that runs the launcher; an old one makes it a process of its own. */
+  /** The Node that runs the launcher; an old one makes it a separate process. */
   readonly node?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -53,7 +53,7 @@ export async function startUnderFire(
   };
 }
 
-/** Without waiting for it to be ready. */
+/** Does not wait until it is ready. */
 export function spawnUnderFire(
   test: Pick<TestContext, 'after'>,
   location: StoreLocation,
@@ -64,7 +64,7 @@ export function spawnUnderFire(
     env: {
       POSTERN_API_KEY: API_KEY,
       POSTERN_API_URL: BASE_URL,
-      // The same program is started over and over.
+      // The same program is started repeatedly.
       NODE_COMPILE_CACHE: compileCache(),
       ...(location.engine === 'postgres' && { POSTERN_DATABASE_URL: location.url }),
       ...env,
@@ -72,13 +72,15 @@ export function spawnUnderFire(
   });
 }
 
-/** SQLite's store names its process there; on PostgreSQL there is no such file, and the server is what was started. */
+/**
+ * SQLite's store names its process there; on PostgreSQL there is no such file, and the started process is the server.
+ */
 function killByPidFile(dataDir: string, { child }: PosternProcess): void {
   let pid = child.pid ?? 0;
   try {
     pid = Number(readFileSync(join(dataDir, 'postern.pid'), 'utf8'));
   } catch {
-    // Then it has no other.
+    // Then there is no other process.
   }
   process.kill(pid, 'SIGKILL');
 }

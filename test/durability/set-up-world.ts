@@ -10,7 +10,7 @@ import { CHANGE_EVENTS } from './event-checks.ts';
 import type { Ledger } from './ledger.ts';
 import { documentsIn } from './rendered-documents.ts';
 
-/** What the writers refer to and do not make: authorities, and a subscription to every change. */
+/** Resources that the writers refer to but do not create: authorities, and a subscription to every change. */
 export async function setUpWorld(api: ApiConnection, ledger: Ledger): Promise<{ readonly revision: number }> {
   for (let n = 0; n < 3; n += 1) {
     const ca_pem = await newAuthorityPem(`authority ${n}`);

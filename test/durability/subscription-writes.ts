@@ -1,7 +1,7 @@
 import { BASE_URL, idsOf, refTo } from './module-writes.ts';
 import { create, owned, type Plan, type PlannedWrite, patch, type Workload } from './planned-write.ts';
 
-/** Additional subscriptions never take away what the first one, which asks for everything, wants. */
+/** Additional subscriptions never remove what the first one, to everything, wants. */
 const SOURCES = ['https_edge_created.v0', 'ip_policy_deleted.v0', 'backend_updated.v0', 'tunnel_start.v0'];
 
 /** Event subscriptions and their sources. */
@@ -15,7 +15,7 @@ function createSubscription(workload: Workload): PlannedWrite | null {
   const destinations = random.some(idsOf(ledger, ['event_destination']), 2);
   const own = { description: marker, metadata: random.text(20) };
   const body = { ...own, sources: types.map((type) => ({ type })), destination_ids: destinations };
-  // The sources' URIs hold the id that the server makes: they are compared once they were answered.
+  // The sources' URIs contain the server's id: they are compared once the response arrived.
   const state = { ...own, destinations: destinations.map(refTo) };
   return create('event_subscription', '/event_subscriptions', body, state, [], { marker, refusals: [] });
 }

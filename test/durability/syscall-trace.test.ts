@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { answersBeforeSync } from './answers-before-sync.ts';
 import { parseTrace } from './syscall-trace.ts';
 
-/** One write as it was recorded, shortened: request, two log frames of 24 + 4096 bytes, sync, answer. */
+/** One recorded write, abridged: request, two log frames of 24 + 4096 bytes, sync, response. */
 const REQUEST = String.raw`712   read(29<TCP:[127.0.0.1:40447->127.0.0.1:51022]>, "POST /ip_policies HTTP/1.1\r\n…\r\n\r\n{\"description\":\"m-1-\"}", 65536) = 288`;
 const FRAME_HEAD = String.raw`731   pwrite64(25</data/postern.sqlite-wal>, "\0\0\0\t\0\0\0\0…", 24, 8272) = 24`;
 const FRAME = String.raw`731   pwrite64(25</data/postern.sqlite-wal>, "\r\0\0\0…{\"description\":\"m-1-\",\"metadata\":\"\"}…", 4096, 8296) = 4096`;

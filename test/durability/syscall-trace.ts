@@ -1,4 +1,4 @@
-/** A system call as strace shows it; `enteredAt` and `leftAt` are places in the order in which the tracer saw them. */
+/** A system call as strace shows it; `enteredAt` and `leftAt` are positions in the tracer's order. */
 export interface Syscall {
   readonly thread: string;
   readonly name: string;
@@ -13,9 +13,9 @@ const RESUMED = /^(\d+) +(?:[\d:.]+ +)?<\.\.\. (\w+) resumed>(.*)$/;
 const UNFINISHED = ' <unfinished ...>';
 
 /**
- * Parses the output of `strace -f -y`. A call during which another thread is shown stands there in two halves; the order
- * of the halves is the order of the stops, and a thread only goes on after its stop was shown: so if one call's end
- * caused another's beginning, they stand in that order.
+ * Parses the output of `strace -f -y`. A call interrupted by another thread's output appears in two halves. The order
+ * of the halves is the order of the stops, and a thread continues only after its stop was shown: so if one call's end
+ * caused another's start, they appear in that order.
  */
 export function parseTrace(text: string): Syscall[] {
   const calls: Syscall[] = [];
@@ -26,7 +26,7 @@ export function parseTrace(text: string): Syscall[] {
       const [, thread = '', name = '', rest = ''] = resumed;
       const begun = unfinished.get(thread);
       unfinished.delete(thread);
-      // The tracer came in the middle of it.
+      // The tracer attached in the middle of it.
       calls.push({ thread, name, text: (begun?.text ?? '') + rest, enteredAt: begun?.enteredAt ?? -1, leftAt: at });
       continue;
     }

@@ -19,7 +19,7 @@ export function tracingProblem(): string | null {
 }
 
 export interface Trace {
-  /** Ends the tracing and answers what was seen. */
+  /** Stops tracing and returns the calls. */
   stop(): Promise<Syscall[]>;
 }
 

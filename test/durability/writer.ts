@@ -7,11 +7,11 @@ import type { Random } from './random.ts';
 import { documentsIn, keyOf } from './rendered-documents.ts';
 import { planWrite } from './workload.ts';
 
-/** A create that can be sent again, and shall then make nothing new. */
+/** A create that can be repeated without creating anything new. */
 export interface KeyedCreate {
   readonly write: PlannedWrite;
   readonly key: string;
-  /** null: no answer came. */
+  /** null: no response arrived. */
   readonly id: string | null;
 }
 
@@ -21,7 +21,7 @@ export interface Acknowledged {
 }
 
 export interface WriterLog {
-  /** Writes that changed something, with the revision that they were told. */
+  /** Writes that changed something, with the reported revision. */
   readonly acknowledged: Acknowledged[];
   readonly keyedCreates: KeyedCreate[];
   readonly problems: string[];
@@ -36,14 +36,14 @@ export interface WriterOptions {
   readonly log: WriterLog;
 }
 
-/** The answer that says that the outcome is not known. */
+/** The response that reports an unknown outcome. */
 const UNKNOWN_OUTCOME = 'ERR_POSTERN_STORE_UNAVAILABLE';
 
 export function newWriterLog(): WriterLog {
   return { acknowledged: [], keyedCreates: [], problems: [], refused: new Map() };
 }
 
-/** Sends one request after the other and enters what it was told into the ledger. */
+/** Sends one request after the other and records the responses in the ledger. */
 export class Writer {
   readonly #options: WriterOptions;
   readonly #open = new Set<string>();
@@ -53,12 +53,12 @@ export class Writer {
     this.#options = options;
   }
 
-  /** To be called when the ledger was settled. */
+  /** Call it after the ledger was settled. */
   forgetOpen(): void {
     this.#open.clear();
   }
 
-  /** Until told to stop; while outcomes are unknown it goes on slowly. */
+  /** Until stopped; while outcomes are unknown it continues slowly. */
   async run(api: ApiConnection, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const write = planWrite(this.#workload());
@@ -69,7 +69,7 @@ export class Writer {
     }
   }
 
-  /** False when the outcome is not known. */
+  /** False when the outcome is unknown. */
   async send(api: ApiConnection, write: PlannedWrite, key: string | null): Promise<boolean> {
     const headers = key === null ? {} : { 'idempotency-key': key };
     let answer: Answer;
@@ -146,7 +146,7 @@ export class Writer {
   }
 }
 
-/** The documents in the answer, where it shows them. */
+/** The documents in the response, where it shows them. */
 function answered(write: PlannedWrite, kind: string, body: JsonObject | null): ReadonlyMap<string, JsonObject> {
   if (body === null) return new Map();
   if (write.method === 'PUT') return new Map([[keyOf(kind, write.changes[0]?.id ?? ''), body]]);

@@ -46,7 +46,7 @@ test('a sender that is slower than a lease keeps its lane; one that lost it is t
   );
   await committed(store, { events: [event()] });
   await started.promise;
-  // Somebody else takes over, by whose clock this process has been away for too long.
+  // Another process takes over, by whose clock this process has been away for too long.
   const nowMs = Date.now() + 60_000;
   const taken = await store.deliveries.claim({
     owner: 'two',

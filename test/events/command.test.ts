@@ -4,7 +4,7 @@ import { runCli } from '../../src/main/cli.ts';
 import { operatorEnv, runCommand } from '../cli/run-command.ts';
 import { EventWorld } from './support/event-world.ts';
 
-/** Resolves when it waits for events; what comes from then on is new to it. `ended` has the lines that it printed. */
+/** Resolves when it waits for events; later ones are new to it. `ended` has the printed lines. */
 async function startTail(
   args: readonly string[],
   env: Record<string, string>,

@@ -8,7 +8,7 @@ import { Receiver, verify } from './support/receiver.ts';
 const PLANTED = 'planted-secret-0123456789';
 const PLANTED_KEY = Buffer.from('planted-webhook-secret-012345678').toString('base64');
 
-/** Creates, changes and deletes one of each noun; answers what the events must be about, by type. */
+/** Creates, changes and deletes one of each noun; returns the expected object of each event type. */
 async function causeAll(world: EventWorld): Promise<{ caused: Map<string, string>; secrets: string[] }> {
   const caused = new Map<string, string>();
   const secrets = [PLANTED, PLANTED_KEY];

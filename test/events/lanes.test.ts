@@ -5,7 +5,7 @@ import { EventWorld } from './support/event-world.ts';
 const TYPE = 'ip_policy_created.v0';
 const START_MS = Date.parse('2026-11-01T00:00:00Z');
 
-/** A clock that stands until it is moved. The deliverer looks every second whatever the clock says. */
+/** A clock that stands still until it is moved. The deliverer looks every second regardless of the clock. */
 function movableClock() {
   const clock = { ms: START_MS, nowMs: () => clock.ms };
   return clock;
@@ -25,7 +25,7 @@ test('a lane is delivered in order, whatever the receiver does in between', asyn
   const seen = world.receiver.at(lane.path);
   const objects = seen.map((each) => each.event.object.id as string);
   assert.deepEqual([...new Set(objects)], ids);
-  // Twice failed, twice sent again, under the same id.
+  // Failed twice, sent twice again, under the same id.
   assert.equal(seen.length, 22);
   assert.equal(new Set(seen.map(({ id }) => id)).size, 20);
 });
@@ -118,6 +118,6 @@ test('after days of failure a destination is suspended, announced, and its event
   assert.match(metrics.text, /postern_event_destinations_suspended_total\{reason="failing"\} 1/);
   world.receiver.behave(lane.path, 204);
   await world.api('POST', `/event_destinations/${lane.destinationId}/resume`);
-  // Two had had their day before the third day was over; the others waited.
+  // Two had used up their day before the third day was over; the others waited.
   await world.settled(lane, { dead: 2, delivered: 3 });
 });

@@ -32,7 +32,7 @@ test('410 suspends the destination, and the event stays until it is resumed', as
   await world.settled(lane, { isHeld: true, pending: 2 });
   assert.equal((await world.api('GET', `/event_destinations/${lane.destinationId}`)).status, 'suspended');
   assert.equal(world.receiver.at(lane.path).length, 1);
-  // Told like any other change; nobody's key did it.
+  // Reported like any other change; no API key caused it.
   const [told] = await world.receiver.until(watcher.path, 1);
   assert.deepEqual([told?.event.object.status, told?.event.principal], ['suspended', null]);
   world.receiver.behave(lane.path, 204);

@@ -24,7 +24,7 @@ test('a secret is rotated with two valid ones in between, and the old one is tak
   const first = await latest(1);
   for (const secret of [lane.secret, NEXT]) verify(first, secret);
 
-  // What was read is sent back, or a field is left out: nothing changes.
+  // Sending back what was read, or omitting a field, changes nothing.
   await change({ secret: '********', previous_secret: '********' });
   await change({});
   const second = await latest(2);

@@ -53,7 +53,7 @@ test('of several processes on one database one holds a lane at a time; all lanes
   }
   assert.ok(most > 1, 'lanes go beside each other');
 
-  // A process that goes hands its lanes to the others at once.
+  // A stopping process releases its lanes to the others immediately.
   await Promise.all([second.world.close(), third.world.close()]);
   await first.policies(5);
   for (const lane of lanes) await first.settled(lane, { delivered: 95 });
@@ -65,7 +65,7 @@ test('a subscription that one process has made counts for the next change in eve
   const [one, other] = [await open(), await open()];
   t.after(() => database.drop());
   for (let round = 0; round < 10; round += 1) {
-    // Of a type each, so that nothing of the last round is known.
+    // Each with its own type, so that nothing of the last round is known.
     const type = round % 2 === 0 ? 'ip_policy_created.v0' : 'ip_policy_updated.v0';
     const [id] = await other.policies(1);
     const lane = await one.lane([type]);

@@ -24,7 +24,7 @@ test('the event of a request tells who has logged in, and of the rest nobody', a
   assert.deepEqual(
     objects.map(({ path, status, user_id }) => [path, status, user_id]),
     [
-      // Whoever was sent to log in was nobody yet; the paths of the login itself are not told of.
+      // A visitor who was redirected to the login had no identity yet; the login's own paths are not reported.
       ['/inside', objects[0]?.status, null],
       ['/inside', 200, users[0].id],
     ],

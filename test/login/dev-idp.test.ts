@@ -22,7 +22,7 @@ function startTool(t: TestContext, ...args: readonly string[]) {
     child.kill('SIGKILL');
     await exited;
   });
-  /** When all of the greeting has come, or the process has ended. */
+  /** When the whole greeting has arrived, or the process has ended. */
   const greeted = async (): Promise<void> => {
     while (!output.stdout.includes('docs/tutorials/3-first-login.md') && child.exitCode === null) {
       await Promise.race([once(child.stdout, 'data'), exited]);

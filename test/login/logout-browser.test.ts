@@ -24,7 +24,7 @@ test('the button of the logout page asked again for ever: the page sends no refe
   await page.getByRole('button', { name: 'Log out' }).click();
   await page.getByRole('heading', { name: 'You are logged out' }).waitFor({ timeout: 10_000 });
   assert.equal(new URL(page.url()).pathname, '/.postern/logout/done');
-  // At the provider too: it asks again who it is.
+  // At the provider too: it asks again for the user.
   await page.goto(`${world.origin(host)}/orders`);
   await page.getByRole('button', { name: 'Bob Example' }).waitFor({ timeout: 10_000 });
   await page.close();

@@ -14,7 +14,7 @@ const browser: Browser | null =
   executablePath === null ? null : await chromium.launch({ executablePath, args: CHROMIUM_FLAGS });
 after(async () => browser?.close());
 
-// Where logins and logouts come back to; on another name than the provider, as in life.
+// The return address of logins and logouts; on another name than the provider, as in practice.
 const client = createServer((_request, response) => response.end('back at the client')).listen(0, '127.0.0.1');
 await new Promise((resolve) => client.once('listening', resolve));
 after(() => {
@@ -76,7 +76,7 @@ async function openLogin(options: BrowserContextOptions = {}): Promise<{ page: P
   const page = await (await browser.newContext(options)).newPage();
   const complaints: string[] = [];
   page.on('console', (message) => {
-    // The browser asks the client for an icon of its own accord.
+    // The browser requests an icon from the client on its own.
     if (message.type() === 'error' && !message.location().url.endsWith('/favicon.ico')) complaints.push(message.text());
   });
   const url = new URL('/auth', provider.issuer);

@@ -237,7 +237,7 @@ test('keys rotate: new tokens are signed with a new key, and old ones hold as lo
   const jar = new CookieJar();
   const before = await tokensOf(provider, { jar });
   await provider.rotateKeys();
-  // The same session at the provider goes on.
+  // The same session at the provider continues.
   const after = await tokensOf(provider, { jar, user: 'bob' });
   assert.notEqual(decodeProtectedHeader(before.id_token).kid, decodeProtectedHeader(after.id_token).kid);
   assert.equal((await verified(provider, before.id_token)).sub, 'alice');
@@ -267,7 +267,7 @@ test('answers can be held until the test lets them go', async (t) => {
     return response.status;
   });
   await came;
-  // Another endpoint is not held, and its answer comes first.
+  // Another endpoint is not held, and its response comes first.
   assert.equal((await fetch(`${provider.issuer}/.well-known/openid-configuration`)).status, 200);
   assert.equal(isAnswered, false);
   release();

@@ -16,7 +16,7 @@ afterEach(() => {
   unrefreshed.clock.reset();
 });
 
-/** Resolves when the socket has closed; fails when it has not within two seconds, twice what is promised. */
+/** Resolves when the socket has closed; fails after two seconds, twice what is promised. */
 async function closed(socket: WebSocket): Promise<void> {
   if (socket.readyState === socket.CLOSED) return;
   const gone = new Promise<'closed'>((resolve) => socket.once('close', () => resolve('closed')));
@@ -150,7 +150,7 @@ suite('ending a login', () => {
     const { host } = await world.site();
     const browser = world.browser();
     await browser.logIn(host, '/', 'alice');
-    // The provider knows one address for the client: the first host that was registered.
+    // The provider knows one address of the client: the first registered host.
     const socket = await openWebSocket(world, browser, host);
     await world.provider.endSessions('alice');
     assert.equal((await browser.open(host)).status, 302);

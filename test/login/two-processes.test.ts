@@ -8,7 +8,7 @@ import { EdgeWorld } from '../support/edge-world.ts';
 import { LoginWorld } from '../support/login-world.ts';
 import { freshDatabase, startPostgres } from '../support/postgres.ts';
 
-/** Two processes' worth of Postern on one PostgreSQL: what one knows of logins, the other knows too. */
+/** Two Postern processes on one PostgreSQL: both know the same logins. */
 const postgres = await startPostgres();
 const database = await freshDatabase(postgres);
 const env = { POSTERN_SECRET_KEY: randomBytes(32).toString('base64') };
@@ -70,7 +70,7 @@ suite('logins of two processes', () => {
     await endSessionAt(host);
     await browser.logIn(host);
     assert.equal((await browser.at(b).open(host)).status, 200);
-    // The other process hears of it within a second.
+    // The other process learns of it within a second.
     const deadline = Date.now() + 2000;
     let status = 0;
     while (status !== 302 && Date.now() < deadline) status = (await old.at(b).open(host)).status;

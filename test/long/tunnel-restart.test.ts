@@ -10,6 +10,6 @@ test(`kill -9 of a server with ${AGENTS} agents: all are back under their names,
   t.diagnostic(describeRestart(figures));
   console.log(describeRestart(figures));
   assert.equal(figures.backMs.length, AGENTS);
-  // Two connections each, and a few tries in vain: not all in the same moment.
+  // Two connections each, and a few failed attempts: not all at the same moment.
   assert.ok(figures.mostDials < AGENTS, `${figures.mostDials} dials in 100 ms`);
 });

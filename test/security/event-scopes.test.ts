@@ -11,7 +11,7 @@ const EVENTS = ['event_subscriptions', 'event_destinations', 'event_deliveries']
 const EVENT_SCOPES = EVENTS.flatMap((segment) => [`${segment}:read`, `${segment}:write`]);
 const SECRET = 'what only readers of ip policies may see';
 
-/** Everything about events and nothing else, but for `further`. */
+/** Everything about events and nothing else, except for `further`. */
 async function keyWith(...further: readonly string[]): Promise<string> {
   return (await makeKey(world, [...EVENT_SCOPES, ...further])).token;
 }

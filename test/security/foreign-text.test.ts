@@ -3,20 +3,20 @@ import { suite, test } from 'node:test';
 import { withoutLongChallenge } from '../../src/modules/oidc/provider/oidc-client.ts';
 import { FOREIGN_TEXT_READERS } from './foreign-text.ts';
 
-/** Linear is 4, and quadratic 16. */
+/** Linear is 4, quadratic is 16. */
 const TOO_MUCH = 10;
-/** Less than this is not measured well, and harms nobody. */
+/** Smaller values cannot be measured well, and are harmless. */
 const FLOOR_MS = 50;
 const ROUNDS = 4;
 
-/** The best of some rounds: noise only ever adds. */
+/** The best of several rounds: noise only ever adds. */
 function costMs(read: () => unknown): number {
   let best = Number.POSITIVE_INFINITY;
   for (let round = 0; round < ROUNDS; round += 1) {
     const start = performance.now();
     read();
     best = Math.min(best, performance.now() - start);
-    // Nothing to learn from more.
+    // More rounds add nothing.
     if (best < FLOOR_MS || best > 1000) break;
   }
   return best;

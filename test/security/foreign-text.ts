@@ -38,27 +38,27 @@ import { statusLineEnd } from '../../src/upstream/http1-status-line.ts';
 import { http2ResponseHeaders } from '../../src/upstream/http2-headers.ts';
 import { hostilePem } from '../support/hostile-pem.ts';
 
-/** A reader of text that comes from outside, with texts that may cost it more than their length. */
+/** A parser of foreign text, with texts that may cost it more than their length. */
 export interface ForeignTextReader {
   readonly name: string;
-  /** Characters that it accepts. */
+  /** Maximum length that it accepts. */
   readonly maxLength: number;
-  /** What is measured is the call of the result. */
+  /** Only the call of the result is measured. */
   readonly prepare: (text: string) => () => unknown;
-  /** Each fills about so many characters. */
+  /** Each generates about this many characters. */
   readonly texts: Readonly<Record<string, (length: number) => string>>;
 }
 
 const HEAD_BYTES = 32_768;
-/** A quarter of what a body may have: above that the runtime's own objects cost more than their share. */
+/** A quarter of the maximum body: above that the runtime's own objects dominate. */
 const BODY_BYTES = 262_144;
 
-/** `unit` over and over, between what starts and what ends it. */
+/** `unit` repeated, between a start and an end. */
 const filled =
   (unit: string, start = '', end = '') =>
   (length: number): string =>
     start + unit.repeat(Math.ceil(length / unit.length)) + end;
-/** Different names, each made by `unit`. */
+/** Different names, each created by `unit`. */
 const numbered =
   (unit: (at: number) => string) =>
   (length: number): string => {
@@ -133,7 +133,7 @@ const decoder = createDecoder(
   }),
 );
 
-/** A ClientHello in records of a byte each. */
+/** A ClientHello in records of one byte each. */
 function helloInPieces(text: string): unknown {
   const reader = new HelloReader();
   const piece = Buffer.from([22, 3, 1, 0, 1, 0]);

@@ -3,7 +3,7 @@ import type { TestWorld } from '../support/test-world.ts';
 
 export type Key = Made & { readonly token: string };
 
-/** A key with these scopes, or with all; made by the key of the world, or by another. */
+/** A key with these scopes, or with all; created by the world's key, or by another. */
 export async function makeKey(world: TestWorld, scopes?: readonly string[], by?: string): Promise<Key> {
   const body = scopes === undefined ? {} : { scopes };
   return made(await world.api('POST', '/api_keys', body, by === undefined ? {} : { key: by })) as Key;

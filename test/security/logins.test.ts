@@ -51,7 +51,7 @@ suite('logging in', () => {
       const good = await world.api('GET', '/tunnels');
       assert.equal(good.status, 200);
       const answers = await Promise.all(failures);
-      // 20 at once, 20 that wait a second, and no more.
+      // 20 at once, 20 after a second's wait, and no more.
       assert.deepEqual(countByStatus(answers), { 401: 40, 429: 20 });
       for (const { status, headers } of answers) if (status === 429) assert.equal(headers.get('retry-after'), '5');
     });

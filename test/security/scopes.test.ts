@@ -24,7 +24,7 @@ suite('what a key with one scope may do', () => {
     world = await TestWorld.open(cleanup);
   });
 
-  /** By the letter of the rule, not by the code that applies it: the first segment of the path, read or write. */
+  /** Follows the written rule, not the code that applies it: the first segment of the path, read or write. */
   function isAllowed(scope: string, method: string, path: string): boolean {
     if (scope === '*') return true;
     const [segment, verb] = scope.split(':');
@@ -43,7 +43,7 @@ suite('what a key with one scope may do', () => {
     test(`${scope}: exactly its operations get past the gate`, async () => {
       const { token } = await makeKey(world, [scope]);
       const answers = await inParallel(operations, ({ method, path }) => {
-        // Ids that name nothing and fields that there are not: whoever gets in is told so, and nothing changes.
+        // Ids without a record and unknown fields: an admitted request is rejected for that, and nothing changes.
         const url = path.replaceAll(/\{\w+\}/g, () => `xx_${ksuid(Date.now())}`);
         const hasBody = method !== 'GET' && method !== 'DELETE';
         return world.api(method, url, hasBody ? { nonsense: true } : undefined, { key: token });
@@ -116,7 +116,7 @@ for (const engine of ENGINES) {
       await world.api('PUT', `${route.uri}/oidc`, { ...without, maximum_duration: 61 }, blind);
       const { body } = await world.api('GET', `${route.uri}/oidc`);
       assert.deepEqual([body.client_secret, body.maximum_duration], [OIDC.client_secret, 61]);
-      // Whoever can see the secret can take it away.
+      // A caller that can see the secret can remove it.
       await world.api('PUT', `${route.uri}/oidc`, { ...body, client_secret: '' });
       assert.equal((await world.api('GET', `${route.uri}/oidc`)).body.client_secret, '');
     });
@@ -180,7 +180,7 @@ for (const engine of ENGINES) {
   });
 }
 
-/** All at once would only measure how many sockets there are. */
+/** All at once would only measure the number of sockets. */
 async function inParallel<Item, Result>(
   items: readonly Item[],
   task: (item: Item) => Promise<Result>,

@@ -22,11 +22,11 @@ usePostgres();
 const ksuid = createKsuidSource();
 const newId = (prefix: string): string => `${prefix}_${ksuid(Date.now())}`;
 
-/** Every secret that was put in anywhere, by a name that says where. */
+/** Every planted secret, with a name that says where. */
 class Planted {
   readonly #values = new Map<string, string>();
 
-  /** Letters and digits only, so that it passes wherever a token, a password or base64 does. */
+  /** Letters and digits only, so that it is valid as a token, a password or base64. */
   plant(name: string): string {
     return this.add(name, `PLANTED${randomBytes(18).toString('hex')}`);
   }
@@ -41,7 +41,7 @@ class Planted {
     return this.#values.size;
   }
 
-  /** Fails with the names, not the values, of those that the text holds. */
+  /** Fails with the names, not the values, of those that the text contains. */
   assertAbsentFrom(where: string, text: string): void {
     const found = [...this.#values].filter(([, value]) => text.includes(value)).map(([name]) => name);
     assert.deepEqual(found, [], `found in ${where}`);
@@ -74,7 +74,7 @@ for (const engine of ENGINES) {
     const send = (method: string, path: string, body?: unknown, options: RequestOptions = {}): Promise<ApiAnswer> =>
       world.api(method, path, body, { key: presets.POSTERN_API_KEY, ...options });
 
-    /** What is refused must not quote what it refuses. */
+    /** A rejection must not quote what it rejects. */
     async function refused(method: string, path: string, body?: unknown, options: RequestOptions = {}): Promise<void> {
       const answer = await send(method, path, body, options);
       assert.ok(answer.status >= 400 && answer.status < 500, `${method} ${path}: ${answer.status}`);
@@ -346,7 +346,7 @@ for (const engine of ENGINES) {
   });
 }
 
-/** Trust is all that the test server asks for, so any password will do. */
+/** The test server uses trust authentication, so any password works. */
 async function openDatabase(password: string): Promise<{ readonly url: string; drop(): Promise<void> }> {
   const database = await freshDatabase(startedServer());
   const url = new URL(database.url);
@@ -354,7 +354,7 @@ async function openDatabase(password: string): Promise<{ readonly url: string; d
   return { url: url.href, drop: () => database.drop() };
 }
 
-/** A line from the middle of a PEM: what stands around it is no secret. */
+/** A line from the middle of a PEM: the lines around it are not secret. */
 function lineOf(pem: string): string {
   const line = pem.trim().split('\n')[1];
   assert.ok(line !== undefined && line.length > 40);

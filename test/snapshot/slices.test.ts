@@ -12,7 +12,7 @@ const EDGES = 40;
 const EDGES_PER_SLICE = 6;
 const OTHER = '192.0.2.1';
 
-/** Time that passes only with compiling, and pauses that the test ends. */
+/** Time advances only by compiling, and the test ends the pauses. */
 class Slices {
   readonly sliceMs = EDGES_PER_SLICE;
   compiled = 0;
@@ -39,7 +39,7 @@ class Slices {
     this.mostPerSlice = 0;
   }
 
-  /** Lets one slice run. */
+  /** Runs one slice. */
   async step(): Promise<void> {
     this.#paused?.();
     this.#paused = null;

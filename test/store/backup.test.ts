@@ -100,7 +100,7 @@ suite('backup and restore', { concurrency: 2 }, () => {
       await backupStore({ source, file });
       const target = await emptyLocation(t, engine);
       await (await openAt(target)).close();
-      // Its key is another one, and so is made way for.
+      // Its key differs, so it is replaced.
       await assert.rejects(restoreStore({ target, file, replace: false }), { code: 'ERR_POSTERN_SECRET_KEY' });
       rmSync(join(target.dataDir, 'secret.key'));
       const { missingKeyIds } = await restoreStore({ target, file, replace: false });
@@ -147,7 +147,7 @@ suite('backup and restore', { concurrency: 2 }, () => {
       for (const length of [0, 1, 9, 100, whole.length >> 1, whole.length - 9, whole.length - 1]) {
         await refuse(whole.subarray(0, length), `cut to ${length} bytes`);
       }
-      // The ten bytes of the gzip header are about the file, not its content.
+      // The ten bytes of the gzip header describe the file, not its content.
       for (let at = 10; at < whole.length; at += Math.ceil(whole.length / 25)) {
         const flipped = Buffer.from(whole);
         flipped.writeUInt8(flipped.readUInt8(at) ^ 0x10, at);

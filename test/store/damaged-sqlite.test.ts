@@ -87,7 +87,7 @@ suite('while a SQLite store is open', () => {
     test(`${title}: noticed without a write`, async (t) => {
       const location = await emptyLocation(t, 'sqlite');
       const store = await openAt(location, { probeIntervalMs: PROBE_MS });
-      // The first probe remembers what the reading thread has open.
+      // The first probe records the files that the reading thread has open.
       await committed(store, { puts: [put('edge', 'e1')] });
       await sleep(5 * PROBE_MS);
       does(location.dataDir);
@@ -142,7 +142,7 @@ suite('while a SQLite store is open', () => {
 
   test('a database that may not be written is reported with its file and what to do', async (t) => {
     const location = await emptyLocation(t, 'sqlite');
-    // Stands for a file system that was mounted read-only: SQLite reports both alike.
+    // Simulates a file system mounted read-only: SQLite reports both alike.
     const error = Object.assign(new Error('attempt to write a readonly database'), { errcode: 8 });
     const { code, status, message } = fromSqliteError(error, file(location.dataDir)) as PosternError;
     assert.deepEqual([code, status], ['ERR_POSTERN_STORE_READ_ONLY', 503]);

@@ -19,7 +19,7 @@ export type OpenStoreOptions = Partial<OpenSqliteStoreOptions & OpenPostgresStor
 const openStores = new WeakMap<StoreLocation, Set<Store>>();
 let server: PostgresServer | null = null;
 
-/** To be called once in a test file that uses PostgreSQL. */
+/** Call once in a test file that uses PostgreSQL. */
 export function usePostgres(): void {
   before(async () => {
     server = await startPostgres();
@@ -27,10 +27,10 @@ export function usePostgres(): void {
   after(() => server?.stop());
 }
 
-/** A place for a store of a test's own; nothing is there yet. */
+/** A location for a test's own store; nothing is there yet. */
 export async function emptyLocation(t: Pick<TestContext, 'after'>, engine: EngineName): Promise<StoreLocation> {
   const stores = new Set<Store>();
-  // Hooks run in the order of their making: the stores close before what they stand on goes.
+  // Hooks run in order of registration: the stores close before their storage is removed.
   t.after(() => Promise.all([...stores].map((store) => store.close())));
   const location = await makeLocation(t, engine);
   openStores.set(location, stores);
@@ -46,10 +46,10 @@ async function makeLocation(t: Pick<TestContext, 'after'>, engine: EngineName): 
   return { engine, dataDir, url: database.url };
 }
 
-/** Not the system's own: so the times that tests give count, on PostgreSQL too. */
+/** Not the system clock: so the times that tests pass also count on PostgreSQL. */
 const TEST_CLOCK: Clock = { nowMs: () => Date.now() };
 
-/** Closed when the test that made the location ends, if it was not before. */
+/** Closed at the end of the test that created the location, if not before. */
 export async function openAt(location: StoreLocation, options: OpenStoreOptions = {}): Promise<Store> {
   const all = { dataDir: location.dataDir, secretKey: location.secretKey ?? null, clock: TEST_CLOCK, ...options };
   const store =
@@ -58,7 +58,7 @@ export async function openAt(location: StoreLocation, options: OpenStoreOptions 
   return store;
 }
 
-/** For the conformance suite: a store of a test's own, which may be closed and opened again. */
+/** For the conformance suite: a test's own store, which may be closed and opened again. */
 export function openerOf(engine: EngineName): OpenStore {
   return async (t, options) => {
     const location = await emptyLocation(t, engine);
@@ -73,7 +73,7 @@ export function openerOf(engine: EngineName): OpenStore {
   };
 }
 
-/** Straight into the database, past the store. */
+/** Directly in the database, past the store. */
 export async function querySql(location: StoreLocation, sql: string): Promise<readonly Record<string, unknown>[]> {
   if (location.engine === 'sqlite') {
     const connection = new SqliteConnection({ path: join(location.dataDir, 'postern.sqlite'), access: 'write' });

@@ -6,7 +6,7 @@ import { feedLogin } from '../support/feed-logins.ts';
 import { committed, put } from './conformance/store-under-test.ts';
 import { querySql } from './engines.ts';
 
-/** Something in every table, more than one batch in the largest, and text that trips over line ends. */
+/** Data in every table, more than one batch in the largest, and text with unusual line ends. */
 export async function fill(store: Store): Promise<void> {
   const backends = Array.from({ length: 1_200 }, (_, at) =>
     put('backend', `b${at}`, {
@@ -51,7 +51,7 @@ export async function fillSecrets(store: Store): Promise<void> {
   await feedLogin(store, 'as_1', { secrets: { refresh_token: 'secret-s' } });
 }
 
-/** Every row of every table that a backup holds, as the database gives it. */
+/** Every row of every table in a backup, as the database returns it. */
 export async function contents(location: StoreLocation): Promise<Record<string, unknown[]>> {
   const tables = await Promise.all(
     backedUpTables(currentSchema).map(async ({ name, primaryKey }) => {

@@ -18,10 +18,10 @@ usePostgres();
 
 const noPassphrase = { passphrase: async () => null as never, replace: false };
 
-/** Certificates that a server with an edge leaves in a data directory, once it was started there. */
+/** Certificates that a server with an edge leaves in a data directory. */
 async function casOf(t: TestContext, dataDir: string, options: Parameters<typeof EdgeWorld.open>[2] = {}, env = {}) {
   const world = await EdgeWorld.open(t, env, { dataDir, ...options });
-  // A host of the CA for the domain and one of the other: both are really served.
+  // A host of the CA for the domain and one of the other: both are actually served.
   for (const host of ['ca.localhost', 'ca.example.test']) {
     const site = await world.site(await world.httpResponse('here'), host).catch(() => null);
     if (site !== null) assert.equal(await world.status(host), 200);

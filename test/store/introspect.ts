@@ -2,7 +2,7 @@ import type { StoreLocation } from '../../src/store/offline/store-location.ts';
 import type { Column, Index, Schema, Table } from '../../src/store/sql/schema/schema.ts';
 import { querySql } from './engines.ts';
 
-/** What the database itself says that it holds, in the words of our description, ordered by name. */
+/** The database's own schema in the form of our description, ordered by name. */
 export async function introspect(location: StoreLocation): Promise<Omit<Schema, 'version'>> {
   const tables = await tableNames(location);
   return {

@@ -14,7 +14,7 @@ import { makeOldStore } from './old-store.ts';
 
 usePostgres();
 
-/** What stores out there have run. A migration that is published never changes; a new one gets a new line. */
+/** Migrations that existing stores have run. A published one never changes; a new one gets a new line. */
 const PUBLISHED = [
   { version: 1, fingerprint: '00844be6832011bc' },
   { version: 2, fingerprint: '22dffdd27fd4a5ca' },

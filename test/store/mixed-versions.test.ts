@@ -59,7 +59,7 @@ for (const engine of ENGINES) {
   });
 }
 
-/** What servers from before this check do: they hold the lock of servers, and no other. */
+/** Servers from before this check hold only the lock of servers. */
 async function connectOldServer(t: TestContext, location: StoreLocation): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: (location as PostgresLocation).url });
   client.on('error', () => {});

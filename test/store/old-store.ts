@@ -5,7 +5,7 @@ import type { StoreLocation } from '../../src/store/offline/store-location.ts';
 import { writeMeta } from '../../src/store/sql/schema/meta-rows.ts';
 import { migrate } from '../../src/store/sql/schema/migrate.ts';
 
-/** A store as a release with this version of the schema left it. */
+/** A store as left by a release with this schema version. */
 export async function makeOldStore(location: StoreLocation, version: number): Promise<void> {
   makeDataDirectory(location.dataDir);
   if (location.engine === 'sqlite') makePrivateFile(databasePath(location.dataDir));

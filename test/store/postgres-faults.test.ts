@@ -64,7 +64,7 @@ test('a lost notification costs latency only: the poll finds the revision', asyn
   const location = await emptyLocation(t, 'postgres');
   const store = await openAt(location, { pollIntervalMs: 50 });
   const heard = heardBy(store);
-  // As if another process had committed and its NOTIFY had never come.
+  // As if another process had committed and its NOTIFY had been lost.
   await querySql(location, "UPDATE counter SET value = value + 1 WHERE name = 'revision'");
   await until(() => heard.length > 0);
   assert.deepEqual(heard, [[]]);
@@ -148,7 +148,7 @@ test('killed connections: what was in flight is told so, then everything works a
       Array.from({ length: revision }, (_, at) => at + 1),
     );
   }
-  // The listening connection came back as well.
+  // The listening connection recovered as well.
   const other = await openAt(location, { pollIntervalMs: NEVER_MS });
   const count = heard.length;
   for (let n = 0; heard.length === count; n += 1) {
@@ -159,7 +159,7 @@ test('killed connections: what was in flight is told so, then everything works a
 });
 
 test('a full disk: 507, nothing lost, and writes go on once there is space', async (t) => {
-  // Made first, so that its database goes first when the test ends; then the tablespace, then the disk.
+  // Created first, so that its database is dropped first when the test ends; then the tablespace, then the disk.
   const location = await emptyLocation(t, 'postgres');
   const tablespace = `small_${process.pid}`;
   t.after(() => querySql(besides(location), `DROP TABLESPACE IF EXISTS ${tablespace}`));
@@ -206,12 +206,12 @@ async function until(isTrue: () => boolean): Promise<void> {
   }
 }
 
-/** PostgreSQL compresses what repeats. */
+/** PostgreSQL compresses repetitive data. */
 function noise(length: number): string {
   return Array.from({ length: length / 8 }, () => Math.random().toString(36).slice(2, 10).padEnd(8, '0')).join('');
 }
 
-/** The tables of the store that is to be, and nothing else, will lie on the disk. */
+/** Only the tables of the future store will lie on the disk. */
 async function moveTables(location: StoreLocation, tablespace: string, disk: string): Promise<void> {
   const directory = join(disk, 'tablespace');
   mkdirSync(directory);
@@ -229,7 +229,7 @@ function besides(location: StoreLocation): StoreLocation {
   return { ...location, url: url.href };
 }
 
-/** A connection of the pool may still be dying; whoever gets it is told that the database is away. */
+/** A connection of the pool may still be closing; its user gets "unavailable". */
 async function untilCommitted(store: Store, id: string): Promise<void> {
   const deadline = Date.now() + 5_000;
   for (;;) {

@@ -21,7 +21,7 @@ test('a database that became read-only degrades the store until it takes writes 
     code: 'ERR_POSTERN_STORE_READ_ONLY',
     message: /name the primary in POSTERN_DATABASE_URL/,
   });
-  // Connections that were made meanwhile are replaced: after a fail-over they lead to the former primary.
+  // Connections made in the meantime are replaced: after a failover they lead to the former primary.
   await querySql(besides(location), `ALTER DATABASE ${name} RESET ALL`);
   await untilHealth(store, 'ok', null);
   await committed(store, { puts: [put('edge', 'e2')] });

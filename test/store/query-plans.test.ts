@@ -24,7 +24,7 @@ const FIRST_PAGE = { beforeId: null, limit: 10 };
 const LANE = { subscriptionId: 'esb_1', destinationId: 'ed_1' };
 const LEASE = { kind: 'tunnel', id: 'tn_1', parent: 'ts_1', credentialId: 'cr_1', bootId: 'b' } as const;
 
-/** Arguments for every program of the store; the type makes a program without any an error. */
+/** Arguments for every program of the store; the type rejects a program without arguments. */
 const SAMPLES: Samples = {
   applyWriteSet: [
     [writeSet({ deletes: [{ kind: 'edge', id: 'e1' }] })],
@@ -124,16 +124,16 @@ const SAMPLES: Samples = {
   pruneEventsAndLanes: [[5, 10]],
 };
 
-/** Each with its reason: everything else finds its rows by an index. */
+/** Each with its reason: all other programs find their rows by an index. */
 const MAY_SCAN: Readonly<Partial<Record<ProgramName, readonly string[]>>> = {
-  // A first page, or the first of all: in the order of the primary key, as far as the page is long.
+  // A first page, or the first row: in primary key order, no further than the page.
   readCommit: ['commits'],
   prune: ['commits', 'leases'],
   readRecordPage: ['records'],
   listEvents: ['events'],
   listLoginUsers: ['app_users'],
   listLoginSessions: ['app_sessions'],
-  // There are as many lanes as pairs of subscription and destination, and these want all of them.
+  // There are as many lanes as pairs of subscription and destination, and these need all of them.
   applyWriteSet: ['event_lanes'],
   listDeliveries: ['event_lanes', 'event_deliveries'],
   listPendingTypes: ['event_lanes'],
@@ -143,7 +143,8 @@ const MAY_SCAN: Readonly<Partial<Record<ProgramName, readonly string[]>>> = {
   readLedger: ['event_lanes'],
   readAgedParts: ['event_lanes'],
   pruneEventsAndLanes: ['event_lanes'],
-  // At the start of a process. (`prune` looks at all of them, too: an index on their end would be written every few seconds.)
+  // At the start of a process. (`prune` also reads all of them: an index on their end would be written every few
+  // seconds.)
   removeLeasesOfOtherBoots: ['leases'],
   listLoginEdgeIds: ['app_sessions'],
   // For tests.
@@ -160,7 +161,7 @@ for (const engine of ENGINES) {
     t.after(() => database.close());
     const found = new Set<string>();
     await database.transaction('write', async (run) => {
-      // Of tables this small PostgreSQL would read all: the question is whether an index serves the statement at all.
+      // PostgreSQL would read such small tables whole: the question is whether an index can serve the statement at all.
       if (engine === 'postgres') for (const plan of WHOLE_TABLE_PLANS) await run(once(`SET LOCAL ${plan} = off`));
       for (const name of Object.keys(SAMPLES) as ProgramName[]) {
         for (const args of SAMPLES[name]) {
@@ -179,7 +180,7 @@ function* once(sql: string) {
   yield statement(sql);
 }
 
-/** Enough that a planner who knows nothing of the tables has something to think about. */
+/** Enough rows that a planner without statistics has to choose. */
 async function fill(store: Store): Promise<void> {
   await committed(store, {
     puts: Array.from({ length: 30 }, (_, at) => put('backend', `b${at}`)),

@@ -1,7 +1,7 @@
 import type { Dialect } from '../../src/store/sql/schema/schema.ts';
 import type { Program, Row, Statement } from '../../src/store/sql/statements/statement.ts';
 
-/** A table that a statement reads from end to end, as the engine's own plan says. */
+/** A table that a statement reads completely, according to the engine's own plan. */
 export interface TableScan {
   readonly table: string;
   readonly sql: string;
@@ -19,7 +19,7 @@ const EXPLAIN: Readonly<Record<Dialect, string>> = {
   postgres: 'EXPLAIN (FORMAT JSON) ',
 };
 
-/** Runs the program, and asks for the plan of every statement before it. */
+/** Runs the program, and requests the plan of every statement before it. */
 export function* explained<Result>(
   dialect: Dialect,
   program: Program<Result>,
@@ -36,7 +36,7 @@ export function* explained<Result>(
   return step.value;
 }
 
-/** Names that the store gives to what its statements make themselves: lists of values, pages, the cascade. */
+/** Names of intermediate results in the store's statements: lists of values, pages, the cascade. */
 const NO_TABLES: ReadonlySet<string> = new Set(['CONSTANT', 'given', 'gone', 'head', 'near', 'oldest', 'page', 'part']);
 
 /** `SCAN t` reads all of it, also `USING … INDEX`; `SEARCH t` finds its rows. A number counts the rows of `VALUES`. */

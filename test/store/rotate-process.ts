@@ -1,7 +1,7 @@
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
 import { rotateKey } from '../../src/store/rotate-key.ts';
 
-/** Run as a process of its own: rotates, and kills itself at the step with the given number. */
+/** Runs as its own process: rotates, and kills itself at the step with the given number. */
 const location = JSON.parse(process.argv[2] ?? '') as StoreLocation;
 const fatalStep = Number(process.argv[3]);
 let steps = 0;

@@ -61,7 +61,7 @@ for (const engine of ENGINES) {
           return true;
         },
       );
-      // An older key behind the comma still opens what it sealed.
+      // An older key after the comma still opens what it sealed.
       await (await openAt(location, { secretKey: `${wrong},${right}` })).close();
     });
 
@@ -87,7 +87,7 @@ for (const engine of ENGINES) {
         ...SECRET_KEY_ERROR,
         message: /other characters/,
       });
-      // And nothing was made that would stand in the way of the right one.
+      // Nothing was created that would conflict with the right one.
       await (await openAt(location, { secretKey: newKey() })).close();
     });
   });

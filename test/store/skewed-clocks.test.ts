@@ -36,7 +36,7 @@ test('a node whose clock is an hour ahead takes over no claim or lease that anot
   await other.prune(ahead());
   assert.notEqual(await one.presence.get('tunnel', 'tn_1', Date.now()), null);
 
-  // A lane that has to wait is due for both at the same instant.
+  // A waiting lane is due for both at the same instant.
   const waiting = settlement(held, { owner: 'one', nowMs: Date.now(), nextAttemptAtMs: Date.now() + LONG_MS });
   assert.deepEqual(await one.deliveries.settle(waiting), []);
   const { lanes, nextDueMs } = await other.deliveries.claim({

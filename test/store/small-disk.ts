@@ -13,7 +13,7 @@ export function mountSmallDisk(t: Pick<TestContext, 'after'>, megabytes: number)
     return null;
   }
   t.after(() => {
-    // Lazily, for whatever still has a file open there.
+    // Lazily, because a file may still be open there.
     spawnSync('umount', ['-l', path]);
     rmSync(path, { recursive: true, force: true });
   });

@@ -11,7 +11,7 @@ export interface StoreProcess {
   readonly lines: Interface;
   /** Every line so far. */
   readonly output: readonly string[];
-  /** Resolves with the first line that begins so; rejects when the process ends before. */
+  /** Resolves with the first line that starts with this; rejects when the process ends before. */
   line(start: string): Promise<string>;
   killed(): Promise<void>;
 }

@@ -26,7 +26,7 @@ test('a second process on the data directory is refused, by name, until the firs
   const store = await openAt(location);
   const second = spawnStore(t, location, 'hold');
   assert.match(await second.line('error'), new RegExp(`ERR_POSTERN_STORE_IN_USE process ${process.pid} `));
-  // The same process twice is refused as well, and does not break the first one's hold.
+  // The same process twice is rejected as well, and does not break the first one's lock.
   await assert.rejects(openAt(location), { code: 'ERR_POSTERN_STORE_IN_USE' });
   await store.close();
   const third = spawnStore(t, location, 'hold');
@@ -45,7 +45,7 @@ test('a full disk: 507 for the whole group, nothing lost, and writes go on once 
   const filler = join(disk, 'filler');
   writeFileSync(filler, Buffer.alloc(1024 * 1024));
   const kept = await fillUntilFull(store);
-  // Reading is not disturbed, and it stays full until there is space.
+  // Reads are not affected, and it stays full until there is space.
   assert.deepEqual(await idsOf(store), kept);
   await assert.rejects(store.commit({ puts: [big('still-full', 160_000)] }), { code: FULL });
   rmSync(filler);
@@ -78,7 +78,7 @@ test('what a failing group had committed one by one before the disk was full is 
   const outcomes = await Promise.allSettled([
     store.commit({ puts: [put('edge', 'e1')] }),
     store.commit({ puts: [put('edge', 'e2')], events: [known] }),
-    // Has what is before it written, so that the group fails by the event and not by the disk.
+    // Flushes the statements before it, so that the group fails because of the event and not the disk.
     store.events.record([{ ...known, id: 'ev_2' }]),
     store.commit({ puts: [big('too-big', 4_000_000)] }),
     store.commit({ puts: [put('edge', 'e3')] }),
@@ -107,7 +107,7 @@ test('a thread that dies fails what it had in hand, and the next request gets a 
 });
 
 test('every connection syncs its log at each commit', async (t) => {
-  // Killing a process does not show a missing fsync, only a power loss does; so the settings themselves are held.
+  // Killing a process does not reveal a missing fsync, only a power loss does; so the settings themselves are checked.
   const location = await emptyLocation(t, 'sqlite');
   await (await openAt(location)).close();
   const connection = new SqliteConnection({ path: databasePath(location.dataDir), access: 'write' });
@@ -131,7 +131,7 @@ function big(id: string, bytes = 20_000) {
   return put('edge', id, { doc: { filling: 'x'.repeat(bytes) } });
 }
 
-/** Groups of eight until the store says that it is full; answers the ids that it took. */
+/** Groups of eight until the store reports that it is full; returns the accepted ids. */
 async function fillUntilFull(store: Store): Promise<string[]> {
   const kept: string[] = [];
   for (let group = 0; group < 1_000; group += 1) {

@@ -21,7 +21,7 @@ test('a node that is frozen in the middle of a write does not stop the others, a
   t.after(() => frozen.kill('SIGKILL'));
   const lines = createInterface({ input: frozen.stdout })[Symbol.asyncIterator]();
   assert.equal((await lines.next()).value, 'locked');
-  // The lock's timeout is longer than a stalled transaction may last: this would be refused otherwise.
+  // The lock timeout is longer than a stalled transaction may last: otherwise this would be rejected.
   await committed(store, { puts: [put('edge', 'e1')] });
   frozen.kill('SIGCONT');
   assert.equal((await lines.next()).value, 'error ERR_POSTERN_STORE_UNAVAILABLE');
@@ -33,7 +33,7 @@ test('a write whose connection is ended before its commit is done again', async 
   const store = await openAt(location);
   const blocker = new pg.Client({ connectionString: (location as PostgresLocation).url });
   await blocker.connect();
-  // Before the database goes with the test.
+  // Before the test drops the database.
   blocker.on('error', () => {});
   await blocker.query("BEGIN; SELECT value FROM counter WHERE name = 'revision' FOR UPDATE");
   const writing = committed(store, { puts: [put('edge', 'e1')] });

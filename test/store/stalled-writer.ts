@@ -2,7 +2,7 @@ import { createPool } from '../../src/store/postgres/client-config.ts';
 import { inTransaction } from '../../src/store/postgres/postgres-connection.ts';
 import { LOCK_WRITERS, WRITE } from '../../src/store/postgres/postgres-engine.ts';
 
-/** Run as a process of its own: takes the writers' lock as a server does, and is stopped in the middle of its transaction. */
+/** Runs as its own process: takes the writers' lock like a server, and is stopped in the middle of its transaction. */
 const pool = createPool(process.argv[2] ?? '', 1);
 try {
   await inTransaction(pool, WRITE, async (connection) => {

@@ -4,8 +4,8 @@ import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import { put } from './conformance/store-under-test.ts';
 
 /**
- * Run as a process of its own: opens the store, says `ready`, and, when told to, writes with several writers until it is
- * killed, with a line for every write that was answered.
+ * Runs as its own process: opens the store, prints `ready`, and, on command, writes with several writers until it is
+ * killed, with a line for every acknowledged write.
  */
 const WRITERS = 8;
 const location = JSON.parse(process.argv[2] ?? '') as StoreLocation;

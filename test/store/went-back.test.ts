@@ -17,7 +17,7 @@ for (const engine of ENGINES) {
     await committed(store, { puts: [put('edge', 'kept')] });
     await committed(store, { puts: [put('edge', 'lost')] });
     const reset = new Promise<Error>((resolve) => store.onReset(resolve));
-    // The same numbers, taken by another write: what a standby that took over gives out.
+    // The same numbers, taken by another write, as a promoted standby assigns them.
     await querySql(location, "UPDATE records SET id = 'other' WHERE id = 'lost'");
     await querySql(
       location,

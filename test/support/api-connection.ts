@@ -8,14 +8,16 @@ export interface Answer {
   readonly body: any;
 }
 
-/** Sockets to a server process that are kept, and closed together. Node's own client: it never sends a request twice by itself. */
+/**
+ * Kept sockets to a server process, closed together. Uses Node's own client, which never repeats a request by itself.
+ */
 export class ApiConnection {
   readonly #agent = new Agent({ keepAlive: true });
   readonly #host: string;
   readonly #port: number;
   readonly #key: string;
 
-  /** `address` as the ready line names it. */
+  /** `address` as in the ready line. */
   constructor(address: string, key: string) {
     const separator = address.lastIndexOf(':');
     this.#host = address.slice(0, separator);
@@ -23,7 +25,7 @@ export class ApiConnection {
     this.#key = key;
   }
 
-  /** Rejects when no whole answer came: then the outcome is not known. */
+  /** Rejects when no complete response arrived: then the outcome is unknown. */
   send(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const text = body === undefined ? null : JSON.stringify(body);

@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
 import type { Cleanup } from './cleanup.ts';
 
-/** For Playwright: a browser that asks nothing of the world outside. */
+/** For Playwright: a browser that makes no requests of its own. */
 export const CHROMIUM_FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -15,7 +15,7 @@ export const CHROMIUM_FLAGS = [
   '--disable-sync',
 ];
 
-/** The Chromium of this machine, or null: tests with a browser are then skipped, and say so. */
+/** This machine's Chromium, or null: browser tests are then skipped with a message. */
 export function chromiumPath(): string | null {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
   const found = folders.flatMap((folder) =>
@@ -24,7 +24,7 @@ export function chromiumPath(): string | null {
   return found.find((path) => isExecutable(path)) ?? null;
 }
 
-/** A browser that takes certificates of these authorities, and complains about all others. */
+/** A browser that accepts certificates of these authorities, and reports all others. */
 export async function launchChromium(test: Cleanup, executablePath: string, ca: readonly string[]): Promise<Browser> {
   const keys = ca.map((pem) => {
     const key = new X509Certificate(pem).publicKey.export({ type: 'spki', format: 'der' });

@@ -1,4 +1,4 @@
-/** A test's context, or whatever else runs tasks when a test is over. */
+/** A test's context, or anything else that runs tasks after a test. */
 export interface Cleanup {
   after(task: () => Promise<void>): void;
 }

@@ -10,7 +10,9 @@ interface Cookie {
   readonly expiresAtMs: number;
 }
 
-/** What a browser does with cookies (RFC 6265bis), as far as the product depends on it. Ports do not keep cookies apart. */
+/**
+ * A browser's cookie handling (RFC 6265bis), as far as the product depends on it. Cookies are not separated by port.
+ */
 export class CookieJar {
   readonly #now: () => number;
   #cookies: Cookie[] = [];
@@ -19,12 +21,12 @@ export class CookieJar {
     this.#now = now;
   }
 
-  /** Takes the Set-Cookie lines of an answer; those that a browser would refuse are dropped. */
+  /** Applies the Set-Cookie lines of a response; those that a browser would reject are dropped. */
   store(url: string | URL, setCookie: string | readonly string[] | undefined): void {
     for (const line of typeof setCookie === 'string' ? [setCookie] : (setCookie ?? [])) {
       const cookie = parse(line, new URL(url), this.#now());
       if (cookie === null) continue;
-      // One that is set anew keeps its place.
+      // A replaced cookie keeps its position.
       const index = this.#cookies.findIndex((other) => isSameCookie(other, cookie));
       this.#cookies.splice(index === -1 ? this.#cookies.length : index, 1, cookie);
       this.#cookies = this.#cookies.filter(({ expiresAtMs }) => expiresAtMs > this.#now());
@@ -52,7 +54,7 @@ export class CookieJar {
     return this.cookiesFor(url).find((cookie) => cookie.name === name);
   }
 
-  /** A copy that goes its own way, such as a stolen cookie or another browser. */
+  /** An independent copy, such as a stolen cookie or another browser. */
   copy(): CookieJar {
     const copied = new CookieJar(this.#now);
     copied.#cookies = [...this.#cookies];
@@ -100,7 +102,7 @@ function splitAttribute(text: string): [string, string] {
   return [text.slice(0, equals).trim().toLowerCase(), text.slice(equals + 1).trim()];
 }
 
-/** Max-Age beats Expires; without both the cookie lives as long as the browser. */
+/** Max-Age overrides Expires; without both the cookie lives as long as the browser. */
 function expiry(attributes: ReadonlyMap<string, string>, nowMs: number): number {
   const maxAge = attributes.get('max-age');
   if (maxAge !== undefined && /^-?\d+$/.test(maxAge)) return Number(maxAge) <= 0 ? 0 : nowMs + Number(maxAge) * 1000;

@@ -1,13 +1,13 @@
 import { type ClientOptions, WebSocket } from 'ws';
 import type { Browser, LoginWorld } from './login-world.ts';
 
-/** A WebSocket through the edge with the cookies of a browser. */
+/** A WebSocket through the edge with a browser's cookies. */
 export function openWebSocket(world: LoginWorld, browser: Browser, host: string, path = '/'): Promise<WebSocket> {
   const origin = world.origin(host);
   const cookie = browser.jar.header(origin);
   const options: ClientOptions & { readonly servername: string } = {
     servername: host,
-    // With the clock moved the edge makes certificates of another day.
+    // With a moved clock the edge issues certificates of another day.
     rejectUnauthorized: false,
     headers: { host: new URL(origin).host, ...(cookie !== undefined && { cookie }) },
   };

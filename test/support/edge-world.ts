@@ -6,7 +6,7 @@ import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'n
 import type { Cleanup } from './cleanup.ts';
 import { TestWorld, type WorldOptions } from './test-world.ts';
 
-/** An answer as node:https saw it. */
+/** A response as node:https received it. */
 export interface EdgeAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -22,18 +22,18 @@ export interface Site {
   readonly host: string;
   readonly edgeId: string;
   readonly routeId: string;
-  /** Of the edge and of the route in the API. */
+  /** Paths of the edge and of the route in the API. */
   readonly edgePath: string;
   readonly routePath: string;
 }
 
 let siteCount = 0;
 
-/** The whole server with an edge on port 0, its certificates trusted, and clients that find every host there. */
+/** The whole server with an edge on port 0, trusted certificates, and clients that find every host there. */
 export class EdgeWorld {
   readonly world: TestWorld;
   readonly port: number;
-  /** Certificates of the authorities that made the edge's own. */
+  /** Certificates of the authorities that issued the edge's own. */
   readonly ca: readonly string[];
   readonly #sockets = new Set<TLSSocket>();
   readonly #sessions = new Set<ClientHttp2Session>();
@@ -44,7 +44,7 @@ export class EdgeWorld {
     this.ca = ca;
   }
 
-  /** A server whose edge the test has put together itself. */
+  /** A server whose edge the test has assembled itself. */
   static over(world: TestWorld, port: number): EdgeWorld {
     return new EdgeWorld(world, trustIn(world.dataDir), port);
   }
@@ -55,7 +55,7 @@ export class EdgeWorld {
     options: Omit<WorldOptions, 'env'> = {},
   ): Promise<EdgeWorld> {
     const holder: { world?: EdgeWorld } = {};
-    // Before the server's own hook: it would wait for clients that are still there.
+    // Before the server's own hook: it would wait for clients that are still connected.
     test.after(() => {
       holder.world?.disconnect();
       return Promise.resolve();
@@ -77,7 +77,7 @@ export class EdgeWorld {
     return opened;
   }
 
-  /** Asks the API, and fails unless it agrees. */
+  /** Calls the API, and fails unless it succeeds. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers field by field
   async api(method: string, path: string, body?: unknown): Promise<any> {
     const answer = await this.world.api(method, path, body);
@@ -105,7 +105,7 @@ export class EdgeWorld {
     return id;
   }
 
-  /** An edge with one route for everything; where it leads is the test's to say. */
+  /** An edge with one catch-all route; the test chooses its backend. */
   async site(backendId?: string, host = newHost()): Promise<Site> {
     const edgeId = await this.edge(host);
     const routePath = await this.route(edgeId, '/');
@@ -130,7 +130,7 @@ export class EdgeWorld {
     return { host: '127.0.0.1', port: this.port, servername: host, ca: [...this.ca] };
   }
 
-  /** A socket that has ended its handshake. */
+  /** A socket after its handshake. */
   connect(host: string, options: ConnectionOptions = {}): Promise<TLSSocket> {
     return new Promise((resolve, reject) => {
       const socket = connectTls({ ALPNProtocols: ['http/1.1'], ...this.tlsOptions(host), ...options });
@@ -155,11 +155,12 @@ export class EdgeWorld {
       this.#sessions.add(session);
       session.once('close', () => {
         this.#sessions.delete(session);
-        // Without this, a test whose session the edge closed at once (an idle timeout of a second on a busy machine) hangs.
+        // Without this, a test whose session the edge closed immediately (an idle timeout of a second on a busy
+        // machine) hangs.
         reject(new Error('closed before its settings came'));
       });
       session.once('error', reject);
-      // Extended CONNECT may be used once the server's settings have come.
+      // Extended CONNECT may be used once the server's settings have arrived.
       session.once('remoteSettings', () => {
         session.off('error', reject);
         session.on('error', () => {});
@@ -168,7 +169,7 @@ export class EdgeWorld {
     });
   }
 
-  /** One request of node:https on a connection of its own, unless an agent is given. */
+  /** One node:https request on its own connection, unless an agent is given. */
   ask(host: string, path = '/', { body, ...options }: AskOptions = {}): Promise<EdgeAnswer> {
     return new Promise((resolve, reject) => {
       const sent = requestHttps(
@@ -214,7 +215,7 @@ export class EdgeWorld {
   }
 }
 
-/** What a client trusts who trusts the internal authorities of a data directory. */
+/** The trust of a client that trusts the internal authorities of a data directory. */
 export function trustIn(dataDir: string): readonly string[] {
   const files = globSync('internal-ca/*/certificate.pem', { cwd: dataDir });
   return files.map((file) => readFileSync(join(dataDir, file), 'utf8'));

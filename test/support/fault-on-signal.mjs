@@ -1,4 +1,5 @@
-// Loaded into a server process with --import: SIGUSR2 raises what FAULT names, from a place that no connection owns.
+// Loaded into a server process with --import: SIGUSR2 raises the fault named by FAULT, from a place that no connection
+// owns.
 const faults = {
   exception: () => {
     throw new Error('injected exception');

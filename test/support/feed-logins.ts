@@ -1,7 +1,7 @@
 import type { Store } from '../../src/store/store.ts';
 import { type LoginForTest, newLogin } from '../store/conformance/new-login.ts';
 
-/** Stores a login as if somebody had come back from their provider. */
+/** Stores a login as if a user had returned from their provider. */
 export async function feedLogin(store: Store, id: string, login: LoginForTest = {}): Promise<void> {
   await store.logins.recordLogin(newLogin(id, login));
 }

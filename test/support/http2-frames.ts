@@ -1,4 +1,4 @@
-/** Frames of RFC 9113 as bytes, for ends that do not keep to it. */
+/** Frames of RFC 9113 as bytes, for peers that violate it. */
 export const FRAME = {
   data: 0,
   headers: 1,
@@ -45,7 +45,7 @@ export function goawayFrame(lastStream: number, code: number): Buffer {
   return frame(FRAME.goaway, 0, 0, Buffer.concat([uint32(lastStream), uint32(code)]));
 }
 
-/** Each pair as a literal without indexing and without Huffman coding (RFC 7541 §6.2.2), whatever is in it. */
+/** Each pair as a literal without indexing and without Huffman coding (RFC 7541 §6.2.2), whatever it contains. */
 export function headerBlock(fields: readonly (readonly [string, string])[]): Buffer {
   return Buffer.concat(fields.flatMap(([name, value]) => [Buffer.from([0]), literal(name), literal(value)]));
 }

@@ -8,11 +8,11 @@ import { CookieJar } from './cookie-jar.ts';
 
 const MAX_STEPS = 20;
 
-/** A real OpenID provider that goes away with the test. */
+/** A real OpenID provider that is stopped with the test. */
 export const IdentityProvider = {
   async open(test: Cleanup, options: IdentityProviderOptions = {}): Promise<RunningIdentityProvider> {
     const provider = await createIdentityProvider({
-      // What goes wrong inside would else be seen only as a page in the middle of a redirect chain.
+      // Internal errors would otherwise be visible only as a page in the middle of a redirect chain.
       onProblem: (problem) => console.error(`identity provider: ${problem}`),
       ...options,
     });
@@ -22,8 +22,8 @@ export const IdentityProvider = {
 };
 
 /**
- * The way of a user through the provider, without a browser: from the authorization request to the redirect to the client, which is
- * returned and not followed. A jar with a session at the provider goes through without being asked.
+ * A user's login at the provider, without a browser: from the authorization request to the redirect to the client,
+ * which is returned and not followed. A jar with a session at the provider is not asked.
  */
 export function logIn(
   provider: RunningIdentityProvider,
@@ -34,7 +34,7 @@ export function logIn(
   return walk(provider, new URL(authorizationUrl), new URLSearchParams({ user: userId }), jar);
 }
 
-/** The same, for somebody who says no. */
+/** The same, for a user who denies. */
 export function denyLogIn(
   provider: RunningIdentityProvider,
   authorizationUrl: string | URL,
@@ -77,7 +77,7 @@ async function walk(
   throw new Error(`the provider did not come to an end after ${MAX_STEPS} steps`);
 }
 
-/** The form of the page with its hidden fields and the user's choice. */
+/** The page's form with its hidden fields and the user's choice. */
 function filledForm(page: string, url: URL, choice: URLSearchParams): { url: URL; form: URLSearchParams } | null {
   const action = /<form[^>]* action="([^"]+)"/.exec(page)?.[1];
   if (action === undefined) return null;

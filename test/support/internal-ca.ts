@@ -4,7 +4,7 @@ import { type InternalCa, openInternalCa as open } from '../../src/pki/internal-
 
 export type { InternalCa } from '../../src/pki/internal-ca.ts';
 
-/** In place of a store. */
+/** Replaces a store. */
 export function memoryRecords(): AuthorityRecords & { readonly pairs: Map<string, AuthorityPair> } {
   const pairs = new Map<string, AuthorityPair>();
   return {
@@ -16,7 +16,7 @@ export function memoryRecords(): AuthorityRecords & { readonly pairs: Map<string
   };
 }
 
-/** CAs of a test, with their certificates in the data directory and no store. */
+/** A test's CAs, with their certificates in the data directory and no store. */
 export function openInternalCa(options: {
   readonly dataDir: string;
   readonly domain: string;

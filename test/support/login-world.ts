@@ -19,7 +19,7 @@ export class MovableClock implements Clock {
     this.#offsetMs += seconds * 1000;
   }
 
-  /** The provider's clock does not move: who logs in after a large step back or forth has an ID token of another day. */
+  /** The provider's clock does not move: a login after a large step back or forth has an ID token of another day. */
   reset(): void {
     this.#offsetMs = 0;
   }
@@ -40,7 +40,7 @@ export interface LoginWorldOptions extends Omit<WorldOptions, 'env'> {
   readonly provider?: IdentityProviderOptions;
 }
 
-/** The server with an edge, a real OpenID provider, and an upstream that shows what it got. */
+/** The server with an edge, a real OpenID provider, and an upstream that echoes its requests. */
 export class LoginWorld {
   readonly edge: EdgeWorld;
   readonly provider: RunningIdentityProvider;
@@ -77,7 +77,7 @@ export class LoginWorld {
     return `https://${host}:${this.edge.port}`;
   }
 
-  /** A site behind login at the real provider, which knows it. */
+  /** A site behind login at the real provider, registered there. */
   async site(fields: Readonly<Record<string, unknown>> = {}): Promise<Site> {
     const site = await this.edge.site(await this.edge.staticBackend(this.upstreamAddress));
     await this.protect(site, fields);
@@ -99,7 +99,7 @@ export class LoginWorld {
     };
   }
 
-  /** Tells the provider of a host that logins come back to. */
+  /** Registers a host for the return of logins at the provider. */
   register(host: string): void {
     this.#hosts.add(host);
     const origins = [...this.#hosts].map((each) => this.origin(each));
@@ -121,11 +121,11 @@ export class LoginWorld {
   }
 }
 
-/** What a person at a browser does, without the browser. */
+/** A user at a browser, without the browser. */
 export class Browser {
   readonly jar: CookieJar;
   readonly #world: LoginWorld;
-  /** Where the last page was. */
+  /** Address of the last page. */
   location = '';
 
   constructor(world: LoginWorld, jar = new CookieJar()) {
@@ -133,22 +133,22 @@ export class Browser {
     this.jar = jar;
   }
 
-  /** The same browser at another process. Ports do not keep cookies apart. */
+  /** The same browser at another process. Cookies are not separated by port. */
   at(world: LoginWorld): Browser {
     return new Browser(world, this.jar);
   }
 
-  /** With the cookies that it has now, going its own way. */
+  /** An independent copy with the current cookies. */
   copy(): Browser {
     return new Browser(this.#world, this.jar.copy());
   }
 
-  /** One request; cookies are sent and kept. */
+  /** One request; cookies are sent and stored. */
   async ask(host: string, path: string, options: AskOptions = {}): Promise<EdgeAnswer> {
     const url = `${this.#world.origin(host)}${path}`;
     const cookie = this.jar.header(url);
     const answer = await this.#world.edge.ask(host, path, {
-      // With the clock moved the edge makes certificates of another day.
+      // With a moved clock the edge issues certificates of another day.
       rejectUnauthorized: false,
       ...options,
       headers: {
@@ -162,7 +162,7 @@ export class Browser {
     return answer;
   }
 
-  /** A link or the address bar, without following where it leads. */
+  /** A link or the address bar, without following redirects. */
   open(host: string, path = '/', options: AskOptions = {}): Promise<EdgeAnswer> {
     return this.ask(host, path, {
       ...options,
@@ -188,7 +188,7 @@ export class Browser {
     throw new Error('the edge redirects without end');
   }
 
-  /** The whole way: to the provider, in as the user, back, and to the page that was wanted. */
+  /** The complete login: to the provider, in as the user, back, and to the requested page. */
   async logIn(host: string, path = '/', user = 'alice'): Promise<EdgeAnswer> {
     const { url, page } = await this.upToProvider(host, path);
     if (url === null) return page;

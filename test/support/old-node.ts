@@ -1,7 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { delimiter, join } from 'node:path';
 
-/** A Node that is too old to run the program itself, so that the launcher stays as a process of its own; null when there is none. */
+/**
+ * A Node that is too old to run the program itself, so that the launcher stays a separate process; null when there is
+ * none.
+ */
 export function findOldNode(): string | null {
   for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
     try {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { execute, SHARED_SERVER_VARIABLE, startPostgres } from './postgres.ts';
 
-/** A PostgreSQL that no other test file uses, so that it can be stopped, killed and started again. */
+/** A PostgreSQL that no other test file uses, so that it can be stopped, killed and restarted. */
 export interface OwnPostgres {
   readonly url: string;
   /** Ends the whole server: `SIGINT` is a fast shutdown, `SIGQUIT` an immediate one, `SIGKILL` a crash. */
@@ -33,9 +33,9 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
 
   async function end(signal: NodeJS.Signals): Promise<void> {
     process.kill(postmasterOf(dataDir), signal);
-    // Those that served connections notice by themselves that the postmaster is gone.
+    // The processes that served connections notice by themselves that the postmaster is gone.
     await until(() => processesIn(dataDir).length === 0, 'PostgreSQL did not end');
-    // A killed one leaves it, and its number may still be a zombie's: the next start would refuse.
+    // A killed server leaves it, and its number may still be a zombie's: the next start would refuse.
     rmSync(join(dataDir, 'postmaster.pid'), { force: true });
   }
 
@@ -63,7 +63,7 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
   };
 }
 
-/** The shell ends the server when its standard input closes, which happens when the test process ends, however it ends. */
+/** The shell stops the server when its standard input closes, which happens when the test process ends in any way. */
 function launchAgain(command: readonly string[], home: string): () => Promise<void> {
   const identity = process.getuid?.() === 0 ? { uid: UNPRIVILEGED_ID, gid: UNPRIVILEGED_ID } : {};
   const script = '"$@" >>"$HOME/log" 2>&1 & server=$!; cat >/dev/null; kill -INT $server 2>/dev/null; wait $server';
@@ -87,7 +87,7 @@ function postmasterOf(dataDir: string): number {
   return Number(readFileSync(join(dataDir, 'postmaster.pid'), 'utf8').split('\n')[0]);
 }
 
-/** PostgreSQL's processes all work in the data directory; a zombie has no working directory any more. */
+/** PostgreSQL's processes all work in the data directory; a zombie has no working directory. */
 function processesIn(dataDir: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

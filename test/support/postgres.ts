@@ -31,14 +31,14 @@ export interface FreshDatabase {
   drop(): Promise<void>;
 }
 
-/** The test runner sets it, so that one server serves all test files. */
+/** Set by the test runner, so that one server serves all test files. */
 export const SHARED_SERVER_VARIABLE = 'POSTERN_TEST_POSTGRES_URL';
 
 /** `nobody`: PostgreSQL will not run as root. */
 const UNPRIVILEGED_ID = 65_534;
 const START_DEADLINE_MS = 30_000;
 
-/** A real PostgreSQL, from the binaries that npm brought, on a free port of the loopback. */
+/** A real PostgreSQL, from the binaries in npm, on a free loopback port. */
 export async function startPostgres(): Promise<PostgresServer> {
   const shared = process.env[SHARED_SERVER_VARIABLE];
   if (shared !== undefined && shared !== '') return { url: shared, stop: async () => {} };
@@ -64,7 +64,7 @@ export async function freshDatabase({ url }: Pick<PostgresServer, 'url'>): Promi
   return { url: address.href, drop: () => execute(url, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) };
 }
 
-/** One statement on a connection of its own. */
+/** One statement on its own connection. */
 export async function execute(url: string, sql: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -83,7 +83,7 @@ interface Identity {
 function initialise(binaries: string, dataDir: string, identity: Identity): void {
   const { status, stderr } = spawnSync(
     join(binaries, 'bin', 'initdb'),
-    // A linguistic default order, unlike the byte order that the store asks for: so a forgotten COLLATE shows.
+    // A linguistic default order, unlike the byte order that the store requests: so a forgotten COLLATE shows.
     [
       '-D',
       dataDir,
@@ -101,8 +101,8 @@ function initialise(binaries: string, dataDir: string, identity: Identity): void
 }
 
 /**
- * A shell stands between: it ends the server and removes its files when its standard input closes, which happens when the
- * test process ends, however it ends.
+ * A shell in between stops the server and removes its files when its standard input closes, which happens when the test
+ * process ends in any way.
  */
 async function launch(binaries: string, home: string, identity: Identity): Promise<PostgresServer> {
   const port = await freePort();
@@ -117,7 +117,8 @@ async function launch(binaries: string, home: string, identity: Identity): Promi
   const script = [
     '"$@" >"$HOME/log" 2>&1 & server=$!',
     'cat >/dev/null; kill -INT $server',
-    // A fast shutdown can wait for good, for instance on a tablespace whose disk is gone; an immediate one does not.
+    // A fast shutdown can wait indefinitely, for instance on a tablespace whose disk is gone; an immediate one does
+    // not.
     '(sleep 10; kill -QUIT $server) 2>/dev/null & guard=$!',
     'wait $server; kill $guard 2>/dev/null; cd /; rm -rf "$HOME"',
   ].join('\n');
@@ -132,7 +133,7 @@ async function launch(binaries: string, home: string, identity: Identity): Promi
       detached: true,
     },
   );
-  // The server's life hangs on the pipe; the test process's must not hang on the server.
+  // The server depends on the pipe; the test process must not depend on the server.
   shell.unref();
   const stop = () => stopShell(shell);
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
@@ -172,14 +173,14 @@ function prepareBinaries(home: string, isUnprivileged: boolean): string {
   if (!isUnprivileged || isOpenToAll(native)) return native;
   const copy = join(home, 'native');
   cpSync(native, copy, { recursive: true, verbatimSymlinks: true });
-  // Its own, so that it can take the copy away again when it ends.
+  // Owned by it, so that it can delete the copy when it ends.
   for (const entry of ['.', ...(readdirSync(copy, { recursive: true }) as string[])]) {
     lchownSync(join(copy, entry), UNPRIVILEGED_ID, UNPRIVILEGED_ID);
   }
   return copy;
 }
 
-/** The package's install script makes these links; npm may have been told to run none. */
+/** The package's install script creates these links; npm may be configured to run none. */
 function hydrateLinks(native: string): void {
   const list = join(native, 'pg-symlinks.json');
   if (!existsSync(list)) return;
@@ -196,7 +197,7 @@ function hydrateLinks(native: string): void {
   }
 }
 
-/** May a stranger enter the directory and everything above it? A checkout below /root is closed to them. */
+/** Whether any user may enter the directory and everything above it. A checkout below /root is closed to others. */
 function isOpenToAll(directory: string): boolean {
   for (let path = resolve(directory); ; path = dirname(path)) {
     if ((statSync(path).mode & 0o001) === 0) return false;

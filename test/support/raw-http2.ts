@@ -13,8 +13,8 @@ const MAX_WINDOW = 2 ** 31 - 1;
 const OWN_SETTINGS = Buffer.concat([Buffer.from([0, 4]), uint32(MAX_WINDOW), Buffer.from([0, 8]), uint32(1)]);
 
 /**
- * One end of an HTTP/2 connection that sends any bytes at all. It acknowledges settings and pings, gives the largest windows, and
- * otherwise leaves everything to the test.
+ * One end of an HTTP/2 connection that sends arbitrary bytes. It acknowledges settings and pings, grants the largest
+ * windows, and otherwise leaves everything to the test.
  */
 export class RawHttp2 {
   readonly frames: ReadFrame[] = [];
@@ -35,7 +35,7 @@ export class RawHttp2 {
     if (this.socket.writable) this.socket.write(Buffer.concat(parts));
   }
 
-  /** Whether the peer has ended its side of a stream in order. */
+  /** Whether the peer has ended its side of a stream cleanly. */
   hasEnd(stream: number): boolean {
     return this.frames.some(
       (one) => one.stream === stream && one.type <= FRAME.headers && (one.flags & FLAG.endStream) !== 0,

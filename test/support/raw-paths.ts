@@ -9,7 +9,7 @@ import { TunnelWorld } from './tunnel-world.ts';
 
 export type ClientProtocol = 'http/1.1' | 'h2';
 
-/** A host of the edge whose requests get to a raw upstream in one of the ways that there are. */
+/** A host of the edge whose requests reach a raw upstream by one of the possible paths. */
 export interface RawPath {
   readonly name: string;
   readonly host: string;
@@ -19,12 +19,12 @@ export interface RawPath {
 type Upstreams = readonly [RawUpstream, RawUpstream, RawUpstream, RawUpstream];
 
 export interface RawPathsOptions {
-  /** So many upstreams of each kind. */
+  /** Number of upstreams of each kind. */
   readonly copies?: number;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Every way from a client to an upstream: either protocol behind the edge, directly and through a tunnel. */
+/** Every path from a client to an upstream: either protocol behind the edge, directly and through a tunnel. */
 export class RawPaths {
   readonly world: TunnelWorld;
   readonly paths: readonly RawPath[];
@@ -40,7 +40,7 @@ export class RawPaths {
     const authority = await UpstreamAuthority.trusted(test);
     const tls = await authority.issue();
     const sets: Upstreams[] = [];
-    // Before the world, so that they close first: it would wait for requests under way.
+    // Before the world, so that they close first: it would wait for requests in progress.
     for (let at = 0; at < copies; at += 1) {
       sets.push([
         await RawUpstream.open(test, { protocol: 'http/1.1' }),
@@ -62,7 +62,7 @@ export class RawPaths {
     for (const { upstream } of this.paths) upstream.disconnect();
   }
 
-  /** A client whose handshake is over. */
+  /** A client after its handshake. */
   async client(host: string, protocol: ClientProtocol): Promise<RawPeer> {
     const { edge } = this.world;
     const transport: Socket = connect({ host: '127.0.0.1', port: edge.port, noDelay: true, allowHalfOpen: true });
@@ -73,7 +73,7 @@ export class RawPaths {
       ALPNProtocols: [protocol],
       session: this.#tickets.get(host),
     });
-    // A full handshake would cost more than most of what is tried after it.
+    // A full handshake would cost more than most of what follows it.
     socket.once('session', (ticket) => this.#tickets.set(host, ticket));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     socket

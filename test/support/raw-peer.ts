@@ -2,13 +2,13 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { RawHttp2 } from './raw-http2.ts';
 
-/** One end of a connection of either protocol, which says what it likes and remembers what it heard. */
+/** One end of a connection of either protocol, which sends anything and records what it receives. */
 export class RawPeer {
   readonly socket: Duplex;
   readonly http2: RawHttp2 | null;
-  /** Everything that came, one byte a character; of HTTP/1.1 only. */
+  /** Everything received, one character per byte; HTTP/1.1 only. */
   received = '';
-  /** The other end has closed its side: in order (`hasFin`), or in any way. */
+  /** The peer has closed its side: cleanly (`hasFin`), or in any way. */
   hasFin = false;
   isClosed = false;
   readonly #transport: Socket;
@@ -44,7 +44,7 @@ export class RawPeer {
     this.socket.end();
   }
 
-  /** RST of TCP. */
+  /** A TCP RST. */
   reset(): void {
     if (!this.#transport.destroyed) this.#transport.resetAndDestroy();
   }
@@ -54,7 +54,7 @@ export class RawPeer {
     this.#transport.destroy();
   }
 
-  /** Resolves when `check` holds, which is asked whenever something has come. */
+  /** Resolves when `check` holds, which is called whenever data has arrived. */
   async until(check: (peer: this) => boolean, what: string, timeoutMs = 30_000): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const look = (): void => {

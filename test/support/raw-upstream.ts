@@ -10,7 +10,7 @@ export interface RawUpstreamOptions {
   readonly tls?: { readonly certificatePem: string; readonly keyPem: string };
 }
 
-/** A service that answers with any bytes at all, on connections that it can break in any way. */
+/** A service that responds with arbitrary bytes, on connections that it can break in any way. */
 export class RawUpstream {
   readonly protocol: RawUpstreamOptions['protocol'];
   port = 0;

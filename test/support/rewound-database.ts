@@ -1,12 +1,12 @@
 import type { Cleanup } from './cleanup.ts';
 import { execute, freshDatabase, type PostgresServer } from './postgres.ts';
 
-/** A database that can be swapped for a copy of itself from earlier, as a fail-over to a standby behind it does. */
+/** A database that can be replaced by an earlier copy of itself, like a failover to a lagging standby. */
 export interface RewoundDatabase {
   readonly url: string;
-  /** Copies it as it is; nobody may be connected. Answers the address of the copy, for what is to happen there. */
+  /** Copies its current state; nobody may be connected. Returns the address of the copy. */
   snapshot(): Promise<string>;
-  /** Cuts all connections and puts the copy in its place. */
+  /** Closes all connections and puts the copy in its place. */
   rewind(): Promise<void>;
 }
 

@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import type { Cleanup } from './cleanup.ts';
 import { FRAME, frame, SETTINGS, SETTINGS_ACK } from './http2-frames.ts';
 
-/** An answer as bytes on the wire, so that it can be one that no HTTP library would send. */
+/** A response as raw bytes, so that it can be one that no HTTP library would send. */
 export interface ScriptedAnswer {
   readonly informational?: { readonly status: number; readonly fields: readonly string[] };
   readonly status: number;
@@ -22,7 +22,7 @@ const PREFACE_BYTES = 24;
 const END_STREAM = 1;
 const END_HEADERS = 4;
 
-/** Answers every request with `answer`. HTTP/2 is spoken without negotiation unless there is a certificate. */
+/** Responds to every request with `answer`. HTTP/2 is used without negotiation unless there is a certificate. */
 export async function scriptedService(
   test: Cleanup,
   protocol: 'http/1.1' | 'h2',

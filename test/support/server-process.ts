@@ -9,7 +9,7 @@ const READY_TIMEOUT_MS = 20_000;
 export interface ProcessOptions {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** The Node that runs the launcher; the one that runs the test unless said otherwise. */
+  /** The Node that runs the launcher; by default the one that runs the test. */
   readonly node?: string;
   readonly cwd?: string;
   /** Another copy of the launcher than the checkout's. */
@@ -21,7 +21,7 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A real `postern` process. It is killed with the test, however that ends. */
+/** A real `postern` process. It is killed with the test in any case. */
 export interface PosternProcess {
   readonly child: ChildProcess;
   readonly exited: Promise<Exit>;
@@ -42,7 +42,7 @@ export interface ReadyLine {
 
 export function startPostern(test: Cleanup, options: ProcessOptions): PosternProcess {
   const child = spawn(options.node ?? process.execPath, [options.launcher ?? LAUNCHER, ...(options.args ?? [])], {
-    // Settings of the machine that runs the tests must not leak into what is tested.
+    // Settings of the machine that runs the tests must not leak into the tested program.
     env: { ...withoutPostern(process.env), ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
     cwd: options.cwd,

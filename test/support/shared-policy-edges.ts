@@ -24,7 +24,7 @@ export function edgeIdOf(at: number): string {
   return idOf('edghts', String(at));
 }
 
-/** The address that the one rule of the policy lets in. */
+/** The address that the policy's only rule allows. */
 export function ruleDoc(cidr: string): Put {
   const doc = { description: '', metadata: '', cidr, action: 'allow', ip_policy_id: SHARED_POLICY };
   return { kind: 'ip_policy_rule', id: SHARED_RULE, parent: SHARED_POLICY, doc };
@@ -38,7 +38,7 @@ export async function put(store: Store, ...puts: readonly Put[]): Promise<number
   return result.revision;
 }
 
-/** Edges straight into the store, with one route each, which all share a policy and a backend. */
+/** Edges written directly to the store, with one route each, all sharing a policy and a backend. */
 export async function putSharedPolicyEdges(store: Store, count: number): Promise<void> {
   await put(
     store,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Cleanup } from './cleanup.ts';
 
-/** A directory of the test's own that goes away with it. */
+/** A test's own directory, deleted with it. */
 export async function tempDir(test: Cleanup): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'postern-test-'));
   test.after(() => rm(path, { recursive: true, force: true }));

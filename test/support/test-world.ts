@@ -16,7 +16,7 @@ export interface WorldOptions {
   readonly clock?: Clock;
   /** Settings as environment variables, such as POSTERN_API_RATE_LIMIT. */
   readonly env?: Readonly<Record<string, string>>;
-  /** A world that existed before, to be opened anew. */
+  /** The data directory of an earlier world, to be opened again. */
   readonly dataDir?: string;
 }
 
@@ -34,7 +34,7 @@ export interface RequestOptions {
   readonly key?: string | null;
   readonly version?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as it is, instead of `body` as JSON. */
+  /** Sent verbatim, instead of `body` as JSON. */
   readonly rawBody?: string | Uint8Array<ArrayBuffer>;
 }
 
@@ -65,7 +65,7 @@ export class TestWorld {
     const env = {
       POSTERN_DATA_DIR: dataDir,
       POSTERN_API_LISTEN: '127.0.0.1:0',
-      // The API alone: tests of traffic ask for the edge, which is to hosts the port of its setting all the same.
+      // The API alone: tests of traffic request the edge, whose setting still determines the port of hosts.
       POSTERN_ROLES: 'api',
       POSTERN_API_KEY: TEST_API_KEY,
       ...(options.databaseUrl !== undefined && { POSTERN_DATABASE_URL: options.databaseUrl }),
@@ -81,7 +81,7 @@ export class TestWorld {
     const server = await startServer(config, {
       logDestination,
       ...(options.clock !== undefined && { clock: options.clock }),
-      // With a gateway, it is agents who are told.
+      // With a gateway, commands go to agents.
       ...(!env.POSTERN_ROLES.includes('gateway') && {
         sessionCommands: {
           send: (id, command) => {
@@ -92,7 +92,7 @@ export class TestWorld {
       }),
     });
     const world = new TestWorld(server, dataDir, logLines, sessionCommands);
-    // Hooks run in the order in which they were made, so the directory cannot have a hook of its own before this one.
+    // Hooks run in order of registration, so the directory cannot have a separate hook before this one.
     test.after(async () => {
       await world.close();
       if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true });
@@ -100,7 +100,7 @@ export class TestWorld {
     return world;
   }
 
-  /** All lines so far, those that are still being gathered included. */
+  /** All lines so far, including those still being buffered. */
   get logLines(): readonly string[] {
     this.server.log.flush();
     return this.#logLines;

@@ -1,6 +1,6 @@
 import type { TrafficRequest } from '../../src/modules/prepared-module.ts';
 
-/** A request as modules see it, of which only this matters to the test. */
+/** A request as modules see it, with only the parts that matter to the test. */
 export function trafficRequest(
   method: string | undefined,
   path: string | undefined,

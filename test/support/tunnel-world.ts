@@ -9,7 +9,7 @@ export interface AgentFields extends Partial<Omit<AgentOptions, 'tunnels'>> {}
 /** The whole server with edge and gateway on port 0, and agents of this process. */
 export class TunnelWorld {
   readonly edge: EdgeWorld;
-  /** Of the credential that the world was made with. */
+  /** Token of the credential that the world was created with. */
   readonly token: string;
   readonly #agents = new Set<AgentHandle>();
 
@@ -24,7 +24,7 @@ export class TunnelWorld {
     options: Omit<WorldOptions, 'env'> = {},
   ): Promise<TunnelWorld> {
     const holder: { world?: TunnelWorld } = {};
-    // Before the server's own hook: agents would come back again and again while it closes.
+    // Before the server's own hook: agents would reconnect repeatedly while it closes.
     test.after(() => holder.world?.closeAgents() ?? Promise.resolve());
     const token = `test-token-${randomBytes(24).toString('base64url')}`;
     const edge = await EdgeWorld.open(
@@ -47,7 +47,7 @@ export class TunnelWorld {
     return this.edge.world.server.addresses.tunnel?.port ?? 0;
   }
 
-  /** An agent whose tunnels are there. */
+  /** An agent whose tunnels are bound. */
   async agent(tunnels: readonly TunnelSpec[], fields: AgentFields = {}): Promise<AgentHandle> {
     const agent = await connect({
       serverAddr: `127.0.0.1:${this.port}`,

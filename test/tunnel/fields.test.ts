@@ -12,7 +12,7 @@ await new Promise<void>((resolve) => {
 after(() => local.close());
 const { port } = local.address() as AddressInfo;
 
-/** Fields that are there, as interface 2.5 has them. */
+/** Fields that are always present, as in section 2.5 of the interface. */
 const ALWAYS = ['forwards_to', 'id', 'metadata', 'region', 'started_at', 'tunnel_session'];
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers field by field

@@ -15,12 +15,12 @@ test('a member whose service is down is left alone for a while, although it neve
   after(() => local.close());
   const group = await world.edge.api('POST', '/backends/tunnel_group', { labels: { app: 'rest' } });
   const { host } = await world.edge.site(group.id);
-  // Port 1 takes no connections.
+  // Port 1 accepts no connections.
   await world.agent([{ labels: { app: 'rest' }, addr: 1 }]);
   await world.agent([{ labels: { app: 'rest' }, addr: (local.address() as AddressInfo).port }]);
   const startedAt = performance.now();
   const statuses: number[] = [];
-  // A body that was begun cannot be sent elsewhere: what meets the dead member fails.
+  // A started body cannot be sent elsewhere: a request to the dead member fails.
   const agent = world.edge.agent();
   for (let sent = 0; sent < 40; sent += 1) {
     statuses.push(await world.edge.status(host, '/', { method: 'POST', body: Buffer.alloc(100_000), agent }));

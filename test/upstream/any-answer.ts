@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 
 /**
- * Answers near the border between right and wrong: valid ones put together from parts, some of the parts from the smuggler's
- * chest, some bytes then changed, dropped or doubled.
+ * Responses near the border between valid and invalid: valid ones assembled from parts, some of the parts known from
+ * smuggling attacks, some bytes then changed, dropped or doubled.
  */
 const versions = fc.oneof(
   { weight: 20, arbitrary: fc.constant('HTTP/1.1') },

@@ -5,7 +5,7 @@ export type NodesVerdict =
   | { readonly isAccepted: true; readonly status: number; readonly body: string }
   | { readonly isAccepted: false; readonly why: string };
 
-/** What Node's own HTTP client (llhttp) makes of an answer that is followed by the end of the connection. */
+/** How Node's own HTTP client (llhttp) interprets a response followed by the end of the connection. */
 export function askNode(answer: Buffer, method: string): Promise<NodesVerdict> {
   const connection = new Duplex({
     read: () => {},
@@ -24,7 +24,7 @@ export function askNode(answer: Buffer, method: string): Promise<NodesVerdict> {
     const outgoing = request({ method, host: 'upstream.test', createConnection: () => connection });
     outgoing.on('error', (error) => refuse(error.message));
     outgoing.on('upgrade', () => refuse('upgrade'));
-    // The request closes before its answer has been read out.
+    // The request closes before its response has been read.
     outgoing.on('close', () => hasResponse || refuse('closed'));
     outgoing.on('response', (response) => {
       hasResponse = true;

@@ -25,7 +25,7 @@ export const limits: UpstreamLimits = {
   maxHeaderCount: 100,
 };
 
-/** Everything that a handler was told, in order. */
+/** Records every call to a handler, in order. */
 export class Answer implements UpstreamHandler {
   readonly informational: [number, HeaderList][] = [];
   readonly calls: string[] = [];
@@ -35,7 +35,7 @@ export class Answer implements UpstreamHandler {
   switched: Duplex | null = null;
   bytes = 0;
   body = '';
-  /** Called with each piece; answers whether more may come. */
+  /** Called with each piece; returns whether more may come. */
   takes: (chunk: Buffer) => boolean = () => true;
   onCall: (call: string) => void = () => {};
   exchange: UpstreamExchange | null = null;
@@ -124,7 +124,7 @@ export type TestUpstreamOptions = Partial<Omit<OpenUpstreamOptions, 'limits'>> &
   readonly limits?: Partial<UpstreamLimits>;
 };
 
-/** Disposing of it drains it and holds it to having let go of everything. */
+/** Disposing of it drains it and asserts that it released everything. */
 export function upstreamTo(port: number, options: TestUpstreamOptions = {}): TestUpstream {
   const ticker = new DeadlineTicker();
   const upstream = openUpstream({
@@ -152,11 +152,11 @@ export function upstreamTo(port: number, options: TestUpstreamOptions = {}): Tes
 export interface RawServer extends AsyncDisposable {
   readonly port: number;
   readonly sockets: ReadonlySet<Socket>;
-  /** How many connections were made. */
+  /** Number of connections made. */
   accepted(): number;
 }
 
-/** A server that does whatever a test wants with its connections. Disposing of it waits for all of them to be gone. */
+/** A server whose connections the test controls. Disposing of it waits until all of them are gone. */
 export async function rawServer(onSocket: (socket: Socket, number: number) => void): Promise<RawServer> {
   const sockets = new Set<Socket>();
   let accepted = 0;
@@ -183,7 +183,7 @@ export async function rawServer(onSocket: (socket: Socket, number: number) => vo
   };
 }
 
-/** Answers each request head with the same bytes. */
+/** Responds to each request head with the same bytes. */
 export function answering(bytes: string, then: 'keep' | 'end' | 'destroy' = 'keep'): Promise<RawServer> {
   return rawServer((socket) => {
     socket.on('data', () => {
@@ -195,7 +195,7 @@ export function answering(bytes: string, then: 'keep' | 'end' | 'destroy' = 'kee
   });
 }
 
-/** For the end of a test file: no socket and no timer may be left that would keep a process alive. */
+/** For the end of a test file: no socket or timer may be left that keeps a process alive. */
 export async function assertNothingLeft(): Promise<void> {
   const left = (): string[] =>
     process.getActiveResourcesInfo().filter((name) => /TCP|TLS|Timeout|GetAddrInfo/.test(name));

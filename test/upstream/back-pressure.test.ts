@@ -13,7 +13,7 @@ function rss(): number {
   return process.memoryUsage.rss();
 }
 
-/** What the systems' socket buffers and ours may hold together. */
+/** Capacity of the system's socket buffers and ours together. */
 const IN_FLIGHT = 16 * MB;
 
 test('100 MB down to a slow reader: the upstream is held up, memory stays flat', async () => {
@@ -37,11 +37,11 @@ test('100 MB down to a slow reader: the upstream is held up, memory stays flat',
   let pauses = 0;
   answer.takes = (chunk) => {
     unread += chunk.length;
-    // Of the read that was under way when it said stop, the rest may come.
+    // The rest of the read in progress at the stop may still arrive.
     assert.ok(unread < MB + PIECE.length, 'more came after it said stop');
     if (unread < MB) return true;
     pauses += 1;
-    // Held up for long once, so that what is in flight can be seen to stand still.
+    // Stalled for long once, so that the data in flight can be seen to stand still.
     setTimeout(
       () => {
         unread = 0;

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { cancelStream } from '../../src/lib/http2-reset.ts';
 import { FLAG, FRAME, frame, SETTINGS, SETTINGS_ACK, STATUS_200 } from '../support/http2-frames.ts';
 
-/** Run as a process of its own, because it aborts when the runtime has its way. */
+/** Runs as its own process, because an unpatched runtime aborts. */
 const HEAD = frame(FRAME.headers, FLAG.endHeaders, 1, STATUS_200);
 const ANSWER = Buffer.concat([
   SETTINGS,
@@ -15,7 +15,7 @@ const ANSWER = Buffer.concat([
 ]);
 const server = createServer((socket) => {
   socket.on('error', () => {});
-  // By then the request has come, too.
+  // By then the request has arrived too.
   socket.once('data', () => setTimeout(() => socket.write(ANSWER), 50));
 });
 await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -30,5 +30,5 @@ stream.once('data', () => {
   stream.end();
   cancelStream(stream);
 });
-// Not at once: the runtime aborts when it sends what is pending, at the end of the event.
+// Deferred: the runtime aborts when it sends pending data, at the end of the event.
 stream.once('close', () => setTimeout(() => process.exit(0), 50));

@@ -33,7 +33,7 @@ async function nodeServer(handle: (request: IncomingMessage, response: ServerRes
   };
 }
 
-/** Answers with what it got. */
+/** Echoes the request. */
 function echo() {
   return nodeServer((request, response) => {
     const chunks: Buffer[] = [];

@@ -8,7 +8,7 @@ import { parseAnswer } from './parse-answer.ts';
 const isLong = process.env['POSTERN_TEST_LONG'] === '1';
 const numRuns = isLong ? 200_000 : 3000;
 
-/** Cuts `bytes` at the given places. */
+/** Splits `bytes` at the given positions. */
 function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
   const at = [...new Set(places.map((place) => Math.floor(place * bytes.length)))].sort((a, b) => a - b);
   return [0, ...at].map((from, i) => bytes.subarray(from, at[i] ?? bytes.length));
@@ -53,7 +53,7 @@ test("what Node's own client (llhttp) refuses is never accepted, and what both a
   await fc.assert(
     fc.asyncProperty(anyAnswer, fc.constantFrom('GET', 'HEAD'), async (bytes, method) => {
       const ours = parseAnswer([bytes], { isHead: method === 'HEAD', ends: true });
-      // What follows an answer is not judged: it is never read, and the connection is closed.
+      // Bytes after a response do not count: they are never read, and the connection is closed.
       const theirs = await askNode(bytes.subarray(0, bytes.length - ours.rest.length), method);
       if (ours.state === 'done') {
         assert.ok(theirs.isAccepted, `Node: ${theirs.isAccepted ? '' : theirs.why}; ours: ${JSON.stringify(ours)}`);
@@ -67,7 +67,7 @@ test("what Node's own client (llhttp) refuses is never accepted, and what both a
     }),
     { numRuns },
   );
-  // A generator that makes only nonsense would prove nothing.
+  // A generator of pure nonsense would prove nothing.
   assert.ok(counts.both > numRuns / 20, JSON.stringify(counts));
   if (isLong) console.log(counts, strictness);
 });

@@ -11,7 +11,7 @@ export interface ParsedAnswer {
   readonly isReusable: boolean;
   readonly keepAliveSeconds: number;
   readonly hasConnectionAuth: boolean;
-  /** Bytes that the answer did not take. */
+  /** Bytes that the response did not consume. */
   readonly rest: string;
 }
 
@@ -23,7 +23,7 @@ export interface ParseOptions {
   readonly stopsAtData?: boolean;
 }
 
-/** Feeds pieces of an answer to a parser with the limits of a small upstream and gathers everything that it says. */
+/** Feeds pieces of a response to a parser with the limits of a small upstream and records its calls. */
 export function parseAnswer(pieces: readonly (string | Uint8Array)[], options: ParseOptions = {}): ParsedAnswer {
   const informational: [number, HeaderList][] = [];
   let head: ResponseHead | null = null;

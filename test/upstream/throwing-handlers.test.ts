@@ -16,7 +16,7 @@ const REQUEST = {
 } as const;
 const CALLS = ['onHead', 'onData'] as const;
 
-/** A handler that throws at one of its calls. Resolves with what it was told of that. */
+/** A handler that throws at one of its calls. Resolves with the reported bug. */
 function throwingAt(call: (typeof CALLS)[number]): { handler: Answer; bug: Promise<unknown> } {
   const { promise, resolve } = Promise.withResolvers<unknown>();
   const handler = Object.assign(new Answer(), {

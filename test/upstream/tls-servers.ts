@@ -13,7 +13,7 @@ import { type KeyAndCertificate, makeCertificate } from '../conformance/certific
 
 let made: Promise<KeyAndCertificate> | null = null;
 
-/** One for `backend.test`, which signs itself: whoever trusts it trusts nothing else. */
+/** A self-signed certificate for `backend.test`: a client that trusts it trusts nothing else. */
 export function backendCertificate(): Promise<KeyAndCertificate> {
   made ??= makeCertificate({ commonName: 'backend.test', dnsNames: ['backend.test'] });
   return made;

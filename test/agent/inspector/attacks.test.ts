@@ -83,7 +83,7 @@ test('pages of other origins may neither read nor write, also those of other por
     assert.equal(await statusOf('/api/requests/http', order), 403);
     assert.equal(await statusOf('/api/requests/http', { method: 'DELETE', headers: { ...write, ...headers } }), 403);
   }
-  // A link from anywhere to the page is nothing bad, and its own origin may ask.
+  // A link to the page is harmless from anywhere, and its own origin may send requests.
   assert.equal(await statusOf('/', { headers: { 'sec-fetch-site': 'cross-site' } }), 200);
   const own = { origin: `http://127.0.0.1:${port}`, 'sec-fetch-site': 'same-origin' };
   assert.equal(await statusOf('/api/status', { headers: own }), 200);

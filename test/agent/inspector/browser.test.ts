@@ -55,7 +55,7 @@ test('requests appear as they come, can be filtered, looked at, and cleared', { 
   await row(page, '/first').click();
   await page.getByRole('heading', { name: 'POST /first' }).waitFor();
   await page.getByRole('row', { name: 'authorization Bearer ••••••••' }).waitFor();
-  // Numbers that no script can hold are shown as they came.
+  // Numbers beyond JavaScript's precision are shown as received.
   assert.equal(
     await page.locator('pre[aria-label="Body of the request"]').textContent(),
     '{\n  "big": 12345678901234567890\n}',
@@ -66,7 +66,7 @@ test('requests appear as they come, can be filtered, looked at, and cleared', { 
   await page.locator('#filter-status').selectOption('4xx');
   await row(page, '/first').waitFor({ state: 'detached' });
   assert.equal(await page.locator('#requests li').count(), 1);
-  // With a filter, too, what comes is shown if it fits.
+  // With a filter, new requests are shown if they match.
   await world.pass('/third');
   await row(page, '/third').waitFor();
   await page.locator('#filter-status').selectOption('');
@@ -170,7 +170,7 @@ test('a page of another origin can neither read, write, frame nor embed', { skip
   const profile = await (browser as Browser).newContext();
   context.after(() => profile.close());
   const page = await profile.newPage();
-  // Another port of the same machine is the nearest that an attacker can come.
+  // Another port of the same machine is the closest origin that an attacker can have.
   await page.goto(`http://127.0.0.1:${(evil.address() as AddressInfo).port}/`);
   const { url } = world.inspector;
   const tried = await page.evaluate<Record<string, string>>(`(async () => {
@@ -223,12 +223,12 @@ test('everything can be reached with the keyboard', { skip }, async (context) =>
   await page.getByRole('heading', { name: 'GET /b' }).waitFor();
   await page.keyboard.press('End');
   await page.getByRole('heading', { name: 'GET /a' }).waitFor();
-  // One request in the order of Tab, then what can be done with it.
+  // One request in the Tab order, then its actions.
   await page.keyboard.press('Tab');
   assert.equal(await focused(), 'Replay');
   await page.keyboard.press('Enter');
   await page.locator('#detail', { hasText: 'replay of' }).waitFor();
-  // What was pressed is there again for the next one.
+  // The pressed button is available again for the next one.
   await page.waitForFunction("document.activeElement.textContent === 'Replay'");
   await world.seenBy(4);
   assert.equal(world.seen.length, 4);

@@ -52,14 +52,14 @@ export interface Asking {
 type Respond = (seen: Seen, response: ServerResponse) => void;
 
 /**
- * A local service, the agent's own code that forwards to it, an HTTP/2 client in the place of the gateway, and an inspector that sees
- * what goes by.
+ * A local service, the agent's own code that forwards to it, an HTTP/2 client instead of the gateway, and an inspector
+ * that observes.
  */
 export class InspectorWorld {
   readonly inspector: Inspector;
-  /** What the local service got. */
+  /** What the local service received. */
   readonly seen: Seen[] = [];
-  /** How it answers; may be replaced. */
+  /** Its response; may be replaced. */
   respond: Respond = (seen, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(JSON.stringify({ hello: seen.url, got: seen.body.length }));
@@ -126,7 +126,9 @@ export class InspectorWorld {
     this.respond(seen, response);
   }
 
-  /** The request with this number, from 1 on, as soon as the service has got it: a page shows a replay before that. */
+  /**
+   * The request with this number, from 1 on, as soon as the service has received it: a page shows a replay before that.
+   */
   async seenBy(count: number): Promise<Seen> {
     while (this.seen.length < count) await once(this.#onSeen, 'seen');
     return this.seen[count - 1] as Seen;
@@ -182,7 +184,7 @@ export class InspectorWorld {
     return first;
   }
 
-  /** Once it is over. */
+  /** Resolves once it is over. */
   async finished(id: string): Promise<Summary & Record<string, unknown>> {
     for (;;) {
       const { json } = await this.ask(`/api/requests/http/${id}`);

@@ -11,7 +11,7 @@ const MAX_TOTAL_BYTES = 16 * 1_048_576;
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-/** What the first has found is counted as free by the second. */
+/** Garbage found by the first collection counts as free in the second. */
 async function collectAll(): Promise<void> {
   collect();
   await nextTurn();
@@ -40,16 +40,16 @@ test('ten thousand requests with bodies hold no more than the limit', async (con
       headers: [...headers],
       contentLength: null,
     });
-    // As a socket gives them: small pieces of large blocks.
+    // As a socket delivers them: small slices of large blocks.
     const block = Buffer.allocUnsafeSlow(65_536);
     for (let at = 0; at < 20; at += 1)
       exchange?.onRequestData(block.subarray(at * 1_000, at * 1_000 + (count % 1_000)));
     exchange?.onResponseHead(200, [...headers]);
     for (let at = 0; at < 2; at += 1) exchange?.onResponseData(block.subarray(0, 30_000));
-    // Some are under way for long. Their agent holds on to them, and they make room like the others.
+    // Some stay in progress for long. Their agent keeps them, and they make room like the others.
     if (count % 10 !== 0) exchange?.onEnd(null);
     else underWay.push(exchange);
-    // Memory of blocks is given back between turns, as an agent has them.
+    // Block memory is released between turns, as in an agent.
     if (count % 10 === 0) await nextTurn();
     if (count % 1_000 === 0) {
       await collectAll();

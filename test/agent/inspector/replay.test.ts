@@ -60,7 +60,7 @@ test('an edited replay has what was edited, and the rest as it was', async (cont
   assert.equal(seen?.headers.authorization, 'Bearer abc');
   assert.equal(Buffer.from(String(seen?.headers['x-new']), 'latin1').toString('latin1'), 'grün');
   assert.equal(seen?.headers['x-old'], undefined);
-  // One thing alone.
+  // A single change.
   await replayed(world, { id, edit: { path: '/elsewhere' } });
   assert.equal(world.seen[2]?.url, '/elsewhere');
   assert.equal(world.seen[2]?.body.toString(), 'before');

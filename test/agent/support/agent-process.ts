@@ -1,7 +1,7 @@
 import { startAgent } from '../../../src/agent/index.ts';
 import { QUICK } from './agent-world.ts';
 
-/** An agent in a process of its own, with one tunnel. */
+/** An agent with one tunnel, in its own process. */
 const [serverAddr = '', ca = '', port = ''] = process.argv.slice(2);
 const liveness = { checkMs: 50, pingAfterMs: 200, deadAfterMs: 500 };
 const agent = startAgent({

@@ -7,7 +7,7 @@ import { type AgentHandle, type AgentOptions, startAgent } from '../../../src/ag
 import { DEFAULT_TIMINGS } from '../../../src/agent/timings.ts';
 import { FakeGateway, type FakeGatewayOptions } from './fake-gateway.ts';
 
-/** Short, so that nothing has to be waited for. */
+/** Short, so that tests do not wait. */
 export const QUICK = {
   ...DEFAULT_TIMINGS,
   backoffBaseMs: 20,
@@ -38,7 +38,7 @@ export function agentFor(t: TestContext, gateway: FakeGateway, options: Partial<
   return agent;
 }
 
-/** A local service of HTTP/1.1; answers its port. */
+/** A local HTTP/1.1 service; returns its port. */
 export async function localService(
   t: TestContext,
   handle: RequestListener,
@@ -71,7 +71,7 @@ export async function localTcp(t: TestContext, handle: (socket: Socket) => void)
   return (server.address() as AddressInfo).port;
 }
 
-/** An agent with one https tunnel to a local service, and what is needed to send it requests. */
+/** An agent with one https tunnel to a local service, and a way to send it requests. */
 export async function httpWorld(t: TestContext, handle: RequestListener, options: Partial<AgentOptions> = {}) {
   const gateway = await fakeGateway(t);
   const { port, server } = await localService(t, handle);

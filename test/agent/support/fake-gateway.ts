@@ -60,7 +60,7 @@ export class FakeConnection {
     for (const wake of this.#waiting) wake();
   }
 
-  /** The first message of the type that has come or will come, after `skip` others. */
+  /** The first message of the type that has arrived or will arrive, after `skip` others. */
   async message<Type extends AgentMessage['t']>(t: Type, skip = 0): Promise<Extract<AgentMessage, { t: Type }>> {
     for (;;) {
       const found = this.received.filter((message) => message.t === t)[skip];
@@ -114,7 +114,7 @@ export class FakeConnection {
     );
   }
 
-  /** Without a word of goodbye. */
+  /** Without a clean end. */
   cut(): void {
     this.socket.destroy();
   }
@@ -139,16 +139,16 @@ export interface FakeGatewayOptions {
   readonly connections?: number;
   readonly certificate?: Issued;
   readonly alpn?: string[];
-  /** Answers true when it has dealt with the hello itself. */
+  /** Returns true when it has handled the hello itself. */
   onHello?(connection: FakeConnection): boolean;
   onBind?(connection: FakeConnection, bind: Bind): boolean;
 }
 
-/** The server's end of the protocol, as little of it as tests need: it believes everything. */
+/** The server's end of the protocol, as little of it as tests need: it accepts everything. */
 export class FakeGateway implements AsyncDisposable {
   readonly connections: FakeConnection[] = [];
   readonly ca: string;
-  /** Sessions that it knows; a restarted server knows none. */
+  /** Known sessions; a restarted server has none. */
   readonly sessions = new Set<string>();
   accepted = 0;
   isRefusing = false;
@@ -198,7 +198,7 @@ export class FakeGateway implements AsyncDisposable {
     }
   }
 
-  /** For connections from now on. */
+  /** For new connections. */
   useCertificate({ certificatePem: cert, keyPem: key }: Issued): void {
     this.#server.setSecureContext({ cert, key });
   }

@@ -4,11 +4,11 @@ import type { TestContext } from 'node:test';
 
 export interface Relay {
   readonly addr: string;
-  /** As a NAT that forgets: of the connections that are open nothing comes through any more, and nobody is told. */
+  /** Like a NAT that forgets its mappings: open connections carry nothing, and neither end is notified. */
   freeze(): void;
 }
 
-/** A wire that can be broken without either end hearing of it. */
+/** A wire that can be broken without either end noticing. */
 export async function startRelay(t: TestContext, target: string): Promise<Relay> {
   const [host, port] = target.split(':');
   const sockets = new Set<Socket>();

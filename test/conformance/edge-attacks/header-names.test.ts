@@ -66,7 +66,7 @@ suite(`headers that only the edge may set (${source})`, () => {
   });
 });
 
-/** As upstreams of different makes fold names: case, and for dashes underscores or (CGI, PHP) whatever is no letter or digit. */
+/** How different upstreams fold names: case, and underscores or (CGI, PHP) any other character for dashes. */
 function aliasesOf(name: string): readonly string[] {
   const folded = ['_', '.', '~', '!', "'"].map((mark) => name.replaceAll('-', mark));
   return [name, name.toLowerCase(), name.toUpperCase(), ...folded, name.replace('-', '_'), name.replace('-', '.')];

@@ -17,9 +17,9 @@ interface Forwarded extends Omit<Refused, 'status'> {
     readonly method: string;
     readonly url: string;
     readonly body?: string;
-    /** The connection ends with the answer. */
+    /** The connection ends with the response. */
     readonly closes?: boolean;
-    /** Text that the upstream's bytes must or must not have. */
+    /** Text that the upstream's bytes must or must not contain. */
     readonly present?: readonly string[];
     readonly absent?: readonly string[];
   };
@@ -35,13 +35,13 @@ suite('HTTP/1.1 that could be read in two ways', () => {
       upstream.forget();
       const { host } = site;
       const socket = await world.connect(host);
-      // What stands behind must be neither answered nor forwarded.
+      // The request behind it must be neither answered nor forwarded.
       const second = `GET /second HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
       const answer = await rawExchange(socket, `${filledIn(send, host)}${second}`);
       assert.deepEqual(answer.statuses, [status], answer.bytes);
       assert.match(answer.bytes, /postern-error-code: ERR_POSTERN_/i);
       assert.ok(answer.isClosed, 'the connection must end');
-      // Whatever was forwarded before has come by the time that this is back.
+      // When this response is back, everything forwarded before has arrived.
       await world.ask(host, '/barrier');
       assert.deepEqual(
         upstream.seen.map(({ method, url }) => `${method} ${url}`),

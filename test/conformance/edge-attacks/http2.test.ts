@@ -8,13 +8,13 @@ import { corpus } from './attack-corpus.ts';
 interface Http2Case {
   readonly name: string;
   readonly source: string;
-  /** Header list in order; `{host}` is the site's. What a well-behaved request needs is not added. */
+  /** Header list in order; `{host}` is the site's. Headers of a well-formed request are not added. */
   readonly headers: readonly (readonly [string, string])[];
   /** Bytes of a DATA frame, if any. */
   readonly body?: string;
-  /** A status, or `reset`: the stream or connection ends without an answer. */
+  /** A status, or `reset`: the stream or connection ends without a response. */
   readonly outcome: number | 'reset';
-  /** Text that the upstream must have got, when it is to be asked at all. */
+  /** Text that the upstream must have received, if it is contacted at all. */
   readonly seen?: readonly string[];
   readonly absent?: readonly string[];
 }
@@ -87,7 +87,7 @@ function frame(type: number, flags: number, stream: number, payload: Buffer): Bu
   return Buffer.concat([head, payload]);
 }
 
-/** RFC 7541 §6.2.2: a literal that is not indexed, nothing coded. */
+/** RFC 7541 §6.2.2: a literal without indexing and without Huffman coding. */
 function literal([name, value]: readonly [string, string]): Buffer {
   return Buffer.concat([Buffer.from([0]), text(name), text(value)]);
 }
@@ -98,7 +98,7 @@ function text(value: string): Buffer {
   return Buffer.concat([Buffer.from([bytes.length]), bytes]);
 }
 
-/** `:status` comes first: one of the static table (RFC 7541 appendix A), or a literal with its name from there. */
+/** `:status` comes first: an entry of the static table (RFC 7541 appendix A), or a literal with its name from there. */
 function statusOf(block: Buffer): number {
   let at = 0;
   // Updates of the table's size.

@@ -6,7 +6,7 @@ import { recordingUpstream } from '../../edge/traffic/recording-upstream.ts';
 import { EdgeWorld } from '../../support/edge-world.ts';
 import { corpus, filledIn } from './attack-corpus.ts';
 
-/** One upstream behind two routes: everything is open but `/admin`, which lets nobody in. */
+/** One upstream behind two routes: everything is open except `/admin`, which denies everybody. */
 const upstream = await recordingUpstream({ after });
 const world = await EdgeWorld.open({ after });
 const backend = await world.staticBackend(upstream.address);
@@ -42,7 +42,7 @@ suite('paths that step around a route', () => {
   }
 });
 
-/** Refused, or seen by the upstream as a path that no reading of it makes a guarded one. */
+/** Rejected, or seen by the upstream as a path that no reading turns into a guarded one. */
 function assertUnharmed(status: number): void {
   assert.ok([200, 400, 403].includes(status), `answered ${status}`);
   if (status !== 200) assert.deepEqual(upstream.seen, []);
@@ -51,7 +51,7 @@ function assertUnharmed(status: number): void {
   }
 }
 
-/** How upstreams of different makes read a target: decoded once, backslashes as slashes, parameters dropped, dots resolved. */
+/** How different upstreams read a target: decoded once, backslashes as slashes, parameters dropped, dots resolved. */
 function readings(url: string): readonly string[] {
   const path = url.split('?')[0] as string;
   const all = new Set([path]);
@@ -82,7 +82,7 @@ function http2Status(session: ClientHttp2Session, path: string): Promise<number>
   return new Promise((resolve) => {
     const stream = session.request({ ':path': path });
     stream.on('response', (headers: IncomingHttpHeaders) => resolve(Number(headers[':status'])));
-    // Refused by the runtime before anybody saw it.
+    // Rejected by the runtime before anybody saw it.
     stream.on('error', () => resolve(400)).on('close', () => resolve(400));
     stream.resume().end();
   });

@@ -8,7 +8,7 @@ import { tempDir } from '../../support/temp-dir.ts';
 
 const LAUNCHER = fileURLToPath(new URL('../../../bin/postern.mjs', import.meta.url));
 
-/** Runs `postern --version` with this home, and without the cache that the test runner sets. */
+/** Runs `postern --version` with this home, and without the test runner's cache. */
 function runIn(home: string, env: Record<string, string> = {}): string {
   const own = { PATH: process.env['PATH'] ?? '', HOME: home, ...env };
   return execFileSync(process.execPath, [LAUNCHER, '--version'], { env: own, encoding: 'utf8' });

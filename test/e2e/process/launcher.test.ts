@@ -46,7 +46,7 @@ suite('launcher on an old Node', options, () => {
     assert.notEqual(serverPid, launcher.child.pid);
     assert.equal((await fetch(`${base_url}/healthz`)).status, 200);
     launcher.child.kill('SIGKILL');
-    // Both write to the same pipe, so it closes when the server is gone too. (Its process id may stay on as a zombie.)
+    // Both write to the same pipe, so it closes when the server is gone too. (Its process id may remain as a zombie.)
     const outcome = await Promise.race([launcher.exited, sleep(2000, 'still open', { ref: false })]);
     if (outcome === 'still open') process.kill(serverPid, 'SIGKILL');
     assert.deepEqual(outcome, { code: null, signal: 'SIGKILL' });

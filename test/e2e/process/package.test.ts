@@ -15,7 +15,7 @@ const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const MAX_PACKAGE_BYTES = 5 * 1024 * 1024;
 
-/** The agent as a library, the way a program that depends on the package has it. */
+/** The agent as a library, as a dependent program uses it. */
 const AGENT = `
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -76,7 +76,7 @@ suite('the published package', { timeout: TIMEOUT_MS }, () => {
   });
 });
 
-/** What `npm install` of the package would bring, without the network. */
+/** What `npm install` of the package would install, without the network. */
 async function linkDependencies(modules: string): Promise<void> {
   const { dependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
     dependencies: Record<string, string>;

@@ -12,7 +12,7 @@ const TIMEOUT_MS = 240_000;
 const LAUNCHER = fileURLToPath(new URL('../../../bin/postern.mjs', import.meta.url));
 const KEY = `preset-${'k'.repeat(32)}`;
 const AUTHORIZED = { authorization: `Bearer ${KEY}`, 'service-version': '2' };
-/** A line of the log repeats the path: so a hundred requests are more than a pipe and the server's buffer hold. */
+/** A log line repeats the path: so a hundred requests exceed a pipe and the server's buffer. */
 const LONG_PATH = `/${'x'.repeat(14_000)}`;
 
 interface Started {
@@ -43,7 +43,7 @@ async function start(
   return { pid: child.pid ?? 0, exited, socket: child.stdout, signal: (name) => child.kill(name) };
 }
 
-/** A pipe whose writing end blocks, as a shell makes it. */
+/** A pipe whose writing end blocks, as a shell creates it. */
 function fifo(t: TestContext, path: string): { readonly writeFd: number; readonly fd: number } {
   execFileSync('mkfifo', [path]);
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -108,7 +108,7 @@ suite('standard output that is not read', { timeout: TIMEOUT_MS }, () => {
       ),
     );
     await manyRequests(baseUrl, 95);
-    // Lines of requests are gathered for a moment before they are written.
+    // Request lines are buffered briefly before they are written.
     while ((await droppedBy(baseUrl)) === 0) await sleep(20);
     assert.equal((await fetch(`${baseUrl}/healthz`)).status, 200);
     const text = await readUntil(

@@ -20,7 +20,7 @@ async function store(
   return { ...command, code: (await command.exited).code };
 }
 
-/** A store with the preset key and one destination, which holds a secret. */
+/** A store with the preset key and one destination, which has a secret. */
 async function filledStore(t: TestContext): Promise<string> {
   const dataDir = join(await tempDir(t), 'data');
   const server = startServerProcess(t, dataDir, { env: { POSTERN_API_KEY: KEY } });

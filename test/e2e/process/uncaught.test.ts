@@ -23,7 +23,7 @@ suite('an exception that no connection owns', { timeout: 120_000 }, () => {
         answer += text;
       });
       const fields = `Authorization: Bearer ${KEY}\r\nService-Version: 2\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
-      // The server has it for certain once it asks for the body.
+      // The server has certainly received it once it requests the body.
       socket.write(`POST /ip_policies HTTP/1.1\r\nHost: x\r\n${fields}\r\nExpect: 100-continue\r\n\r\n`);
       while (!answer.includes('100 Continue')) await once(socket, 'data');
       server.child.kill('SIGUSR2');

@@ -12,7 +12,7 @@ const REQUESTS = process.env['POSTERN_TEST_LONG'] === undefined ? 1500 : 10_000;
 const CLIENTS = 20;
 /** Clients, edge and upstream, all in this process; it does not grow with the number of requests (30,000 were tried). */
 const MOST_MORE_BYTES = 256 << 20;
-/** Of the runtime, for one session. */
+/** The runtime's limit for one session. */
 const UPSTREAM_LIMIT = 1000;
 
 const authority = await UpstreamAuthority.trusted({ after });
@@ -20,7 +20,7 @@ const upstream = await http2Upstream({ after }, await authority.issue());
 const world = await EdgeWorld.open({ after });
 const { host } = await world.site(await world.staticBackend(upstream.address, true));
 
-/** Waits for the beginning of the answer, and then has no more use for it: a person who clicks on. */
+/** Waits for the start of the response, and then cancels: a user who clicks on. */
 async function cancelled(session: ClientHttp2Session): Promise<void> {
   const stream = session.request({ ':path': '/slow' });
   stream.on('error', () => {});
@@ -48,7 +48,7 @@ suite('honest clients that change their mind', () => {
     assert.deepEqual(upstream.errors, []);
     assert.equal(closed.length, 0, 'a client was sent away');
     assert.ok(upstream.mostResets < UPSTREAM_LIMIT / 4, `${upstream.mostResets} resets on one session`);
-    // Not one for each either: a new connection is made for every so many.
+    // Not one per request either: a new connection is made for every burst.
     assert.ok(upstream.accepted < 2 + REQUESTS / 40, `${upstream.accepted} connections for ${REQUESTS}`);
     await until(() => upstream.open === 0, 'no stream is left');
     assert.doesNotMatch(await world.metrics(), /postern_edge_upstream_failures_total\{/);

@@ -8,7 +8,7 @@ import { until } from './support/until.ts';
 const MOST = 8;
 const world = await EdgeWorld.open({ after }, { POSTERN_EDGE_CONNECTIONS_PER_ADDRESS: String(MOST) });
 const { host } = await world.site(await world.httpResponse('ok'));
-/** On Linux all of 127.0.0.0/8 is there. */
+/** On Linux all of 127.0.0.0/8 is available. */
 const elsewhere = process.platform === 'linux' ? { localAddress: '127.0.0.2' } : null;
 
 async function refusals(): Promise<number> {
@@ -16,13 +16,13 @@ async function refusals(): Promise<number> {
   return Number(line?.[1] ?? 0);
 }
 
-/** How many more fit, which are then closed again. */
+/** How many more fit; they are closed again. */
 async function room(): Promise<number> {
   const opened = [];
   try {
     for (;;) opened.push(await world.connect(host));
   } catch {
-    // The limit.
+    // The limit was reached.
   }
   for (const socket of opened) socket.destroy();
   return opened.length;

@@ -30,11 +30,11 @@ interface Flood {
   readonly name: string;
   readonly first?: Buffer;
   readonly make: (index: number) => Buffer;
-  /** The client does not read what its flood is answered with. */
+  /** The client does not read the responses to its flood. */
   readonly isUnread?: boolean;
-  /** The first one is wrong already. */
+  /** The first one is already invalid. */
   readonly isWrongAtOnce?: boolean;
-  /** One that is free of cost may go on for ever. */
+  /** A flood that costs nothing may continue. */
   readonly mayGoOn?: boolean;
 }
 

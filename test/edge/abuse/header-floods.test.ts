@@ -66,7 +66,7 @@ suite('heads that are more than they seem', () => {
       await client.flood(streams, (index) => frame(HEADERS, END_STREAM | END_HEADERS, 2 * index + 3, bomb));
       await client.until(() => client.of(RST_STREAM).length === streams);
     });
-    // Each was refused by itself, or the connection as a whole: none was let through.
+    // Each was rejected individually, or the connection as a whole: none was accepted.
     assert.equal(client.of(HEADERS).length, 1);
     assert.ok(!reachedUpstream());
     client.destroy();

@@ -63,7 +63,7 @@ suite('more than one process takes on', () => {
     );
     assert.equal(await gauge('postern_edge_streams_in_flight'), MAX_STREAMS - 1);
     assert.equal(await gauge('postern_edge_requests_in_flight'), 0);
-    // An answer that goes on and on, such as server-sent events, is a stream, too.
+    // An endless response, such as server-sent events, is a stream too.
     let finish = (): void => {};
     upstream.answer = (_request, response) => {
       response.write('data: 1\n\n');

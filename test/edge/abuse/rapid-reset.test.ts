@@ -32,7 +32,7 @@ upstream.answer = (request, response) => {
     response.end('ok');
     return;
   }
-  // Never answered: only the client's going away ends it.
+  // Never answered: only the client's disconnect ends it.
   asked += 1;
   mostAtOnce = Math.max(mostAtOnce, upstream.sockets.size);
 };
@@ -50,13 +50,13 @@ function start(): void {
   startedAtMs = performance.now();
 }
 
-/** The edge's burst, what refills meanwhile, and what was on its way when it was reached. */
+/** The edge's burst, its refill in the meantime, and requests in flight when it was reached. */
 function mostRequests(): number {
   return RESET_BURST + (RESETS_PER_SECOND * (performance.now() - startedAtMs)) / 1000 + 2 * BATCH;
 }
 
 async function assertAllLetGo(): Promise<void> {
-  // Those of whoever was served meanwhile are kept.
+  // Connections that served others in the meantime are kept.
   await until(() => Promise.resolve(upstream.sockets.size <= 2));
   await until(async () => (await world.metrics()).includes('\npostern_edge_requests_in_flight 0\n'));
 }

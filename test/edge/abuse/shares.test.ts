@@ -10,13 +10,13 @@ import { until } from './support/until.ts';
 
 const MAX_REQUESTS = 200;
 const MAX_STREAMS = 160;
-/** Of a budget of 200, half is more than the least share of 64. */
+/** Half of a budget of 200 is more than the least share of 64. */
 const HALF_OF_REQUESTS = 100;
 const HALF_OF_STREAMS = 80;
 
 const upstream = await recordingUpstream({ after });
 echoingWebSockets(upstream);
-// Clients come from 127.0.0.1, or, through the trusted proxy at 127.0.0.9, from wherever it says.
+// Clients come from 127.0.0.1 or, through the trusted proxy at 127.0.0.9, from any address it reports.
 const world = await EdgeWorld.open(
   { after },
   {
@@ -41,7 +41,7 @@ async function inFlight(count: number): Promise<void> {
   await until(async () => (await gauge('postern_edge_requests_in_flight')) === count, `${count} requests in flight`);
 }
 
-/** Bodies that never end, to an upstream that answers when it has all of a body. */
+/** Endless bodies, to an upstream that responds after the whole body. */
 function endless(session: ClientHttp2Session, count: number, headers: Record<string, string> = {}): Promise<number>[] {
   const all = Array.from({ length: count }, () => {
     const stream = session.request({ ':method': 'POST', ':path': '/', ':authority': host, ...headers });
@@ -132,7 +132,7 @@ suite('clients of many addresses that owe their bodies', () => {
     assert.equal(await gauge('postern_edge_requests_in_flight'), threeQuarters);
     assert.equal(await fromElsewhere(), 200);
     assert.equal(await fromElsewhere({ method: 'POST', body: 'whole' }), 503);
-    // Seen by two looks, five seconds apart.
+    // Detected by two passes, five seconds apart.
     assert.deepEqual(new Set(await Promise.all(statuses.slice(0, threeQuarters - 1))), new Set([408]));
     const {
       statuses: [status],

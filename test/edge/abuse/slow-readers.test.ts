@@ -58,7 +58,7 @@ suite('clients that do not take their answers', () => {
       client.of(DATA).reduce((sum, { payload }) => sum + payload.length, 0),
       0,
     );
-    // What sockets of the system hold is the most of it.
+    // Most of it is in the system's socket buffers.
     assert.ok(upstream.sent < STREAMS * 8 * MB, `${Math.round(upstream.sent / MB)} MB were sent`);
     await assertAllLetGo();
     assert.ok(!client.isClosed, 'other streams could have gone on');
@@ -96,7 +96,7 @@ suite('clients that do not take their answers', () => {
     client.send(frame(HEADERS, END_HEADERS, 1, headerBlock(refused.host, '/', 'POST')));
     await client.until(() => resets(client) === 1);
     assert.equal(client.of(HEADERS).length, 1);
-    // NO_ERROR, RFC 9113 §8.1: the answer is whole.
+    // NO_ERROR, RFC 9113 §8.1: the response is complete.
     assert.equal(client.of(RST_STREAM)[0]?.payload.readUInt32BE(0), 0);
     client.destroy();
   });

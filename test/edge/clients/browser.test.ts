@@ -42,7 +42,7 @@ suite('Chromium and the edge itself', { skip }, () => {
       assert.equal((ink ?? 0) > (ground ?? 0), colorScheme === 'dark', `ink ${ink} on ${ground}`);
       const shots = process.env['POSTERN_TEST_SCREENSHOTS'];
       if (shots !== undefined) await page.screenshot({ path: `${shots}/error-${colorScheme}.png` });
-      // The status itself is a line of the browser's; a broken policy would be another.
+      // The browser logs the status itself; a policy violation would be another line.
       assert.deepEqual(
         complaints.filter((text) => !text.includes('503')),
         [],

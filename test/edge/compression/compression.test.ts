@@ -31,7 +31,7 @@ async function open(coding: string): Promise<ClientHttp2Stream> {
   return stream;
 }
 
-/** The next request's answer is the test's to give. */
+/** The test controls the next response. */
 function nextAnswer(type: string): Promise<ServerResponse> {
   return new Promise((resolve) => {
     upstream.answer = (_request, response) => {
@@ -134,7 +134,8 @@ suite('compression of small answers of known length', () => {
       response.write(TEXT.slice(0, 10), () => request.socket.destroy());
     };
     const answer = await world.ask(host, '/', askFor('gzip')).catch((error: Error) => error);
-    // Were it slower than the edge holds things back, the connection would be cut; a 200 that looks whole never comes.
+    // If it were slower than the edge holds data back, the connection would be cut; a 200 that looks complete never
+    // arrives.
     if (answer instanceof Error) return;
     assert.equal(answer.status, 502);
     assert.equal(answer.headers['content-encoding'], undefined);

@@ -2,7 +2,10 @@ import { test } from 'node:test';
 import { fuzzInProcess } from './support/fuzz-process.ts';
 
 const CASES = 3_000;
-/** The same cases in every run, so that a failure is the change's; `test/long` tries others. POSTERN_TEST_SEED chooses. */
+/**
+ * The same cases in every run, so that a failure comes from the change; `test/long` tries others. POSTERN_TEST_SEED
+ * chooses.
+ */
 const seed = Number(process.env['POSTERN_TEST_SEED'] ?? 1);
 
 test(`${CASES} hostile requests and answers end neither the server nor the agent (seed ${seed})`, async (t) => {

@@ -35,7 +35,7 @@ interface Outcome {
   readonly bytes: string;
 }
 
-/** A request over raw frames with these fields among its headers, or its trailers. */
+/** A request over raw frames with these fields among its headers or trailers. */
 async function send(
   fields: readonly (readonly [string, string])[],
   place: 'headers' | 'trailers' = 'headers',

@@ -1,4 +1,4 @@
-/** Names that upstreams commonly believe because a proxy is expected to set them: who somebody is, and what was asked for. */
+/** Names that upstreams commonly trust because a proxy is expected to set them: identity, and the original request. */
 export const IDENTITY_NAMES: readonly string[] =
   `X-Forwarded-Prefix X-Forwarded-Ssl X-Forwarded-Scheme X-Forwarded-By X-Forwarded-User
 X-Forwarded-Email X-Forwarded-Groups X-Forwarded-Preferred-Username X-Forwarded-Access-Token X-Forwarded-Client-Cert
@@ -12,12 +12,12 @@ X-Amzn-Oidc-Data X-Amzn-Mtls-Clientcert X-Authentik-Username X-Vouch-User Tailsc
 X-Credential-Identifier X-Envoy-Original-Path Proxy Front-End-Https X-Middleware-Subrequest X-Sendfile-Type X-Accel-Mapping
 Postern-Auth-User-Email Client-Cert Ngrok-Auth-User-Id`.split(/\s+/);
 
-/** From where: these pass from trusted proxies. */
+/** Client addresses: accepted from trusted proxies. */
 export const ADDRESS_NAMES: readonly string[] =
   `True-Client-IP CF-Connecting-IP CF-Connecting-IPv6 X-Client-IP Client-IP X-Cluster-Client-IP Fastly-Client-IP Fly-Client-IP
 X-Azure-ClientIP X-Appengine-User-IP X-Envoy-External-Address`.split(/\s+/);
 
-/** What clients send to applications and must arrive. */
+/** Names that clients send to applications and that must arrive. */
 export const HONEST_NAMES: readonly string[] =
   `Accept User-Agent Authorization X-Requested-With X-CSRF-Token X-Api-Key X-Auth-Token
 X-User-Id X-Access-Token X-HTTP-Method-Override X-Request-Id Traceparent X-Token Origin Cf-Ray X-Client-Version Sslmode`.split(

@@ -57,7 +57,7 @@ async function openRedirects(t: TestContext, { httpsPort = 7443, maxConnectionsP
   return listener;
 }
 
-/** Sends raw bytes and reads until the other side closes. */
+/** Sends raw bytes and reads until the peer closes. */
 async function send(port: number, text: string): Promise<string> {
   const socket = connect(port, '127.0.0.1').setEncoding('latin1');
   socket.on('error', () => {});

@@ -29,7 +29,7 @@ async function siteWith(routes: readonly RouteToMake[], of = world, backend = ba
   return host;
 }
 
-/** The path as it stands, which node:https would not always send. */
+/** The path verbatim, which node:https would not always send. */
 async function rawStatus(host: string, path: string, of = world): Promise<{ status: number; code: string }> {
   const socket = await of.connect(host);
   const { bytes, statuses } = await rawExchange(

@@ -2,9 +2,9 @@ import type { Cleanup } from '../../support/cleanup.ts';
 import { recordingUpstream } from '../traffic/recording-upstream.ts';
 
 /**
- * An upstream as lax as all common ones together: it ignores case (Express, IIS), trailing slashes (Express), trailing dots and
- * spaces (Windows), path parameters (Tomcat), decodes until nothing is left to decode, accepts overlong and full-width forms,
- * and resolves dot segments afterwards. It answers with the page that it would serve.
+ * An upstream as lax as all common ones together: it ignores case (Express, IIS), trailing slashes (Express), trailing
+ * dots and spaces (Windows), path parameters (Tomcat), decodes until nothing is left to decode, accepts overlong and
+ * full-width forms, and then resolves dot segments. It responds with the page that it would serve.
  */
 export async function laxUpstream(test: Cleanup): Promise<{ readonly address: string }> {
   const upstream = await recordingUpstream(test);
@@ -35,7 +35,7 @@ function percentDecoded(text: string): string {
   return text.replaceAll(/%([0-9a-f]{2})/gi, (_all, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }
 
-/** Takes overlong forms (RFC 3629 §3 forbids them), and bytes that are no UTF-8 as they are. */
+/** Accepts overlong forms (RFC 3629 §3 forbids them), and keeps bytes that are not UTF-8. */
 function laxUtf8(bytes: Buffer): string {
   let text = '';
   for (let at = 0; at < bytes.length; ) {

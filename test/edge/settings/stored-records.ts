@@ -3,8 +3,8 @@ import type { EdgeWorld, Site } from '../../support/edge-world.ts';
 type Store = EdgeWorld['world']['store'];
 
 /**
- * Records straight into the store, past the checks of the API: as another version of the program, a restored backup or a hand
- * in the database might leave them. The edge must refuse what it cannot read.
+ * Writes records directly into the store, past the API's checks: as another version of the program, a restored backup
+ * or a manual change might leave them. The edge must reject what it cannot read.
  */
 export class StoredRecords {
   readonly #store: Store;

@@ -7,7 +7,7 @@ import { EdgeWorld, type Site } from '../../support/edge-world.ts';
 import { recordingUpstream } from '../traffic/recording-upstream.ts';
 import { StoredRecords } from './stored-records.ts';
 
-/** Open answers, not only WebSockets, end within a second of a change that now refuses them; others go on. */
+/** Open responses, not only WebSockets, end within a second of a change that now rejects them; others continue. */
 const upstream = await recordingUpstream({ after });
 const world = await EdgeWorld.open({ after });
 const backend = await world.staticBackend(upstream.address);
@@ -15,7 +15,10 @@ const stored = new StoredRecords(world);
 const WITHIN_MS = 1000;
 const block = Buffer.alloc(64 * 1024, 'x');
 
-/** `/events`: an event whenever the test says so. `/download`: as much as the client takes, for ever. `/upload`: takes all. */
+/**
+ * `/events`: an event on the test's command. `/download`: as much as the client accepts, endlessly. `/upload`: accepts
+ * everything.
+ */
 upstream.answer = (request, response) => {
   request.resume();
   const isDownload = request.url?.endsWith('/download') ?? false;
@@ -35,7 +38,7 @@ function pump(response: ServerResponse): void {
 
 class OpenAnswer {
   readonly name: string;
-  /** Whether it ended as if it were whole. */
+  /** Whether it ended as if complete. */
   readonly ended: Promise<'whole' | 'cut'>;
   #bytes = 0;
   #onBytes = (): void => {};
@@ -52,7 +55,7 @@ class OpenAnswer {
     });
   }
 
-  /** More arrives than has by now. */
+  /** More arrives than so far. */
   async goesOn(): Promise<boolean> {
     const before = this.#bytes;
     const more = new Promise<boolean>((resolve) => {
@@ -94,7 +97,7 @@ async function over2(host: string, path: string): Promise<OpenAnswer> {
   const [headers] = (await once(stream, 'response')) as [{ ':status': number }];
   assert.equal(headers[':status'], 200);
   const open = new OpenAnswer(name, stream);
-  // A stream that is reset also says 'end', after it has told the code.
+  // A stream that is reset also emits 'end', after it has set the code.
   const ended = open.ended.then((how) => (stream.rstCode === 0 ? how : 'cut'));
   return Object.assign(open, { ended });
 }
@@ -143,7 +146,7 @@ const CHANGES: readonly (readonly [string, (site: Site) => Promise<unknown>, Reg
   ],
 ];
 
-/** Requests that outlive their route or edge are counted without the name of either. */
+/** Requests that outlive their route or edge are counted without its name. */
 async function cuts({ routeId }: Site, counted: RegExp): Promise<number> {
   const lines = (await world.metrics()).split('\n').filter((line) => line.startsWith('postern_edge_refused_total'));
   const own = lines.filter(

@@ -20,7 +20,7 @@ const SPOOFED = {
   forwarded: 'for=203.0.113.9;host=elsewhere.test',
 };
 
-/** What the upstream is told, and what the edge takes for the client's address. */
+/** The upstream's headers, and the address that the edge uses for the client. */
 async function seenBy(world: EdgeWorld, headers: Readonly<Record<string, string>>) {
   const { host } = await world.site(await world.staticBackend(upstream.address));
   await world.ask(host, '/', { headers });
@@ -70,7 +70,7 @@ suite('trusted_proxies', () => {
     });
   });
 
-  // The client can write whatever it likes to the left of what the first trusted proxy adds.
+  // The client can write anything to the left of what the first trusted proxy adds.
   for (const [name, left] of [
     ['another address', '192.0.2.1'],
     ['the address of a trusted proxy', '10.9.9.9'],

@@ -5,7 +5,7 @@ import { issue } from '../tls/test-authority.ts';
 import { recordingUpstream } from '../traffic/recording-upstream.ts';
 import { StoredRecords } from './stored-records.ts';
 
-/** What cannot be applied refuses: it is never left out. */
+/** A module that cannot be applied rejects traffic: it is never skipped. */
 const upstream = await recordingUpstream({ after });
 const world = await EdgeWorld.open({ after });
 const backend = await world.staticBackend(upstream.address);
@@ -26,7 +26,7 @@ async function assertRefused(site: Site, module: string): Promise<void> {
   assert.ok((await world.metrics()).includes(`postern_edge_refused_total{${labels}} 2`));
 }
 
-/** Edge modules refuse in the handshake: no byte of HTTP is answered, with a certificate or without. */
+/** Edge modules reject in the handshake: no byte of HTTP is sent, with or without a certificate. */
 async function assertNoHandshake(site: Site, module: string): Promise<void> {
   upstream.forget();
   const before = await handshakeFailures();

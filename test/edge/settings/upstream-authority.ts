@@ -4,7 +4,7 @@ import type { Cleanup } from '../../support/cleanup.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { type Issued, type IssueRequest, issue } from '../tls/test-authority.ts';
 
-/** An authority that this process trusts upstreams by, as an operator would have it: in the system's list. */
+/** An authority that this process trusts for upstreams, as an operator would configure it: in the system's list. */
 export class UpstreamAuthority {
   readonly issued: Issued;
 
@@ -12,7 +12,7 @@ export class UpstreamAuthority {
     this.issued = issued;
   }
 
-  /** To be called before the process makes its first TLS connection to an upstream: the system's list is read once. */
+  /** Call it before the process makes its first TLS connection to an upstream: the system's list is read once. */
   static async trusted(test: Cleanup): Promise<UpstreamAuthority> {
     const issued = await issue({ commonName: 'CA of upstreams', isCa: true });
     const folder = await tempDir(test);
@@ -23,7 +23,7 @@ export class UpstreamAuthority {
     return new UpstreamAuthority(issued);
   }
 
-  /** A certificate of `localhost`, unless something else is said. */
+  /** A certificate for `localhost` by default. */
   issue(request: Partial<IssueRequest> = {}): Promise<Issued> {
     const usual = { commonName: 'upstream', issuer: this.issued, usages: ['server'], dnsNames: ['localhost'] } as const;
     return issue({ ...usual, ...request });

@@ -27,7 +27,7 @@ async function failures(phase: string, reason: string): Promise<number> {
   return Number(line?.slice(name.length) ?? 0);
 }
 
-/** A listener that takes connections and says nothing. */
+/** A listener that accepts connections and sends nothing. */
 async function silentAddress(): Promise<string> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => sockets.add(socket.on('error', () => {})));

@@ -14,7 +14,7 @@ const authority = await UpstreamAuthority.trusted({ after });
 const stranger = await issue({ commonName: 'an unknown CA', isCa: true });
 const world = await EdgeWorld.open({ after });
 
-/** Answers how it was reached. */
+/** Responds with how it was reached. */
 async function upstreamWith({ certificatePem: cert, keyPem: key }: Issued, isOld = false): Promise<string> {
   const server = isOld ? createHttpsServer({ cert, key }) : createSecureServer({ cert, key });
   const sockets = new Set<TLSSocket>();

@@ -15,7 +15,7 @@ const world = await EdgeWorld.open({ after });
 const backend = await world.staticBackend(upstream.address);
 const { host } = await world.site(backend);
 
-/** Each touches something that other hosts are made of, or their number, and nothing of this one. */
+/** Each changes something that other hosts use, or their number, and nothing of this one. */
 async function changesOfOtherHosts(): Promise<readonly ((at: number) => Promise<unknown>)[]> {
   const other = await world.site(backend);
   const third = await world.site(await world.httpResponse('other'));
@@ -27,7 +27,7 @@ async function changesOfOtherHosts(): Promise<readonly ((at: number) => Promise<
     (at) =>
       world.api('POST', '/ip_policy_rules', { ip_policy_id: policyId, action: 'deny', cidr: `198.51.100.${at}/32` }),
     (at) => world.api('PUT', `${other.routePath}/ip_restriction`, { ip_policy_ids: [policyId], enabled: at % 2 === 0 }),
-    // Also a wildcard beside the host, and an edge that comes with its route and goes.
+    // Also a wildcard beside the host, and an edge that is created with its route and deleted.
     async () => {
       const { edgePath } = await world.site(backend, `*.${newHost()}`);
       await world.api('DELETE', edgePath);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { type ConnectionOptions, connect } from 'node:tls';
 
-/** The first bytes that a real client sends, until it waits for an answer. */
+/** A real client's first bytes, until it waits for a response. */
 export async function captureHello(dial: (port: number) => () => void): Promise<Buffer> {
   const server = createServer();
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -12,7 +12,7 @@ export async function captureHello(dial: (port: number) => () => void): Promise<
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
   socket.on('error', () => {});
-  // Whole once it has as many bytes as its only record says.
+  // Complete once it has as many bytes as its only record announces.
   while (Buffer.concat(chunks).length < 5 || Buffer.concat(chunks).length < 5 + Buffer.concat(chunks).readUInt16BE(3)) {
     await once(socket, 'data');
   }

@@ -32,7 +32,7 @@ function remove(world: TlsWorld, kind: string, id: string): void {
   world.change({ op: 'delete', key: { kind, id } });
 }
 
-/** The common name of what the host shows, or "internal". */
+/** The common name of the host's certificate, or "internal". */
 async function shown(world: TlsWorld, host = HOST): Promise<string> {
   const client = connectTls({ host: '127.0.0.1', port: world.port, servername: host, rejectUnauthorized: false });
   await once(client, 'secureConnect');
@@ -172,7 +172,7 @@ suite('minted certificates', () => {
     world.clock.offsetMs = 59 * DAY_MS;
     assert.equal(world.certificates.certificateFor(HOST), before);
     world.clock.offsetMs = 61 * DAY_MS;
-    // Nobody waits: the old one is given at once, and the new one soon after.
+    // Nobody waits: the old one is returned at once, and the new one soon after.
     assert.equal(world.certificates.certificateFor(HOST), before);
     await until(() => world.certificates.certificateFor(HOST) !== before);
     const after = await world.certificates.certificateFor(HOST);
@@ -216,7 +216,7 @@ suite('minted certificates', () => {
     const flood = Promise.withResolvers<void>();
     world.beforeMint = (host) => (host.endsWith('.apps.test') ? flood.promise : undefined);
     for (let index = 0; index < 100; index += 1) world.connect(`h${index}.apps.test`);
-    // 64 are being made, the others were refused: all slots for names below wildcards are taken.
+    // 64 are being issued, the others were rejected: all slots for names below wildcards are taken.
     await world.failed(36);
     assert.equal(world.front.pendingCount, 64);
     assert.match((await exchange(world.connect('shop.test'), 'shop.test')).answer, /^HTTP\/1\.1 200/);

@@ -9,7 +9,7 @@ import { exchange, openTlsWorld, until } from './tls-world.ts';
 const VERSIONS: readonly SecureVersion[] = ['TLSv1.2', 'TLSv1.3'];
 const HOST = 'locked.localhost';
 
-/** What a client shows, and how the front calls it; null: it is let in. */
+/** What a client presents, and the failure that the front reports; null: admitted. */
 interface Case {
   readonly name: string;
   readonly show: () => { readonly cert: string; readonly key: string } | Record<string, never>;

@@ -68,7 +68,7 @@ function records(payload: Buffer, size: number): Buffer {
   return Buffer.concat(parts);
 }
 
-/** A ClientHello made by hand, with these extensions. */
+/** A handmade ClientHello with these extensions. */
 function hello(...extensions: readonly (readonly [type: number, content: readonly number[]])[]): Buffer {
   const list = extensions.flatMap(([type, content]) => [...u16(type), ...u16(content.length), ...content]);
   const body = [3, 3, ...new Array<number>(32).fill(7), 0, 0, 2, 0x13, 1, 1, 0, ...u16(list.length), ...list];

@@ -52,7 +52,7 @@ suite('connections in their handshake', () => {
     silent.write(hello);
     const dripping = dial(t, world);
     dripping.write(hello);
-    // The header of a long record, of which a byte comes now and then.
+    // The header of a long record that then arrives byte by byte.
     dripping.write(Buffer.from([22, 3, 3, 0x10, 0]));
     const drip = setInterval(() => dripping.write(Buffer.from([0])), 20);
     t.after(() => clearInterval(drip));
@@ -84,7 +84,7 @@ suite('connections in their handshake', () => {
     dial(t, world).end(hello.subarray(0, 100));
     const reset = dial(t, world);
     reset.write(hello, () => reset.resetAndDestroy());
-    // Says goodbye right behind its hello.
+    // Ends right after its hello.
     dial(t, world).end(hello);
     assert.deepEqual(await world.failed(4), ['closed', 'closed', 'closed', 'closed']);
     await until(() => world.front.connectionCount === 0);
@@ -160,7 +160,7 @@ suite('connections in their handshake', () => {
     world.setEdge('app.localhost');
     const stuck = dial(t, world);
     stuck.write(await ofNode({ servername: 'app.localhost' }));
-    // The server's first bytes: it waits for the client's answer from here on.
+    // The server's first bytes: from here on it waits for the client.
     await once(stuck, 'data');
     await world.front.drain(50);
     await closed(stuck);

@@ -24,7 +24,7 @@ interface Visit {
 async function visit(world: TlsWorld, host: string, options: ConnectionOptions): Promise<Visit> {
   const socket = world.connect(host, { ...options, checkServerIdentity: () => undefined });
   let session: Buffer | null = null;
-  // TLS 1.2 gives it with the handshake, TLS 1.3 some time after.
+  // TLS 1.2 sends it with the handshake, TLS 1.3 some time after.
   socket.on('session', (given: Buffer) => {
     session = given;
   });
@@ -42,7 +42,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureV
     const certified = (): ConnectionOptions => ({ ...plain, cert: client.certificatePem, key: client.keyPem });
     const locked = () => ({ clientAuthorities: [authority.certificatePem] });
 
-    /** A session that resumes where it was made, so that what follows shows something. */
+    /** A session that resumes where it was created, so that the following checks mean something. */
     async function sessionOf(world: TlsWorld, host: string): Promise<Buffer> {
       const { session } = await visit(world, host, plain);
       assert.ok(session);
@@ -112,11 +112,11 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureV
       assert.match(again.answer, /200/);
       assert.equal(again.isReused, false);
       assert.equal((await visit(world, 'app.localhost', { ...plain, ...kept })).answer, '');
-      // The authority is replaced by another: the certificate no longer helps, nor what it once earned.
+      // The authority is replaced by another: neither the certificate nor the earlier session helps.
       world.setEdge('app.localhost', { clientAuthorities: [otherAuthority.certificatePem] });
       assert.equal((await visit(world, 'app.localhost', { ...certified(), ...kept })).answer, '');
       assert.deepEqual(await world.failed(2), ['client_certificate_missing', 'client_certificate_unknown_issuer']);
-      // And a host that asks for nothing takes the visitor as anyone.
+      // A host without requirements treats the visitor like anyone.
       world.setEdge('open.localhost');
       const open = await visit(world, 'open.localhost', { ...plain, ...kept });
       assert.match(open.answer, /200/);

@@ -14,7 +14,7 @@ interface Run {
   readonly output: string;
 }
 
-/** Standard input is closed at once, so that s_client ends after the handshake. */
+/** Standard input is closed immediately, so that s_client ends after the handshake. */
 function run(command: string, args: readonly string[]): Promise<Run> {
   return new Promise((resolve) => {
     const child = execFile(command, args, { timeout: 20_000 }, (error, stdout, stderr) => {

@@ -25,7 +25,7 @@ export interface Issued {
 
 export interface IssueRequest {
   readonly commonName: string;
-  /** Absent: signs itself. */
+  /** Absent: self-signed. */
   readonly issuer?: Issued;
   readonly isCa?: boolean;
   readonly usages?: readonly ('client' | 'server')[];
@@ -34,7 +34,7 @@ export interface IssueRequest {
   readonly toDays?: number;
 }
 
-/** A certificate with what a test says about it, valid from yesterday on for a month unless it says otherwise. */
+/** A certificate as the test requests it, by default valid from yesterday for a month. */
 export async function issue(request: IssueRequest): Promise<Issued> {
   const { commonName, issuer, isCa = false, usages = [], dnsNames = [], fromDays = -1, toDays = 30 } = request;
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);

@@ -23,7 +23,7 @@ export interface TlsWorld {
   readonly ca: InternalCa;
   readonly front: TlsFront;
   readonly certificates: CertificateStore;
-  /** Called before the internal CA makes a certificate, which then waits. */
+  /** Called before the internal CA issues a certificate, which then waits. */
   beforeMint: (host: string) => Promise<void> | void;
   readonly clock: { offsetMs: number; nowMs(): number };
   readonly connections: EdgeConnection[];
@@ -32,7 +32,7 @@ export interface TlsWorld {
   setEdge(host: string, tls?: TlsPolicy): void;
   removeEdge(host: string): void;
   change(...changes: CertificateRecordChange[]): void;
-  /** A connection of node:tls that trusts the internal CA. */
+  /** A node:tls connection that trusts the internal CA. */
   connect(host: string, options?: ConnectionOptions): TLSSocket;
   /** Waits until this many handshakes have failed. */
   failed(count: number): Promise<readonly string[]>;
@@ -40,7 +40,7 @@ export interface TlsWorld {
 
 let generation = 0;
 
-/** The TLS front on a real port, with edges made by hand and an upstream-less handler that says which host was asked for. */
+/** The TLS front on a real port, with handmade edges and a handler without upstream that reports the requested host. */
 export async function openTlsWorld(test: TestContext, limits: Partial<TlsLimits> = {}): Promise<TlsWorld> {
   const clock = { offsetMs: 0, nowMs: () => Date.now() + clock.offsetMs };
   const ca = await openInternalCa({ dataDir: await tempDir(test), domain: 'localhost', clock });
@@ -171,7 +171,7 @@ export async function until(isSo: () => boolean): Promise<void> {
   }
 }
 
-/** What the client saw: the bytes of the answer to one request, or none, and how it ended. */
+/** What the client saw: the bytes of one response, or none, and how it ended. */
 export async function exchange(client: TLSSocket, host: string): Promise<{ answer: string; error: string | null }> {
   let answer = '';
   let error: string | null = null;

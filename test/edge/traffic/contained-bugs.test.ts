@@ -6,7 +6,7 @@ import { after, suite, test } from 'node:test';
 import { EdgeWorld } from '../../support/edge-world.ts';
 import { recordingUpstream } from './recording-upstream.ts';
 
-/** A bug is made by a runtime that throws where nobody expects it, for answers that carry this header. */
+/** A bug is simulated by a runtime method that throws unexpectedly, for responses with this header. */
 const FAULT = 'x-fault';
 const upstream = await recordingUpstream({ after });
 upstream.answer = (request, response) => {
@@ -16,7 +16,7 @@ upstream.answer = (request, response) => {
 const world = await EdgeWorld.open({ after });
 const { host } = await world.site(await world.staticBackend(upstream.address));
 
-/** Puts the fault into a method of the runtime. */
+/** Injects the fault into a runtime method. */
 function breakMethod(owner: object, name: string): () => void {
   const target = owner as Record<string, (...args: unknown[]) => unknown>;
   const original = target[name] as (...args: unknown[]) => unknown;
@@ -44,7 +44,7 @@ suite('a bug while an answer is sent', () => {
   test('to a client of HTTP/1.1 is a 500, closes that connection and is counted', async (t) => {
     const mend = breakMethod(ServerResponse.prototype, 'writeHead');
     t.after(mend);
-    // Of the upstream in this process it would be one as well.
+    // For the upstream in this process it would be one as well.
     const before = await bugsCounted();
     const agent = world.agent();
     t.after(() => agent.destroy());
@@ -77,7 +77,7 @@ suite('a bug while an answer is sent', () => {
   });
 });
 
-/** Of a stream that a server has: the class is not public. */
+/** Of a server's stream: the class is not public. */
 async function streamPrototype(): Promise<object> {
   const { createServer, connect } = await import('node:http2');
   const server = createServer().listen(0);

@@ -11,7 +11,7 @@ const STREAM = 1;
 const CHUNK = `${PART.length.toString(16)}\r\n${PART}\r\n`;
 
 interface Cut {
-  /** Fields of the answer besides its type. */
+  /** Fields of the response besides its type. */
   readonly fields: readonly (readonly [string, string])[];
   readonly cut: (upstream: RawPeer) => void;
 }
@@ -72,7 +72,7 @@ interface Begun {
   readonly upstream: RawPeer;
 }
 
-/** Asks, and waits until a part of the answer is at the client, through compression when it wants it. */
+/** Sends a request, and waits until a part of the response has reached the client, compressed if it asked for that. */
 async function begin(path: RawPath, protocol: ClientProtocol, { fields }: Cut, coding: string): Promise<Begun> {
   const arriving = path.upstream.next();
   const client = await world.client(path.host, protocol);

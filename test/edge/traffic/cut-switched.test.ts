@@ -18,7 +18,7 @@ interface Ends {
 
 afterEach(() => world.disconnect());
 
-/** A WebSocket whose handshake is over. */
+/** A WebSocket after its handshake. */
 async function openWebSocket(path: RawPath, protocol: ClientProtocol): Promise<Ends> {
   const arriving = path.upstream.next();
   const client = await world.client(path.host, protocol);
@@ -130,7 +130,7 @@ for (const [way, open] of Object.entries(WAYS)) {
         assert.equal(http2.hasEnd(STREAM), false);
         assert.notEqual(http2.resetCode(STREAM), 0);
       }
-      // Over TLS the sign is a missing close_notify, which the runtime's clients do not show.
+      // Over TLS the sign is a missing close_notify, which the runtime's clients do not expose.
       if (way === 'a connection to a tcp tunnel') assert.equal(client.hasFin, false);
     });
 

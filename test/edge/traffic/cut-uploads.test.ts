@@ -8,7 +8,7 @@ const world = await RawPaths.open({ after });
 const PART = 'a part of the upload';
 const STREAM = 1;
 
-/** Everything by which a client can leave an upload without its end. */
+/** All ways in which a client can abandon an upload. */
 const CUTS: Readonly<Record<ClientProtocol, Readonly<Record<string, (client: RawPeer) => void>>>> = {
   'http/1.1': {
     'closes its side': (client) => client.fin(),
@@ -40,7 +40,7 @@ const CUTS: Readonly<Record<ClientProtocol, Readonly<Record<string, (client: Raw
   },
 };
 
-/** Begins an upload, of unknown length unless there is one, and waits until a part of it is at the upstream. */
+/** Starts an upload, of unknown length by default, and waits until a part of it has reached the upstream. */
 async function begin(
   path: RawPath,
   protocol: ClientProtocol,

@@ -26,7 +26,7 @@ async function open(t: TestContext, env: Readonly<Record<string, string>> = {}):
   return { world, upstream, ends, host };
 }
 
-/** All bytes that come from now on, once the stream has ended. */
+/** All bytes from now on, once the stream has ended. */
 function restOf(stream: Duplex): Promise<Buffer> {
   const chunks: Buffer[] = [];
   stream.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -58,7 +58,7 @@ suite('WebSockets when the server stops', () => {
     assert.ok(await one.echoes('a'));
     const rest = restOf(one.stream);
     const end = ends[0] as WebSocketEnd;
-    // It must not answer the goodbye in the middle of its own frame.
+    // It must not respond to the Close frame in the middle of its own frame.
     end.onMessage = () => {};
     const upstream = end.stream;
     upstream.write(Buffer.from([0x81, 4, 0x61, 0x62]));

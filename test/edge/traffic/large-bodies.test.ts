@@ -9,14 +9,14 @@ import { recordingUpstream } from './recording-upstream.ts';
 
 const MIB = 1024 * 1024;
 const TOTAL = (process.env['POSTERN_TEST_LONG'] === undefined ? 200 : 2048) * MIB;
-/** Client, edge and upstream live in this process; what none of them may do is hold a body. */
+/** Client, edge and upstream are in this process; none of them may hold a whole body. */
 const MAX_GROWTH = 96 * MIB;
 
 const upstream = await recordingUpstream({ after });
 const world = await EdgeWorld.open({ after });
 const { host } = await world.site(await world.staticBackend(upstream.address));
 const block = Buffer.alloc(64 * 1024, 'postern');
-/** Goes before what is measured: heaps and buffers grow to their working size with the first megabytes, whatever follows. */
+/** Before the measurement: heaps and buffers grow to their working size with the first megabytes. */
 const WARM_UP = 128 * MIB;
 
 function blocks(total: number): Readable {

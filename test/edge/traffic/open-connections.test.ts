@@ -7,7 +7,7 @@ import { rawExchange } from './raw-exchange.ts';
 import { recordingUpstream } from './recording-upstream.ts';
 import { echoingWebSockets, openWebSocket, openWebSocketOverHttp2, type WebSocketEnd } from './web-socket.ts';
 
-/** A change that tightens access ends, within a second, the streams that it would now refuse, and no others. */
+/** A change that restricts access ends, within a second, the streams that it would now reject, and no others. */
 const upstream = await recordingUpstream({ after });
 echoingWebSockets(upstream);
 const world = await EdgeWorld.open({ after });

@@ -8,7 +8,10 @@ import type { EdgeSnapshot, RouteSnapshot } from '../../../src/snapshot/edge-sna
 
 const REFUSAL: Verdict = { status: 403, code: 'ERR_POSTERN_LOGIN_DENIED', message: 'no', reason: 'group' };
 
-/** A request under way at a backend that never answers, behind a module that gives a permit and one that looks at the user. */
+/**
+ * A request in progress at a backend that never responds, behind a module that grants a permit and one that looks at
+ * the user.
+ */
 function underWay() {
   const user = { version: 1, isMember: true };
   const judged: string[] = [];

@@ -1,14 +1,14 @@
 import type { TLSSocket } from 'node:tls';
 
 export interface RawAnswer {
-  /** Everything that came back, one byte a character. */
+  /** Everything received, one character per byte. */
   readonly bytes: string;
   readonly isClosed: boolean;
   /** Statuses of all heads in it. */
   readonly statuses: readonly number[];
 }
 
-/** Sends bytes and collects what comes until `isEnough`, the end of the connection, or the time is over. */
+/** Sends bytes and collects the response until `isEnough`, the end of the connection, or the timeout. */
 export function rawExchange(
   socket: TLSSocket,
   bytes: string,

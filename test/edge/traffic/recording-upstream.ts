@@ -16,19 +16,19 @@ export interface SeenRequest {
 export interface RecordingUpstream {
   readonly name: string;
   readonly address: string;
-  /** Requests whose end has come. */
+  /** Complete requests. */
   readonly seen: SeenRequest[];
-  /** Everything that came on any connection, one byte a character. */
+  /** Everything received on any connection, one character per byte. */
   bytes: string;
   readonly sockets: Set<Socket>;
-  /** Answers instead of the default, which says who it is and what it got. */
+  /** Replaces the default response, which names the upstream and repeats the request. */
   answer: ((request: IncomingMessage, response: ServerResponse) => void) | null;
   onUpgrade: ((request: IncomingMessage, socket: Duplex, head: Buffer) => void) | null;
-  /** Forgets what it has seen. */
+  /** Clears what it has recorded. */
   forget(): void;
 }
 
-/** A real HTTP/1.1 server that remembers the raw bytes and what it read in them. */
+/** A real HTTP/1.1 server that records the raw bytes and the parsed requests. */
 export async function recordingUpstream(test: Cleanup, name = 'upstream'): Promise<RecordingUpstream> {
   const http = createServer({ maxHeaderSize: 262_144 });
   http.maxHeadersCount = 0;
@@ -61,7 +61,7 @@ export async function recordingUpstream(test: Cleanup, name = 'upstream'): Promi
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket)).on('error', () => {});
     http.emit('connection', socket);
-    // After the server took it over: the other way round its parser would read past this listener.
+    // After the server took it over: otherwise its parser would bypass this listener.
     socket.on('data', (chunk: Buffer) => {
       if (upstream.bytes.length < 1_000_000) upstream.bytes += chunk.toString('latin1');
     });
@@ -97,7 +97,7 @@ export function seenOf(request: IncomingMessage, body: string): SeenRequest {
   return { method, url, rawHeaders, headers, body, rawTrailers };
 }
 
-/** An address at which nobody listens. */
+/** An address without a listener. */
 export async function deadAddress(): Promise<string> {
   const server = createTcp();
   await once(server.listen(0, '127.0.0.1'), 'listening');

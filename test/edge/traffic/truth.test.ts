@@ -7,7 +7,7 @@ import { EdgeWorld } from '../../support/edge-world.ts';
 import { issue } from '../tls/test-authority.ts';
 import { deadAddress, recordingUpstream } from './recording-upstream.ts';
 
-/** Every field of every module, set by API and seen in traffic in the very next request. */
+/** Every field of every module, set through the API and effective in the next request. */
 const upstream = await recordingUpstream({ after }, 'one');
 const other = await recordingUpstream({ after }, 'two');
 const world = await EdgeWorld.open({ after });

@@ -11,7 +11,10 @@ import {
 import { TunnelWorld } from '../../support/tunnel-world.ts';
 import { UpstreamAuthority } from '../settings/upstream-authority.ts';
 
-/** Answers that HTTP allows and the runtime refuses to send: each ended the server, or the agent, for all of its visitors. */
+/**
+ * Responses that HTTP allows and the runtime refuses to send: each ended the server, or the agent, for all of its
+ * visitors.
+ */
 const authority = await UpstreamAuthority.trusted({ after });
 const world = await TunnelWorld.open({ after });
 const { edge } = world;
@@ -94,7 +97,7 @@ async function tunnelWay(name: string, service: ScriptedService, scheme: string)
   return { name, service, host: new URL(agent.url ?? '').hostname, isTunnel: true };
 }
 
-/** Pairs of some names, in order, names in lower case. */
+/** Pairs with some names, in order, names in lower case. */
 function pairs(fields: readonly string[], names: readonly string[]): string[] {
   const found: string[] = [];
   for (let at = 0; at < fields.length; at += 2) {

@@ -14,7 +14,7 @@ import { UpstreamAuthority } from '../settings/upstream-authority.ts';
 import { rawExchange } from './raw-exchange.ts';
 import { recordingUpstream } from './recording-upstream.ts';
 
-/** Requests that HTTP allows and the runtime refuses to send over HTTP/2: some were a 500, some ended the server. */
+/** Requests that HTTP allows and the runtime refuses to send over HTTP/2: some caused a 500, some ended the server. */
 const authority = await UpstreamAuthority.trusted({ after });
 const world = await TunnelWorld.open({ after });
 const { edge } = world;
@@ -25,7 +25,7 @@ interface Seen {
 }
 interface Service {
   readonly port: number;
-  /** The latest request, once its end has come. */
+  /** The latest complete request. */
   seen(): Seen | undefined;
 }
 

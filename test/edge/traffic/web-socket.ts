@@ -48,7 +48,7 @@ export class WebSocketEnd {
     return known === undefined ? new Promise((resolve) => this.#waiting.push(resolve)) : Promise.resolve(known);
   }
 
-  /** False also when it is closed instead: who waits for ever does not fail, but hang. */
+  /** False also when it is closed instead: waiting indefinitely would hang the test instead of failing it. */
   async echoes(text: string): Promise<boolean> {
     this.send(text);
     return (await Promise.race([this.message(), this.closed])) === `echo ${text}`;
@@ -87,7 +87,7 @@ export class WebSocketEnd {
   }
 }
 
-/** Makes an upstream accept WebSockets and say everything back. Answers the ends that it has. */
+/** Makes an upstream accept WebSockets and echo everything. Returns its ends. */
 export function echoingWebSockets(upstream: RecordingUpstream): WebSocketEnd[] {
   const ends: WebSocketEnd[] = [];
   upstream.onUpgrade = (request, socket, head) => {
@@ -107,7 +107,7 @@ export function echoingWebSockets(upstream: RecordingUpstream): WebSocketEnd[] {
   return ends;
 }
 
-/** Over HTTP/1.1. Rejects with the status when the answer is not 101. */
+/** Over HTTP/1.1. Rejects with the status unless it is 101. */
 export async function openWebSocket(socket: TLSSocket, host: string, path = '/'): Promise<WebSocketEnd> {
   const key = randomBytes(16).toString('base64');
   socket.write(

@@ -19,7 +19,7 @@ export interface SeenStream {
   readonly body: string;
 }
 
-/** A gateway's connection to an agent, as the edge knows it. */
+/** A gateway's connection to an agent, as the edge sees it. */
 class TestLink implements AgentLink {
   readonly session: ClientHttp2Session;
   active = 0;
@@ -111,7 +111,7 @@ export class FakeAgent {
     for (const socket of this.sockets) socket.destroy();
   }
 
-  /** Says who it is and what it got. */
+  /** Responds with its name and the request. */
   answer(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
     let body = '';
     stream.setEncoding('latin1');
@@ -125,7 +125,7 @@ export class FakeAgent {
     });
   }
 
-  /** As an agent whose service cannot be reached. */
+  /** Like an agent whose service cannot be reached. */
   failWith(reason: string, address = 'localhost:3000'): void {
     this.handle = (stream, headers) => {
       this.seen.push({ headers, body: '' });
@@ -139,10 +139,10 @@ interface TestTunnel extends OnlineTunnel {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** What the gateway has online. */
+/** The gateway's online tunnels. */
 export class FakeTunnels implements OnlineTunnels {
   generation = 0;
-  /** How often somebody searched by labels. */
+  /** Number of searches by labels. */
   searches = 0;
   readonly #tunnels = new Map<string, TestTunnel>();
 

@@ -27,7 +27,7 @@ async function ask(host: string, options: { path?: string; method?: string; body
   return { status: response.statusCode as number, headers: response.headers as IncomingHttpHeaders, text };
 }
 
-/** Sends raw bytes and reads until the other side closes. */
+/** Sends raw bytes and reads until the peer closes. */
 async function send(test: TestContext, text: string): Promise<string> {
   const socket = await dial(test, world.httpPort);
   socket.setEncoding('latin1').write(text, 'latin1');
@@ -64,7 +64,7 @@ test('edges are redirected as ever; the name of an edge comes before an agent, a
   assert.equal((await ask(name)).headers.location, `https://${name}:${world.clients.port}/`);
   assert.equal((await world.publish(id, { proto: 'http', host: name })).ok, true);
   assert.equal((await ask(name)).headers['x-agent'], id);
-  // Over HTTPS it is the wildcard's still.
+  // Over HTTPS it still belongs to the wildcard.
   assert.equal((await world.clients.ask(name)).text, 'wildcard');
   await world.clients.site(await world.clients.httpResponse('exact'), name);
   assert.equal((await ask(name)).status, 308);

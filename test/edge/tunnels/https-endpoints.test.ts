@@ -10,7 +10,7 @@ import { TunnelWorld } from './tunnel-world.ts';
 
 const world = await TunnelWorld.open({ after });
 
-/** A response of which the client has the beginning, and which the agent does not end. */
+/** A response whose start has reached the client, and which the agent does not end. */
 async function answerUnderWay(agent: FakeAgent, host: string) {
   agent.handle = (stream) => {
     stream.respond({ ':status': 200 });

@@ -13,7 +13,7 @@ import { dial, TunnelWorld } from './tunnel-world.ts';
 
 const world = await TunnelWorld.open({ after });
 
-/** As an agent does it: CONNECT streams go to a local service, each direction ended on its own. */
+/** Like an agent: forwards CONNECT streams to a local service, each direction ended separately. */
 function forwardTo(agent: FakeAgent, port: number): void {
   agent.handle = (stream, headers) => {
     agent.seen.push({ headers, body: '' });
@@ -46,7 +46,7 @@ async function readAll(socket: NodeJS.ReadableStream): Promise<string> {
 
 test('tcp: a port of the range, bytes both ways, each direction ended on its own', async (context) => {
   const { id, agent } = await world.tunnel(context);
-  // Answers only when it has heard everything: without half-closing it never would.
+  // Responds only after it has received everything: without half-closing it never would.
   const service = createTcp({ allowHalfOpen: true }, (socket) => {
     let text = '';
     socket.on('data', (chunk: Buffer) => {
@@ -99,7 +99,7 @@ test('tcp: much both ways, whole, in flat memory; a reader that stops holds up t
   const socket = await dial(context, portOf(published), true);
   const chunk = randomBytes(65_536);
   const chunks = 1024;
-  // Nobody reads yet: what fits into windows and buffers on the way is all that may be taken.
+  // Nobody reads yet: only what fits into windows and buffers on the way may be accepted.
   let sent = 0;
   const sender = (async () => {
     for (; sent < chunks; sent += 1) if (!socket.write(chunk)) await once(socket, 'drain');
@@ -180,7 +180,7 @@ test('tcp: without an agent, a service that is down, an address that is not allo
   const { id, agent } = await world.tunnel(context);
   const outcome = async (port: number): Promise<string> => {
     const count = world.closed.length;
-    // A reset may come before the connection is seen to be open.
+    // A reset may arrive before the connection is seen as open.
     const socket = connect(port, '127.0.0.1').on('error', () => {});
     socket.on('end', () => assert.fail('a connection that broke must not look whole'));
     socket.resume();

@@ -208,7 +208,7 @@ test('a member whose service is down is passed over; a request that it may have 
   world.tunnels.add('tn_up', up, labels).inFlight = 1;
   down.failWith('refused');
   for (const method of ['GET', 'POST', 'PATCH']) {
-    // Anew, as one that is not known to be down.
+    // Added again, so that it is not known to be down.
     world.tunnels.add('tn_down', down, labels);
     const answer = await world.clients.ask(host, '/', { method });
     assert.deepEqual([answer.status, answer.headers['x-agent']], [200, 'up'], method);

@@ -55,7 +55,7 @@ const SETTINGS: EdgeSettings = {
 let tunnelCount = 0;
 let endpointCount = 0;
 
-/** The API of a real server, and over its configuration an edge whose agents the test plays. */
+/** The API of a real server, and an edge over its configuration whose agents the test simulates. */
 export class TunnelWorld {
   readonly edge: Edge;
   /** Clients of the edge. */
@@ -63,7 +63,7 @@ export class TunnelWorld {
   readonly tunnels: FakeTunnels;
   readonly httpPort: number;
   readonly tcpPorts: PortRange;
-  /** Connections of tcp and tls tunnels that are over. */
+  /** Finished connections of tcp and tls tunnels. */
   readonly closed: RawConnectionFacts[];
   readonly registry: Registry;
 
@@ -88,7 +88,7 @@ export class TunnelWorld {
       await holder.close?.();
     });
     const world = await TestWorld.open(test, { env: { POSTERN_API_RATE_LIMIT: '0' } });
-    // The provider of the tests is on loopback, where agents' issuers may not be by default.
+    // The tests' provider is on loopback, where agents' issuers are not allowed by default.
     const env = { POSTERN_DATA_DIR: world.dataDir, POSTERN_AGENT_ISSUER_ALLOW_CIDRS: '127.0.0.0/8' };
     const { config } = loadConfig({ flags: new Map(), env });
     const { store, replica, log } = world.server;
@@ -145,7 +145,7 @@ export class TunnelWorld {
     return new TunnelWorld({ edge, clients, tunnels, httpPort: http.address.port, tcpPorts, closed, registry });
   }
 
-  /** A tunnel that is online, with an agent that says what it got. */
+  /** An online tunnel whose agent echoes the request. */
   async tunnel(test: Cleanup): Promise<{ id: string; agent: FakeAgent }> {
     tunnelCount += 1;
     const id = `tn_${tunnelCount}`;
@@ -154,7 +154,7 @@ export class TunnelWorld {
     return { id, agent };
   }
 
-  /** An address of an agent's, which must be granted unless the test looks at the refusal itself. */
+  /** An agent's endpoint, which must be granted unless the test checks the refusal itself. */
   async publish(
     tunnelId: string,
     endpoint: Partial<NewEndpoint> = {},
@@ -174,7 +174,7 @@ export class TunnelWorld {
     return { ...published, id, host };
   }
 
-  /** A site whose route leads to the tunnels with these labels. */
+  /** A site whose route uses the tunnels with these labels. */
   async group(labels: Readonly<Record<string, string>>, host = newHost()): Promise<Site> {
     const { id } = await this.clients.api('POST', '/backends/tunnel_group', { labels });
     return this.clients.site(id, host);
@@ -186,7 +186,7 @@ async function openServer(server: Server): Promise<ListenAddress> {
   return { host: '127.0.0.1', port: (server.address() as AddressInfo).port };
 }
 
-/** A run of ports that nobody has at the moment. */
+/** A range of ports that are free at the moment. */
 async function freePorts(count: number): Promise<PortRange> {
   for (;;) {
     const probe = createServer();
@@ -206,7 +206,7 @@ async function freePorts(count: number): Promise<PortRange> {
   }
 }
 
-/** A plain connection, open. */
+/** An open plain connection. */
 export async function dial(test: Cleanup, port: number, allowHalfOpen = false): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen });
   socket.on('error', () => {});

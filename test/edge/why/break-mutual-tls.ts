@@ -1,9 +1,9 @@
 import type { TestWorld } from '../../support/test-world.ts';
 
-/** An authority that never was. */
+/** An authority that never existed. */
 export const GONE = 'ca_2zXAMPLEauthorityOfTheDocsA';
 
-/** The API does not let an authority go that an edge names: only a store that was meddled with is so. */
+/** The API does not delete an authority that an edge uses: only a manipulated store is in this state. */
 export async function breakMutualTls(
   world: Pick<TestWorld, 'store'>,
   edgeId: string,

@@ -5,7 +5,7 @@ import { TestWorld } from '../../support/test-world.ts';
 import { breakMutualTls, GONE } from './break-mutual-tls.ts';
 
 const HEADER = 'postern-problem';
-/** Enabled without an issuer: stored, and never able to let anybody in. */
+/** Enabled without an issuer: stored, but can admit nobody. */
 const UNPREPARED = { client_id: 'app' };
 
 const withEdge = (await EdgeWorld.open({ after })).world;
@@ -40,7 +40,7 @@ for (const [role, world] of [
       assert.equal(await why(`${route}/oidc`), line);
       assert.equal(await why(route), line);
       assert.equal(await why(edge), `${line} (${created.body.id})`);
-      // What is not the module's fault is not said of it.
+      // The module is not blamed for other problems.
       await send('PUT', `${route}/compression`, {});
       assert.equal(await why(`${route}/compression`), null);
       assert.equal((await send('PATCH', route, { description: 'x' })).headers.get(HEADER), line);
@@ -142,7 +142,7 @@ test('the next process says what the last one left behind', async (t) => {
   assert.match(answer.headers.get(HEADER) ?? '', /^oidc: /);
 });
 
-/** Routes that the line of an edge names. */
+/** Routes listed in an edge's line. */
 function count(line: string): number {
   return line.match(/ \(edghtsrt_\w+\)/g)?.length ?? 0;
 }

@@ -4,8 +4,8 @@ import { EdgeWorld } from '../../support/edge-world.ts';
 import { recordingUpstream } from '../traffic/recording-upstream.ts';
 
 /**
- * A module that only a later version knows: in a store after a step back, or written by that version beside this one during an
- * upgrade. It may be there to keep people out.
+ * A module that only a later version knows: in a store after a downgrade, or written by that version during an upgrade.
+ * It may be there to deny access.
  */
 const upstream = await recordingUpstream({ after });
 const edgeWorld = await EdgeWorld.open({ after });

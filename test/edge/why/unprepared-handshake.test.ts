@@ -11,7 +11,7 @@ const staff = await issue({ commonName: 'ann', usages: ['client'], issuer: autho
 const self = await issue({ commonName: 'self', usages: ['client'] });
 const { id: authorityId } = await world.api('POST', '/certificate_authorities', { ca_pem: authority.certificatePem });
 
-/** What came of a request on a connection of its own: its status, or `refused` when no byte of HTTP was answered. */
+/** The outcome of a request on its own connection: its status, or `refused` when no byte of HTTP was sent. */
 async function outcome(host: string, options: object): Promise<number | 'refused'> {
   return world.ask(host, '/', options).then(
     ({ status }) => status,
@@ -32,7 +32,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] satisfies SecureVersion[]) {
     assert.equal(await outcome(host, limits), 'refused');
     assert.equal(await outcome(host, shown), 'refused');
     assert.equal(await outcome(host, { ...limits, cert: self.certificatePem, key: self.keyPem }), 'refused');
-    // One that was opened before is told to connect anew, and then cannot.
+    // An older connection is asked to reconnect, and then cannot.
     assert.equal(await outcome(host, { ...shown, agent }), 421);
     agent.destroy();
     assert.match(await world.metrics(), /handshake_failures_total\{reason="client_certificate_missing"\} [1-9]/);

@@ -13,7 +13,7 @@ export interface Lane {
 
 let laneCount = 0;
 
-/** The server with the role that delivers, and a receiver that it may reach. */
+/** A server with the delivering role, and a receiver that it may reach. */
 export class EventWorld {
   readonly world: TestWorld;
   readonly receiver: Receiver;
@@ -41,7 +41,7 @@ export class EventWorld {
     return new EventWorld(world, receiver);
   }
 
-  /** Asks the API, and fails unless it agrees. */
+  /** Calls the API, and fails unless it succeeds. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers field by field
   async api(method: string, path: string, body?: unknown): Promise<any> {
     const answer = await this.world.api(method, path, body);
@@ -49,7 +49,7 @@ export class EventWorld {
     return answer.body;
   }
 
-  /** A subscription with a webhook of its own. */
+  /** A subscription with its own webhook. */
   async lane(types: readonly string[], webhook: Readonly<Record<string, unknown>> = {}): Promise<Lane> {
     laneCount += 1;
     const path = `/lane${laneCount}`;
@@ -84,7 +84,7 @@ export class EventWorld {
     return found;
   }
 
-  /** Waits until the ledger says so. The store tells nobody of outcomes, so it is asked again and again. */
+  /** Waits until the ledger matches. The store does not announce outcomes, so it is polled. */
   async settled(lane: Lane, expected: Partial<LaneLedger>, patienceMs = 20_000): Promise<LaneLedger> {
     const deadline = Date.now() + patienceMs;
     for (;;) {
@@ -95,7 +95,7 @@ export class EventWorld {
     }
   }
 
-  /** Waits until the deliveries of the lane show so many attempts together. */
+  /** Waits until the lane's deliveries show this many attempts in total. */
   async attempted(lane: Lane, count: number, patienceMs = 20_000): Promise<void> {
     const deadline = Date.now() + patienceMs;
     for (;;) {

@@ -14,7 +14,7 @@ export interface KillLedgerOptions {
   readonly engine: 'sqlite' | 'postgres';
   readonly events: number;
   readonly kills: number;
-  /** Every so manieth request to the flaky lane goes wrong in some way. */
+  /** One in this many requests to the flaky lane fails in some way. */
   readonly failEvery: number;
   readonly patienceMs: number;
 }
@@ -45,7 +45,7 @@ const ENV = {
   POSTERN_LOG_LEVEL: 'error',
 };
 
-/** Writes, kills the server again and again meanwhile, and holds what receivers saw against what the store says. */
+/** Writes, kills the server repeatedly meanwhile, and compares what receivers saw with the store. */
 export async function runKillLedger(test: TestContext, options: KillLedgerOptions): Promise<KillLedgerFigures> {
   const startedAt = performance.now();
   const location = await locationOf(test, options.engine);
@@ -98,7 +98,7 @@ async function locationOf(test: TestContext, engine: 'sqlite' | 'postgres'): Pro
   return { engine, dataDir, url: database.url };
 }
 
-/** Answers the secret of each lane, by its path at the receiver. */
+/** Returns the secret of each lane, by its path at the receiver. */
 async function setUp({ api }: ServerUnderFire, receiver: Receiver): Promise<Map<string, string>> {
   const secrets = new Map<string, string>();
   for (const path of ['/well', '/flaky']) {
@@ -116,7 +116,7 @@ async function setUp({ api }: ServerUnderFire, receiver: Receiver): Promise<Map<
   return secrets;
 }
 
-/** Until they are stopped, or the server is gone: what was under way then may or may not have been written. */
+/** Until they are stopped, or the server is gone: a write in progress may or may not have been applied. */
 function startWriting({ api }: ServerUnderFire, acknowledged: string[]): { stop(): Promise<void> } {
   let isStopped = false;
   const writers = Array.from({ length: WRITERS }, async () => {
@@ -135,7 +135,7 @@ function startWriting({ api }: ServerUnderFire, acknowledged: string[]): { stop(
   };
 }
 
-/** Resets, 500, 429 with Retry-After, silence, and answers that drip: one after the other. */
+/** Resets, 500, 429 with Retry-After, silence, and slow responses, one after the other. */
 function misbehaving(every: number): Behaviour {
   const ways: readonly ((response: ServerResponse) => void)[] = [
     (response) => response.socket?.resetAndDestroy(),
@@ -162,7 +162,7 @@ async function lanesIn(location: StoreLocation): Promise<LaneRow[]> {
   return rows.map((row) => ({ ...row }) as unknown as LaneRow);
 }
 
-/** The counters balance, the rows say the same, and every event has a delivery in each lane. */
+/** The counters balance, the rows agree, and every event has a delivery in each lane. */
 async function assertBalanced(location: StoreLocation): Promise<void> {
   const [events] = await querySql(location, 'SELECT count(*) AS total FROM events');
   const counted = await querySql(

@@ -15,7 +15,7 @@ export type Behaviour = (received: Received, response: ServerResponse, request: 
 
 const accept: Behaviour = (_received, response) => response.writeHead(204).end();
 
-/** A real HTTP server that takes events; how it answers is the test's to say, at any time. */
+/** A real HTTP server that receives events; the test controls its responses at any time. */
 export class Receiver {
   readonly received: Received[] = [];
   readonly #behaviours = new Map<string, Behaviour>();
@@ -38,7 +38,7 @@ export class Receiver {
     return `${this.#url}${path}`;
   }
 
-  /** For requests to this path from now on; 204 unless said. */
+  /** For requests to this path from now on; default 204. */
   behave(path: string, behaviour: Behaviour | number): void {
     const answer: Behaviour =
       typeof behaviour === 'number' ? (_received, response) => response.writeHead(behaviour).end() : behaviour;
@@ -49,7 +49,7 @@ export class Receiver {
     return this.received.filter((each) => each.path === path);
   }
 
-  /** Resolves when so many requests have come to the path. */
+  /** Resolves when this many requests have arrived at the path. */
   async until(path: string, count: number, patienceMs = 20_000): Promise<readonly Received[]> {
     const deadline = Date.now() + patienceMs;
     for (;;) {
@@ -82,7 +82,7 @@ export class Receiver {
   }
 }
 
-/** What a careful receiver does first; throws when the signature is not of this secret. */
+/** What a careful receiver does first; throws when the signature does not match the secret. */
 export function verify({ body, headers }: Received, secret: string): unknown {
   return new Webhook(secret).verify(body, { ...headers });
 }

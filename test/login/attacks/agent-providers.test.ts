@@ -19,7 +19,7 @@ test("what is known of an operator's issuer on a private network serves no agent
       log: { info() {}, warn() {}, error() {} },
       fetch: createGuardedFetch(everywhere),
       isPlainHttpAllowed: () => true,
-      // Plain http passes, so that the address alone decides.
+      // Plain http is allowed, so that the address alone decides.
       agentIssuers: agentIssuers({
         allowedCidrs: ['10.0.0.0/8'],
         isUpstreamAllowed: () => true,

@@ -12,7 +12,10 @@ import {
   userOf,
 } from '../people-and-programs/steps.ts';
 
-/** Somebody who holds `evil.corp.localhost` plants cookies for all of `corp.localhost`. `__Host-` is all that a browser keeps safe. */
+/**
+ * An attacker who controls `evil.corp.localhost` plants cookies for all of `corp.localhost`. Browsers protect only
+ * `__Host-` cookies.
+ */
 const world = await LoginWorld.open({ after });
 const EVIL = 'https://evil.corp.localhost/';
 const ALICE = 'alice@example.com';
@@ -69,7 +72,10 @@ test('many planted sessions neither let anybody in nor keep the victim out', asy
   assert.equal(await userOf(victim, host, path), ALICE);
 });
 
-/** Values and names of cookies may have spaces and bytes that some readers take for spaces: browsers check only the beginning. */
+/**
+ * Values and names of cookies may contain spaces and bytes that some parsers treat as spaces: browsers check only the
+ * start.
+ */
 const HIDDEN = [
   { name: 'in the value of another cookie, after a space', hide: (pair: string) => `x=y ${pair}` },
   { name: 'in the name of another cookie, after a space', hide: (pair: string) => `x ${pair}` },

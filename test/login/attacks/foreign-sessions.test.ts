@@ -90,7 +90,7 @@ test('session fixation: whoever planted a whole key of their own does not see th
   const machine = world.browser();
   await machine.logIn(site.host, '/', 'bob');
   const keptByBob = cookiesOf(machine, site.host);
-  // Alice sits down at the machine that Bob prepared; the provider has forgotten him.
+  // Alice uses the machine that Bob prepared; the provider has forgotten him.
   for (const { name } of machine.jar.cookiesFor(world.provider.issuer)) {
     machine.jar.store(world.provider.issuer, `${name}=; Max-Age=0; Path=/`);
   }

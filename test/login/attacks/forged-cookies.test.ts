@@ -23,7 +23,7 @@ function pair(sessionValue: string, companionValue = companion): string {
   return `${SESSION}=${sessionValue}; ${COMPANION}=${companionValue}`;
 }
 
-/** Another letter in its place, of the same alphabet. */
+/** Another letter of the same alphabet in its place. */
 function swapped(text: string, at: number): string {
   return text.slice(0, at) + (text[at] === '0' ? '1' : '0') + text.slice(at + 1);
 }
@@ -77,7 +77,7 @@ function otherCase(text: string): string {
   );
 }
 
-/** 43 letters hold 258 bits: the last two count for nothing when they are decoded. */
+/** 43 letters hold 258 bits: decoding ignores the last two. */
 function otherSpelling(text: string): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   const last = alphabet.indexOf(text.at(-1) as string);

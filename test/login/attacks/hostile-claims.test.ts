@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { recordingUpstream } from '../../edge/traffic/recording-upstream.ts';
 import { LoginWorld } from '../../support/login-world.ts';
 
-/** A provider whose users call themselves what they like. */
+/** A provider whose users choose their own names. */
 const world = await LoginWorld.open({ after });
 const upstream = await recordingUpstream({ after });
 

@@ -7,7 +7,7 @@ import { COMPANION, cookieOf, routeOf, SESSION, sessionsAt, userOf } from '../pe
 
 const world = await LoginWorld.open({ after });
 
-/** A login that came back from the provider, and was not handed to the edge yet. */
+/** A login that came back from the provider and has not been sent to the edge yet. */
 async function unfinished(browser: Browser, host: string, user: string, path = '/'): Promise<URL> {
   const { url } = await browser.upToProvider(host, path);
   assert.ok(url !== null);

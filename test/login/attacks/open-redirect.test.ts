@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { logIn } from '../../support/identity-provider.ts';
 import { LoginWorld } from '../../support/login-world.ts';
 
-/** Every way out of a login leads to this host, or to the provider, whatever the link said. */
+/** Every redirect of a login leads to this host or to the provider, whatever the link contained. */
 const world = await LoginWorld.open({ after });
 const { host } = await world.site();
 const origin = world.origin(host);
@@ -58,21 +58,21 @@ const TARGETS = [
   '/.postern/login?to=/',
   '',
 ];
-/** As the query carries it: once, twice, and as a browser's form would. */
+/** In the query: encoded once, twice, and as a browser's form would. */
 const ENCODINGS: readonly [string, (text: string) => string][] = [
   ['encoded', encodeURIComponent],
   ['encoded twice', (text) => encodeURIComponent(encodeURIComponent(text))],
   ['as it is', (text) => text.replaceAll(/[^\x21-\x22\x24-\x25\x27-\x7e]/g, encodeURIComponent)],
 ];
 
-/** As a browser reads it, which forgives much. */
+/** As a browser parses it, which is lenient. */
 function assertHere(location: unknown, words: string): void {
   const url = new URL(String(location), `${origin}/`);
   assert.equal(url.origin, origin, `${words} leads to ${String(location)}`);
   assert.doesNotMatch(String(location), /[^\x21-\x7e]/, words);
 }
 
-/** All the ways that the page offers: link, refresh, script. */
+/** All navigation that the page offers: link, refresh, script. */
 function assertPageStays(html: string, words: string): void {
   const links = [...html.matchAll(/(?:href="|url=)([^"]*)"/g)].map(([, link]) => (link ?? '').replaceAll('&amp;', '&'));
   assert.equal(links.length, 2, html);
@@ -85,7 +85,7 @@ for (const target of TARGETS) {
       const words = `${JSON.stringify(target)}, ${name},`;
       const browser = world.browser();
       const page = await browser.open(host, `/.postern/login?to=${encode(target)}`);
-      // A bare backslash is refused before anybody looks at it.
+      // A bare backslash is rejected before anybody parses it.
       if (page.status === 400) {
         assert.equal(page.headers['location'], undefined);
         continue;
@@ -107,7 +107,7 @@ for (const target of TARGETS) {
       assertHere(back.headers['location'], words);
       const { pathname } = new URL(String(back.headers['location']));
       assert.doesNotMatch(pathname, /^\/\.postern\//, `${words} ends at a path of ours`);
-      // Logged in, the same link is a redirect at once.
+      // When logged in, the same link redirects immediately.
       const again = await browser.open(host, `/.postern/login?go=1&to=${encode(target)}`);
       assertHere(again.headers['location'], `${words} logged in,`);
     }

@@ -19,7 +19,7 @@ const MARKUP = [
   '{{7*7}}<%= 1 %>',
 ];
 
-/** Only the tags and attributes of ours, and no way to run anything else. */
+/** Only our own tags and attributes, and no way to run anything else. */
 function assertClean(answer: EdgeAnswer, words: string): void {
   const policy = String(answer.headers['content-security-policy']);
   assert.match(policy, /default-src 'none'/, words);
@@ -48,7 +48,7 @@ for (const markup of MARKUP) {
       const answer = await world.browser().open(host, path);
       if (answer.status !== 302) assertClean(answer, path);
     }
-    // What is not done twice: the page of a POST names where to log in, and nothing of the request.
+    // The page for a POST names where to log in, and nothing of the request.
     const posted = await world.edge.ask(host, `/?x=${encoded}`, { method: 'POST', headers: NAVIGATION });
     assert.equal(posted.status, 401);
     assertClean(posted, 'POST');

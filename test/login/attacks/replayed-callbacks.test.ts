@@ -50,12 +50,12 @@ suite('a login under way is good for one token request', () => {
     const callback = await site.authorized(browser, '/wanted?x=1');
     const before = browser.copy();
     assert.equal((await browser.open(site.host, callback)).status, 302);
-    // Logged in, and the cookie of the flow is still there.
+    // Logged in, and the flow's cookie still exists.
     const both = browser.copy();
     both.jar.store(world.origin(site.host), flowCookies(before.jar.header(world.origin(site.host)) ?? ''));
     const again = await both.open(site.host, callback);
     assert.equal(again.headers['location'], `${world.origin(site.host)}/wanted?x=1`);
-    // The first answer never arrived: no session, and the way to the provider once more.
+    // The first response never arrived: no session, and another redirect to the provider.
     const lost = await before.open(site.host, callback);
     assert.equal(lost.status, 302);
     assert.match(String(lost.headers['location']), /\/\.postern\/login\?to=%2Fwanted%3Fx%3D1&go=1&round=1$/);
@@ -93,7 +93,7 @@ test('of two processes on one PostgreSQL one redeems it', async (t) => {
 });
 
 suite('limits of token requests', () => {
-  /** A callback with a made-up code, from an address of the test's choice. */
+  /** A callback with an invented code, from an address that the test chooses. */
   async function junk(of: HostileSite, address: string) {
     const browser = of.world.browser();
     const callback = new URL(await of.authorized(browser), 'https://x');
@@ -103,7 +103,7 @@ suite('limits of token requests', () => {
     });
   }
 
-  // Small numbers: what they allow comes back so slowly that no machine is too slow for the test.
+  // Small limits: they refill so slowly that no machine is too slow for the test.
   test('an address that fails again and again gets 429, others log in, and it may again later', async (t) => {
     const env = { POSTERN_LOGIN_ATTEMPTS_PER_ADDRESS: '1', POSTERN_TRUSTED_PROXIES: '127.0.0.0/8' };
     const limited = await HostileSite.open(t, { env });
@@ -112,7 +112,7 @@ suite('limits of token requests', () => {
     assert.deepEqual([last.status, last.headers['postern-error-code']], [429, 'ERR_POSTERN_LOGIN_RATE_LIMITED']);
     assert.ok(Number(last.headers['retry-after']) >= 1 && Number(last.headers['retry-after']) <= 60);
     await limited.logIn();
-    // Half of a login that was limited is not lost: the same callback ends it when the time has passed.
+    // A limited login is not lost: the same callback completes it after the wait.
     const browser = limited.world.browser();
     const callback = await limited.authorized(browser);
     const from = { headers: { 'x-forwarded-for': '2001:db8::7' } };

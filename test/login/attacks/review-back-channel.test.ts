@@ -10,7 +10,7 @@ import { oidc } from '../../../src/modules/oidc/oidc.ts';
 import type { OwnPathRequest, OwnPathSite } from '../../../src/modules/prepared-module.ts';
 import { openHostileWorld } from '../hostile/hostile-world.ts';
 
-/** Login beside a store of which only the end of logins is real enough to fail. */
+/** A login runtime with a store that can only end logins, and fail at that. */
 function portsWith(logins: Partial<LoginRecords>): RuntimePorts {
   const fetch = createGuardedFetch({ isAddressAllowed: () => true, isPlainHttpAllowed: () => true });
   return {

@@ -34,7 +34,7 @@ test('a session cookie that cannot be looked up gets an error page, and nothing 
   await first.edge.world.close();
   const seen: string[] = [];
   first.upstream.on('request', ({ url }) => seen.push(String(url)));
-  // After a restart the key is proven and not in memory; and now there is no store.
+  // After a restart the key is proven but not in memory; and now the store is gone.
   const again = first.servedBy(await EdgeWorld.open(t, {}, { dataDir }));
   await again.edge.world.store.close();
   const answer = await browser.at(again).open(host, '/secret');

@@ -13,7 +13,7 @@ test('a key whose login had run out does not open the next one, not even while r
   const browser = world.browser();
   await browser.logIn(host);
   const thief = browser.copy();
-  // Straight to the login page: no request has noticed that the login is over.
+  // Directly to the login page: no request has noticed that the login is over.
   world.clock.advance(101);
   assert.equal((await browser.logIn(host, '/.postern/login?to=/&go=1')).status, 200);
   assert.equal((await thief.open(host)).status, 302);
@@ -22,7 +22,7 @@ test('a key whose login had run out does not open the next one, not even while r
 test('a logout that was under way while a login replaced the key ends that login', async () => {
   const { host } = await world.site();
   const browser = world.browser();
-  // Two tabs that come back one after the other; the logout was sent in between.
+  // Two tabs that return one after the other; the logout was sent in between.
   const tabs = [await browser.upToProvider(host, '/one'), await browser.upToProvider(host, '/two')];
   const [first, second] = await Promise.all(tabs.map(({ url }) => logIn(world.provider, url as URL, 'alice')));
   await browser.open(host, `${first?.pathname}${first?.search}`);

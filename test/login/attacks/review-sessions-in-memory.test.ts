@@ -5,7 +5,9 @@ import type { LoginChange, LoginRecord, LoginRecords } from '../../../src/module
 import { type BrowserKey, SessionCookies } from '../../../src/modules/oidc/cookies/session-cookie.ts';
 import { Sessions } from '../../../src/modules/oidc/sessions/sessions.ts';
 
-/** What is in memory beside a store whose answers the test holds back, or that fails: races that real parts show once a year. */
+/**
+ * The state in memory with a store whose responses the test delays or fails: races that real parts show once a year.
+ */
 const cookies = new SessionCookies((purpose, data) => hash('sha256', `${purpose}/${data}`));
 
 function record(id: string, key: BrowserKey, clientId = 'shop'): LoginRecord {
@@ -25,7 +27,7 @@ function record(id: string, key: BrowserKey, clientId = 'shop'): LoginRecord {
   };
 }
 
-/** The store of all processes, as far as memory asks it. */
+/** The store shared by all processes, as far as the memory queries it. */
 class Rows {
   readonly rows = new Map<string, LoginRecord>();
   isDown = false;

@@ -8,7 +8,7 @@ import { EdgeWorld } from '../../support/edge-world.ts';
 import { LoginWorld } from '../../support/login-world.ts';
 import { freshDatabase, startPostgres } from '../../support/postgres.ts';
 
-/** Two processes' worth of Postern on one PostgreSQL, and a user who is now here, now there. */
+/** Two Postern processes on one PostgreSQL, and a user who alternates between them. */
 const postgres = await startPostgres();
 const database = await freshDatabase(postgres);
 const env = { POSTERN_SECRET_KEY: randomBytes(32).toString('base64') };
@@ -49,7 +49,7 @@ test('who was active at one process is not idle at the other', async () => {
   assert.equal((await browser.open(host)).status, 200);
   await isStoredAsActive(host);
   a.clock.advance(60);
-  // Nothing went over it for longer than the limit, but its user has been busy elsewhere.
+  // Idle for longer than the limit, but its user was active elsewhere.
   assert.equal(await Promise.race([closed, sleep(1500, 'open' as const)]), 'open');
   assert.equal((await there.open(host)).status, 200);
   assert.equal((await browser.open(host)).status, 200);

@@ -24,7 +24,7 @@ test('after all kinds of flows neither the log nor the metrics hold a token, cod
     }
   };
 
-  // A login, step by step, with a secret in the address that was wanted.
+  // A login, step by step, with a secret in the requested address.
   const { url } = await browser.upToProvider(host, '/?token=secret-in-a-query-0123456789');
   note('query', 'secret-in-a-query-0123456789');
   for (const name of ['state', 'nonce', 'code_challenge']) note(name, url?.searchParams.get(name));
@@ -39,7 +39,7 @@ test('after all kinds of flows neither the log nor the metrics hold a token, cod
   note('assertion', seen.headers['postern-auth-assertion']);
   note('claims', seen.headers['postern-auth-claims']);
 
-  // The code again, a refresh, another client, an old key, a wrong secret, a denial, a provider that is away, a logout.
+  // The code again, a refresh, another client, an old key, a wrong secret, a denial, an unreachable provider, a logout.
   await browser.open(host, `${callback.pathname}${callback.search}`);
   await world.browser().open(host, `${callback.pathname}${callback.search}`);
   world.clock.advance(120);

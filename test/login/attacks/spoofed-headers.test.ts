@@ -35,7 +35,7 @@ const SPELLINGS: readonly ((name: string) => string)[] = [
 ];
 const SPOOFED = SPELLINGS.flatMap((spell) => NAMES.map(spell));
 
-/** What the upstream got under any name that somebody could read as one of ours, folded as CGI does. */
+/** What the upstream received under any name that could be read as one of ours, folded like CGI does. */
 async function identitiesSeen(path: string, lines: readonly string[]): Promise<readonly [string, string][]> {
   upstream.forget();
   const socket = await world.edge.connect(host);

@@ -7,7 +7,7 @@ import { LoginWorld } from '../../support/login-world.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
 import { COMPANION, cookieOf, SESSION, seenIn, siteAt, userOf } from '../people-and-programs/steps.ts';
 
-/** An app behind the edge that sets the edge's own cookies, to swap a visitor's login for one that the attacker holds. */
+/** An app behind the edge that sets the edge's own cookies, to swap a visitor's login for one of the attacker's. */
 const world = await LoginWorld.open({ after });
 
 const OURS: readonly string[] = [
@@ -95,7 +95,7 @@ await world.edge.api('PUT', `${shop}/oidc`, world.module({ cookie_prefix: 'shop_
 const visitor = world.browser();
 await visitor.logIn(site.host, '/head');
 
-/** `Set-Cookie` values of everything that came back, untrimmed at their ends only. */
+/** `Set-Cookie` values of everything received, trimmed at their ends only. */
 function cookiesIn(bytes: string): readonly string[] {
   return [...bytes.matchAll(/^set-cookie:[ \t]*(.*?)[ \t]*\r$/gim)].map((match) => match[1] ?? '');
 }
@@ -123,7 +123,8 @@ suite('cookies of ours that an upstream sets are taken out, others stay as they 
     for (const path of ['/head', '/hints', '/trailers']) {
       test(`${path} on a route ${prefix === '' ? 'with' : 'without'} login`, async () => {
         const bytes = await bytesOf(`${prefix}${path}`);
-        // The runtime writes several of one name in one line of a 103. No cookie passes in trailers (RFC 9110 §6.5.1).
+        // The runtime writes several of one name in one line of a 103. No cookie is forwarded in trailers (RFC 9110
+        // §6.5.1).
         assert.equal(cookiesIn(bytes).join(','), path === '/trailers' ? '' : THEIRS.join(','), bytes);
       });
     }
@@ -201,7 +202,7 @@ test('through a tunnel', async (t) => {
   const host = new URL(agent.tunnels[0]?.url ?? '').hostname;
   const { headers } = await tunnels.edge.ask(host);
   const kept = headers['set-cookie'] as readonly string[];
-  // Custom prefixes are those of the edge, and this one has none.
+  // Custom prefixes belong to the edge, and this one has none.
   assert.deepEqual(
     kept.filter((line) => !/^(__Host-)?shop_session=x/i.test(line)),
     ['a=1'],

@@ -20,7 +20,7 @@ interface Fetched {
   readonly body: { readonly error_code?: string; readonly details?: { readonly login_url?: string } };
 }
 
-/** fetch() as a script of the page does it. */
+/** fetch() as a script of the page calls it. */
 function fetchIn(page: Page, path: string): Promise<Fetched> {
   return page.evaluate(async (target) => {
     const answer = await fetch(target);
@@ -34,7 +34,7 @@ function fetchIn(page: Page, path: string): Promise<Fetched> {
   }, path);
 }
 
-/** Opens a WebSocket in the page that sends all the time; resolves when the first echo has come. */
+/** Opens a WebSocket in the page that sends continuously; resolves at the first echo. */
 function echoInPage(page: Page, url: string): Promise<void> {
   return page.evaluate(
     (target) =>
@@ -106,7 +106,7 @@ test('a session ended by API: its WebSocket is closed within a second, and the p
   assertLoginRequired(await fetchIn(page, '/data?x=1'), `${world.origin(host)}/.postern/login?to=%2Fdata%3Fx%3D1`);
   const afterMs = (await closedAtMs(page)) - endedAtMs;
   t.diagnostic(`closed ${afterMs} ms after the answer of the API`);
-  // The promise is a second; the other is for a machine that does much else.
+  // The promise is one second; the other is for a busy machine.
   assert.ok(afterMs < 2000, `closed after ${afterMs} ms`);
 });
 

@@ -15,7 +15,7 @@ interface PageFacts {
   readonly isWide: boolean;
 }
 
-/** Runs in the page; a text, because the project's types know no document. */
+/** Runs in the page; a string, because the project's types have no document. */
 const FACTS = `(() => {
   const rgb = (color) => (color.match(/[\\d.]+/g) ?? []).map(Number);
   const light = (color) => {
@@ -50,7 +50,7 @@ const FOCUS = `(() => {
   return { name: document.activeElement.textContent, outlineStyle, outlineWidth: Number.parseFloat(outlineWidth) };
 })()`;
 
-/** What everybody needs of a page: a language, a landmark, one heading, text that can be read, no scrolling sideways. */
+/** What every page needs: a language, a landmark, one heading, readable text, no horizontal scrolling. */
 export async function assertAccessible(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
   const facts = await page.evaluate<PageFacts>(FACTS);
   assert.equal(facts.lang, 'en');
@@ -68,7 +68,7 @@ export async function assertAccessible(page: Page, colorScheme: 'light' | 'dark'
   if (size !== null) await page.setViewportSize(size);
 }
 
-/** The first thing that the Tab key reaches is marked so that it can be seen. */
+/** The first element that the Tab key reaches has a visible focus mark. */
 export async function assertFocusVisible(page: Page): Promise<void> {
   await page.keyboard.press('Tab');
   const focus = await page.evaluate<{ name: string; outlineStyle: string; outlineWidth: number }>(FOCUS);

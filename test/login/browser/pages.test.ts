@@ -9,7 +9,7 @@ import { LoginWorld } from '../../support/login-world.ts';
 import { assertAccessible, assertFocusVisible } from './page-facts.ts';
 import { Chromium, choose, LAUNCH, skip, Visitor } from './visitor.ts';
 
-/** Where to put pictures of the pages, for somebody who wants to look at them. */
+/** Directory for screenshots of the pages, for manual review. */
 const screenshots = process.env['POSTERN_TEST_SCREENSHOTS'];
 
 const world = await LoginWorld.open({ after });
@@ -19,7 +19,7 @@ interface Shown {
   readonly name: string;
   readonly heading: string;
   readonly code?: string;
-  /** Brings a page of the visitor's there. */
+  /** Navigates a visitor to the page. */
   show(visitor: Visitor, host: string, routeId: string): Promise<Page>;
   /** Another kind of visitor than usual. */
   visitor?(test: Cleanup, host: string): Promise<Visitor>;
@@ -32,7 +32,7 @@ const PAGES: readonly Shown[] = [
     heading: 'Logging in',
     show: async (visitor, host) => {
       const page = await visitor.newPage();
-      // An answer without content leaves the browser where it is.
+      // A response without content leaves the browser where it is.
       await page.route(/\/\.postern\/login\?.*go=1/, (route) => route.fulfill({ status: 204 }));
       await page.goto(`${world.origin(host)}/orders?x=1#part`, { waitUntil: 'commit' });
       return page;
@@ -142,7 +142,7 @@ test('after a denial the way on leads to the login again, and from there to the 
   assert.deepEqual(visitor.complaints, []);
 });
 
-/** A browser in which the user has blocked the cookies of the site, as its settings do it; the provider keeps its own. */
+/** A browser whose user has blocked the site's cookies in the settings; the provider keeps its own. */
 async function withoutCookies(test: Cleanup, host: string): Promise<Visitor> {
   const profile = await mkdtemp(join(tmpdir(), 'postern-test-'));
   const exceptions = { cookies: { [`${host},*`]: { setting: 2 } } };
@@ -152,7 +152,7 @@ async function withoutCookies(test: Cleanup, host: string): Promise<Visitor> {
     JSON.stringify({ profile: { content_settings: { exceptions } } }),
   );
   const context = await launcher.launchPersistentContext(profile, { ...LAUNCH, ignoreHTTPSErrors: true });
-  // One hook for both, in this order: a browser that ends still writes its profile.
+  // One hook for both, in this order: a closing browser still writes its profile.
   test.after(async () => {
     await context.close();
     await rm(profile, { recursive: true, force: true });

@@ -5,18 +5,18 @@ import type { Cleanup } from '../../support/cleanup.ts';
 
 const executablePath = chromiumPath();
 
-/** For `test(name, { skip }, …)`: false, or why nothing is tested. */
+/** For `test(name, { skip }, …)`: false, or the reason. */
 export const skip =
   executablePath === null && 'chromium is not on the PATH: login is NOT tested in a browser, install it to do so';
 if (skip !== false) console.error(`\n!! ${skip}\n`);
 
-/** Every name leads to this machine: the hosts of the tests are in no DNS. */
+/** Every name resolves to this machine: the tests' hosts are in no DNS. */
 export const LAUNCH = {
   ...(executablePath !== null && { executablePath }),
   args: [...CHROMIUM_FLAGS, '--host-resolver-rules=MAP * 127.0.0.1'],
 };
 
-/** One Chromium for a file of tests. */
+/** One Chromium per test file. */
 export class Chromium {
   readonly #browser: Browser | null;
 
@@ -32,22 +32,22 @@ export class Chromium {
     return new Chromium(browser);
   }
 
-  /** Somebody with a profile of their own, who has never been here. */
+  /** A visitor with their own profile, who has never been here. */
   async visitor(test: Cleanup, options: BrowserContextOptions = {}): Promise<Visitor> {
     assert.ok(this.#browser);
-    // With the clock moved the edge makes certificates of another day, and Chromium keeps its own clock.
+    // With a moved clock the edge issues certificates of another day, while Chromium uses its own clock.
     const context = await this.#browser.newContext({ ignoreHTTPSErrors: true, ...options });
     test.after(() => context.close());
     return new Visitor(context);
   }
 }
 
-/** A browser profile whose complaints are kept: what violates a page's policy shows nowhere else. */
+/** A browser profile that records complaints: violations of a page's policy appear nowhere else. */
 export class Visitor {
   readonly context: BrowserContext;
-  /** Messages of the console, without those about the status of an answer, which tests look at themselves. */
+  /** Console messages, without those about the status of a response, which tests check themselves. */
   readonly complaints: string[] = [];
-  /** URLs that were asked for. */
+  /** Requested URLs. */
   readonly requested: string[] = [];
 
   constructor(context: BrowserContext) {
@@ -64,7 +64,7 @@ export class Visitor {
     return this.context.newPage();
   }
 
-  /** In a tab of its own: to the URL, in as the user, and until the URL is there. */
+  /** In a new tab: opens the URL, logs in as the user, and waits until the URL is shown. */
   async logIn(url: string, user = 'Alice Example'): Promise<Page> {
     const page = await this.newPage();
     await page.goto(url);
@@ -73,7 +73,7 @@ export class Visitor {
     return page;
   }
 
-  /** How often the provider was asked to log somebody in. */
+  /** How often the provider was asked for a login. */
   loginsAt(issuer: string): number {
     return this.requested.filter((url) => url.startsWith(`${issuer}/auth?`)).length;
   }

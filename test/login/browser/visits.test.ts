@@ -7,7 +7,7 @@ import { Chromium, choose, skip } from './visitor.ts';
 const world = await LoginWorld.open({ after });
 const chromium = await Chromium.open({ after });
 
-/** What the upstream saw of the request that the page came from. */
+/** What the upstream saw of the page's request. */
 async function seenBy(page: Page): Promise<Seen> {
   return JSON.parse((await page.locator('body').textContent()) ?? '') as Seen;
 }
@@ -49,7 +49,7 @@ test('two tabs that ask at once both end where they wanted', { skip }, async (t)
   const visitor = await chromium.visitor(t);
   const urls = [`${world.origin(host)}/one?tab=1#first`, `${world.origin(host)}/two?tab=2#second`];
   const tabs = await Promise.all(urls.map(() => visitor.newPage()));
-  // Both are at the provider before either goes on.
+  // Both are at the provider before either continues.
   await Promise.all(tabs.map((tab, at) => tab.goto(urls[at] ?? '')));
   for (const tab of tabs) await tab.getByRole('button', { name: 'Alice Example' }).waitFor();
   for (const [at, tab] of tabs.entries()) {
@@ -57,7 +57,7 @@ test('two tabs that ask at once both end where they wanted', { skip }, async (t)
     await tab.waitForURL(urls[at] ?? '');
     assert.equal((await seenBy(tab)).headers['postern-auth-user-email'], 'alice@example.com');
   }
-  // The one that came first is still in, though the other made a new key for the browser.
+  // The first one is still logged in, although the other created a new key for the browser.
   await tabs[0]?.reload();
   assert.equal((await seenBy(tabs[0] as Page)).url, '/one?tab=1');
   assert.deepEqual(visitor.complaints, []);
@@ -71,7 +71,7 @@ test('two tabs of a browser that the provider knows: no click in between', { ski
   const tabs = await Promise.all(urls.map(() => visitor.newPage()));
   await Promise.all(
     tabs.map(async (tab, at) => {
-      // A redirect that takes over is no failure of the first navigation.
+      // A redirect that takes over is not a failure of the first navigation.
       await tab.goto(urls[at] ?? '', { waitUntil: 'commit' });
       await tab.waitForURL(urls[at] ?? '');
     }),

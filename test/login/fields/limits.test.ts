@@ -8,7 +8,7 @@ const ALICE = 'alice@example.com';
 const MAX = 4_294_967_295;
 const DAY = 86_400;
 
-/** Each test begins at the provider's own time: its tokens are of that. */
+/** Each test starts at the provider's own time: its tokens have that time. */
 function advance(t: TestContext, seconds: number): void {
   world.clock.advance(seconds);
   t.after(() => world.clock.advance(-seconds));
@@ -96,7 +96,7 @@ for (const [name, limits, cookieAge] of [
     await browser.logIn(site.host);
     const [cookie] = browser.jar.cookiesFor(`${world.origin(site.host)}/`);
     assert.ok(Math.abs((cookie?.expiresAtMs ?? 0) - Date.now() - cookieAge * 1000) < 60_000);
-    // Used now and then: what nobody uses for 90 days is pruned.
+    // Used occasionally: logins unused for 90 days are pruned.
     for (let month = 0; month < 2; month += 1) {
       advance(t, 29 * DAY);
       assert.equal(await userOf(browser, site.host), ALICE);

@@ -50,7 +50,7 @@ test('scopes: as many as may be set, and a long way back, still fit the cookie o
   assert.notEqual(url, null);
   const set = page.headers['set-cookie'] as unknown as string[];
   const [pair = ''] = (set[0] ?? '').split(';');
-  // RFC 6265bis §5.7: more than 4096 bytes of name and value are refused by browsers.
+  // RFC 6265bis §5.7: browsers reject more than 4096 bytes of name and value.
   assert.ok(pair.length <= 4096, `${pair.length} bytes`);
   assert.equal(url?.searchParams.get('scope'), `openid ${scopes.join(' ')}`);
 });

@@ -98,7 +98,7 @@ for (const endpoint of ['discovery', 'token', 'jwks', 'userinfo'] as const satis
       const world = await openHostileWorld(t, {}, bad.reason === 'timeout' ? { isImpatientAt: endpoint } : {});
       let elsewhere = 0;
       world.provider.bend = {
-        // Without an email in the ID token, userinfo is asked.
+        // Without an email in the ID token, userinfo is requested.
         idTokenClaims: (claims) => ({ ...claims, email: undefined }),
         answer: (asked, request, response) => {
           if (request.url === '/elsewhere') elsewhere += 1;

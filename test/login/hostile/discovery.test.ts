@@ -152,7 +152,7 @@ test('a provider that is down afterwards does not undo what is known of it', asy
 
 test('after a failure callers get the same one for five seconds, then it is tried again', async (t) => {
   const world = await openHostileWorld(t, { discovery: () => ({}) });
-  // It stands still: a millisecond before the end is not left to how fast the machine is.
+  // The clock stands still: a millisecond before the end does not depend on the machine's speed.
   const nowMs = world.clock.nowMs();
   world.clock.nowMs = () => nowMs + world.clock.offsetMs;
   const first = await refused(world.client.authorizationUrl(START), 'configuration', 'issuer_mismatch');
@@ -216,7 +216,7 @@ function discoveries(world: HostileWorld): number {
   return world.provider.requests.filter((name) => name === 'discovery').length;
 }
 
-/** What happens in the background shows only by its effect. */
+/** Background work is visible only by its effect. */
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 10_000;
   while (!(await isSo())) {

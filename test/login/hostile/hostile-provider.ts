@@ -10,38 +10,38 @@ import { makeSigningKey, type SigningKey, sharedRsaKey } from './signing-key.ts'
 export type Fields = Record<string, unknown>;
 export type Endpoint = 'discovery' | 'authorize' | 'token' | 'jwks' | 'userinfo' | 'end_session';
 
-/** How the provider departs from what is right. Each field bends one thing; what is left out stays honest. */
+/** How the provider deviates from the protocol. Each field bends one thing; absent fields stay correct. */
 export interface Bend {
   discovery?: (document: Fields) => Fields;
-  /** What comes back through the browser. */
+  /** The query that comes back through the browser. */
   callback?: (query: URLSearchParams) => void;
   idTokenHeader?: (header: Fields) => Fields;
   idTokenClaims?: (claims: Fields) => Fields;
-  /** Makes the whole ID token. */
+  /** Creates the whole ID token. */
   signIdToken?: (header: Fields, claims: Fields, provider: HostileProvider) => Promise<string> | string;
   tokenAnswer?: (answer: Fields) => Fields;
   jwks?: (keys: Fields[]) => Fields[];
   userinfo?: (claims: Fields) => Fields;
-  /** Takes over the answer of an endpoint; true when it did. */
+  /** Takes over an endpoint's response; true when it did. */
   answer?: (endpoint: Endpoint, request: IncomingMessage, response: ServerResponse) => boolean;
 }
 
-/** A user who is always logged in already, at a provider that does as it is told. */
+/** A user who is always logged in, at a provider that the test controls. */
 export interface HostileProvider {
   readonly issuer: string;
   bend: Bend;
-  /** The first signs; all are published. */
+  /** The first one signs; all are published. */
   keys: SigningKey[];
   user: Fields & { sub: string };
   readonly clientId: string;
   readonly clientSecret: string;
   readonly requests: Endpoint[];
-  /** Bodies and Authorization headers that the token endpoint got. */
+  /** Bodies and Authorization headers received by the token endpoint. */
   readonly tokenRequests: { readonly body: URLSearchParams; readonly authorization: string | undefined }[];
   nowSeconds(): number;
   sign(header: Fields, claims: Fields, key?: SigningKey): Promise<string>;
   rotateKeys(alg?: string): Promise<void>;
-  /** A good logout token, or one that is bent. */
+  /** A valid logout token, or a bent one. */
   logoutToken(bend?: { header?: Fields; claims?: Fields; key?: SigningKey }): Promise<string>;
 }
 
@@ -62,7 +62,7 @@ export const PATHS: Readonly<Record<string, Endpoint>> = {
   '/end_session': 'end_session',
 };
 
-/** An OpenID provider on loopback, written by hand so that it can do what no library would. */
+/** A handwritten OpenID provider on loopback that can do what no library would. */
 export async function startHostileProvider(test: Cleanup, bend: Bend = {}): Promise<HostileProvider> {
   const server = createServer((request, response) => {
     handle(provider, codes, request, response).catch((error: unknown) => {
@@ -115,7 +115,7 @@ export async function startHostileProvider(test: Cleanup, bend: Bend = {}): Prom
   return provider;
 }
 
-/** Fields set to undefined are left out. */
+/** Fields set to undefined are removed. */
 export function without(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

@@ -27,7 +27,7 @@ export class HostileSite {
     return new HostileSite(world, provider, host);
   }
 
-  /** Up to the point where the browser would come back: path and query of the callback. */
+  /** Up to the browser's return: path and query of the callback. */
   async authorized(browser: Browser, path = '/'): Promise<string> {
     const { url, page } = await browser.upToProvider(this.host, path);
     assert.ok(url !== null, `${page.status} ${page.text}`);
@@ -48,7 +48,7 @@ export class HostileSite {
     return browser.open(this.host, path);
   }
 
-  /** Sessions that the API lists. */
+  /** Sessions listed by the API. */
   async sessions(): Promise<number> {
     return (await this.world.edge.api('GET', '/app/sessions?limit=100')).application_sessions.length;
   }
@@ -58,7 +58,7 @@ export class HostileSite {
   }
 }
 
-/** What the upstream was told, claims decoded. */
+/** The identity that the upstream received, claims decoded. */
 export function identityIn({ status, text }: EdgeAnswer): {
   readonly email: unknown;
   readonly name: unknown;

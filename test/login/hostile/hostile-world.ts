@@ -11,18 +11,18 @@ export interface HostileWorld {
   readonly provider: HostileProvider;
   readonly client: OidcClient;
   readonly clock: Clock & { offsetMs: number };
-  /** Makes another client; what is known of the provider is shared. */
+  /** Creates another client; the provider's cached data is shared. */
   clientWith(config: Partial<ClientConfig>): OidcClient;
-  /** A whole login, as a browser would carry it. */
+  /** A complete login, as a browser would perform it. */
   login(client?: OidcClient): Promise<LoginTokens>;
-  /** The first half: what the browser brings back, and what the login was started with. */
+  /** The first half: the browser's callback, and the parameters of the login. */
   authorize(client?: OidcClient): Promise<Callback>;
 }
 
 export type Callback = Parameters<OidcClient['exchange']>[0];
 
 const MAX_BYTES = 65_536;
-/** For answers that never end. Others get the ordinary time, so that a slow machine does not fail them. */
+/** For responses that never end. Others get the ordinary timeout, so that a slow machine does not fail them. */
 const IMPATIENT_MS = 200;
 
 /** The protocol client against the hostile provider; no edge is needed. */
@@ -74,7 +74,7 @@ export async function openHostileWorld(
   return world;
 }
 
-/** Asserts that it is refused with that reason, and that the words give nothing away. */
+/** Asserts that it is rejected with that reason, and that the message leaks nothing. */
 export async function refused(
   attempt: Promise<unknown>,
   kind: LoginProblemKind,

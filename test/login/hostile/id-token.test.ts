@@ -139,7 +139,7 @@ test('a sub of 255 characters with spaces is accepted', async (t) => {
   assert.equal((await world.login()).subject, sub);
 });
 
-/** Signs with a published key of the algorithm, then turns a bit of the signature. */
+/** Signs with a published key of the algorithm, then flips a bit of the signature. */
 function spoiled(alg: string) {
   return async (header: Fields, payload: Fields, provider: HostileProvider): Promise<string> => {
     if (alg !== header['alg']) await provider.rotateKeys(alg);
@@ -160,7 +160,7 @@ async function strangerWithKnownKid(header: Fields, payload: Fields, provider: H
   return provider.sign(header, payload, await makeSigningKey('RS256'));
 }
 
-/** The classic confusion: a verifier that lets the token pick the algorithm takes the public key for a shared secret. */
+/** The classic confusion: a verifier that lets the token pick the algorithm uses the public key as a shared secret. */
 async function confused(header: Fields, payload: Fields, provider: HostileProvider): Promise<string> {
   const [key] = provider.keys;
   const publicKey = await importJWK(key?.publicJwk ?? {}, 'RS256', { extractable: true });

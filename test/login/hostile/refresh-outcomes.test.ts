@@ -130,7 +130,7 @@ suite('a provider that is away keeps the login, for a time', () => {
       world.clock.advance(EXPIRED_S);
       assert.equal((await site.open(browser)).status, 200);
       world.clock.advance(31);
-      // An hour on, ID tokens of a provider whose clock stands still have expired.
+      // An hour later, ID tokens of a provider whose clock stands still have expired.
       provider.bend = { tokenAnswer: (answer) => ({ ...answer, id_token: undefined }) };
       assert.equal((await site.open(browser)).status, 200);
       world.clock.advance(3600);
@@ -165,7 +165,7 @@ suite('what a refresh says about the user is taken over', () => {
     assert.deepEqual([told.email, told.name, told.claims['groups']], ['ada@new.example', 'Ada L.', ['b']]);
     const { application_users: users } = await world.edge.api('GET', '/app/users');
     assert.deepEqual([users[0].email, users[0].name], ['ada@new.example', 'Ada L.']);
-    // A claim that is gone is gone.
+    // A removed claim is removed.
     provider.user = { sub: 'user-1', email: 'ada@new.example', email_verified: false };
     world.clock.advance(EXPIRED_S);
     provider.bend = {
@@ -212,7 +212,7 @@ test('a stream under way is refreshed by its own traffic, and cut when the provi
   world.clock.advance(EXPIRED_S);
   socket.send('still there');
   for (let waited = 0; waited < 40 && site.tokenRequests('refresh_token') === asked; waited += 1) await sleep(50);
-  // Waits for the refresh that runs.
+  // Waits for the running refresh.
   assert.equal((await site.open(browser)).status, 200);
   assert.equal(site.tokenRequests('refresh_token'), asked + 1);
   provider.bend = ENDS['access_denied'] ?? {};

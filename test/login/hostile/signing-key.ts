@@ -18,7 +18,7 @@ export async function makeSigningKey(alg: string): Promise<SigningKey> {
 
 let shared: Promise<SigningKey> | undefined;
 
-/** RSA keys take long to make, so providers that start out honest share one per process. */
+/** RSA keys take long to generate, so providers that start out correct share one per process. */
 export function sharedRsaKey(): Promise<SigningKey> {
   shared ??= makeSigningKey('RS256');
   return shared;

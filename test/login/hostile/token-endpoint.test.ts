@@ -13,7 +13,8 @@ for (const supported of [undefined, ['client_secret_post', 'client_secret_basic'
     await world.login();
     const [request] = world.provider.tokenRequests;
     const credentials = Buffer.from(request?.authorization?.replace(/^Basic /, '') ?? '', 'base64').toString();
-    // RFC 6749 §2.3.1: both parts are form-encoded; what needs no encoding stays, for providers that do not decode.
+    // RFC 6749 §2.3.1: both parts are form-encoded; characters that need no encoding stay, for providers that do not
+    // decode.
     assert.equal(credentials, 'client-1:the+client+secret%3A+%C3%BC%2B%25');
     assert.equal(request?.body.get('client_secret'), null);
   });

@@ -6,7 +6,7 @@ import { LoginWorld, MovableClock } from '../../support/login-world.ts';
 import { seenIn } from './steps.ts';
 
 const DAY_S = 86_400;
-/** The edge's certificates are of its own clock, a month ahead of this process's. */
+/** The edge's certificates follow its own clock, a month ahead of this process's. */
 const ANY_TIME = { rejectUnauthorized: false };
 
 interface Asked {

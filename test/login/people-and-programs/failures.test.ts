@@ -26,7 +26,7 @@ class PickyBrowser extends Browser {
     return answer;
   }
 
-  /** Follows every redirect; the provider lets it in each time. Answers the page where it ends. */
+  /** Follows every redirect; the provider logs it in each time. Returns the final page. */
   async wander(host: string, path: string): Promise<{ readonly page: EdgeAnswer; readonly logins: number }> {
     let next = path;
     for (let logins = 0; logins < 20; logins += 1) {

@@ -8,7 +8,7 @@ import { seenIn } from './steps.ts';
 const world = await LoginWorld.open({ after });
 const { host } = await world.site();
 
-/** From the page's link, which a script may have added the fragment to, to the address that the browser ends at. */
+/** From the page's link, to which a script may have added the fragment, to the browser's final address. */
 async function endsAt(path: string, fragment?: string): Promise<string> {
   const browser = world.browser();
   const wanted = await browser.open(host, path);

@@ -28,7 +28,7 @@ test('with login on one route of a host they are ours on the whole host, and rea
   assert.equal((await world.edge.ask(site.host, '/.postern/jwks.json')).status, 200);
   assert.equal((await world.edge.ask(site.host, '/.postern/nothing')).status, 404);
   assert.equal(seenIn(await world.edge.ask(site.host, '/')).url, '/');
-  // What only looks like one is none.
+  // A similar path does not count.
   for (const path of ['/.postern', '/.posternx/login', '/x/.postern/login', '/.POSTERN/login']) {
     assert.equal(seenIn(await world.edge.ask(site.host, path)).url, path);
   }

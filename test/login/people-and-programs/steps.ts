@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import type { EdgeAnswer, Site } from '../../support/edge-world.ts';
 import type { Browser, LoginWorld, Seen } from '../../support/login-world.ts';
 
-/** What a browser sends when somebody follows a link. */
+/** What a browser sends when a user follows a link. */
 export const NAVIGATION = { accept: 'text/html', 'sec-fetch-mode': 'navigate' } as const;
 
 export const SESSION = 'postern.session';
 export const COMPANION = '__Host-postern.session';
 
-/** What the upstream saw of a request that went through. */
+/** What the upstream saw of a forwarded request. */
 export function seenIn(answer: EdgeAnswer): Seen {
   assert.equal(answer.status, 200, `${answer.status} ${String(answer.headers['location'])} ${answer.text}`);
   return JSON.parse(answer.text) as Seen;
 }
 
-/** Who the upstream was told it is, or null when the request did not get there. */
+/** The user that the upstream received, or null when the request did not get there. */
 export function userIn(answer: EdgeAnswer): string | null {
   if (answer.status !== 200 || !answer.text.startsWith('{"url"')) return null;
   const { headers } = JSON.parse(answer.text) as Seen;
@@ -30,7 +30,7 @@ export function assertLoginWanted(answer: EdgeAnswer): void {
   assert.match(String(answer.headers['location']), /^\/\.postern\/login\?to=/);
 }
 
-/** A site behind login at a host of the test's choice. */
+/** A site behind login at a given host. */
 export async function siteAt(world: LoginWorld, host: string, fields: object = {}): Promise<Site> {
   const site = await world.edge.site(await world.edge.staticBackend(world.upstreamAddress), host);
   await world.protect(site, { ...fields });
@@ -54,7 +54,7 @@ export function cookieOf(world: LoginWorld, browser: Browser, host: string, name
   return browser.jar.get(`${world.origin(host)}/`, name)?.value ?? '';
 }
 
-/** The names of all cookies that are sent to a host. */
+/** The names of all cookies sent to a host. */
 export function cookieNamesOf(world: LoginWorld, browser: Browser, host: string): readonly string[] {
   return browser.jar.cookiesFor(`${world.origin(host)}/`).map(({ name }) => name);
 }
@@ -66,7 +66,7 @@ export async function sessionsAt(world: LoginWorld, host: string): Promise<reado
   return sessions.filter((session) => session.public_url.includes(`//${host}`));
 }
 
-/** Asks with these cookies and no others, as a program does that got hold of them. */
+/** Sends these cookies and no others, like a program that obtained them. */
 export function askWithCookies(
   world: LoginWorld,
   host: string,

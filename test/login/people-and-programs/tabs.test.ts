@@ -108,7 +108,7 @@ test('the back button or a reload brings the callback again: whoever is logged i
   await browser.open(host, target);
   const again = await browser.open(host, target);
   assert.equal(again.headers['location'], `${world.origin(host)}/`, 'the flow is gone');
-  // The flow's cookie is still there, when both requests were under way together.
+  // The flow's cookie still exists when both requests were in progress together.
   const [flow] = before.cookiesFor(`${world.origin(host)}/`).filter(({ name }) => name.includes('-flow-'));
   browser.jar.store(world.origin(host), `${flow?.name}=${flow?.value}; Path=/; Secure`);
   const third = await browser.open(host, target);
@@ -131,7 +131,7 @@ test('the module was taken away meanwhile: the way back leads to the page', asyn
   const callback = await logIn(world.provider, url as URL, 'alice', browser.jar);
   await change(world, site, { enabled: false });
   const answer = await browser.open(site.host, `${callback.pathname}${callback.search}`);
-  // No login, no paths of ours: it is the upstream's.
+  // Without login there are no own paths: it is the upstream's.
   assert.equal(seenIn(answer).url, `${callback.pathname}${callback.search}`);
 });
 

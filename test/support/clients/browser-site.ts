@@ -5,7 +5,7 @@ import type { RecordingUpstream } from '../../edge/traffic/recording-upstream.ts
 const FILES: Readonly<Record<string, readonly [type: string, body: string]>> = {
   '/': [
     'text/html',
-    // Long enough to be shorter when compressed, in however many pieces it comes.
+    // Long enough to benefit from compression, in any number of pieces.
     `<!doctype html><title>page</title><link rel="stylesheet" href="/a.css"><script src="/a.js"></script>${'<!-- padding -->'.repeat(100)}`,
   ],
   '/a.css': ['text/css', `body { background: rgb(1, 2, 3) } ${'/* padding */'.repeat(200)}`],
@@ -14,8 +14,8 @@ const FILES: Readonly<Record<string, readonly [type: string, body: string]>> = {
 const LAST_EVENT = 5;
 
 /**
- * Makes an upstream the site that the browser's suite visits: a page and its files, echoes of bodies (as they come, or when they are
- * whole) and of WebSockets, and events each of which is sent when the page says that it has the one before.
+ * Turns an upstream into the site of the browser suite: a page and its files, echoes of bodies (as they arrive, or when
+ * complete) and of WebSockets, and events that are each sent when the page confirms the one before.
  */
 export function serveBrowserSite(upstream: RecordingUpstream): void {
   const webSockets = new WebSocketServer({ noServer: true });
@@ -52,7 +52,7 @@ export function serveBrowserSite(upstream: RecordingUpstream): void {
   };
 }
 
-/** Answers what is to be called with the number of the event that the page has got. */
+/** Returns a function to call with the number of the event that the page has received. */
 function sendEvents(response: ServerResponse): (id: number) => void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   const send = (id: number): unknown => response.write(`id: ${id}\ndata: event ${id}\n\n`);

@@ -4,14 +4,14 @@ import type { Browser, Page } from 'playwright-core';
 
 export interface BrowserSuiteOptions {
   readonly name: string;
-  /** Where the site of `serveBrowserSite` is, without a path. */
+  /** Address of the site of `serveBrowserSite`, without a path. */
   readonly url: string;
   readonly isCompressed: boolean;
   /** Null skips the suite. */
   readonly browser: Browser | null;
 }
 
-/** What a browser must be able to do, whichever way leads to the site. */
+/** What a browser must be able to do on every path to the site. */
 export function browserSuite({ name, url, isCompressed, browser }: BrowserSuiteOptions): void {
   const opened = async (): Promise<{ page: Page; complaints: readonly string[] }> => {
     const page = await (browser ?? assert.fail()).newPage();
@@ -37,14 +37,14 @@ export function browserSuite({ name, url, isCompressed, browser }: BrowserSuiteO
       assert.deepEqual(entries, [
         ['/', 'h2', isCompressed],
         ['/a.css', 'h2', isCompressed],
-        // Too short to become any shorter.
+        // Too short to benefit from compression.
         ['/a.js', 'h2', false],
       ]);
       assert.deepEqual(complaints, []);
       await page.close();
     });
 
-    // Without a type it comes back as text, which a way that compresses compresses.
+    // Without a type it comes back as text, which a compressing path compresses.
     for (const [path, type] of [
       ['/echo-whole', 'application/octet-stream'],
       ['/echo', null],

@@ -12,13 +12,13 @@ const DECODERS = { gzip: createGunzip, br: createBrotliDecompress, zstd: createZ
 
 export type EventCoding = 'identity' | keyof typeof DECODERS;
 
-/** What a client says that it accepts, and what it must get. */
+/** The codings that a client accepts, and the one that it must get. */
 export interface Codings {
   readonly accepted: EventCoding;
   readonly used: EventCoding;
 }
 
-/** fetch() of the runtime trusts no authority of ours; this one does, and decodes as a browser's would. */
+/** The runtime's fetch() does not trust our authority; this one does, and decodes like a browser's. */
 export function fetchThrough(edge: EdgeWorld, host: string, { accepted, used }: Codings): FetchLike {
   return async (url, { headers, signal }) => {
     const { pathname, search } = new URL(url);
@@ -49,7 +49,7 @@ export interface EventStream {
   readonly response: ServerResponse;
 }
 
-/** The stream that the upstream has with the next client. */
+/** The upstream's stream with the next client. */
 export function nextStream(upstream: RecordingUpstream): Promise<EventStream> {
   return new Promise((resolve) => {
     upstream.answer = (request, response) => {

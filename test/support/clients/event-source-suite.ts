@@ -12,13 +12,13 @@ const COUNT = 20;
 export interface EventSourceSuiteOptions {
   readonly name: string;
   readonly edge: EdgeWorld;
-  /** Where the edge has the upstream. */
+  /** The upstream's host at the edge. */
   readonly host: string;
   readonly isCompressed: boolean;
   readonly upstream: RecordingUpstream;
 }
 
-/** What an EventSource must be able to do, whichever way leads to the upstream. */
+/** What an EventSource must be able to do on every path to the upstream. */
 export function eventSourceSuite({ name, edge, host, isCompressed, upstream }: EventSourceSuiteOptions): void {
   const open = (accepted: EventCoding): EventSource => {
     const fetch = fetchThrough(edge, host, { accepted, used: isCompressed ? accepted : 'identity' });

@@ -27,7 +27,7 @@ export interface Calls extends Client {
   chat(): ClientDuplexStream<Buffer, Buffer>;
 }
 
-/** A client of the service that an edge has at this host. */
+/** A client of the service at this host of an edge. */
 export function clientOf(test: Cleanup, edge: EdgeWorld, host: string, options: ChannelOptions = {}): Calls {
   const trust = credentials.createSsl(Buffer.from(edge.ca.join('\n')));
   const client = new EchoClient(`127.0.0.1:${edge.port}`, trust, {

@@ -28,7 +28,7 @@ function method(name: string, requestStream: boolean, responseStream: boolean) {
   };
 }
 
-/** Messages are bytes as they are, so no protobuf is needed. */
+/** Messages are raw bytes, so no protobuf is needed. */
 export const echoService = {
   unary: method('Unary', false, false),
   fail: method('Fail', false, false),
@@ -44,16 +44,16 @@ export interface GrpcUpstream {
   readonly address: string;
   /** Metadata of the calls so far. */
   readonly metadata: readonly Metadata[];
-  /** Resolves when the next call of `never` or `repeat` is cancelled by its client. */
+  /** Resolves when the client cancels the next call of `never` or `repeat`. */
   nextCancelled(): Promise<void>;
-  /** Resolves when the next call of `never` has come. */
+  /** Resolves when the next call of `never` has arrived. */
   nextBegun(): Promise<void>;
 }
 
 type Unary = ServerUnaryCall<Buffer, Buffer>;
 type Done = sendUnaryData<Buffer>;
 
-/** Without a certificate it speaks HTTP/2 without TLS. */
+/** Without a certificate it uses HTTP/2 without TLS. */
 export async function grpcUpstream(test: Cleanup, certificate: Issued | null): Promise<GrpcUpstream> {
   const metadata: Metadata[] = [];
   const waiting: (() => void)[] = [];

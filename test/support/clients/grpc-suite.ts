@@ -10,12 +10,12 @@ import type { GrpcUpstream } from './grpc-service.ts';
 export interface GrpcSuiteOptions {
   readonly name: string;
   readonly edge: EdgeWorld;
-  /** Where the edge has the service. */
+  /** The service's host at the edge. */
   readonly host: string;
   readonly service: GrpcUpstream;
 }
 
-/** What gRPC must be able to do, whichever way leads to the service. */
+/** What gRPC must be able to do on every path to the service. */
 export function grpcSuite({ name, edge, host, service }: GrpcSuiteOptions): void {
   suite(`gRPC through ${name}`, () => {
     const client = clientOf({ after }, edge, host);
@@ -91,14 +91,14 @@ export function grpcSuite({ name, edge, host, service }: GrpcSuiteOptions): void
       assert.equal((await ended)[0].code, status.OK);
     });
 
-    // The service knows the deadline, too, and may be the first to act on it.
+    // The service knows the deadline too, and may be the first to act on it.
     test('a deadline that passes ends the call on both sides', async () => {
       const cancelled = service.nextCancelled();
       let hasBegun = false;
       void service.nextBegun().then(() => {
         hasBegun = true;
       });
-      // On a busy machine the first deadline may pass before the service has got the call.
+      // On a busy machine the first deadline may pass before the service has received the call.
       for (let deadlineMs = 300; !hasBegun && deadlineMs < 20_000; deadlineMs *= 2) {
         const options = { deadline: Date.now() + deadlineMs };
         await assert.rejects(call(client, 'never', Buffer.from('x'), new Metadata(), options), {

@@ -9,11 +9,11 @@ import type { Cleanup } from '../cleanup.ts';
 export interface WebSocketUpstream {
   readonly address: string;
   readonly sockets: readonly WebSocket[];
-  /** Versions of the plain requests that came. */
+  /** Versions of the plain requests received. */
   readonly versions: readonly string[];
 }
 
-/** Says back what it gets; speaks the subprotocol `second` when it is offered. */
+/** Echoes what it receives; uses the subprotocol `second` when it is offered. */
 export async function webSocketUpstream(test: Cleanup, certificate: Issued | null = null): Promise<WebSocketUpstream> {
   const server: Server | Http2SecureServer =
     certificate === null

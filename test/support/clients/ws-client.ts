@@ -3,11 +3,11 @@ import type { LookupFunction } from 'node:net';
 import { type ClientOptions, WebSocket } from 'ws';
 import type { EdgeWorld } from '../edge-world.ts';
 
-/** Every name is here. */
+/** Every name resolves to loopback. */
 const toLoopback = ((_name, { all }, done) =>
   all === true ? done(null, [{ address: '127.0.0.1', family: 4 }]) : done(null, '127.0.0.1', 4)) as LookupFunction;
 
-/** A WebSocket of `ws` to the service that an edge has at this host, open. */
+/** An open `ws` WebSocket to the service at this host of an edge. */
 export async function openWs(
   edge: EdgeWorld,
   host: string,

@@ -10,16 +10,16 @@ import { nextWsMessage, openWs } from './ws-client.ts';
 export interface WsSuiteOptions {
   readonly name: string;
   readonly edge: EdgeWorld;
-  /** Where the edge has the upstream. */
+  /** The upstream's host at the edge. */
   readonly host: string;
   readonly upstream: WebSocketUpstream;
 }
 
-/** What WebSockets must be able to do, whichever way leads to the upstream. */
+/** What WebSockets must be able to do on every path to the upstream. */
 export function wsSuite({ name, edge, host, upstream }: WsSuiteOptions): void {
   const open = (protocols: string[] = [], options: ClientOptions = {}): Promise<WebSocket> =>
     openWs(edge, host, protocols, options);
-  /** The upstream's side of the WebSocket that was opened last. */
+  /** The upstream's side of the most recently opened WebSocket. */
   const end = (): WebSocket => upstream.sockets.at(-1) ?? assert.fail();
 
   suite(`ws through ${name}`, () => {

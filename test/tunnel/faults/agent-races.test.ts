@@ -54,7 +54,7 @@ test('ids that a server gives a tunnel again and again do not pile up', async (t
   const first = agent.tunnels[0]?.id ?? '';
   for (let at = 0; at < 100; at += 1) connection.send({ t: 'bound', ref: 0, id: `tn_again_${at}`, region: 'test' });
   connection.send({ t: 'bound', ref: 7, id: 'tn_of_nobody', region: 'test' });
-  // In order: when this is answered the others have been read.
+  // In order: when this is answered the others have been processed.
   connection.send({ t: 'command', id: 1, command: 'update' });
   await connection.message('done');
   assert.equal(agent.tunnels[0]?.id, 'tn_again_99');

@@ -70,7 +70,7 @@ test('after a standstill longer than the lease everything that is online is list
   const staying = agent({ tunnels: [TUNNEL, { labels: { a: 'b' }, addr: 1 }] });
   await staying.ready;
   const before = [...leases.keys()].toSorted();
-  // As the store's own sweep does with what has run out.
+  // Like the store's own sweep of expired leases.
   leases.clear();
   offsetMs = LEASE_MS + 1_000;
   t.mock.timers.tick(RENEW_MS);
@@ -79,7 +79,7 @@ test('after a standstill longer than the lease everything that is online is list
   for (const lease of leases.values()) assert.ok(lease.expiresAtMs > clock.nowMs());
 });
 
-/** Endpoints whose publication the test lets through. */
+/** Endpoints whose publication the test controls. */
 function slowEndpoints() {
   const published = new Set<string>();
   const asked = Promise.withResolvers<void>();
@@ -136,7 +136,7 @@ test('an agent that is lost while its tunnel is being made gets the same one whe
   const statuses: string[] = [];
   lost.on('status', ({ status }) => statuses.push(status));
   cut();
-  // Its session is resumed before the first answer is there.
+  // Its session is resumed before the first response arrives.
   await eventually('it is back', () => statuses.at(-1) === 'online');
   go.resolve();
   await bound;

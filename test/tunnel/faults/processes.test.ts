@@ -38,7 +38,7 @@ suite('agents that are processes', { concurrency: 3 }, () => {
         const isPost = at % 2 === 1;
         const path = `/kill-${isPost ? 'post' : 'get'}-${worker}-${at}`;
         const asked = world.edge.status(domain, path, isPost ? { method: 'POST', body: 'x' } : {});
-        // 421 and a refused handshake: for a moment the name is nobody's.
+        // 421 and a rejected handshake: for a moment nobody holds the name.
         const status = await asked.catch(() => 421);
         if (status === 200) {
           const nowMs = performance.now();

@@ -9,7 +9,7 @@ import { eventually, hostOf, listed, localHttp, QUICK_TRIES } from '../support/f
 import { FaultyProxy } from '../support/faulty-proxy.ts';
 
 const world = await TunnelWorld.open({ after });
-/** How often each path was asked for at the local service. */
+/** Requests per path at the local service. */
 const seen = new Map<string, number>();
 const port = await localHttp({ after }, (request, response) => {
   const path = request.url ?? '';
@@ -52,7 +52,7 @@ suite('a wire that fails', { concurrency: 4 }, () => {
 
   test('the server notices a black hole by itself within the read deadline; nothing hangs for ever', async (t) => {
     const proxy = await FaultyProxy.open(t, world.port);
-    // This agent sees nothing for longer than the server.
+    // This agent tolerates silence longer than the server.
     const patient = { checkMs: 1_000, pingAfterMs: 40_000, deadAfterMs: 60_000 };
     const { agent, host, id } = await agentBehind(proxy, { liveness: patient }, 1);
     for (const connection of proxy.open) connection.drop();
@@ -162,7 +162,7 @@ suite('a wire that fails', { concurrency: 4 }, () => {
         await world.edge.ask(host, '/corrupt');
         return wrong?.isOpen === false;
       });
-      // A connection that is open has not joined yet.
+      // An open connection has not joined yet.
       await eventually('it answers over two connections again', async () => {
         return proxy.open.length === 2 && (await world.edge.ask(host, '/clean')).text === '/clean';
       });
@@ -269,14 +269,14 @@ suite('a wire that fails', { concurrency: 4 }, () => {
         serverAddr: proxy.addr,
         timings: { ...QUICK_TRIES },
       });
-      // In the middle of it: hello and bind take some trips of 40 ms.
+      // In the middle of it: hello and bind take several round trips of 40 ms.
       await eventually('it connects', () => proxy.open.length > 0);
       await sleep(150 + round * 20);
       for (const connection of proxy.open) connection.cut();
       const agent = await starting;
       proxy.delayMs = 0;
       assert.equal(hostOf(agent), `r${round}-${domain}`);
-      // The cut may have come just after the answer.
+      // The cut may have come just after the response.
       await eventually('it is served', async () => (await world.edge.ask(hostOf(agent), '/one')).text === '/one');
       await agent.close();
     }

@@ -12,7 +12,7 @@ const world = await TunnelWorld.open(
 );
 
 const asked: string[] = [];
-/** A service of the server's machine that agents have no business with. It answers everything with JSON. */
+/** A service on the server's machine that agents must not reach. It responds to everything with JSON. */
 const inside = createServer((request, response) => {
   asked.push(`${request.method} ${request.url}`);
   response.writeHead(200, { 'content-type': 'application/json' }).end('{"secret":"of the inside"}');

@@ -117,7 +117,7 @@ test('a name that an edge has, by itself or by a wildcard, needs an acl that nam
   }
   const named = await RawAgent.greeted(world, { token: (await credential(`bind:app.${base}`, `bind:${exact}`)).token });
   assert.match(await urlOf(named, { ref: 0, proto: 'https', domain: `app.${base}` }), new RegExp(base));
-  // What an edge has by name it keeps, whatever the acl says.
+  // An edge keeps its exact names, whatever the acl says.
   assert.equal(
     (await refusalOf(named, { ref: 1, proto: 'https', domain: exact })).code,
     'ERR_POSTERN_TUNNEL_NAME_TAKEN',

@@ -9,7 +9,7 @@ import { closed, dial, helloOf, RawAgent } from '../support/raw-agent.ts';
 const world = await TunnelWorld.open({ after });
 const honest = await honestAgent({ after }, world);
 
-/** Lines that the gateway logged about connections that it refused. */
+/** The gateway's log lines about refused connections. */
 function reasons(): string[] {
   const lines = world.edge.world.logLines.map((line) => JSON.parse(line) as { msg?: string; why?: string });
   return lines.filter(({ why }) => typeof why === 'string').map(({ why }) => why ?? '');
@@ -112,7 +112,7 @@ test('a flood of control messages ends the connection', async () => {
 test('a flood of long messages ends sooner: what waits is bounded by bytes, too', async () => {
   const agent = await RawAgent.greeted(world);
   const line = `${JSON.stringify({ t: 'bind', ref: 1, proto: 'tcp', domain: 'x', metadata: '', forwards_to: '', more: 'm'.repeat(60_000) })}\n`;
-  // A fifth of what short ones may be.
+  // A fifth of the allowed number of short ones.
   for (let sent = 0; sent < 400; sent += 1) agent.write(line);
   await agent.closed();
   const answered = agent.received.filter(({ t }) => t === 'unbound').length;
@@ -124,7 +124,7 @@ test('an agent that reads nothing cannot make the gateway keep answers for it', 
   agent.control.pause();
   const line = `${JSON.stringify({ t: 'bind', ref: 1, domain: `${'x'.repeat(200)}.test`, metadata: '', forwards_to: '' })}\n`;
   agent.write(line.repeat(1_500));
-  // 1,500 answers of some 200 bytes are within the bound; the connection lives, and so does everybody else.
+  // 1,500 responses of some 200 bytes are within the limit; the connection survives, and so do all others.
   await honest.check();
   agent.destroy();
 });

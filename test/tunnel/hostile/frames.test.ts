@@ -13,7 +13,7 @@ const MB = 1_048_576;
 const world = await TunnelWorld.open({ after });
 const honest = await honestAgent({ after }, world);
 
-/** An agent of bytes: it has confirmed the settings and answered the control stream. */
+/** A raw agent: it has confirmed the settings and answered the control stream. */
 async function bytesAgent(): Promise<TLSSocket> {
   const socket = await dial(world);
   socket.resume();
@@ -23,7 +23,7 @@ async function bytesAgent(): Promise<TLSSocket> {
   return socket;
 }
 
-/** Writes until the other end closes, or for so long; answers how much memory this process took meanwhile. */
+/** Writes until the peer closes, or for this long; returns how much memory this process took in the meantime. */
 async function flood(socket: TLSSocket, bytes: Buffer, forMs: number): Promise<number> {
   const before = process.memoryUsage().rss;
   let highest = before;
@@ -84,7 +84,7 @@ test('a promise to push, and a stream that only the gateway may open, end the co
 test('heads that never end are cut off', async () => {
   const socket = await bytesAgent();
   socket.write(frame(FRAME.headers, 0, 1, Buffer.alloc(100, 0x00)));
-  // A literal field of 100 bytes, again and again.
+  // A literal field of 100 bytes, repeated.
   const field = Buffer.concat([Buffer.from([0x00, 0x01, 0x61, 0x60]), Buffer.alloc(96, 0x62)]);
   const many = frame(FRAME.continuation, 0, 1, Buffer.concat(Array.from({ length: 100 }, () => field)));
   await flood(socket, many, 10_000);
@@ -92,7 +92,7 @@ test('heads that never end are cut off', async () => {
   await honest.check();
 });
 
-/** A tunnel of the raw agent, whose answers are the test's to give. */
+/** A tunnel of the raw agent, whose responses the test controls. */
 async function tunnelOf(agent: RawAgent): Promise<string> {
   const bound = await agent.bind({ ref: 0, proto: 'https' });
   assert.equal(bound.t, 'bound');
@@ -141,7 +141,7 @@ test('answers that never come, and those that never end, are given up by their c
 
 test('an agent that opens no windows holds no request bodies in the server', async (t) => {
   const agent = await RawAgent.open(world, { initialWindowSize: 0 });
-  // Its control stream has no window either: it asks, and hears nothing; the tunnel is there all the same.
+  // Its control stream has no window either: it sends requests and receives nothing; the tunnel is bound anyway.
   agent.say(helloOf(world.token));
   agent.say({ t: 'bind', ref: 0, proto: 'https', metadata: '', forwards_to: 'nowhere' });
   const found = async () => {

@@ -17,7 +17,7 @@ const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
 const TUNNEL = { proto: 'https', addr: 1 } as const;
 const MB = 1_048_576;
 
-/** A server whose side of every connection is the test's to do, and an agent that dials it. */
+/** A server whose side of every connection the test controls, and an agent that dials it. */
 async function hostileServer(t: TestContext, serve: (socket: TLSSocket) => void, timings: Partial<AgentTimings> = {}) {
   const { certificatePem: cert, keyPem: key } = await gatewayCertificate();
   const sockets = new Set<Socket>();
@@ -26,7 +26,7 @@ async function hostileServer(t: TestContext, serve: (socket: TLSSocket) => void,
     state.accepted += 1;
     serve(socket.on('error', () => {}));
   });
-  // Below TLS: one whose handshake ends while the test does would be missed, and keep the server open.
+  // Below TLS: a socket whose handshake ends together with the test would be missed, and keep the server open.
   server.on('connection', (socket) => sockets.add(socket));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -50,7 +50,7 @@ async function hostileServer(t: TestContext, serve: (socket: TLSSocket) => void,
   return { agent, reasons, state };
 }
 
-/** The control stream is opened as HTTP/2 has it, and then it is the test's. */
+/** The control stream is opened by the rules of HTTP/2; after that the test controls it. */
 function control(socket: TLSSocket, begin: (write: (bytes: string | Buffer) => void) => void): void {
   const session = connectHttp2('https://agent', { createConnection: () => socket }).on('error', () => {});
   session.once('connect', () => {
@@ -164,7 +164,7 @@ test('a server that lets the agent in and never says whether a tunnel is open is
     connections: 2,
     onBind: ({ hello }, { ref }) => {
       asked.push(`${hello.resume === undefined ? 'new' : 'resumed'} ${ref}`);
-      // The first session answers for one tunnel, the second for none, the third is in its right mind.
+      // The first session answers for one tunnel, the second for none, the third correctly.
       return gateway.sessions.size < 3 && (gateway.sessions.size > 1 || ref > 0);
     },
   });

@@ -8,7 +8,7 @@ import { eventually, hostOf, localHttp } from '../support/fault-world.ts';
 import { honestAgent } from '../support/honest-agent.ts';
 import { dial } from '../support/raw-agent.ts';
 
-/** As many as may wait; a thousand handshakes take long, so that `npm test` has fewer. */
+/** The maximum that may wait; a thousand handshakes take long, so that `npm test` uses fewer. */
 const SILENT = 1_000;
 const SILENT_AGENTS = process.env['POSTERN_TEST_LONG'] === '1' ? 1_000 : 200;
 const MB = 1_048_576;
@@ -20,7 +20,7 @@ async function connections(): Promise<number> {
   return Number(/postern_gateway_connections (\d+)/.exec(await world.edge.metrics())?.[1]);
 }
 
-/** One that comes now gets in, and is served. */
+/** A new agent gets in, and is served. */
 async function newcomerGetsIn(): Promise<void> {
   const reasons: string[] = [];
   const agent = await world.agent([{ proto: 'https', addr: port }], {

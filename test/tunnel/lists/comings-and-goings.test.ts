@@ -45,7 +45,7 @@ test('what is listed gets traffic, and what is not never does, while agents come
     );
     const later = await tunnels();
     for (const { host, status } of answers) {
-      // On both sides of the request, as the same tunnel: then it was listed while it was asked.
+      // Listed as the same tunnel before and after the request: then it was listed during it.
       const first = before.find((tunnel) => new URL(tunnel.public_url).hostname === host);
       const second = later.find((tunnel) => new URL(tunnel.public_url).hostname === host);
       const isListed = first !== undefined && first.id === second?.id;

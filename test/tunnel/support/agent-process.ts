@@ -1,7 +1,7 @@
 import { startAgent } from '../../../src/agent/index.ts';
 import { QUICK_TRIES } from './fault-world.ts';
 
-/** Agents in a process of their own: how many, and what they are like, comes as a JSON argument. */
+/** Agents in their own process: their number and options come as a JSON argument. */
 export interface AgentProcessOptions {
   readonly serverAddr: string;
   readonly ca: readonly string[];
@@ -9,7 +9,7 @@ export interface AgentProcessOptions {
   readonly port: number;
   readonly count?: number;
   readonly domain?: string;
-  /** With the product's own waiting times. */
+  /** With the product's own delays. */
   readonly isPatient?: boolean;
 }
 
@@ -38,5 +38,5 @@ for (let at = 0; at < (options.count ?? 1); at += 1) {
     () => {},
   );
 }
-// Whoever started it is gone.
+// The parent process is gone.
 process.on('disconnect', () => process.exit());

@@ -7,10 +7,10 @@ import { DEFAULT_TIMINGS } from '../../../src/agent/timings.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 import type { TunnelWorld } from '../../support/tunnel-world.ts';
 
-/** Tries follow each other quickly, so that tests wait for what they are about. */
+/** Attempts follow each other quickly, so that tests wait only for their subject. */
 export const QUICK_TRIES = { ...DEFAULT_TIMINGS, backoffBaseMs: 20, backoffMaxMs: 200, stableAfterMs: 0 };
 
-/** What an agent forwards to; answers its port. */
+/** The service that an agent forwards to; returns its port. */
 export async function localHttp(test: Cleanup, handle: RequestListener): Promise<number> {
   const server = createServer(handle);
   server.listen(0, '127.0.0.1');
@@ -39,7 +39,7 @@ export async function listed(world: TunnelWorld): Promise<ReadonlySet<string>> {
   return new Set(ids);
 }
 
-/** Fails with words when it does not come true within so long. */
+/** Fails with a message when it does not become true in time. */
 export async function eventually(
   what: string,
   isTrue: () => boolean | Promise<boolean>,

@@ -10,13 +10,13 @@ interface Flow {
   readonly direction: 'up' | 'down';
   readonly from: Socket;
   readonly to: Socket;
-  /** Bytes are swallowed, and the ends are not told when the other one closes. */
+  /** Bytes are dropped, and neither end notices when the other one closes. */
   isDropped: boolean;
   isStalled: boolean;
   corruptNext: boolean;
 }
 
-/** One connection that goes through the proxy. */
+/** One connection through the proxy. */
 export class ProxiedConnection {
   readonly #flows: readonly [Flow, Flow];
   readonly #proxy: FaultyProxy;
@@ -34,12 +34,12 @@ export class ProxiedConnection {
     }
   }
 
-  /** A black hole: nothing comes through and nobody is told, neither of bytes nor of ends. */
+  /** A black hole: nothing passes and neither end is notified, neither of bytes nor of closing. */
   drop(direction: Direction = 'both'): void {
     for (const flow of this.#of(direction)) flow.isDropped = true;
   }
 
-  /** Bytes wait, and the sender's window fills. */
+  /** Bytes are held back, and the sender's window fills. */
   stall(direction: Direction = 'both'): void {
     for (const flow of this.#of(direction)) {
       flow.isStalled = true;
@@ -54,17 +54,17 @@ export class ProxiedConnection {
     }
   }
 
-  /** The next bytes on the way are not those that were sent. */
+  /** The next bytes are corrupted in transit. */
   corrupt(direction: Direction): void {
     for (const flow of this.#of(direction)) flow.corruptNext = true;
   }
 
-  /** As a router that restarts: both ends are told. */
+  /** Like a router that restarts: both ends are notified. */
   cut(): void {
     for (const { from } of this.#flows) from.resetAndDestroy();
   }
 
-  /** The agent's side is gone; the server is not told. */
+  /** The agent's side is gone; the server is not notified. */
   halfOpen(): void {
     this.drop();
     this.#flows[0].from.destroy();
@@ -103,13 +103,13 @@ export class ProxiedConnection {
   }
 }
 
-/** A wire between agent and server that fails in the ways in which wires do. */
+/** A wire between agent and server that fails like real wires do. */
 export class FaultyProxy {
   readonly connections: ProxiedConnection[] = [];
   delayMs = 0;
   /** Connections are refused. */
   isDown = false;
-  /** Connections are accepted, and nothing comes of them. */
+  /** Connections are accepted, but carry nothing. */
   isSilent = false;
   readonly dialledAtMs: number[] = [];
   #server: Server;

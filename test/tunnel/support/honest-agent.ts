@@ -5,11 +5,11 @@ import { eventually, hostOf, localHttp } from './fault-world.ts';
 
 export interface HonestAgent {
   readonly host: string;
-  /** It is served, and was all the time. */
+  /** Asserts that it is served, and was all the time. */
   check(): Promise<void>;
 }
 
-/** An agent that does nothing wrong and is asked for a page again and again: whatever others do, it must be served. */
+/** A legitimate agent that receives requests continuously: whatever others do, it must be served. */
 export async function honestAgent(test: Cleanup, world: TunnelWorld): Promise<HonestAgent> {
   const port = await localHttp(test, (request, response) => response.end(`honest ${request.url}`));
   const agent = await world.agent([{ proto: 'https', addr: port }]);

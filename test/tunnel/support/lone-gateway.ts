@@ -29,12 +29,12 @@ export interface LoneGateway {
   readonly gateway: Gateway;
   readonly table: OnlineTunnelTable;
   readonly errors: string[];
-  /** Every connection of agents is lost. */
+  /** Drops every agent connection. */
   readonly cut: () => void;
   readonly agent: (options: Partial<AgentOptions>) => ReturnType<typeof startAgent>;
 }
 
-/** The server's end without the server: whatever it stands on can fail as the test says. */
+/** The server's end without the server: its dependencies fail as the test requests. */
 export async function loneGateway(test: Cleanup, ports: Partial<GatewayPorts>): Promise<LoneGateway> {
   const { certificatePem: cert, keyPem: key } = await gatewayCertificate();
   const ca = (await testAuthority()).certificatePem;

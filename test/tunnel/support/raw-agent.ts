@@ -6,7 +6,7 @@ import type { TunnelWorld } from '../../support/tunnel-world.ts';
 
 type MessageOf<Type extends GatewayMessage['t']> = Extract<GatewayMessage, { t: Type }>;
 
-/** A TLS connection to the gateway that has said nothing yet. */
+/** A TLS connection to the gateway that has sent nothing yet. */
 export function dial(world: TunnelWorld): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     const options = { host: '127.0.0.1', port: world.port, ca: [...world.edge.ca], ALPNProtocols: [ALPN] };
@@ -18,7 +18,7 @@ export function dial(world: TunnelWorld): Promise<TLSSocket> {
   });
 }
 
-/** Resolves when the other end has closed; fails when it does not. */
+/** Resolves when the peer has closed; fails when it does not. */
 export function closed(socket: TLSSocket, withinMs = 15_000): Promise<void> {
   return new Promise((resolve, reject) => {
     if (socket.destroyed || socket.readableEnded) {
@@ -35,7 +35,7 @@ export function closed(socket: TLSSocket, withinMs = 15_000): Promise<void> {
   });
 }
 
-/** An agent that does whatever the test says, however wrong. */
+/** An agent that does anything the test requests, however wrong. */
 export class RawAgent {
   readonly socket: TLSSocket;
   readonly session: ServerHttp2Session;
@@ -97,7 +97,7 @@ export class RawAgent {
     }
   }
 
-  /** The answer to a bind. */
+  /** The response to a bind. */
   async bind(fields: Readonly<Record<string, unknown>>): Promise<MessageOf<'bound'> | MessageOf<'unbound'>> {
     const ref = (fields['ref'] as number | undefined) ?? 0;
     this.say({ t: 'bind', ref, metadata: '', forwards_to: 'nowhere', ...fields });

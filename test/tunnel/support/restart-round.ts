@@ -12,13 +12,13 @@ import { FaultyProxy } from './faulty-proxy.ts';
 import { startAgents } from './start-agents.ts';
 
 export interface RestartFigures {
-  /** From when the new server was ready: when each agent had its tunnel again. */
+  /** Relative to when the new server was ready: when each agent had its tunnel again. */
   readonly backMs: readonly number[];
   /** From the kill until the new server was ready. */
   readonly downMs: number;
-  /** Dials while it was away and until all were back. */
+  /** Dials while it was down and until all were back. */
   readonly dials: number;
-  /** The most within a tenth of a second, once the server was there again. */
+  /** The maximum within a tenth of a second, once the server was up again. */
   readonly mostDials: number;
 }
 
@@ -63,7 +63,7 @@ function mostWithin(timesMs: readonly number[], withinMs: number): number {
   return Math.max(0, ...timesMs.map((ms) => timesMs.filter((other) => other >= ms && other < ms + withinMs).length));
 }
 
-/** A server with agents is killed and started again: all come back, under their names. */
+/** A server with agents is killed and restarted: all come back, under their names. */
 export async function runRestart(
   test: Cleanup,
   { agents, processes }: { readonly agents: number; readonly processes: number },
@@ -73,7 +73,7 @@ export async function runRestart(
   const port = await localHttp(test, (_request, response) => response.end('here'));
   const first = await startServer(test, dataDir, token);
   const ca = trustIn(dataDir);
-  // Agents know one address, as they would that of a machine; where the server listens behind it changes.
+  // Agents know one address, like that of a machine; the server's port behind it changes.
   const proxy = await FaultyProxy.open(test, first.tunnelPort);
   const count = agents / processes;
   const groups = await Promise.all(
@@ -84,7 +84,7 @@ export async function runRestart(
   const numbers = Array.from({ length: count }, (_, at) => at);
   const urls = groups.map((group) => numbers.map((at) => group.url(at)));
   assert.equal(new Set(urls.flat()).size, agents);
-  // Those that lived for so long come back quickly.
+  // Agents that were connected this long come back quickly.
   await new Promise((resolve) => setTimeout(resolve, 6_000));
   const dialsBefore = proxy.dialledAtMs.length;
   proxy.isDown = true;

@@ -12,19 +12,19 @@ import { eventually, hostOf, localHttp } from './fault-world.ts';
 import { RawAgent } from './raw-agent.ts';
 
 const TCP_PORTS = 12;
-/** So long names and ids of an agent that was lost are kept. */
+/** How long names and ids of a lost agent are kept. */
 const RESUME_WITHIN_MS = 60_000;
 
-/** What comes with an agent is made of these, or hangs on one of them. */
+/** Everything that an agent adds consists of these, or depends on one of them. */
 const COUNTED = { EventEmitter, Map, SecureContext: createSecureContext({}).constructor, BoundTunnel };
 /** Fewer than there are cycles: a client of the test may or may not have closed its last connection. */
 const MAX_MORE_OBJECTS = 8;
 
 interface Belongings {
   readonly heapBytes: number;
-  /** Objects that are reachable, by their class. */
+  /** Reachable objects, by class. */
   readonly objects: Readonly<Record<string, number>>;
-  /** What keeps the event loop, by its kind: sockets, listeners, timers. */
+  /** What keeps the event loop alive, by kind: sockets, listeners, timers. */
   readonly resources: Readonly<Record<string, number>>;
   readonly metrics: readonly string[];
   readonly leases: number;
@@ -34,7 +34,7 @@ export interface SoakOptions {
   /** Cycles after which the process has its buffers, caches and compiled code. */
   readonly warmUp: number;
   readonly cycles: number;
-  /** Some agents go without a word, in the middle of what they ask for. */
+  /** Some agents disconnect without notice, in the middle of a request. */
   readonly withAborts: boolean;
 }
 
@@ -44,7 +44,7 @@ export interface SoakFigures {
   readonly after: Belongings;
 }
 
-/** Agents come and go, in good order or not, and leave nothing. */
+/** Agents come and go, cleanly or not, and leave nothing behind. */
 export async function runCycles(test: Cleanup, { warmUp, cycles, withAborts }: SoakOptions): Promise<SoakFigures> {
   const world = await TunnelWorld.open(test, {
     POSTERN_TCP_PORTS: `127.0.0.1:22000-${22_000 + TCP_PORTS - 1}`,
@@ -83,7 +83,7 @@ export async function runCycles(test: Cleanup, { warmUp, cycles, withAborts }: S
       forwards_to: '',
     }));
     for (const bind of binds.slice(0, at % 4)) agent.say(bind);
-    // In the middle of what it asked for, and by a hair before or after.
+    // In the middle of its bind, and slightly before or after.
     if (at % 2 === 0) await new Promise((resolve) => setTimeout(resolve, at % 5));
     agent.destroy();
   };
@@ -118,7 +118,7 @@ export async function runCycles(test: Cleanup, { warmUp, cycles, withAborts }: S
       await settled(gatewayMetrics);
       halfway = await belongings();
     }
-    // Ports of agents that were lost are kept for them; there are only a few.
+    // Ports of lost agents are kept for them; there are only a few.
     if (withAborts && at % 50 === 25) await abort(at);
     await cycle().catch((error: unknown) => {
       throw new Error(`cycle ${at} failed`, { cause: error });
@@ -126,7 +126,7 @@ export async function runCycles(test: Cleanup, { warmUp, cycles, withAborts }: S
   }
   await settled(gatewayMetrics);
   const after = await belongings();
-  // Nobody holds a name or a port any more.
+  // Nobody holds a name or a port at this point.
   await edge.edge('*.localhost');
   const all = await world.agent(
     specs.filter(({ proto }) => proto === 'tcp').flatMap((spec) => Array.from({ length: TCP_PORTS }, () => spec)),
@@ -138,7 +138,7 @@ export async function runCycles(test: Cleanup, { warmUp, cycles, withAborts }: S
 async function settled(metrics: () => Promise<readonly string[]>): Promise<void> {
   const isQuiet = async (): Promise<boolean> => (await metrics()).every((line) => line.endsWith(' 0'));
   await eventually('nothing is connected, and nobody is waited for', isQuiet, RESUME_WITHIN_MS + 30_000);
-  // Last words, idle connections of clients, timers of a second.
+  // Pending messages, clients' idle connections, timers of a second.
   await new Promise((resolve) => setTimeout(resolve, 2_500));
 }
 
@@ -153,7 +153,9 @@ function collectGarbage(): void {
   (runInNewContext('gc') as () => void)();
 }
 
-/** Equal, but for `maxGrowthBytes` of the second half: by then all code is compiled, and every cache that has a bound is warm. */
+/**
+ * Equal, except for `maxGrowthBytes` in the second half: by then all code is compiled, and every bounded cache is warm.
+ */
 export function checkSoak({ before, halfway, after }: SoakFigures, maxGrowthBytes: number): void {
   assert.deepEqual(after.metrics, before.metrics);
   assert.deepEqual([before.leases, after.leases], [0, 0]);
@@ -164,7 +166,7 @@ export function checkSoak({ before, halfway, after }: SoakFigures, maxGrowthByte
       `${kind}: ${JSON.stringify({ before, after })}`,
     );
   }
-  // The test's own client of the API keeps one or two.
+  // The test's own API client keeps one or two.
   const sockets = [before, after].map(({ resources }) => resources['TCPSocketWrap'] ?? 0) as [number, number];
   assert.ok(sockets[1] <= sockets[0] + 2, `sockets: ${sockets.join(' → ')}`);
   const more = Object.entries(after.objects)

@@ -10,7 +10,7 @@ const CHILD = fileURLToPath(new URL('./agent-process.ts', import.meta.url));
 export interface AgentProcess {
   readonly child: ChildProcess;
   readonly messages: readonly AgentProcessMessage[];
-  /** The last that was bound, by the agent's number. */
+  /** The most recently bound one, by the agent's number. */
   url(at?: number): string;
   id(at?: number): string;
   kill(signal: NodeJS.Signals): void;

@@ -7,7 +7,7 @@ import type { Cleanup } from '../../support/cleanup.ts';
 
 const block = Buffer.alloc(64 * 1024, 'postern');
 
-/** So many bytes, made as they are taken. */
+/** This many bytes, generated as they are read. */
 export function blocks(total: number): Readable {
   let left = total / block.length;
   return new Readable({
@@ -30,7 +30,7 @@ export async function hashOf(stream: AsyncIterable<Buffer>): Promise<string> {
   return hash.digest('hex');
 }
 
-/** GET /n: n bytes. POST: the hash of what came. */
+/** GET /n: n bytes. POST: the hash of the body. */
 export async function blockService(test: Cleanup): Promise<string> {
   const server = createServer((request, response) => {
     response.on('error', () => {});

@@ -106,7 +106,7 @@ for (const { name, host, url } of ways) {
           response.addTrailers({ 'x-sum': '42' });
           response.end();
         };
-        // Of HTTP/1.1 curl shows them where the headers are dumped to.
+        // For HTTP/1.1 curl shows them where the headers are dumped.
         const { stdout, stderr } = await curl('-v', '-D', '-', '-H', 'TE: trailers', `${url}/`);
         assert.match(stdout, /body/);
         assert.match(stdout + stderr, /x-sum: 42/i);

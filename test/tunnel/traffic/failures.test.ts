@@ -58,7 +58,7 @@ test('a group sends each request to the member with least under way', async () =
     await arrived;
   }
   assert.deepEqual([first.held.length, second.held.length], [5, 5]);
-  // With one of them free again everything goes there until it is as busy as the other.
+  // Once one of them is free again, everything goes there until it is as busy as the other.
   for (const release of first.held.splice(0)) release();
   await Promise.all(held.filter((_, n) => first.seen.includes(`/${n}`)));
   for (let n = 10; n < 15; n += 1) {
@@ -117,10 +117,10 @@ test('only words that say so let a request be sent to somebody else', () => {
 });
 
 interface Member {
-  /** How requests that wait are answered. */
+  /** Releases waiting requests. */
   readonly held: (() => void)[];
   readonly seen: string[];
-  /** Resolves with the next request that comes. */
+  /** Resolves with the next request. */
   next(): Promise<void>;
 }
 

@@ -6,9 +6,9 @@ import { TunnelProcesses } from './tunnel-processes.ts';
 
 const MIB = 1024 * 1024;
 const TOTAL = (process.env['POSTERN_TEST_LONG'] === undefined ? 64 : 2048) * MIB;
-/** Heaps and buffers grow to their working size with the first megabytes, whatever follows. */
+/** Heaps and buffers grow to their working size with the first megabytes. */
 const WARM_UP = 192 * MIB;
-/** What either process may have more than after that: a window that is full now and was not then, and garbage not collected yet. */
+/** Allowed growth of either process after that: a window that is full now and was not then, and uncollected garbage. */
 const MAX_GROWTH = 96 * MIB;
 
 const processes = await TunnelProcesses.open({ after }, await blockService({ after }));

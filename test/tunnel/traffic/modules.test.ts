@@ -9,7 +9,7 @@ const login = await LoginWorld.open({ after });
 const world = await TunnelWorld.open({ after }, { POSTERN_AGENT_ISSUER_ALLOW_CIDRS: '127.0.0.0/8' });
 const here = login.servedBy(world.edge);
 
-/** An address of its own with these modules; leads to a service that shows what it got. */
+/** An endpoint with these modules, for a service that echoes its requests. */
 async function published(modules: AgentOptions['tunnels'][number]['modules']): Promise<string> {
   const agent = await world.agent([{ proto: 'https', addr: login.upstreamAddress, modules }]);
   return new URL(agent.url ?? '').hostname;

@@ -9,7 +9,10 @@ const MIB = 1024 * 1024;
 const DOWNLOADS = process.env['POSTERN_TEST_LONG'] === undefined ? 50 : 500;
 const PER_SESSION = 50;
 const SMALL_REQUESTS = 200;
-/** Windows of all streams of the agent's two connections are at most 64 MiB each, at either end; the rest are buffers of sockets. */
+/**
+ * Windows of all streams of the agent's two connections are at most 64 MiB each, at either end; the rest are socket
+ * buffers.
+ */
 const MAX_GROWTH = 400 * MIB;
 
 const processes = await TunnelProcesses.open({ after }, await blockService({ after }));

@@ -8,7 +8,7 @@ import { trustIn } from '../../support/edge-world.ts';
 import { type PosternProcess, startPostern, startServerProcess } from '../../support/server-process.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
-/** Server and agent as processes of their own, as their users run them, the agent's inspector included. */
+/** Server and agent as separate processes, as users run them, including the agent's inspector. */
 export class TunnelProcesses {
   readonly server: PosternProcess;
   readonly agent: PosternProcess;
@@ -32,7 +32,7 @@ export class TunnelProcesses {
         POSTERN_AUTHTOKEN: token,
         POSTERN_ACCESS_LOG: 'false',
         POSTERN_EDGE_CONNECTIONS_PER_ADDRESS: '0',
-        // Among many streams of one connection some wait for long: that is the test's doing, and no client that is gone.
+        // Among many streams of one connection some wait for long: that is caused by the test, not by a dead client.
         POSTERN_EDGE_SEND_TIMEOUT: '600',
       },
     });
@@ -51,7 +51,7 @@ export class TunnelProcesses {
     return processes;
   }
 
-  /** Resident memory of either, in bytes. */
+  /** Resident memory of each, in bytes. */
   rss(): { readonly server: number; readonly agent: number } {
     return { server: rssOf(this.server), agent: rssOf(this.agent) };
   }
@@ -70,7 +70,7 @@ export class TunnelProcesses {
       if (child.exitCode !== null) throw new Error(`the agent ended:\n${this.agent.stdout()}${this.agent.stderr()}`);
       await Promise.race([once(child.stdout as NodeJS.ReadableStream, 'data'), this.agent.exited]);
     }
-    // A domain that was asked for is told before it is there.
+    // A requested domain is announced before it is bound.
     for (;;) {
       const session = await this.session().catch(() => null);
       if (session === null) continue;

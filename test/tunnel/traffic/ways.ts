@@ -1,7 +1,7 @@
 import type { TunnelSpec } from '../../../src/agent/index.ts';
 import type { TunnelWorld } from '../../support/tunnel-world.ts';
 
-/** How a client gets to a local service of an agent. */
+/** How a client reaches a local service of an agent. */
 export interface Way {
   readonly name: string;
   readonly host: string;
@@ -12,8 +12,8 @@ export interface Way {
 let groupCount = 0;
 
 /**
- * The two ways to a service that an agent has: an address of its own, and membership of a tunnel group behind a route, which also
- * compresses, as most do.
+ * The two paths to an agent's service: its own endpoint, and a tunnel group behind a route, which also compresses, as
+ * most do.
  */
 export async function bothWays(
   world: TunnelWorld,

@@ -1,4 +1,4 @@
-/** HTTP/2 frames by hand (RFC 9113 §4.1, §6): the runtime's client would refuse to send most of what is sent here. */
+/** HTTP/2 frames by hand (RFC 9113 §4.1, §6): the runtime's client would refuse to send most of these. */
 export const DATA = 0;
 export const HEADERS = 1;
 export const PRIORITY = 2;
@@ -51,17 +51,17 @@ export function windowUpdate(stream: number, bytes: number): Buffer {
   return frame(WINDOW_UPDATE, 0, stream, uint32(bytes));
 }
 
-/** RFC 7541 §6.2.2: a literal that is not indexed, nothing coded. */
+/** RFC 7541 §6.2.2: a literal without indexing and without Huffman coding. */
 export function literal(name: string, value: string): Buffer {
   return Buffer.concat([Buffer.from([0]), text(name), text(value)]);
 }
 
-/** RFC 7541 §6.2.1: a literal that goes into the dynamic table, where the newest entry is number 62. */
+/** RFC 7541 §6.2.1: a literal added to the dynamic table, where the newest entry is number 62. */
 export function indexedLiteral(name: string, value: string): Buffer {
   return Buffer.concat([Buffer.from([0x40]), text(name), text(value)]);
 }
 
-/** RFC 7541 §6.1: one byte that stands for a whole header. */
+/** RFC 7541 §6.1: one byte that represents a whole header. */
 export const NEWEST_ENTRY = Buffer.from([0x80 | 62]);
 
 export function headerBlock(host: string, path = '/', method = 'GET'): Buffer {

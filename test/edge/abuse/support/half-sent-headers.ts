@@ -6,11 +6,11 @@ import { type RawPath, RawPaths } from '../../../support/raw-paths.ts';
 import type { RawPeer } from '../../../support/raw-peer.ts';
 
 /**
- * Run as a process of its own, because it aborts when the runtime has its way. A peer that reads nothing sends half of a header block and
- * resets its connection while the edge still writes to it. Then the garbage is collected.
+ * Runs as its own process, because an unpatched runtime aborts. A peer that reads nothing sends half of a header block
+ * and resets its connection while the edge still writes to it. Then garbage is collected.
  */
 const ROUNDS = 2;
-/** More than the buffers of two sockets take. */
+/** More than the buffers of two sockets hold. */
 const MUCH = Buffer.alloc(16 * 1_048_576, 'm');
 const FILLER: readonly [string, string] = ['x-filler', 'f'.repeat(100)];
 
@@ -63,7 +63,7 @@ async function halfSentResponse(): Promise<void> {
 }
 
 async function blockAndReset(peer: RawPeer, half: Buffer): Promise<void> {
-  // Nothing tells when the edge's socket is full.
+  // Nothing signals when the edge's socket is full.
   await sleep(150);
   peer.send(half);
   await sleep(50);

@@ -3,12 +3,12 @@ import type { EdgeWorld } from '../../../support/edge-world.ts';
 
 const MB = 1 << 20;
 
-/** What this process, the edge and its attackers together, may hold more than before. Attacks that work take hundreds. */
+/** Allowed growth of this process, the edge and its attackers together. Successful attacks take hundreds. */
 const MOST_MORE_BYTES = 96 * MB;
 
 /**
- * Somebody else, on connections of their own, who asks again and again for as long as `attack` lasts: each answer must be
- * right, and memory must stay where it was. Over both protocols, since each has a way of its own through the edge.
+ * Another client, on its own connections, that sends requests for as long as `attack` lasts: each response must be
+ * right, and memory must not grow. Over both protocols, since each takes a different path through the edge.
  */
 export async function meanwhileServed<Result>(
   world: EdgeWorld,

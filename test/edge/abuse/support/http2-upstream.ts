@@ -6,16 +6,16 @@ import type { Issued } from '../../tls/test-authority.ts';
 
 export interface Http2Upstream {
   readonly address: string;
-  /** Connections that were ever made. */
+  /** Connections ever made. */
   accepted: number;
-  /** Sessions that this side ended for what came on them. */
+  /** Sessions that this side ended because of the peer's frames. */
   readonly errors: string[];
-  /** Streams that were reset, on the session that had most of them. */
+  /** Streams that were reset, on the session with most of them. */
   mostResets: number;
   open: number;
 }
 
-/** HTTP/2 as the runtime serves it by default. `/slow` never ends, all else is `ok`. */
+/** HTTP/2 with the runtime's defaults. `/slow` never ends, everything else is `ok`. */
 export async function http2Upstream(test: Cleanup, { certificatePem, keyPem }: Issued): Promise<Http2Upstream> {
   const server = createSecureServer({ cert: certificatePem, key: keyPem });
   const upstream: Http2Upstream = { address: '', accepted: 0, errors: [], mostResets: 0, open: 0 };

@@ -5,11 +5,13 @@ import { type RecordingUpstream, recordingUpstream } from '../../traffic/recordi
 const PIECE = Buffer.alloc(64 * 1024, 'x');
 
 export interface LargeUpstream extends RecordingUpstream {
-  /** Bytes of large answers that were given to the sockets. */
+  /** Bytes of large responses written to the sockets. */
   sent: number;
 }
 
-/** `/large/<bytes>` answers as many as the reader takes, `/small` 20 KB at once, `/never` nothing, all else `ok`. */
+/**
+ * `/large/<bytes>` sends as many as the reader accepts, `/small` 20 KB at once, `/never` nothing, everything else `ok`.
+ */
 export async function largeUpstream(test: Cleanup): Promise<LargeUpstream> {
   const upstream: LargeUpstream = Object.assign(await recordingUpstream(test), { sent: 0 });
   upstream.answer = (request, response) => {

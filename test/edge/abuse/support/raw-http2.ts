@@ -9,7 +9,7 @@ export interface ReceivedFrame {
   readonly payload: Buffer;
 }
 
-/** An HTTP/2 connection on which anything can be sent, and on which all frames that come are kept. */
+/** An HTTP/2 connection that can send anything and records all received frames. */
 export class RawHttp2 {
   readonly socket: TLSSocket;
   readonly frames: ReceivedFrame[] = [];
@@ -46,7 +46,7 @@ export class RawHttp2 {
     return true;
   }
 
-  /** Sends what `make` gives for 0, 1, 2 … as fast as the other side takes it; answers how many went out. */
+  /** Sends the result of `make` for 0, 1, 2 … as fast as the peer accepts it; returns how many were sent. */
   async flood(count: number, make: (index: number) => Buffer): Promise<number> {
     for (let index = 0; index < count; index += 1) {
       if (!this.socket.writable) return index;
@@ -59,7 +59,7 @@ export class RawHttp2 {
     return this.frames.filter((one) => one.type === type);
   }
 
-  /** The code of the GOAWAY that came, or null. */
+  /** The code of a received GOAWAY, or null. */
   get goawayCode(): number | null {
     return this.of(GOAWAY).at(-1)?.payload.readUInt32BE(4) ?? null;
   }
@@ -68,7 +68,7 @@ export class RawHttp2 {
     return this.frames.some((one) => one.stream === stream && (one.type === HEADERS || one.type === RST_STREAM));
   }
 
-  /** Until it holds, the connection ends, or 20 s are over: then it throws. */
+  /** Until it holds or the connection ends; throws after 20 s. */
   async until(isSo: () => boolean): Promise<void> {
     const deadline = performance.now() + 20_000;
     while (!isSo() && !this.isClosed) {

@@ -6,7 +6,7 @@ import { http2Answer, http2Request } from './http2-messages.ts';
 import { describeSteps, play, type Step, toSteps } from './script.ts';
 import { SeededRandom } from './seeded-random.ts';
 
-/** How long a case may take when nothing happens: either end waits for something that will not come. */
+/** Maximum duration of a case without progress: both ends wait for something that will not come. */
 const CASE_MS = 100;
 const SETTLE_MS = 3;
 const HONEST_TRIES = 4;
@@ -17,10 +17,13 @@ interface Expected {
   readonly onPlayed: () => void;
 }
 
-/** One protocol of clients on one way to an upstream: hostile cases, one after the other, and honest requests in between. */
+/**
+ * One client protocol on one path to an upstream: hostile cases, one after the other, and legitimate requests in
+ * between.
+ */
 export class FuzzLane {
   readonly name: string;
-  /** Of the case under way, or of the last one. */
+  /** Seed of the current case, or of the last one. */
   seed = 0;
   /** Steps of both ends of that case, for the report. */
   requestSteps: readonly Step[] = [];
@@ -28,7 +31,7 @@ export class FuzzLane {
   readonly #world: RawPaths;
   readonly #path: RawPath;
   readonly #protocol: ClientProtocol;
-  /** Null: the upstream answers honestly. */
+  /** Null: the upstream responds correctly. */
   #expected: Expected | null = null;
 
   constructor(world: RawPaths, path: RawPath, protocol: ClientProtocol) {
@@ -64,7 +67,7 @@ export class FuzzLane {
     if (random.chance(0.3)) this.#path.upstream.disconnect();
   }
 
-  /** Throws unless a request that nobody could object to is answered. */
+  /** Throws unless an unobjectionable request succeeds. */
   async assertHonest(): Promise<void> {
     this.#expected = null;
     this.#path.upstream.disconnect();
@@ -72,7 +75,7 @@ export class FuzzLane {
     for (let at = 0; at < HONEST_TRIES; at += 1) {
       last = await this.#askHonestly();
       if (last.includes('honest')) return;
-      // Connections that the hostile cases have left behind may be found to be dead only now.
+      // Connections left by the hostile cases may be found dead only now.
       await sleep(50);
     }
     throw new Error(`the honest request got no answer: ${last}`);

@@ -8,8 +8,8 @@ import { type FuzzFigures, type FuzzOptions, fuzz } from './fuzz-run.ts';
 const SELF = fileURLToPath(import.meta.url);
 
 /**
- * Fuzzes in a process of its own, because Node's HTTP/2 has assertions that abort the process, and a leaked native request keeps
- * a process from ending by itself. Throws with its output when it does not end well.
+ * Fuzzes in its own process, because Node's HTTP/2 has assertions that abort the process, and a leaked native request
+ * keeps a process from exiting. Throws with its output when it fails.
  */
 export async function fuzzInProcess(options: FuzzOptions): Promise<FuzzFigures> {
   const child = spawn(process.execPath, [SELF, JSON.stringify(options)], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });

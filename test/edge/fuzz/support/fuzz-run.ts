@@ -7,10 +7,10 @@ import { FuzzLane } from './fuzz-lane.ts';
 const PROGRESS_CASES = 10_000;
 
 export interface FuzzOptions {
-  /** Of the first case; the others count on. */
+  /** Seed of the first case; the others count up. */
   readonly seed: number;
   readonly cases: number;
-  /** After so many cases of a lane an honest request must get through. */
+  /** After this many cases of a lane a legitimate request must succeed. */
   readonly batch: number;
 }
 
@@ -19,13 +19,14 @@ export interface FuzzFigures {
   readonly honest: number;
   readonly seconds: number;
   readonly cpuSeconds: number;
-  /** How requests ended, by status, and why upstreams failed: shows whether the cases get anywhere. */
+  /** How requests ended, by status, and why upstreams failed: shows whether the cases reach anything. */
   readonly outcomes: string;
 }
 
 /**
- * Hostile cases on every pair of protocols at the same time. Server and agent run in this process, where an exception that nobody
- * catches, or that the guard of a listener contains, is a failure. Fails with the seeds and scripts of the cases under way.
+ * Hostile cases on every pair of protocols at the same time. Server and agent run in this process, where an uncaught
+ * exception, or one contained by a listener's guard, is a failure. Fails with the seeds and scripts of the current
+ * cases.
  */
 export async function fuzz(test: Cleanup, { seed, cases, batch }: FuzzOptions): Promise<FuzzFigures> {
   const world = await RawPaths.open(test, { copies: 2, env: { POSTERN_ACCESS_LOG: 'false' } });
@@ -38,7 +39,7 @@ export async function fuzz(test: Cleanup, { seed, cases, batch }: FuzzOptions): 
     crashes.push(`${error.stack}\n${cause}\n${lanes.map((lane) => lane.describe()).join('\n')}`);
   };
   process.prependListener('uncaughtException', onCrash);
-  // A contained exception ends no process, but it is still ours to mend.
+  // A contained exception does not end the process, but it is still a bug.
   const stopListening = onBug(({ error, facts }) => {
     onCrash(new Error(`a bug was contained: ${JSON.stringify(facts)}`, { cause: error }));
   });
@@ -64,7 +65,7 @@ export async function fuzz(test: Cleanup, { seed, cases, batch }: FuzzOptions): 
   };
   try {
     await Promise.all(lanes.map(runLane));
-    // Nothing that has ended may be counted as under way.
+    // Ended exchanges must not count as in progress.
     await assertNothingLeft(world);
   } finally {
     process.off('uncaughtException', onCrash);

@@ -2,7 +2,7 @@ import type { SeededRandom } from './seeded-random.ts';
 
 export type Field = readonly [string, string];
 
-/** Names that mean something to a hop, to the edge or to HTTP/2, that may come once only, or that are no names. */
+/** Names that mean something to a hop, to the edge or to HTTP/2, that may occur only once, or that are invalid. */
 const NAMES = [
   ...[
     'connection',

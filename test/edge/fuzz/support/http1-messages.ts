@@ -54,7 +54,7 @@ const STATUSES = [
 ];
 const NO_STATUSES = ['99', '000', '1000', 'abc', '', '-1', '2 0', '20\x30\0'];
 
-/** Parts of a request, each of which may be the last that is sent. */
+/** Parts of a request, each of which may be the last one sent. */
 export function http1Request(random: SeededRandom, host: string, isHostile: boolean): readonly Buffer[] {
   const body = http1Body(random, isHostile, random.chance(0.6));
   const isOdd = (): boolean => isHostile && random.chance(0.15);

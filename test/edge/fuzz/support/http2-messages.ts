@@ -29,7 +29,7 @@ const STATUSES = [
 ];
 const CODES = [0, 1, 2, 5, 7, 8, 11, 13, 99, 0xffffffff];
 
-/** Frames of a request, each of which may be the last that is sent. */
+/** Frames of a request, each of which may be the last one sent. */
 export function http2Request(
   random: SeededRandom,
   host: string,
@@ -155,7 +155,7 @@ function oddPseudo(random: SeededRandom, pseudo: readonly Field[]): readonly Fie
   return fields;
 }
 
-/** Frames that may come at any moment, and those that may not. */
+/** Frames that are allowed at any moment, and some that are not. */
 function oddFrame(random: SeededRandom, stream: number): Buffer {
   const other = random.pick([stream, stream, 0, stream + 2, stream + 1, 1, 0x7fffffff]);
   const junk = Buffer.alloc(random.pick([0, 1, 4, 5, 6, 8, 40]), random.int(256));

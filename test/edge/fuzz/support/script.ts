@@ -1,12 +1,12 @@
 import type { RawPeer } from '../../../support/raw-peer.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
-/** What one end does, one step a turn of the event loop or more. */
+/** The actions of one end, one step per turn of the event loop or more. */
 export type Step = Buffer | 'fin' | 'reset' | 'wait';
 
 const WAIT_MS = 2;
 
-/** Cuts a sequence into steps as a network does, and perhaps breaks it off anywhere. */
+/** Splits a sequence into steps like a network, and may break it off anywhere. */
 export function toSteps(random: SeededRandom, parts: readonly Buffer[]): readonly Step[] {
   const steps: Step[] = [];
   const stopsAt = random.chance(0.25) ? random.int(parts.length + 1) : parts.length;
@@ -23,7 +23,7 @@ export function toSteps(random: SeededRandom, parts: readonly Buffer[]): readonl
   return steps;
 }
 
-/** Plays steps; those that follow each other go out as one write. */
+/** Plays steps; consecutive ones are sent in one write. */
 export async function play(peer: RawPeer, steps: readonly Step[]): Promise<void> {
   for (const step of steps) {
     if (peer.isClosed) return;

@@ -1,6 +1,6 @@
 import { Random } from '../../../durability/random.ts';
 
-/** The choices that hostile messages are made of. */
+/** The random choices of hostile messages. */
 export class SeededRandom extends Random {
   /** Below `end`. */
   int(end: number): number {
