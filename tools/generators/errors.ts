@@ -17,7 +17,7 @@ export function generate(): Promise<Map<string, string>> {
 
 const head = `# Errors
 
-<!-- Made from the error tables in src/ by "npm run generate". Do not edit. -->
+<!-- Generated from the error tables in src/ by "npm run generate". Do not edit. -->
 
 Every error has a stable code. The management API answers with JSON:
 
@@ -30,9 +30,9 @@ Every error has a stable code. The management API answers with JSON:
 }
 \`\`\`
 
-Compare \`error_code\`; \`msg\` is for people and may change. \`details\` is always an object of strings: \`operation_id\` finds the
-request in the server's log, \`field\` is the JSON path of the field in question. The program shows the code with its message, and
-exits with a status other than 0; the status given below counts for answers of the API only.`;
+Programs should compare \`error_code\`; \`msg\` is for people and may change. \`details\` is always an object of strings: \`operation_id\` identifies
+the request in the server's log, and \`field\` is the JSON path of the field in question. A command prints the code with its message and
+exits with a non-zero status. The status below applies to API responses only.`;
 
 function lines(rows: Readonly<Record<string, ErrorRow>>): readonly string[] {
   return Object.entries(rows).map(
