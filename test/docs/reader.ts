@@ -1,6 +1,6 @@
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Cleanup } from '../support/cleanup.ts';
 import { type PosternProcess, type ReadyLine, startServerProcess } from '../support/server-process.ts';
@@ -41,18 +41,18 @@ export class Reader {
     this.env = {
       PATH: process.env['PATH'] ?? '',
       HOME: folder,
+      XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'),
       POSTERN_API_URL: ready.base_url,
       POSTERN_SERVER_ADDR: tunnel,
     };
   }
 
   static async open(cleanup: Cleanup): Promise<Reader> {
-    // The checkout as a newcomer has it, but for the work tree: what is written must land in a folder of the test's own.
+    // Looks like a checkout, but everything that commands write lands in a folder of the test's own. Links, so that compiled code is cached.
     const folder = await mkdtemp(join(tmpdir(), 'postern-test-docs-'));
     cleanup.after(() => rm(folder, { recursive: true, force: true }));
-    for (const name of ['bin', 'src', 'tools', 'package.json', 'package-lock.json'])
-      await cp(join(projectRoot, name), join(folder, name), { recursive: true });
-    await symlink(join(projectRoot, 'node_modules'), join(folder, 'node_modules'));
+    for (const name of ['bin', 'src', 'tools', 'package.json', 'node_modules'])
+      await symlink(join(projectRoot, name), join(folder, name));
     const server = startServerProcess(cleanup, 'postern-data', {
       cwd: folder,
       launcher: join(folder, 'bin', 'postern.mjs'),

@@ -65,8 +65,9 @@ async function reachTunnelGroup({ text }: ShellBlock, { terminal }: PageRun): Pr
 }
 
 async function startProvider({ text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {
-  assert.equal(text, 'npm ci\nnpm run dev-idp\n');
-  await terminal.run(`npm run --silent dev-idp -- --port ${reader.port('7090')} > dev-idp.log &`);
+  const [install, provider] = text.split('\n');
+  assert.equal(install, 'npm ci');
+  await terminal.run(`${provider} --port ${reader.port('7090')} > dev-idp.log &`);
   await terminal.run('until grep -q issuer dev-idp.log; do sleep 0.1; done');
 }
 
@@ -74,7 +75,7 @@ async function startProvider({ text }: ShellBlock, { reader, terminal }: PageRun
 async function listUsers({ text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {
   await terminal.run(text);
   const redirect = await terminal.run(
-    `curl -s -o /dev/null -w '%{redirect_url}\\n' --cacert login-ca.pem 'https://app.localhost:7443/.postern/login?to=/&go=1'`,
+    `curl -s -o /dev/null -w '%{redirect_url}\\n' --cacert login-ca.pem 'https://club.localhost:7443/.postern/login?to=/&go=1'`,
   );
   const authorization = new URL(redirect.trim());
   assert.equal(authorization.port, reader.port('7090'));
