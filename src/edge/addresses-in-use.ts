@@ -1,4 +1,6 @@
-import type { BackendSnapshot, EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
+import type { BackendSnapshot } from '../backends/backend-snapshot.ts';
+import { backendOfRecordKind } from '../backends/record-kinds.ts';
+import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import { upstreamKey } from './upstreams.ts';
 
 /** How many edges refer to each upstream address, so that a pool is drained when the last one is removed. */
@@ -34,8 +36,8 @@ export class AddressesInUse {
 function addressesIn(edge: EdgeSnapshot): ReadonlySet<string> {
   const keys = new Set<string>();
   const visit = (backend: BackendSnapshot): void => {
-    const { address, tls } = backend.config as { address?: string; tls?: { enabled: boolean } };
-    if (address !== undefined) keys.add(upstreamKey(address, tls?.enabled === true));
+    const addresses = backendOfRecordKind(backend.kind)?.upstreamAddresses?.(backend.config as never) ?? [];
+    for (const { address, isTls } of addresses) keys.add(upstreamKey(address, isTls));
     for (const member of backend.members.values()) visit(member);
   };
   for (const route of edge.routes.all) if (route.backend !== null) visit(route.backend);

@@ -1,6 +1,7 @@
+import type { BackendSnapshot } from '../backends/backend-snapshot.ts';
 import type { Target } from '../backends/target.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { BackendSnapshot, EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
+import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { UpstreamFailure } from '../upstream/upstream.ts';
 import type { AdmissionLimit } from './admission.ts';
 import type { ConnectionFacts } from './edge-connection.ts';

@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import { createDenseIds } from '../lib/dense-ids.ts';
 import type { RequestFacts } from '../lib/request-facts.ts';
 import type { ReservedNames } from '../modules/reserved-names.ts';
-import type { BackendSnapshot, EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
+import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
 import { accessLine, unreadLine } from './access-log.ts';
 import { AddressesInUse } from './addresses-in-use.ts';
@@ -119,7 +119,7 @@ export function createEdge(options: EdgeOptions): Edge {
     forwarding: settings.forwarding,
     newRequestId: createDenseIds('rq'),
     findEdge: (host) => snapshots.find(host),
-    targetsOf: (backend: BackendSnapshot) => targetsOf(backend),
+    targetsOf,
     clientAddress: (remoteAddress, head) => addresses.of(remoteAddress, head),
     trustedChain: (remoteAddress, head) => addresses.chain(remoteAddress, head),
     begin: (exchange) => {

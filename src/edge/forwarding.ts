@@ -97,7 +97,7 @@ export class Forwarding implements UpstreamHandler, ListenerOwner {
         return;
       case 'response':
         this.#isOver = true;
-        this.#exchange.targetName = 'http_response';
+        this.#exchange.targetName = target.name;
         this.#answerFixed(target.status, this.#withoutOwn(target.headers), target.body);
         return;
       case 'unreachable':

@@ -12,3 +12,12 @@ export function labelsProblem(labels: Readonly<Record<string, string>>): string 
   }
   return null;
 }
+
+/** Whether all wanted labels are there, with equal values. */
+export function hasLabels(
+  labels: Readonly<Record<string, string>> | null,
+  wanted: Readonly<Record<string, string>>,
+): boolean {
+  if (labels === null) return false;
+  return Object.entries(wanted).every(([name, value]) => Object.hasOwn(labels, name) && labels[name] === value);
+}

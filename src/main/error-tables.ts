@@ -1,5 +1,6 @@
 import { agentErrors } from '../agent/errors.ts';
 import { apiErrors } from '../api/errors.ts';
+import { backends } from '../backends/registry.ts';
 import { agentCommandErrors } from '../cli/agent/errors.ts';
 import { configErrors } from '../config/errors.ts';
 import { documentErrors } from '../documents/errors.ts';
@@ -20,6 +21,9 @@ export const errorTables: readonly { readonly title: string; readonly rows: Erro
   { title: 'Configuration of edges, backends and other resources', rows: documentErrors.rows },
   { title: 'Resources', rows: resourceErrors.rows },
   { title: 'Traffic: the edge', rows: edgeErrors.rows },
+  ...backends.flatMap(({ name, errors }) =>
+    errors === undefined ? [] : [{ title: `Traffic: ${name} backends`, rows: errors }],
+  ),
   { title: 'Traffic: modules', rows: moduleErrors.rows },
   ...modules.flatMap(({ errors }) => errors ?? []),
   { title: 'Tunnels: sent to agents', rows: gatewayErrors.rows },

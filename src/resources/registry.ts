@@ -1,7 +1,7 @@
-import { backends } from '../backends/registry.ts';
 import { apiKeys } from './api_keys/api-keys.ts';
 import { appSessions } from './app_sessions/app-sessions.ts';
 import { appUsers } from './app_users/app-users.ts';
+import { backendResources } from './backend-resources.ts';
 import { certificateAuthorities } from './certificate_authorities/certificate-authorities.ts';
 import { credentials } from './credentials/credentials.ts';
 import { endpoints } from './endpoints/endpoints.ts';
@@ -24,7 +24,7 @@ import { tunnels } from './tunnels/tunnels.ts';
 export const resources: readonly Resource[] = [
   httpsEdges,
   httpsEdgeRoutes,
-  ...backends,
+  ...backendResources,
   certificateAuthorities,
   tlsCertificates,
   reservedDomains,

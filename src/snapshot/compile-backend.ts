@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../lib/json.ts';
-import type { BackendSnapshot } from './edge-snapshot.ts';
+import type { BackendSnapshot } from '../backends/backend-snapshot.ts';
+import { backendOfRecordKind } from '../backends/record-kinds.ts';
 import type { TrackingReader } from './tracking-reader.ts';
 
 /** The kind of an id, by its prefix. */
@@ -19,14 +19,9 @@ export function compileBackend(
   const record = kind === null || depth > 20 ? undefined : reader.get(kind, id);
   if (record === undefined || kind === null) return null;
   const members = new Map<string, BackendSnapshot>();
-  for (const memberId of memberIds(record.doc['backends'])) {
+  for (const memberId of backendOfRecordKind(kind)?.memberIds?.(record.doc as never) ?? []) {
     const member = compileBackend(memberId, reader, kindOfId, depth + 1);
     if (member !== null) members.set(memberId, member);
   }
   return { kind, id, revision: record.revision, config: record.doc, members };
-}
-
-function memberIds(backends: JsonValue | undefined): readonly string[] {
-  if (backends === undefined || backends === null) return [];
-  return Array.isArray(backends) ? (backends as string[]) : Object.keys(backends as JsonObject);
 }

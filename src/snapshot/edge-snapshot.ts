@@ -1,4 +1,4 @@
-import type { JsonObject } from '../lib/json.ts';
+import type { BackendSnapshot } from '../backends/backend-snapshot.ts';
 import type { PreparationProblem, PreparedModule, TlsPolicy } from '../modules/prepared-module.ts';
 import type { OwnCookieNames } from './own-cookie-names.ts';
 import type { MatchableRoute, RouteTable } from './route-table.ts';
@@ -48,14 +48,4 @@ export interface NamedModule {
 
 export interface ModuleProblem extends PreparationProblem {
   readonly module: string;
-}
-
-/** A backend with everything that it refers to. The object's identity represents its version. */
-export interface BackendSnapshot {
-  readonly kind: string;
-  readonly id: string;
-  readonly revision: number;
-  readonly config: JsonObject;
-  /** Member backends by id; a missing one is absent. */
-  readonly members: ReadonlyMap<string, BackendSnapshot>;
 }

@@ -1,13 +1,13 @@
-import { type BackendBehaviour, configOf } from '../target.ts';
+import type { BackendSnapshot, TargetPorts } from '../backend-snapshot.ts';
+import type { Target } from '../target.ts';
 
-/** Members in order; the pipeline tries the next one only when a member cannot be reached. */
-export const failoverBehaviour: BackendBehaviour = {
-  kind: 'failover_backend',
-  targets: (backend, ports) => {
-    const { backends } = configOf<{ backends: string[] }>(backend);
-    return backends.flatMap((id) => {
-      const member = backend.members.get(id);
-      return member === undefined ? [] : ports.targetsOf(member);
-    });
-  },
-};
+/** Members in order; the edge tries the next one only when a member cannot be reached. */
+export function failoverTargets(
+  { config, members }: BackendSnapshot<{ readonly backends: readonly string[] }>,
+  ports: TargetPorts,
+): readonly Target[] {
+  return config.backends.flatMap((id) => {
+    const member = members.get(id);
+    return member === undefined ? [] : ports.targetsOf(member);
+  });
+}

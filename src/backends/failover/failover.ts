@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import { idString, reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
-import { describedFields } from '../../resources/resource.ts';
-import { backendKinds, defineBackend } from '../define-backend.ts';
+import { defineBackend } from '../backend.ts';
+import { failoverTargets } from './failover-targets.ts';
 
 /** Tries the next backend when one cannot be reached. */
 export const failover = defineBackend({
@@ -10,21 +10,22 @@ export const failover = defineBackend({
   idPrefix: 'bkdfo',
   title: 'a failover backend',
   description: 'Uses the first backend that can be reached. An error status is an answer: it never leads to the next.',
-  isAcyclic: true,
-  config: Type.Object({
-    ...describedFields,
-    backends: reference(
-      { kinds: backendKinds },
-      Type.Array(idString('Id of a backend.'), {
-        minItems: 1,
-        maxItems: 100,
-        description: 'Ids of 1 to 100 backends in the order in which they are tried, none twice.',
-      }),
-    ),
-  }),
+  config: (anyBackend) =>
+    Type.Object({
+      backends: reference(
+        { kinds: anyBackend },
+        Type.Array(idString('Id of a backend.'), {
+          minItems: 1,
+          maxItems: 100,
+          description: 'Ids of 1 to 100 backends in the order in which they are tried, none twice.',
+        }),
+      ),
+    }),
   example: { backends: ['bkdsc_2zXAMPLEbackendOfTheDocsAAA', 'bkdsc_2zXAMPLEbackendOfTheDocsAAB'] },
   check: (config) => {
     const repeated = config.backends.find((id, index) => config.backends.indexOf(id) !== index);
     return repeated === undefined ? [] : [bodyProblem('backends', `names ${repeated} twice: name each backend once`)];
   },
+  memberIds: (config) => config.backends,
+  targets: failoverTargets,
 });

@@ -1,23 +1,24 @@
-import type { BackendSnapshot } from '../../snapshot/edge-snapshot.ts';
-import { type BackendBehaviour, configOf, type Target } from '../target.ts';
+import type { BackendSnapshot } from '../backend-snapshot.ts';
+import type { Target } from '../target.ts';
+
+interface HttpResponseConfig {
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly status_code: number;
+}
 
 /** The response is the same for every request of a version: built once. */
-const answers = new WeakMap<BackendSnapshot, readonly Target[]>();
+const answers = new WeakMap<BackendSnapshot<HttpResponseConfig>, readonly Target[]>();
 
-export const httpResponseBehaviour: BackendBehaviour = {
-  kind: 'http_response_backend',
-  targets: (backend) => {
-    const known = answers.get(backend);
-    if (known !== undefined) return known;
-    const {
-      body,
-      headers,
-      status_code: status,
-    } = configOf<{ body: string; headers: Record<string, string>; status_code: number }>(backend);
-    const list = Object.entries(headers).flatMap(([name, value]) => [name.toLowerCase(), value]);
-    if (body !== '' && !list.includes('content-type')) list.push('content-type', 'text/plain; charset=utf-8');
-    const made: readonly Target[] = [{ kind: 'response', status, headers: list, body: Buffer.from(body) }];
-    answers.set(backend, made);
-    return made;
-  },
-};
+export function httpResponseTargets(backend: BackendSnapshot<HttpResponseConfig>): readonly Target[] {
+  const known = answers.get(backend);
+  if (known !== undefined) return known;
+  const { body, headers, status_code: status } = backend.config;
+  const list = Object.entries(headers).flatMap(([name, value]) => [name.toLowerCase(), value]);
+  if (body !== '' && !list.includes('content-type')) list.push('content-type', 'text/plain; charset=utf-8');
+  const made: readonly Target[] = [
+    { kind: 'response', name: 'http_response', status, headers: list, body: Buffer.from(body) },
+  ];
+  answers.set(backend, made);
+  return made;
+}

@@ -1,9 +1,11 @@
-import { type BackendBehaviour, configOf } from '../target.ts';
+import type { BackendSnapshot, TargetPorts } from '../backend-snapshot.ts';
+import type { Target } from '../target.ts';
 
-export const staticBehaviour: BackendBehaviour = {
-  kind: 'static_backend',
-  targets: (backend, ports) => {
-    const { address, tls } = configOf<{ address: string; tls: { enabled: boolean } }>(backend);
-    return [{ kind: 'upstream', upstream: ports.upstreamFor(address, tls.enabled), name: address }];
-  },
-};
+export function staticTargets(
+  {
+    config: { address, tls },
+  }: BackendSnapshot<{ readonly address: string; readonly tls: { readonly enabled: boolean } }>,
+  ports: TargetPorts,
+): readonly Target[] {
+  return [{ kind: 'upstream', upstream: ports.upstreamFor(address, tls.enabled), name: address }];
+}

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
-import { describedFields } from '../../resources/resource.ts';
-import { defineBackend } from '../define-backend.ts';
+import { defineBackend } from '../backend.ts';
+import { staticTargets } from './static-targets.ts';
 import { upstreamAddressProblem } from './upstream-address-problem.ts';
 
 /** A fixed address. */
@@ -10,23 +10,28 @@ export const staticBackend = defineBackend({
   idPrefix: 'bkdsc',
   title: 'a static backend',
   description: 'Sends requests to one address.',
-  config: Type.Object({
-    ...describedFields,
-    address: Type.String({
-      minLength: 1,
-      maxLength: 300,
-      description: 'Where requests go: "host:port", such as "10.0.0.5:3000" or "[2001:db8::1]:443".',
+  config: () =>
+    Type.Object({
+      address: Type.String({
+        minLength: 1,
+        maxLength: 300,
+        description: 'Where requests go: "host:port", such as "10.0.0.5:3000" or "[2001:db8::1]:443".',
+      }),
+      tls: Type.Object(
+        {
+          enabled: Type.Boolean({
+            default: false,
+            description: 'Speak TLS to the address, and verify its certificate.',
+          }),
+        },
+        { default: {}, description: 'TLS towards the address.' },
+      ),
     }),
-    tls: Type.Object(
-      {
-        enabled: Type.Boolean({ default: false, description: 'Speak TLS to the address, and verify its certificate.' }),
-      },
-      { default: {}, description: 'TLS towards the address.' },
-    ),
-  }),
   example: { address: '10.0.0.5:3000', tls: { enabled: false } },
   check: (config) => {
     const problem = upstreamAddressProblem(config.address);
     return problem === null ? [] : [bodyProblem('address', problem)];
   },
+  upstreamAddresses: ({ address, tls }) => [{ address, isTls: tls.enabled }],
+  targets: staticTargets,
 });

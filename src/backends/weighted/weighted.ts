@@ -2,8 +2,8 @@ import Type from 'typebox';
 import { reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import { mapOf } from '../../lib/schema/map-of.ts';
-import { describedFields } from '../../resources/resource.ts';
-import { backendKinds, defineBackend } from '../define-backend.ts';
+import { defineBackend } from '../backend.ts';
+import { weightedTargets } from './weighted-targets.ts';
 
 /** Distributes requests by weight. */
 export const weighted = defineBackend({
@@ -11,22 +11,23 @@ export const weighted = defineBackend({
   idPrefix: 'bkdwd',
   title: 'a weighted backend',
   description: 'Shares requests out over other backends by weight.',
-  isAcyclic: true,
-  config: Type.Object({
-    ...describedFields,
-    backends: reference(
-      { kinds: backendKinds, inKeys: true },
-      mapOf(Type.Integer({ minimum: 0, maximum: 10_000 }), {
-        minProperties: 1,
-        maxProperties: 100,
-        description:
-          'Map of backend id to weight, a whole number from 0 to 10000; 1 to 100 backends, at least one weight above 0.',
-      }),
-    ),
-  }),
+  config: (anyBackend) =>
+    Type.Object({
+      backends: reference(
+        { kinds: anyBackend, inKeys: true },
+        mapOf(Type.Integer({ minimum: 0, maximum: 10_000 }), {
+          minProperties: 1,
+          maxProperties: 100,
+          description:
+            'Map of backend id to weight, a whole number from 0 to 10000; 1 to 100 backends, at least one weight above 0.',
+        }),
+      ),
+    }),
   example: { backends: { bkdsc_2zXAMPLEbackendOfTheDocsAAA: 90, bkdsc_2zXAMPLEbackendOfTheDocsAAB: 10 } },
   check: (config) =>
     Object.values(config.backends).some((weight) => weight > 0)
       ? []
       : [bodyProblem('backends', 'must give at least one backend a weight above 0, else nothing could answer')],
+  memberIds: (config) => Object.keys(config.backends),
+  targets: weightedTargets,
 });

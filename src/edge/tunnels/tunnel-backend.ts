@@ -1,15 +1,14 @@
-import { type BackendBehaviour, configOf, type Target } from '../../backends/target.ts';
+import type { BackendSnapshot } from '../../backends/backend-snapshot.ts';
+import type { Target } from '../../backends/target.ts';
 import { AGENT_OFFLINE } from './no-tunnel.ts';
+import type { TunnelTargets } from './tunnel-targets.ts';
 
+/** The single tunnel behind an endpoint. No record has this kind, so it has no folder in `src/backends`. */
 export const TUNNEL_BACKEND_KIND = 'tunnel';
 
 const OFFLINE: readonly Target[] = [{ kind: 'unreachable', reason: 'agent_offline', error: AGENT_OFFLINE }];
 
-/** The single tunnel behind an endpoint. No record has this kind. */
-export const tunnelBehaviour: BackendBehaviour = {
-  kind: TUNNEL_BACKEND_KIND,
-  targets: (backend, ports) => {
-    const target = ports.tunnels.of(configOf<{ tunnel_id: string }>(backend).tunnel_id);
-    return target === null ? OFFLINE : [target];
-  },
-};
+export function tunnelTargets(backend: BackendSnapshot, tunnels: TunnelTargets): readonly Target[] {
+  const target = tunnels.of(backend.config['tunnel_id'] as string);
+  return target === null ? OFFLINE : [target];
+}

@@ -1,6 +1,7 @@
-import type { BackendSnapshot } from '../../snapshot/edge-snapshot.ts';
+import type { Target } from '../../backends/target.ts';
 import type { DeadlineTicker } from '../../upstream/deadline-ticker.ts';
 import type { UpstreamLimits } from '../../upstream/upstream.ts';
+import { NO_TUNNEL } from './no-tunnel.ts';
 import type { OnlineTunnel, OnlineTunnels } from './online-tunnels.ts';
 import { TunnelUpstream } from './tunnel-upstream.ts';
 
@@ -19,6 +20,9 @@ interface Group {
 const MAX_TRIES = 16;
 const AT_THE_END = 1e9;
 const NONE: readonly TunnelTarget[] = [];
+const NONE_ONLINE: readonly Target[] = [{ kind: 'unreachable', reason: 'no_tunnel', error: NO_TUNNEL }];
+
+type Labels = Readonly<Record<string, string>>;
 
 /** Online tunnels as targets of requests. */
 export class TunnelTargets {
@@ -26,8 +30,8 @@ export class TunnelTargets {
   readonly #limits: UpstreamLimits;
   readonly #ticker: DeadlineTicker;
   readonly #targets = new WeakMap<OnlineTunnel, TunnelTarget>();
-  /** The members of a group change only when a tunnel comes or goes, or the backend changes. */
-  readonly #groups = new WeakMap<BackendSnapshot, Group>();
+  /** By the labels' object, which represents the version: members change only when it does, or a tunnel comes or goes. */
+  readonly #groups = new WeakMap<Labels, Group>();
 
   constructor(tunnels: OnlineTunnels, limits: UpstreamLimits, ticker: DeadlineTicker) {
     this.#tunnels = tunnels;
@@ -40,10 +44,10 @@ export class TunnelTargets {
     return tunnel === undefined ? null : this.#targetOf(tunnel);
   }
 
-  /** The tunnels with all labels of a backend, least busy first; ties are broken at random. */
-  ofGroup(backend: BackendSnapshot, random: () => number): readonly TunnelTarget[] {
-    const members = this.#membersOf(backend);
-    if (members.length <= 1) return members;
+  /** The tunnels with all of these labels, least busy first; ties are broken at random. */
+  withLabels(labels: Labels, random: () => number): readonly Target[] {
+    const members = this.#membersOf(labels);
+    if (members.length <= 1) return members.length === 0 ? NONE_ONLINE : members;
     const keys: number[] = [];
     const best: TunnelTarget[] = [];
     for (const member of members) {
@@ -63,14 +67,13 @@ export class TunnelTargets {
     return best;
   }
 
-  #membersOf(backend: BackendSnapshot): readonly TunnelTarget[] {
+  #membersOf(labels: Labels): readonly TunnelTarget[] {
     const { generation } = this.#tunnels;
-    const known = this.#groups.get(backend);
+    const known = this.#groups.get(labels);
     if (known?.generation === generation) return known.members;
-    const labels = backend.config['labels'] as Readonly<Record<string, string>>;
     const found = this.#tunnels.matching(labels);
     const members = found.length === 0 ? NONE : found.map((tunnel) => this.#targetOf(tunnel));
-    this.#groups.set(backend, { generation, members });
+    this.#groups.set(labels, { generation, members });
     return members;
   }
 

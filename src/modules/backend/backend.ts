@@ -1,20 +1,12 @@
 import Type from 'typebox';
+import { backendRecordKinds } from '../../backends/record-kinds.ts';
 import { idString, reference } from '../../lib/schema/annotations.ts';
 import { defineModule, enabledField } from '../module.ts';
 
 export const backendConfig = Type.Object({
   enabled: enabledField,
   backend_id: reference(
-    {
-      kinds: [
-        'tunnel_group_backend',
-        'weighted_backend',
-        'failover_backend',
-        'http_response_backend',
-        'static_backend',
-      ],
-      readAs: 'backend',
-    },
+    { kinds: backendRecordKinds, readAs: 'backend' },
     idString('Id of the backend, of any kind, that answers the requests of this route.'),
   ),
 });

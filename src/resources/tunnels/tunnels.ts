@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { hasLabels } from '../../backends/tunnel_group/tunnel-group.ts';
 import type { JsonObject } from '../../lib/json.ts';
+import { hasLabels } from '../../lib/labels.ts';
 import { type Ref, reference, refSchema } from '../../lib/schema/annotations.ts';
 import { mapOf } from '../../lib/schema/map-of.ts';
 import type { Lease } from '../../store/store.ts';
@@ -10,6 +10,8 @@ import type { OperationPorts, OperationRequest } from '../operation.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
 
 const PATH = '/tunnels';
+
+type Labels = Readonly<Record<string, string>>;
 
 /** Fields that do not apply are absent, not null. */
 const tunnelSchema = Type.Object({
@@ -78,7 +80,7 @@ export const tunnels: LiveResource = {
 /** A tunnel's lease contains `metadata` and, for version 0, `session_metadata`; the rest is as on the wire. */
 function render(lease: Lease, request: OperationRequest, ports: OperationPorts): JsonObject {
   const { doc } = lease;
-  const groups = doc['labels'] === undefined ? [] : groupsServedBy(doc['labels'] as JsonObject, ports);
+  const groups = doc['labels'] === undefined ? [] : groupsServedBy(doc['labels'] as Labels, ports);
   const [oldest] = groups;
   return {
     id: lease.id,
@@ -98,10 +100,10 @@ function render(lease: Lease, request: OperationRequest, ports: OperationPorts):
 }
 
 /** Oldest first. */
-function groupsServedBy(labels: JsonObject, ports: OperationPorts): readonly Ref[] {
+function groupsServedBy(labels: Labels, ports: OperationPorts): readonly Ref[] {
   const all = ports.documents.reader.page('tunnel_group_backend', { beforeId: null, limit: Number.MAX_SAFE_INTEGER });
   return all
-    .filter((group) => hasLabels(labels, group.doc['labels'] as JsonObject))
+    .filter((group) => hasLabels(labels, group.doc['labels'] as Labels))
     .map((group) => ports.ref(group.id))
     .reverse();
 }

@@ -1,0 +1,60 @@
+import type { Static, TObject, TProperties } from 'typebox';
+import type { ErrorRows } from '../lib/errors.ts';
+import type { JsonObject } from '../lib/json.ts';
+import type { Ref } from '../lib/schema/annotations.ts';
+import type { FieldProblem } from '../lib/schema/field-problem.ts';
+import type { BackendSnapshot, TargetPorts, UpstreamAddress } from './backend-snapshot.ts';
+import type { Target } from './target.ts';
+
+/**
+ * The contract of a kind of backend: one folder and one line in `registry.ts`. API, storage, references, events, documentation,
+ * command line, client, compilation and traffic follow from it.
+ */
+export interface Backend<Config extends TObject = TObject> {
+  /** The folder's name, and the last segment of `/backends/static`. */
+  readonly name: string;
+  readonly idPrefix: string;
+  /** As a sentence names one of it: "a static backend". */
+  readonly title: string;
+  readonly description: string;
+  readonly example: JsonObject;
+  /** Its fields beside `description` and `metadata`. `anyBackend` holds the record kinds of all backends, its own included. */
+  config(anyBackend: readonly string[]): Config;
+  check?(config: Static<Config>): readonly FieldProblem[];
+  /** Read-only fields that show the current moment. */
+  readonly live?: LiveBackendFields<Static<Config>>;
+  /** Ids of the backends that a configuration names. A kind that has this is checked for cycles. */
+  memberIds?(config: Static<Config>): readonly string[];
+  /** Addresses that it sends to: their connections are closed when no edge leads there. */
+  upstreamAddresses?(config: Static<Config>): readonly UpstreamAddress[];
+  /** Where a request can go, in the order in which targets are tried; the next only when one cannot be reached. */
+  targets(backend: BackendSnapshot<Static<Config>>, ports: TargetPorts): readonly Target[];
+  /** Rows for the answers of its unreachable targets. */
+  readonly errors?: ErrorRows;
+}
+
+export interface LiveBackendFields<Config> {
+  readonly schema: TProperties;
+  /** The fields' values by the backend's id. */
+  read(
+    backends: readonly { readonly id: string; readonly config: Config }[],
+    ports: LivePorts,
+  ): Promise<ReadonlyMap<string, JsonObject>>;
+}
+
+export interface LivePorts {
+  /** Every tunnel that is online. */
+  onlineTunnels(): Promise<
+    readonly { readonly id: string; readonly labels: Readonly<Record<string, string>> | null }[]
+  >;
+  ref(id: string): Ref;
+}
+
+export function defineBackend<Config extends TObject>(backend: Backend<Config>): Backend {
+  return backend as unknown as Backend;
+}
+
+/** Kind of a backend's records, frozen by the stored data. */
+export function recordKindOf({ name }: Pick<Backend, 'name'>): string {
+  return `${name}_backend`;
+}

@@ -1,0 +1,11 @@
+import { type Backend, recordKindOf } from './backend.ts';
+import { backends } from './registry.ts';
+
+/** Kinds of record that a field may name when any backend will do. */
+export const backendRecordKinds: readonly string[] = backends.map(recordKindOf);
+
+const byRecordKind = new Map<string, Backend>(backends.map((backend) => [recordKindOf(backend), backend]));
+
+export function backendOfRecordKind(kind: string): Backend | undefined {
+  return byRecordKind.get(kind);
+}

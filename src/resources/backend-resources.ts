@@ -1,0 +1,52 @@
+import Type from 'typebox';
+import { type Backend, type LivePorts, recordKindOf } from '../backends/backend.ts';
+import { backendRecordKinds } from '../backends/record-kinds.ts';
+import { backends } from '../backends/registry.ts';
+import { allPages } from '../lib/all-pages.ts';
+import type { StoredRecord } from '../store/store.ts';
+import type { OperationPorts } from './operation.ts';
+import { type ConfigurationResource, defineResource, describedFields, type LiveFields } from './resource.ts';
+
+type Labels = Readonly<Record<string, string>>;
+
+/** Every kind of backend as a noun of the API: a path per kind, and one noun in events. */
+export const backendResources: readonly ConfigurationResource[] = backends.map(backendResource);
+
+export function backendResource(backend: Backend): ConfigurationResource {
+  const { name, idPrefix, title, description, example, live } = backend;
+  return defineResource({
+    name,
+    idPrefix,
+    title,
+    description,
+    example,
+    kind: recordKindOf(backend),
+    path: `/backends/${name}`,
+    listKey: 'backends',
+    eventNoun: 'backend',
+    config: Type.Object({ ...describedFields, ...backend.config(backendRecordKinds).properties }),
+    isAcyclic: backend.memberIds !== undefined,
+    check: (config) => backend.check?.(config) ?? [],
+    ...(live !== undefined && { live: liveFields(live) }),
+  });
+}
+
+function liveFields({ schema, read }: NonNullable<Backend['live']>): LiveFields {
+  return {
+    schema,
+    read: (records, ports) => {
+      const found = records.map(({ id, doc }: StoredRecord) => ({ id, config: doc }));
+      return read(found, livePorts(ports));
+    },
+  };
+}
+
+function livePorts({ store, clock, ref }: OperationPorts): LivePorts {
+  return {
+    ref,
+    onlineTunnels: async () => {
+      const leases = await allPages((query) => store.presence.list('tunnel', { ...query, nowMs: clock.nowMs() }));
+      return leases.map(({ id, doc }) => ({ id, labels: (doc['labels'] as Labels | undefined) ?? null }));
+    },
+  };
+}
