@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/lib/json.ts';
+import { resources } from '../../src/resources/registry.ts';
 import { makeCertificate } from '../conformance/certificates.ts';
 import { newId } from '../conformance/interface-parents.ts';
 import { feedLogin } from '../support/feed-logins.ts';
@@ -113,30 +114,9 @@ function prefixOf(path: string): string {
   return prefix ?? assert.fail(`no prefix for ${collection}`);
 }
 
-const PREFIXES: Readonly<Record<string, string>> = {
-  '/edges/https': 'edghts',
-  '/edges/https/{edge_id}/routes': 'edghtsrt',
-  '/backends/tunnel_group': 'bkdtg',
-  '/backends/weighted': 'bkdwd',
-  '/backends/failover': 'bkdfo',
-  '/backends/http_response': 'bkdhr',
-  '/backends/static': 'bkdsc',
-  '/certificate_authorities': 'ca',
-  '/tls_certificates': 'cert',
-  '/reserved_domains': 'rd',
-  '/ip_policies': 'ipp',
-  '/ip_policy_rules': 'ipr',
-  '/tunnels': 'tn',
-  '/tunnel_sessions': 'ts',
-  '/endpoints': 'ep',
-  '/credentials': 'cr',
-  '/api_keys': 'ak',
-  '/event_subscriptions': 'esb',
-  '/event_destinations': 'ed',
-  '/event_deliveries': 'evd',
-  '/app/sessions': 'as',
-  '/app/users': 'au',
-};
+const PREFIXES: Readonly<Record<string, string>> = Object.fromEntries(
+  resources.map(({ path, idPrefix }) => [path, idPrefix]),
+);
 
 const SESSION: JsonObject = {
   agent_version: '0.1.0',

@@ -4,6 +4,7 @@ import type { Documents } from '../../src/documents/documents.ts';
 import { operationsOf } from '../../src/documents/operations.ts';
 import type { JsonValue } from '../../src/lib/json.ts';
 import { modules } from '../../src/modules/registry.ts';
+import { backendResources } from '../../src/resources/backend-resources.ts';
 import type { Operation } from '../../src/resources/operation.ts';
 import { resources } from '../../src/resources/registry.ts';
 import { feedLogin } from '../support/feed-logins.ts';
@@ -80,6 +81,12 @@ export class FurnishedWorld {
 
   /** The documented example with real ids and certificates: an accepted body. */
   example(operation: Operation): Record<string, JsonValue> {
+    const example = this.#real(operation.body?.example ?? {});
+    // The furnished subscription already has every type but this one.
+    return nameOf(operation) === 'event_sources.create' ? { type: 'tcp_connection_closed.v0' } : example;
+  }
+
+  #real(example: JsonValue): Record<string, JsonValue> {
     const named = new Map<string, string>();
     const real = (value: JsonValue, field: string): JsonValue => {
       if (typeof value === 'string') return this.#realText(value, field, named);
@@ -89,9 +96,7 @@ export class FurnishedWorld {
         Object.entries(value).map(([name, inner]) => [this.#realText(name, '', named), real(inner as JsonValue, name)]),
       );
     };
-    const example = real(operation.body?.example ?? {}, '') as Record<string, JsonValue>;
-    // The furnished subscription already has every type but this one.
-    return nameOf(operation) === 'event_sources.create' ? { type: 'tcp_connection_closed.v0' } : example;
+    return real(example, '') as Record<string, JsonValue>;
   }
 
   #realText(text: string, field: string, named: Map<string, string>): string {
@@ -119,6 +124,9 @@ export class FurnishedWorld {
     await this.create('/backends/http_response', { body: 'furnished' });
     await this.create('/backends/weighted', { backends: { [fixed]: 1 } });
     await this.create('/backends/failover', { backends: [fixed] });
+    for (const { path, idPrefix, example } of backendResources) {
+      if (!this.#ids.has(idPrefix)) await this.create(path, this.#real(example));
+    }
     await this.create('/certificate_authorities', { ca_pem: this.authority.certificatePem });
     await this.create('/tls_certificates', {
       certificate_pem: this.server.certificatePem,

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { Upstream } from '../../upstream/upstream.ts';
+import type { BackendSnapshot, TargetPorts } from '../backend-snapshot.ts';
+import { staticBackend } from './static.ts';
+import { upstreamAddressProblem } from './upstream-address-problem.ts';
+
+suite('static backend', () => {
+  test('accepts a host or an address with a port', () => {
+    for (const address of ['shop:1', '10.0.0.5:3000', '[2001:db8::1]:65535', 'a.example.com:443']) {
+      assert.equal(upstreamAddressProblem(address), null, address);
+    }
+  });
+
+  test('rejects what is not host:port', () => {
+    const wrong = [
+      'shop',
+      'shop:0',
+      'shop:65536',
+      'shop:080',
+      '10.0.0.256:80',
+      '::1:80',
+      '[shop]:80',
+      '[fe80::1%eth0]:80',
+    ];
+    for (const address of [...wrong, 'http://shop:80', 'shop:80/', ' shop:80', '']) {
+      const config = { address, tls: { enabled: false } };
+      assert.equal(staticBackend.check?.(config as never).length, 1, address);
+    }
+  });
+
+  test('sends to its address, with TLS only where that is enabled', () => {
+    const opened: unknown[] = [];
+    const upstream = {} as Upstream;
+    const ports = {
+      upstreamFor: (...at: unknown[]) => {
+        opened.push(at);
+        return upstream;
+      },
+    } as unknown as TargetPorts;
+    for (const enabled of [false, true]) {
+      const config = { address: 'shop:80', tls: { enabled } };
+      const backend = { config } as unknown as BackendSnapshot<never>;
+      assert.deepEqual(staticBackend.targets(backend, ports), [{ kind: 'upstream', upstream, name: 'shop:80' }]);
+      // The pool is released under the same key under which it was opened.
+      assert.deepEqual(staticBackend.upstreamAddresses?.(config as never), [{ address: 'shop:80', isTls: enabled }]);
+    }
+    assert.deepEqual(opened, [
+      ['shop:80', false],
+      ['shop:80', true],
+    ]);
+  });
+});
