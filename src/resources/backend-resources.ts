@@ -31,12 +31,12 @@ export function backendResource(backend: Backend): ConfigurationResource {
   });
 }
 
-function liveFields({ schema, read }: NonNullable<Backend['live']>): LiveFields {
+function liveFields(live: NonNullable<Backend['live']>): LiveFields {
   return {
-    schema,
+    schema: live.schema,
     read: (records, ports) => {
       const found = records.map(({ id, doc }: StoredRecord) => ({ id, config: doc }));
-      return read(found, livePorts(ports));
+      return live.read(found, livePorts(ports));
     },
   };
 }
