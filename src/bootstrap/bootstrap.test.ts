@@ -34,7 +34,7 @@ function setUp(dataDir: string, env: Record<string, string> = {}) {
 }
 
 suite('bootstrap', () => {
-  test('returns what it generated to be shown at a terminal, and then writes no file', async (t) => {
+  test('returns generated secrets to be shown at a terminal, and then writes no file', async (t) => {
     const dataDir = await tempDir(t);
     const made: Made[] = [];
     const { config, logger, output } = setUp(dataDir);
@@ -53,7 +53,7 @@ suite('bootstrap', () => {
     assert.equal(made.length, 2);
   });
 
-  test('locks nobody out when it crashes before the key is stored: the next start makes another', async (t) => {
+  test('locks nobody out when it crashes before the key is stored: the next start creates another', async (t) => {
     const dataDir = await tempDir(t);
     const { config, logger } = setUp(dataDir);
     const made: Made[] = [];

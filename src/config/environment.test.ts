@@ -32,7 +32,7 @@ suite('variables that Kubernetes injects for a Service', () => {
   });
 });
 
-test('a misspelt variable is still refused beside them', () => {
+test('a misspelt variable is still rejected beside them', () => {
   const env = { POSTERN_SERVICE_HOST: '10.0.0.11', POSTERN_TCP_PORT: 'x', POSTERN_DOMIAN: 'x' };
   assert.throws(
     () => checkVariables(env),
@@ -40,7 +40,7 @@ test('a misspelt variable is still refused beside them', () => {
   );
 });
 
-test("the command line's own variables are no unknown ones", () => {
+test("the command line's own variables are known", () => {
   assert.deepEqual(checkVariables({ POSTERN_CLI_API_URL: 'http://127.0.0.1:1', POSTERN_CLI_API_KEY: 'x' }), []);
 });
 
@@ -53,7 +53,7 @@ suite('POSTERN_API_URL of another server on this machine', () => {
     assert.match(warningsFor('http://[::1]:9080')[0] ?? '', /port 7080/);
   });
 
-  test('is no warning when it fits, is public, or the port is not known yet', () => {
+  test('gives no warning when it fits, is public, or the port is not known yet', () => {
     assert.deepEqual(warningsFor('http://localhost:7080'), []);
     assert.deepEqual(warningsFor('https://api.example.com'), []);
     assert.deepEqual(warningsFor('http://127.0.0.1:9080', '127.0.0.1:0'), []);

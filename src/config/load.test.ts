@@ -30,14 +30,14 @@ function refusal(given: Given): string {
 }
 
 suite('loadConfig', () => {
-  test('has a default or is unset for every setting, and the defaults file names all of them', () => {
+  test('has a default or is unset for every setting, and the defaults file lists all of them', () => {
     const { config } = load();
     assert.deepEqual(config.api_listen, { host: '127.0.0.1', port: 7080 });
     assert.equal(config.database_url, null);
     assert.deepEqual(Object.keys(parse(readFileSync(DEFAULTS_URL, 'utf8')) as object), settingNames);
   });
 
-  test('takes the flag before the variable before the file before the default', () => {
+  test('prefers the flag over the variable, the file and the default, in this order', () => {
     const values = { flag: 'flag.test', env: 'env.test', file: 'file.test' };
     fc.assert(
       fc.property(fc.subarray(['flag', 'env', 'file'] as const), fc.boolean(), (given, isEmptyElsewhere) => {
@@ -107,10 +107,10 @@ suite('loadConfig', () => {
     ['key without certificate', { flags: { 'api-tls-key': 'a.pem' } }, /set api_tls_cert to the file/],
   ];
   for (const [name, given, message] of refused) {
-    test(`refuses: ${name}`, () => assert.match(refusal(given), message));
+    test(`rejects: ${name}`, () => assert.match(refusal(given), message));
   }
 
-  test('accepts an open listener with a certificate, and loopback in every spelling without', () => {
+  test('accepts a public listener with a certificate, and loopback in every spelling without one', () => {
     load({ flags: { 'api-listen': '0.0.0.0:1', 'api-tls-cert': 'internal' } });
     for (const host of ['127.0.0.1', '127.9.9.9', '[::1]', '[0:0:0:0:0:0:0:1]', 'localhost', '[::ffff:127.0.0.1]']) {
       load({ flags: { 'api-listen': `${host}:0` } });
@@ -126,7 +126,7 @@ suite('loadConfig', () => {
     }
   });
 
-  test('never fails otherwise than with words, whatever the file says', () => {
+  test('fails only with a readable message, whatever the file contains', () => {
     const yaml = fc.oneof(
       fc.string(),
       fc
@@ -136,7 +136,7 @@ suite('loadConfig', () => {
     fc.assert(fc.property(yaml, (file) => acceptsOrExplains(() => load({ file }))));
   });
 
-  test('never fails otherwise than with words, whatever flags and variables say', () => {
+  test('fails only with a readable message, whatever flags and variables contain', () => {
     const names = fc.constantFrom(...settingNames);
     fc.assert(
       fc.property(

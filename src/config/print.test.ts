@@ -33,7 +33,7 @@ suite('printConfig', () => {
     assert.match(text, /postgres:\/\/user:\*+@db\.test\/postern\?password=\*+&sslmode=require/);
   });
 
-  test('masks a password whatever is in it, also when it was not encoded', () => {
+  test('masks any password, even one that was not encoded', () => {
     const password = fc
       .string({ minLength: 6, unit: fc.constantFrom(...Array.from('abc123/?#@:%&= ')) })
       .filter((text) => /[abc123]{3}/.test(text));

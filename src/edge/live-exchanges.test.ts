@@ -28,7 +28,7 @@ class Judged implements LiveExchange {
 }
 
 suite('live exchanges', () => {
-  test('a change judges each of its edge once, also when some are cut meanwhile, and no others', () => {
+  test('a change re-evaluates each exchange of its edge once, even when some are cut meanwhile, and no others', () => {
     const live = new LiveExchanges();
     const mine = Array.from({ length: 20 }, (_, at) => new Judged(live, 'one', at % 3 === 0));
     const other = new Judged(live, 'two');
@@ -38,7 +38,7 @@ suite('live exchanges', () => {
     assert.equal(live.count, 14);
   });
 
-  test('whatever order they leave in, those that stay are still found, and leaving twice counts once', () => {
+  test('remaining exchanges are still found in any order of leaving, and leaving twice counts once', () => {
     const live = new LiveExchanges();
     const all = Array.from({ length: 50 }, () => new Judged(live, 'one'));
     const leaving = all.filter((_, at) => (at * 7) % 5 < 3).toReversed();

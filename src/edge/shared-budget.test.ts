@@ -16,7 +16,7 @@ function open(max: number, sharePercent: number): { budget: SharedBudget; enter:
 }
 
 suite('a budget that clients share', () => {
-  test('counts those who came before it was scarce, too', () => {
+  test('counts holders from before it was scarce', () => {
     const { budget, enter } = open(1000, 10);
     enter(...Array.from({ length: 499 }, () => '192.0.2.1'));
     assert.ok(!budget.isScarce);
@@ -28,7 +28,7 @@ suite('a budget that clients share', () => {
     assert.ok(budget.isShareUsed('192.0.2.2'), '10 percent of 1000');
   });
 
-  test('gives back what was left, and begins again with a recount', () => {
+  test('frees returned places, and starts again with a recount', () => {
     const held = new Map<number, string>();
     const budget = new SharedBudget({ max: 400, sharePercent: 1, holders: () => held.values() });
     for (let round = 0; round < 3; round += 1) {

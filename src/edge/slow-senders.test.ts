@@ -26,7 +26,7 @@ function sender(
   return made;
 }
 
-test('only clients that owe their body and send it too slowly give way, and only while requests are scarce', () => {
+test('ends only clients that send their body too slowly, and only while requests are scarce', () => {
   const slow = sender();
   const brisk = sender();
   const answered = sender({ isAnswering: true });

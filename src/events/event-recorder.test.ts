@@ -45,7 +45,7 @@ function world(maxQueued: number): World {
   return made;
 }
 
-test('events are written together, in order, as envelopes; what nobody wants costs nothing', async () => {
+test('writes events together, in order, as envelopes, and unwanted ones cost nothing', async () => {
   const { recorder, batches } = world(10_000);
   recorder.record('unwanted.v0', {});
   assert.equal(recorder.queued, 0);
@@ -75,7 +75,7 @@ test('events are written together, in order, as envelopes; what nobody wants cos
   assert.deepEqual([...recorder.recorded], [['wanted.v0', 1_200]]);
 });
 
-test('a full queue drops what comes, counts it, and says so once a minute', async () => {
+test('drops and counts events when the queue is full, and logs once a minute', async () => {
   const made = world(3);
   const { recorder, warnings } = made;
   for (let at = 0; at < 10; at += 1) recorder.record('wanted.v0', { at });
@@ -88,7 +88,7 @@ test('a full queue drops what comes, counts it, and says so once a minute', asyn
   assert.deepEqual([...recorder.recorded], [['wanted.v0', 3]]);
 });
 
-test('what the store does not take stays in the queue, and is counted as dropped if it has to be given up', async () => {
+test('keeps events in the queue while the store fails, and counts those given up as dropped', async () => {
   const made = world(100);
   made.isDown = true;
   made.recorder.record('wanted.v0', { at: 1 });

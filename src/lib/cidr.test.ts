@@ -27,7 +27,7 @@ const NO_ADDRESS = [
 ];
 
 suite('addresses', () => {
-  test('only canonical forms are read', () => {
+  test('accepts only canonical forms', () => {
     for (const text of [...LAX, ...NO_ADDRESS]) {
       assert.equal(parseAddress(text), null, text);
       assert.equal(parseWrittenAddress(text), null, text);
@@ -35,14 +35,14 @@ suite('addresses', () => {
     assert.equal(parseWrittenAddress('2001:DB8:0::1')?.toString(), '2001:db8::1');
   });
 
-  test('IPv4 inside IPv6 is the IPv4 address', () => {
+  test('reads IPv4 inside IPv6 as the IPv4 address', () => {
     for (const text of ['::ffff:10.1.1.1', '::FFFF:10.1.1.1', '::ffff:a01:101', '0:0:0:0:0:ffff:a01:101']) {
       assert.equal(parseAddress(text)?.toString(), '10.1.1.1', text);
       assert.equal(parseWrittenAddress(text)?.toString(), '10.1.1.1', text);
     }
   });
 
-  test('sockets may name a zone, texts may not', () => {
+  test('accepts a zone from sockets, not from text', () => {
     const address = parseAddress('fe80::1%eth0');
     assert.ok(address !== null && cidrMatcher('fe80::/10')(address));
     assert.equal(parseWrittenAddress('fe80::1%eth0'), null);
@@ -50,7 +50,7 @@ suite('addresses', () => {
 });
 
 suite('ranges', () => {
-  test('only canonical forms are ranges', () => {
+  test('accepts only canonical forms as ranges', () => {
     for (const text of [...LAX, ...NO_ADDRESS, 'fe80::1%eth0']) {
       assert.equal(isCidr(`${text}/32`), false, text);
       assert.notEqual(cidrProblem(`${text}/32`), null, text);
@@ -74,7 +74,7 @@ suite('ranges', () => {
     }
   });
 
-  test('bits beyond the prefix are a problem of rules, not of settings', () => {
+  test('rejects bits beyond the prefix in rules, not in settings', () => {
     assert.equal(isCidr('10.1.1.1/8'), true);
     assert.match(cidrProblem('10.1.1.1/8') ?? '', /"10\.0\.0\.0\/8"/);
   });

@@ -4,7 +4,7 @@ import { KSUID_PATTERN } from '../lib/ksuid.ts';
 import { createDenseIds } from './dense-ids.ts';
 
 suite('ids of requests', () => {
-  test('are KSUIDs, never the same twice, and sort in the order in which they were made', () => {
+  test('are unique KSUIDs that sort in order of creation', () => {
     const next = createDenseIds('rq');
     const ids: string[] = [];
     for (let ms = 0; ms < 50; ms += 1) for (let i = 0; i < 5000; i += 1) ids.push(next(1_800_000_000_000 + ms));

@@ -12,7 +12,7 @@ const LIMITS: GuardedFetchOptions = {
   isPlainHttpAllowed: () => true,
 };
 
-test('sends method, headers and body, and gives the answer as fetch would', async (t) => {
+test('sends method, headers and body, and returns the response like fetch', async (t) => {
   const origin = await serve(t, (request, response) => {
     const { 'accept-encoding': encoding, connection, authorization } = request.headers;
     response.writeHead(201, { 'x-twice': ['a', 'b'], 'content-type': 'application/json' });
@@ -37,12 +37,12 @@ test('sends method, headers and body, and gives the answer as fetch would', asyn
   });
 });
 
-test('statuses without a body are answers too', async (t) => {
+test('returns statuses without a body', async (t) => {
   const origin = await serve(t, (_request, response) => response.writeHead(204).end());
   assert.equal((await createGuardedFetch(LIMITS)(origin)).status, 204);
 });
 
-test('a redirect is handed back and never followed', async (t) => {
+test('returns a redirect and never follows it', async (t) => {
   let asked = 0;
   const origin = await serve(t, (_request, response) => {
     asked += 1;
@@ -52,7 +52,7 @@ test('a redirect is handed back and never followed', async (t) => {
   assert.deepEqual([answer.status, answer.headers.get('location'), asked], [302, '/elsewhere', 1]);
 });
 
-test('an answer of exactly the limit passes, one byte more does not, announced or not', async (t) => {
+test('accepts a response of exactly the limit, and rejects one byte more, announced or not', async (t) => {
   const origin = await serve(t, (request, response) => {
     const size = Number(new URL(request.url ?? '', 'http://x').searchParams.get('size'));
     if (request.url?.startsWith('/announced') === true) response.setHeader('content-length', size);
@@ -65,7 +65,7 @@ test('an answer of exactly the limit passes, one byte more does not, announced o
   }
 });
 
-test('an endless answer is cut off, and so is its connection', async (t) => {
+test('cuts off an endless response with its connection', async (t) => {
   const closed = Promise.withResolvers<void>();
   const origin = await serve(t, (_request, response) => {
     response.on('close', closed.resolve);
@@ -79,7 +79,7 @@ test('an endless answer is cut off, and so is its connection', async (t) => {
   await closed.promise;
 });
 
-test('a head without end is too large', async (t) => {
+test('rejects an endless head as too large', async (t) => {
   const origin = await serveRaw(t, (socket) => socket.end(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(100_000)}\r\n\r\n`));
   await refused(createGuardedFetch(LIMITS)(origin), 'too_large');
 });
@@ -89,7 +89,7 @@ for (const [name, drip] of [
   ['the head', ['HTTP/1.1 200 OK\r\nx-slow: ', 'y']],
   ['informational answers', ['', 'HTTP/1.1 103 Early Hints\r\n\r\n']],
 ] as const) {
-  test(`the time is for the whole: a server that drips ${name} does not stretch it`, async (t) => {
+  test(`applies the timeout to the whole request: a server that trickles ${name} does not extend it`, async (t) => {
     const closed = Promise.withResolvers<void>();
     const origin = await serveRaw(t, (socket) => {
       socket.write(drip[0]);
@@ -104,13 +104,13 @@ for (const [name, drip] of [
   });
 }
 
-test('silence after the connection, and a name that never resolves, end by the same timer', async (t) => {
+test('times out on silence after connecting, and on a name that never resolves', async (t) => {
   const origin = await serveRaw(t, () => {});
   await refused(createGuardedFetch({ ...LIMITS, timeoutMs: 100 })(origin), 'timeout');
   await refused(createGuardedFetch({ ...LIMITS, timeoutMs: 100, lookup: () => {} })('https://idp.example/'), 'timeout');
 });
 
-test('an abort ends it, before and while it waits', async (t) => {
+test('aborts before and during the wait', async (t) => {
   const aborter = new AbortController();
   const origin = await serveRaw(t, () => aborter.abort());
   const fetch = createGuardedFetch(LIMITS);
@@ -118,7 +118,7 @@ test('an abort ends it, before and while it waits', async (t) => {
   await refused(fetch(origin, { signal: aborter.signal }), 'timeout');
 });
 
-test('plain http only where it is allowed, and no other scheme at all', async (t) => {
+test('allows plain http only where configured, and no other scheme', async (t) => {
   const origin = await serve(t, (_request, response) => response.end());
   const fetch = createGuardedFetch({ ...LIMITS, isPlainHttpAllowed: (hostname) => hostname === 'localhost' });
   await refused(fetch(`${origin}/x?secret=1`), 'plain_http');
@@ -127,7 +127,7 @@ test('plain http only where it is allowed, and no other scheme at all', async (t
   await refused(fetch('data:text/plain,x'), 'plain_http');
 });
 
-test('addresses are refused in every spelling', async () => {
+test('rejects addresses in every spelling', async () => {
   const fetch = createGuardedFetch({ ...LIMITS, isAddressAllowed: (ip) => ip !== '169.254.169.254' });
   for (const host of [
     '169.254.169.254',
@@ -144,7 +144,7 @@ test('addresses are refused in every spelling', async () => {
   }
 });
 
-test('the address is judged with its port', async (t) => {
+test('checks the address with its port', async (t) => {
   const origin = await serve(t, (_request, response) => response.end());
   const asked: [string, number][] = [];
   const isAddressAllowed = (ip: string, port: number): boolean => {
@@ -164,7 +164,7 @@ test('the address is judged with its port', async (t) => {
   await refused(notThere('http://127.0.0.1'), 'address_refused');
 });
 
-test('a name that answers a good address first and a bad one later is refused the second time (DNS rebinding)', async (t) => {
+test('rejects a name that resolves to a good address first and a bad one later (DNS rebinding)', async (t) => {
   const origin = await serve(t, (_request, response) => response.end());
   const answers = ['127.0.0.1', '::ffff:169.254.169.254'];
   const fetch = createGuardedFetch({
@@ -178,7 +178,7 @@ test('a name that answers a good address first and a bad one later is refused th
   assert.deepEqual(answers, [], 'each request resolves once, and connects to what was judged');
 });
 
-test('of several addresses only the allowed ones are connected to', async (t) => {
+test('connects only to the allowed ones of several addresses', async (t) => {
   const origin = await serve(t, (_request, response) => response.end());
   const fetch = createGuardedFetch({
     ...LIMITS,
@@ -195,13 +195,13 @@ for (const [name, raw] of [
   ['has a status that does not exist', 'HTTP/1.1 999 What\r\ncontent-length: 0\r\n\r\n'],
   ['is empty', ''],
 ] as const) {
-  test(`an answer that ${name} is unreachable`, async (t) => {
+  test(`reports a response that ${name} as unreachable`, async (t) => {
     const origin = await serveRaw(t, (socket) => socket.end(raw));
     await refused(createGuardedFetch(LIMITS)(origin), 'unreachable');
   });
 }
 
-test('nobody listening, and a name that does not exist, are unreachable', async () => {
+test('reports a closed port and an unknown name as unreachable', async () => {
   await refused(createGuardedFetch(LIMITS)('http://127.0.0.1:1/'), 'unreachable');
   const lookup: LookupFunction = (_name, _options, callback) =>
     callback(Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' }), '', 0);

@@ -8,7 +8,7 @@ function throwing(): never {
   throw new Error('injected');
 }
 
-test('an exception goes to the owner, and other listeners are called', () => {
+test('passes an exception to the owner, and calls the other listeners', () => {
   const emitter = new EventEmitter();
   const contained: unknown[] = [];
   const owner = { contain: (error: unknown) => contained.push(error) };
@@ -25,7 +25,7 @@ test('an exception goes to the owner, and other listeners are called', () => {
   assert.deepEqual([contained.length, others], [7, 2]);
 });
 
-test('arguments reach the listener', () => {
+test('passes arguments to the listener', () => {
   const emitter = new EventEmitter();
   const owner = { contain: throwing };
   const seen: unknown[] = [];
@@ -40,7 +40,7 @@ test('arguments reach the listener', () => {
   assert.deepEqual(seen, [1, 2, 3, 4, 1, 2, 3, 4]);
 });
 
-test('a guarded listener can be taken off', () => {
+test('removes a guarded listener', () => {
   const emitter = new EventEmitter();
   const listener = guarded({ contain: throwing }, throwing);
   attach(emitter, 'data', listener);
@@ -48,7 +48,7 @@ test('a guarded listener can be taken off', () => {
   assert.equal(emitter.listenerCount('data'), 0);
 });
 
-test('closing ends the connection and reports the bug', (t) => {
+test('closes the connection and reports the bug', (t) => {
   const bugs: unknown[] = [];
   t.after(onBug((bug) => bugs.push(bug)));
   let isDestroyed = false;

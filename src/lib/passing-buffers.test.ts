@@ -6,7 +6,7 @@ const CHUNK = 1024 * 1024;
 
 after(() => collectPassedBuffers(null));
 
-test('what has passed is collected every 24 MB, and only when somebody has said how', () => {
+test('collects every 24 MB of passed buffers, and only once a collector is set', () => {
   for (let n = 0; n < 100; n += 1) bufferPassed(CHUNK);
   let collections = 0;
   collectPassedBuffers(() => {

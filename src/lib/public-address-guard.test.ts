@@ -26,20 +26,20 @@ const REFUSED = [
 ] as const;
 
 for (const [name, ...addresses] of REFUSED) {
-  test(`is not public: ${name}`, () => {
+  test(`rejects as not public: ${name}`, () => {
     const isAllowed = publicAddressGuard([]);
     for (const address of addresses) assert.equal(isAllowed(address), false, address);
   });
 }
 
-test('public addresses are allowed', () => {
+test('allows public addresses', () => {
   const isAllowed = publicAddressGuard([]);
   for (const address of ['1.1.1.1', '93.184.216.34', '2606:4700::1111', '::ffff:1.1.1.1']) {
     assert.equal(isAllowed(address), true, address);
   }
 });
 
-test('a setting allows ranges, and no more than them', () => {
+test('allows configured ranges and nothing beyond them', () => {
   const isAllowed = publicAddressGuard(['10.1.0.0/16', '::1/128', '169.254.169.254/32']);
   for (const address of ['10.1.2.3', '::ffff:10.1.2.3', '::1', '169.254.169.254'])
     assert.equal(isAllowed(address), true, address);

@@ -33,7 +33,7 @@ suite('line output', () => {
     assert.equal(reader.text, 'one\ntwo\n');
   });
 
-  test('keeps order and every byte when the reader takes a line in pieces', async () => {
+  test('keeps order and every byte when the reader consumes a line in pieces', async () => {
     const { reader, output } = open();
     reader.room = 2;
     output.write('first\n');
@@ -48,7 +48,7 @@ suite('line output', () => {
     assert.equal(output.dropped, 0);
   });
 
-  test('drops whole lines beyond its bound, counts them, and says so once where they are missing', async () => {
+  test('drops whole lines beyond its bound, counts them, and marks the gap once', async () => {
     const { reader, output } = open(20);
     reader.room = 0;
     for (let at = 0; at < 10; at += 1) output.write(`line ${at}\n`);
@@ -61,7 +61,7 @@ suite('line output', () => {
     assert.equal(output.dropped, 11);
   });
 
-  test('survives a reader that is gone, and says how much was lost when another one comes', () => {
+  test('survives a reader that is gone, and reports the loss to the next one', () => {
     const { reader, output } = open();
     reader.failure = new Error('EPIPE');
     output.write('lost\n');

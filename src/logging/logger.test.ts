@@ -16,13 +16,13 @@ function logged(write: (logger: ReturnType<typeof createLog>['logger']) => void)
 }
 
 suite('log', () => {
-  test('has one JSON line per entry, with time, level by name and message', () => {
+  test('writes one JSON line per entry, with time, level by name and message', () => {
     const line = JSON.parse(logged((logger) => logger.info({ port: 1 }, 'ready'))) as Record<string, unknown>;
     assert.deepEqual({ ...line, time: null }, { level: 'info', time: null, port: 1, msg: 'ready' });
     assert.match(String(line['time']), /^\d{4}-\d\d-\d\dT.*Z$/);
   });
 
-  test('hides what is called a secret, at the top and inside', () => {
+  test('redacts secret fields, at the top and nested', () => {
     const text = logged((logger) =>
       logger.info(
         { token: 'planted', config: { client_secret: 'planted' }, req: { headers: { authorization: 'planted' } } },
@@ -33,14 +33,14 @@ suite('log', () => {
     assert.match(text, /\[secret\]/);
   });
 
-  test('leaves out what is below the level', () => {
+  test('omits entries below the level', () => {
     assert.equal(
       logged((logger) => logger.debug('x')),
       '',
     );
   });
 
-  test('is short for a person', () => {
+  test('is short on a terminal', () => {
     const line = '{"level":"warn","time":"2026-01-02T03:04:05.678Z","port":1,"who":"a","msg":"odd"}\n';
     assert.equal(readableLine(line), '03:04:05 warn  odd port=1 who=a\n');
   });

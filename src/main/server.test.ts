@@ -17,7 +17,7 @@ function configFor(dataDir: string, port = 0) {
 }
 
 suite('startServer', () => {
-  test('opens and closes in one process, again and again on the same data directory', async (t) => {
+  test('opens and closes repeatedly in one process on the same data directory', async (t) => {
     const config = configFor(await tempDir(t));
     for (let round = 0; round < 2; round += 1) {
       const server = await startServer(config, { logDestination: silent });
@@ -28,7 +28,7 @@ suite('startServer', () => {
     }
   });
 
-  test('closes what it has opened when it fails half-way', async (t) => {
+  test('closes what it has opened when it fails midway', async (t) => {
     const dataDir = await tempDir(t);
     const holder = createServer();
     t.after(() => holder.close());

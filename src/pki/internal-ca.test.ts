@@ -32,7 +32,7 @@ async function opensslVerify(directory: string, caPem: string, leaf: Leaf, ...mo
 }
 
 suite('internal CA', () => {
-  test('mints leaves that openssl accepts, for the domain from the constrained CA, else from the other', async (t) => {
+  test('issues leaves that openssl accepts, for the domain from the constrained CA, otherwise from the other', async (t) => {
     const { dataDir, ca } = await newCa(t);
     const inside = await ca.mintLeaf({ hosts: ['a.apps.test', 'apps.test'], ips: [], days: 90 });
     const outside = await ca.mintLeaf({ hosts: ['elsewhere.test'], ips: ['127.0.0.1', '::1'], days: 90 });
@@ -43,7 +43,7 @@ suite('internal CA', () => {
     assert.match(await opensslVerify(dataDir, ca.domainCaPem, outside), /verification failed/);
   });
 
-  test('never vouches for client certificates', async (t) => {
+  test('never issues client certificates', async (t) => {
     const { dataDir, ca } = await newCa(t);
     const leaf = await ca.mintLeaf({ hosts: ['a.apps.test'], ips: [], days: 90 });
     assert.match(await opensslVerify(dataDir, ca.domainCaPem, leaf, '-purpose', 'sslclient'), /verification failed/);
@@ -54,7 +54,7 @@ suite('internal CA', () => {
     [['notapps.test'], []],
     [['a.apps.test'], ['10.0.0.1']],
   ] as const) {
-    test(`is not believed for ${[...hosts, ...ips].join(' ')} when the constrained key signs it all the same`, async (t) => {
+    test(`is not trusted for ${[...hosts, ...ips].join(' ')} even when the constrained key signs it`, async (t) => {
       const dataDir = await tempDir(t);
       // The same CA opened with another domain: its key then signs names that its certificate forbids.
       const records = memoryRecords();
@@ -82,7 +82,7 @@ suite('internal CA', () => {
     client.destroy();
   });
 
-  test('is made once: everyone who opens it at the same time or later has the same CA', async (t) => {
+  test('is created once: concurrent and later openers get the same CA', async (t) => {
     const records = memoryRecords();
     const open = async () =>
       openInternalCa({ dataDir: await tempDir(t), domain: 'apps.test', clock: systemClock, records });
@@ -90,7 +90,7 @@ suite('internal CA', () => {
     assert.equal(new Set(all.map(({ domainCaPem, otherCaPem }) => domainCaPem + otherCaPem)).size, 1);
   });
 
-  test('leaves its certificate in the data directory, for everybody, and no key', async (t) => {
+  test('publishes its certificate in the data directory, and no key', async (t) => {
     const { dataDir, ca } = await newCa(t);
     const folder = join(dataDir, 'internal-ca', 'other');
     assert.deepEqual(await readdir(folder), ['certificate.pem']);
@@ -98,7 +98,7 @@ suite('internal CA', () => {
     assert.equal((await stat(join(folder, 'certificate.pem'))).mode & 0o777, 0o644);
   });
 
-  test('adopts the files of an earlier version, and takes their key off the disk', async (t) => {
+  test('adopts the files of an earlier version, and deletes their key from the disk', async (t) => {
     const records = memoryRecords();
     const old = await openInternalCa({ dataDir: await tempDir(t), domain: 'a.test', clock: systemClock, records });
     const dataDir = await tempDir(t);
@@ -110,7 +110,7 @@ suite('internal CA', () => {
     assert.deepEqual(await readdir(join(dataDir, 'internal-ca', 'other')), ['certificate.pem']);
   });
 
-  test('moves another CA of the data directory aside, with its key, when the store has one', async (t) => {
+  test('moves another CA in the data directory aside, with its key, when the store has one', async (t) => {
     const foreign = memoryRecords();
     await openInternalCa({ dataDir: await tempDir(t), domain: 'a.test', clock: systemClock, records: foreign });
     const { ca, dataDir, records } = await newCa(t);
@@ -123,7 +123,7 @@ suite('internal CA', () => {
     assert.equal(kept, foreign.get('other')?.privateKeyPem);
   });
 
-  test('says what to do when the files of an earlier version are damaged, and keeps them', async (t) => {
+  test('explains what to do when the files of an earlier version are damaged, and keeps them', async (t) => {
     const records = memoryRecords();
     await openInternalCa({ dataDir: await tempDir(t), domain: 'a.test', clock: systemClock, records });
     const dataDir = await tempDir(t);

@@ -163,7 +163,7 @@ const manyUpstreams = fc.array(upstreams, { minLength: 8, maxLength: 8 });
 const differ = (all: readonly MatchableRoute[]): boolean => new Set(all.map(({ access }) => access)).size > 1;
 
 suite('access guard', () => {
-  test('all spellings of one page that pass have passed the same access rules', () => {
+  test('all accepted spellings of one page have passed the same access rules', () => {
     let passed = 0;
     let compared = 0;
     fc.assert(
@@ -184,7 +184,7 @@ suite('access guard', () => {
     assert.ok(passed > 1000 && compared > 200, `${passed} passed and ${compared} were compared`);
   });
 
-  test('a spelling that passes has passed the access rules of its page itself', () => {
+  test('an accepted spelling has passed the access rules of its page itself', () => {
     let compared = 0;
     fc.assert(
       fc.property(routes.filter(differ), manyPaths, manyUpstreams, (all, spellings, kinds) => {
@@ -207,7 +207,7 @@ suite('access guard', () => {
     assert.ok(compared > 1000, `${compared} were compared`);
   });
 
-  test('every plain path of a table without twins goes where it goes without the guard', () => {
+  test('a plain path in a table without twins matches the same route as without the guard', () => {
     const plain = fc
       .array(fc.constantFrom('a', 'b', 'ab', 'abc'), { maxLength: 3 })
       .map((names) => `/${names.join('/')}`);

@@ -24,7 +24,7 @@ function* characters(): Generator<string> {
 }
 
 suite('folded paths', () => {
-  test('every character folds like its other cases and normal forms', () => {
+  test('folds every character like its other cases and normal forms', () => {
     for (const character of characters()) {
       const folded = fold(character);
       const others = [character.toUpperCase(), character.toLowerCase(), character.normalize('NFD'), folded];
@@ -34,7 +34,7 @@ suite('folded paths', () => {
     }
   });
 
-  test('a character folds in the same way wherever it stands, so that prefixes stay prefixes', () => {
+  test('folds a character the same way at every position, so that prefixes stay prefixes', () => {
     const odd = fc.constantFrom(...'aAeΣσςİıſßﬁé각가\u0301\u0323\u0338\u034f\u200bﾞ①‰.:'.split(''));
     const texts = fc.array(odd, { maxLength: 6 }).map((parts) => parts.join(''));
     fc.assert(
@@ -46,7 +46,7 @@ suite('folded paths', () => {
     );
   });
 
-  test('bytes that are no UTF-8 do not change how the others fold', () => {
+  test('bytes that are not UTF-8 do not change how others fold', () => {
     assert.ok(foldingsOf(`${bytesOf('/admın')}/\xff`).includes('/admin/'));
     assert.ok(foldingsOf('/ad\xffmin').includes('/admin'));
     assert.ok(foldingsOf('/\xc0dmin').includes('/admin'));

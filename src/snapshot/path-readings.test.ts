@@ -5,7 +5,7 @@ import { leastTime } from '../../test/support/least-time.ts';
 import { readingsOf } from './path-readings.ts';
 
 suite('readings of a path', () => {
-  test('overlong UTF-8 of every length, escaped again and mixed, is read as the character', () => {
+  test('decodes overlong UTF-8 of every length, double-escaped and mixed', () => {
     for (const a of [
       '\xc1\xa1',
       '\xe0\x81\xa1',
@@ -23,7 +23,7 @@ suite('readings of a path', () => {
     assert.deepEqual(readingsOf('/\xf8\x87\xbf\xbf\xbf'), new Set(['/\xf8\x87\xbf\xbf\xbf']), 'beyond Unicode');
   });
 
-  test('one change does not hide the page to which another alone would lead', () => {
+  test('one change does not hide the page that another leads to', () => {
     for (const [key, page] of [
       ['/admin\xc0\xbb\xef\xbc\x8fx', '/admin'],
       ['/x?/../admin#/../..', '/admin'],
@@ -37,7 +37,7 @@ suite('readings of a path', () => {
     }
   });
 
-  test('are refused when they have more than 65,536 characters together', () => {
+  test('are rejected beyond 65,536 characters in total', () => {
     const pieces = fc.constantFrom(
       '%2525',
       '\xef\xbd\x81',

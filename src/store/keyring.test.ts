@@ -5,7 +5,7 @@ import { createKeyring, keyIdOf, sealedKeyId } from './keyring.ts';
 
 const [older, newer] = [randomBytes(32), randomBytes(32)];
 
-test('what one key sealed opens with it, in its own context only', () => {
+test('opens a sealed text with the same key and context only', () => {
   const keyring = createKeyring([older]);
   const sealed = keyring.seal('secret ü', 'oidc/m1');
   assert.equal(keyring.open(sealed, 'oidc/m1'), 'secret ü');
@@ -13,7 +13,7 @@ test('what one key sealed opens with it, in its own context only', () => {
   assert.notEqual(keyring.seal('secret ü', 'oidc/m1'), sealed);
 });
 
-test('any change of a sealed text is noticed', () => {
+test('detects any change of a sealed text', () => {
   const keyring = createKeyring([older]);
   const sealed = keyring.seal('s', 'a/b');
   const start = sealed.lastIndexOf('.') + 1;
@@ -26,7 +26,7 @@ test('any change of a sealed text is noticed', () => {
   }
 });
 
-test('the first key seals, the others still open, an unknown one is named', () => {
+test('seals with the first key, opens with the others, and names an unknown one', () => {
   const sealedByOlder = createKeyring([older]).seal('s', 'a/b');
   const both = createKeyring([newer, older]);
   assert.equal(both.open(sealedByOlder, 'a/b'), 's');

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { pino } from 'pino';
 import { startStoreUpkeep } from './store-upkeep.ts';
 
-test('the store is tidied up again and again, also after a failure, and no longer once it is closed', async () => {
+test('prunes the store repeatedly, even after a failure, and stops once closed', async () => {
   const logger = pino({ enabled: false });
   const times: number[] = [];
   const third = Promise.withResolvers<void>();

@@ -30,14 +30,14 @@ async function confirmed(session: ClientHttp2Session): Promise<void> {
   while (session.pendingSettingsAck) await once(session, 'localSettings');
 }
 
-test('all windows together stay within 64 MiB, in steps of two', () => {
+test('all windows together stay within 64 MiB, in powers of two', () => {
   assert.deepEqual(
     [1, 2, 3, 4, 5, 16, 17, 256, 1000].map((streams) => windowFor(streams) / MIB),
     [32, 32, 16, 16, 8, 4, 2, 0.25, 0.25],
   );
 });
 
-test('many streams narrow the windows at once, and a burst that comes and goes does not change them each time', async (t) => {
+test('many streams narrow the windows immediately, and a short burst does not change them each time', async (t) => {
   const { near, told } = await pair(t);
   const windows = new SessionWindows(near);
   for (let burst = 0; burst < 20; burst += 1) {
@@ -52,7 +52,7 @@ test('many streams narrow the windows at once, and a burst that comes and goes d
   assert.ok(told.length < 20, `${told.length} settings`);
 });
 
-test('who is left alone gets a wide window again', async (t) => {
+test('the last remaining stream gets a wide window again', async (t) => {
   const { near, told, far } = await pair(t);
   const windows = new SessionWindows(near);
   for (let n = 0; n < 100; n += 1) windows.opened();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { DeadlineTicker, TICK_MS } from './deadline-ticker.ts';
 
-test('one timer, only while somebody is on it', () => {
+test('runs one timer, only while it has members', () => {
   mock.timers.enable({ apis: ['setInterval'] });
   try {
     const ticker = new DeadlineTicker();
@@ -28,7 +28,7 @@ test('one timer, only while somebody is on it', () => {
   }
 });
 
-test('whoever leaves during a tick takes no turn from the others, nor gives one twice', () => {
+test('a member that leaves during a tick neither skips nor repeats others', () => {
   mock.timers.enable({ apis: ['setInterval'] });
   try {
     const ticker = new DeadlineTicker();

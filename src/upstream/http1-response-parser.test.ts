@@ -19,7 +19,7 @@ suite('accepted', () => {
     assert.equal(got.isReusable, true);
   });
 
-  test('chunks, with extensions ignored and trailers kept but for what frames or routes', () => {
+  test('chunks, with extensions ignored and trailers kept except for framing and routing', () => {
     const got = parseAnswer([
       answer(
         'HTTP/1.1 200 OK',
@@ -46,7 +46,7 @@ suite('accepted', () => {
     assert.equal(got.isReusable, true);
   });
 
-  test('hop-by-hop headers, and those that Connection names, are taken out', () => {
+  test('removes hop-by-hop headers, and those that Connection names', () => {
     const got = parseAnswer([
       answer(
         'HTTP/1.1 200 OK',
@@ -68,7 +68,7 @@ suite('accepted', () => {
     assert.equal(got.keepAliveSeconds, 5);
   });
 
-  test('HEAD, 204 and 304 have no body; what Content-Length said is told', () => {
+  test('HEAD, 204 and 304 have no body, but report Content-Length', () => {
     const head = answer('HTTP/1.1 200 OK', 'Content-Length: 1234', '', '');
     const ofHead = parseAnswer([head], { isHead: true });
     assert.deepEqual([ofHead.state, ofHead.head?.bodyBytes, ofHead.head?.declaredBytes], ['done', 0, 1234]);
@@ -93,7 +93,7 @@ suite('accepted', () => {
     assert.equal(parseAnswer([answer('HTTP/1.1 200 OK', '', 'abc')]).state, 'until-close');
   });
 
-  test('HTTP/1.0 is kept only when it says so; Connection: close is obeyed', () => {
+  test('keeps HTTP/1.0 only on request, and honours Connection: close', () => {
     const lines = (version: string, connection: string) =>
       parseAnswer([answer(`HTTP/${version} 200 OK`, `Connection: ${connection}`, 'Content-Length: 0', '', '')])
         .isReusable;
@@ -104,7 +104,7 @@ suite('accepted', () => {
     assert.equal(lines('1.1', 'keep-alive, close'), false);
   });
 
-  test('informational answers come before the final one', () => {
+  test('informational responses come before the final one', () => {
     const got = parseAnswer([
       answer('HTTP/1.1 100 Continue', '', 'HTTP/1.1 103 Early Hints', 'Link: </a>', '', 'HTTP/1.1 204 X', '', ''),
     ]);
@@ -115,7 +115,7 @@ suite('accepted', () => {
     assert.equal(got.head?.status, 204);
   });
 
-  test('101 when asked for, with the bytes behind it left over', () => {
+  test('101 when requested, leaving the bytes behind it', () => {
     const bytes = answer('HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: WebSocket', '', 'raw');
     const got = parseAnswer([bytes], { switchTo: 'websocket' });
     assert.deepEqual([got.state, got.head?.status, got.rest], ['switched', 101, 'raw']);
@@ -123,13 +123,13 @@ suite('accepted', () => {
     assert.equal(parseAnswer([bytes], { switchTo: 'other' }).state, 'failed');
   });
 
-  test('bytes after the end are left over, never read as another answer', () => {
+  test('bytes after the end are left over, never read as another response', () => {
     const one = answer('HTTP/1.1 200 OK', 'Content-Length: 1', '', 'a');
     const got = parseAnswer([one + one]);
     assert.deepEqual([got.state, got.body, got.rest], ['done', 'a', one]);
   });
 
-  test('a challenge that authenticates the connection is noticed', () => {
+  test('detects a challenge that authenticates the connection', () => {
     for (const value of ['NTLM', 'Negotiate', 'Basic realm="x", NTLM', 'negotiate abc==']) {
       const got = parseAnswer([answer('HTTP/1.1 401 X', `WWW-Authenticate: ${value}`, 'Content-Length: 0', '', '')]);
       assert.equal(got.hasConnectionAuth, true, value);
@@ -223,7 +223,7 @@ suite('refused', () => {
     });
   }
 
-  test('heads and trailers beyond their bounds', () => {
+  test('heads and trailers beyond their limits', () => {
     const long = withHeader(`A: ${'b'.repeat(20_000)}`);
     const many = withHeader(...Array.from({ length: 101 }, (_, i) => `h${i}: x`));
     const trailers = withChunks('0', `A: ${'b'.repeat(20_000)}`, '', '');
@@ -235,13 +235,13 @@ suite('refused', () => {
     assert.equal(parseAnswer([withHeader(...Array.from({ length: 100 }, (_, i) => `h${i}: x`))]).problem, null);
   });
 
-  test('a flood of informational answers', () => {
+  test('a flood of informational responses', () => {
     const got = parseAnswer([answer('HTTP/1.1 103 X', '', '').repeat(1000)]);
     assert.equal(got.state, 'failed');
     assert.equal(got.informational.length, 20);
   });
 
-  test('what is wrong is seen before the head ends', () => {
+  test('detects errors before the head ends', () => {
     assert.equal(parseAnswer(['SSH']).state, 'failed');
     assert.equal(parseAnswer(['HTTP/1.1 200 OK\nA']).state, 'failed');
     assert.equal(parseAnswer(['HTTP/1.1 200 OK\r', 'x']).state, 'failed');
@@ -249,7 +249,7 @@ suite('refused', () => {
   });
 });
 
-test('nothing is handed up after stop, also from within a callback', () => {
+test('passes nothing on after stop, even from within a callback', () => {
   const got = parseAnswer(
     [answer('HTTP/1.1 200 OK', 'Transfer-Encoding: chunked', '', '1', 'a', '1', 'b', '0', '', '')],
     {

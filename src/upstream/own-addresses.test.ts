@@ -5,7 +5,7 @@ import { OwnAddresses } from './own-addresses.ts';
 
 const LOOPBACK = ['127.0.0.1', '::ffff:127.0.0.1', '0.0.0.0', '::'];
 
-test('a listener is found under every spelling of its address', () => {
+test('finds a listener under every spelling of its address', () => {
   const own = new OwnAddresses();
   own.addControl({ host: '127.0.0.1', port: 7080 });
   own.addControl({ host: 'localhost', port: 7444 });
@@ -18,7 +18,7 @@ test('a listener is found under every spelling of its address', () => {
   assert.equal(own.has('10.0.0.1', 7080), false);
 });
 
-test('ports that tunnels hold are ours for as long as they are held, on every address of the machine', () => {
+test('ports held by tunnels are ours while they are held, on every address of the machine', () => {
   const held = new Set([20_001]);
   const own = new OwnAddresses();
   own.setTunnelPorts({ host: '0.0.0.0', has: (port) => held.has(port) });
@@ -33,7 +33,7 @@ test('ports that tunnels hold are ours for as long as they are held, on every ad
   assert.equal(own.has('127.0.0.1', 20_001), false);
 });
 
-test('the edge is ours for upstreams, and a place for receivers of events', () => {
+test('the edge is ours for upstreams, but a valid receiver of events', () => {
   const own = new OwnAddresses();
   own.addEdge({ host: '127.0.0.1', port: 7443 });
   assert.equal(own.has('127.0.0.1', 7443), true);

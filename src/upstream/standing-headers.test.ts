@@ -17,7 +17,7 @@ const requestWith = (...standing: readonly HeaderList[]): UpstreamRequest => ({
 const USER = ['postern-auth-user-id', 'au_1', 'postern-auth-user-name', 'Ann'];
 const CERTIFICATE = ['client-cert', ':AA==:'];
 
-test('standing headers are on the wire over both protocols, each list whole', () => {
+test('sends standing headers over both protocols, each list complete', () => {
   const request = requestWith(USER, [], CERTIFICATE);
   assert.equal(
     http1RequestHead(request),
@@ -32,7 +32,7 @@ for (const [what, list] of [
   ['a name that is no token', ['bad name', 'x']],
   ['framing', ['content-length', '3']],
 ] as const)
-  test(`${what} is refused, the second time as the first`, () => {
+  test(`rejects ${what}, the second time like the first`, () => {
     for (const _again of [1, 2]) {
       assert.throws(() => http1RequestHead(requestWith(list)), UnsafeRequestError);
       assert.throws(() => http2RequestHeaders(requestWith(list), []), UnsafeRequestError);

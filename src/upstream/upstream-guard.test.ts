@@ -6,7 +6,7 @@ import { upstreamGuard } from './upstream-guard.ts';
 const own = new OwnAddresses();
 own.addEdge({ host: '0.0.0.0', port: 443 });
 
-test('metadata services, nowhere and Postern itself are not dialled; private networks are', () => {
+test('does not dial metadata services, unspecified addresses or Postern itself, but dials private networks', () => {
   const isAllowed = upstreamGuard([], own);
   const refused = ['169.254.169.254', '::ffff:169.254.169.254', '64:ff9b::a9fe:a9fe', 'fe80::1', 'fd00:ec2::254'];
   const carried = [
@@ -29,7 +29,7 @@ test('metadata services, nowhere and Postern itself are not dialled; private net
   }
 });
 
-test('what settings allow is dialled, except Postern itself', () => {
+test('dials what settings allow, except Postern itself', () => {
   const isAllowed = upstreamGuard(['169.254.0.0/16', '127.0.0.0/8'], own);
   assert.equal(isAllowed('169.254.169.254', 80), true);
   assert.equal(isAllowed('127.0.0.1', 443), false);

@@ -8,7 +8,7 @@ import { fakeGateway, localService } from './support/agent-world.ts';
 
 const CHILD = fileURLToPath(new URL('./support/agent-process.ts', import.meta.url));
 
-test('an agent whose machine slept longer than a dead connection lives goes on with the one that it has', async (t) => {
+test('keeps its connection after its machine slept longer than the dead-connection timeout', async (t) => {
   const gateway = await fakeGateway(t);
   const { port } = await localService(t, (_request, response) => response.end('awake'));
   const child: ChildProcess = fork(CHILD, [gateway.addr, gateway.ca, String(port)], { execArgv: [] });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { httpWorld } from './support/agent-world.ts';
 
-test('stop ends the agent, after what is under way', async (t) => {
+test('stop ends the agent after requests in progress', async (t) => {
   const release = Promise.withResolvers<void>();
   const arrived = Promise.withResolvers<void>();
   const { connection, tunnel, agent } = await httpWorld(t, (_request, response) => {
@@ -27,7 +27,7 @@ test('stop ends the agent, after what is under way', async (t) => {
   assert.deepEqual([end.status, end.code], ['stopped', 'ERR_POSTERN_AGENT_STOPPED']);
 });
 
-test('restart leaves in good order and begins a new session with the same names', async (t) => {
+test('restart leaves cleanly and starts a new session with the same names', async (t) => {
   const { connection, gateway, agent } = await httpWorld(t, (_request, response) => response.end('ok'));
   const bound = once(agent, 'bound');
   connection.send({ t: 'command', id: 1, command: 'restart' });
@@ -40,7 +40,7 @@ test('restart leaves in good order and begins a new session with the same names'
   assert.equal((await next.request(agent.tunnels[0]?.id ?? '')).body, 'ok');
 });
 
-test('update is for whoever runs the agent', async (t) => {
+test("update is reported to the agent's user", async (t) => {
   const { connection, agent } = await httpWorld(t, (_request, response) => response.end());
   const commanded = once(agent, 'command');
   connection.send({ t: 'command', id: 2, command: 'update' });
@@ -50,7 +50,7 @@ test('update is for whoever runs the agent', async (t) => {
   assert.equal(agent.status, 'online');
 });
 
-test('commands are refused where remote management is off', async (t) => {
+test('rejects commands where remote management is off', async (t) => {
   const { connection, agent } = await httpWorld(t, (_request, response) => response.end(), { remoteManagement: false });
   assert.equal(connection.hello.remote_management, false);
   for (const command of ['stop', 'restart', 'update'] as const) {

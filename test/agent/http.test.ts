@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { agentFor, fakeGateway, httpWorld } from './support/agent-world.ts';
 import { answerOf } from './support/fake-gateway.ts';
 
-test('an agent says hello, binds its tunnels and knows their urls', async (t) => {
+test('sends hello, binds its tunnels and knows their URLs', async (t) => {
   const gateway = await fakeGateway(t);
   const agent = agentFor(t, gateway, {
     metadata: 'about me',
@@ -34,7 +34,7 @@ test('an agent says hello, binds its tunnels and knows their urls', async (t) =>
   );
 });
 
-test('a request reaches the local service without what is between gateway and agent', async (t) => {
+test('forwards a request without the headers between gateway and agent', async (t) => {
   const { connection, tunnel, agent } = await httpWorld(t, (request, response) => {
     response.setHeader('postern-tunnel-error', 'refused');
     response.setHeader('set-cookie', ['a=1', 'b=2']);
@@ -54,7 +54,7 @@ test('a request reaches the local service without what is between gateway and ag
   assert.equal(event.bytesOut, Number(answer.headers['content-length'] ?? answer.body.length));
 });
 
-test('the host that the local service sees is the public one, its own, or another', async (t) => {
+test('the local service sees the public host, its own, or another', async (t) => {
   for (const [hostHeader, expected] of [
     [undefined, 'app.test'],
     ['rewrite', null],
@@ -71,7 +71,7 @@ test('the host that the local service sees is the public one, its own, or anothe
   }
 });
 
-test('bodies stream both ways while the other is still under way', async (t) => {
+test('streams bodies both ways at the same time', async (t) => {
   const { connection, tunnel } = await httpWorld(t, (request, response) => {
     response.writeHead(200);
     request.pipe(response);
@@ -88,7 +88,7 @@ test('bodies stream both ways while the other is still under way', async (t) => 
   await once(stream, 'end');
 });
 
-test('a large body is carried whole, both with and without a length', async (t) => {
+test('forwards a large body completely, with and without a length', async (t) => {
   const { connection, tunnel } = await httpWorld(t, (request, response) => {
     response.setHeader('x-length', request.headers['content-length'] ?? request.headers['transfer-encoding'] ?? '');
     request.pipe(response);
@@ -102,7 +102,7 @@ test('a large body is carried whole, both with and without a length', async (t) 
   assert.ok(without.body === body.toString());
 });
 
-test('trailers go both ways', async (t) => {
+test('forwards trailers both ways', async (t) => {
   const { connection, tunnel } = await httpWorld(t, (request, response) => {
     request.resume().on('end', () => {
       response.writeHead(200, { trailer: 'x-sum' });
@@ -123,7 +123,7 @@ test('trailers go both ways', async (t) => {
   assert.equal(answer.trailers['postern-secret'], undefined);
 });
 
-test('early hints and 100-continue come through', async (t) => {
+test('forwards early hints and 100-continue', async (t) => {
   const { connection, tunnel, server } = await httpWorld(t, (_request, response) => {
     response.writeEarlyHints({ link: '</a.css>; rel=preload' });
     response.end('done');
@@ -157,7 +157,7 @@ test('HEAD, 204 and 304 have no body, and HEAD keeps its length', async (t) => {
   }
 });
 
-test('a service that does not listen is named in the answer', async (t) => {
+test('names a service that does not listen in the response', async (t) => {
   const { gateway, server, port, connection, tunnel, agent } = await httpWorld(t, (_request, response) =>
     response.end(),
   );
@@ -174,7 +174,7 @@ test('a service that does not listen is named in the answer', async (t) => {
   assert.ok(gateway.connections[0]?.isOpen);
 });
 
-test('an answer that is cut off in the middle is a reset, not an end', async (t) => {
+test('resets instead of ending when a response is truncated', async (t) => {
   const { connection, tunnel } = await httpWorld(t, (_request, response) => {
     response.writeHead(200, { 'content-length': 100 });
     response.write('half', () => response.socket?.resetAndDestroy());
@@ -186,7 +186,7 @@ test('an answer that is cut off in the middle is a reset, not an end', async (t)
   assert.notEqual(stream.rstCode, 0);
 });
 
-test('a request that the gateway takes back is taken back from the local service', async (t) => {
+test('cancels at the local service a request that the gateway cancels', async (t) => {
   const closed = Promise.withResolvers<void>();
   const arrived = Promise.withResolvers<void>();
   const { connection, tunnel } = await httpWorld(t, (_request, response) => {
@@ -199,7 +199,7 @@ test('a request that the gateway takes back is taken back from the local service
   await closed.promise;
 });
 
-test('a client that does not read holds the local service back, and nobody else', async (t) => {
+test('a client that does not read blocks its local service, and nobody else', async (t) => {
   let sent = 0;
   const full = Promise.withResolvers<void>();
   const { connection, tunnel } = await httpWorld(t, (request, response) => {

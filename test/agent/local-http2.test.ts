@@ -58,7 +58,7 @@ test('gRPC reaches a service that speaks HTTP/2 without TLS', async (t) => {
   await assertGrpc(await worldFor(t, { addr: `h2c://127.0.0.1:${(server.address() as AddressInfo).port}` }));
 });
 
-test('the certificate of a local service counts, unless its user says otherwise', async (t) => {
+test('verifies the certificate of a local service unless its user disables that', async (t) => {
   const service = await httpsServer((_request, response) => response.end('secret'));
   t.after(() => service[Symbol.asyncDispose]());
   const addr = `https://127.0.0.1:${service.port}`;

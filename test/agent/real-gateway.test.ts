@@ -121,7 +121,7 @@ test('agent and gateway agree: a request, a lost session that is resumed, a clea
   assert.equal(state.gateway.counts.sessions, 0);
 });
 
-test('a gateway that is replaced by another one loses no request, and the tunnel keeps its name', async (t) => {
+test('replacing the gateway loses no request, and the tunnel keeps its name', async (t) => {
   const release = Promise.withResolvers<void>();
   const arrived = Promise.withResolvers<void>();
   const { start, request, replace } = await realGateway(t);
@@ -149,7 +149,7 @@ test('a gateway that is replaced by another one loses no request, and the tunnel
   assert.equal((await request(agent.tunnels[0]?.id ?? '', '/quick')).body, 'quick');
 });
 
-test('a wrong token is refused by the gateway and ends the agent', async (t) => {
+test('the gateway rejects a wrong token, which ends the agent', async (t) => {
   const { start } = await realGateway(t);
   const agent = await start({ authtoken: 'bad', tunnels: [{ proto: 'https', addr: 1 }] });
   await assert.rejects(agent.ready, { code: 'ERR_POSTERN_AGENT_TOKEN' });

@@ -50,7 +50,7 @@ test('a wrong token ends the agent with the reason', async (t) => {
   assert.equal(gateway.accepted, 1);
 });
 
-test('a credential that is deleted later ends the agent, also when it comes back', async (t) => {
+test('a credential that is deleted later ends the agent, even when it reconnects', async (t) => {
   const { connection, agent } = await httpWorld(t, (_request, response) => response.end());
   const stopped = once(agent, 'status');
   connection.send({ t: 'refused', code: 'ERR_POSTERN_AGENT_REVOKED', message: 'deleted', retry: false });
@@ -71,7 +71,7 @@ test('a credential that is deleted later ends the agent, also when it comes back
   assert.equal(gateway.connections.length, 2);
 });
 
-test('a refusal that may pass is tried again; one of a resume alone begins anew', async (t) => {
+test('retries a temporary refusal, and starts a new session after a refused resume', async (t) => {
   const gateway = await fakeGateway(t, {
     onHello: (connection) => {
       const isFirst = gateway.connections.length === 1;
@@ -91,7 +91,7 @@ test('a refusal that may pass is tried again; one of a resume alone begins anew'
   assert.equal((await gateway.connection(3)).hello.resume, undefined);
 });
 
-test('certificates that cannot be trusted are refused in words that help', async (t) => {
+test('rejects untrusted certificates with a helpful message', async (t) => {
   const issuer = await testAuthority();
   const names = { usages: ['server'] as const, dnsNames: ['gateway.test'], commonName: 'gateway.test' };
   const expired = await fakeGateway(t, { certificate: await issue({ ...names, issuer, fromDays: -9, toDays: -2 }) });
@@ -109,7 +109,7 @@ test('certificates that cannot be trusted are refused in words that help', async
   assert.equal(expired.connections.length + early.connections.length + stranger.connections.length, 0);
 });
 
-test('a server that is no gateway, or none at all, is named for what it is', async (t) => {
+test('describes a server that is not a gateway, and one that is missing', async (t) => {
   const otherProtocol = await fakeGateway(t, { alpn: ['http/1.1'] });
   assert.match(await refusalOf(t, otherProtocol.addr), /speaks TLS but is no tunnel gateway/);
   const plain = createHttpServer().listen(0, '127.0.0.1');
@@ -121,7 +121,7 @@ test('a server that is no gateway, or none at all, is named for what it is', asy
   assert.match(await refusalOf(t, 'no-such-name.invalid:1'), /^connecting: the name in .* cannot be resolved/);
 });
 
-test('a server that never answers is given up in time', async (t) => {
+test('gives up on a server that never responds', async (t) => {
   const silent = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   t.after(() => void silent.close());
@@ -140,7 +140,7 @@ test('a server that never answers is given up in time', async (t) => {
   assert.equal(late.reason, 'the server did not say welcome in time');
 });
 
-test('garbage from the server costs a connection and nothing else', async (t) => {
+test('garbage from the server costs only the connection', async (t) => {
   const { gateway, agent, connection } = await httpWorld(t, (_request, response) => response.end('ok'));
   const garbage = [
     'not json\n',
@@ -171,14 +171,14 @@ test('garbage from the server costs a connection and nothing else', async (t) =>
   assert.equal(answer.body, 'ok');
 });
 
-test('requests that cannot be are refused, and cost nothing else', async (t) => {
+test('rejects impossible requests at no other cost', async (t) => {
   const { connection, tunnel } = await httpWorld(t, (_request, response) => response.end('ok'));
   await assert.rejects(connection.request(tunnel, { ':path': '/a b' }), /PROTOCOL_ERROR/);
   assert.equal((await connection.request(tunnel, { ':protocol': 'other', ':method': 'CONNECT' }, '')).status, 404);
   assert.equal((await connection.request(tunnel)).body, 'ok');
 });
 
-test('a tunnel that is refused says so; when all are, the agent ends', async (t) => {
+test('reports a refused tunnel, and ends when all are refused', async (t) => {
   const gateway = await fakeGateway(t, {
     onBind: (connection, { ref, domain }) => {
       if (domain !== 'no.test') return false;
@@ -200,7 +200,7 @@ test('a tunnel that is refused says so; when all are, the agent ends', async (t)
   await assert.rejects(useless.ready, { code: 'ERR_POSTERN_TUNNEL_ACL', message: 'not allowed' });
 });
 
-test('a tunnel that is taken away later is asked for again if that may succeed', async (t) => {
+test('requests a tunnel that was removed later again if that may succeed', async (t) => {
   const { connection, agent } = await httpWorld(t, (_request, response) => response.end());
   const unbound = once(agent, 'unbound');
   const bound = once(agent, 'bound');
@@ -212,7 +212,7 @@ test('a tunnel that is taken away later is asked for again if that may succeed',
   assert.equal(agent.tunnels[0]?.status, 'online');
 });
 
-test('a request that overtakes the word of its tunnel waits for it', async (t) => {
+test('a request that overtakes the message about its tunnel waits for it', async (t) => {
   const gateway = await fakeGateway(t, {
     onBind: (connection, bind) => {
       if (bind.ref !== 1) return false;
@@ -234,7 +234,7 @@ test('a request that overtakes the word of its tunnel waits for it', async (t) =
   assert.equal((await early.promise).body, 'ok');
 });
 
-test('options that cannot be are refused before anything is dialled', async () => {
+test('rejects invalid options before dialling', async () => {
   const base = { serverAddr: 'gateway.test:1', authtoken: 'x' };
   const wrong = [
     { ...base, serverAddr: 'gateway.test', tunnels: [] },

@@ -22,7 +22,7 @@ async function requestUnderWay(t: TestContext) {
   return { ...world, release: () => release.resolve(), answer };
 }
 
-test('a session has as many connections as the server says, and each comes back on its own', async (t) => {
+test('opens as many connections as the server says, and replaces each one', async (t) => {
   const gateway = await fakeGateway(t, { connections: 2 });
   const agent = agentFor(t, gateway, { tunnels: [TUNNEL] });
   await agent.ready;
@@ -37,7 +37,7 @@ test('a session has as many connections as the server says, and each comes back 
   assert.equal(agent.tunnels[0]?.status, 'online');
 });
 
-test('after all connections were lost the session is resumed, with its tunnels', async (t) => {
+test('resumes the session with its tunnels after all connections were lost', async (t) => {
   const events: AgentEvent[] = [];
   const gateway = await fakeGateway(t, { connections: 2 });
   const agent = agentFor(t, gateway, { tunnels: [TUNNEL], onEvent: (event) => events.push(event) });
@@ -61,7 +61,7 @@ test('after all connections were lost the session is resumed, with its tunnels',
   assert.notEqual(joined.hello.join?.secret, 'secret-1', 'a resume brings a new secret');
 });
 
-test('a server that has forgotten everything is asked for the same names and ports', async (t) => {
+test('requests the same names and ports from a server that has forgotten everything', async (t) => {
   const gateway = await fakeGateway(t);
   const agent = agentFor(t, gateway, {
     tunnels: [TUNNEL, { ...TUNNEL, domain: 'mine.gateway.test' }, { proto: 'tcp', addr: 1 }],
@@ -82,7 +82,7 @@ test('a server that has forgotten everything is asked for the same names and por
   );
 });
 
-test('a given name that somebody else has meanwhile is let go, an own one is not', async (t) => {
+test('gives up a generated name that was taken since, but not a requested one', async (t) => {
   const taken = { code: 'ERR_POSTERN_TUNNEL_NAME_TAKEN', message: 'taken', retry: false };
   const gateway = await fakeGateway(t, {
     onBind: (connection, bind) => {
@@ -107,7 +107,7 @@ test('a given name that somebody else has meanwhile is let go, an own one is not
   );
 });
 
-test('a drain opens another connection first, and no request is lost', async (t) => {
+test('opens another connection before a drain, and loses no request', async (t) => {
   for (const how of ['message', 'goaway'] as const) {
     const release = Promise.withResolvers<void>();
     const arrived = Promise.withResolvers<void>();
@@ -134,7 +134,7 @@ test('a drain opens another connection first, and no request is lost', async (t)
   }
 });
 
-test('a drain towards a server that does not know the session begins another one beside it', async (t) => {
+test('starts another session when the draining server does not know the session', async (t) => {
   const { connection, gateway, agent, release, answer } = await requestUnderWay(t);
   gateway.sessions.clear();
   const bound = once(agent, 'bound');
@@ -147,7 +147,7 @@ test('a drain towards a server that does not know the session begins another one
   assert.equal((await answer).body, 'done');
 });
 
-test('a connection that went silent without a word is noticed', async (t) => {
+test('detects a silently dead connection', async (t) => {
   const gateway = await fakeGateway(t);
   const liveness = { checkMs: 20, pingAfterMs: 100, deadAfterMs: 300 };
   const relay = await startRelay(t, gateway.addr);
@@ -161,7 +161,7 @@ test('a connection that went silent without a word is noticed', async (t) => {
   assert.equal((await gateway.connection(1)).hello.resume?.session, 'ts_1');
 });
 
-test('a connection that is only idle is kept', async (t) => {
+test('keeps an idle connection', async (t) => {
   const gateway = await fakeGateway(t);
   const liveness = { checkMs: 10, pingAfterMs: 50, deadAfterMs: 1_000 };
   const agent = agentFor(t, gateway, { tunnels: [TUNNEL], timings: { ...QUICK, liveness } });
@@ -176,7 +176,7 @@ test('a connection that is only idle is kept', async (t) => {
   assert.ok((agent.roundTripMs ?? -1) >= 0);
 });
 
-test('an agent that was offline for long begins anew although a try is still waiting', async (t) => {
+test('starts over after a long time offline even if an attempt is still waiting', async (t) => {
   const gateway = await fakeGateway(t);
   gateway.isRefusing = true;
   const timings = { ...QUICK, backoffBaseMs: 3_600_000, backoffMaxMs: 3_600_000, watchdogMs: 200 };
@@ -188,7 +188,7 @@ test('an agent that was offline for long begins anew although a try is still wai
   assert.equal(agent.status, 'online');
 });
 
-test('a server that is not there yet is waited for', async (t) => {
+test('waits for a server that is not up yet', async (t) => {
   const gateway = await fakeGateway(t);
   gateway.isRefusing = true;
   const agent = agentFor(t, gateway, { tunnels: [TUNNEL] });
@@ -201,7 +201,7 @@ test('a server that is not there yet is waited for', async (t) => {
   await agent.ready;
 });
 
-test('close takes the tunnels off, waits for what is under way, and says goodbye', async (t) => {
+test('close unbinds the tunnels, waits for requests in progress, and leaves cleanly', async (t) => {
   const { connection, gateway, agent, release, answer } = await requestUnderWay(t);
   const closed = agent.close();
   assert.equal((await connection.message('unbind')).ref, 0);
@@ -217,7 +217,7 @@ test('close takes the tunnels off, waits for what is under way, and says goodbye
   assert.equal(gateway.connections.length, 1);
 });
 
-test('close does not wait for ever', async (t) => {
+test('close does not wait indefinitely', async (t) => {
   const arrived = Promise.withResolvers<void>();
   const { connection, tunnel, agent } = await httpWorld(t, () => arrived.resolve(), {
     timings: { ...QUICK, closeTimeoutMs: 200 },
@@ -228,7 +228,7 @@ test('close does not wait for ever', async (t) => {
   assert.equal(agent.status, 'stopped');
 });
 
-test('an agent can be closed while it is still connecting', async (t) => {
+test('can be closed while it is still connecting', async (t) => {
   const gateway = await fakeGateway(t);
   gateway.isRefusing = true;
   const agent = agentFor(t, gateway, { tunnels: [TUNNEL] });
@@ -239,7 +239,7 @@ test('an agent can be closed while it is still connecting', async (t) => {
   assert.equal(gateway.accepted, accepted, 'it went on trying');
 });
 
-test('ten thousand requests that are taken back cost nobody the connection', async (t) => {
+test('ten thousand cancelled requests do not cost the connection', async (t) => {
   const gateway = await fakeGateway(t);
   const { port } = await localService(t, (request, response) => {
     if (request.url === '/last') response.end('still here');

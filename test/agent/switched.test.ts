@@ -52,7 +52,7 @@ test('a WebSocket is an extended CONNECT at the gateway and an upgrade at the se
   assert.equal(event.status, 101);
 });
 
-test('a key that the gateway brings along is used, and its answer given back', async (t) => {
+test('uses a key sent by the gateway, and returns its response', async (t) => {
   const { connection, tunnel, server } = await httpWorld(t, (_request, response) => response.end());
   const sockets = new WebSocketServer({ server });
   t.after(() => sockets.close());
@@ -63,7 +63,7 @@ test('a key that the gateway brings along is used, and its answer given back', a
   stream.close(8);
 });
 
-test('a service that refuses a WebSocket is heard, and one that cannot do it is an error', async (t) => {
+test("forwards a service's refusal of a WebSocket, and reports one that cannot do it as an error", async (t) => {
   const { connection, tunnel, server } = await httpWorld(t, (_request, response) => response.end('no upgrade here'));
   const plain = await headOf(connection.websocket(tunnel));
   assert.deepEqual([plain[':status'], plain['postern-tunnel-error']], [502, 'protocol']);
@@ -78,7 +78,7 @@ test('a service that refuses a WebSocket is heard, and one that cannot do it is 
   assert.deepEqual([wrong[':status'], wrong['postern-tunnel-error']], [502, 'protocol']);
 });
 
-test('a TCP connection is carried as it is, and each direction ends on its own', async (t) => {
+test('forwards a TCP connection unchanged, and each direction ends separately', async (t) => {
   const port = await localTcp(t, (socket) => {
     let heard = '';
     socket.on('data', (chunk) => {
@@ -110,7 +110,7 @@ test('everything that a service sends before it closes arrives', async (t) => {
   assert.equal(bytes, 8_000_000);
 });
 
-test('resets of TCP connections are passed on, both ways', async (t) => {
+test('forwards resets of TCP connections both ways', async (t) => {
   const resets = Promise.withResolvers<void>();
   const port = await localTcp(t, (socket) => {
     socket.on('data', (chunk) => {
@@ -130,7 +130,7 @@ test('resets of TCP connections are passed on, both ways', async (t) => {
   await resets.promise;
 });
 
-test('a port where nothing listens is named, and a tunnel takes only what it is for', async (t) => {
+test('names a port where nothing listens, and a tunnel accepts only its own kind', async (t) => {
   const port = await localTcp(t, () => {});
   const { connection, tunnel, agent } = await tcpWorld(t, 1);
   const failed = once(agent, 'connection');

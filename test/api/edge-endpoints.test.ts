@@ -28,7 +28,7 @@ async function all(limit: number): Promise<Endpoint[]> {
   return found;
 }
 
-test('each hostport of an edge is an endpoint, as long as the edge has it', async () => {
+test('each hostport of an edge is an endpoint while the edge has it', async () => {
   const edge = await newEdge('one.localhost:443', '*.one.localhost:7443');
   const { body } = await world.api('GET', '/endpoints');
   const byHost = new Map<string, Record<string, unknown>>(
@@ -61,7 +61,7 @@ test('each hostport of an edge is an endpoint, as long as the edge has it', asyn
   assert.deepEqual(await all(100), []);
 });
 
-test('pages of any size show each once, newest first, with those of tunnels between them', async () => {
+test('pages of any size show each once, newest first, merged with those of tunnels', async () => {
   const hostports: string[] = [];
   for (let second = 0; second < 6; second += 1) {
     clock.now += 1000;
@@ -101,7 +101,7 @@ test('pages of any size show each once, newest first, with those of tunnels betw
   assert.equal((await before(`ep_${'z'.repeat(27)}`)).length, whole.length);
 });
 
-test('an id of that second that stands for nothing is not found', async () => {
+test('an id of the same second without an endpoint is not found', async () => {
   const [first] = await all(1);
   const other = `${first?.id.slice(0, -1)}${first?.id.endsWith('0') ? '1' : '0'}`;
   assert.equal((await world.api('GET', `/endpoints/${other}`)).status, 404);

@@ -26,7 +26,7 @@ test('every error table of the product is in the list', async () => {
   }
 });
 
-test('no code stands in two tables', () => {
+test('no code is in two tables', () => {
   const codes = errorTables.flatMap((table) => Object.keys(table.rows));
   assert.deepEqual(codes, [...new Set(codes)]);
 });
@@ -43,7 +43,7 @@ test('every code of a table is raised somewhere', () => {
   );
 });
 
-test('every code is on the page of errors, with its status and a sentence', () => {
+test('every code is on the errors page, with its status and a sentence', () => {
   const page = readFileSync(`${projectRoot}/docs/reference/errors.md`, 'utf8');
   for (const [code, { status, explanation }] of Object.entries(rows)) {
     assert.ok(page.includes(`| \`${code}\` | ${status} | ${explanation.replaceAll('|', '\\|')} |`), code);

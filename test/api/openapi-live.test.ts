@@ -35,7 +35,7 @@ const answered = new Set<string>();
 const world = await TestWorld.open({ after });
 const scenario = await Scenario.open(world);
 
-test('creates answer as documented, from the documented example', async () => {
+test('creates respond as documented to the documented example', async () => {
   const second = await world.api('POST', '/backends/static', { address: '10.0.0.6:3000' });
   scenario.learn(second.body.id, SECOND_BACKEND);
   for (const id of CREATES) {
@@ -46,7 +46,7 @@ test('creates answer as documented, from the documented example', async () => {
   await scenario.feedLiveState(credential.id);
 });
 
-test('modules, changes and actions answer as documented, from the documented example', async () => {
+test('modules, changes and actions respond as documented to the documented example', async () => {
   for (const each of documented.filter(({ method }) => method === 'PUT' || method === 'PATCH'))
     await callWithExample(each);
   for (const each of documented.filter(({ method, id }) => method === 'POST' && !CREATES.includes(id))) {
@@ -56,7 +56,7 @@ test('modules, changes and actions answer as documented, from the documented exa
   }
 });
 
-test('reads answer as documented', async () => {
+test('reads respond as documented', async () => {
   for (const each of documented.filter(({ method }) => method === 'GET')) {
     const answer = await callWithExample(each);
     if (!each.id.endsWith('.list')) continue;
@@ -65,7 +65,7 @@ test('reads answer as documented', async () => {
   }
 });
 
-test('each operation refuses as documented', async () => {
+test('each operation rejects as documented', async () => {
   for (const each of documented) {
     const path = scenario.path(each);
     const send = (options: Parameters<TestWorld['api']>[3], url = path): Promise<ApiAnswer> =>
@@ -91,7 +91,7 @@ test('each operation refuses as documented', async () => {
   }
 });
 
-test('an unknown key and a key without the scope are refused as documented', async () => {
+test('an unknown key and a key without the scope are rejected as documented', async () => {
   const limited = await world.api('POST', '/api_keys', { scopes: ['event_types:write'] });
   for (const each of documented) {
     check(each, await world.api(each.method, scenario.path(each), undefined, { key: limited.body.token }), 403);
@@ -104,7 +104,7 @@ test('an unknown key and a key without the scope are refused as documented', asy
   );
 });
 
-test('an unknown path and a wrong method are refused as documented', async () => {
+test('an unknown path and a wrong method are rejected as documented', async () => {
   const nowhere = operation('https_edges.list');
   const { responses } = document.components;
   const refusals = [
@@ -117,7 +117,7 @@ test('an unknown path and a wrong method are refused as documented', async () =>
   }
 });
 
-test('conflicts answer as documented', async () => {
+test('conflicts respond as documented', async () => {
   const edge = operation('https_edges.create');
   check(edge, await world.api('POST', edge.path, scenario.body(edge.requestExample ?? {})), 409);
   check(operation('static.delete'), await world.api('DELETE', scenario.path(operation('static.delete'))), 409);
@@ -130,7 +130,7 @@ test('conflicts answer as documented', async () => {
   assert.fail('the last key with all scopes went');
 });
 
-test('deletes answer as documented, and every operation has answered', async () => {
+test('deletes respond as documented, and every operation has responded', async () => {
   const deletes = documented.filter(({ method }) => method === 'DELETE');
   const order = ['event_sources.delete', ...[...CREATES].reverse().map((id) => id.replace('.create', '.delete'))];
   const rank = (id: string): number => (order.includes(id) ? order.indexOf(id) : -1);

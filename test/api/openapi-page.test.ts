@@ -13,7 +13,7 @@ const run = promisify(execFile);
 const document = makeDocument();
 const page = docsPage(document);
 
-test('every operation, object and error code has a place on the page', () => {
+test('every operation, object and error code is on the page', () => {
   const ids = idsIn(page);
   const expected = [
     ...documentedOperations(document).map(({ id }) => id),
@@ -27,7 +27,7 @@ test('every operation, object and error code has a place on the page', () => {
   );
 });
 
-test('every link leads somewhere, and no place has two meanings', () => {
+test('every link resolves, and no anchor is ambiguous', () => {
   const ids = idsIn(page);
   assert.deepEqual(ids, [...new Set(ids)]);
   const links = Array.from(page.matchAll(/href="([^"]+)"/g), (match) => match[1] ?? '');
@@ -37,11 +37,11 @@ test('every link leads somewhere, and no place has two meanings', () => {
   assert.deepEqual(broken, []);
 });
 
-test('the page has no script, no handler and nothing from elsewhere', () => {
+test('the page has no script, no handler and nothing external', () => {
   assert.doesNotMatch(page, /<script|<link|<img|<iframe|@import|url\(|\son\w+=|javascript:/i);
 });
 
-test('whatever a description says, it stays text', () => {
+test('a description always stays text', () => {
   const nasty = `"'><script>alert(1)</script>&amp;\`<b>\``;
   const hostile = JSON.parse(
     JSON.stringify(document, (key, value: unknown) =>
@@ -53,14 +53,14 @@ test('whatever a description says, it stays text', () => {
   assert.ok(rendered.includes('&quot;&#39;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;amp;<code>&lt;b&gt;</code>'));
 });
 
-test('the commands of the page are what a shell understands', () => {
+test('a shell understands the commands of the page', () => {
   for (const command of commandsOf(document).values()) {
     const { status, stderr } = spawnSync('sh', ['-n'], { input: command, encoding: 'utf8' });
     assert.equal(status, 0, `${command}\n${stderr}`);
   }
 });
 
-test('a command that needs no id of yours works when it is pasted', async (context) => {
+test('a command that needs no id works when it is pasted', async (context) => {
   if (spawnSync('curl', ['--version']).error !== undefined) {
     context.skip('curl is not installed');
     return;

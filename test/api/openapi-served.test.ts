@@ -7,7 +7,7 @@ import { TestWorld } from '../support/test-world.ts';
 const world = await TestWorld.open({ after });
 const open = { key: null, version: null } as const;
 
-test('the served document is the one that is checked in, but for the address of the server', async () => {
+test("the served document equals the checked-in one, except for the server's address", async () => {
   const served = await world.api('GET', '/openapi.json', undefined, open);
   assert.equal(served.status, 200);
   assert.equal(served.headers.get('content-type'), 'application/json; charset=utf-8');
@@ -26,7 +26,7 @@ test('the page needs no key, and its policy lets it load nothing', async () => {
   assert.equal(page.headers.get('x-content-type-options'), 'nosniff');
 });
 
-test('/ leads to the page', async () => {
+test('/ redirects to the page', async () => {
   const root = await world.api('GET', '/', undefined, open);
   assert.equal(root.status, 302);
   assert.equal(root.headers.get('location'), '/docs');

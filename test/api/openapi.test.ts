@@ -38,7 +38,7 @@ test('every registered operation is in the document, and nothing else but the pu
   assert.deepEqual(found.sort(), [...registered, ...pages].sort());
 });
 
-test('every reference in the document leads somewhere', () => {
+test('every reference in the document resolves', () => {
   let count = 0;
   walk(plain, (value) => {
     if (typeof value['$ref'] !== 'string') return;
@@ -68,7 +68,7 @@ test('every tag is described and used', () => {
   assert.ok(document.tags.every((tag) => tag.description !== '' && tag['x-displayName'] !== ''));
 });
 
-test('every example body fits its documented schema, and is accepted by the decoder', () => {
+test('every example body matches its documented schema, and is accepted by the decoder', () => {
   for (const operation of operations) {
     const id = `${operation.resource}.${operation.verb}`;
     const described = documented.find((each) => each.id === id);
@@ -85,7 +85,7 @@ test('every example body fits its documented schema, and is accepted by the deco
   }
 });
 
-test('every success example fits its schema and leaves no field out that it could show', () => {
+test('every success example matches its schema and omits no field that it could show', () => {
   for (const { id, responses } of documented) {
     const [status, response] = [...responses].find(([each]) => each < 300) ?? assert.fail(id);
     const media = response.content?.['application/json'];
@@ -95,7 +95,7 @@ test('every success example fits its schema and leaves no field out that it coul
   }
 });
 
-test('every error example fits the response that it belongs to', () => {
+test('every error example matches its response', () => {
   for (const { id, responses } of documented) {
     for (const [status, response] of responses) {
       const media = response.content?.['application/json'];
@@ -119,7 +119,7 @@ test('every id in an example is well-formed and of a known kind', () => {
   assert.deepEqual([...new Set(wrong)], []);
 });
 
-test('every operation names the errors that all of them share', () => {
+test('every operation lists the errors that all of them share', () => {
   for (const { id, method, responses } of documented.filter(
     (each) => !['docs', 'health', 'metrics', 'openapi'].includes(each.id.split('.')[0] ?? ''),
   )) {

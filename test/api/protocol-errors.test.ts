@@ -14,7 +14,7 @@ const AUTHORIZED = `Host: api\r\nAuthorization: Bearer ${TEST_API_KEY}\r\nServic
 const MALFORMED: ExpectedError = { status: 400, code: 'ERR_POSTERN_BAD_REQUEST' };
 const OWN_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
-test('answers every method that HTTP knows and the API does not with 405 and Allow', async () => {
+test('answers every HTTP method that the API does not support with 405 and Allow', async () => {
   for (const method of METHODS.filter((each) => !OWN_METHODS.includes(each))) {
     const request = (path: string): string => `${method} ${path} HTTP/1.1\r\n${AUTHORIZED}Connection: close\r\n\r\n`;
     const answer = await exchange(request('/healthz'));
@@ -125,7 +125,7 @@ test('answers a request that does not arrive in time with 408', async (context) 
   assertApiError(answer, { status: 408, code: 'ERR_POSTERN_API_REQUEST_TIMEOUT' });
 });
 
-test('answers 503 until the first API key is made, never 401 to the right one', async (context) => {
+test('answers 503 until the first API key is created, never 401 to the right one', async (context) => {
   const dataDir = await tempDir(context);
   const holder = createServer();
   await once(holder.listen(0, '127.0.0.1'), 'listening');

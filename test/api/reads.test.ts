@@ -83,7 +83,7 @@ test('a read is counted and logged', async () => {
   ]);
 });
 
-test('a key that was used a moment ago stops with its deletion', async () => {
+test('a recently used key stops working with its deletion', async () => {
   const made = (await world.api('POST', '/api_keys', {})).body;
   assert.equal((await world.api('GET', oidc, undefined, { key: made.token })).status, 200);
   assert.equal((await world.api('DELETE', made.uri)).status, 204);

@@ -18,7 +18,7 @@ test('every HTTP/2 session is kept until its streams are freed', () => {
   );
 });
 
-test('streams are cancelled through cancelStream, which never does it in the event that ends them', () => {
+test('streams are cancelled through cancelStream, never in the event that ends them', () => {
   const direct = productFiles().filter(({ text }) => /\.close\((?:[a-z]+\.)?(?:NGHTTP2_CANCEL|8)\b/.test(text));
   assert.deepEqual(
     direct.map(({ path }) => path),

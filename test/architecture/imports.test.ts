@@ -61,7 +61,7 @@ const CONTRACTS = [
 
 const files = productFiles();
 
-test('imports go only in the directions that are allowed', () => {
+test('imports go only in the allowed directions', () => {
   const wrong = files.flatMap((file) =>
     file.imports
       .filter((line) => line.isOwn)
@@ -163,7 +163,7 @@ function findCycle(graph: ReadonlyMap<SourceFile['path'], readonly string[]>): r
   return null;
 }
 
-test("no PEM text meets the certificate library's reader, which takes exponential time", () => {
+test("no PEM text reaches the certificate library's parser, which takes exponential time", () => {
   const users = files.filter(({ text }) => /\bPemConverter\b/.test(text)).map(({ path }) => path);
   assert.deepEqual(users, [], 'use src/lib/pem-blocks.ts, or node:crypto, and give DER to @peculiar/x509');
 });

@@ -7,7 +7,7 @@ import { filesIn, productFiles, projectRoot } from './source-files.ts';
 
 const MAX_LINES = 350;
 
-test('file names are kebab-case and say what is in them', () => {
+test('file names are kebab-case and describe their content', () => {
   const bad = filesIn('src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts', 'tools/**/*.ts').filter((path) => {
     const name = basename(path).replace(/(\.test)?\.ts$/, '');
     return !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name) || /^(utils?|helpers?|common|manager|types|misc)$/.test(name);
@@ -26,7 +26,7 @@ test('folders of modules and resources are snake_case, as on the wire', () => {
   );
 });
 
-test('no product file is longer than a reader can hold', () => {
+test('no product file is too long to read', () => {
   const long = productFiles().filter(
     (file) => !file.path.includes('/generated/') && file.text.split('\n').length > MAX_LINES,
   );
@@ -45,7 +45,7 @@ test('the lockfile serves x64 and arm64 and records no download address', () => 
   }
 });
 
-test('nothing in the project points outside of it', () => {
+test('nothing in the project refers to paths outside of it', () => {
   const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: projectRoot, encoding: 'utf8' })
     .split('\0')
     .filter(Boolean);

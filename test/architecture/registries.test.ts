@@ -19,11 +19,11 @@ function foldersIn(path: string): string[] {
     .sort();
 }
 
-test('every module folder is registered under its own name, and the other way round', () => {
+test('every module folder is registered under its own name, and the reverse', () => {
   assert.deepEqual(foldersIn('src/modules'), modules.map((module) => module.name).sort());
 });
 
-test('every resource folder is registered under its own name, and the other way round', () => {
+test('every resource folder is registered under its own name, and the reverse', () => {
   const backendNames = new Set(backends.map((backend) => backend.name));
   const names = resources.map((resource) => resource.name).filter((name) => !backendNames.has(name));
   assert.deepEqual(foldersIn('src/resources'), names.sort());
@@ -74,7 +74,7 @@ test('id prefixes, kinds and paths are unique', () => {
   assert.equal(new Set(prefixes).size, prefixes.length);
 });
 
-test('mutual TLS comes before addresses, addresses before login, login before whatever answers', () => {
+test('mutual TLS comes before addresses, addresses before login, login before the backend', () => {
   const order = modules.map((module) => module.name);
   const wanted = ['mutual_tls', 'ip_restriction', 'oidc', 'compression', 'backend'];
   assert.deepEqual(

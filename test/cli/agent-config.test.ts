@@ -37,7 +37,7 @@ tunnels:
   group: { labels: [app=web, zone=a], addr: http://127.0.0.1:8080 }
 `;
 
-test('a whole file is read', () => {
+test('reads a complete file', () => {
   const config = readAgentConfig(WHOLE, 'postern.yml');
   assert.equal(config.authtoken, 'a-token');
   assert.equal(config.remoteManagement, false);
@@ -146,7 +146,7 @@ const WRONG: readonly (readonly [string, readonly RegExp[]])[] = [
   ['version: 2\ntunnels:\n  a: &a\n    addr: 1\n    proto: http\n  b: *c', [/^f:\d: /]],
 ];
 
-test('what is wrong is said with its line and what to write', () => {
+test('reports problems with their line and what to write', () => {
   for (const [text, expected] of WRONG) {
     const reading = examineAgentConfig(text, 'f');
     assert.ok(!reading.ok, text);
@@ -155,7 +155,7 @@ test('what is wrong is said with its line and what to write', () => {
   }
 });
 
-test('no secret of the file is repeated in a message', () => {
+test('never repeats a secret of the file in a message', () => {
   const text =
     'version: 2\nauthtoken: "hush hush"\ntunnels:\n  a: { addr: 1, proto: http, oidc: { client_secret: [hush] } }\n';
   const reading = examineAgentConfig(text, 'f');
@@ -163,7 +163,7 @@ test('no secret of the file is repeated in a message', () => {
   assert.doesNotMatch(reading.problems.join('\n'), /hush/);
 });
 
-test('whatever a file holds is read or refused with the one error', () => {
+test('reads any file or rejects it with the one error', () => {
   const yamlish = fc.oneof(
     fc.string({ unit: 'grapheme' }),
     fc.json().map((json) => `version: 2\ntunnels: ${json}`),
@@ -212,7 +212,7 @@ test('whatever a file holds is read or refused with the one error', () => {
   );
 });
 
-test('what is written is what is read', () => {
+test('reads back what was written', () => {
   fc.assert(
     fc.property(anyAgentConfig(), (config) => {
       // A clone has the usual prototypes, which the generated objects lack.
@@ -222,7 +222,7 @@ test('what is written is what is read', () => {
   );
 });
 
-test('aliases that multiply cost nothing', () => {
+test('exponential aliases cost nothing', () => {
   const levels = Array.from(
     { length: 30 },
     (_, level) => `a${level}: &a${level} [${`*a${level - 1}, `.repeat(level === 0 ? 0 : 9)}x]`,
@@ -231,7 +231,7 @@ test('aliases that multiply cost nothing', () => {
   assert.ok(!reading.ok);
 });
 
-test('config check says what would be opened', async () => {
+test('config check shows what would be opened', async () => {
   const files = { 'postern.yml': WHOLE, 'ca.pem': rootPem };
   const world = new AgentWorld({ files });
   assert.equal(await world.run(createConfigCommand(world.ports), ['check']), 0);
@@ -250,7 +250,7 @@ test('config check says what would be opened', async () => {
   ]);
 });
 
-test('config check lists everything that is wrong, and start the first of it', async () => {
+test('config check lists all problems, and start the first', async () => {
   const files = { 'postern.yml': 'version: 1\nauthtokn: x\ntunnels: 5\n' };
   const world = new AgentWorld({ files });
   assert.equal(await world.run(createConfigCommand(world.ports), ['check']), 1);
@@ -262,7 +262,7 @@ test('config check lists everything that is wrong, and start the first of it', a
   );
 });
 
-test('config check finds certificates that are missing', async () => {
+test('config check finds missing certificates', async () => {
   const world = new AgentWorld({ files: { 'postern.yml': 'version: 2\nroot_cas: [gone.pem]\n' } });
   await assert.rejects(world.run(createConfigCommand(world.ports), ['check']), {
     code: 'ERR_POSTERN_AGENT_CONFIG',

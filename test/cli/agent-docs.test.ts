@@ -6,14 +6,14 @@ import { runCommand } from './run-command.ts';
 
 const page = await readFile(new URL('../../docs/reference/agent.md', import.meta.url), 'utf8');
 
-test('the file on the page of the agent is a good one', () => {
+test("the file on the agent's page is valid", () => {
   const [, text = ''] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
   const reading = examineAgentConfig(text, 'docs/reference/agent.md');
   assert.deepEqual(reading.ok ? [] : reading.problems, []);
   assert.equal(reading.ok && reading.config.tunnels.length, 5);
 });
 
-test('every flag on the page is one of its command, and every command has help', async () => {
+test('every flag on the page belongs to its command, and every command has help', async () => {
   const helps = new Map<string, string>();
   for (const name of ['http', 'tcp', 'tls', 'tunnel', 'start', 'config']) {
     const { code, stdout, stderr } = await runCommand([name, '--help']);
@@ -40,7 +40,7 @@ test('every flag on the page is one of its command, and every command has help',
   );
 });
 
-test('completion knows the commands, their flags, and what values those take', async () => {
+test("completion knows the commands, their flags and the flags' values", async () => {
   const { stdout } = await runCommand(['completion', 'bash']);
   assert.match(stdout, /"http"\) echo ".*--domain .*--no-inspect/);
   assert.match(stdout, /"http --scheme"\) echo "https http"/);

@@ -76,7 +76,7 @@ test('each command becomes one tunnel', async () => {
   ]);
 });
 
-test('protection, host header, metadata and the rest reach the agent', async () => {
+test('passes protection, host header, metadata and the rest to the agent', async () => {
   const files = {
     'clients.pem': `a comment\n${rootPem}\n-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n`,
   };
@@ -116,7 +116,7 @@ test('protection, host header, metadata and the rest reach the agent', async () 
   ]);
 });
 
-test('flags beat variables, which beat the file', async () => {
+test('flags override variables, which override the file', async () => {
   const files = {
     'postern.yml':
       'version: 2\nauthtoken: from-file\nserver_addr: file.example.com:1\nmetadata: file\ninspect_addr: 127.0.0.1:5\n',
@@ -139,7 +139,7 @@ test('flags beat variables, which beat the file', async () => {
   assert.deepEqual([token, port], ['from-stdin', undefined]);
 });
 
-test('a server on this machine needs neither token nor CA: both are in its data directory', async () => {
+test('finds token and CA of a server on this machine in its data directory', async () => {
   const files = {
     'data/first-authtoken': 'first-token\n',
     'data/internal-ca/domain-localhost/certificate.pem': rootPem,
@@ -166,7 +166,7 @@ test('a server on this machine needs neither token nor CA: both are in its data 
   assert.deepEqual(given.options.ca, [rootPem]);
 });
 
-test('what makes no sense is refused before anything starts', async () => {
+test('rejects contradictions before anything starts', async () => {
   const files = { 'empty.pem': 'nothing' };
   const cases: readonly (readonly [readonly string[], RegExp])[] = [
     [['http'], /requires the address of a service/],
@@ -219,7 +219,7 @@ test('what makes no sense is refused before anything starts', async () => {
   );
 });
 
-test('start opens the tunnels that are named, or all, with files seen from the configuration file', async () => {
+test('start opens the named tunnels, or all, with files relative to the configuration file', async () => {
   const files = {
     '/etc/p/agent.yml': `version: 2
 tunnels:
@@ -256,7 +256,7 @@ tunnels:
   assert.match(missing, /^ERR_POSTERN_AGENT_CONFIG: cannot read the configuration file \/none.yml \(ENOENT\)/);
 });
 
-test('the file is looked for where it usually is', async () => {
+test('looks for the file in the usual places', async () => {
   const at = async (...paths: string[]) => {
     const files = Object.fromEntries(
       paths.map((path) => [path, `version: 2\nauthtoken: ${path.replaceAll(/\W/g, '')}\n`]),

@@ -87,7 +87,7 @@ async function tunnelsOf({ api, apiKey }: AgentServer): Promise<readonly Record<
 test('agents of one server', async (t) => {
   const world = await startWithGateway(t);
   await t.test(
-    'postern http on the machine of the server needs no flags, and Ctrl-C takes the tunnel off at once',
+    "postern http on the server's machine needs no flags, and Ctrl-C removes the tunnel immediately",
     async (t) => {
       const service = createServer((message, response) => response.end(`hello ${message.url}`));
       const port = await listening(t, service);
@@ -152,7 +152,7 @@ tunnels:
     assert.equal((await agent.exited).code, 0);
   });
 
-  await t.test('a wrong token ends with 1, and an unknown CA too, each with what to do', async (t) => {
+  await t.test('a wrong token and an unknown CA exit with 1 and advice', async (t) => {
     const wrong = startAgent(t, world, ['http', '1', '--authtoken', 'x'.repeat(40)]);
     assert.equal((await wrong.exited).code, 1);
     assert.match(String(wrong.lines().at(-1)?.['msg']), /^stopped: .*postern api credentials create/);
@@ -168,7 +168,7 @@ tunnels:
   });
 });
 
-test('a server that goes away and comes back: told, healed', async (t) => {
+test('reports and survives a restart of the server', async (t) => {
   const world = await startWithGateway(t);
   const service = createServer((_, response) => response.end('back'));
   const port = await listening(t, service);

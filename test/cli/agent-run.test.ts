@@ -21,7 +21,7 @@ async function startedTwo(args: readonly string[] = []) {
   return { world, exit, agent: await world.agent() };
 }
 
-test('a signal closes in good order: exit code 0, no listener left behind', async () => {
+test('a signal closes cleanly: exit code 0, no listener left behind', async () => {
   const { world, exit, agent } = await started();
   agent.tellStatus('online');
   world.signal();
@@ -33,7 +33,7 @@ test('a signal closes in good order: exit code 0, no listener left behind', asyn
   assert.match(world.stdout.at(-1) ?? '', / info {2}stopped$/);
 });
 
-test('an exception without an owner closes in good order and exits with 1', async () => {
+test('an exception without an owner closes cleanly and exits with 1', async () => {
   const { world, exit, agent } = await started();
   agent.tellStatus('online');
   world.fail(new Error('injected'));
@@ -44,7 +44,7 @@ test('an exception without an owner closes in good order and exits with 1', asyn
   assert.match(world.stderr.join('\n'), /uncaught exception.*injected.*a second one/s);
 });
 
-test('reports a contained bug, and the agent goes on', async () => {
+test('reports a contained bug, and the agent continues', async () => {
   const { world, exit, agent } = await started();
   agent.tellStatus('online');
   reportBug(new Error('injected'), {});
@@ -53,7 +53,7 @@ test('reports a contained bug, and the agent goes on', async () => {
   assert.match(world.stdout.join('\n'), / warn .*a bug was contained.*injected/);
 });
 
-test('a second signal ends at once', async (t) => {
+test('a second signal ends immediately', async (t) => {
   t.mock.timers.enable({ apis: ['Date'] });
   const { world, exit, agent } = await started();
   const closing = Promise.withResolvers<void>();
@@ -68,7 +68,7 @@ test('a second signal ends at once', async (t) => {
   await exit;
 });
 
-test('what it struggled with is not why it was stopped', async () => {
+test('does not report earlier problems as the reason of a requested stop', async () => {
   const { world, exit, agent } = await started();
   agent.close = async () => {
     agent.tellStatus('stopped', { reason: 'nothing listens at 127.0.0.1:7444', code: 'ERR_POSTERN_AGENT_UNREACHABLE' });
@@ -78,7 +78,7 @@ test('what it struggled with is not why it was stopped', async () => {
   assert.match(world.stdout.at(-1) ?? '', / info {2}stopped$/);
 });
 
-test('a wrong token ends with 1 and says what to do', async () => {
+test('a wrong token exits with 1 and advice', async () => {
   const { world, exit, agent } = await started();
   agent.tellStatus('stopped', { reason: 'the authtoken is not one of this server', code: 'ERR_POSTERN_AGENT_TOKEN' });
   assert.equal(await exit, 1);
@@ -89,7 +89,7 @@ test('a wrong token ends with 1 and says what to do', async () => {
   );
 });
 
-test('a server that stops the agent is obeyed: exit code 0', async () => {
+test('a stop by the server exits with 0', async () => {
   const { world, exit, agent } = await started();
   agent.tell({ type: 'command', command: 'stop', isAccepted: true });
   agent.tellStatus('stopped', { reason: 'it was stopped through the server', code: 'ERR_POSTERN_AGENT_STOPPED' });
@@ -100,7 +100,7 @@ test('a server that stops the agent is obeyed: exit code 0', async () => {
   );
 });
 
-test('one of two tunnels refused: said, and the other goes on; both: the end', async () => {
+test('reports one refused tunnel and continues with the other, and ends when both are refused', async () => {
   const { world, exit, agent } = await startedTwo();
   agent.tellStatus('online');
   agent.bind(0, 'https://a.example.com');
@@ -116,7 +116,7 @@ test('one of two tunnels refused: said, and the other goes on; both: the end', a
   assert.equal(agent.closes, 1);
 });
 
-test('lines tell a whole life', async () => {
+test('prints lines for a whole life', async () => {
   const { world, exit, agent } = await started();
   life(agent);
   world.signal();
@@ -177,7 +177,7 @@ test('the level chooses lines', async () => {
   assert.ok(world.stdout.every((line) => / warn {2}/.test(line)));
 });
 
-test('the same reason is not told again and again', async () => {
+test('does not repeat the same reason', async () => {
   const { world, exit, agent } = await started();
   const before = world.stdout.length;
   const fail = (reason: string) => agent.tellStatus('reconnecting', { reason, nextTryMs: 2_000 });
@@ -197,7 +197,7 @@ test('the same reason is not told again and again', async () => {
   await exit;
 });
 
-test('an inspector that cannot listen is no reason to do without the tunnels, unless its address was asked for', async () => {
+test('starts without an inspector that cannot listen, unless its address was requested', async () => {
   const startInspector = () =>
     Promise.reject(new AgentError('ERR_POSTERN_AGENT_INSPECTOR', 'the inspector cannot listen'));
   const { world, exit } = await started([], { startInspector });
@@ -214,7 +214,7 @@ test('an inspector that cannot listen is no reason to do without the tunnels, un
   assert.equal(other.leftListeners, 0);
 });
 
-test('the inspector gets what it needs, and the agent its observer', async () => {
+test('passes options to the inspector, and its observer to the agent', async () => {
   const observe = () => null;
   let closes = 0;
   const { world, exit, agent } = await started(['--inspect-addr', '192.0.2.1:7040'], {

@@ -65,7 +65,7 @@ test('the view shows status, server, latency, inspector, addresses, counts and t
   assert.equal(await exit, 0);
 });
 
-test('a lost server is told with the time to the next try, which runs down', async (t) => {
+test('shows a lost server with a countdown to the next attempt', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   const { world, exit, agent, screenOf } = await viewed();
   agent.tellStatus('online');
@@ -83,7 +83,7 @@ test('a lost server is told with the time to the next try, which runs down', asy
   await exit;
 });
 
-test('nothing is written when nothing has changed, and what was typed over it goes away', async (t) => {
+test('writes nothing when nothing has changed, and repaints what was typed over it', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   const { world, exit, agent, screenOf } = await viewed();
   agent.tellStatus('online');
@@ -104,7 +104,7 @@ test('nothing is written when nothing has changed, and what was typed over it go
   await exit;
 });
 
-test('the terminal is given back: at the end, before Ctrl-Z, and in a crash', async (t) => {
+test('restores the terminal at the end, before Ctrl-Z, and in a crash', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   const { world, exit, agent, screenOf } = await viewed();
   const isGivenBack = (): boolean => {
@@ -135,7 +135,7 @@ test('the terminal is given back: at the end, before Ctrl-Z, and in a crash', as
   assert.deepEqual(world.stdout, ['postern: stopped after 1 request and 0 connections']);
 });
 
-test('why it ended stands on the screen that comes back', async (t) => {
+test('shows why it ended on the restored screen', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   const { world, exit, agent } = await viewed({}, true);
   agent.refuse(0, 'the acl does not allow it');
@@ -178,7 +178,7 @@ test('the view follows the size of the terminal, from 40 columns to 200', async 
   await exit;
 });
 
-test('whatever comes from outside, no line is too wide and no sequence gets through', async (t) => {
+test('keeps every line within the width and lets no escape sequence through', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   const { world, exit, agent } = await viewed({ env: { POSTERN_AUTHTOKEN: 'token', NO_COLOR: '1' } });
   const hostile = fc.string({
@@ -210,7 +210,7 @@ test('whatever comes from outside, no line is too wide and no sequence gets thro
   await exit;
 });
 
-test('a terminal that can do nothing gets lines', async () => {
+test('prints lines on a dumb terminal', async () => {
   const { world, exit, agent } = await viewed({ env: { POSTERN_AUTHTOKEN: 'token', TERM: 'dumb' } });
   agent.tellStatus('online');
   world.signal();

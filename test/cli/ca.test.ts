@@ -34,7 +34,7 @@ suite('postern ca', () => {
     assert.equal((await run('ca', 'print', '--other', ...settings)).out, ca.otherCaPem.trimEnd());
   });
 
-  test('says how to trust it, with its real path, and no line that a shell would read otherwise', async (t) => {
+  test('explains how to trust it, with its real path, and no line that a shell would misread', async (t) => {
     const dataDir = join(await tempDir(t), "it's here");
     const ca = await openInternalCa({ dataDir, domain: 'apps.test', clock: systemClock });
     const { code, out } = await run('ca', 'trust-hint', '--data-dir', dataDir, '--domain', 'apps.test');
@@ -55,7 +55,7 @@ suite('postern ca', () => {
     assert.equal(stdout, ca.domainCaPem);
   });
 
-  test('makes no CA where there is none, and says what to check', async (t) => {
+  test('creates no CA where there is none, and says what to check', async (t) => {
     const dataDir = await tempDir(t);
     const { code, err } = await run('ca', 'print', '--data-dir', dataDir);
     assert.equal(code, 1);
@@ -63,7 +63,7 @@ suite('postern ca', () => {
     assert.deepEqual(await readdir(dataDir), []);
   });
 
-  test('refuses what it does not know', async () => {
+  test('rejects unknown arguments', async () => {
     assert.match((await run('ca', 'prnt')).err, /unknown subcommand "prnt".*print/);
     assert.match((await run('ca', 'trust-hint', '--other')).err, /unknown flag --other/);
     assert.match((await run('ca', 'print', 'extra')).err, /takes no arguments/);

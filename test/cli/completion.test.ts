@@ -57,7 +57,7 @@ test('zsh and fish get the same words in their own syntax', async () => {
   }
 });
 
-test('another shell is refused', async () => {
+test('rejects another shell', async () => {
   const { code, stderr } = await runCommand(['completion', 'bahs']);
   assert.equal(code, 2);
   assert.match(stderr, /bash\|zsh\|fish\. Did you mean "bash"/);

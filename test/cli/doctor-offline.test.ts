@@ -22,7 +22,7 @@ async function installation(t: TestContext) {
   return { dataDir, env, look };
 }
 
-test('no server: it says so, and looks at what there is', async (t) => {
+test('reports that no server runs, and checks the rest', async (t) => {
   const { look } = await installation(t);
   const diagnosis = await look();
   assert.equal(diagnosis.code, 1);
@@ -40,7 +40,7 @@ test('no server: it says so, and looks at what there is', async (t) => {
   assert.match(said(diagnosis, 'data_dir')[0] ?? '', /^hint: .*first-api-key is still there/);
 });
 
-test('a port that is in use: by whom', async (t) => {
+test('names the process that holds a port in use', async (t) => {
   const { look } = await installation(t);
   const address = await listening(t, createServer());
   const [line = ''] = said(await look(['--edge-listen', address]), 'ports', address);
@@ -49,7 +49,7 @@ test('a port that is in use: by whom', async (t) => {
   assert.match(said(strange, 'ports', '192.0.2.1')[0] ?? '', /^problem: .*not an address of this machine/);
 });
 
-test('modes of the data directory and of its secrets', async (t) => {
+test('checks modes of the data directory and of its secrets', async (t) => {
   const { dataDir, look } = await installation(t);
   await rm(join(dataDir, 'first-api-key'));
   assert.match(said(await look(), 'data_dir')[0] ?? '', /^ok: /);
@@ -69,7 +69,7 @@ test('modes of the data directory and of its secrets', async (t) => {
   assert.match(said(await look(), 'data_dir')[0] ?? '', /^problem: .*not a directory/);
 });
 
-test('settings that cannot be loaded end it there', async (t) => {
+test('stops at settings that cannot be loaded', async (t) => {
   const { look } = await installation(t);
   const diagnosis = await look(['--edge-listen', 'nowhere']);
   assert.equal(diagnosis.code, 1);
@@ -79,7 +79,7 @@ test('settings that cannot be loaded end it there', async (t) => {
   );
 });
 
-test('settings that are risky', async (t) => {
+test('reports risky settings', async (t) => {
   const { look } = await installation(t);
   const risks: readonly (readonly [readonly string[], RegExp])[] = [
     [['--trusted-proxies', '0.0.0.0/0'], /includes every address/],
@@ -95,7 +95,7 @@ test('settings that are risky', async (t) => {
   }
 });
 
-test('an API that others can reach, with open metrics', () => {
+test('reports a public API with open metrics', () => {
   const { config } = loadConfig({
     flags: new Map(),
     env: { POSTERN_API_LISTEN: '0.0.0.0:7999', POSTERN_API_TLS_CERT: 'internal', POSTERN_API_METRICS_OPEN: 'true' },
@@ -105,12 +105,12 @@ test('an API that others can reach, with open metrics', () => {
   assert.match(lines[1] ?? '', /^warning: .*metrics without a key/);
 });
 
-test('port 0 of the API cannot be known', async (t) => {
+test('reports that port 0 of the API cannot be known', async (t) => {
   const { look } = await installation(t);
   assert.match(said(await look(['--api-listen', '127.0.0.1:0']), 'api')[0] ?? '', /^problem: .*port 0/);
 });
 
-test('a server that clients reach by a public name is dialled directly where its data directory is', async (t) => {
+test('dials a server with a public name directly where its data directory is', async (t) => {
   const { env } = await installation(t);
   const url = { POSTERN_API_URL: 'https://api.example.com' };
   assert.match(said(await examine([], { ...env, ...url }), 'api')[0] ?? '', /at http:\/\/127\.0\.0\.1:/);
@@ -118,7 +118,7 @@ test('a server that clients reach by a public name is dialled directly where its
   assert.match(said(elsewhere, 'api')[0] ?? '', /at https:\/\/api\.invalid/);
 });
 
-test('as a process of its own', async (t) => {
+test('runs as its own process', async (t) => {
   const { env } = await installation(t);
   const run = startPostern(t, { args: ['doctor'], env });
   assert.equal((await run.exited).code, 1);

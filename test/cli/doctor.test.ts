@@ -10,7 +10,7 @@ import { runCommand } from './run-command.ts';
 
 const world = await DoctorWorld.open({ after });
 
-test('a server with nothing wrong: exit code 0, each check fine', async () => {
+test('a healthy server: exit code 0, each check fine', async () => {
   const { edge } = await world.site('fine.localhost', '*.fine.localhost');
   const { code, findings } = await world.examine();
   assert.deepEqual(
@@ -29,7 +29,7 @@ test('a server with nothing wrong: exit code 0, each check fine', async () => {
 });
 
 suite('api and key', () => {
-  test('a key that is unknown, or may not read edges, is a problem', async () => {
+  test('reports an unknown key, and one that may not read edges', async () => {
     const wrong = await world.examine([], { POSTERN_API_KEY: 'x'.repeat(40) });
     assert.equal(wrong.code, 1);
     assert.match(said(wrong, 'api_key')[0] ?? '', /^problem: the key from POSTERN_API_KEY is rejected/);
@@ -40,7 +40,7 @@ suite('api and key', () => {
     );
   });
 
-  test('what a key may not read is said, and the rest is looked at', async () => {
+  test('reports what a key may not read, and checks the rest', async () => {
     const { token } = await world.api('POST', '/api_keys', { scopes: ['edges:read'] });
     const diagnosis = await world.examine([], { POSTERN_API_KEY: token });
     assert.equal(diagnosis.code, 0);
@@ -48,14 +48,14 @@ suite('api and key', () => {
       assert.match(said(diagnosis, check)[0] ?? '', /^warning: check failed: .*scope/, check);
   });
 
-  test('the first key of the data directory is found; without any the rest is not looked at', async (t) => {
+  test('finds the first key in the data directory, and skips the rest without one', async (t) => {
     assert.match(said(await world.examine([], { POSTERN_API_KEY: '' }), 'api_key')[0] ?? '', /^ok: .*first-api-key/);
     const none = await world.examine([], { POSTERN_DATA_DIR: await tempDir(t), POSTERN_API_KEY: '' });
     assert.match(said(none, 'api_key')[0] ?? '', /^problem: no API key/);
     assert.equal(none.code, 1);
   });
 
-  test('something else that answers, and a clock that is wrong', async (t) => {
+  test('detects another program, and a wrong clock', async (t) => {
     const headers = () => ({
       'postern-operation-id': 'op_x',
       date: new Date(Date.now() + 3_600_000).toUTCString(),
@@ -75,7 +75,7 @@ suite('api and key', () => {
     assert.deepEqual(said(await world.examine(), 'api', 'clock'), []);
   });
 
-  test('a server that is elsewhere is asked only what can be known from here', async () => {
+  test('checks of a remote server only what can be known from here', async () => {
     // Loopback under another name, which nothing here can recognize.
     const [, port = ''] = /:(\d+)$/.exec(world.env['POSTERN_API_URL'] ?? '') ?? [];
     const diagnosis = await world.examine(['--api-url', `http://[::ffff:127.0.0.1]:${port}`]);
@@ -86,7 +86,7 @@ suite('api and key', () => {
 });
 
 suite('listeners and handshakes', () => {
-  test('a closed listener is a problem, and with port 0 it says that it cannot know', async () => {
+  test('reports a closed listener, and with port 0 that it cannot know', async () => {
     const address = await deadAddress();
     const closed = await world.examine(['--edge-http-listen', address]);
     assert.equal(closed.code, 1);
@@ -96,7 +96,7 @@ suite('listeners and handshakes', () => {
     assert.equal(unknown.code, 0);
   });
 
-  test('which certificate a host is shown: ended, for other hosts, none at all', async (t) => {
+  test("reports a host's certificate that is expired, for other hosts, or missing", async (t) => {
     const { edge } = await world.site('shown.localhost');
     const shown = async (fields: object) => {
       const { certificatePem: cert, keyPem: key } = await issue({ commonName: 'fake', usages: ['server'], ...fields });
@@ -123,7 +123,7 @@ suite('listeners and handshakes', () => {
     await world.api('DELETE', edge);
   });
 
-  test('a host with mutual TLS is looked at too', async () => {
+  test('checks a host with mutual TLS too', async () => {
     const { edge } = await world.site('locked.localhost');
     const ca = await issue({ commonName: 'staff', isCa: true, toDays: 400 });
     const { id } = await world.api('POST', '/certificate_authorities', { ca_pem: ca.certificatePem });
@@ -133,7 +133,7 @@ suite('listeners and handshakes', () => {
     await world.api('DELETE', `/certificate_authorities/${id}`);
   });
 
-  test('a host outside of the domain is shown what browsers do not know', async () => {
+  test('reports a host outside the domain whose certificate browsers do not trust', async () => {
     const { edge } = await world.site('shop.example');
     const diagnosis = await world.examine();
     assert.match(said(diagnosis, 'handshakes', 'shop.example')[0] ?? '', /^hint: .*internal CA/);
@@ -149,7 +149,7 @@ suite('certificates and authorities', () => {
     return (await world.api('POST', '/tls_certificates', body)).id;
   };
 
-  test('one that ends soon is a warning, one that has ended a problem until another takes over', async () => {
+  test('warns before a certificate expires, and reports an expired one until another takes over', async () => {
     const host = 'dated.localhost';
     const { edge } = await world.site(host);
     const soon = await upload(host, 12.5);
@@ -173,7 +173,7 @@ suite('certificates and authorities', () => {
     for (const id of [ended, next]) await world.api('DELETE', `/tls_certificates/${id}`);
   });
 
-  test('an authority that has ended is a problem where it is used', async () => {
+  test('reports an expired authority where it is used', async () => {
     const create = async (toDays: number) => {
       const ca = await issue({ commonName: `ca ${toDays}`, isCa: true, fromDays: -60, toDays });
       return (await world.api('POST', '/certificate_authorities', { ca_pem: ca.certificatePem })).id as string;
@@ -195,7 +195,7 @@ suite('certificates and authorities', () => {
 });
 
 suite('routes and upstreams', () => {
-  test('a module that cannot be prepared is named with its route and reason', async () => {
+  test('names an unprepared module with its route and reason', async () => {
     const { edge, route, routeId } = await world.site('broken.localhost');
     await world.api('PUT', `${route}/oidc`, { client_id: 'app' });
     const broken = await world.examine();
@@ -208,7 +208,7 @@ suite('routes and upstreams', () => {
     await world.api('DELETE', edge);
   });
 
-  test('a route without a backend, an edge without routes or hosts', async () => {
+  test('reports a route without a backend, an edge without routes or hosts', async () => {
     const { edge, route, routeId } = await world.site('empty.localhost');
     await world.api('DELETE', `${route}/backend`);
     assert.match(said(await world.examine(), 'routes', routeId)[0] ?? '', /^warning: .*no backend/);
@@ -219,7 +219,7 @@ suite('routes and upstreams', () => {
     await world.api('DELETE', edge);
   });
 
-  test('a provider at which anybody has an account', async () => {
+  test('warns about a provider where anybody can get an account', async () => {
     const { edge, route, routeId } = await world.site('public.localhost');
     const providers = async (issuer: string, enabled = true) => {
       await world.api('PUT', `${route}/oidc`, { issuer, client_id: 'app', enabled });
@@ -236,7 +236,7 @@ suite('routes and upstreams', () => {
     await world.api('DELETE', edge);
   });
 
-  test('an upstream that does not answer is a warning', async (t) => {
+  test('warns about an upstream that does not respond', async (t) => {
     const open = await listening(t);
     const dead = await deadAddress();
     const ids = await Promise.all(
@@ -250,8 +250,8 @@ suite('routes and upstreams', () => {
   });
 });
 
-suite('what a person reads', () => {
-  test('aligned columns, advice below its finding, the sum at the end; no escape of a name reaches the terminal', async () => {
+suite('the text report', () => {
+  test('aligns columns, puts advice below its finding and a summary at the end, and lets no escape sequence through', async () => {
     const { edge, route } = await world.site('text.localhost');
     await world.api('DELETE', `${route}/backend`);
     const { code, stdout } = await runCommand(['doctor'], { env: world.env, columns: 80 });
@@ -269,7 +269,7 @@ suite('what a person reads', () => {
     await world.api('DELETE', edge);
   });
 
-  test('many that are fine are one line', async () => {
+  test('summarizes many fine findings in one line', async () => {
     const hosts = Array.from({ length: 12 }, (_, index) => `many-${index}.localhost`);
     const { edge } = await world.site(...hosts);
     const { stdout } = await runCommand(['doctor'], { env: world.env });

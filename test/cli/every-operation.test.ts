@@ -38,7 +38,7 @@ test('every operation of the API can be called with flags alone', async () => {
   assert.ok(all.length > 100);
 });
 
-test('no two flags of an operation share a name, and every name is one that can be typed', () => {
+test('no two flags of an operation share a name, and every name can be typed', () => {
   for (const { name, operation } of all) {
     const names = operationFlags(operation).map((flag) => flag.name);
     assert.equal(new Set(names).size, names.length, `${name} ${operation.verb}`);
@@ -48,7 +48,7 @@ test('no two flags of an operation share a name, and every name is one that can 
   assert.equal(new Set(nouns).size, nouns.length);
 });
 
-test('help at every level says what there is, with an example whose flags exist', async () => {
+test('help at every level lists what exists, with an example whose flags exist', async () => {
   const overview = await runCommand(['api', '--help']);
   for (const { name, operations } of resources) {
     assert.match(overview.stdout, new RegExp(`^  ${name} `, 'm'));

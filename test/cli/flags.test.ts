@@ -32,7 +32,7 @@ async function refusal(...args: string[]): Promise<string> {
 }
 
 suite('fields', () => {
-  test('lists are repeated or separated by commas, and emptied with nothing', async () => {
+  test('lists are repeated or separated by commas, and cleared with an empty value', async () => {
     const wanted = { hostports: ['a.localhost:7443', 'b.localhost:7443'] };
     assert.deepEqual((await dry('https-edges', 'create', '--hostports', wanted.hostports.join(','))).body, wanted);
     const repeated = wanted.hostports.flatMap((hostport) => ['--hostports', hostport]);
@@ -44,12 +44,12 @@ suite('fields', () => {
     assert.deepEqual((await dry('https-edges', 'update', EDGE, '--hostports=')).body, { hostports: [] });
   });
 
-  test('a list of objects that need one text is a list of these texts', async () => {
+  test('a list of objects with one required text can be a list of these texts', async () => {
     const { body } = await dry('event-subscriptions', 'create', '--sources', 'tunnel_start.v0,tunnel_stop.v0');
     assert.deepEqual(body, { sources: [{ type: 'tunnel_start.v0' }, { type: 'tunnel_stop.v0' }] });
   });
 
-  test('maps are pairs; a comma inside a value stays', async () => {
+  test('maps are pairs, and a comma inside a value stays', async () => {
     const labels = await dry('tunnel-group-backends', 'create', '--labels', 'app=web,env=prod', '--labels', 'tier=1');
     assert.deepEqual(labels.body, { labels: { app: 'web', env: 'prod', tier: '1' } });
     const headers = await dry('http-response-backends', 'create', '--headers', 'vary=accept, origin,x-a=b=c');
@@ -92,7 +92,7 @@ suite('fields', () => {
     assert.deepEqual(body, { mutual_tls: null, a: { b: [1] } });
   });
 
-  test('a file gives the fields, in JSON or YAML, and flags beat it', async (t) => {
+  test('a file supplies the fields, in JSON or YAML, and flags override it', async (t) => {
     const folder = await tempDir(t);
     const yaml = join(folder, 'static.yaml');
     await writeFile(yaml, 'address: a:1\ndescription: from the file\ntls: {enabled: true}\n');
@@ -113,7 +113,7 @@ suite('fields', () => {
     assert.match(await refusal('static-backends', 'create', '--from-file', json), /must contain an object/);
   });
 
-  test('@FILE is the text of a file; the line end of a single line goes, that of a certificate stays', async (t) => {
+  test("@FILE is replaced by the file's text, without the line end of a single line", async (t) => {
     const folder = await tempDir(t);
     const pem = join(folder, 'ca.pem');
     await writeFile(pem, 'line one\nline two\n');
@@ -132,7 +132,7 @@ suite('fields', () => {
   });
 });
 
-suite('which one', () => {
+suite('ids', () => {
   const path = `/edges/https/${EDGE}/routes/${ROUTE}/oidc`;
 
   test('ids come by flag, by position, or some by each', async () => {
@@ -149,7 +149,7 @@ suite('which one', () => {
     assert.match((await dry('event-sources', 'get', '--subscription', 'esb_1', 'a.v0')).line, /esb_1\/sources\/a\.v0$/);
   });
 
-  test('a missing, empty or climbing id is refused before anything is sent', async () => {
+  test('rejects a missing, empty or climbing id before anything is sent', async () => {
     assert.match(await refusal('oidc', 'get', ROUTE), /--edge ID is required/);
     assert.match(await refusal('https-edges', 'delete'), /--id ID is required/);
     assert.match(await refusal('https-edges', 'delete', ''), /--id ID is required/);
@@ -159,8 +159,8 @@ suite('which one', () => {
   });
 });
 
-suite('wrong words', () => {
-  test('are refused with what was probably meant', async () => {
+suite('misspelt words', () => {
+  test('are rejected with a suggestion', async () => {
     assert.match(await refusal('https-edgs', 'list'), /unknown resource "https-edgs"\. Did you mean "https-edges"/);
     assert.match(await refusal('https-edges', 'creat'), /Did you mean "create"/);
     assert.match(await refusal('https-edges', 'create', '--hostport', 'x'), /Did you mean "--hostports"/);

@@ -18,8 +18,8 @@ async function created(path: string, body: unknown): Promise<string> {
   return answer.body.id;
 }
 
-suite('what a person must know', () => {
-  test('an edge without hostports is made, with a warning on standard error', async () => {
+suite('notices for the user', () => {
+  test('creates an edge without hostports with a warning on standard error', async () => {
     const { code, stdout, stderr } = await api(['https-edges', 'create', '--only', 'id']);
     assert.equal(code, 0);
     assert.match(stderr, new RegExp(`warning: the edge has no hosts.*--id ${stdout.trim()} --hostports`));
@@ -27,7 +27,7 @@ suite('what a person must know', () => {
     assert.equal(served.stderr, '');
   });
 
-  test('a flag that only a create takes says so on update, an unknown one does not', async () => {
+  test('update explains a flag that only a create takes, but not an unknown one', async () => {
     const update = ['tls-certificates', 'update', '--id', 'cert_2zXAMPLEcertificateAAAAAAAA'];
     const { code, stderr } = await api([...update, '--certificate-pem', '@new.pem']);
     assert.equal(code, 2);
@@ -35,7 +35,7 @@ suite('what a person must know', () => {
     assert.match((await api([...update, '--pem', 'x'])).stderr, /unknown flag --pem/);
   });
 
-  test('secrets inside a field are masked, a secret that is named is shown', async () => {
+  test('masks secrets inside a field, and shows a secret that is named', async () => {
     const edge = await created('/edges/https', { hostports: ['masked.localhost:443'] });
     const oidc = { issuer: 'https://accounts.example.com', client_id: 'id', client_secret: 'hush-hush' };
     const route = await created(`/edges/https/${edge}/routes`, { match_type: 'path_prefix', match: '/', oidc });
@@ -58,7 +58,7 @@ suite('what a person must know', () => {
 });
 
 suite('a list', () => {
-  test('is a table that fits the terminal and never cuts an id', async () => {
+  test('is a table that fits the terminal and never truncates an id', async () => {
     const long = 'a long story about what this backend is for, longer than any line of the table can be';
     const id = await created('/backends/static', { address: '10.0.0.5:3000', description: long });
     const { stdout } = await api(['static-backends', 'list'], { columns: 80 });
@@ -73,12 +73,12 @@ suite('a list', () => {
     assert.ok(piped.stdout.includes(long));
   });
 
-  test('that is empty prints nothing to standard output', async () => {
+  test('prints nothing to standard output when empty', async () => {
     const { code, stdout, stderr } = await api(['weighted-backends', 'list']);
     assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: '', stderr: 'none\n' });
   });
 
-  test('in JSON is what the API answered, byte by byte, and with --all one object with every item', async () => {
+  test("in JSON is the API's response byte by byte, and with --all one object with every item", async () => {
     const ids: string[] = [];
     for (let index = 0; index < 5; index += 1) ids.unshift(await created('/ip_policies', { description: `${index}` }));
     const { text } = await world.api('GET', '/ip_policies?limit=2');
@@ -97,8 +97,8 @@ suite('a list', () => {
   });
 });
 
-suite('one thing', () => {
-  test('is lines of name and value; a secret that can be read again is not shown', async () => {
+suite('one object', () => {
+  test('is lines of name and value, without secrets that can be read again', async () => {
     const edge = await created('/edges/https', { hostports: ['one.localhost:7443'] });
     const oidc = { issuer: 'https://accounts.example.com', client_secret: 'planted-secret' };
     const route = await created(`/edges/https/${edge}/routes`, { match_type: 'path_prefix', match: '/', oidc });
@@ -117,18 +117,18 @@ suite('one thing', () => {
     assert.match((await api(['oidc', 'get', edge, route, '--json'])).stdout, /planted-secret/);
   });
 
-  test('a token that is shown once is shown', async () => {
+  test('shows a token that is shown once', async () => {
     assert.match((await api(['api-keys', 'create'])).stdout, /^token +postern_ak_\S+$/m);
   });
 
-  test('texts of others cannot steer the terminal', async () => {
+  test('foreign text cannot control the terminal', async () => {
     await created('/ip_policies', { description: '\u001b[2Jgone \u202egpj.exe' });
     const { stdout } = await api(['ip-policies', 'list', '--limit', '1'], { columns: 200 });
     assert.match(stdout, /\\u001b\[2Jgone \\u202egpj\.exe/);
     assert.equal(stdout.includes('\u001b') || stdout.includes('\u202e'), false);
   });
 
-  test('that is gone says so on standard error only', async () => {
+  test('reports a deletion on standard error only', async () => {
     const id = await created('/ip_policies', {});
     assert.deepEqual(await api(['ip-policies', 'delete', id]), { code: 0, stdout: '', stderr: 'It is gone (204)\n' });
     const again = await created('/ip_policies', {});
@@ -147,7 +147,7 @@ suite('a failure', () => {
     assert.match(stderr, /^ {2}hint +"postern api https-edges create --help"/m);
   });
 
-  test('under --json is the answer of the API, on standard error', async () => {
+  test("under --json is the API's response, on standard error", async () => {
     const { code, stdout, stderr } = await api(['https-edges', 'create', '--hostports', 'nonsense', '--json']);
     assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });
     assert.equal((JSON.parse(stderr) as { error_code: string }).error_code, 'ERR_POSTERN_INVALID_BODY');
@@ -159,7 +159,7 @@ suite('a failure', () => {
     assert.match(stderr, /cannot reach http:\/\/127\.0\.0\.1:2: .*\n {2}hint/);
   });
 
-  test('a wrong key is a 401 that says where the key came from', async () => {
+  test("a wrong key is a 401 that names the key's origin", async () => {
     const { code, stderr } = await api(['https-edges', 'list'], { env: { POSTERN_API_KEY: 'wrong'.repeat(8) } });
     assert.equal(code, 1);
     assert.match(stderr, /\(401\)[\s\S]*the key came from POSTERN_API_KEY/);
@@ -200,7 +200,7 @@ suite('the key', () => {
     assert.match(elsewhere.stderr, /no API key/);
   });
 
-  test('of POSTERN_CLI_API_KEY wins over the one that is also a setting of the server, with a warning', async () => {
+  test('of POSTERN_CLI_API_KEY overrides the shared variable, with a warning', async () => {
     const env = { POSTERN_API_KEY: 'other'.repeat(8), POSTERN_CLI_API_KEY: TEST_API_KEY };
     const own = await api(list, { env });
     assert.equal(own.code, 0, own.stderr);
@@ -221,7 +221,7 @@ suite('the key', () => {
     assert.match(wrong.stderr, /POSTERN_CLI_API_URL must be an absolute http/);
   });
 
-  test('goes over a connection in the clear only with a warning', async () => {
+  test('is sent without TLS only with a warning', async () => {
     const url = world.baseUrl.replace('127.0.0.1', '127.0.0.1.invalid');
     const { code, stderr } = await api(list, { env: { POSTERN_API_URL: url } });
     assert.equal(code, 3);
@@ -229,7 +229,7 @@ suite('the key', () => {
   });
 });
 
-test('what lets no traffic through is said on standard error, whatever the form of the answer', async () => {
+test('reports a problem that blocks traffic on standard error, whatever the output format', async () => {
   const edge = await created('/edges/https', { hostports: ['why.localhost:443'] });
   const route = await created(`/edges/https/${edge}/routes`, { match_type: 'path_prefix', match: '/' });
   const address = ['--edge', edge, '--route', route];

@@ -40,7 +40,7 @@ async function startServer(
 // One for all tests of the file; the hook's type differs only in an argument that nobody here uses.
 const plain = startServer({ after: after as TestContext['after'] });
 
-test('the commands of the documentation work as written, against a server that was just started', async () => {
+test("the documentation's commands work as written, against a new server", async () => {
   const { env, folder } = await plain;
   const created = await shell('postern api https-edges create --hostports app.localhost:7443 --json', env);
   assert.equal(created.code, 0, created.stderr);
@@ -70,7 +70,7 @@ test('the commands of the documentation work as written, against a server that w
   for (const secret of [key, SECRET]) assert.ok(![...seen, stdout, stderr].some((line) => line.includes(secret)));
 });
 
-test('exit codes: 0 done, 1 refused, 2 usage, 3 unreachable; a closed pipe is no failure', async () => {
+test('exit codes: 0 done, 1 rejected, 2 usage, 3 unreachable; a closed pipe is not a failure', async () => {
   const { env } = await plain;
   const wanted: Readonly<Record<string, number>> = {
     'postern api event-types list --json | head -c 1': 0,
@@ -82,7 +82,7 @@ test('exit codes: 0 done, 1 refused, 2 usage, 3 unreachable; a closed pipe is no
   assert.deepEqual(Object.fromEntries(await Promise.all(runs)), wanted);
 });
 
-test('a server with a certificate of its own CA is trusted when the CA is named', async (t) => {
+test('trusts a server with a certificate of its own CA when the CA is named', async (t) => {
   const { env } = await startServer(t, ['--api-tls-cert', 'internal']);
   assert.match(env['POSTERN_API_URL'] as string, /^https:/);
   const ca = join(env['POSTERN_DATA_DIR'] as string, 'internal-ca', 'other', 'certificate.pem');

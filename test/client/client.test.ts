@@ -8,7 +8,7 @@ const world = await TestWorld.open({ after });
 const client = new PosternClient({ baseUrl: world.baseUrl, apiKey: TEST_API_KEY });
 
 suite('the client against a server', () => {
-  test('creates, reads, changes and deletes, with types all the way', async () => {
+  test('creates, reads, changes and deletes with full types', async () => {
     const edge = await client.httpsEdges.create({ hostports: ['app.localhost:7443'] });
     const route = await client.httpsEdgeRoutes.create(edge.id, { match_type: 'path_prefix', match: '/' });
     const place = { edge_id: edge.id, id: route.id };
@@ -41,7 +41,7 @@ suite('the client against a server', () => {
     assert.ok((await client.eventTypes.page()).event_types.length > 10);
   });
 
-  test('a loop goes through 250 items, each once, newest first, and no further than it is asked to', async () => {
+  test('iterates over 250 items, each once, newest first, and no further than requested', async () => {
     const ids: string[] = [];
     await Promise.all(
       Array.from({ length: 250 }, async () => {
@@ -58,7 +58,7 @@ suite('the client against a server', () => {
     assert.equal(page.ip_policies[0]?.id, listed[20]);
   });
 
-  test('the key is sent to the base URL only, whatever a page names as the next one', async () => {
+  test('sends the key only to the base URL, whatever the next page names', async () => {
     const seen: string[] = [];
     const answers = [
       { ip_policies: [], uri: '', next_page_uri: 'https://elsewhere.example.com/ip_policies?before_id=x&limit=1' },
@@ -79,7 +79,7 @@ suite('the client against a server', () => {
     ]);
   });
 
-  test('a refusal is an error with code, status, operation id and details', async () => {
+  test('throws a rejection with code, status, operation id and details', async () => {
     const failed = client.httpsEdges.create({ hostports: ['nonsense'] });
     const error: unknown = await failed.catch((reason: unknown) => reason);
     assert.ok(error instanceof PosternApiError);
@@ -91,7 +91,7 @@ suite('the client against a server', () => {
     assert.doesNotMatch(inspect(error, { depth: 9 }), new RegExp(TEST_API_KEY));
   });
 
-  test('an answer carries its etag and revision, unseen by JSON and loops', async () => {
+  test('a response carries its etag and revision, invisible to JSON and loops', async () => {
     const policy = await client.ipPolicies.create();
     const { etag, revision, status, operationId } = responseOf(policy);
     assert.match(etag ?? '', /^"\d+"$/);
@@ -102,7 +102,7 @@ suite('the client against a server', () => {
     assert.deepEqual(policy, await client.ipPolicies.get(policy.id));
   });
 
-  test('ifMatch takes what was read, and refuses what has no etag', async () => {
+  test('ifMatch accepts a read object, and rejects one without an etag', async () => {
     const policy = await client.ipPolicies.create();
     await client.ipPolicies.update(policy.id, { description: 'one' }, { ifMatch: policy });
     const late = client.ipPolicies.update(
@@ -122,12 +122,12 @@ suite('the client against a server', () => {
     await assert.rejects(client.ipPolicies.create({ description: 'twice' }, options), { status: 422 });
   });
 
-  test('ids that would climb out of the path are refused, others are encoded', async () => {
+  test('rejects ids that would climb out of the path, and encodes others', async () => {
     for (const id of ['..', '.', '']) await assert.rejects(client.ipPolicies.get(id), TypeError);
     await assert.rejects(client.ipPolicies.get('a/b'), { status: 404 });
   });
 
-  test('neither the client nor its mistakes show the key', () => {
+  test('neither the client nor its errors reveal the key', () => {
     assert.doesNotMatch(
       inspect(client, { depth: 9, showHidden: true }) + JSON.stringify(client),
       new RegExp(TEST_API_KEY),

@@ -44,7 +44,7 @@ const busy = (response: ServerResponse): void => void response.writeHead(503).en
 const never = (): void => undefined;
 
 suite('retries', () => {
-  test('GET, PUT, DELETE and a POST with a key are sent again', async (t) => {
+  test('repeats GET, PUT, DELETE and a POST with a key', async (t) => {
     const { client, methods } = await upstream(t, [reset, busy]);
     assert.equal((await client.ipPolicies.get('ipp_1')).id, 'ipp_1');
     assert.deepEqual(methods, ['GET', 'GET', 'GET']);
@@ -59,7 +59,7 @@ suite('retries', () => {
     }
   });
 
-  test('POST without a key and PATCH are not, and nothing is on another status', async (t) => {
+  test('does not repeat PATCH and POST without a key, nor anything on another status', async (t) => {
     const post = await upstream(t, [busy]);
     await assert.rejects(post.client.ipPolicies.create(), { status: 503, code: 'HTTP_503' });
     assert.equal(post.methods.length, 1);
@@ -71,7 +71,7 @@ suite('retries', () => {
     assert.equal(failed.methods.length, 1);
   });
 
-  test('a conditional write is not repeated after a lost connection, but after a 503', async (t) => {
+  test('repeats a conditional write after a 503, but not after a lost connection', async (t) => {
     const lost = await upstream(t, [reset]);
     await assert.rejects(lost.client.ipPolicies.delete('ipp_1', { ifMatch: '"1"' }), PosternConnectionError);
     assert.equal(lost.methods.length, 1);
@@ -80,7 +80,7 @@ suite('retries', () => {
     assert.equal(told.methods.length, 2);
   });
 
-  test('they end, after as many as are allowed', async (t) => {
+  test('stop at the limit', async (t) => {
     const { client, methods } = await upstream(t, Array<typeof busy>(9).fill(busy));
     await assert.rejects(client.ipPolicies.get('ipp_1', { maxRetries: 3 }), { status: 503 });
     assert.equal(methods.length, 4);
@@ -88,7 +88,7 @@ suite('retries', () => {
     assert.equal(methods.length, 5);
   });
 
-  test('Retry-After is waited for, unless it is too long', async (t) => {
+  test('wait for Retry-After unless it is too long', async (t) => {
     const limited = (seconds: string) => (response: ServerResponse) =>
       response.writeHead(429, { 'retry-after': seconds }).end();
     const short = await upstream(t, [limited('1')]);
@@ -101,8 +101,8 @@ suite('retries', () => {
   });
 });
 
-suite('no answer', () => {
-  test('a server that is not there is a network failure that names it', async () => {
+suite('no response', () => {
+  test('reports a missing server as a network failure with its name', async () => {
     const client = new PosternClient({ baseUrl: 'http://127.0.0.1:2', apiKey: 'k', retry: { maxRetries: 0 } });
     await assert.rejects(client.ipPolicies.get('ipp_1'), {
       name: 'PosternConnectionError',
@@ -111,17 +111,17 @@ suite('no answer', () => {
     });
   });
 
-  test('one that does not answer is a timeout', async (t) => {
+  test('reports a silent server as a timeout', async (t) => {
     const { client } = await upstream(t, [never], { timeoutMs: 30 });
     await assert.rejects(client.ipPolicies.get('ipp_1'), { name: 'PosternConnectionError', failure: 'timeout' });
   });
 
-  test('one that answers something else is told apart', async (t) => {
+  test('distinguishes another program', async (t) => {
     const { client } = await upstream(t, [(response) => response.writeHead(200).end('<html>hello</html>')]);
     await assert.rejects(client.ipPolicies.get('ipp_1'), { failure: 'not_postern' });
   });
 
-  test('a redirect is not followed: the key would go along', async (t) => {
+  test('does not follow a redirect with the key', async (t) => {
     const { client, methods } = await upstream(t, [
       (response) => response.writeHead(302, { location: '/elsewhere' }).end(),
     ]);
@@ -131,7 +131,7 @@ suite('no answer', () => {
 });
 
 suite('aborting', () => {
-  test('ends a request that is under way, with the reason given', async (t) => {
+  test('ends a request in progress, with the given reason', async (t) => {
     const { client } = await upstream(t, [never]);
     const controller = new AbortController();
     const call = client.ipPolicies.get('ipp_1', { signal: controller.signal });

@@ -32,7 +32,7 @@ export async function first(client: PosternClient): Promise<HttpsEdge | undefine
 }
 `;
 
-test('the packed client works where it is installed, on its own', { timeout: TIMEOUT_MS }, async (t) => {
+test('the packed client works on its own where it is installed', { timeout: TIMEOUT_MS }, async (t) => {
   const folder = await tempDir(t);
   const project = join(folder, 'project');
   const home = join(project, 'node_modules', 'postern');

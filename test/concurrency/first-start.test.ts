@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { freshDatabase, startPostgres } from '../support/postgres.ts';
 import { TestWorld } from '../support/test-world.ts';
 
-test('servers that started together on an empty database quarrelled about the first key', async (t) => {
+test('servers that start together on an empty database agree on the first key', async (t) => {
   const server = await startPostgres();
   after(() => server.stop());
   const database = await freshDatabase(server);

@@ -33,7 +33,7 @@ for (const engine of ENGINES) {
       world = await openWorld(cleanup, engine);
     });
 
-    test('of 32 equal creates at once one creates; the others replay it or are told that it is under way', async () => {
+    test('one of 32 concurrent equal creates succeeds, and the others replay it or wait', async () => {
       const send = () => world.api('POST', '/ip_policies', { description: 'once' }, withKey('k1'));
       const answers = await Promise.all(Array.from({ length: 32 }, send));
       for (const { status, body, headers } of answers) {
@@ -50,7 +50,7 @@ for (const engine of ENGINES) {
       assert.equal((await world.api('GET', '/ip_policies')).body.ip_policies.length, 1);
     });
 
-    test('another body is 422, also at the same time, and changes nothing', async () => {
+    test('another body is 422, even at the same time, and changes nothing', async () => {
       const before = world.server.replica.count('ip_policy');
       const answers = await Promise.all(
         Array.from({ length: 8 }, (_, at) =>
@@ -74,7 +74,7 @@ for (const engine of ENGINES) {
       assert.notEqual(first.body.id, second.body.id);
     });
 
-    test('a refused create leaves the key free', async () => {
+    test('a rejected create leaves the key free', async () => {
       assert.equal((await world.api('POST', '/backends/static', { address: 'nowhere' }, withKey('k4'))).status, 400);
       assert.equal(
         (await world.api('POST', '/backends/static', { address: 'a.example.com:80' }, withKey('k4'))).status,
@@ -82,7 +82,7 @@ for (const engine of ENGINES) {
       );
     });
 
-    test('after 24 hours the key makes a new resource, and not a millisecond before', async (t) => {
+    test('the key creates a new resource after 24 hours, and not a millisecond before', async (t) => {
       const clock = new MovedClock();
       clock.stop();
       const world = await openWorld(t, engine, { clock });
@@ -98,7 +98,7 @@ for (const engine of ENGINES) {
       assert.equal((await send({ description: 'other' })).body.id, later.body.id);
     });
 
-    test('a create that showed a token or secret is not answered again: 409 names what it made', async () => {
+    test('does not repeat a response with a token or secret: 409 names what was created', async () => {
       const creates: readonly (readonly [string, object])[] = [
         ['/api_keys', { scopes: ['edges:read'] }],
         ['/credentials', {}],
@@ -113,7 +113,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    test('a resource that is gone since is not made again under the same key', async () => {
+    test('does not recreate a deleted resource under the same key', async () => {
       const policy = made(await world.api('POST', '/ip_policies', {}, withKey('k7')));
       await world.api('DELETE', policy.uri);
       const again = await world.api('POST', '/ip_policies', {}, withKey('k7'));
@@ -121,7 +121,7 @@ for (const engine of ENGINES) {
       assert.equal(again.body.details.id, policy.id);
     });
 
-    test('an event source is added once, and the repeat is answered like the first', async () => {
+    test('adds an event source once, and repeats the first response', async () => {
       const subscription = made(await world.api('POST', '/event_subscriptions', {}));
       const send = (type: string) => world.api('POST', `${subscription.uri}/sources`, { type }, withKey('k8'));
       const first = await send('ip_policy_created.v0');
@@ -150,7 +150,7 @@ suite('Idempotency-Key across processes', () => {
     });
   }
 
-  test('of equal creates at once in two processes one creates', async (t) => {
+  test('one of concurrent equal creates in two processes succeeds', async (t) => {
     const worlds = await openWorldsOnOneDatabase(t, 2);
     for (let round = 0; round < 5; round += 1) {
       const answers = await Promise.all(
@@ -165,7 +165,7 @@ suite('Idempotency-Key across processes', () => {
     }
   });
 
-  test('the repeat in a process that has not heard of the resource yet replays it all the same', async (t) => {
+  test('a process that has not received the resource yet replays it anyway', async (t) => {
     const [a, b] = (await openWorldsOnOneDatabase(t, 2)) as [TestWorld, TestWorld];
     const gate = new FeedGate(b);
     await b.server.replica.refresh();

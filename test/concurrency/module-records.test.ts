@@ -6,7 +6,7 @@ usePostgres();
 
 for (const engine of ENGINES) {
   suite(`records of modules on ${engine}`, () => {
-    test('deleting one module took the routes of the edge and all other modules with it', async (t) => {
+    test('deleting one module keeps the routes of the edge and all other modules', async (t) => {
       const world = await openWorld(t, engine);
       const edge = await makeEdge(world);
       const route = await makeRoute(world, edge);
@@ -26,7 +26,7 @@ for (const engine of ENGINES) {
       assert.equal(body.routes[0].backend.backend.id, backend.id);
     });
 
-    test('a module is refused, and no orphan stored, when its route is gone since the replica was read', async (t) => {
+    test('rejects a module, and stores no orphan, when its route was deleted since the replica was read', async (t) => {
       const world = await openWorld(t, engine);
       const route = await makeRoute(world);
       const [deleted, put] = await Promise.all([
@@ -38,7 +38,7 @@ for (const engine of ENGINES) {
       assert.equal(world.server.replica.count('https_edge_route.compression'), 0);
     });
 
-    test('what refers to a resource by a module is named by its edge or route', async (t) => {
+    test('names a module that refers to a resource by its edge or route', async (t) => {
       const world = await openWorld(t, engine);
       const route = await makeRoute(world);
       const policy = made(await world.api('POST', '/ip_policies', {}));

@@ -45,7 +45,7 @@ for (const engine of ENGINES) {
     };
 
     for (const { path, listKey, newIds, make, remove } of [tunnels, backends]) {
-      test(`${MANY} of ${path} are listed completely, none twice, while others come and go`, async () => {
+      test(`lists ${MANY} of ${path} completely, none twice, while others come and go`, async () => {
         const ids = newIds(MANY);
         for (let from = 0; from < MANY; from += BATCH) await make(ids.slice(from, from + BATCH));
         const doomed = ids.filter((_, at) => at % DOOMED_EVERY === 0);
@@ -69,7 +69,7 @@ for (const engine of ENGINES) {
         assert.deepEqual(after, [...after].sort().reverse());
       });
 
-      test(`a walk of ${path} goes on when the record that its cursor names is gone`, async () => {
+      test(`a walk of ${path} continues when its cursor's record is deleted`, async () => {
         const { body } = await world.api('GET', `${path}?limit=7`);
         const page = body[listKey].map(({ id }: { id: string }) => id) as string[];
         const expected = (await world.api('GET', body.next_page_uri)).body[listKey][0].id;
@@ -90,7 +90,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    test('the filters of event deliveries are carried along from page to page', async () => {
+    test('pages keep the filters of event deliveries', async () => {
       const states: readonly DeliveryState[] = ['pending', 'delivered', 'dead', 'cancelled'];
       const subscriptions = [newId('esb'), newId('esb')] as const;
       const destinations = [newId('ed'), newId('ed')] as const;

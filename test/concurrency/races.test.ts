@@ -43,7 +43,7 @@ for (const engine of ENGINES) {
     });
 
     for (const writers of [2, WRITERS]) {
-      test(`${writers} writers with If-Match lose no update: one wins per ETag, the others are told 412`, async () => {
+      test(`${writers} writers with If-Match lose no update: one wins per ETag, the others get 412`, async () => {
         const route = await makeRoute(world);
         let { headers } = await api('PUT', `${route.uri}/oidc`, oidcBody(0));
         for (let round = 1; round <= 5; round += 1) {
@@ -60,7 +60,7 @@ for (const engine of ENGINES) {
         }
       });
 
-      test(`${writers} writers without If-Match: the last PUT wins whole, and each took one revision`, async () => {
+      test(`${writers} writers without If-Match: the last PUT wins completely, and each took one revision`, async () => {
         const route = await makeRoute(world);
         const before = await world.store.currentRevision();
         const answers = await parallel(writers, (writer) => api('PUT', `${route.uri}/oidc`, oidcBody(writer)));
@@ -76,7 +76,7 @@ for (const engine of ENGINES) {
       });
     }
 
-    test('every PUT is answered with what it stored itself, under the ETag of that', async () => {
+    test('every PUT returns what it stored itself, with its ETag', async () => {
       const route = await makeRoute(world);
       const answers = await parallel(WRITERS, (writer) => api('PUT', `${route.uri}/oidc`, oidcBody(writer)));
       for (const [writer, answer] of answers.entries()) {
@@ -85,7 +85,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    test('equal PUTs at once are one write at most, and all succeed', async () => {
+    test('concurrent equal PUTs are at most one write, and all succeed', async () => {
       const route = await makeRoute(world);
       await api('PUT', `${route.uri}/oidc`, oidcBody(1));
       const before = await world.store.currentRevision();
@@ -136,7 +136,7 @@ for (const engine of ENGINES) {
       for (const field of fields) assert.deepEqual({ ...body, ...field }, body);
     });
 
-    test('event sources added at once all survive, and of equal ones exactly one is created', async () => {
+    test('concurrently added event sources all survive, and equal ones are created once', async () => {
       const subscription = made(await api('POST', '/event_subscriptions', {}));
       const types = (await api('GET', '/event_types')).body.event_types.map(
         ({ type }: { type: string }) => type,
@@ -155,7 +155,7 @@ for (const engine of ENGINES) {
       assert.deepEqual((await api('GET', `${subscription.uri}/sources`)).body.sources, []);
     });
 
-    test('one host, one route match, one domain: of the creates at once exactly one succeeds', async () => {
+    test('one host, one route match, one domain: exactly one of the concurrent creates succeeds', async () => {
       const edge = await makeEdge(world);
       const creates: readonly (readonly [string, object])[] = [
         ['/edges/https', { hostports: [`unique-${engine}.localhost:443`] }],
@@ -173,7 +173,7 @@ for (const engine of ENGINES) {
       assert.equal((await api('GET', `${edge.uri}/routes`)).body.routes.length, 1);
     });
 
-    test('a CA that is deleted while a module comes to refer to it leaves no dangling reference', async () => {
+    test('deleting a CA while a module starts to refer to it leaves no dangling reference', async () => {
       const outcomes = new Set<string>();
       for (let round = 0; round < 12; round += 1) {
         const edge = await makeEdge(world);
@@ -193,7 +193,7 @@ for (const engine of ENGINES) {
       for (const outcome of outcomes) assert.ok(['200 409', '400 204'].includes(outcome), outcome);
     });
 
-    test('of two deletes at once one succeeds and the other finds nothing', async () => {
+    test('one of two concurrent deletes succeeds and the other gets 404', async () => {
       const backend = await makeStaticBackend(world);
       assert.deepEqual(countByStatus(await parallel(2, () => api('DELETE', backend.uri))), { 204: 1, 404: 1 });
       const route = await makeRoute(world);
@@ -205,7 +205,7 @@ for (const engine of ENGINES) {
       assert.equal((await world.store.currentRevision()) - before, 1);
     });
 
-    test('an edge that is deleted while routes are created leaves no orphan, and says 404', async () => {
+    test('deleting an edge while routes are created leaves no orphan, and returns 404', async () => {
       for (let round = 0; round < 10; round += 1) {
         const edge = await makeEdge(world);
         const [deleted, ...creates] = await Promise.all([
@@ -226,7 +226,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    test('a route that is deleted while its modules are written leaves none of them', async () => {
+    test('deleting a route while its modules are written leaves none of them', async () => {
       for (let round = 0; round < 10; round += 1) {
         const route = await makeRoute(world);
         const [deleted, ...puts] = await Promise.all([
@@ -239,7 +239,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    test('A to B and B to A at once: at most one failover backend gets its way', async () => {
+    test('at most one of two failover backends that refer to each other succeeds', async () => {
       const base = await makeStaticBackend(world);
       for (let round = 0; round < 10; round += 1) {
         const [a, b] = [
@@ -255,7 +255,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    test('the ETag of an edge covers its routes and their modules: what comes, changes or goes fails If-Match', async () => {
+    test('the ETag of an edge covers its routes and their modules: adding, changing or deleting one fails If-Match', async () => {
       const edge = await makeEdge(world);
       const route = await makeRoute(world, edge);
       const changes: readonly (readonly [string, () => Promise<ApiAnswer>])[] = [
@@ -292,7 +292,7 @@ for (const engine of ENGINES) {
       assert.equal(last.status, 200);
     });
 
-    test('a PATCH of an edge with If-Match never passes beside a module that is written at the same time', async () => {
+    test('a PATCH of an edge with If-Match never passes beside a concurrent module write', async () => {
       const edge = await makeEdge(world);
       const route = await makeRoute(world, edge);
       for (let round = 0; round < 10; round += 1) {
@@ -308,7 +308,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    test('of the last two keys with all scopes, deleted or narrowed at once, one stays', async () => {
+    test('one of the last two keys with all scopes survives a concurrent deletion or narrowing', async () => {
       const { body: listed } = await api('GET', '/api_keys');
       const bootstrap = listed.keys[0] as Made;
       let keeper: { id: string; uri: string; token: string } = { ...bootstrap, token: '' };

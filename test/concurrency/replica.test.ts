@@ -6,9 +6,9 @@ import { HeldFeed, inWorld, makeStaticBackend, openWorld, openWorldsOnOneDatabas
 
 usePostgres();
 
-suite('the replica, when an answer of the change feed comes late', () => {
+suite('the replica, when a response of the change feed is late', () => {
   for (const engine of ['sqlite', 'postgres'] as const) {
-    test(`does not bring back what was deleted since the feed was read, on ${engine}`, async (t) => {
+    test(`does not restore what was deleted since the feed was read, on ${engine}`, async (t) => {
       const world = await openWorld(t, engine);
       const feed = new HeldFeed(world);
       const kept = await makeStaticBackend(world);
@@ -27,7 +27,7 @@ suite('the replica, when an answer of the change feed comes late', () => {
     });
   }
 
-  test('does not bring back what this process deleted ahead of the feed', async (t) => {
+  test('does not restore what this process deleted ahead of the feed', async (t) => {
     const [a, b] = (await openWorldsOnOneDatabase(t, 2)) as [
       Awaited<ReturnType<typeof openWorld>>,
       Awaited<ReturnType<typeof openWorld>>,
@@ -61,7 +61,7 @@ suite('a node whose read after a notification fails', () => {
     await untilAsync(async () => (await statusOnB()) === 401, 'the deleted key is still accepted');
   });
 
-  test('reads again for a notification that came while a failing read was under way', async (t) => {
+  test('reads again for a notification that arrived during a failing read', async (t) => {
     const world = await openWorld(t, 'sqlite');
     const failures = failNextReads(world, 1);
     const [first, second] = await Promise.allSettled([world.server.replica.refresh(), world.server.replica.refresh()]);

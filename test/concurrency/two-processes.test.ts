@@ -49,7 +49,7 @@ suite('two processes on one PostgreSQL', () => {
 
   const at = (world: TestWorld, made: Made, module = ''): string => `${inWorld(world, made.uri)}${module}`;
 
-  test('each reads its own writes at once, while both write', async () => {
+  test('each reads its own writes immediately, while both write', async () => {
     await Promise.all(
       [a, b].map(async (world) => {
         for (let round = 0; round < 10; round += 1) {
@@ -90,7 +90,7 @@ suite('two processes on one PostgreSQL', () => {
     }
   });
 
-  test('If-Match on an edge is judged by the store: a module that B has not heard of fails it', async () => {
+  test('the store checks If-Match on an edge: a module unknown to B fails it', async () => {
     const edge = await makeEdge(a);
     const route = await makeRoute(a, edge);
     await b.server.replica.refresh();
@@ -107,7 +107,7 @@ suite('two processes on one PostgreSQL', () => {
     }
   });
 
-  test('a PUT that changes nothing as far as B knows still undoes what A wrote', async () => {
+  test('a PUT that B considers unchanged still undoes what A wrote', async () => {
     const route = await makeRoute(a);
     await a.api('PUT', `${route.uri}/compression`, { enabled: true });
     const answer = await onStaleB(
@@ -119,7 +119,7 @@ suite('two processes on one PostgreSQL', () => {
     assert.equal((await a.api('GET', `${route.uri}/compression`)).body.enabled, true);
   });
 
-  test('a module named in a PATCH that changes nothing as far as B knows still undoes what A wrote', async () => {
+  test('a module in a PATCH that B considers unchanged still undoes what A wrote', async () => {
     const route = await makeRoute(a);
     await a.api('PUT', `${route.uri}/compression`, { enabled: true });
     const answer = await onStaleB(
@@ -132,7 +132,7 @@ suite('two processes on one PostgreSQL', () => {
     assert.equal((await a.api('GET', `${route.uri}/compression`)).body.enabled, true);
   });
 
-  test('a DELETE of a module that is not set as far as B knows still takes away what A set', async () => {
+  test('a DELETE of a module that B considers unset still removes what A set', async () => {
     const route = await makeRoute(a);
     const answer = await onStaleB(
       () => a.api('PUT', `${route.uri}/compression`, {}),
@@ -155,7 +155,7 @@ suite('two processes on one PostgreSQL', () => {
         world.api('PATCH', at(world, route), { oidc: { issuer: 'https://i.example.com', client_id: 'b' } }, { key }),
     ],
   ] as const) {
-    test(`a ${how} by a key that sees no secrets keeps the secret that A set, not the one that B knows`, async () => {
+    test(`a ${how} by a key without secrets:read keeps the secret that A set, not the one that B knows`, async () => {
       const blind = (await a.api('POST', '/api_keys', { scopes: ['edges:read', 'edges:write'] })).body.token as string;
       const route = await makeRoute(a);
       const oidc = { issuer: 'https://i.example.com', client_id: 'a' };
@@ -171,7 +171,7 @@ suite('two processes on one PostgreSQL', () => {
     });
   }
 
-  test('a PUT by a key that sees no secrets keeps the secret of a module that B has not heard of', async () => {
+  test('a PUT by a key without secrets:read keeps the secret of a module unknown to B', async () => {
     const blind = (await a.api('POST', '/api_keys', { scopes: ['edges:read', 'edges:write'] })).body.token as string;
     const route = await makeRoute(a);
     const answer = await onStaleB(
@@ -202,7 +202,7 @@ suite('two processes on one PostgreSQL', () => {
     for (const field of fields) assert.deepEqual({ ...body, ...field }, body);
   });
 
-  test('event sources added in both at once all survive, equal ones once', async () => {
+  test('event sources added concurrently in both all survive, equal ones once', async () => {
     const subscription = made(await a.api('POST', '/event_subscriptions', {}));
     await b.server.replica.refresh();
     const { body } = await a.api('GET', '/event_types');
@@ -215,7 +215,7 @@ suite('two processes on one PostgreSQL', () => {
     assert.equal((await b.api('GET', at(b, subscription, '/sources'))).body.sources.length, types.length);
   });
 
-  test('one host: of the creates at once in both exactly one succeeds', async () => {
+  test('exactly one of concurrent creates of one host in both succeeds', async () => {
     const answers = await Promise.all(
       Array.from({ length: 16 }, (_, index) =>
         (index % 2 === 0 ? a : b).api('POST', '/edges/https', { hostports: ['both.localhost:443'] }),
@@ -224,7 +224,7 @@ suite('two processes on one PostgreSQL', () => {
     assert.deepEqual(countByStatus(answers), { 201: 1, 409: 15 });
   });
 
-  test('A to B in one process, B to A in the other: one of the failover backends is refused', async () => {
+  test('one of two failover backends that refer to each other, written in two processes, is rejected', async () => {
     const base = await makeStaticBackend(a);
     for (let round = 0; round < 5; round += 1) {
       const first = made(await a.api('POST', '/backends/failover', { backends: [base.id] }));
@@ -263,7 +263,7 @@ suite('two processes on one PostgreSQL', () => {
     }
   });
 
-  test('a key that was widened since B heard of it cannot be deleted there by a narrower key', async () => {
+  test('B cannot delete with a narrower key a key that was widened since B received it', async () => {
     const narrow = (await a.api('POST', '/api_keys', { scopes: ['api_keys:write', 'edges:read'] })).body
       .token as string;
     const target = made(await a.api('POST', '/api_keys', { scopes: ['edges:read'] }));
@@ -275,7 +275,7 @@ suite('two processes on one PostgreSQL', () => {
     assert.equal((await a.api('GET', target.uri)).status, 200);
   });
 
-  test('of the last two keys with all scopes, deleted in both at once, one stays', async () => {
+  test('one of the last two keys with all scopes survives deletion in both at once', async () => {
     const second = (await a.api('POST', '/api_keys', {})).body as Made & { token: string };
     const { body } = await a.api('GET', '/api_keys');
     const bootstrap = body.keys.at(-1) as Made;

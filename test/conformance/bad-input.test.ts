@@ -78,7 +78,7 @@ for (const operation of bodyOperations) {
       await refuseRaw(operation, ' '.repeat(MIB + 1), expected);
     });
 
-    test('JSON that is nested beyond reason', async () => {
+    test('deeply nested JSON', async () => {
       const body = JSON.stringify({ ...furnished.example(operation), surely_not_a_field: 'DEEP' });
       const deep = `${'[{"a":'.repeat(50_000)}1${'}]'.repeat(50_000)}`;
       const options = { headers: { 'idempotency-key': `deep ${nameOf(operation)}`.replaceAll(' ', '-') } };
@@ -86,7 +86,7 @@ for (const operation of bodyOperations) {
       await refuseRaw(operation, body.replace('"DEEP"', deep), expected, options);
     });
 
-    test('fields that there are not, misspelt ones with a hint', async () => {
+    test('unknown fields, misspelt ones with a hint', async () => {
       const body = furnished.example(operation);
       const names = Object.keys(schemaOf(operation).properties ?? {});
       for (const name of ['surely_not_a_field', 'toString', 'constructor', 'a/b~c', ' ', '', 'x'.repeat(5000)]) {
@@ -108,7 +108,7 @@ for (const operation of bodyOperations) {
       }
     });
 
-    test('more fields that there are not than a validator cares to report', async () => {
+    test('more unknown fields than a validator reports', async () => {
       const many = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`nothing${index}`, 1]));
       const expected = { status: 400, code: 'ERR_POSTERN_INVALID_BODY', says: 'nothing' };
       await refuse(operation, { ...furnished.example(operation), ...many }, { ...expected, field: '/nothing0' });
@@ -118,7 +118,7 @@ for (const operation of bodyOperations) {
       }
     });
 
-    test('fields that are required and missing, or null', async () => {
+    test('required fields that are missing or null', async () => {
       const body = furnished.example(operation);
       for (const name of schemaOf(operation).required ?? []) {
         const { [name]: _, ...rest } = body;
@@ -148,7 +148,7 @@ for (const operation of bodyOperations) {
       assert.ok(tried > 0 || Object.keys(schemaOf(operation).properties ?? {}).length === 0);
     });
 
-    test('whole numbers at their bounds are taken', async () => {
+    test('accepts integers at their bounds', async () => {
       if (operation.method === 'POST') return;
       const integers = Object.entries(schemaOf(operation).properties ?? {}).filter(
         ([, field]) => field.type === 'integer',
@@ -161,7 +161,7 @@ for (const operation of bodyOperations) {
       }
     });
 
-    test('a path parameter that the body repeats differently', async () => {
+    test('a path parameter that the body contradicts', async () => {
       const params = furnished.params(operation.path);
       const own = schemaOf(operation).properties ?? {};
       for (const name of Object.keys(params).filter((each) => !(each in own))) {
@@ -174,7 +174,7 @@ for (const operation of bodyOperations) {
 }
 
 suite('every write operation', () => {
-  test('is tried with a body that is accepted, else nothing above would prove anything', async () => {
+  test('is tested with an accepted body, otherwise nothing above would prove anything', async () => {
     for (const operation of bodyOperations) {
       const answer = await send(operation, furnished.example(operation));
       assert.equal(answer.status, operation.success.status, `${nameOf(operation)}: ${answer.text}`);
@@ -184,14 +184,14 @@ suite('every write operation', () => {
     }
   });
 
-  test('takes path parameters that the body repeats as they are', async () => {
+  test('accepts path parameters repeated in the body', async () => {
     for (const operation of bodyOperations.filter(({ method, path }) => method !== 'POST' && path.includes('{'))) {
       const answer = await send(operation, { ...furnished.example(operation), ...furnished.params(operation.path) });
       assert.equal(answer.status, operation.success.status, `${nameOf(operation)}: ${answer.text}`);
     }
   });
 
-  test('ids that are unknown, of another resource, or malformed are not found', async () => {
+  test('returns 404 for unknown, foreign and malformed ids', async () => {
     for (const operation of writeOperations) {
       const params = furnished.params(operation.path);
       for (const name of Object.keys(params)) {
@@ -206,7 +206,7 @@ suite('every write operation', () => {
     }
   });
 
-  test('query parameters that are not known are refused', async () => {
+  test('rejects unknown query parameters', async () => {
     for (const operation of operations) {
       const path = `${furnished.path(operation)}?limt=1`;
       const body = operation.body === undefined ? undefined : furnished.example(operation);
@@ -221,7 +221,7 @@ suite('every write operation', () => {
     }
   });
 
-  test('no key, a malformed header and an unknown key are 401; the body is not even looked at', async () => {
+  test('returns 401 without a key, with a malformed header and with an unknown key, without reading the body', async () => {
     const wrong = ['Basic dXNlcjpwYXNz', 'Bearer', 'Bearer  ', 'Token abc', `Bearer ${'x'.repeat(40)}`, 'Bearer a b'];
     for (const [index, operation] of writeOperations.entries()) {
       // Failed authentication is delayed; that is not under test here.
@@ -238,7 +238,7 @@ suite('every write operation', () => {
     }
   });
 
-  test('a key without the scope is 403 and told which one', async () => {
+  test('returns 403 to a key without the scope, and names the scope', async () => {
     const reader = await world.api('POST', '/api_keys', { scopes: ['secrets:read'] });
     for (const operation of writeOperations) {
       const scope = `${operation.path.split('/')[1]}:write`;
@@ -251,7 +251,7 @@ suite('every write operation', () => {
     }
   });
 
-  test('an If-Match that has been overtaken is 412, one that is no ETag 400', async () => {
+  test('returns 412 for a stale If-Match, and 400 for one that is not an ETag', async () => {
     const conditional = writeOperations.filter(
       ({ isConditional, method }) => isConditional === true && method !== 'POST',
     );
@@ -281,7 +281,7 @@ suite('every write operation', () => {
     }
   });
 
-  test('actions take any body at all', async () => {
+  test('actions accept any body', async () => {
     const actions = writeOperations.filter(({ body }) => body?.parsing === 'ignored');
     assert.ok(actions.length >= 7);
     for (const operation of actions) {

@@ -728,7 +728,7 @@ onBothEngines('a value that makes no sense', (world) => {
     });
   }
 
-  test('text that is no certificate authority', async () => {
+  test('text that is not a certificate authority', async () => {
     const { authority, server } = furnished;
     const second = await makeCertificate({ commonName: 'second', isCa: true });
     const broken = authority.certificatePem.replace(/\n.{20}/, '\nAAAAAAAAAAAAAAAAAAAA');
@@ -757,7 +757,7 @@ onBothEngines('a value that makes no sense', (world) => {
     }
   });
 
-  test('certificates and keys that do not belong together', async () => {
+  test('certificates and keys that do not match', async () => {
     const { authority, server } = furnished;
     const stranger = await makeCertificate({ commonName: 'stranger' });
     const odd = await makeCertificate({ commonName: 'odd', hasBrokenKeyUsage: true });
@@ -784,7 +784,7 @@ onBothEngines('a value that makes no sense', (world) => {
     }
   });
 
-  test('what is referred to cannot be deleted, and details name by what', async () => {
+  test('a referenced resource cannot be deleted, and details name the referrers', async () => {
     const rows: readonly (readonly [string, string])[] = [
       [`/backends/static/${furnished.id('bkdsc')}`, furnished.id('bkdfo')],
       [`/backends/failover/${furnished.id('bkdfo')}`, furnished.id('bkdwd', 1)],
@@ -799,7 +799,7 @@ onBothEngines('a value that makes no sense', (world) => {
     }
   });
 
-  test('the limits themselves are taken', async () => {
+  test('accepts the limits themselves', async () => {
     const id = (prefix: string, index = 0): string => furnished.id(prefix, index);
     const ten = Array.from({ length: 10 }, (_, index) => id('ca', index));
     const requests: readonly (readonly [string, string, object])[] = [

@@ -35,7 +35,7 @@ test('unknown paths are 404, whatever the method', async () => {
   });
 });
 
-test('a known path with another method is 405, and Allow names those that it takes', async () => {
+test('a known path with another method is 405, and Allow lists the supported ones', async () => {
   const byPath = Map.groupBy(operations, ({ path }) => path);
   const served = new Map<string, Set<string>>();
   for (const [path, all] of byPath) {
@@ -62,14 +62,14 @@ test('a known path with another method is 405, and Allow names those that it tak
   }
 });
 
-test('pages need no version and, but for metrics, no key', async () => {
+test('pages need no version and, except for metrics, no key', async () => {
   for (const page of ['/healthz', '/openapi.json', '/docs'])
     assert.equal((await world.api('GET', page, undefined, { key: null, version: null })).status, 200, page);
   assertApiError(await world.api('GET', '/metrics', undefined, { key: null, version: null }), { status: 401 });
   assert.equal((await world.api('GET', '/metrics', undefined, { version: null })).status, 200);
 });
 
-test('Ngrok-Version is another name of Service-Version; two that differ are refused', async () => {
+test('Ngrok-Version is an alias of Service-Version, and differing values are rejected', async () => {
   for (const { operation, version } of [
     { operation: '/edges/https', version: '2' },
     { operation: '/tunnels', version: '0' },
@@ -100,7 +100,7 @@ test('the scheme of Authorization is case-insensitive, and spaces around the key
     );
 });
 
-test('a content type on GET and DELETE is ignored, a body too', async () => {
+test('ignores content type and body on GET and DELETE', async () => {
   for (const type of ['application/json', 'text/plain', 'nonsense', 'a/b;c']) {
     const headers = { 'content-type': type };
     assert.equal((await world.api('GET', edge, undefined, { headers })).status, 200, type);
@@ -139,7 +139,7 @@ test('an empty PUT or PATCH body is {}', async () => {
   }
 });
 
-test('HEAD answers as GET, without the body', async () => {
+test('HEAD responds like GET, without the body', async () => {
   for (const path of [edge, '/tunnels', '/edges/https?limit=1', `${route}/compression`, '/nothing', `${edge}x`]) {
     const get = await world.api('GET', path);
     const head = await world.api('HEAD', path);
@@ -150,7 +150,7 @@ test('HEAD answers as GET, without the body', async () => {
   }
 });
 
-test('every answer has an operation id of its own and is kept from caches', async () => {
+test('every response has its own operation id and is not cached', async () => {
   const seen = new Set<string>();
   for (const path of [
     '/tunnels',
@@ -241,7 +241,7 @@ test('event deliveries: filters take an id of their own kind, and one of the sta
     assert.equal((await world.api('GET', `/event_deliveries?${query}`)).status, 200, query);
 });
 
-test('lists: newest first, in an envelope whose array is never null, page by page the same', async () => {
+test('lists: newest first, in an envelope whose array is never null, stable across pages', async () => {
   for (let count = 0; count < 4; count += 1) await furnished.create('/ip_policies', {});
   for (const operation of lists) {
     const resource = resources.find(({ path }) => path === operation.path);
@@ -265,7 +265,7 @@ test('lists: newest first, in an envelope whose array is never null, page by pag
   }
 });
 
-test('every uri leads to the resource that bears it', async () => {
+test('every uri leads to its resource', async () => {
   for (const operation of lists) {
     const { listKey = '' } = resources.find(({ path }) => path === operation.path) ?? {};
     const { body } = await world.api('GET', furnished.path(operation));
@@ -276,7 +276,7 @@ test('every uri leads to the resource that bears it', async () => {
   }
 });
 
-test('a write carries its revision; If-Match with the ETag that was read passes once', async () => {
+test('a write returns its revision, and If-Match with the read ETag passes once', async () => {
   const { headers, body } = await world.api('GET', edge);
   const etag = headers.get('etag') as string;
   const first = await world.api('PATCH', edge, { description: 'one' }, { headers: { 'if-match': etag } });
@@ -294,7 +294,7 @@ test('a write carries its revision; If-Match with the ETag that was read passes 
   assert.equal((await world.api('PATCH', edge, {}, { headers: { 'if-match': '*' } })).status, 200);
 });
 
-test("a module's coming, change and going move the ETag of its route and edge", async () => {
+test('adding, changing and deleting a module changes the ETag of its route and edge', async () => {
   const etags = async () => [
     (await world.api('GET', edge)).headers.get('etag'),
     (await world.api('GET', route)).headers.get('etag'),
@@ -314,7 +314,7 @@ test("a module's coming, change and going move the ETag of its route and edge", 
   }
 });
 
-test('Idempotency-Key: a repeat is the first answer, another body 422, a token 409 with the id', async () => {
+test('Idempotency-Key: a repeat returns the first response, another body 422, a token 409 with the id', async () => {
   const key = (value: string) => ({ headers: { 'idempotency-key': value } });
   const first = await world.api('POST', '/ip_policies', { description: 'once' }, key('a'));
   assert.equal(first.status, 201);
@@ -348,7 +348,7 @@ test('Idempotency-Key: a repeat is the first answer, another body 422, a token 4
     });
 });
 
-test('Idempotency-Key: of ten at once one creates, the others are told to wait or get its answer', async () => {
+test('Idempotency-Key: one of ten concurrent creates succeeds, the others wait or get its response', async () => {
   const before = world.server.replica.count('ip_policy');
   const send = () => world.api('POST', '/ip_policies', {}, { headers: { 'idempotency-key': 'at-once' } });
   const answers = await Promise.all(Array.from({ length: 10 }, send));
@@ -360,7 +360,7 @@ test('Idempotency-Key: of ten at once one creates, the others are told to wait o
   }
 });
 
-test('null and "" count as left out: on POST and PUT as the default, on PATCH as "not named"', async () => {
+test('null and "" count as absent: on POST and PUT as the default, on PATCH as "not named"', async () => {
   const created = await world.api('POST', '/ip_policies', { description: null, metadata: '' });
   assert.deepEqual([created.status, created.body.description, created.body.metadata], [201, '', '']);
   const uri = created.body.uri;
@@ -382,7 +382,7 @@ test('null and "" count as left out: on POST and PUT as the default, on PATCH as
   await world.api('DELETE', `${route}/oidc`);
 });
 
-test('numbers are taken however JSON writes them', async () => {
+test('accepts numbers in every JSON notation', async () => {
   for (const [text, value] of [
     ['-0', 0],
     ['60.0', 60],
@@ -402,14 +402,14 @@ test('numbers are taken however JSON writes them', async () => {
   );
 });
 
-test('a module named in PATCH of a route is replaced whole; others stay', async () => {
+test('a module in a PATCH of a route is replaced completely, and others stay', async () => {
   await world.api('PUT', `${route}/oidc`, { client_id: 'x', enabled: false });
   await world.api('PUT', `${route}/compression`, { enabled: false });
   const { body } = await world.api('PATCH', route, { oidc: { issuer: 'https://accounts.example.com' } });
   assert.deepEqual([body.oidc.client_id, body.oidc.enabled, body.compression], ['', true, { enabled: false }]);
 });
 
-test('masked secrets that are sent back stay as they are, and a new header beside them is taken', async () => {
+test('masked secrets that are sent back stay, and a new header beside them is added', async () => {
   const { body } = await world.api('POST', '/event_destinations', {
     target: { webhook: { url: 'https://hooks.example.com', headers: { 'x-a': 'secret' } } },
   });

@@ -88,7 +88,7 @@ onBothEngines('the interface', (world) => {
     assert.deepEqual(pages, all.body.tunnels);
   });
 
-  test('2.5 tunnel list: the cursor may be gone, and beforeId is before_id', async () => {
+  test('2.5 tunnel list: the cursor may be deleted, and beforeId is before_id', async () => {
     const cursor = parents.tunnels.expired;
     const snake = await world().api('GET', `/tunnels?before_id=${cursor}`);
     const camel = await world().api('GET', `/tunnels?beforeId=${cursor}`);
@@ -96,7 +96,7 @@ onBothEngines('the interface', (world) => {
     assert.deepEqual(camel.body, snake.body);
   });
 
-  test('2.5 backends: the group shows the same membership the other way round', async () => {
+  test('2.5 backends: the group shows the same membership in reverse', async () => {
     const group = await world().api('GET', parents.newerGroup.uri);
     assert.deepEqual(
       group.body.tunnels.map((ref: { id: string }) => ref.id),
@@ -104,7 +104,7 @@ onBothEngines('the interface', (world) => {
     );
   });
 
-  test('4.1: a module on a route that is not there, or under the wrong edge, is not found', async () => {
+  test('4.1: a module on a missing route, or under the wrong edge, is not found', async () => {
     const { edge, otherEdge, route } = parents;
     const absent = [
       { edge_id: otherEdge.id, id: route.id },
@@ -123,7 +123,7 @@ onBothEngines('the interface', (world) => {
     }
   });
 
-  test('4.2: a module on an edge that is not there is not found', async () => {
+  test('4.2: a module on a missing edge is not found', async () => {
     for (const row of MODULE_ROWS.filter(({ section }) => section === '4.2')) {
       for (const id of [newId('edghts'), parents.subscription.id, 'word']) {
         const body = row.method === 'PUT' ? validBody(row, parents) : undefined;
@@ -132,7 +132,7 @@ onBothEngines('the interface', (world) => {
     }
   });
 
-  test('5.1: every row refuses a request without a key, and one with an unknown key', async () => {
+  test('5.1: every row rejects a request without a key, and one with an unknown key', async () => {
     for (const row of operationRows.slice(0, 8)) {
       const path = fillPath(row.path, { ...usualParams(row.path, parents), type: 'x' });
       const answer = await assertRefused(world(), () => world().api(row.method, path, undefined, { key: null }), {
@@ -163,7 +163,7 @@ onBothEngines('the interface', (world) => {
     }
   });
 
-  test('5.3: every row with a body takes it as application/json only', async () => {
+  test('5.3: every row with a body accepts only application/json', async () => {
     for (const row of operationRows.filter(({ body }) => body !== 'none')) {
       const path = fillPath(row.path, usualParams(row.path, parents));
       const request = () => world().api(row.method, path, {}, { headers: { 'content-type': 'text/plain' } });
@@ -171,7 +171,7 @@ onBothEngines('the interface', (world) => {
     }
   });
 
-  test('6: a source that is added makes the subscription trigger, one that is removed no more', async () => {
+  test('6: an added source makes the subscription trigger, a removed one does not', async () => {
     const events = () => world().store.events.count();
     const sources = `/event_subscriptions/${parents.subscription.id}/sources`;
     const start = await events();
@@ -187,7 +187,7 @@ onBothEngines('the interface', (world) => {
     assert.equal(await events(), start + 1);
   });
 
-  test('6 and 9: event types carry their version as a suffix, the two that were seen among them', async () => {
+  test('6 and 9: event types carry their version as a suffix, including the two that were seen', async () => {
     const { body } = await world().api('GET', '/event_types');
     const types: string[] = body.event_types.map(({ type }: { type: string }) => type);
     for (const type of types) assert.match(type, /^[a-z]+(_[a-z]+)*\.v0$/);

@@ -209,7 +209,7 @@ suite('@ngrok/ngrok-api 0.11.0', () => {
   // The client types these maps as Map, and its own serializer turns a Map into {} before reading it, so callers pass
   // plain objects. It treats keys of maps like field names: camel case becomes snake case on the way out, and "-" and
   // "_" become camel case on the way in. That is the client's doing; keys without either are unaffected.
-  test('tunnel group backends: labels arrive, but for their spelling on the way back', async () => {
+  test('tunnel group backends: labels arrive, except for their spelling on the way back', async () => {
     const { tunnelGroupBackends } = ngrok.backends;
     const plain = await tunnelGroupBackends.create({ labels: mapOf({ app: 'shop' }) });
     assert.deepEqual(plain.labels, { app: 'shop' });
@@ -228,7 +228,7 @@ suite('@ngrok/ngrok-api 0.11.0', () => {
     await gone(tunnelGroupBackends.delete(third.id), `/backends/tunnel_group/${third.id}`);
   });
 
-  test('HTTP response backends: header names arrive, but for their spelling on the way back', async () => {
+  test('HTTP response backends: header names arrive, except for their spelling on the way back', async () => {
     const { httpResponseBackends } = ngrok.backends;
     const first = await httpResponseBackends.create({
       body: 'hi',
@@ -248,7 +248,7 @@ suite('@ngrok/ngrok-api 0.11.0', () => {
     await gone(httpResponseBackends.delete(first.id), `/backends/http_response/${first.id}`);
   });
 
-  test('weighted backends: the client spoils the ids in the map, and is told which id is unknown', async () => {
+  test('weighted backends: the client corrupts the ids in the map, and the error names the unknown id', async () => {
     const { weightedBackends, staticBackends } = ngrok.backends;
     const target = await staticBackends.create({ address: 'w.example.com:80', tls: { enabled: false } });
     await assert.rejects(weightedBackends.create({ backends: mapOf({ [target.id]: 1 }) }), (error: ClientError) => {
@@ -544,7 +544,7 @@ suite('@ngrok/ngrok-api 0.11.0', () => {
     assert.equal((await world.api('GET', `/app/sessions/${sessions[1]}`)).status, 404);
   });
 
-  test('errors arrive whole: status, code, message and details, whatever went wrong', async () => {
+  test('errors arrive completely: status, code, message and details', async () => {
     const stranger = new Ngrok({ apiToken: 'not-a-key', baseUrl: world.baseUrl });
     const limited = made(await world.api('POST', '/api_keys', { scopes: ['edges:read'] })) as Made & { token: string };
     const reader = new Ngrok({ apiToken: limited.token, baseUrl: world.baseUrl });

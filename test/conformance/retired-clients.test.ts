@@ -26,7 +26,7 @@ const EMPTY_CHANGES: Readonly<Record<string, object>> = {
   [`/ip_policy_rules/${furnished.id('ipr')}`]: { cidr: '' },
 };
 
-suite('PATCH with an empty value for everything that was left out', () => {
+suite('PATCH with an empty value for every omitted argument', () => {
   for (const [path, body] of Object.entries(EMPTY_CHANGES)) {
     test(`changes nothing at ${path.replaceAll(/_[0-9A-Za-z]{27}/g, '')}`, async () => {
       const before = await world.api('GET', path);
@@ -36,7 +36,7 @@ suite('PATCH with an empty value for everything that was left out', () => {
     });
   }
 
-  test('takes nothing away that the Python client did not name, and does when others ask for it', async () => {
+  test('removes nothing that the Python client did not name, but does on request of others', async () => {
     const headers = { 'ngrok-version': '2' };
     const subscription = `/event_subscriptions/${furnished.id('esb')}`;
     const route = (await world.api('GET', `/edges/https/${furnished.id('edghts')}`)).body.routes[0].uri;
@@ -52,7 +52,7 @@ suite('PATCH with an empty value for everything that was left out', () => {
     assert.deepEqual((await world.api('PATCH', made.body.uri, { sources: [] })).body.sources, []);
   });
 
-  test('still empties what can be empty, and still refuses what a create needs', async () => {
+  test('still clears what can be empty, and still rejects what a create needs', async () => {
     const made = await world.api('POST', '/event_destinations', {
       format: '',
       description: '',
@@ -89,7 +89,7 @@ test('token and owner_id are null where they are not shown, never absent', async
 });
 
 suite('reserved domains', () => {
-  test('take "name" for "domain", and "resolves_to" when it is empty', async () => {
+  test('accept "name" for "domain", and an empty "resolves_to"', async () => {
     const made = await world.api('POST', '/reserved_domains', {
       name: 'Aliased.localhost',
       resolves_to: [],

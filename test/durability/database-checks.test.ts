@@ -95,14 +95,14 @@ test('the checks of the tables', async (t) => {
   const dataDir = await tempDir(t);
   const { subscribedFrom } = await fillStore(t, dataDir);
 
-  await t.test('pass what the server wrote', async (each) => {
+  await t.test('accept what the server wrote', async (each) => {
     const { problems, revision } = await checkDatabase(await copyOfStore(each, dataDir), { subscribedFrom });
     assert.deepEqual(problems, []);
     assert.ok(revision > 200);
   });
 
   for (const { title, sql, found } of damages) {
-    await t.test(`find ${title}`, async (each) => {
+    await t.test(`detect ${title}`, async (each) => {
       const location = await copyOfStore(each, dataDir);
       await querySql(location, sql);
       const { problems } = await checkDatabase(location, { subscribedFrom });

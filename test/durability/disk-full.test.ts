@@ -37,7 +37,7 @@ test('SQLite on a full disk', async (t) => {
   const location: StoreLocation = { engine: 'sqlite', dataDir: join(disk, 'data') };
   await survivesFullDisk(t, location, fillerOn(disk, 2));
 
-  await t.test('a start on the full disk works, or says what is wrong', async (each) => {
+  await t.test('a start on the full disk works, or explains the problem', async (each) => {
     const kept = await storedBodies(location);
     const filler = fillerOn(disk, 0);
     filler.fillUp();
@@ -51,19 +51,22 @@ test('SQLite on a full disk', async (t) => {
     await kill();
   });
 
-  await t.test('a first start on a full disk is refused with words, and works once there is space', async (each) => {
-    const fresh: StoreLocation = { engine: 'sqlite', dataDir: join(disk, 'fresh') };
-    const filler = fillerOn(disk, 0);
-    filler.fillUp();
-    assert.match((await refusalOfStart(each, fresh)) ?? 'it started', FULL_WORDS);
-    filler.free();
-    const { api, kill } = await startUnderFire(each, fresh);
-    assert.equal((await api.send('POST', '/ip_policies', {})).status, 201);
-    await kill();
-  });
+  await t.test(
+    'a first start on a full disk is rejected with a message, and works once there is space',
+    async (each) => {
+      const fresh: StoreLocation = { engine: 'sqlite', dataDir: join(disk, 'fresh') };
+      const filler = fillerOn(disk, 0);
+      filler.fillUp();
+      assert.match((await refusalOfStart(each, fresh)) ?? 'it started', FULL_WORDS);
+      filler.free();
+      const { api, kill } = await startUnderFire(each, fresh);
+      assert.equal((await api.send('POST', '/ip_policies', {})).status, 201);
+      await kill();
+    },
+  );
 });
 
-test('SQLite at the limit of the size of files, as a quota would', async (t) => {
+test('SQLite at the file size limit, like a quota', async (t) => {
   const location: StoreLocation = { engine: 'sqlite', dataDir: join(await tempDir(t), 'data') };
   const pid = () => readFileSync(join(location.dataDir, 'postern.pid'), 'utf8').trim();
   await survivesFullDisk(t, location, {

@@ -14,7 +14,7 @@ const needsTrace = problem === null ? {} : { skip: problem };
 const WRITERS = 32;
 const WRITES_EACH = 4;
 
-test('each of a row of writes is synced before it is answered', needsTrace, async (t) => {
+test('each of several writes is synced before its response', needsTrace, async (t) => {
   const server = await startOnSqlite(t);
   const { report, acknowledged } = await traceWrites(t, server, { writers: 1, writesEach: 5 });
   assert.deepEqual(report.problems, []);
@@ -31,7 +31,7 @@ test('concurrent writers share syncs, and none is answered before its own', need
   assert.ok(report.syncs > 0 && report.syncs < acknowledged / 2, `${report.syncs} syncs for ${acknowledged} writes`);
 });
 
-test('a store that does not sync is found out', needsTrace, async (t) => {
+test('a store that does not sync is detected', needsTrace, async (t) => {
   const withoutSync = `--import=${new URL('./without-sync.mjs', import.meta.url).href}`;
   const server = await startOnSqlite(t, { NODE_OPTIONS: withoutSync });
   const { report, acknowledged } = await traceWrites(t, server, { writers: 1, writesEach: 3 });

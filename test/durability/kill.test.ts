@@ -5,7 +5,7 @@ import { describeFigures, runKillRounds } from './kill-rounds.ts';
 /** The short form; `test/long/kill.test.ts` runs a hundred rounds of each. */
 suite('kill -9 under concurrent writers', { concurrency: 2 }, () => {
   for (const engine of ['sqlite', 'postgres'] as const) {
-    test(`${engine}: what was answered with 2xx is there afterwards, whole, and nothing else`, async (t) => {
+    test(`${engine}: everything answered with 2xx is complete afterwards, and nothing else is there`, async (t) => {
       const rounds = 4;
       const figures = await runKillRounds(t, { engine, rounds, writers: 12, deadlineMs: 120_000 });
       t.diagnostic(describeFigures(figures));

@@ -7,20 +7,20 @@ const MODULE = 'https_edge.mutual_tls e1';
 const edge = { description: 'w1 1', metadata: 'a' };
 const module = { enabled: true };
 
-test('an acknowledged write that is not there is lost', () => {
+test('reports a missing acknowledged write as lost', () => {
   const ledger = new Ledger();
   ledger.acknowledge(EDGE, edge);
   assert.match(ledger.settle(new Map()).problems.join(), /^lost: https_edge e1/);
 });
 
-test('an acknowledged write that an earlier one replaced is changed', () => {
+test('reports an acknowledged write replaced by an earlier one as changed', () => {
   const ledger = new Ledger();
   ledger.acknowledge(EDGE, edge);
   ledger.acknowledge(EDGE, { ...edge, metadata: 'b' });
   assert.match(ledger.settle(new Map([[EDGE, edge]])).problems.join(), /^changed: https_edge e1/);
 });
 
-test('what was deleted must not be back', () => {
+test('reports a deleted document that is back', () => {
   const ledger = new Ledger();
   ledger.acknowledge(EDGE, edge);
   ledger.acknowledge(EDGE, null);
@@ -30,7 +30,7 @@ test('what was deleted must not be back', () => {
   );
 });
 
-test('an unanswered update may be there or not, but nothing between', () => {
+test('accepts an unanswered update that is complete or absent, and nothing in between', () => {
   const changes = [
     { kind: 'https_edge', id: 'e1', state: { ...edge, metadata: 'b' } },
     { kind: 'https_edge.mutual_tls', id: 'e1', state: module },
@@ -67,7 +67,7 @@ test('an unanswered update may be there or not, but nothing between', () => {
   }
 });
 
-test('an unanswered create is found by its description, and is there once, with all its modules and no other', () => {
+test('finds an unanswered create by its description, once, with all its modules and no other', () => {
   const changes = [
     { kind: 'https_edge', id: null, state: edge },
     { kind: 'https_edge.mutual_tls', id: null, state: module },
@@ -92,7 +92,7 @@ test('an unanswered create is found by its description, and is there once, with 
   }
 });
 
-test('a deletion takes the routes and modules with it, and a half of it is found', () => {
+test('a deletion includes routes and modules, and a partial one is detected', () => {
   const ledger = new Ledger();
   const all: [string, Record<string, string>][] = [
     [EDGE, edge],

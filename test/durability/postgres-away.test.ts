@@ -27,7 +27,7 @@ const RECOVERY_MS = 10_000;
 /** The replica follows by poll at the latest. */
 const POLL_MS = 2_000;
 
-test('PostgreSQL goes away and comes back: 503 meanwhile, reads go on, and no restart is needed', async (t) => {
+test('PostgreSQL stops and comes back: writes get 503, reads continue, and no restart is needed', async (t) => {
   const dataDir = join(await tempDir(t), 'data');
   const postgres = await startOwnPostgres();
   t.after(() => postgres.close());

@@ -54,7 +54,7 @@ async function holdsEverything(baseUrl: string): Promise<void> {
   assert.equal(credentials.length, 2);
 }
 
-suite('what the previous version wrote', () => {
+suite('data written by the previous version', () => {
   test('a data directory opens, with its secrets, its deliveries and its CAs', async (t) => {
     const dataDir = join(await unpacked(t), 'data');
     const path = join(dataDir, 'internal-ca', 'domain-localhost', 'certificate.pem');

@@ -21,7 +21,7 @@ suite('a database that went back to an earlier state', () => {
     { title: 'and is behind the nodes', overtakingCommits: 0 },
     { title: 'and has overtaken the nodes with other commits', overtakingCommits: 40 },
   ]) {
-    test(`${title}: nodes drop what was lost, and no lost or refused write is answered 2xx`, async (t) => {
+    test(`${title}: nodes drop what was lost, and no lost or rejected write is answered 2xx`, async (t) => {
       const database = await rewoundDatabase(t, startedServer());
       const kept = await keptBackend(t, database);
       const copy = await database.snapshot();
@@ -58,7 +58,7 @@ suite('a database that went back to an earlier state', () => {
     });
   }
 
-  test('writes that wait while everything is read again are refused, and reads of followers too', async (t) => {
+  test('rejects writes that wait during the reload, and reads of followers too', async (t) => {
     const database = await rewoundDatabase(t, startedServer());
     await keptBackend(t, database);
     await database.snapshot();

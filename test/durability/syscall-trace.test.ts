@@ -16,7 +16,7 @@ function judge(...lines: readonly string[]) {
   return answersBeforeSync(parseTrace(lines.join('\n')), ['m-1-']);
 }
 
-test('request, log, sync, answer: proven', () => {
+test('proves request, log, sync, response', () => {
   const report = judge(REQUEST, FRAME_HEAD, FRAME, SYNC_BEGINS, OTHER_THREAD, SYNC_ENDS, ANSWER);
   assert.deepEqual(report, { problems: [], proven: 1, syncs: 1 });
 });
@@ -26,32 +26,32 @@ test('PRAGMA synchronous = OFF: the log is written and never synced', () => {
   assert.deepEqual(report, { problems: ['m-1-: the log was not synced after it'], proven: 0, syncs: 0 });
 });
 
-test('an answer while the sync is still running', () => {
+test('detects a response during the sync', () => {
   const report = judge(REQUEST, FRAME_HEAD, FRAME, SYNC_BEGINS, ANSWER, SYNC_ENDS);
   assert.deepEqual(report.problems, ['m-1-: was answered before the log was synced']);
 });
 
-test('a sync that began before the frame was written covers it not', () => {
+test('a sync that started before the frame was written does not cover it', () => {
   const report = judge(REQUEST, SYNC_BEGINS, SYNC_ENDS, FRAME_HEAD, FRAME, ANSWER);
   assert.deepEqual(report.problems, ['m-1-: the log was not synced after it']);
 });
 
-test('a sync that failed is none', () => {
+test('a failed sync does not count', () => {
   const failed = '731   <... fdatasync resumed>)          = -1 EIO (Input/output error)';
   const report = judge(REQUEST, FRAME, SYNC_BEGINS, failed, ANSWER);
   assert.deepEqual(report, { problems: ['m-1-: the log was not synced after it'], proven: 0, syncs: 0 });
 });
 
-test('a sync of another file is none', () => {
+test('a sync of another file does not count', () => {
   const other = '731   fdatasync(24</data/postern.sqlite>) = 0';
   assert.deepEqual(judge(REQUEST, FRAME, other, ANSWER).problems, ['m-1-: the log was not synced after it']);
 });
 
-test('an answer without any log entry', () => {
+test('detects a response without a log entry', () => {
   const report = judge(REQUEST, SYNC_BEGINS, SYNC_ENDS, ANSWER);
   assert.deepEqual(report.problems, ['m-1-: was never written to the log']);
 });
 
-test('a write that the trace does not show at all proves nothing', () => {
+test('a write that the trace does not show proves nothing', () => {
   assert.deepEqual(judge(OTHER_THREAD).problems, ['m-1-: request or answer is not in the trace']);
 });

@@ -15,7 +15,7 @@ const browser: Browser | null =
   executablePath === null ? null : await chromium.launch({ executablePath, args: CHROMIUM_FLAGS });
 after(async () => browser?.close());
 
-test('the page loads nothing but itself, and breaks no rule of its policy', { skip }, async () => {
+test('the page loads nothing but itself, and violates no rule of its policy', { skip }, async () => {
   const { page, complaints, requests } = await openPage(DESKTOP);
   assert.equal(await page.title(), 'Postern management API');
   assert.deepEqual(complaints, []);
@@ -35,7 +35,7 @@ test('the contents lead to an operation, which is then in view', { skip }, async
   await page.close();
 });
 
-test('a link to an object opens what is folded around it', { skip }, async () => {
+test('a link to an object opens the collapsed section around it', { skip }, async () => {
   const { page } = await openPage(DESKTOP);
   const fields = page.locator('#schema-OidcModule');
   assert.equal(await fields.isVisible(), false);
@@ -44,7 +44,7 @@ test('a link to an object opens what is folded around it', { skip }, async () =>
   await page.close();
 });
 
-test('on a phone the page is as wide as the screen, and the contents are one tap away', { skip }, async () => {
+test('on a phone the page fits the screen, and the contents are one tap away', { skip }, async () => {
   const { page, complaints } = await openPage(PHONE);
   const width = await page.evaluate('document.documentElement.scrollWidth');
   assert.equal(width, PHONE.width);
@@ -57,7 +57,7 @@ test('on a phone the page is as wide as the screen, and the contents are one tap
   await page.close();
 });
 
-test('dark readers get a dark page', { skip }, async () => {
+test('follows dark mode', { skip }, async () => {
   const light = await openPage(DESKTOP, 'light');
   const dark = await openPage(DESKTOP, 'dark');
   const ground = 'getComputedStyle(document.body).backgroundColor';

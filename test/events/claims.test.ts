@@ -31,7 +31,7 @@ function options(store: Store, send: Send, given: Partial<DelivererOptions> = {}
   };
 }
 
-test('a sender that is slower than a lease keeps its lane; one that lost it is told to stop, and writes nothing', async (t) => {
+test('a sender slower than its lease keeps its lane, and one that lost it stops and writes nothing', async (t) => {
   const location = await emptyLocation(t, 'sqlite');
   const store = await openAt(location);
   await oneLane(store);
@@ -65,7 +65,7 @@ test('a sender that is slower than a lease keeps its lane; one that lost it is t
   });
 });
 
-test('no more lanes run at once than are allowed, and all get their turn', async (t) => {
+test('limits concurrent lanes, and all get their turn', async (t) => {
   const location = await emptyLocation(t, 'sqlite');
   const store = await openAt(location);
   await oneLane(store);
@@ -95,7 +95,7 @@ test('no more lanes run at once than are allowed, and all get their turn', async
   assert.deepEqual(delivered, Array(10).fill(20));
 });
 
-test('a deliverer that closes lets what is under way end, then gives its lanes back', async (t) => {
+test('a closing deliverer lets deliveries in progress end, then releases its lanes', async (t) => {
   const location = await emptyLocation(t, 'sqlite');
   const store = await openAt(location);
   await oneLane(store);
@@ -125,7 +125,7 @@ test('a deliverer that closes lets what is under way end, then gives its lanes b
   assert.equal(lanes.length, 1);
 });
 
-test('what is cut when the time to close is over counts as not tried', async (t) => {
+test('a delivery cut at the close deadline counts as not attempted', async (t) => {
   const location = await emptyLocation(t, 'sqlite');
   const store = await openAt(location);
   await oneLane(store);
@@ -145,7 +145,7 @@ test('what is cut when the time to close is over counts as not tried', async (t)
   assert.deepEqual([delivery?.state, delivery?.attempts], ['pending', []]);
 });
 
-test('what has aged out goes at the start and now and then', async (t) => {
+test('deletes aged deliveries at the start and periodically', async (t) => {
   const location = await emptyLocation(t, 'sqlite');
   const store = await openAt(location);
   await oneLane(store);

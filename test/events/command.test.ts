@@ -49,7 +49,7 @@ test('tail shows each new event once, filtered by type', async (t) => {
   assert.equal(JSON.parse(only).object.id, old);
 });
 
-test('tail says what is missing when no subscription can queue an event', async (t) => {
+test('tail explains what is missing when no subscription can queue an event', async (t) => {
   const world = await EventWorld.open(t);
   const env = operatorEnv(world.world);
   const without = await startTail(['--count', '1'], env);
@@ -64,7 +64,7 @@ test('tail says what is missing when no subscription can queue an event', async 
   for (const { ended } of [without, aimless, ready]) assert.equal((await ended).length, 1);
 });
 
-test('replay queues anew what it is told to, and says how much', async (t) => {
+test('replay queues the selected deliveries again, and reports how many', async (t) => {
   const world = await EventWorld.open(t);
   const env = operatorEnv(world.world);
   const lane = await world.lane(['ip_policy_created.v0']);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { EventWorld } from './support/event-world.ts';
 import { verify } from './support/receiver.ts';
 
-test('a change ends as a signed request at its receiver, and as a delivery that the API shows', async (t) => {
+test('a change becomes a signed request at its receiver, and a delivery in the API', async (t) => {
   const world = await EventWorld.open(t);
   const lane = await world.lane(['ip_policy_created.v0'], { headers: { 'x-tenant': 'blue' } });
   const [id] = await world.policies(1);

@@ -65,7 +65,7 @@ async function causeAll(world: EventWorld): Promise<{ caused: Map<string, string
   return { caused, secrets };
 }
 
-test('each change, by each operation that causes it, ends as a signed request; no payload holds a secret', async (t) => {
+test('each change, by each operation that causes it, becomes a signed request, and no payload contains a secret', async (t) => {
   const world = await EventWorld.open(t);
   const { event_types: types } = await world.api('GET', '/event_types');
   const changes = (types as { type: string }[])
@@ -93,7 +93,7 @@ test('each change, by each operation that causes it, ends as a signed request; n
   for (const secret of [...secrets, lane.secret]) assert.ok(!everything.includes(secret), 'a secret was told');
 });
 
-test('a request through the edge ends as an event, without header and query', async (t) => {
+test('a request through the edge becomes an event, without header and query', async (t) => {
   const receiver = await Receiver.open(t);
   const edge = await EdgeWorld.open(t, {
     POSTERN_ROLES: 'api,edge,events',

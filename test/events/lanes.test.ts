@@ -11,7 +11,7 @@ function movableClock() {
   return clock;
 }
 
-test('a lane is delivered in order, whatever the receiver does in between', async (t) => {
+test('a lane delivers in order, whatever the receiver does in between', async (t) => {
   const world = await EventWorld.open(t);
   const lane = await world.lane([TYPE]);
   let requests = 0;
@@ -30,7 +30,7 @@ test('a lane is delivered in order, whatever the receiver does in between', asyn
   assert.equal(new Set(seen.map(({ id }) => id)).size, 20);
 });
 
-test('a destination that hangs, and one that is down, delay no other', async (t) => {
+test('a hanging destination, and one that is down, delay no other', async (t) => {
   const world = await EventWorld.open(t, { POSTERN_EVENTS_TIMEOUT: '60' });
   const hanging = await world.lane([TYPE]);
   const down = await world.lane([TYPE], { url: 'http://127.0.0.1:1/' });
@@ -48,7 +48,7 @@ test('a destination that hangs, and one that is down, delay no other', async (t)
   assert.notEqual(head.next_attempt_at, null);
 });
 
-test('an event that is always refused is dead after five tries in ten minutes, and the lane goes on', async (t) => {
+test('an event that is always rejected is dead after five attempts in ten minutes, and the lane continues', async (t) => {
   const clock = movableClock();
   const world = await EventWorld.open(t, {}, { clock });
   const refused = await world.lane([TYPE]);
@@ -71,7 +71,7 @@ test('an event that is always refused is dead after five tries in ten minutes, a
   assert.ok(world.world.logLines.some((line) => line.includes('an event is dead')));
 });
 
-test('a receiver that asks for patience gets it', async (t) => {
+test("honours a receiver's Retry-After", async (t) => {
   const clock = movableClock();
   const world = await EventWorld.open(t, {}, { clock });
   const lane = await world.lane([TYPE]);
@@ -86,7 +86,7 @@ test('a receiver that asks for patience gets it', async (t) => {
   await world.settled(lane, { delivered: 1 });
 });
 
-test('a lane that has waited long is tried at once after a restart', async (t) => {
+test('retries a long-waiting lane immediately after a restart', async (t) => {
   const clock = movableClock();
   const world = await EventWorld.open(t, {}, { clock });
   const lane = await world.lane([TYPE]);
@@ -100,7 +100,7 @@ test('a lane that has waited long is tried at once after a restart', async (t) =
   await again.settled(lane, { delivered: 3 });
 });
 
-test('after days of failure a destination is suspended, announced, and its events wait until it is resumed', async (t) => {
+test('suspends a destination after days of failure, announces it, and keeps its events until it is resumed', async (t) => {
   const clock = movableClock();
   const world = await EventWorld.open(t, {}, { clock });
   const lane = await world.lane([TYPE]);

@@ -7,7 +7,7 @@ import { verify } from './support/receiver.ts';
 
 const TYPE = 'ip_policy_created.v0';
 
-test('a paused destination gets nothing, and all of it at once when it is resumed', async (t) => {
+test('a paused destination gets nothing, and everything when it is resumed', async (t) => {
   const world = await EventWorld.open(t);
   const lane = await world.lane([TYPE]);
   await world.api('POST', `/event_destinations/${lane.destinationId}/pause`);
@@ -40,7 +40,7 @@ test('410 suspends the destination, and the event stays until it is resumed', as
   await world.settled(lane, { delivered: 2 });
 });
 
-test('a test sends a signed sample past the lanes and says what came back', async (t) => {
+test('a test sends a signed sample past the lanes and returns the outcome', async (t) => {
   const world = await EventWorld.open(t);
   const lane = await world.lane([]);
   await world.api('POST', `/event_destinations/${lane.destinationId}/pause`);
@@ -63,7 +63,7 @@ test('a test sends a signed sample past the lanes and says what came back', asyn
   assert.deepEqual(await world.deliveries(lane), []);
 });
 
-test('replays: of one, of all dead, of a range; the event keeps its id', async (t) => {
+test('replays one delivery, all dead ones, or a range, and the event keeps its id', async (t) => {
   const world = await EventWorld.open(t);
   const lane = await world.lane([TYPE]);
   await world.policies(3);
@@ -84,7 +84,7 @@ test('replays: of one, of all dead, of a range; the event keeps its id', async (
   assert.deepEqual([closed.status, closed.body.error_code], [409, 'ERR_POSTERN_DELIVERY_CLOSED']);
 });
 
-test('deleting a subscription cancels what is pending, and nothing more is sent', async (t) => {
+test('deleting a subscription cancels pending deliveries, and nothing more is sent', async (t) => {
   const world = await EventWorld.open(t);
   const lane = await world.lane([TYPE]);
   world.receiver.behave(lane.path, 503);
@@ -106,7 +106,7 @@ test('deleting a subscription cancels what is pending, and nothing more is sent'
   assert.equal(world.receiver.at(lane.path).length, count);
 });
 
-test('a type that is added or taken away holds for the next event', async (t) => {
+test('an added or removed type takes effect with the next event', async (t) => {
   const world = await EventWorld.open(t);
   const lane = await world.lane([]);
   const sources = `/event_subscriptions/${lane.subscriptionId}/sources`;
@@ -120,7 +120,7 @@ test('a type that is added or taken away holds for the next event', async (t) =>
   assert.equal(world.receiver.at(lane.path)[0]?.event.object.id, wanted);
 });
 
-test('events go to a file as to a webhook', async (t) => {
+test('delivers events to a file like to a webhook', async (t) => {
   const world = await EventWorld.open(t);
   const destination = await world.api('POST', '/event_destinations', { target: { file: { name: 'audit.ndjson' } } });
   const subscription = await world.api('POST', '/event_subscriptions', {
@@ -140,7 +140,7 @@ test('events go to a file as to a webhook', async (t) => {
   assert.deepEqual([tried.is_delivered, tried.status], [true, null]);
 });
 
-test('metrics tell of every lane', async (t) => {
+test('metrics cover every lane', async (t) => {
   const world = await EventWorld.open(t);
   const well = await world.lane([TYPE]);
   const paused = await world.lane([TYPE]);

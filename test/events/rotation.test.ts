@@ -5,7 +5,7 @@ import { verify } from './support/receiver.ts';
 
 const NEXT = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
 
-test('a secret is rotated with two valid ones in between, and the old one is taken away again', async (t) => {
+test('rotates a secret with two valid ones in between, and removes the old one', async (t) => {
   const world = await EventWorld.open(t);
   const lane = await world.lane(['ip_policy_created.v0']);
   const path = `/event_destinations/${lane.destinationId}`;
@@ -41,7 +41,7 @@ test('a secret is rotated with two valid ones in between, and the old one is tak
   verify(await latest(4), NEXT);
 });
 
-test('headers that are left out stay, and an empty map takes them away', async (t) => {
+test('omitted headers stay, and an empty map removes them', async (t) => {
   const world = await EventWorld.open(t);
   const lane = await world.lane(['ip_policy_created.v0'], { headers: { 'x-key': 'one' } });
   const path = `/event_destinations/${lane.destinationId}`;

@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => postgres.stop());
 
-test('of several processes on one database one holds a lane at a time; all lanes are served, in order', async (t) => {
+test('one of several processes on one database holds a lane at a time, and all lanes are served in order', async (t) => {
   const database = await freshDatabase(postgres);
   const worlds = [];
   for (let count = 0; count < 3; count += 1) {
@@ -59,7 +59,7 @@ test('of several processes on one database one holds a lane at a time; all lanes
   for (const lane of lanes) await first.settled(lane, { delivered: 95 });
 });
 
-test('a subscription that one process has made counts for the next change in every other', async (t) => {
+test('a subscription created in one process applies to the next change in every other', async (t) => {
   const database = await freshDatabase(postgres);
   const open = () => EventWorld.open(t, { POSTERN_SECRET_KEY: SECRET_KEY }, { databaseUrl: database.url });
   const [one, other] = [await open(), await open()];

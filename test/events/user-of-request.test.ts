@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { LoginWorld } from '../support/login-world.ts';
 import { Receiver } from './support/receiver.ts';
 
-test('the event of a request tells who has logged in, and of the rest nobody', async (t) => {
+test('the event of a request names the logged-in user, and nobody otherwise', async (t) => {
   const receiver = await Receiver.open(t);
   const world = await LoginWorld.open(t, {
     env: { POSTERN_ROLES: 'api,edge,events', POSTERN_EVENTS_ALLOW_CIDRS: '127.0.0.0/8' },

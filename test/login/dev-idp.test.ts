@@ -31,7 +31,7 @@ function startTool(t: TestContext, ...args: readonly string[]) {
   return { child, output, exited, greeted };
 }
 
-test('dev-idp says what to type, serves, and ends when told', async (t) => {
+test('dev-idp prints instructions, serves, and ends on command', async (t) => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     const uris = ['https://a.localhost:1/.postern/callback', 'https://b.localhost:2/.postern/callback'];
     const { child, output, exited, greeted } = startTool(
@@ -52,7 +52,7 @@ test('dev-idp says what to type, serves, and ends when told', async (t) => {
   }
 });
 
-test('dev-idp refuses what it does not understand, and a port that is taken', async (t) => {
+test('dev-idp rejects unknown arguments, and a port in use', async (t) => {
   const first = startTool(t, '--port', '0');
   await first.greeted();
   const port = /127\.0\.0\.1:(\d+)/.exec(first.output.stdout)?.[1] ?? '';
@@ -68,7 +68,7 @@ test('dev-idp refuses what it does not understand, and a port that is taken', as
   }
 });
 
-test('what the walk-through says of the provider is what it prints', async (t) => {
+test('the walk-through describes the provider as it prints itself', async (t) => {
   const { output, greeted } = startTool(t, '--port', '0');
   await greeted();
   const walkThrough = await readFile(new URL('docs/tutorials/3-first-login.md', root), 'utf8');

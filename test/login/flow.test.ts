@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LoginWorld, type Seen } from '../support/login-world.ts';
 
-test('a first visit goes to the provider and comes back to the page that was wanted; the second goes straight through', async (t) => {
+test('a first visit goes to the provider and returns to the requested page, and the second passes directly', async (t) => {
   const world = await LoginWorld.open(t);
   const { host } = await world.site();
   const browser = world.browser();

@@ -12,7 +12,7 @@ const args = [...CHROMIUM_FLAGS, '--host-resolver-rules=MAP * 127.0.0.1'];
 const browser: Browser | null = executablePath === null ? null : await chromium.launch({ executablePath, args });
 after(async () => browser?.close());
 
-test('the button of the logout page asked again for ever: the page sends no referrer, so its form says "Origin: null"', {
+test('the button of the logout page logs out although its form sends "Origin: null"', {
   skip,
 }, async () => {
   const { host } = await world.site();
@@ -30,7 +30,7 @@ test('the button of the logout page asked again for ever: the page sends no refe
   await page.close();
 });
 
-test('a form of another site logs nobody out, whatever origin it claims', async () => {
+test("another site's form logs nobody out, whatever origin it claims", async () => {
   const { host } = await world.site();
   const post = (headers: Readonly<Record<string, string>>) =>
     world.edge.ask(host, '/.postern/logout', {

@@ -8,7 +8,7 @@ const site = await world.site(await world.httpResponse('reached', { status_code:
 const address = `https://${site.host}/.well-known/anything?a=b`;
 const port = (): number => world.port;
 
-test('an edge is reached by its name, over TLS that is checked', async () => {
+test('reaches an edge by its name, over verified TLS', async () => {
   const answer = await loopbackFetch({ ca: world.ca, port })(address, {
     method: 'POST',
     body: new URLSearchParams({ logout_token: 'x' }),
@@ -16,12 +16,12 @@ test('an edge is reached by its name, over TLS that is checked', async () => {
   assert.deepEqual([answer.status, await answer.text()], [201, 'reached']);
 });
 
-test('with authorities to trust, a certificate of another one is refused', async () => {
+test('rejects a certificate of another authority than the trusted ones', async () => {
   await assert.rejects(loopbackFetch({ ca: [], port })(address), /certificate/);
   assert.equal((await loopbackFetch({ port })(address)).status, 201);
 });
 
-test('a request that takes too long is given up', async () => {
+test('gives up a request that takes too long', async () => {
   const signal = AbortSignal.abort(new Error('too long'));
   await assert.rejects(loopbackFetch({ ca: world.ca, port })(address, { signal }), { name: 'AbortError' });
 });

@@ -36,7 +36,7 @@ const provider = await IdentityProvider.open(
   },
 );
 
-test('a click logs in, and without scripts too', { skip }, async () => {
+test('a click logs in, also without scripts', { skip }, async () => {
   const { page, complaints } = await openLogin({ javaScriptEnabled: false });
   await page.getByRole('button', { name: 'Alice Example' }).click();
   await page.waitForURL(`${clientUrl}/callback?**`);
@@ -45,7 +45,7 @@ test('a click logs in, and without scripts too', { skip }, async () => {
   await page.context().close();
 });
 
-test('the way out of the page is a denial', { skip }, async () => {
+test('cancelling the page is a denial', { skip }, async () => {
   const { page } = await openLogin();
   await page.getByRole('button', { name: 'Deny access' }).click();
   await page.waitForURL(`${clientUrl}/callback?**`);

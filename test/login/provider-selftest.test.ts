@@ -77,7 +77,7 @@ async function verified(provider: RunningIdentityProvider, idToken: string): Pro
   return (await jwtVerify(idToken, keys, { issuer: provider.issuer, audience: 'app' })).payload;
 }
 
-test('discovery names the issuer and what the provider can do', async (t) => {
+test("discovery names the issuer and the provider's capabilities", async (t) => {
   const provider = await IdentityProvider.open(t);
   assert.match(provider.issuer, /^http:\/\/127\.0\.0\.1:\d+$/);
   const answer = await fetch(`${provider.issuer}/.well-known/openid-configuration`);
@@ -92,7 +92,7 @@ test('discovery names the issuer and what the provider can do', async (t) => {
   assert.equal(provider.requests.count('discovery'), 1);
 });
 
-test('a user logs in, and the ID token says who it is', async (t) => {
+test('a user logs in, and the ID token identifies them', async (t) => {
   const provider = await IdentityProvider.open(t, { clients: [CLIENT], accessTokenTtlS: 7 });
   const { url, verifier } = newFlow(provider);
   const back = await logIn(provider, url, 'alice');
@@ -136,7 +136,7 @@ test('a public client needs no secret, and clients can be replaced while it runs
   assert.equal((await verified(provider, idToken))['email'], 'bob@example.com');
 });
 
-test('who is logged in at the provider is not asked again', async (t) => {
+test('does not ask a user again who is logged in at the provider', async (t) => {
   const provider = await IdentityProvider.open(t, { clients: [CLIENT] });
   const jar = new CookieJar();
   await tokensOf(provider, { jar, user: 'bob' });
@@ -144,7 +144,7 @@ test('who is logged in at the provider is not asked again', async (t) => {
   assert.equal((await verified(provider, again.id_token)).sub, 'bob');
 });
 
-test('refresh tokens rotate, and one that is used twice ends the grant', async (t) => {
+test('refresh tokens rotate, and a reused one ends the grant', async (t) => {
   const provider = await IdentityProvider.open(t, { clients: [CLIENT] });
   const offline = { scope: 'openid email offline_access', prompt: 'consent' };
   const first = await tokensOf(provider, { parameters: offline });
@@ -167,7 +167,7 @@ test('refresh tokens rotate, and one that is used twice ends the grant', async (
   );
 });
 
-test('refresh tokens can be given always or never', async (t) => {
+test('refresh tokens can be issued always or never', async (t) => {
   const offline = { scope: 'openid offline_access', prompt: 'consent' };
   const always = await IdentityProvider.open(t, { clients: [CLIENT], refreshTokens: 'always' });
   assert.ok((await tokensOf(always)).refresh_token);
@@ -193,7 +193,7 @@ test('denial comes back as access_denied', async (t) => {
   assert.equal(back.searchParams.get('state'), 'state-of-the-client');
 });
 
-test('the end of a session tells the client behind the browser, and comes back with the state', async (t) => {
+test('the end of a session notifies the client through the back channel, and returns with the state', async (t) => {
   const told: string[] = [];
   const client = createServer((request, response) => {
     request.setEncoding('utf8').on('data', (text: string) => told.push(text));
@@ -232,7 +232,7 @@ test('the end of a session tells the client behind the browser, and comes back w
   assert.equal((await verified(provider, new URLSearchParams(told[1]).get('logout_token') ?? '')).sub, 'bob');
 });
 
-test('keys rotate: new tokens are signed with a new key, and old ones hold as long as theirs is published', async (t) => {
+test('keys rotate: new tokens use a new key, and old ones are valid while theirs is published', async (t) => {
   const provider = await IdentityProvider.open(t, { clients: [CLIENT] });
   const jar = new CookieJar();
   const before = await tokensOf(provider, { jar });
@@ -247,7 +247,7 @@ test('keys rotate: new tokens are signed with a new key, and old ones hold as lo
   assert.equal(provider.requests.count('jwks'), 3);
 });
 
-test('the provider goes down and comes up again on its port, with what it knew', async (t) => {
+test('the provider stops and restarts on its port with its state', async (t) => {
   const provider = await IdentityProvider.open(t, { clients: [CLIENT], refreshTokens: 'always' });
   const { refresh_token: token = '' } = await tokensOf(provider);
   await provider.stop();
@@ -257,7 +257,7 @@ test('the provider goes down and comes up again on its port, with what it knew',
   assert.equal((await askForTokens(provider, { grant_type: 'refresh_token', refresh_token: token })).status, 200);
 });
 
-test('answers can be held until the test lets them go', async (t) => {
+test('responses can be held until the test releases them', async (t) => {
   const provider = await IdentityProvider.open(t);
   const release = provider.requests.hold('jwks');
   const came = provider.requests.next('jwks');

@@ -5,7 +5,7 @@ import { EdgeWorld } from '../support/edge-world.ts';
 import { LoginWorld, type Seen } from '../support/login-world.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-test('a restart logs nobody out, and forgets nobody’s activity that was more than seconds ago', async (t) => {
+test('a restart logs nobody out, and loses only seconds of activity', async (t) => {
   const dataDir = await tempDir(t);
   const world = await LoginWorld.open(t, { dataDir });
   const { host } = await world.site({ inactivity_timeout: 100 });
@@ -25,7 +25,7 @@ test('a restart logs nobody out, and forgets nobody’s activity that was more t
   assert.equal(await again.status(host, '/', { headers: { cookie }, rejectUnauthorized: false }), 401);
 });
 
-test('a secret key that is not the one of the cookies lets nobody in, and breaks nothing', async (t) => {
+test('another secret key than that of the cookies admits nobody, and breaks nothing', async (t) => {
   const world = await LoginWorld.open(t);
   const { host } = await world.site();
   const browser = world.browser();

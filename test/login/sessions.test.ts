@@ -36,7 +36,7 @@ async function sessionsOf(routeId: string): Promise<any[]> {
 }
 
 suite('how long a login lasts', () => {
-  test('maximum_duration ends it however much it is used; the limit is the one of now', async () => {
+  test('maximum_duration ends it however much it is used, and the current limit applies', async () => {
     const site = await unrefreshed.site({ maximum_duration: 100 });
     const browser = unrefreshed.browser();
     assert.equal((await browser.logIn(site.host)).status, 200);
@@ -63,7 +63,7 @@ suite('how long a login lasts', () => {
     assert.equal((await browser.open(host)).status, 302);
   });
 
-  test('0 is no limit', async () => {
+  test('0 means no limit', async () => {
     const { host } = await unrefreshed.site();
     const browser = unrefreshed.browser();
     await browser.logIn(host);
@@ -71,7 +71,7 @@ suite('how long a login lasts', () => {
     assert.equal((await browser.open(host)).status, 200);
   });
 
-  test('bytes on a WebSocket are activity, and silence is none', async () => {
+  test('bytes on a WebSocket are activity, and silence is not', async () => {
     const { host } = await world.site({ inactivity_timeout: 100 });
     const browser = world.browser();
     await browser.logIn(host);
@@ -88,7 +88,7 @@ suite('how long a login lasts', () => {
 });
 
 suite('ending a login', () => {
-  test('deleting the session by API cuts its WebSocket, and no other', async () => {
+  test('deleting the session through the API cuts its WebSocket, and no other', async () => {
     const { host, routeId } = await world.site();
     const [alice, bob] = [world.browser(), world.browser()];
     await alice.logIn(host, '/', 'alice');
@@ -110,7 +110,7 @@ suite('ending a login', () => {
     his.close();
   });
 
-  test('deleting the user ends all sessions of theirs', async () => {
+  test('deleting the user ends all of their sessions', async () => {
     const first = await world.site();
     const second = await world.site();
     const browser = world.browser();
@@ -123,7 +123,7 @@ suite('ending a login', () => {
     assert.deepEqual(await sessionsOf(first.routeId), []);
   });
 
-  test('logout ends the session here and goes on to the provider', async () => {
+  test('logout ends the session here and continues to the provider', async () => {
     const { host, routeId } = await world.site();
     const browser = world.browser();
     await browser.logIn(host);
@@ -146,7 +146,7 @@ suite('ending a login', () => {
     assert.equal(withStolen.status, 302);
   });
 
-  test('the provider says so by back-channel logout', async () => {
+  test('the provider ends it by back-channel logout', async () => {
     const { host } = await world.site();
     const browser = world.browser();
     await browser.logIn(host, '/', 'alice');
@@ -187,8 +187,8 @@ suite('tokens', () => {
   });
 });
 
-suite('a provider that is down', () => {
-  test('live sessions go on, new logins get words, and it recovers by itself', async () => {
+suite('a stopped provider', () => {
+  test('live sessions continue, new logins get a message, and it recovers automatically', async () => {
     const { host } = await world.site({ scopes: ['email', 'offline_access'] });
     const browser = world.browser();
     await browser.logIn(host);
@@ -206,7 +206,7 @@ suite('a provider that is down', () => {
   });
 });
 
-test('one login per host: another host of the provider asks again, and shows who is there', async () => {
+test('one login per host: another host of the provider asks again, and shows the user', async () => {
   const { host } = await world.site();
   const page = await world.browser().logIn(host, '/who', 'bob');
   const seen = JSON.parse(page.text) as Seen;

@@ -14,7 +14,7 @@ function assertAway(answer: EdgeAnswer, what: string): void {
   assert.match(String(answer.headers['retry-after']), /^\d+$/, what);
 }
 
-test('without its store, login says 503 and changes nothing; known users go on', async (t) => {
+test('without its store, login returns 503 and changes nothing, and known users continue', async (t) => {
   const site = await HostileSite.open(t);
   const { world, provider } = site;
   const known = await site.logIn();
@@ -49,7 +49,7 @@ test('without its store, login says 503 and changes nothing; known users go on',
   assert.equal((await site.open(expired)).status, 302, 'but not for longer than login_outage_hours');
 });
 
-test('a store without space is an outage, a damaged one is not', () => {
+test('a full store is an outage, a damaged one is not', () => {
   assert.equal(isStoreOutage(storeErrors.create('ERR_POSTERN_STORE_FULL', 'full')), true);
   assert.equal(isStoreOutage(storeErrors.create('ERR_POSTERN_STORE_CORRUPT', 'odd')), false);
   assert.equal(isStoreOutage(new Error('a bug')), false);

@@ -27,7 +27,7 @@ suite('logins of two processes', () => {
     return made;
   }
 
-  test('a login at one is a login at the other', async () => {
+  test('a login at one is valid at the other', async () => {
     const { host } = await site();
     const browser = a.browser();
     await browser.logIn(host);
@@ -61,7 +61,7 @@ suite('logins of two processes', () => {
     assert.equal(refreshes() - before, 1);
   });
 
-  test('a login that moves a browser to a new key leaves the other process with no old one', async () => {
+  test('a login that moves a browser to a new key leaves no old key in the other process', async () => {
     const { host } = await site();
     const browser = a.browser();
     await browser.logIn(host);

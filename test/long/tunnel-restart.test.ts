@@ -5,7 +5,7 @@ import { describeRestart, runRestart } from '../tunnel/support/restart-round.ts'
 const AGENTS = 200;
 
 /** The full form of `test/tunnel/faults/restart.test.ts`. */
-test(`kill -9 of a server with ${AGENTS} agents: all are back under their names, spread out, without a storm`, async (t) => {
+test(`kill -9 of a server with ${AGENTS} agents: all come back under their names, spread out, without a storm`, async (t) => {
   const figures = await runRestart(t, { agents: AGENTS, processes: 2 });
   t.diagnostic(describeRestart(figures));
   console.log(describeRestart(figures));

@@ -43,7 +43,7 @@ async function allowed(...request: Parameters<typeof asked>) {
 const destination = (name: string) => ({ target: { file: { name } } });
 const sources = (...types: readonly string[]) => ({ sources: types.map((type) => ({ type })) });
 
-suite('events of a noun are for keys that may read the noun', () => {
+suite('events of a noun require permission to read the noun', () => {
   test('creating and changing a subscription', async () => {
     const key = await keyWith();
     const reader = await keyWith('ip_policies:read');
@@ -60,7 +60,7 @@ suite('events of a noun are for keys that may read the noun', () => {
     await refused('ip_policies:read', key, 'POST', `${path}/sources`, { type: 'ip_policy_updated.v0' });
   });
 
-  test('adding a destination to a subscription of types that the key may not read', async () => {
+  test('adding a destination to a subscription with types that the key may not read', async () => {
     const key = await keyWith();
     const { id } = await made('/event_subscriptions', sources('https_edge_created.v0'));
     const { id: to } = await made('/event_destinations', destination('b'), key);
@@ -72,7 +72,7 @@ suite('events of a noun are for keys that may read the noun', () => {
     await allowed(key, 'PATCH', path, { sources: [] });
   });
 
-  test('changing where a subscribed destination leads', async () => {
+  test('changing the target of a subscribed destination', async () => {
     const key = await keyWith();
     const { id: to } = await made('/event_destinations', { target: { webhook: { url: 'https://a.example/' } } });
     const path = `/event_destinations/${to}`;
@@ -87,7 +87,7 @@ suite('events of a noun are for keys that may read the noun', () => {
     await allowed(null, 'DELETE', `/event_subscriptions/${id}`);
   });
 
-  test('changing where a destination leads while events that the key may not read wait for it', async () => {
+  test('changing the target of a destination with queued events that the key may not read', async () => {
     const key = await keyWith();
     const { id: to } = await made('/event_destinations', destination('waiting'));
     await allowed(null, 'POST', `/event_destinations/${to}/pause`, {});
@@ -99,7 +99,7 @@ suite('events of a noun are for keys that may read the noun', () => {
     await allowed(null, 'DELETE', `/event_subscriptions/${id}`);
   });
 
-  test('deliveries show the object, and are replayed, to those who may read it only', async () => {
+  test('deliveries show and replay their object only to keys that may read it', async () => {
     const key = await keyWith();
     const reader = await keyWith('ip_policies:read');
     const { id: to } = await made('/event_destinations', destination('c'));
@@ -119,7 +119,7 @@ suite('events of a noun are for keys that may read the noun', () => {
     await allowed(null, 'DELETE', `/event_subscriptions/${id}`);
   });
 
-  test('trying out a destination shows nothing but its id, so it needs no more than writing it', async () => {
+  test('testing a destination reveals only its id, so it needs no more than write permission', async () => {
     const key = await keyWith();
     const { id } = await made('/event_destinations', destination('d'), key);
     const { status, body } = await asked(key, 'POST', `/event_destinations/${id}/test`, {});
@@ -127,7 +127,7 @@ suite('events of a noun are for keys that may read the noun', () => {
   });
 });
 
-test('every event type names a scope that there is, and the list shows it', async () => {
+test('every event type names an existing scope, and the list shows it', async () => {
   const { eventTypes, scopes } = createCatalog(resources, modules);
   const { event_types: listed } = await allowed(null, 'GET', '/event_types');
   assert.deepEqual(listed, eventTypes);

@@ -22,7 +22,7 @@ function costMs(read: () => unknown): number {
   return best;
 }
 
-suite('text from outside costs time in proportion to its length', () => {
+suite('parsing foreign text takes time proportional to its length', () => {
   for (const { name, maxLength, prepare, texts } of FOREIGN_TEXT_READERS) {
     test(name, () => {
       for (const [what, make] of Object.entries(texts)) {
@@ -38,7 +38,7 @@ suite('text from outside costs time in proportion to its length', () => {
   }
 });
 
-test("a provider's long challenge, which the OAuth library reads in quadratic time, does not reach it", () => {
+test("a provider's long challenge does not reach the OAuth library, which parses it in quadratic time", () => {
   for (const [challenge, kept] of [
     ['Bearer error="invalid_client"', 'Bearer error="invalid_client"'],
     [`Bearer ${'a=b,'.repeat(4000)}`, null],

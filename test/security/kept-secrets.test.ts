@@ -9,7 +9,7 @@ const route = (await world.api('POST', `/edges/https/${edge.id}/routes`, { match
 const oidc = `/edges/https/${edge.id}/routes/${route.id}/oidc`;
 const blind = (await world.api('POST', '/api_keys', { scopes: ['edges:read', 'edges:write'] })).body.token as string;
 
-test('a key that could not read a client secret had it sent to an issuer of its own', async () => {
+test('a key that cannot read a client secret cannot have it sent to another issuer', async () => {
   await world.api('PUT', oidc, { issuer: 'https://good.example.com', client_id: 'app', client_secret: 'planted' });
   const moved = await world.api('PUT', oidc, { issuer: 'https://evil.example.com', client_id: 'app' }, { key: blind });
   assert.equal(moved.status, 400);
@@ -20,7 +20,7 @@ test('a key that could not read a client secret had it sent to an issuer of its 
   assert.equal((await world.api('GET', oidc)).body.client_secret, 'planted');
 });
 
-test('a key that sends the secret anew may change the issuer, and one that can read it may clear it', async () => {
+test('a key that sends the secret again may change the issuer, and one that can read it may clear it', async () => {
   const body = { issuer: 'https://new.example.com', client_id: 'app', client_secret: 'another' };
   assert.equal((await world.api('PUT', oidc, body, { key: blind })).status, 200);
   const cleared = await world.api('PUT', oidc, { issuer: 'https://third.example.com', client_id: 'app' });
@@ -45,7 +45,7 @@ test('the headers of a webhook do not follow to another url', async () => {
   assert.equal((await world.api('PATCH', made.uri, { target: { webhook: anew } })).status, 200);
 });
 
-test('a mask for a header that every object inherits does not stand for a stored one', async () => {
+test('a mask for a header name that every object inherits does not stand for a stored one', async () => {
   const webhook = { url: 'https://good.example.com/', headers: { 'x-api-key': 'planted' } };
   const made = (await world.api('POST', '/event_destinations', { target: { webhook } })).body;
   for (const name of ['toString', 'constructor', 'hasOwnProperty']) {

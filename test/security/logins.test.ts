@@ -14,8 +14,8 @@ import { makeKey } from './keys.ts';
 
 usePostgres();
 
-suite('logging in', () => {
-  test('without a key, with a malformed or an unknown one: 401, and nothing is learnt of what there is', async (t) => {
+suite('authentication with API keys', () => {
+  test('returns 401 without a key, with a malformed or an unknown one, and reveals nothing', async (t) => {
     const world = await TestWorld.open(t);
     for (const [method, path] of [
       ['GET', '/tunnels'],
@@ -45,7 +45,7 @@ suite('logging in', () => {
   });
 
   for (const path of ['/tunnels', '/nowhere', '/metrics']) {
-    test(`failures at ${path} are slowed down, and too many at once refused; a good key is not held up`, async (t) => {
+    test(`delays failures at ${path}, rejects too many at once, and does not delay a valid key`, async (t) => {
       const world = await TestWorld.open(t);
       const failures = Array.from({ length: 60 }, () => world.api('GET', path, undefined, { key: 'wrong' }));
       const good = await world.api('GET', '/tunnels');
@@ -57,7 +57,7 @@ suite('logging in', () => {
     });
   }
 
-  test('an address has 20 failures free, gets one back every two seconds, and does not slow others', async () => {
+  test('an address has 20 free failures, gets one back every two seconds, and does not delay others', async () => {
     const clock = new MovedClock();
     clock.stop();
     let slept: number[] = [];
@@ -88,7 +88,7 @@ suite('logging in', () => {
     assert.equal(slept, 1);
   });
 
-  test('a key that sends more than its share is told to wait, others are not', async (t) => {
+  test('limits the rate of one key, and not of others', async (t) => {
     const clock = new MovedClock();
     clock.stop();
     const world = await TestWorld.open(t, { clock, env: { POSTERN_API_RATE_LIMIT: '5' } });
@@ -110,7 +110,7 @@ suite('logging in', () => {
 
 for (const engine of ENGINES) {
   suite(`the bootstrap key on ${engine}`, () => {
-    test('does not come back after it was deleted, with POSTERN_API_KEY still set', async (t) => {
+    test('is not recreated after it was deleted, with POSTERN_API_KEY still set', async (t) => {
       const { world, restart } = await openRestartableWorld(t, engine);
       const successor = await makeKey(world);
       const { body } = await world.api('GET', '/api_keys');

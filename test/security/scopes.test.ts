@@ -16,7 +16,7 @@ const catalog = createCatalog(resources, modules);
 const operations = operationsOf(catalog, null as unknown as Documents);
 const ksuid = createKsuidSource();
 
-suite('what a key with one scope may do', () => {
+suite('permissions of a key with one scope', () => {
   const cleanup = cleanupAfterSuite();
   let world: TestWorld;
 
@@ -40,7 +40,7 @@ suite('what a key with one scope may do', () => {
   });
 
   for (const scope of catalog.scopes) {
-    test(`${scope}: exactly its operations get past the gate`, async () => {
+    test(`${scope}: exactly its operations are allowed`, async () => {
       const { token } = await makeKey(world, [scope]);
       const answers = await inParallel(operations, ({ method, path }) => {
         // Ids without a record and unknown fields: an admitted request is rejected for that, and nothing changes.
@@ -60,7 +60,7 @@ suite('what a key with one scope may do', () => {
     });
   }
 
-  test('a HEAD needs what the GET needs', async () => {
+  test('HEAD requires the scope of GET', async () => {
     const { token } = await makeKey(world, ['edges:read']);
     assert.equal((await world.api('HEAD', '/edges/https', undefined, { key: token })).status, 200);
     assert.equal((await world.api('HEAD', '/tunnels', undefined, { key: token })).status, 403);
@@ -103,7 +103,7 @@ for (const engine of ENGINES) {
       assert.equal(read.body.client_secret, 'sent-by-the-blind');
     });
 
-    test('what a key without secrets:read has read can be sent back without erasing the secret', async () => {
+    test('a key without secrets:read can send back what it read without erasing the secret', async () => {
       const route = await makeRoute(world);
       await world.api('PUT', `${route.uri}/oidc`, OIDC);
       const before = await world.store.currentRevision();
@@ -121,7 +121,7 @@ for (const engine of ENGINES) {
       assert.equal((await world.api('GET', `${route.uri}/oidc`)).body.client_secret, '');
     });
 
-    test('no key makes, changes or deletes a key beyond its own scopes', async () => {
+    test('no key creates, changes or deletes a key beyond its own scopes', async () => {
       const clerk = await makeKey(world, ['api_keys:read', 'api_keys:write', 'edges:read']);
       const as = { key: clerk.token };
       const [equal, wider, unlimited] = [
@@ -152,7 +152,7 @@ for (const engine of ENGINES) {
       assert.ok(!/token(?!":null)/.test(listed.text), 'neither tokens nor their hashes are listed');
     });
 
-    test('a deleted or narrowed key stops at once', async () => {
+    test('a deleted or narrowed key stops working immediately', async () => {
       const key = await makeKey(world, ['tunnels:read', 'edges:read']);
       assert.equal((await world.api('GET', '/tunnels', undefined, { key: key.token })).status, 200);
       await world.api('PATCH', key.uri, { scopes: ['edges:read'] });
@@ -161,7 +161,7 @@ for (const engine of ENGINES) {
       assert.equal((await world.api('GET', '/edges/https', undefined, { key: key.token })).status, 401);
     });
 
-    test('an empty list of scopes, unknown and repeated ones are refused with what to send instead', async () => {
+    test('rejects an empty list of scopes, unknown and repeated ones with advice', async () => {
       const key = await makeKey(world, ['edges:read']);
       const writes = [['POST', '/api_keys'] as const, ['PATCH', key.uri] as const];
       for (const [method, path] of writes) {

@@ -87,7 +87,7 @@ for (const engine of ENGINES) {
       made(await send('POST', '/event_subscriptions', { sources }));
     });
 
-    test('secrets of login modules, in every way to set them', async () => {
+    test('secrets of login modules, set in every way', async () => {
       const oidc = (secret: string) => ({ issuer: 'https://i.example.com', client_id: 'c', client_secret: secret });
       const edge = made(await send('POST', '/edges/https', { hostports: ['planted.localhost:443'] }));
       const route = made(
@@ -226,7 +226,7 @@ for (const engine of ENGINES) {
       await refused('POST', '/credentials', { acl: { rule: planted.plant('token as acl') } });
     });
 
-    test('logins that fail', async () => {
+    test('failed authentication', async () => {
       for (const [at, authorization] of ['Bearer $', 'Basic $', '$', 'Bearer $ x', 'Token token=$'].entries()) {
         const headers = { authorization: authorization.replace('$', planted.plant(`Authorization ${at}`)) };
         for (const path of ['/tunnels', '/metrics', '/nowhere'])
@@ -234,7 +234,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    test('bodies, queries and headers that are not even understood', async () => {
+    test('bodies, queries and headers that cannot be parsed', async () => {
       await refused('POST', '/ip_policies', undefined, {
         rawBody: `{"description": "${planted.plant('invalid JSON')}`,
       });
@@ -280,14 +280,14 @@ for (const engine of ENGINES) {
       planted.assertAbsentFrom('/app/sessions', (await send('GET', '/app/sessions')).text);
     });
 
-    test('no refusal quotes one', () => {
+    test('no rejection quotes one', () => {
       assert.ok(refusals.length > 60);
       for (const { status, text, headers } of refusals) {
         planted.assertAbsentFrom(`a ${status}: ${text.slice(0, 80)}`, `${text}\n${JSON.stringify([...headers])}`);
       }
     });
 
-    test('no event holds one', async () => {
+    test('no event contains one', async () => {
       const events = await world.store.events.list({ beforeId: null, limit: 10_000 });
       assert.ok(events.length >= 17, `only ${events.length} events`);
       planted.assertAbsentFrom('events', JSON.stringify(events));
@@ -303,7 +303,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    test('nothing in the database, the data directory or a backup is one', async () => {
+    test('the database, the data directory and a backup contain none', async () => {
       const tables = [];
       for (const { name } of currentSchema.tables)
         tables.push(JSON.stringify(await querySql(location, `SELECT * FROM ${name}`)));
@@ -324,7 +324,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    test('an answer of 500 and what it leaves in the log hold none either', async () => {
+    test('a 500 response and its log lines contain none either', async () => {
       await querySql(location, 'ALTER TABLE changes RENAME TO elsewhere');
       const secret = planted.plant('oidc of a failed commit');
       const body = { match_type: 'path_prefix', match: '/broken', oidc: { client_secret: secret } };
@@ -338,7 +338,7 @@ for (const engine of ENGINES) {
       assert.ok(world.logLines.some((line) => /request failed/.test(line)));
     });
 
-    test('no log line holds one, from the start on, at level trace', () => {
+    test('no log line contains one, from the start on, at level trace', () => {
       assert.ok(world.logLines.length > refusals.length + 20, `only ${world.logLines.length} lines`);
       planted.assertAbsentFrom('the log', world.logLines.join(''));
       assert.ok(planted.count > 50, `only ${planted.count} planted`);

@@ -73,8 +73,8 @@ function howManyLetIn(snapshots: Snapshots, address: string): number {
   return [...snapshots.all()].filter((edge) => letsIn(edge, address)).length;
 }
 
-suite('a change that reaches many edges', () => {
-  test('is compiled a slice at a time, and swapped in one step', async (t) => {
+suite('a change that affects many edges', () => {
+  test('is compiled one slice at a time, and swapped in one step', async (t) => {
     const { world, slices, snapshots } = await open(t);
     const told: string[] = [];
     snapshots.onSwap((edgeId) => told.push(edgeId));
@@ -121,7 +121,7 @@ suite('a change that reaches many edges', () => {
     assert.equal(howManyLetIn(snapshots, '198.51.100.1'), EDGES);
   });
 
-  test('does not wait for those that come after it', async (t) => {
+  test('does not wait for later ones', async (t) => {
     const { world, slices, snapshots } = await open(t);
     slices.isHeld = true;
     const first = snapshots.served(await put(world.store, ruleDoc('192.0.2.1/32')));
@@ -143,7 +143,7 @@ suite('a change that reaches many edges', () => {
     assert.equal(howManyLetIn(snapshots, '192.0.2.3'), EDGES);
   });
 
-  test('takes out edges that go, and leaves their host to the edge that has it by then', async (t) => {
+  test('removes deleted edges, and leaves their host to its new edge', async (t) => {
     const { world, slices, snapshots } = await open(t);
     slices.isHeld = true;
     const first = await put(world.store, ruleDoc(`${OTHER}/32`));
@@ -157,7 +157,7 @@ suite('a change that reaches many edges', () => {
     assert.equal([...snapshots.all()].length, EDGES);
   });
 
-  test('refuses on edges that it cannot be compiled for', async (t) => {
+  test('makes edges reject that it cannot be compiled for', async (t) => {
     const { world, slices, snapshots } = await open(t);
     slices.broken = 'planted';
     await snapshots.served(await put(world.store, ruleDoc(`${OTHER}/32`)));

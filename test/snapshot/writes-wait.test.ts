@@ -6,7 +6,7 @@ import { hostOf, putSharedPolicyEdges, SHARED_RULE } from '../support/shared-pol
 
 const EDGES = 400;
 
-test('answers a write that reaches hundreds of edges when all of them serve it', async (t) => {
+test('answers a write that affects hundreds of edges when all of them serve it', async (t) => {
   const world = await EdgeWorld.open(t);
   await putSharedPolicyEdges(world.world.store, EDGES);
   // The store responds before the edges are compiled; only the API waits for them.

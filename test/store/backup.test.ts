@@ -60,7 +60,7 @@ suite('backup and restore', { concurrency: 2 }, () => {
   }
 
   for (const engine of ENGINES) {
-    test(`${engine}: a backup under writes is one consistent view`, async (t) => {
+    test(`${engine}: a backup during writes is one consistent view`, async (t) => {
       const { source, store, file } = await filledStore(t, engine);
       let isDone = false;
       const writing = (async () => {
@@ -80,7 +80,7 @@ suite('backup and restore', { concurrency: 2 }, () => {
       assert.equal(counter?.[2], made.revision);
     });
 
-    test(`${engine}: a store that holds records is replaced only when that is said`, async (t) => {
+    test(`${engine}: replaces a store with records only on request`, async (t) => {
       const { source, store, file } = await filledStore(t, engine);
       await backupStore({ source, file });
       await committed(store, { puts: [put('edge', 'later')] });
@@ -134,7 +134,7 @@ suite('backup and restore', { concurrency: 2 }, () => {
       await committed(store, { puts: [put('edge', 'goes-on')] });
     });
 
-    test(`${engine}: a damaged backup touches nothing`, async (t) => {
+    test(`${engine}: a damaged backup changes nothing`, async (t) => {
       const { source, store, file } = await filledStore(t, engine);
       await backupStore({ source, file });
       await store.close();
@@ -183,7 +183,7 @@ suite('backup and restore', { concurrency: 2 }, () => {
     );
   });
 
-  test('a backup of a newer version is refused', async (t) => {
+  test('rejects a backup of a newer version', async (t) => {
     const { source, store, file } = await filledStore(t, 'sqlite');
     await store.close();
     await querySql(source, "UPDATE meta SET value = '99' WHERE name = 'schema_version'");
@@ -191,7 +191,7 @@ suite('backup and restore', { concurrency: 2 }, () => {
     assert.ok(!existsSync(file));
   });
 
-  test('where there is no store there is no backup', async (t) => {
+  test('makes no backup of a missing store', async (t) => {
     const source = await emptyLocation(t, 'sqlite');
     await assert.rejects(backupStore({ source, file: join(await tempDir(t), 'b') }), {
       code: 'ERR_POSTERN_STORE_UNAVAILABLE',

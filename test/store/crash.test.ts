@@ -11,7 +11,7 @@ const ROUNDS = process.env['POSTERN_TEST_LONG'] ? 100 : 4;
 
 for (const engine of ENGINES) {
   suite(engine, () => {
-    test(`${ROUNDS} times killed while writing: all that was answered is there, nothing is half there`, async (t) => {
+    test(`killed ${ROUNDS} times while writing: everything acknowledged is there, nothing is partial`, async (t) => {
       const location = await emptyLocation(t, engine);
       const answered = new Map<string, number>();
       for (let round = 0; round < ROUNDS; round += 1) {

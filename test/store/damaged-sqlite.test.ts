@@ -73,7 +73,7 @@ const DAMAGES: readonly Damage[] = [
 
 suite('while a SQLite store is open', () => {
   for (const { title, code, says, does } of DAMAGES) {
-    test(`${title}: the next write is refused, and the store says what to do`, async (t) => {
+    test(`${title}: the next write is rejected, and the store says what to do`, async (t) => {
       const location = await emptyLocation(t, 'sqlite');
       const store = await openAt(location, { probeIntervalMs: PROBE_MS });
       await committed(store, { puts: [put('edge', 'e1')] });
@@ -84,7 +84,7 @@ suite('while a SQLite store is open', () => {
       assert.equal(store.health().problem?.code, code);
     });
 
-    test(`${title}: noticed without a write`, async (t) => {
+    test(`${title}: detected without a write`, async (t) => {
       const location = await emptyLocation(t, 'sqlite');
       const store = await openAt(location, { probeIntervalMs: PROBE_MS });
       // The first probe records the files that the reading thread has open.
@@ -118,7 +118,7 @@ suite('while a SQLite store is open', () => {
     });
   }
 
-  test('a moved file that is put back ends the failure', async (t) => {
+  test('putting a moved file back ends the failure', async (t) => {
     const location = await emptyLocation(t, 'sqlite');
     const store = await openAt(location, { probeIntervalMs: PROBE_MS });
     await committed(store, { puts: [put('edge', 'e1')] });
@@ -129,7 +129,7 @@ suite('while a SQLite store is open', () => {
     await committed(store, { puts: [put('edge', 'e2')] });
   });
 
-  test('a full disk degrades the store, and it recovers by itself', async (t) => {
+  test('a full disk degrades the store, and it recovers automatically', async (t) => {
     const store = await openAt(await emptyLocation(t, 'sqlite'), { probeIntervalMs: PROBE_MS, maxPages: 80 });
     const tooLarge = put('edge', 'e1', { doc: { text: 'x'.repeat(400_000) } });
     await assert.rejects(committed(store, { puts: [tooLarge] }), {
@@ -140,7 +140,7 @@ suite('while a SQLite store is open', () => {
     await untilState(store, 'ok');
   });
 
-  test('a database that may not be written is reported with its file and what to do', async (t) => {
+  test('reports a read-only database with its file and what to do', async (t) => {
     const location = await emptyLocation(t, 'sqlite');
     // Simulates a file system mounted read-only: SQLite reports both alike.
     const error = Object.assign(new Error('attempt to write a readonly database'), { errcode: 8 });

@@ -30,7 +30,7 @@ async function casOf(t: TestContext, dataDir: string, options: Parameters<typeof
   return [...trustIn(dataDir)].sort();
 }
 
-suite('internal CAs are kept in the store', { concurrency: 2 }, () => {
+suite('internal CAs in the store', { concurrency: 2 }, () => {
   test('a data directory of the previous version keeps its CAs, and its keys leave the disk', async (t) => {
     const records = memoryRecords();
     const ca = await openInternalCa({
@@ -59,7 +59,7 @@ suite('internal CAs are kept in the store', { concurrency: 2 }, () => {
     }
   });
 
-  test('a backup of SQLite that is restored to PostgreSQL keeps the CAs', async (t) => {
+  test('a backup of SQLite restored to PostgreSQL keeps the CAs', async (t) => {
     const dataDir = await tempDir(t);
     const before = await casOf(t, dataDir);
     const file = join(await tempDir(t), 'postern.backup');
@@ -73,7 +73,7 @@ suite('internal CAs are kept in the store', { concurrency: 2 }, () => {
     assert.deepEqual(await casOf(t, target.dataDir, { databaseUrl: target.url }), before);
   });
 
-  test('a backup without CAs, as the previous version made it, restores, and the server makes some', async (t) => {
+  test('a backup without CAs, from the previous version, restores, and the server creates some', async (t) => {
     const dataDir = await tempDir(t);
     await (await TestWorld.open(t, { dataDir })).close();
     const file = join(await tempDir(t), 'postern.backup');
@@ -86,7 +86,7 @@ suite('internal CAs are kept in the store', { concurrency: 2 }, () => {
     assert.deepEqual(await casOf(t, target), made);
   });
 
-  test('two nodes that start at the same time on one database have the same CAs', async (t) => {
+  test('two nodes that start together on one database have the same CAs', async (t) => {
     const { engine, ...location } = await emptyLocation(t, 'postgres');
     assert.ok(engine === 'postgres' && 'url' in location);
     const env = { POSTERN_SECRET_KEY: randomBytes(32).toString('base64') };

@@ -25,7 +25,7 @@ const PUBLISHED = [
   { version: 7, fingerprint: '760e78e1f89c684f' },
 ];
 
-test('published migrations are as they were published', () => {
+test('published migrations are unchanged', () => {
   const fingerprints = migrations.map(({ version, steps }) => ({
     version,
     fingerprint: createHash('sha256').update(JSON.stringify(steps)).digest('hex').slice(0, 16),
@@ -33,7 +33,7 @@ test('published migrations are as they were published', () => {
   assert.deepEqual(fingerprints, PUBLISHED);
 });
 
-test('what is dropped is gone from the description, with its indexes', () => {
+test('dropped tables are gone from the description, with their indexes', () => {
   const steps = [table('a', [textColumn('x')], ['x']), index('a', ['x']), table('b', [textColumn('x')], ['x'])];
   const again = [dropTable('a'), table('a', [textColumn('y')], ['y'])];
   const { tables, indexes } = schemaAfter([
@@ -55,7 +55,7 @@ test('what is dropped is gone from the description, with its indexes', () => {
   );
 });
 
-test('both engines hold exactly what the description says', async (t) => {
+test('both engines match the description exactly', async (t) => {
   for (const engine of ENGINES) {
     const location = await emptyLocation(t, engine);
     await openAt(location);
@@ -65,7 +65,7 @@ test('both engines hold exactly what the description says', async (t) => {
 
 for (const engine of ENGINES) {
   suite(engine, () => {
-    test('a later version migrates what is there, once', async (t) => {
+    test('a later version migrates existing data once', async (t) => {
       const location = await emptyLocation(t, engine);
       const store = await openAt(location);
       await store.commit({ puts: [put('edge', 'e1')] });
@@ -99,7 +99,7 @@ for (const engine of ENGINES) {
       assert.equal(await store.logins.currentSeq(), 1);
     });
 
-    test('a store of version 3 opens with its deliveries, and goes on with them', async (t) => {
+    test('a store of version 3 opens with its deliveries, and continues them', async (t) => {
       const location = await emptyLocation(t, engine);
       await makeOldStore(location, 3);
       await querySql(location, "UPDATE counter SET value = 2 WHERE name = 'delivery_seq'");
@@ -127,7 +127,7 @@ for (const engine of ENGINES) {
       assert.equal((await store.deliveries.get('evd_2'))?.event.id, 'ev_1');
     });
 
-    test('a newer store is refused and left as it is', async (t) => {
+    test('a newer store is rejected and unchanged', async (t) => {
       const location = await emptyLocation(t, engine);
       await (await openAt(location)).close();
       await querySql(location, "UPDATE meta SET value = '99' WHERE name = 'schema_version'");

@@ -10,7 +10,7 @@ import { makeOldStore } from './old-store.ts';
 
 usePostgres();
 
-test('a version that has to migrate refuses to start while servers of an older version are connected', async (t) => {
+test('refuses to start with a pending migration while servers of an older version are connected', async (t) => {
   const location = await emptyLocation(t, 'postgres');
   await makeOldStore(location, 4);
   const old = await connectOldServer(t, location);
@@ -24,7 +24,7 @@ test('a version that has to migrate refuses to start while servers of an older v
   await committed(store, { puts: [put('edge', 'e1')] });
 });
 
-test('a version that has to migrate does so under older servers when that is said', async (t) => {
+test('migrates under older servers on request', async (t) => {
   const location = await emptyLocation(t, 'postgres');
   await makeOldStore(location, 4);
   const old = await connectOldServer(t, location);
@@ -42,7 +42,7 @@ test('servers of a new version that start together migrate once', async (t) => {
 });
 
 for (const engine of ENGINES) {
-  test(`${engine}: a server whose store was migrated by a newer version refuses to write, and says so`, async (t) => {
+  test(`${engine}: a server whose store was migrated by a newer version refuses to write, and reports it`, async (t) => {
     const location = await emptyLocation(t, engine);
     const store = await openAt(location, { pollIntervalMs: 50, probeIntervalMs: 50 });
     await committed(store, { puts: [put('edge', 'e1')] });

@@ -16,13 +16,13 @@ const NEVER_MS = 1_000_000;
 const KILL_OTHERS =
   'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()';
 
-test('processes that start together on an empty database make one store', async (t) => {
+test('processes that start together on an empty database create one store', async (t) => {
   const location = await emptyLocation(t, 'postgres');
   const stores = await Promise.all(Array.from({ length: 4 }, () => openAt(location)));
   assert.equal(new Set(stores.map(({ accountId }) => accountId)).size, 1);
 });
 
-test('a database that answers before it has written lost an acknowledged write', async (t) => {
+test('waits for the disk on a database that responds before it has written', async (t) => {
   const location = await emptyLocation(t, 'postgres');
   const [{ name }] = (await querySql(location, 'SELECT current_database() AS name')) as [{ name: string }];
   await querySql(location, `ALTER DATABASE "${name}" SET synchronous_commit = off`);
@@ -35,7 +35,7 @@ test('a database that answers before it has written lost an acknowledged write',
   assert.equal(seen.rows[0]?.setting, 'on');
 });
 
-test('a database with another default isolation makes no writer fail that had to wait for another', async (t) => {
+test('a database with another default isolation does not fail a waiting writer', async (t) => {
   const location = await emptyLocation(t, 'postgres');
   const [{ name }] = (await querySql(location, 'SELECT current_database() AS name')) as [{ name: string }];
   await querySql(location, `ALTER DATABASE "${name}" SET default_transaction_isolation = 'repeatable read'`);
@@ -46,7 +46,7 @@ test('a database with another default isolation makes no writer fail that had to
   assert.equal(await stores[0].currentRevision(), 40);
 });
 
-test('two stores hear of each other by NOTIFY', async (t) => {
+test('two stores notify each other by NOTIFY', async (t) => {
   const location = await emptyLocation(t, 'postgres');
   const [one, other] = await Promise.all([
     openAt(location, { pollIntervalMs: NEVER_MS }),
@@ -60,7 +60,7 @@ test('two stores hear of each other by NOTIFY', async (t) => {
   assert.deepEqual(feed.isComplete && feed.changes.length, 1);
 });
 
-test('a lost notification costs latency only: the poll finds the revision', async (t) => {
+test('a lost notification costs only latency: the poll finds the revision', async (t) => {
   const location = await emptyLocation(t, 'postgres');
   const store = await openAt(location, { pollIntervalMs: 50 });
   const heard = heardBy(store);
@@ -72,7 +72,7 @@ test('a lost notification costs latency only: the poll finds the revision', asyn
   assert.equal(heard.length, 1, 'one revision is told once');
 });
 
-test('own commits are told with their changes, and not again by the own notification', async (t) => {
+test('own commits are announced with their changes, and not again by the own notification', async (t) => {
   const location = await emptyLocation(t, 'postgres');
   const store = await openAt(location, { pollIntervalMs: 50 });
   const heard = heardBy(store);
@@ -81,7 +81,7 @@ test('own commits are told with their changes, and not again by the own notifica
   assert.equal(heard.filter((changes) => changes.length > 0).length, 5);
 });
 
-test('a commit after somebody else’s tells that there is something between', async (t) => {
+test('a commit after another store’s announces the gap', async (t) => {
   const location = await emptyLocation(t, 'postgres');
   const store = await openAt(location, { pollIntervalMs: NEVER_MS });
   const heard = heardBy(store);
@@ -93,7 +93,7 @@ test('a commit after somebody else’s tells that there is something between', a
   );
 });
 
-test('writers of two stores share one line of revisions', async (t) => {
+test('writers of two stores share one sequence of revisions', async (t) => {
   const location = await emptyLocation(t, 'postgres');
   const stores = await Promise.all([openAt(location), openAt(location)]);
   const revisions = await Promise.all(
@@ -108,7 +108,7 @@ test('writers of two stores share one line of revisions', async (t) => {
   );
 });
 
-test('what one store has judged another cannot overtake before it is written', async (t) => {
+test('another store cannot change what one has judged before it is written', async (t) => {
   const location = await emptyLocation(t, 'postgres');
   const [one, other] = await Promise.all([openAt(location), openAt(location)]);
   await committed(one, { puts: [put('edge', 'shared', { doc: { n: 0 } })] });
@@ -127,7 +127,7 @@ test('what one store has judged another cannot overtake before it is written', a
   }
 });
 
-test('killed connections: what was in flight is told so, then everything works again without a restart', async (t) => {
+test('killed connections: requests in flight get an error, then everything works again without a restart', async (t) => {
   const location = await emptyLocation(t, 'postgres');
   const store = await openAt(location, { pollIntervalMs: NEVER_MS });
   const heard = heardBy(store);
@@ -158,7 +158,7 @@ test('killed connections: what was in flight is told so, then everything works a
   }
 });
 
-test('a full disk: 507, nothing lost, and writes go on once there is space', async (t) => {
+test('a full disk: 507, nothing lost, and writes continue once there is space', async (t) => {
   // Created first, so that its database is dropped first when the test ends; then the tablespace, then the disk.
   const location = await emptyLocation(t, 'postgres');
   const tablespace = `small_${process.pid}`;

@@ -12,7 +12,7 @@ const POLL_MS = 50;
 const KILL_OTHERS =
   'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()';
 
-test('a database that became read-only degrades the store until it takes writes again', async (t) => {
+test('a read-only database degrades the store until it accepts writes again', async (t) => {
   const { location, store, name } = await openStore(t);
   await querySql(location, `ALTER DATABASE ${name} SET default_transaction_read_only = on`);
   await querySql(location, KILL_OTHERS);

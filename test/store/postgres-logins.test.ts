@@ -8,7 +8,7 @@ usePostgres();
 
 const ALL = { beforeId: null, limit: 9_999 };
 
-test('two stores: one follows the log of the other, and hears only its own writes', async (t) => {
+test('two stores: one follows the log of the other, and is notified only of its own writes', async (t) => {
   const { one, other } = await twoStores(t);
   const heard: LoginChange[] = [];
   other.logins.onChanged((changes) => heard.push(...changes));
@@ -31,7 +31,7 @@ test('two stores: one follows the log of the other, and hears only its own write
   );
 });
 
-test('a follower that polls while two stores write misses nothing and sees nothing twice', async (t) => {
+test('a polling follower misses nothing and sees nothing twice while two stores write', async (t) => {
   const { one, other } = await twoStores(t);
   const seen: string[] = [];
   let seq = 0;
@@ -60,7 +60,7 @@ test('a follower that polls while two stores write misses nothing and sees nothi
   assert.equal(new Set(seen).size, 240);
 });
 
-test('two stores: of two claims of a refresh one is granted, and the loser reads what the winner wrote', async (t) => {
+test('two stores: one of two claims of a refresh is granted, and the loser reads what the winner wrote', async (t) => {
   const { one, other } = await twoStores(t);
   for (let round = 0; round < 10; round += 1) {
     const id = `as_${round}`;
@@ -76,7 +76,7 @@ test('two stores: of two claims of a refresh one is granted, and the loser reads
   }
 });
 
-test('two stores: one identity that logs in at both at once is one user', async (t) => {
+test('two stores: one identity that logs in at both concurrently is one user', async (t) => {
   const { one, other } = await twoStores(t);
   for (let round = 0; round < 10; round += 1) {
     await Promise.all(
@@ -92,7 +92,7 @@ test('two stores: one identity that logs in at both at once is one user', async 
   assert.equal((await one.logins.listSessions({ ...ALL, nowMs: 0 })).length, 20);
 });
 
-test('two stores: what one ends no write of the other brings back', async (t) => {
+test('two stores: no write of one revives what the other has ended', async (t) => {
   const { one, other } = await twoStores(t);
   for (let round = 0; round < 10; round += 1) {
     const id = `as_${round}`;

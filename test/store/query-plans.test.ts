@@ -152,7 +152,7 @@ const MAY_SCAN: Readonly<Partial<Record<ProgramName, readonly string[]>>> = {
 };
 
 for (const engine of ENGINES) {
-  test(`no statement of ${engine} reads a table from end to end, but for those that are known to`, async (t) => {
+  test(`no statement of ${engine} reads a whole table, except for the listed ones`, async (t) => {
     const location = await emptyLocation(t, engine);
     const store = await openAt(location);
     await fill(store);

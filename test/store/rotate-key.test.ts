@@ -20,7 +20,7 @@ const STEPS = 6;
 
 for (const engine of ENGINES) {
   suite(engine, { concurrency: 2 }, () => {
-    test('every secret moves to a new key, and the old key goes', async (t) => {
+    test('every secret moves to a new key, and the old key is removed', async (t) => {
       const location = await emptyLocation(t, engine);
       const store = await openAt(location);
       await fillSecrets(store);
@@ -63,7 +63,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    test('the process says how many steps there are to be killed at', async (t) => {
+    test('the process reports how many steps it can be killed at', async (t) => {
       const location = await emptyLocation(t, engine);
       const store = await openAt(location);
       await fillSecrets(store);
@@ -105,7 +105,7 @@ for (const engine of ENGINES) {
   });
 }
 
-test('postgres: servers that know both keys go on writing while rows are sealed anew', async (t) => {
+test('postgres: servers that know both keys continue to write while rows are resealed', async (t) => {
   const location = await emptyLocation(t, 'postgres');
   const [older, newer] = [randomBytes(32), randomBytes(32)].map((key) => key.toString('base64')) as [string, string];
   const first = await openAt(location, { secretKey: older });

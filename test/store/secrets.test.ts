@@ -46,7 +46,7 @@ for (const engine of ENGINES) {
       await assert.rejects(everything(again), { code: 'ERR_POSTERN_STORE_CORRUPT', message: /oidc\/m2/ });
     });
 
-    test('a wrong key is refused at the start, and named', async (t) => {
+    test('rejects a wrong key at the start, and names it', async (t) => {
       const location = await emptyLocation(t, engine);
       const [right, wrong] = [newKey(), newKey()];
       await (await openAt(location, { secretKey: right })).close();
@@ -65,7 +65,7 @@ for (const engine of ENGINES) {
       await (await openAt(location, { secretKey: `${wrong},${right}` })).close();
     });
 
-    test('a missing key file is refused, never made anew, for a store that exists', async (t) => {
+    test('rejects a missing key file of an existing store, and never creates one', async (t) => {
       const location = await emptyLocation(t, engine);
       await (await openAt(location)).close();
       const keyFile = join(location.dataDir, 'secret.key');
@@ -77,7 +77,7 @@ for (const engine of ENGINES) {
       await (await openAt(location)).close();
     });
 
-    test('a malformed key is refused with words', async (t) => {
+    test('rejects a malformed key with a message', async (t) => {
       const location = await emptyLocation(t, engine);
       await assert.rejects(openAt(location, { secretKey: 'c2hvcnQ=' }), {
         ...SECRET_KEY_ERROR,

@@ -11,7 +11,7 @@ usePostgres();
 const HOUR_MS = 3_600_000;
 const LONG_MS = 60_000;
 
-test('a node whose clock is an hour ahead takes over no claim or lease that another holds', async (t) => {
+test('a node whose clock is an hour ahead takes over no claim or lease of another', async (t) => {
   const location = await emptyLocation(t, 'postgres');
   const [one, other] = await Promise.all([
     openAt(location, { clock: systemClock }),

@@ -14,7 +14,7 @@ import { spawnStore } from './spawn-store.ts';
 
 const FULL = 'ERR_POSTERN_STORE_FULL';
 
-test('a second process on the data directory is refused, by name, until the first is gone', async (t) => {
+test('rejects a second process on the data directory, by name, until the first is gone', async (t) => {
   const location = await emptyLocation(t, 'sqlite');
   const holder = spawnStore(t, location, 'hold');
   await holder.line('ready');
@@ -33,7 +33,7 @@ test('a second process on the data directory is refused, by name, until the firs
   await third.line('ready');
 });
 
-test('a full disk: 507 for the whole group, nothing lost, and writes go on once there is space', async (t) => {
+test('a full disk: 507 for the whole group, nothing lost, and writes continue once there is space', async (t) => {
   const disk = mountSmallDisk(t, 3);
   if (disk === null) {
     t.skip('mounting a tmpfs is not allowed here; the page limit below stands for it');
@@ -57,7 +57,7 @@ test('a full disk: 507 for the whole group, nothing lost, and writes go on once 
   assert.equal(await again.currentRevision(), kept.length + 1);
 });
 
-test('a page limit: the same, with space made by deleting', async (t) => {
+test('a page limit: the same, with space freed by deleting', async (t) => {
   const location = await emptyLocation(t, 'sqlite');
   const store = await openAt(location, { maxPages: 400 });
   const kept = await fillUntilFull(store);
@@ -70,7 +70,7 @@ test('a page limit: the same, with space made by deleting', async (t) => {
   assert.equal(await store.currentRevision(), revision + 2);
 });
 
-test('what a failing group had committed one by one before the disk was full is told so', async (t) => {
+test('reports jobs that a failing group had committed individually before the disk was full', async (t) => {
   const location = await emptyLocation(t, 'sqlite');
   const store = await openAt(location, { maxPages: 400 });
   const known = { id: 'ev_1', type: 'x', createdAtMs: 1, payload: {} };
@@ -90,7 +90,7 @@ test('what a failing group had committed one by one before the disk was full is 
   assert.deepEqual(await idsOf(store), ['e1']);
 });
 
-test('a thread that dies fails what it had in hand, and the next request gets a new one', async (t) => {
+test('a thread that dies fails its requests, and the next request gets a new one', async (t) => {
   const location = await emptyLocation(t, 'sqlite');
   await (await openAt(location)).close();
   const thread = new WorkerThread({ path: databasePath(location.dataDir), access: 'write', maxPages: undefined });
@@ -117,7 +117,7 @@ test('every connection syncs its log at each commit', async (t) => {
   assert.deepEqual(pragma('synchronous'), [2]);
 });
 
-test('a file that is no database is refused with words, and left as it is', async (t) => {
+test('rejects a file that is not a database with a message, and leaves it unchanged', async (t) => {
   const location = await emptyLocation(t, 'sqlite');
   await (await openAt(location)).close();
   const path = databasePath(location.dataDir);

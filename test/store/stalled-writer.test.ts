@@ -12,7 +12,7 @@ usePostgres();
 
 const SCRIPT = fileURLToPath(new URL('./stalled-writer.ts', import.meta.url));
 
-test('a node that is frozen in the middle of a write does not stop the others, and cannot commit when it thaws', async (t) => {
+test('a node frozen in the middle of a write does not stop the others, and cannot commit when it continues', async (t) => {
   const location = await emptyLocation(t, 'postgres');
   const store = await openAt(location);
   const url = location.engine === 'postgres' ? location.url : '';
@@ -28,7 +28,7 @@ test('a node that is frozen in the middle of a write does not stop the others, a
   await exited;
 });
 
-test('a write whose connection is ended before its commit is done again', async (t) => {
+test('repeats a write whose connection ends before its commit', async (t) => {
   const location = await emptyLocation(t, 'postgres');
   const store = await openAt(location);
   const blocker = new pg.Client({ connectionString: (location as PostgresLocation).url });

@@ -9,7 +9,7 @@ import { makeOldStore } from './old-store.ts';
 usePostgres();
 
 for (const engine of ENGINES) {
-  test(`${engine}: a store that lost a commit under another id refuses the next write and reads all again`, async (t) => {
+  test(`${engine}: a store that lost a commit under another id rejects the next write and reads everything again`, async (t) => {
     const location = await emptyLocation(t, engine);
     const store = await openAt(location);
     const replica = await Replica.open(store);
@@ -32,7 +32,7 @@ for (const engine of ENGINES) {
     assert.equal(store.stats().resets, 1);
   });
 
-  test(`${engine}: a login that was read and then lost is noticed, although no revision was`, async (t) => {
+  test(`${engine}: detects a login that was read and then lost, although no revision was`, async (t) => {
     const location = await emptyLocation(t, engine);
     const store = await openAt(location);
     await feedLogin(store, 'as_1');
@@ -46,7 +46,7 @@ for (const engine of ENGINES) {
     await reset;
   });
 
-  test(`${engine}: a store of the release before opens, with an identity from then on`, async (t) => {
+  test(`${engine}: opens a store of the previous release, with an identity from then on`, async (t) => {
     const location = await emptyLocation(t, engine);
     await makeOldStore(location, 4);
     await querySql(location, "INSERT INTO records VALUES ('edge', 'e1', NULL, 1, '{}', NULL)");

@@ -10,7 +10,7 @@ function header(line: string, from = APP, to = from): string | undefined {
   return jar.header(to);
 }
 
-test('a cookie without Domain goes to its host alone, whatever the port', () => {
+test('a cookie without Domain is sent to its host alone, on any port', () => {
   assert.equal(header('a=1; Path=/', APP, 'https://app.example.com:7443/'), 'a=1');
   assert.equal(header('a=1; Path=/', APP, 'https://x.app.example.com/'), undefined);
   assert.equal(header('a=1; Path=/', APP, 'https://example.com/'), undefined);
@@ -28,7 +28,7 @@ test('Secure cookies stay on https', () => {
   assert.equal(header('a=1; Path=/; Secure'), 'a=1');
 });
 
-test('__Host- and __Secure- hold what they promise', () => {
+test('__Host- and __Secure- are enforced', () => {
   assert.equal(header('__Host-a=1; Path=/; Secure'), '__Host-a=1');
   assert.equal(header('__Host-a=1; Path=/'), undefined);
   assert.equal(header('__Host-a=1; Path=/a; Secure'), undefined);
@@ -38,7 +38,7 @@ test('__Host- and __Secure- hold what they promise', () => {
   assert.equal(header('__Secure-a=1; Path=/'), undefined);
 });
 
-test('cookies end by Max-Age, by Expires and by being deleted', () => {
+test('cookies end by Max-Age, by Expires and by deletion', () => {
   let nowMs = Date.parse('2026-01-01T00:00:00Z');
   const jar = new CookieJar(() => nowMs);
   jar.store(APP, ['a=1; Path=/; Max-Age=10', 'b=2; Path=/; Expires=Thu, 01 Jan 2026 00:00:20 GMT', 'c=3; Path=/']);
@@ -51,14 +51,14 @@ test('cookies end by Max-Age, by Expires and by being deleted', () => {
   assert.equal(jar.header(APP), undefined);
 });
 
-test('cookies of one name with different paths or domains are different cookies, the longest path first', () => {
+test('cookies of one name with different paths or domains are separate, the longest path first', () => {
   const jar = new CookieJar();
   jar.store(APP, ['a=1; Path=/', 'a=2; Path=/a', 'a=3; Path=/; Domain=example.com', 'a=4; Path=/']);
   assert.equal(jar.header(APP), 'a=2; a=4; a=3');
   assert.equal(jar.header('https://app.example.com/ab'), 'a=4; a=3');
 });
 
-test('a copy goes its own way', () => {
+test('a copy is independent', () => {
   const jar = new CookieJar();
   jar.store(APP, 'a=1; Path=/; HttpOnly; SameSite=Strict');
   const copy = jar.copy();

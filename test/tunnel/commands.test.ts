@@ -16,7 +16,7 @@ async function sessionOf(agent: RawAgent): Promise<string> {
   return (await agent.message('welcome')).session;
 }
 
-test('stop: the agent ends and does not come back', async () => {
+test('stop: the agent ends and does not reconnect', async () => {
   const agent = await world.agent([{ proto: 'https', addr: port }]);
   const stopped = once(agent, 'status');
   const { sessionId } = agent;
@@ -39,7 +39,7 @@ test('restart: a new session with the same name', async () => {
   await agent.close();
 });
 
-test('update: whoever runs the agent is told, and it goes on as it is', async () => {
+test("update: the agent's user is notified, and it continues unchanged", async () => {
   const agent = await world.agent([{ proto: 'https', addr: port }]);
   const commanded = once(agent, 'command');
   const { sessionId } = agent;
@@ -50,7 +50,7 @@ test('update: whoever runs the agent is told, and it goes on as it is', async ()
   await agent.close();
 });
 
-test('an agent without remote management refuses them all', async () => {
+test('an agent without remote management rejects all', async () => {
   const agent = await world.agent([{ proto: 'https', addr: port }], { remoteManagement: false });
   for (const command of ['stop', 'restart', 'update'] as const) {
     const { status, body } = await told(agent.sessionId, command);
@@ -61,7 +61,7 @@ test('an agent without remote management refuses them all', async () => {
   await agent.close();
 });
 
-test("what an agent says when it refuses is the API's answer", async () => {
+test("the API returns the agent's refusal message", async () => {
   const agent = await RawAgent.greeted(world, { remote_management: true });
   const answer = told(await sessionOf(agent), 'update');
   const { id } = await agent.message('command');
@@ -73,7 +73,7 @@ test("what an agent says when it refuses is the API's answer", async () => {
   agent.destroy();
 });
 
-test('an agent that is lost before it answers cannot be reached', async () => {
+test('an agent that is lost before it responds is unreachable', async () => {
   const agent = await RawAgent.greeted(world, { remote_management: true });
   const answer = told(await sessionOf(agent), 'stop');
   await agent.message('command');

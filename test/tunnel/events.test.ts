@@ -21,7 +21,7 @@ interface Event {
   readonly object: any;
 }
 
-test('what agents do and what passes as tcp is delivered as events, each as GET shows it', async () => {
+test("delivers agents' activity and tcp connections as events, each as GET shows it", async () => {
   const world = await TunnelWorld.open({ after }, { POSTERN_ROLES: 'api,edge,gateway,events' });
   const destination = await world.edge.api('POST', '/event_destinations', { target: { file: { name: 'all.ndjson' } } });
   await world.edge.api('POST', '/event_subscriptions', {

@@ -28,7 +28,7 @@ async function refusal(promise: Promise<unknown>): Promise<string> {
 }
 
 suite('names of tunnels', () => {
-  test('one agent may have a name on both listeners; nobody else may have it on the other', async () => {
+  test('one agent may have a name on both listeners, and nobody else may have it on the other', async () => {
     const domain = 'both.localhost';
     const agent = await world.agent([
       { proto: 'https', addr: port, domain },
@@ -52,7 +52,7 @@ suite('names of tunnels', () => {
     await other.close();
   });
 
-  test('a name that an edge has is refused, and an edge over the name of a tunnel too', async () => {
+  test('refuses a name that an edge has, and an edge over the name of a tunnel', async () => {
     await world.edge.edge('mine.localhost', '*.wild.localhost');
     assert.match(await refusal(world.agent([{ proto: 'https', addr: port, domain: 'mine.localhost' }])), /NAME_TAKEN/);
     assert.match(
@@ -76,7 +76,7 @@ suite('names of tunnels', () => {
     await agent.close();
   });
 
-  test('the acl of a credential is kept, for names, labels and ports', async () => {
+  test('enforces the acl of a credential for names, labels and ports', async () => {
     const authtoken = await credential('bind:*.team.localhost', 'bind:app=web');
     const ok = await world.agent(
       [
@@ -97,7 +97,7 @@ suite('names of tunnels', () => {
     await ok.close();
   });
 
-  test('a token that is none is refused with what to do', async () => {
+  test('rejects an invalid token with advice', async () => {
     const authtoken = randomBytes(24).toString('base64url');
     assert.match(
       await refusal(world.agent([{ proto: 'https', addr: port }], { authtoken })),
@@ -105,7 +105,7 @@ suite('names of tunnels', () => {
     );
   });
 
-  test('a deleted credential ends its agents, and what they had open', async () => {
+  test('a deleted credential ends its agents and their tunnels', async () => {
     const { id, token } = await world.edge.api('POST', '/credentials', {});
     const agent = await world.agent([{ proto: 'https', addr: port, domain: 'gone.localhost' }], { authtoken: token });
     const stopped = new Promise<string>((resolve) =>

@@ -6,7 +6,7 @@ import { TunnelWorld } from '../support/tunnel-world.ts';
 
 const REST_MS = 3000;
 
-test('a member whose service is down is left alone for a while, although it never has anything under way', async () => {
+test('rests a member whose service is down, although it never has requests in progress', async () => {
   const world = await TunnelWorld.open({ after });
   const local = createServer((request, response) => request.resume().once('end', () => response.end('done')));
   await new Promise<void>((resolve) => {

@@ -16,7 +16,7 @@ function rss(): number {
 /** Capacity of the system's socket buffers and ours together. */
 const IN_FLIGHT = 16 * MB;
 
-test('100 MB down to a slow reader: the upstream is held up, memory stays flat', async () => {
+test('100 MB down to a slow reader: the upstream is blocked, memory stays constant', async () => {
   let sent = 0;
   await using server = await rawServer((socket) => {
     const push = (): void => {
@@ -66,7 +66,7 @@ test('100 MB down to a slow reader: the upstream is held up, memory stays flat',
 });
 
 for (const framing of ['length', 'chunked'] as const) {
-  test(`100 MB up to a slow upstream, ${framing}: the source is held up, memory stays flat`, async () => {
+  test(`100 MB up to a slow upstream, ${framing}: the source is blocked, memory stays constant`, async () => {
     let received = 0;
     await using server = await rawServer((socket) => {
       socket.on('data', (bytes) => {

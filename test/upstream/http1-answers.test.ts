@@ -18,7 +18,7 @@ test('a kept connection carries one request after the other', async () => {
   assert.equal(server.accepted(), 1);
 });
 
-test('at most maxIdleConnections are kept, the last used is taken first, and they expire', async () => {
+test('keeps at most maxIdleConnections, uses the most recent first, and expires them', async () => {
   await using server = await answering(OK);
   await using given = upstreamTo(server.port, { limits: { maxIdleConnections: 2, keepAliveMs: 300 } });
   await Promise.all(Array.from({ length: 5 }, () => ask(given.upstream)));
@@ -30,14 +30,14 @@ test('at most maxIdleConnections are kept, the last used is taken first, and the
   assert.equal(server.sockets.size, 0);
 });
 
-test('an upstream that announces when it closes is believed', async () => {
+test("honours an upstream's announced keep-alive timeout", async () => {
   await using server = await answering(`HTTP/1.1 200 OK\r\nKeep-Alive: timeout=1\r\nContent-Length: 0\r\n\r\n`);
   await using given = upstreamTo(server.port);
   await ask(given.upstream);
   assert.equal(given.upstream.stats().idle, 0, 'less than the margin is left');
 });
 
-test('the request is written as one head, in one piece with a body at hand', async () => {
+test('writes the request as one head, in one piece with an available body', async () => {
   const seen: string[] = [];
   await using server = await rawServer((socket) => {
     socket.on('data', (bytes) => {
@@ -59,7 +59,7 @@ test('the request is written as one head, in one piece with a body at hand', asy
   );
 });
 
-test('what could split a request is thrown back at whoever made it', async () => {
+test('throws at a request that could be split', async () => {
   await using server = await answering(OK);
   await using given = upstreamTo(server.port);
   const bad = [
@@ -162,7 +162,7 @@ test('bytes after the end of an answer poison the connection', async () => {
   }
 });
 
-test('also when they come later', async () => {
+test('also when they arrive later', async () => {
   await using server = await answering(OK);
   await using given = upstreamTo(server.port);
   await ask(given.upstream);
@@ -173,7 +173,7 @@ test('also when they come later', async () => {
   assert.equal((await ask(given.upstream)).body, 'ok');
 });
 
-test('NTLM and Negotiate: such a connection is never kept, whoever began it', async () => {
+test('NTLM and Negotiate: such a connection is never reused, whichever side started it', async () => {
   await using server = await answering('HTTP/1.1 401 X\r\nWWW-Authenticate: NTLM\r\nContent-Length: 0\r\n\r\n');
   await using given = upstreamTo(server.port);
   await ask(given.upstream);
@@ -188,7 +188,7 @@ test('NTLM and Negotiate: such a connection is never kept, whoever began it', as
   assert.equal(other.upstream.stats().idle, 1);
 });
 
-test('every answer survives any split, dripping byte by byte', async () => {
+test('every response survives any split, byte by byte', async () => {
   const text =
     'HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-A: b\r\n\r\n5;x=y\r\nhello\r\n3\r\nabc\r\n0\r\nX-T: 1\r\n\r\n';
   await using server = await rawServer((socket) => {
@@ -204,7 +204,7 @@ test('every answer survives any split, dripping byte by byte', async () => {
   assert.equal(given.upstream.stats().idle, 1);
 });
 
-test('a kept connection that died is noticed: what may be sent twice goes out once more, the rest fails', async () => {
+test('detects a dead kept connection: an idempotent request is sent once more, others fail', async () => {
   let isDying = false;
   await using server = await rawServer((socket) => {
     socket.on('data', () => {
@@ -235,7 +235,7 @@ test('a kept connection that died is noticed: what may be sent twice goes out on
   assert.equal(server.accepted(), before + 1);
 });
 
-test('where nobody listens, or the address or the name is no good, nothing was sent', async () => {
+test('nothing was sent where nobody listens, or the address or name is invalid', async () => {
   const gone = await rawServer(() => {});
   const { port } = gone;
   await gone[Symbol.asyncDispose]();
@@ -253,7 +253,7 @@ test('where nobody listens, or the address or the name is no good, nothing was s
   }
 });
 
-test('a name is resolved for each new connection, and only allowed addresses are dialled', async () => {
+test('resolves a name for each new connection, and dials only allowed addresses', async () => {
   await using server = await answering('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok');
   let lookups = 0;
   const judged: string[] = [];

@@ -70,7 +70,7 @@ test('bodies of every framing reach a real server, and the connection is kept', 
   assert.deepEqual(given.upstream.stats(), { idle: 1, active: 0 });
 });
 
-test('a source that somebody else listens to loses nothing while the connection is made', async () => {
+test('a source with other listeners loses nothing while the connection is made', async () => {
   await using server = await echo();
   await using given = upstreamTo(server.port);
   const source = new PassThrough();
@@ -84,7 +84,7 @@ test('a source that somebody else listens to loses nothing while the connection 
   assert.deepEqual([answer.body, counted], ['hello', 5]);
 });
 
-test('a body that is not as long as announced cuts the connection, and no byte too many goes out', async () => {
+test('a body that differs from its announced length cuts the connection, and no excess byte is sent', async () => {
   let received = '';
   await using server = await rawServer((socket) => {
     socket.on('data', (bytes) => {
@@ -137,7 +137,7 @@ test('100-continue: the body waits for it', async () => {
   assert.equal(given.upstream.stats().idle, 1);
 });
 
-test('100-continue: an upstream that says nothing gets the body after a while, and the client is told to send it', async () => {
+test('100-continue: a silent upstream gets the body after a while, and the client is asked to send it', async () => {
   await using server = await rawServer((socket) => {
     socket.on('data', (bytes) => {
       if (bytes.toString().endsWith('hello')) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
@@ -151,7 +151,7 @@ test('100-continue: an upstream that says nothing gets the body after a while, a
   assert.deepEqual([answer.head?.status, answer.informational], [200, [[100, []]]]);
 });
 
-test('100-continue: a final answer instead; the body is never read and the connection is closed', async () => {
+test('100-continue: a final response instead; the body is never read and the connection is closed', async () => {
   await using server = await rawServer((socket) => {
     socket.on('data', () => socket.write('HTTP/1.1 417 No\r\nContent-Length: 2\r\n\r\nno'));
   });
@@ -162,7 +162,7 @@ test('100-continue: a final answer instead; the body is never read and the conne
   assert.equal(source.readableDidRead, false);
 });
 
-test('an early final answer is delivered, and the connection closed when the body is not through', async () => {
+test('delivers an early final response, and closes the connection when the body is incomplete', async () => {
   await using server = await rawServer((socket) => {
     socket.once('data', () => socket.write('HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig'));
   });
@@ -173,7 +173,7 @@ test('an early final answer is delivered, and the connection closed when the bod
   assert.deepEqual([answer.head?.status, answer.body, given.upstream.stats().idle], [413, 'big', 0]);
 });
 
-test('both directions at once: the answer begins before the body ends, and the connection is kept', async () => {
+test('both directions at once: the response starts before the body ends, and the connection is kept', async () => {
   await using server = await nodeServer((request, response) => request.pipe(response));
   await using given = upstreamTo(server.port);
   const source = new PassThrough();
@@ -191,7 +191,7 @@ test('both directions at once: the answer begins before the body ends, and the c
   assert.equal(given.upstream.stats().idle, 1);
 });
 
-test('a body that was begun is never sent twice', async () => {
+test('never sends a started body twice', async () => {
   let connections = 0;
   await using server = await rawServer((socket) => {
     connections += 1;
@@ -209,7 +209,7 @@ test('a body that was begun is never sent twice', async () => {
   assert.deepEqual([failure?.phase, failure?.mayHaveBeenSent, connections], ['send', true, 1]);
 });
 
-test('abort while the body is under way stops reading its source', async () => {
+test('aborting during the body stops reading its source', async () => {
   await using server = await rawServer((socket) => socket.resume());
   await using given = upstreamTo(server.port);
   const source = new PassThrough();

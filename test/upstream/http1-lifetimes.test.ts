@@ -7,7 +7,7 @@ after(assertNothingLeft);
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
-test('timeouts: no answer, a head that drips for ever, a body that stops', async () => {
+test('timeouts: no response, an endlessly trickling head, a body that stops', async () => {
   const short = { responseTimeoutMs: 300, idleTimeoutMs: 300 };
   await using silent = await rawServer((socket) => socket.resume());
   await using one = upstreamTo(silent.port, { limits: short });
@@ -29,7 +29,7 @@ test('timeouts: no answer, a head that drips for ever, a body that stops', async
   assert.deepEqual([cut.failure?.phase, cut.failure?.reason, cut.body], ['body', 'timeout', 'ab']);
 });
 
-test('a slow body is not an idle one', async () => {
+test('a slow body is not idle', async () => {
   await using server = await rawServer((socket) => {
     const drops = Array.from({ length: 8 }, () => [100, 'x']).flat();
     socket.on('data', () => play(socket, ['HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n', ...drops]));
@@ -38,7 +38,7 @@ test('a slow body is not an idle one', async () => {
   assert.equal((await ask(given.upstream)).body, 'xxxxxxxx');
 });
 
-test('101 hands over the socket with the bytes already read; drain waits for it', async () => {
+test('101 hands over the socket with the bytes already read, and drain waits for it', async () => {
   await using server = await rawServer((socket) => {
     socket.once('data', (bytes) => {
       assert.match(bytes.toString(), /connection: upgrade\r\nupgrade: websocket\r\n/);
@@ -64,7 +64,7 @@ test('101 hands over the socket with the bytes already read; drain waits for it'
   switched.destroy();
 });
 
-test('a refused switch is an ordinary answer', async () => {
+test('a refused switch is an ordinary response', async () => {
   await using server = await answering('HTTP/1.1 403 No\r\nContent-Length: 2\r\n\r\nno');
   await using given = upstreamTo(server.port);
   const answer = await ask(given.upstream, { switchTo: 'websocket' });
@@ -73,7 +73,7 @@ test('a refused switch is an ordinary answer', async () => {
   assert.equal(server.accepted(), 1);
 });
 
-test('abort at every stage frees everything and says nothing more', async () => {
+test('abort at every stage releases everything and calls nothing more', async () => {
   await using server = await rawServer((socket) => {
     const head = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
     const chunks = Array.from({ length: 5 }, () => [20, '1\r\nx\r\n1\r\ny\r\n']).flat();
@@ -97,7 +97,7 @@ test('abort at every stage frees everything and says nothing more', async () => 
   }
 });
 
-test('drain: requests under way finish, new ones are refused unsent', async () => {
+test('drain: requests in progress finish, new ones are rejected unsent', async () => {
   await using server = await rawServer((socket) => {
     socket.on('data', () => setTimeout(() => socket.write(OK), 100));
   });

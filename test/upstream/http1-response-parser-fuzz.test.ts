@@ -14,7 +14,7 @@ function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
   return [0, ...at].map((from, i) => bytes.subarray(from, at[i] ?? bytes.length));
 }
 
-test('arbitrary bytes neither crash nor hang it, and are never an answer', () => {
+test('arbitrary bytes neither crash nor hang it, and are never a response', () => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ maxLength: 200 }), { maxLength: 5 }), fc.boolean(), (pieces, isHead) => {
       const { state } = parseAnswer(pieces, { isHead, ends: true });
@@ -47,7 +47,7 @@ test('any split into pieces, down to single bytes, gives the same result', () =>
   );
 });
 
-test("what Node's own client (llhttp) refuses is never accepted, and what both accept is read alike", async () => {
+test("never accepts what Node's own client (llhttp) rejects, and parses alike what both accept", async () => {
   const counts = { both: 0, onlyNode: 0, neither: 0 };
   const strictness = new Map<string, number>();
   await fc.assert(

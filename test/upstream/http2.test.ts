@@ -25,7 +25,7 @@ function withLength(text: string, bytes = text.length, expectsContinue = false):
   return { framing: 'length', bytes, source: Readable.from([Buffer.from(text)]), expectsContinue };
 }
 
-test('many requests at a time on one session', async () => {
+test('concurrent requests on one session', async () => {
   await using server = await http2Server();
   onStream(server, (stream, headers) => {
     stream.respond({ ':status': 200, 'x-path': headers[':path'], 'content-length': 2 });
@@ -46,7 +46,7 @@ test('many requests at a time on one session', async () => {
   assert.deepEqual(given.upstream.stats(), { idle: 1, active: 0 });
 });
 
-test('bodies, trailers both ways, TE, cookies and what the upstream sees', async () => {
+test("bodies, trailers both ways, TE, cookies and the upstream's view", async () => {
   await using server = await http2Server();
   onStream(server, (stream, headers) => {
     const sums: unknown[] = [];
@@ -86,7 +86,7 @@ test('bodies, trailers both ways, TE, cookies and what the upstream sees', async
   assert.equal(server.accepted(), 1);
 });
 
-test('informational answers, HEAD, 304, empty answers', async () => {
+test('informational responses, HEAD, 304, empty responses', async () => {
   await using server = await http2Server();
   onStream(server, (stream, headers) => {
     stream.additionalHeaders({ ':status': 103, link: '</a>' });
@@ -107,7 +107,7 @@ test('informational answers, HEAD, 304, empty answers', async () => {
   assert.deepEqual([unchanged.head?.status, unchanged.head?.bodyBytes, unchanged.body], [304, 0, '']);
 });
 
-test('100-continue: waited for, and given up waiting for', async () => {
+test('100-continue: awaited, and given up', async () => {
   await using server = await http2Server();
   onStream(server, (stream, headers) => {
     assert.equal(headers['expect'], '100-continue');
@@ -124,7 +124,7 @@ test('100-continue: waited for, and given up waiting for', async () => {
   }
 });
 
-test('resets are failures; one that was refused unseen is sent again once', async () => {
+test('resets are failures, and a request refused unprocessed is sent again once', async () => {
   await using server = await http2Server();
   let refusals = 1;
   let seen = 0;
@@ -165,7 +165,7 @@ test('resets are failures; one that was refused unseen is sent again once', asyn
   assert.equal(server.accepted(), 1, 'none of this costs the session');
 });
 
-test('GOAWAY: what is under way finishes, what comes then goes to a new session', async () => {
+test('GOAWAY: requests in progress finish, later ones use a new session', async () => {
   await using server = await http2Server();
   onStream(server, (stream, headers) => {
     stream.respond({ ':status': 200 });
@@ -182,7 +182,7 @@ test('GOAWAY: what is under way finishes, what comes then goes to a new session'
   assert.equal((await slow).body, 'ok');
 });
 
-test('a session that is lost fails what was on it, and the next request makes another', async () => {
+test('a lost session fails its requests, and the next request opens another', async () => {
   await using server = await http2Server();
   onStream(server, (stream, headers) => {
     stream.on('error', () => {});
@@ -201,7 +201,7 @@ test('a session that is lost fails what was on it, and the next request makes an
   assert.equal((await ask(given.upstream)).head?.status, 200);
 });
 
-test('no more streams at a time than the upstream allows: others get another session', async () => {
+test("respects the upstream's stream limit: others get another session", async () => {
   await using server = await http2Server({ settings: { maxConcurrentStreams: 2 } });
   let most = 0;
   server.server.on('session', (session) => {
@@ -224,7 +224,7 @@ test('no more streams at a time than the upstream allows: others get another ses
   assert.ok(server.accepted() > 1, 'the others waited');
 });
 
-test('timeouts, and ten thousand resets by honest clients at an upstream that ends sessions after a thousand', async () => {
+test('timeouts, and ten thousand legitimate resets at an upstream that ends sessions after a thousand', async () => {
   await using server = await http2Server();
   let most = 0;
   const lost: string[] = [];
@@ -266,7 +266,7 @@ test('timeouts, and ten thousand resets by honest clients at an upstream that en
   assert.equal(given.upstream.stats().active, 0);
 });
 
-test('a slow reader holds up its own stream, not its neighbours', async () => {
+test('a slow reader blocks its own stream, not its neighbours', async () => {
   const MB = 1 << 20;
   await using server = await http2Server();
   const piece = Buffer.alloc(64 * 1024);
@@ -303,7 +303,7 @@ test('a slow reader holds up its own stream, not its neighbours', async () => {
   assert.equal(server.accepted(), 1);
 });
 
-test('an unused session is closed after a while', async () => {
+test('closes an unused session after a while', async () => {
   await using server = await http2Server();
   onStream(server, (stream) => stream.respond({ ':status': 204 }, { endStream: true }));
   await using given = upstreamTo(server.port, await trusting({ keepAliveMs: 300 }));
@@ -325,7 +325,7 @@ test('a challenge that would authenticate the whole session retires it', async (
   }
 });
 
-test('drain: streams under way and those waiting for the first session finish, new ones are refused unsent', async () => {
+test('drain: streams in progress and those waiting for the first session finish, new ones are rejected unsent', async () => {
   await using server = await http2Server();
   onStream(server, (stream) => {
     stream.respond({ ':status': 200 });

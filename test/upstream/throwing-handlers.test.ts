@@ -29,7 +29,7 @@ function throwingAt(call: (typeof CALLS)[number]): { handler: Answer; bug: Promi
 }
 
 for (const call of CALLS) {
-  test(`HTTP/1.1: a handler that throws in ${call} learns of it, and its connection is not used again`, async () => {
+  test(`HTTP/1.1: a handler that throws in ${call} gets the error, and its connection is not reused`, async () => {
     await using server = await answering('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
     await using given = upstreamTo(server.port);
     const { handler, bug } = throwingAt(call);
@@ -39,7 +39,7 @@ for (const call of CALLS) {
     assert.equal((await ask(given.upstream)).body, 'ok');
   });
 
-  test(`HTTP/2: a handler that throws in ${call} learns of it, and the session goes on`, async () => {
+  test(`HTTP/2: a handler that throws in ${call} gets the error, and the session continues`, async () => {
     await using server = await http2Server();
     server.server.on('stream', (stream: ServerHttp2Stream) => {
       stream.on('error', () => {});

@@ -26,7 +26,7 @@ test('HTTP/1.1 behind TLS: connections are kept, a burst gets one each', async (
   assert.equal(given.upstream.stats().idle, 6);
 });
 
-test('a certificate that is not trusted, or is for another name, is refused before anything is sent', async () => {
+test('rejects a certificate that is untrusted, or for another name, before anything is sent', async () => {
   await using server = await httpsServer((_request, response) => assert.fail(`reached: ${response.statusCode}`));
   const other = await makeCertificate({ commonName: 'other', dnsNames: ['backend.test'] });
   const cases: TestUpstreamOptions[] = [
@@ -44,7 +44,7 @@ test('a certificate that is not trusted, or is for another name, is refused befo
   }
 });
 
-test('abort while the connection is made, alone and among others', async () => {
+test('abort while the connection is being made, alone and among others', async () => {
   await using server = await http2Server({ allowHTTP1: true });
   server.server.on('request', (_request, response) => response.end('ok'));
   await using given = upstreamTo(server.port, await trusting());
@@ -56,7 +56,7 @@ test('abort while the connection is made, alone and among others', async () => {
   assert.deepEqual(aborted.calls, []);
 });
 
-test('where HTTP/2 is spoken, switching and connection-wide authentication still go over HTTP/1.1', async () => {
+test('where HTTP/2 is used, switching and connection authentication still use HTTP/1.1', async () => {
   await using server = await http2Server({ allowHTTP1: true });
   server.server.on('request', (request, response) => response.end(request.httpVersion));
   server.server.on('upgrade', (_request, socket) => {

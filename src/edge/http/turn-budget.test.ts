@@ -4,7 +4,7 @@ import { TurnBudget } from './turn-budget.ts';
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('lets tasks through at once, to be refused, when too many wait', async () => {
+test('runs tasks immediately, to be rejected, when too many wait', async () => {
   const budget = new TurnBudget();
   let count = 0;
   while (!budget.isFull) {

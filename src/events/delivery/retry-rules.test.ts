@@ -34,7 +34,7 @@ function tryOut(outcome: SendOutcome, health = WELL, random = 0.5): { waits: num
 }
 
 suite('retry rules', () => {
-  test('a delivered event lets the lane go on, and all that went before is forgotten', () => {
+  test('a delivered event lets the lane continue and resets its failures', () => {
     const health = { failures: 7, failingCount: 9, failingSinceMs: 5 };
     const ruling = rule({ outcome: DELIVERED, firstTriedMs: 0, refusals: 2, health, nowMs: 10 * DAY }, policy());
     assert.deepEqual(ruling, { state: 'delivered', refusals: 2, health: WELL, nextAttemptAtMs: 0, suspension: null });
@@ -58,12 +58,12 @@ suite('retry rules', () => {
     assert.deepEqual([first(0), first(0.5), first(1)], [800, 1000, 1200]);
   });
 
-  test('what a destination asks for is honoured when it is longer, and not beyond a day', () => {
+  test('honours a longer wait requested by the destination, up to a day', () => {
     const waitOf = (retryAfterMs: number) => tryOut({ ...DOWN, status: 429, retryAfterMs }).waits[0];
     assert.deepEqual([waitOf(100), waitOf(90 * SECOND), waitOf(90 * DAY)], [SECOND, 90 * SECOND, DAY]);
   });
 
-  test('an event that is refused is tried five times in about ten minutes, then the lane goes on', () => {
+  test('retries a rejected event five times in about ten minutes, then the lane continues', () => {
     const { waits, last, tookMs } = tryOut(REFUSED);
     assert.equal(waits.length, 4);
     assert.equal(tookMs, 10 * MINUTE);
@@ -72,7 +72,7 @@ suite('retry rules', () => {
     assert.equal(last.health.failures, 0);
   });
 
-  test('an outage between refusals counts for neither', () => {
+  test('an outage between rejections counts for neither', () => {
     const nowMs = 5_000;
     const ruling = rule({ outcome: DOWN, firstTriedMs: 0, refusals: 3, health: WELL, nowMs }, policy());
     assert.deepEqual([ruling.state, ruling.refusals, ruling.nextAttemptAtMs], ['pending', 3, nowMs + SECOND]);
@@ -83,7 +83,7 @@ suite('retry rules', () => {
     assert.deepEqual([ruling.state, ruling.suspension], ['pending', 'gone']);
   });
 
-  test('days of failure suspend, whichever way it fails; a day of silence after one failure does not', () => {
+  test('suspends after days of any failure, but not after a day of silence following one failure', () => {
     const failing = (failingCount: number, sinceMs: number, outcome: SendOutcome) =>
       rule(
         {
@@ -101,7 +101,7 @@ suite('retry rules', () => {
     assert.equal(failing(5, 0, DOWN), null);
   });
 
-  test('a lane that was resumed gives its head a new day', () => {
+  test('a resumed lane gives its head a new day', () => {
     const ruling = rule({ outcome: DOWN, firstTriedMs: 0, refusals: 0, health: WELL, nowMs: 5 * DAY }, policy());
     assert.equal(ruling.state, 'pending');
   });

@@ -20,13 +20,13 @@ function clocked() {
   };
 }
 
-test('nobody waits while little is enqueued', () => {
+test('does not delay sends while little is enqueued', () => {
   const { pace, enqueue } = clocked();
   enqueue(2_000, 10_000);
   assert.deepEqual([pace.takeSlot(), pace.takeSlot(), pace.isBurst], [0, 0, false]);
 });
 
-test('during a burst sendings go one by one, and at once when it is over', () => {
+test('spaces sends during a burst, and stops when it is over', () => {
   const { pace, enqueue, pass } = clocked();
   enqueue(1_000, 1_000);
   assert.equal(pace.isBurst, true);
@@ -37,7 +37,7 @@ test('during a burst sendings go one by one, and at once when it is over', () =>
   assert.deepEqual([pace.takeSlot(), pace.takeSlot(), pace.isBurst], [0, 0, false]);
 });
 
-test('what does not end is no burst; after a rest there may be another', () => {
+test('does not treat endless load as a burst, and allows another burst after a rest', () => {
   const { pace, enqueue, pass } = clocked();
   enqueue(29_000, 29_000);
   assert.equal(pace.isBurst, true);
@@ -48,7 +48,7 @@ test('what does not end is no burst; after a rest there may be another', () => {
   assert.equal(pace.isBurst, true);
 });
 
-test('a turn ends with its signal', async () => {
+test('ends a turn when its signal aborts', async () => {
   const { pace, enqueue } = clocked();
   enqueue(1_000, 1_000);
   for (let at = 0; at < 100_000; at += 1) pace.takeSlot();

@@ -19,18 +19,18 @@ function problemsOf(body: unknown): readonly (readonly string[])[] {
 }
 
 suite('a body with too much in it', () => {
-  test('is refused for its unknown fields, wherever its known ones stand', () => {
+  test('is rejected for its unknown fields, wherever its known ones are', () => {
     const unknown = Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`unknown_${at}`, 1]));
     for (const paths of problemsOf({ ...unknown, name: 'a' })) assert.equal(paths[0], '/unknown_0');
     for (const paths of problemsOf({ inner: unknown })) assert.equal(paths[0], '/inner/unknown_0');
   });
 
-  test('is refused for a list that is too long, and for its one wrong item', () => {
+  test('is rejected for an overlong list, and for its one invalid item', () => {
     for (const paths of problemsOf({ list: Array(100_000).fill('a') })) assert.deepEqual(paths, ['/list']);
     for (const paths of problemsOf({ list: [...Array(999).fill('a'), 1] })) assert.deepEqual(paths, ['/list/999']);
   });
 
-  test('is refused for a name of any length', () => {
+  test('is rejected for a name of any length', () => {
     for (const [path] of problemsOf({ ['~/'.repeat(100_000)]: 1 }))
       assert.ok(path !== undefined && path.length < 20_000);
   });
@@ -38,7 +38,7 @@ suite('a body with too much in it', () => {
 
 suite('names that every object inherits', () => {
   for (const name of ['toString', 'constructor', '__proto__']) {
-    test(`are fields like others: ${name}`, () => {
+    test(`are ordinary fields: ${name}`, () => {
       // As JSON.parse creates them.
       const own = JSON.parse(`{"${name}":{"name":"longer than ten"}}`) as JsonObject;
       for (const paths of problemsOf(own)) assert.equal(paths[0], `/${name}`);

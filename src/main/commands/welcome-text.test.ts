@@ -4,7 +4,7 @@ import { welcomeText } from './welcome-text.ts';
 
 const local = (port: number) => ({ host: '127.0.0.1', port });
 
-test('the first commands fit the server that runs', () => {
+test('prints first commands that fit the running server', () => {
   const bootstrapped = { apiKey: 'key-1', authtoken: 'token-1' };
   const addresses = { api: local(7080), edge: local(18443), tunnel: { host: '0.0.0.0', port: 17444 } };
   const text = welcomeText({ baseUrl: 'http://127.0.0.1:7080', bootstrapped, addresses }, '/var/lib/postern');
@@ -16,7 +16,7 @@ test('the first commands fit the server that runs', () => {
   );
 });
 
-test('what an agent finds by itself is not told, nor what a server without the role cannot do', () => {
+test('omits what an agent finds automatically and what a server without the role cannot do', () => {
   const bootstrapped = { apiKey: null, authtoken: null };
   const of = (addresses: Parameters<typeof welcomeText>[0]['addresses']) =>
     welcomeText({ baseUrl: 'http://127.0.0.1:7080', bootstrapped, addresses }, 'postern-data');

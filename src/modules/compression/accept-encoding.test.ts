@@ -71,7 +71,7 @@ suite('chooseCoding', () => {
   const known = fc.constantFrom(...CODINGS, 'identity', '*', 'compress');
   const weights = fc.uniqueArray(fc.tuple(known, fc.integer({ min: 0, max: 1000 })), { selector: ([name]) => name });
 
-  test('takes the heaviest coding that is not refused, by preference on a tie, in whatever order they are named', () => {
+  test('chooses the heaviest coding that is not refused, by preference on a tie, in any order', () => {
     fc.assert(
       fc.property(weights, fc.infiniteStream(fc.nat()), (list, order) => {
         const written = list.map(([name, weight]) => `${name};q=${(weight / 1000).toFixed(3)}`);
@@ -91,7 +91,7 @@ suite('chooseCoding', () => {
     );
   });
 
-  test('never gives a coding that the text does not name, nor one that it refuses', () => {
+  test('never chooses a coding that the header does not name or refuses', () => {
     const piece = fc.constantFrom(
       ...CODINGS,
       'x-gzip',

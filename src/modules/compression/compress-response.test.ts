@@ -96,7 +96,7 @@ const FATES: readonly (readonly [name: string, given: Given, expected: string])[
   ['an event stream', { headers: ['content-type', 'text/event-stream'] }, 'coded gzip'],
 ];
 
-suite('what becomes of a response', () => {
+suite('the treatment of a response', () => {
   for (const [name, given, expected] of FATES) test(`${name}: ${expected}`, () => assert.equal(fate(given), expected));
 });
 
@@ -132,7 +132,7 @@ suite('Vary', () => {
     });
   }
 
-  test('stays the same however often it is merged', () => {
+  test('is idempotent', () => {
     const once = answer({ request: {} })?.headers ?? [];
     assert.equal(answer({ request: {}, headers: once }), null);
   });
@@ -166,7 +166,7 @@ suite('ETag', () => {
     [null, '"abc"'],
   ];
   for (const [ifNoneMatch, expected] of asked) {
-    test(`a 304 with "abc" to a client that asked with ${ifNoneMatch} says ${expected}`, () => {
+    test(`a 304 with "abc" to a client that sent ${ifNoneMatch} has ${expected}`, () => {
       const request: Record<string, string> = ifNoneMatch === null ? {} : { 'if-none-match': ifNoneMatch };
       const change = answer({ status: 304, headers: ['etag', '"abc"'], bodyBytes: 0, request });
       assert.deepEqual(change?.headers, ['etag', expected, 'vary', 'Accept-Encoding']);
@@ -175,7 +175,7 @@ suite('ETag', () => {
 });
 
 suite('headers and trailers of a coded response', () => {
-  test('says nothing any more that was true of the bytes before, and keeps the rest in order', () => {
+  test('drops headers that no longer apply and keeps the rest in order', () => {
     const headers = [
       ...['date', 'x', 'content-type', 'text/html', 'content-length', '9000', 'accept-ranges', 'bytes'],
       ...[
@@ -199,7 +199,7 @@ suite('headers and trailers of a coded response', () => {
     ]);
   });
 
-  test('loses digests from the trailers, which would be wrong there too', () => {
+  test('drops digests from the trailers', () => {
     const trailers = ['server-timing', 'a', 'repr-digest', 'b', 'digest', 'c', 'x', 'digest'];
     assert.deepEqual(answer({})?.trailers?.(trailers), ['server-timing', 'a', 'x', 'digest']);
   });
@@ -209,7 +209,7 @@ suite('headers and trailers of a coded response', () => {
     assert.deepEqual(valuesOf(change?.headers, 'content-encoding'), ['gzip']);
   });
 
-  test('names Accept-Encoding once and never keeps a strong tag, whatever the upstream says', () => {
+  test('names Accept-Encoding once and never keeps a strong tag, whatever the upstream sends', () => {
     const header = fc.constantFrom<readonly [string, string]>(
       ...(['Origin', 'accept-encoding', 'Cookie, Accept-Encoding', ''].map((value) => ['vary', value]) as [
         string,

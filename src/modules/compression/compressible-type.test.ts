@@ -25,7 +25,7 @@ suite('isCompressibleType', () => {
   test('leaves a body of unknown type alone', () => assert.equal(isCompressibleType(undefined), false));
 });
 
-test('knows an event stream by its type', () => {
+test('recognizes an event stream by its type', () => {
   assert.equal(isEventStream('text/event-stream'), true);
   assert.equal(isEventStream('Text/Event-Stream; charset=utf-8'), true);
   assert.equal(isEventStream('text/event-streams'), false);

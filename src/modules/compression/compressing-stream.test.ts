@@ -82,7 +82,7 @@ for (const coding of CODINGS) {
       fc.integer({ min: 0, max: 40_000 }).map((bytes) => new Uint8Array(jsonLines(bytes))),
     );
 
-    test('comes back as it was, whatever it is and however it was cut', async () => {
+    test('decodes to the original for any content and any split', async () => {
       const property = fc.asyncProperty(
         fc.array(chunk, { maxLength: 8 }),
         fc.boolean(),
@@ -97,7 +97,7 @@ for (const coding of CODINGS) {
       await fc.assert(property, { numRuns: 60 });
     });
 
-    test('comes back as it was with pauses in it', async () => {
+    test('decodes to the original with pauses', async () => {
       const chunks = [0, 10, 20_000, 3, 70_000].map(jsonLines);
       const stream = open({ coding });
       const parts: Buffer[] = [];
@@ -111,7 +111,7 @@ for (const coding of CODINGS) {
       assert.deepEqual(decode[coding](Buffer.concat(parts)), Buffer.concat(chunks));
     });
 
-    test('is a valid body of the coding when it is empty', async () => {
+    test('is a valid empty body of the coding', async () => {
       assert.equal(decode[coding](await compressed(open({ coding }), [])).length, 0);
       assert.equal(decode[coding](await compressed(open({ coding, isEventStream: true }), [])).length, 0);
     });
@@ -122,7 +122,7 @@ for (const coding of CODINGS) {
       assert(coded.length < body.length / 4, `${coded.length} bytes`);
     });
 
-    test('gives out every event at once', async () => {
+    test('emits every event immediately', async () => {
       const stream = open({ coding, isEventStream: true });
       const { until } = reader(stream, coding);
       let sent = '';
@@ -134,7 +134,7 @@ for (const coding of CODINGS) {
       stream.destroy();
     });
 
-    test('gives out what it has when the upstream pauses, first and later', async () => {
+    test('emits its data when the upstream pauses, first and later', async () => {
       const stream = open({ coding });
       const { until } = reader(stream, coding);
       let sent = '';
@@ -146,7 +146,7 @@ for (const coding of CODINGS) {
       stream.destroy();
     });
 
-    test('does not hold back small pieces that keep coming without a pause', async (t) => {
+    test('does not hold back small pieces that arrive without a pause', async (t) => {
       // A busy machine pauses by itself: with mocked timers no pause is ever long enough.
       t.mock.timers.enable({ apis: ['setTimeout'] });
       const stream = open({ coding });
@@ -160,7 +160,7 @@ for (const coding of CODINGS) {
       stream.destroy();
     });
 
-    test('makes the upstream wait for a client that does not read', async () => {
+    test('applies back-pressure for a client that does not read', async () => {
       const stream = open({ coding, bodyBytes: 1e9 });
       let taken = 0;
       // Nothing reads: 'drain' stops coming.
@@ -194,7 +194,7 @@ function watched(): { codec: Codec; made: Compressor[]; flushes: () => number } 
   return { codec: { ...codecs.gzip, stream }, made, flushes: () => flushes };
 }
 
-test('flushes a fast download seldom', async () => {
+test('rarely flushes a fast download', async () => {
   const body = jsonLines(4_000_000);
   const chunks = Array.from({ length: Math.ceil(body.length / 16_384) }, (_, at) =>
     body.subarray(at * 16_384, (at + 1) * 16_384),
@@ -204,7 +204,7 @@ test('flushes a fast download seldom', async () => {
   assert(flushes() < chunks.length / 3, `${flushes()} flushes in ${chunks.length} chunks`);
 });
 
-test('goes on compressing with what came before a flush', async () => {
+test('keeps its history across a flush', async () => {
   const stream = open({ coding: 'gzip', isEventStream: true });
   const event = Buffer.from(`data: ${Array.from({ length: 40 }, (_, at) => (at * 7919) % 1009).join(' ')}\n\n`);
   const coded = await compressed(
@@ -214,7 +214,7 @@ test('goes on compressing with what came before a flush', async () => {
   assert(coded.length < event.length * 6, `50 equal events of ${event.length} bytes took ${coded.length}`);
 });
 
-suite('a client that goes away', () => {
+suite('a client that disconnects', () => {
   test('leaves nothing behind, a thousand times in every state', async () => {
     const abandon = async (count: number): Promise<void> => {
       for (let at = 0; at < count; at += 1) {
@@ -241,7 +241,7 @@ suite('a client that goes away', () => {
     assert(grownMb < 120, `${grownMb} MB more`);
   });
 
-  test('gives back compressor and timer at once', async () => {
+  test('releases compressor and timer immediately', async () => {
     const { codec, made } = watched();
     const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
     const before = timers();
@@ -261,7 +261,7 @@ suite('a client that goes away', () => {
     assert.equal(timers(), before);
   });
 
-  test('does not start a compressor after a pause that it does not see the end of', async () => {
+  test('does not start a compressor after a pause when it is destroyed', async () => {
     const { codec, made } = watched();
     const stream = new CompressingStream({ codec, isEventStream: false, bodyBytes: null });
     stream.write(jsonLines(100));
@@ -270,7 +270,7 @@ suite('a client that goes away', () => {
     assert.equal(made.length, 0);
   });
 
-  test('is no error, and later writes are none either', async () => {
+  test('is not an error, and neither are later writes', async () => {
     const stream = open({ coding: 'gzip', bodyBytes: 1e6 });
     let hasFailed = false;
     stream.on('error', () => {

@@ -129,7 +129,7 @@ after(() => {
 
 for (const coding of CODINGS) {
   suite(`over HTTP, ${coding}`, () => {
-    test('a response of known length arrives whole', async () => {
+    test('a response of known length arrives complete', async () => {
       const answer = await ask('/', coding);
       assert.equal(answer.headers['content-encoding'], coding);
       assert.equal(answer.headers['content-length'], undefined);
@@ -168,7 +168,7 @@ async function eachArrives(path: string, coding: Coding): Promise<number> {
 }
 
 suite('over HTTP', () => {
-  test('a client that asks for nothing gets the bytes of the upstream, and caches are told', async () => {
+  test("a client without Accept-Encoding gets the upstream's bytes, and Vary is set", async () => {
     const answer = await ask('/');
     assert.equal(answer.headers['content-encoding'], undefined);
     assert.equal(answer.headers['etag'], '"v1"');
@@ -176,7 +176,7 @@ suite('over HTTP', () => {
     assert.deepEqual(Buffer.concat(await answer.toArray()), ROWS);
   });
 
-  test('clients that go away in the middle end their streams', async () => {
+  test('clients that disconnect end their streams', async () => {
     for (let round = 0; round < 10; round += 1) {
       const answers = await Promise.all(CODINGS.map((coding) => ask('/endless', coding)));
       await Promise.all(answers.map((answer) => once(answer, 'data')));

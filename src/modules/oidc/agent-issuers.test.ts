@@ -36,7 +36,7 @@ function opened(options: Partial<AgentIssuerOptions> = {}) {
   });
 }
 
-test('a name is judged by the address that it resolves to, when it is dialled', async () => {
+test('checks a name by its resolved address when it is dialled', async () => {
   for (const address of SPECIAL) {
     const { fetch } = opened({ lookup: resolvingTo(address) });
     const problem = await fetch('https://idp.example/token').catch((error: unknown) => error);
@@ -46,7 +46,7 @@ test('a name is judged by the address that it resolves to, when it is dialled', 
   }
 });
 
-test('a name that was public and is private now is not dialled again (DNS rebinding)', async () => {
+test('does not dial a name that was public and is private now (DNS rebinding)', async () => {
   const answers = ['203.0.113.7', '127.0.0.1'];
   const judged: string[] = [];
   const { fetch } = opened({
@@ -63,7 +63,7 @@ test('a name that was public and is private now is not dialled again (DNS rebind
   assert.deepEqual(judged, ['203.0.113.7', '127.0.0.1']);
 });
 
-test('plain http is for listed ranges only, and only where operators may use it', async (t) => {
+test('allows plain http only for listed ranges, and only where operators may use it', async (t) => {
   const { port, asked } = await inside(t);
   const url = `http://idp.example:${port}/`;
   await refused(opened(), url, 'plain_http');
@@ -75,7 +75,7 @@ test('plain http is for listed ranges only, and only where operators may use it'
   assert.equal(asked(), 1);
 });
 
-test('a listed range is no way around the limits of operators', async (t) => {
+test('a listed range does not bypass the limits of operators', async (t) => {
   const { port, asked } = await inside(t);
   const issuers = opened({ allowedCidrs: ['127.0.0.0/8'], isUpstreamAllowed: (_ip, dialled) => dialled !== port });
   await refused(issuers, `http://127.0.0.1:${port}/`, 'address_refused');

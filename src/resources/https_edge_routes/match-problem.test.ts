@@ -34,7 +34,7 @@ const matches = fc
   .array(fc.oneof({ weight: 3, arbitrary: fc.constantFrom('/', 'a', 'b', '%20', '.') }, pieces), { maxLength: 8 })
   .map((parts) => `/${parts.join('')}`);
 
-test('what is accepted is matched by a request for just that path', () => {
+test('a request for an accepted path matches it', () => {
   let accepted = 0;
   fc.assert(
     fc.property(matches, fc.constantFrom('exact_path' as const, 'path_prefix' as const), (match, matchType) => {
@@ -50,7 +50,7 @@ test('what is accepted is matched by a request for just that path', () => {
   assert.ok(accepted > 200, `only ${accepted} were accepted`);
 });
 
-test('what is refused is matched by no request', () => {
+test('no request matches a rejected path', () => {
   fc.assert(
     fc.property(matches, fc.array(pieces, { maxLength: 4 }), (match, rest) => {
       // A query ends the path, so these would be read as shorter paths.
@@ -86,7 +86,7 @@ for (const match of [
   });
 }
 
-test('two spellings of one path were two routes, of which one was never reached', () => {
+test('treats two spellings of one path as one route', () => {
   const keyOf = (match: string) =>
     httpsEdgeRoutes.uniqueKeys?.({ match, match_type: 'exact_path' }, { id: 'r', parent: 'e' }, {})[0]?.key;
   assert.equal(keyOf('/%41%c3'), keyOf('/A%C3'));

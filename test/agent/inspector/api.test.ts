@@ -35,7 +35,7 @@ function text(body: Body): string {
   return Buffer.from(body.base64, 'base64').toString();
 }
 
-test('a request is kept with its head, body, answer and times', async (context) => {
+test('stores a request with its head, body, response and times', async (context) => {
   const world = await InspectorWorld.open(context);
   await world.pass('/a?b=1', { method: 'POST', headers: { 'x-one': '1', 'content-type': 'text/plain' }, body: 'sent' });
   const summary = await world.newest();
@@ -51,7 +51,7 @@ test('a request is kept with its head, body, answer and times', async (context) 
   assert.deepEqual(JSON.parse(text(response.body)), { hello: '/a?b=1', got: 4 });
 });
 
-test('status and tunnels are told', async (context) => {
+test('reports status and tunnels', async (context) => {
   const world = await InspectorWorld.open(context, {}, [{ name: 'web' }, { name: 'admin' }]);
   const { json: status } = await world.ask('/api/status');
   assert.deepEqual((status as { agent: object }).agent, {
@@ -71,7 +71,7 @@ test('status and tunnels are told', async (context) => {
   assert.match(tunnels[0]?.forwards_to ?? '', /^http:\/\/localhost:\d+$/);
 });
 
-test('sensitive headers are masked by the server, on both sides, in the filter too, and shown when told', async (context) => {
+test('masks sensitive headers on the server, on both sides and in the filter, and shows them with unmask', async (context) => {
   const secrets = {
     authorization: 'Bearer s3cret-a',
     cookie: 'sid=s3cret-b; theme=s3cret-c',
@@ -103,7 +103,7 @@ test('sensitive headers are masked by the server, on both sides, in the filter t
   }
 });
 
-test('bodies are kept up to the limit, with their whole length and a mark', async (context) => {
+test('stores bodies up to the limit, with their full length and a mark', async (context) => {
   const world = await InspectorWorld.open(context, { maxBodyBytes: 1_000 });
   world.respond = (_seen, response) => response.end(Buffer.alloc(5_000, 'r'));
   await world.pass('/big', { method: 'PUT', body: Buffer.alloc(300_000, 'q') });
@@ -123,7 +123,7 @@ test('bodies are kept up to the limit, with their whole length and a mark', asyn
   assert.equal(world.seen.length, 1);
 });
 
-test('encoded bodies are decoded when they are looked at, whole, cut, broken or made to swell', async (context) => {
+test('decodes encoded bodies when viewed: complete, truncated, corrupt or bombs', async (context) => {
   const world = await InspectorWorld.open(context, { maxBodyBytes: 20_000 });
   const words = 'The same words again. '.repeat(50);
   const noise = randomBytes(40_000);
@@ -163,7 +163,7 @@ test('encoded bodies are decoded when they are looked at, whole, cut, broken or 
   assert.match(bomb.problem ?? '', /only the first 1048576 bytes/);
 });
 
-test('the list can be limited and filtered', async (context) => {
+test('limits and filters the list', async (context) => {
   const world = await InspectorWorld.open(context, {}, [{ name: 'web' }, { name: 'admin' }]);
   world.respond = (seen, response) => {
     response.statusCode = seen.url.startsWith('/missing') ? 404 : 200;
@@ -187,7 +187,7 @@ test('the list can be limited and filtered', async (context) => {
   assert.equal((await world.ask('/api/requests/http?limit=x')).status, 400);
 });
 
-test('a body is served as a file of bytes and never as what it says it is', async (context) => {
+test('serves a body as raw bytes and never under its declared type', async (context) => {
   const world = await InspectorWorld.open(context);
   world.respond = (_seen, response) => response.setHeader('content-type', 'text/html').end('<script>alert(1)</script>');
   await world.pass('/');
@@ -203,7 +203,7 @@ test('a body is served as a file of bytes and never as what it says it is', asyn
   assert.equal((await world.ask('/api/requests/http/req_none/body?side=request')).status, 404);
 });
 
-test('events tell of requests as they begin, are answered and end, and of clearing', async (context) => {
+test('sends events when requests start, are answered and end, and when the list is cleared', async (context) => {
   const world = await InspectorWorld.open(context);
   const answer = Promise.withResolvers<void>();
   world.respond = (_seen, response) => {
@@ -249,7 +249,7 @@ test('events tell of requests as they begin, are answered and end, and of cleari
   assert.deepEqual(await world.list(), []);
 });
 
-test('a request that the service never got is kept with what went wrong', async (context) => {
+test('stores a request that never reached the service with the error', async (context) => {
   const world = await InspectorWorld.open(context, {}, [{ addr: '127.0.0.1:1' }]);
   assert.equal(await world.pass('/down', { method: 'POST', body: 'x' }), 502);
   const { status, problem } = await world.newest();
@@ -258,7 +258,7 @@ test('a request that the service never got is kept with what went wrong', async 
   assert.equal((await world.list('?filter=status:failed')).length, 1);
 });
 
-test('a port that is taken is passed over, and told', async (context) => {
+test('skips a port in use and reports it', async (context) => {
   const holder = createServer().listen(0, '127.0.0.1');
   await once(holder, 'listening');
   context.after(() => holder.close());

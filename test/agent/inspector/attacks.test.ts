@@ -15,7 +15,7 @@ async function statusOf(path: string, asking: Asking): Promise<number> {
   return (await world.ask(path, asking)).status;
 }
 
-test('only names of this machine and those that are configured are answered: a name made to lead here is not', async () => {
+test('serves only local and configured host names (DNS rebinding)', async () => {
   const good = [
     `localhost:${port}`,
     `LOCALHOST:${port}`,
@@ -51,7 +51,7 @@ test('only names of this machine and those that are configured are answered: a n
   }
 });
 
-test('several Host headers, and a target with a host of its own, are refused', async () => {
+test('rejects several Host headers, and a target with its own host', async () => {
   const own = `localhost:${port}`;
   assert.match(
     await raw(`GET /api/status HTTP/1.1\r\nHost: ${own}\r\nHost: evil.example\r\n\r\n`),
@@ -63,7 +63,7 @@ test('several Host headers, and a target with a host of its own, are refused', a
   assert.match(await raw('GET / HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 403 /);
 });
 
-test('pages of other origins may neither read nor write, also those of other ports of this machine', async () => {
+test('pages of other origins may neither read nor write, including other ports of this machine', async () => {
   const paths = ['/api/status', '/api/requests/http', `/api/requests/http/${id}`, '/api/events'];
   for (const headers of [
     { 'sec-fetch-site': 'cross-site' },
@@ -93,7 +93,7 @@ test('pages of other origins may neither read nor write, also those of other por
   assert.equal((await world.list()).length, 1, 'nothing was cleared');
 });
 
-test('a preflight of another origin is not answered', async () => {
+test('does not answer a preflight of another origin', async () => {
   const headers = {
     origin: 'http://evil.example',
     'access-control-request-method': 'POST',
@@ -107,7 +107,7 @@ test('a preflight of another origin is not answered', async () => {
   );
 });
 
-test('writes need JSON and the token of this process', async () => {
+test("requires JSON and this process's token for writes", async () => {
   const body = JSON.stringify({ id });
   for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', '']) {
     const headers = { 'postern-inspector-token': token, ...(type !== '' && { 'content-type': type }) };
@@ -147,7 +147,7 @@ test('nothing can be framed, sniffed, cached or embedded', async () => {
   }
 });
 
-test('only the methods that are there are allowed', async () => {
+test('allows only existing methods', async () => {
   for (const [path, method] of [
     ['/', 'POST'],
     ['/', 'HEAD'],
@@ -165,7 +165,7 @@ test('only the methods that are there are allowed', async () => {
   }
 });
 
-test('a request that is too large, no JSON, or has unknown fields is refused', async () => {
+test('rejects a request that is too large, not JSON, or has unknown fields', async () => {
   const post = (body: string) => world.ask('/api/requests/http', { method: 'POST', headers: write, body });
   assert.equal((await post(`{"id":"${'x'.repeat(2_000_000)}"}`)).status, 413);
   for (const body of [
@@ -189,7 +189,7 @@ test('a request that is too large, no JSON, or has unknown fields is refused', a
   assert.equal(world.seen.length, 1);
 });
 
-test('an edit cannot put a second request, or other framing, onto the wire', async () => {
+test('an edit cannot send a second request or other framing', async () => {
   const header = (name: string, value: string) => ({ headers: [{ name, value }] });
   const edits = [
     header('x-a', 'b\r\nx-injected: 1'),

@@ -36,7 +36,7 @@ function row(page: Page, path: string) {
   return page.locator('#requests button', { has: page.locator('.path', { hasText: path }) });
 }
 
-test('requests appear as they come, can be filtered, looked at, and cleared', { skip }, async (context) => {
+test('requests appear live, can be filtered, viewed and cleared', { skip }, async (context) => {
   const world = await InspectorWorld.open(context);
   const { page, complaints, requested } = await open(context, world);
   assert.equal(await page.locator('#empty').textContent(), 'Nothing yet. Requests appear here as they come.');
@@ -124,7 +124,7 @@ test('a request is replayed, and edited and replayed', { skip }, async (context)
   );
 });
 
-test('what comes from the network is shown as text, wherever it stands', { skip }, async (context) => {
+test('shows everything from the network as text', { skip }, async (context) => {
   const world = await InspectorWorld.open(context, {}, [{ name: HTML }]);
   world.respond = (_seen, response) => {
     response.setHeader('x-html', HTML).setHeader('content-type', `text/html; x=${HTML}`);
@@ -146,7 +146,7 @@ test('what comes from the network is shown as text, wherever it stands', { skip 
   assert.deepEqual(complaints, []);
 });
 
-test('the policy would stop a script all the same', { skip }, async (context) => {
+test('the policy would stop a script anyway', { skip }, async (context) => {
   const world = await InspectorWorld.open(context);
   const { page, complaints } = await open(context, world);
   const result = await page.evaluate(`(() => {
@@ -234,7 +234,7 @@ test('everything can be reached with the keyboard', { skip }, async (context) =>
   assert.equal(world.seen.length, 4);
 });
 
-test('on a phone nothing is wider than the screen; dark readers get a dark page', { skip }, async (context) => {
+test('nothing is wider than the screen on a phone, and dark mode is followed', { skip }, async (context) => {
   const world = await InspectorWorld.open(context);
   const { page, complaints } = await open(context, world, {
     viewport: { width: 360, height: 740 },
@@ -248,7 +248,7 @@ test('on a phone nothing is wider than the screen; dark readers get a dark page'
   assert.deepEqual(complaints, []);
 });
 
-test('when the agent is gone the page says so', { skip }, async (context) => {
+test('the page reports that the agent is gone', { skip }, async (context) => {
   const world = await InspectorWorld.open(context);
   const { page } = await open(context, world);
   await world.inspector.close();

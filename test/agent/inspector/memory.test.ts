@@ -18,7 +18,7 @@ async function collectAll(): Promise<void> {
   collect();
 }
 
-test('ten thousand requests with bodies hold no more than the limit', async (context) => {
+test('ten thousand requests with bodies stay within the limit', async (context) => {
   const inspector = await startInspector({
     listen: { port: 0 },
     maxTotalBytes: MAX_TOTAL_BYTES,
@@ -72,7 +72,7 @@ test('ten thousand requests with bodies hold no more than the limit', async (con
   assert.equal(underWay.length, REQUESTS / 10);
 });
 
-test('no more than the number that is allowed are kept, the newest', async (context) => {
+test('keeps only the newest requests up to the limit', async (context) => {
   const inspector = await startInspector({
     listen: { port: 0 },
     maxRequests: 3,

@@ -11,7 +11,7 @@ async function replayed(world: InspectorWorld, order: object): Promise<Summary &
   return world.finished(id);
 }
 
-test('a replay is the same request once more, with what is masked, and is kept as one', async (context) => {
+test('a replay sends the same request again, including masked values, and is stored', async (context) => {
   const world = await InspectorWorld.open(context);
   const body = randomBytes(100_000);
   const headers = {
@@ -38,7 +38,7 @@ test('a replay is the same request once more, with what is masked, and is kept a
   assert.ok(world.seen[2]?.body.equals(body));
 });
 
-test('an edited replay has what was edited, and the rest as it was', async (context) => {
+test('an edited replay has the edits, and the rest unchanged', async (context) => {
   const world = await InspectorWorld.open(context);
   await world.pass('/in', { method: 'POST', headers: { authorization: 'Bearer abc', 'x-old': '1' }, body: 'before' });
   const { id } = await world.newest();
@@ -70,7 +70,7 @@ test('an edited replay has what was edited, and the rest as it was', async (cont
   assert.equal(world.seen[3]?.headers['content-length'], '0');
 });
 
-test('a replay goes through the tunnel that is named, with the Host that this one rewrites to', async (context) => {
+test('a replay uses the named tunnel and its rewritten Host', async (context) => {
   const world = await InspectorWorld.open(context, {}, [{ name: 'web' }, { name: 'other', hostHeader: 'rewrite' }]);
   await world.pass('/');
   const { id } = await world.newest();
@@ -79,7 +79,7 @@ test('a replay goes through the tunnel that is named, with the Host that this on
   assert.equal((await world.list('?tunnel=other')).length, 1);
 });
 
-test('a replay that fails is kept with the reason', async (context) => {
+test('a failed replay is stored with the reason', async (context) => {
   const world = await InspectorWorld.open(context, {}, [{ name: 'web' }, { name: 'down', addr: '127.0.0.1:1' }]);
   await world.pass('/');
   const { id } = await world.newest();
@@ -88,7 +88,7 @@ test('a replay that fails is kept with the reason', async (context) => {
   assert.match(failed.problem ?? '', /takes no connections/);
 });
 
-test('what cannot be sent as it was is refused, but an edit may give another body', async (context) => {
+test('rejects a request that cannot be sent unchanged, but an edit may supply another body', async (context) => {
   const world = await InspectorWorld.open(context, { maxBodyBytes: 10 });
   await world.pass('/cut', { method: 'POST', body: 'x'.repeat(11) });
   const { id } = await world.newest();
@@ -99,7 +99,7 @@ test('what cannot be sent as it was is refused, but an edit may give another bod
   assert.equal(world.seen[1]?.body.toString(), 'y'.repeat(50));
 });
 
-test('a request whose body came only in part is not replayed', async (context) => {
+test('does not replay a request whose body was incomplete', async (context) => {
   const world = await InspectorWorld.open(context, {}, [{ addr: '127.0.0.1:1' }]);
   const observer = world.inspector.observe({
     tunnel: { ref: 0, name: 'tunnel-1' },
@@ -116,7 +116,7 @@ test('a request whose body came only in part is not replayed', async (context) =
   assert.match(((await world.change('POST', { id })).json as { message: string }).message, /only 5 of the 10 bytes/);
 });
 
-test('a WebSocket is not replayed, and a tunnel of connections takes no request', async (context) => {
+test('does not replay a WebSocket, nor through a tunnel of connections', async (context) => {
   const world = await InspectorWorld.open(context, {}, [{ name: 'web' }, { name: 'db', proto: 'tcp' }]);
   const tunnel = { ref: 0, name: 'web' };
   const observer = world.inspector.observe({
@@ -138,7 +138,7 @@ test('a WebSocket is not replayed, and a tunnel of connections takes no request'
   assert.equal((await world.change('POST', { id: plain.id, tunnel_name: 'db' })).status, 409);
 });
 
-test('replays are few at a time, and end with the inspector', async (context) => {
+test('limits concurrent replays, which end with the inspector', async (context) => {
   const world = await InspectorWorld.open(context);
   await world.pass('/');
   const { id } = await world.newest();

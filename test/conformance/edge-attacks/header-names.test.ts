@@ -46,7 +46,7 @@ suite(`headers that only the edge may set (${source})`, () => {
     });
   }
 
-  test('an upstream cannot speak in the name of the edge', async () => {
+  test("an upstream cannot send the edge's own headers", async () => {
     upstream.answer = (_request, response) => {
       response.writeEarlyHints({ link: '</a.css>; rel=preload', 'postern-error-code': 'forged' });
       response.writeHead(200, { 'Postern-Error-Code': 'forged', 'postern-request-id': 'forged', trailer: 'x-kept' });

@@ -29,9 +29,9 @@ const upstream = await recordingUpstream({ after });
 const world = await EdgeWorld.open({ after });
 const site = await world.site(await world.staticBackend(upstream.address));
 
-suite('HTTP/1.1 that could be read in two ways', () => {
+suite('ambiguous HTTP/1.1', () => {
   for (const { name, source, send, status } of corpus<Refused[]>('http1-refused')) {
-    test(`refused: ${name} (${source})`, async () => {
+    test(`rejected: ${name} (${source})`, async () => {
       upstream.forget();
       const { host } = site;
       const socket = await world.connect(host);

@@ -23,7 +23,7 @@ const upstream = await recordingUpstream({ after });
 const world = await EdgeWorld.open({ after });
 const { host } = await world.site(await world.staticBackend(upstream.address));
 
-suite('HTTP/2 that would become something else over HTTP/1.1', () => {
+suite('HTTP/2 that would change its meaning over HTTP/1.1', () => {
   for (const { name, source, headers, body, outcome, seen, absent = [] } of corpus<Http2Case[]>('http2')) {
     test(`${name} (${source})`, async () => {
       upstream.forget();

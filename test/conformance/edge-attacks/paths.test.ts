@@ -16,8 +16,8 @@ await world.api('PUT', `${guarded}/backend`, { backend_id: backend });
 const { policyId } = await world.ipPolicy('allow', '192.0.2.0/24');
 await world.api('PUT', `${guarded}/ip_restriction`, { ip_policy_ids: [policyId] });
 
-suite('paths that step around a route', () => {
-  test('both routes do what they say, so that the rest means something', async () => {
+suite('paths that bypass a route', () => {
+  test('both routes work, so that the rest means something', async () => {
     assert.equal(await world.status(host, '/open'), 200);
     assert.equal(await world.status(host, '/admin'), 403);
     assert.equal(await world.status(host, '/administrator'), 403);

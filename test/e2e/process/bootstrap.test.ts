@@ -57,7 +57,7 @@ suite('bootstrap', { timeout: TIMEOUT_MS }, () => {
     assert(!(await readdir(dataDir)).some((name) => name.startsWith('first-')));
   });
 
-  test('takes preset secrets without writing them down, and ignores them later with a warning', async (t) => {
+  test('accepts preset secrets without storing them in files, and ignores them later with a warning', async (t) => {
     const dataDir = await tempDir(t);
     const env = { POSTERN_API_KEY: `preset-${'k'.repeat(32)}`, POSTERN_AUTHTOKEN: `preset-${'t'.repeat(32)}` };
     const first = startServerProcess(t, dataDir, { env });

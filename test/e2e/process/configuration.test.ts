@@ -63,7 +63,7 @@ suite('postern server, wrongly configured', { timeout: TIMEOUT_MS }, () => {
     assert.match(server.stderr(), /postern\.yaml:2: unknown setting "log_levle"\. Did you mean "log_level"/);
   });
 
-  test('shows the stack of an error at start when asked for details', async (t) => {
+  test('shows the stack of a startup error when details are requested', async (t) => {
     const server = startServerProcess(t, await tempDir(t), { args: ['--log-level', 'debug', '--region', 'A B'] });
     assert.equal((await server.exited).code, 1);
     assert.match(server.stderr(), /\n\s+at /);
@@ -71,7 +71,7 @@ suite('postern server, wrongly configured', { timeout: TIMEOUT_MS }, () => {
 });
 
 suite('postern server --print-config', { timeout: TIMEOUT_MS }, () => {
-  test('prints what is in effect with its sources, masks secrets, and starts nothing', async (t) => {
+  test('prints the effective values with their sources, masks secrets, and starts nothing', async (t) => {
     const dataDir = await tempDir(t);
     const file = join(dataDir, 'postern.yaml');
     await writeFile(file, 'region: eu\nauthtoken: plantedAuthtoken-plantedAuthtoken-1234\n');
@@ -92,7 +92,7 @@ suite('postern server --print-config', { timeout: TIMEOUT_MS }, () => {
 });
 
 suite('postern', { timeout: TIMEOUT_MS }, () => {
-  test('explains itself', async (t) => {
+  test('prints help', async (t) => {
     const help = startPostern(t, { args: ['--help'] });
     assert.equal((await help.exited).code, 0);
     assert.match(help.stdout(), /^ {2}server\s+start the server$/m);

@@ -51,7 +51,7 @@ async function elapsedMs(action: Promise<unknown>): Promise<number> {
 
 for (const isTls of [false, true]) {
   suite(`drainingServer ${isTls ? 'with' : 'without'} TLS`, { timeout: TIMEOUT_MS }, () => {
-    test('lets a request in flight finish, and no longer waits then', async (t) => {
+    test('lets a request in flight finish, and then waits no longer', async (t) => {
       const { draining, fetchText } = await listening(t, isTls);
       const answer = fetchText();
       await sleep(SLOW_MS / 3);
@@ -75,7 +75,7 @@ for (const isTls of [false, true]) {
       silent.destroy();
     });
 
-    test('cuts off at the deadline what has not finished', async (t) => {
+    test('cuts off unfinished requests at the deadline', async (t) => {
       const { draining, fetchText } = await listening(t, isTls);
       const answer = assert.rejects(fetchText());
       await sleep(SLOW_MS / 3);
@@ -83,7 +83,7 @@ for (const isTls of [false, true]) {
       await answer;
     });
 
-    test('refuses new connections once draining', async (t) => {
+    test('rejects new connections once draining', async (t) => {
       const { draining, port } = await listening(t, isTls);
       await draining.drain(LONG_MS);
       const late = connect(port, '127.0.0.1');

@@ -19,7 +19,7 @@ const launcherPath = fileURLToPath(new URL('../../../bin/postern.mjs', import.me
 suite('launcher on an old Node', options, () => {
   const node = oldNode ?? '';
 
-  test('runs the program on the locked Node and passes its output and exit code on', async (t) => {
+  test('runs the program on the locked Node and forwards its output and exit code', async (t) => {
     const version = startPostern(t, { node, args: ['--version'] });
     assert.deepEqual(await version.exited, { code: 0, signal: null });
     assert.match(version.stdout(), /^\d+\.\d+\.\d+\n$/);
@@ -29,7 +29,7 @@ suite('launcher on an old Node', options, () => {
   });
 
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
-    test(`passes ${signal} on, so that the server drains and exits 0`, async (t) => {
+    test(`forwards ${signal}, so that the server drains and exits 0`, async (t) => {
       const server = startServerProcess(t, await tempDir(t), { node });
       await server.ready();
       server.child.kill(signal);
@@ -53,7 +53,7 @@ suite('launcher on an old Node', options, () => {
     await assert.rejects(fetch(`${base_url}/healthz`));
   });
 
-  test('says in one line which Node is needed when there is no locked one', async (t) => {
+  test('names the required Node in one line when there is no locked one', async (t) => {
     const root = await tempDir(t);
     await mkdir(join(root, 'bin'));
     await cp(launcherPath, join(root, 'bin', 'postern.mjs'));

@@ -13,7 +13,7 @@ const TIMEOUT_MS = 240_000;
 const KEY = `preset-${'k'.repeat(32)}`;
 
 suite('life of the server process', { timeout: TIMEOUT_MS }, () => {
-  test('says ready once with everything that an operator needs to find it, in a data directory of mode 0700', async (t) => {
+  test('prints ready once with all addresses, in a data directory of mode 0700', async (t) => {
     const dataDir = join(await tempDir(t), 'new', 'data');
     const server = startServerProcess(t, dataDir);
     const line = await server.ready();
@@ -27,7 +27,7 @@ suite('life of the server process', { timeout: TIMEOUT_MS }, () => {
     assert.equal(server.lines().filter(({ msg }) => msg === 'ready').length, 1);
   });
 
-  test('refuses a data directory that another process holds, and leaves that process alone', async (t) => {
+  test('rejects a data directory that another process holds, and leaves that process alone', async (t) => {
     const dataDir = await tempDir(t);
     const { base_url } = await startServerProcess(t, dataDir).ready();
     const second = startServerProcess(t, dataDir);
@@ -36,7 +36,7 @@ suite('life of the server process', { timeout: TIMEOUT_MS }, () => {
     assert.equal((await fetch(`${base_url}/healthz`)).status, 200);
   });
 
-  test('refuses a data directory that is a file', async (t) => {
+  test('rejects a data directory that is a file', async (t) => {
     const dataDir = join(await tempDir(t), 'a');
     await mkdir(dataDir);
     const server = startServerProcess(t, join(process.execPath, 'x'));
@@ -75,7 +75,7 @@ suite('life of the server process', { timeout: TIMEOUT_MS }, () => {
     assert.deepEqual(await server.exited, { code: 0, signal: null });
   });
 
-  test('ends at once on a second signal', async (t) => {
+  test('ends immediately on a second signal', async (t) => {
     const server = startServerProcess(t, await tempDir(t), {
       env: { POSTERN_API_KEY: KEY },
       args: ['--shutdown-timeout', '60'],

@@ -51,7 +51,7 @@ suite('API listener', { timeout: TIMEOUT_MS }, () => {
     await assert.rejects(statusOverTls(`${byAddress}/healthz`, await foreignCa(await tempDir(t))), /certificate/);
   });
 
-  test('serves TLS with files, and refuses files that do not belong together', async (t) => {
+  test('serves TLS with files, and rejects files that do not match', async (t) => {
     const dataDir = await tempDir(t);
     const ca = await openInternalCa({ dataDir, domain: 'localhost', clock: systemClock });
     const mint = () => ca.mintLeaf({ hosts: ['localhost'], ips: ['127.0.0.1'], days: 1 });
@@ -75,7 +75,7 @@ suite('API listener', { timeout: TIMEOUT_MS }, () => {
     assert.match(wrong.stderr(), /^postern: api_tls_cert .*cannot be used: /);
   });
 
-  test('puts api_url, without its slash, in front of every uri', async (t) => {
+  test('uses api_url, without its slash, as the prefix of every uri', async (t) => {
     const server = startServerProcess(t, await tempDir(t), {
       args: ['--api-url', 'https://api.example.test/postern/'],
     });

@@ -128,7 +128,7 @@ suite('standard output that is not read', { timeout: TIMEOUT_MS }, () => {
     assert.match(readNow(fd), /"msg":"drained"/);
   });
 
-  test('does not keep the server from ending', async (t) => {
+  test('does not keep the server from exiting', async (t) => {
     const server = await start(t, 'pipe');
     const { socket } = server;
     assert.ok(socket !== null);

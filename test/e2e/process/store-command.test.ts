@@ -94,7 +94,7 @@ suite('postern store', { timeout: TIMEOUT_MS }, () => {
       assert(!`${process.stdout()}${process.stderr()}`.includes(PASSPHRASE));
   });
 
-  test('says which key a backup without its key needs, at the backup and at the restore', async (t) => {
+  test('names the key that a backup without its key needs, at the backup and at the restore', async (t) => {
     const dataDir = await filledStore(t);
     const file = join(dataDir, '..', 'backup');
     const backup = await store(t, dataDir, ['backup', file]);
@@ -105,14 +105,14 @@ suite('postern store', { timeout: TIMEOUT_MS }, () => {
     assert.match(restored.stdout(), /cannot start without the secret key/);
   });
 
-  test('asks nobody for a passphrase when nobody is there', async (t) => {
+  test('does not prompt for a passphrase without a terminal', async (t) => {
     const dataDir = await filledStore(t);
     const backup = await store(t, dataDir, ['backup', join(dataDir, '..', 'backup'), '--with-key']);
     assert.equal(backup.code, 2);
     assert.match(backup.stderr(), /--passphrase-file FILE or POSTERN_BACKUP_PASSPHRASE/);
   });
 
-  test('re-keys a stopped store, and refuses while the server holds it', async (t) => {
+  test('rotates the key of a stopped store, and refuses while the server holds it', async (t) => {
     const dataDir = await filledStore(t);
     const keyBefore = await readFile(join(dataDir, 'secret.key'), 'utf8');
     const server = startServerProcess(t, dataDir);
@@ -127,7 +127,7 @@ suite('postern store', { timeout: TIMEOUT_MS }, () => {
     assert.deepEqual(await descriptions(t, dataDir), ['the one']);
   });
 
-  test('makes an API key for whoever is locked out, alone on standard output', async (t) => {
+  test('creates an API key for a locked-out operator, alone on standard output', async (t) => {
     const dataDir = await filledStore(t);
     const made = await store(t, dataDir, ['create-key', '--scopes', 'event_destinations:read']);
     assert.equal(made.code, 0, made.stderr());

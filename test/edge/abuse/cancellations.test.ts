@@ -29,7 +29,7 @@ async function cancelled(session: ClientHttp2Session): Promise<void> {
   await once(stream, 'close');
 }
 
-suite('honest clients that change their mind', () => {
+suite('legitimate clients that cancel', () => {
   test(`${REQUESTS} cancelled requests cost no other request its upstream connection`, async () => {
     const sessions = await Promise.all(Array.from({ length: CLIENTS }, () => world.http2(host)));
     const closed: ClientHttp2Session[] = [];

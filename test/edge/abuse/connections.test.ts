@@ -37,7 +37,7 @@ async function assertRoomFor(count: number): Promise<void> {
 }
 
 suite('connections of one address', () => {
-  test('those beyond the limit are refused, others are served, and what closes makes room', async () => {
+  test('rejects those beyond the limit, serves others, and reuses the room of closed ones', async () => {
     const held = await Promise.all(Array.from({ length: MOST }, () => world.connect(host)));
     const before = await refusals();
     for (let at = 0; at < 50; at += 1) await assert.rejects(world.connect(host));
@@ -49,7 +49,7 @@ suite('connections of one address', () => {
     await assertRoomFor(MOST);
   });
 
-  test('those that fail in their handshake, or are reset, are counted out again', async () => {
+  test('uncounts those that fail in their handshake or are reset', async () => {
     for (let round = 0; round < 25; round += 1) {
       await Promise.allSettled([
         world.connect('unknown.localhost'),
@@ -62,7 +62,7 @@ suite('connections of one address', () => {
     await assertRoomFor(MOST);
   });
 
-  test('silence and a ClientHello byte by byte take places of their own address, until their time is over', async () => {
+  test('silence and a slow ClientHello use places of their own address, until their timeout', async () => {
     const hello = await ofNode({ servername: host });
     const sockets = await Promise.all(Array.from({ length: MOST }, () => silent()));
     const dribble = setInterval(() => {

@@ -53,7 +53,7 @@ const floods: readonly Flood[] = [
   { name: 'WINDOW_UPDATE of the connection', make: () => windowUpdate(0, 1), mayGoOn: true },
 ];
 
-suite('floods of frames that ask for nothing', () => {
+suite('floods of frames without requests', () => {
   for (const { name, first, make, isUnread = false, isWrongAtOnce = false, mayGoOn = false } of floods) {
     test(name, async () => {
       const client = await RawHttp2.open(world, host);
@@ -78,7 +78,7 @@ suite('floods of frames that ask for nothing', () => {
     });
   }
 
-  test('GOAWAY of the client: what is under way is answered, then the connection ends', async () => {
+  test('GOAWAY of the client: requests in progress are answered, then the connection ends', async () => {
     const client = await RawHttp2.open(world, host);
     client.send(
       frame(HEADERS, END_HEADERS | END_STREAM, 1, headerBlock(host)),
@@ -90,7 +90,7 @@ suite('floods of frames that ask for nothing', () => {
   });
 });
 
-suite('windows that cannot be', () => {
+suite('impossible windows', () => {
   const FLOW_CONTROL_ERROR = 3;
   const PROTOCOL_ERROR = 1;
   const most = 2 ** 31 - 1;

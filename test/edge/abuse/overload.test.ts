@@ -32,8 +32,8 @@ function ask(session: ClientHttp2Session, count: number): ClientHttp2Stream[] {
   return Array.from({ length: count }, () => session.request({ ':path': '/', ':authority': host }));
 }
 
-suite('more than one process takes on', () => {
-  test('is refused with 503 and Retry-After, while the API answers; room that is left is used again', async () => {
+suite('more than one process accepts', () => {
+  test('is rejected with 503 and Retry-After, while the API responds, and freed room is used again', async () => {
     const held: (() => void)[] = [];
     upstream.answer = (_request, response) => held.push(() => response.end('late'));
     const session = await world.http2(host);
@@ -55,7 +55,7 @@ suite('more than one process takes on', () => {
     session.close();
   });
 
-  test('WebSockets have a limit of their own, and leave the requests their room', async () => {
+  test('WebSockets have a separate limit, and leave room for requests', async () => {
     upstream.answer = (_request, response) => response.end('soon');
     const session = await world.http2(host);
     const sockets = await Promise.all(

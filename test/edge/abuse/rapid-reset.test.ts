@@ -61,7 +61,7 @@ async function assertAllLetGo(): Promise<void> {
   await until(async () => (await world.metrics()).includes('\npostern_edge_requests_in_flight 0\n'));
 }
 
-suite('requests taken back as fast as they come', () => {
+suite('requests cancelled as fast as they come', () => {
   test('in the same packet (CVE-2023-44487)', async () => {
     start();
     const client = await RawHttp2.open(world, host);
@@ -79,7 +79,7 @@ suite('requests taken back as fast as they come', () => {
     await assertAllLetGo();
   });
 
-  test('when the upstream has got them', async () => {
+  test('after they reached the upstream', async () => {
     start();
     const client = await RawHttp2.open(world, host);
     const block = headerBlock(host);
@@ -98,7 +98,7 @@ suite('requests taken back as fast as they come', () => {
     assert.match(await world.metrics(), /postern_edge_http2_errors_total\{reason="ERR_HTTP2_[A-Z_]+"\} [1-9]/);
   });
 
-  test('taken back by the server, whom the client makes do it (CVE-2025-8671)', async () => {
+  test("reset by the server at the client's provocation (CVE-2025-8671)", async () => {
     start();
     const client = await RawHttp2.open(world, host);
     // RFC 9113 §8.1.1: a body longer than announced is a stream error, and the server sends the RST_STREAM.

@@ -66,8 +66,8 @@ afterEach(async () => {
   await inFlight(0);
 });
 
-suite('one client address that holds all it can', () => {
-  test('of the requests: it is refused from half of them on, and other addresses are served', async () => {
+suite('one client address that holds as much as it can', () => {
+  test('requests: it is rejected from half of them on, and other addresses are served', async () => {
     answerWholeBodies();
     const session = await world.http2(host);
     const statuses = endless(session, MAX_REQUESTS + 20);
@@ -81,7 +81,7 @@ suite('one client address that holds all it can', () => {
     assert.ok(world.world.logLines.some((line) => line.includes('edge_address_share')));
   });
 
-  test('of the streams: WebSockets of others are still opened', async () => {
+  test('streams: WebSockets of others are still opened', async () => {
     const session = await world.http2(host);
     const sockets = Array.from({ length: HALF_OF_STREAMS }, () => openWebSocketOverHttp2(session, host));
     await Promise.all(sockets);
@@ -93,7 +93,7 @@ suite('one client address that holds all it can', () => {
     assert.match(await world.metrics(), /overload_refusals_total\{limit="address_streams"\} [1-9]/);
   });
 
-  test('behind a trusted proxy: it alone is refused, by the address that the proxy names, an IPv6 network as one', async () => {
+  test('behind a trusted proxy: only it is rejected, by the address that the proxy reports, an IPv6 /64 as one', async () => {
     answerWholeBodies();
     const proxy = { localAddress: '127.0.0.9' } as object;
     const session = await world.http2(host, proxy);
@@ -113,8 +113,8 @@ suite('one client address that holds all it can', () => {
   });
 });
 
-suite('clients of many addresses that owe their bodies', () => {
-  test('leave a quarter to requests without a body, and give way when they are too slow', async () => {
+suite('clients of many addresses with unfinished bodies', () => {
+  test('leave a quarter to requests without a body, and are ended when they are too slow', async () => {
     answerWholeBodies();
     const overHttp1 = rawExchange(
       await world.connect(host, { localAddress: '127.0.0.3' } as object),

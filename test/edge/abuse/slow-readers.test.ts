@@ -45,8 +45,8 @@ function resets(client: RawHttp2): number {
   return new Set(client.of(RST_STREAM).map(({ stream }) => stream)).size;
 }
 
-suite('clients that do not take their answers', () => {
-  test('no window at all, a hundred large downloads: the upstream is held up, then all are let go', async () => {
+suite('clients that do not read their responses', () => {
+  test('no window at all, a hundred large downloads: the upstream is blocked, then all are released', async () => {
     upstream.sent = 0;
     const client = await RawHttp2.open(world, host, NO_WINDOW);
     await meanwhileServed(world, host, async () => {
@@ -69,7 +69,7 @@ suite('clients that do not take their answers', () => {
     client.destroy();
   });
 
-  test('no window, answers that the upstream has long ended', async () => {
+  test('no window, responses that the upstream has long ended', async () => {
     const client = await RawHttp2.open(world, host, NO_WINDOW);
     await meanwhileServed(world, host, async () => {
       ask(client, STREAMS, '/small');
@@ -90,7 +90,7 @@ suite('clients that do not take their answers', () => {
     client.destroy();
   });
 
-  test('a body that is still on its way when its answer is long out', async () => {
+  test('a body still being sent long after its response', async () => {
     const refused = await world.site();
     const client = await RawHttp2.open(world, refused.host);
     client.send(frame(HEADERS, END_HEADERS, 1, headerBlock(refused.host, '/', 'POST')));
@@ -114,8 +114,8 @@ suite('clients that do not take their answers', () => {
   });
 });
 
-suite('clients that take their time', { concurrency: true }, () => {
-  test('a window that opens slowly but steadily gets all of it', async () => {
+suite('slow clients', { concurrency: true }, () => {
+  test('a window that opens slowly but steadily gets everything', async () => {
     const client = await RawHttp2.open(world, host, NO_WINDOW);
     const total = MB;
     ask(client, 1, `/large/${total}`);
@@ -130,7 +130,7 @@ suite('clients that take their time', { concurrency: true }, () => {
     client.destroy();
   });
 
-  test('many answers share a connection whose window opens slowly: none is cut while others have their turn', async () => {
+  test('many responses on a connection with a slow window: none is cut while others make progress', async () => {
     const client = await RawHttp2.open(world, host, setting(INITIAL_WINDOW_SIZE, 2 ** 31 - 1));
     const total = MB / 8;
     ask(client, 16, `/large/${total}`);
@@ -142,7 +142,7 @@ suite('clients that take their time', { concurrency: true }, () => {
     client.destroy();
   });
 
-  test('an answer that nobody takes is cut, though others on its connection are taken', async () => {
+  test('cuts a response that nobody reads, though others on its connection are read', async () => {
     const client = await RawHttp2.open(world, host, NO_WINDOW);
     ask(client, 2, `/large/${50 * MB}`);
     const dribble = setInterval(
@@ -158,7 +158,7 @@ suite('clients that take their time', { concurrency: true }, () => {
     client.destroy();
   });
 
-  test('HTTP/1.1 read slowly but steadily gets all of it', async () => {
+  test('HTTP/1.1 read slowly but steadily gets everything', async () => {
     const socket = await world.connect(host);
     const total = 24 * MB;
     let got = 0;
@@ -174,7 +174,7 @@ suite('clients that take their time', { concurrency: true }, () => {
     assert.ok(got > total, `${got} bytes`);
   });
 
-  test('quiet WebSockets stay', async () => {
+  test('keeps quiet WebSockets', async () => {
     const overHttp1 = await openWebSocket(await world.connect(host), host);
     const overHttp2 = await openWebSocketOverHttp2(await world.http2(host), host);
     await sleep(2.5 * SEND_TIMEOUT_MS);

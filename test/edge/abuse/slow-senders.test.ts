@@ -44,8 +44,8 @@ async function assertAllLetGo(): Promise<void> {
   await until(() => upstream.sockets.size <= 2, 'no connection to the upstream left but those kept');
 }
 
-suite('bodies that do not end', () => {
-  test('over HTTP/2, a hundred on one connection: each gets 408, and the connection goes on', async () => {
+suite('endless bodies', () => {
+  test('over HTTP/2, a hundred on one connection: each gets 408, and the connection continues', async () => {
     const client = await RawHttp2.open(world, host);
     const block = headerBlock(host, '/never', 'POST');
     await meanwhileServed(world, host, async () => {
@@ -67,7 +67,7 @@ suite('bodies that do not end', () => {
     client.destroy();
   });
 
-  test('over HTTP/1.1: 408, with all that a refusal has', async () => {
+  test('over HTTP/1.1: a complete 408', async () => {
     const socket = await world.connect(host);
     const got = await meanwhileServed(world, host, () =>
       rawExchange(socket, `POST /never HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 10\r\n\r\nabc`, {
@@ -80,7 +80,7 @@ suite('bodies that do not end', () => {
     await assertAllLetGo();
   });
 
-  test('over HTTP/1.1 when the answer has begun: it is cut, and no other answer is written into it', async () => {
+  test('over HTTP/1.1 after the response has started: it is cut, and no other response is written into it', async () => {
     upstream.answer = (_request, response) => {
       response.writeHead(200, { 'content-length': 1000 });
       response.write('the beginning of an answer');
@@ -98,7 +98,7 @@ suite('bodies that do not end', () => {
   });
 });
 
-suite('connections on which nothing comes of it', { concurrency: true }, () => {
+suite('connections without a request', { concurrency: true }, () => {
   test('an HTTP/1.1 head byte by byte: 408', async () => {
     const socket = await world.connect(host);
     const dribble = setInterval(() => socket.write('x'), 100);
@@ -108,7 +108,7 @@ suite('connections on which nothing comes of it', { concurrency: true }, () => {
     assert.match(got.bytes, TIMEOUT_CODE);
   });
 
-  test('a connection that was never used is closed without a word', async () => {
+  test('a connection that was never used is closed silently', async () => {
     const got = await rawExchange(await world.connect(host), '', { timeoutMs: 15_000 });
     assert.deepEqual([got.bytes, got.isClosed], ['', true]);
   });
@@ -126,7 +126,7 @@ suite('connections on which nothing comes of it', { concurrency: true }, () => {
     assert.ok(at < bytes.length);
   });
 
-  test('an HTTP/2 connection with pings alone', async () => {
+  test('an HTTP/2 connection with only pings', async () => {
     const client = await RawHttp2.open(world, host);
     const pings = setInterval(() => client.send(frame(PING, 0, 0, Buffer.alloc(8))), 100);
     await client.until(() => client.isClosed);
@@ -136,7 +136,7 @@ suite('connections on which nothing comes of it', { concurrency: true }, () => {
 });
 
 suite('clients that do not close their side', () => {
-  test('after GOAWAY, and after the refusal of something that is not HTTP', async () => {
+  test('after GOAWAY, and after a rejection of something that is not HTTP', async () => {
     await until(async () => (await connections()) === 0, 'none left of other tests');
     const halfOpen = { allowHalfOpen: true } as object;
     const idle = await world.connect(host, { ALPNProtocols: ['h2'], ...halfOpen });

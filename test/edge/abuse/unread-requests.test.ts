@@ -15,7 +15,7 @@ async function counted(metric: string, labels: string): Promise<number> {
   return Number(line?.split(' ').at(-1) ?? 0);
 }
 
-suite('what the parser can make nothing of', () => {
+suite('requests that the parser rejects', () => {
   for (const { name, bytes, status, code, reason } of [
     { name: 'no HTTP', bytes: 'nonsense\r\n\r\n', status: 400, code: 'ERR_POSTERN_BAD_HTTP', reason: 'bad_http' },
     {
@@ -61,7 +61,7 @@ suite('what the parser can make nothing of', () => {
     });
   }
 
-  test('after a request that is still being answered: its answer comes first and whole, then the refusal', async () => {
+  test('after a request in progress: its complete response comes first, then the rejection', async () => {
     const { promise: asked, resolve: onAsked } = Promise.withResolvers<ServerResponse>();
     upstream.answer = (_request, response) => onAsked(response);
     const socket = await world.connect(host);
@@ -77,7 +77,7 @@ suite('what the parser can make nothing of', () => {
     assert.ok(bytes.indexOf('the answer') < bytes.indexOf('HTTP/1.1 400'), bytes);
   });
 
-  test('in the body of a request: refused once, and the upstream is let go', async () => {
+  test('in the body of a request: rejected once, and the upstream is released', async () => {
     upstream.answer = () => {};
     const socket = await world.connect(host);
     const head = `POST / HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: chunked\r\n\r\n`;
@@ -88,7 +88,7 @@ suite('what the parser can make nothing of', () => {
     upstream.answer = null;
   });
 
-  test('in the body when its answer has begun: the answer is cut, nothing is written into it', async () => {
+  test('in the body after its response has started: the response is cut, nothing is written into it', async () => {
     upstream.answer = (_request, response) => {
       response.writeHead(200, { 'content-length': 1000 });
       response.write('the beginning');
@@ -105,7 +105,7 @@ suite('what the parser can make nothing of', () => {
     assert.ok(bytes.endsWith('the beginning'), bytes);
   });
 
-  test('bytes of bodies are counted once', async () => {
+  test('counts bytes of bodies once', async () => {
     const { text } = await world.ask(host, '/', { method: 'POST', body: 'x'.repeat(1234) });
     assert.equal(JSON.parse(text).body.length, 1234);
     const line = world.world.logLines.map((one) => JSON.parse(one)).findLast((one) => one.method === 'POST');

@@ -20,7 +20,7 @@ await world.api('PUT', `${site.routePath}/compression`, {});
 browserSuite({ name: 'the edge', url: `https://${site.host}:${world.port}`, isCompressed: true, browser });
 
 suite('Chromium and the edge itself', { skip }, () => {
-  test('an error page is for reading, in light and in dark, on a phone too', async () => {
+  test('an error page is readable in light and dark mode, and on a phone', async () => {
     const refused = await world.site();
     for (const colorScheme of ['light', 'dark'] as const) {
       const page = await (browser ?? assert.fail()).newPage({ colorScheme, viewport: { width: 390, height: 700 } });

@@ -43,7 +43,7 @@ for (const [flag, version] of [
       assert.deepEqual([JSON.parse(body).method, JSON.parse(body).url], ['GET', '/a/b?c=d']);
     });
 
-    test('HEAD says what GET would', async () => {
+    test('HEAD matches GET', async () => {
       upstream.answer = (_request, response) => {
         response.writeHead(200, { 'content-length': '4321', 'x-a': 'b' });
         response.end();
@@ -66,7 +66,7 @@ for (const [flag, version] of [
       assert.match(stdout, /^allow: GET, OPTIONS\r$/im);
     });
 
-    test('a file is uploaded whole, with a length and without, and its bytes are counted', async () => {
+    test('a file is uploaded completely, with and without a length, and its bytes are counted', async () => {
       const bytes = randomBytes(3_000_001);
       const hash = createHash('sha256').update(bytes).digest('hex');
       const file = join(folder, 'upload.bin');
@@ -89,7 +89,7 @@ for (const [flag, version] of [
       assert.deepEqual(framings, [String(bytes.length), undefined]);
     });
 
-    test('a download arrives whole', async () => {
+    test('a download arrives completely', async () => {
       const bytes = randomBytes(3_000_001);
       upstream.answer = (_request, response) => response.end(bytes);
       const file = join(folder, 'download.bin');
@@ -105,7 +105,7 @@ for (const [flag, version] of [
       assert.match(stderr, /< HTTP\/\S+ 200/);
     });
 
-    test('an upload that is refused at once is not sent', async () => {
+    test('an upload that is rejected immediately is not sent', async () => {
       const { policyId } = await world.ipPolicy('deny', '127.0.0.0/8');
       await world.api('PUT', `${routePath}/ip_restriction`, { ip_policy_ids: [policyId] });
       upstream.forget();

@@ -21,13 +21,13 @@ for (const [name, { host }] of [
 ] as const) {
   grpcSuite({ name, edge: world, host, service: upstream });
 
-  test(`gRPC through ${name}: the upstream is told who calls`, async (context) => {
+  test(`gRPC through ${name}: the upstream sees the caller`, async (context) => {
     await call(clientOf(context, world, host), 'unary', Buffer.from('x'));
     assert.deepEqual(upstream.metadata.at(-1)?.get('x-forwarded-for'), ['127.0.0.1']);
   });
 }
 
-test('what the edge refuses is an error that gRPC can tell from others', async (context) => {
+test("gRPC can distinguish the edge's rejections from other errors", async (context) => {
   const site = await world.site(backend);
   const { policyId } = await world.ipPolicy('deny', '127.0.0.0/8');
   await world.api('PUT', `${site.routePath}/ip_restriction`, { ip_policy_ids: [policyId] });

@@ -24,7 +24,7 @@ for (const [name, { host }, upstream] of [
   wsSuite({ name: `the edge to ${name}`, edge: world, host, upstream });
 }
 
-test('where requests go over HTTP/2, WebSockets go over HTTP/1.1 beside them', async () => {
+test('WebSockets use HTTP/1.1 beside requests over HTTP/2', async () => {
   const [before, client] = [await world.ask(secureSite.host), await openWs(world, secureSite.host)];
   const beside = await world.ask(secureSite.host);
   assert.deepEqual([before.text, beside.text, secure.versions.at(-1)], ['plain', 'plain', '2.0']);
@@ -33,7 +33,7 @@ test('where requests go over HTTP/2, WebSockets go over HTTP/1.1 beside them', a
   client.terminate();
 });
 
-test('an upstream that speaks nothing but HTTP/2 and announces no WebSockets (RFC 8441) is 502 to them, not silence', async () => {
+test('an HTTP/2-only upstream without WebSockets (RFC 8441) is 502 for them, not silence', async () => {
   const { certificatePem, keyPem } = await authority.issue();
   const server = createSecureServer({ cert: certificatePem, key: keyPem });
   server.on('request', (_request, response) => response.end('only h2'));

@@ -41,7 +41,7 @@ function nextAnswer(type: string): Promise<ServerResponse> {
   });
 }
 
-suite('compression of fixed answers', () => {
+suite('compression of fixed responses', () => {
   for (const [coding, decoded] of Object.entries(decode)) {
     test(`${coding}, the same for everybody`, async () => {
       const site = await compressed(await world.site(await world.httpResponse(TEXT, { status_code: 503 })));
@@ -63,7 +63,7 @@ suite('compression of fixed answers', () => {
     });
   }
 
-  test('a changed answer is not given in its old form', async () => {
+  test('does not serve the old form of a changed response', async () => {
     const backendId = await world.httpResponse(TEXT);
     const site = await compressed(await world.site(backendId));
     await world.ask(site.host, '/', askFor('gzip'));
@@ -73,7 +73,7 @@ suite('compression of fixed answers', () => {
     assert.equal(gunzipSync(body).toString(), other);
   });
 
-  test('HEAD is told what GET without a coding would bring, small ones and routes without the module stay as they are', async () => {
+  test('HEAD matches GET without a coding, and small responses and routes without the module are unchanged', async () => {
     const site = await compressed(await world.site(await world.httpResponse(TEXT)));
     const head = await world.ask(site.host, '/', askFor('gzip', 'HEAD'));
     assert.deepEqual([head.headers['content-length'], head.body.length], [String(TEXT.length), 0]);
@@ -86,9 +86,9 @@ suite('compression of fixed answers', () => {
   });
 });
 
-suite('compression of small answers of known length', () => {
+suite('compression of small responses of known length', () => {
   for (const [coding, decoded] of Object.entries(decode)) {
-    test(`${coding}: whole, with its length`, async () => {
+    test(`${coding}: complete, with its length`, async () => {
       upstream.answer = (_request, response) => {
         response.writeHead(200, { 'content-type': 'text/plain', 'content-length': TEXT.length }).end(TEXT);
       };
@@ -99,7 +99,7 @@ suite('compression of small answers of known length', () => {
     });
   }
 
-  test('the head of an answer whose body takes its time does not wait for it', async () => {
+  test('the head of a response with a slow body does not wait for it', async () => {
     const answered = nextAnswer('text/plain');
     const stream = await open('gzip');
     const response = await answered;
@@ -128,7 +128,7 @@ suite('compression of small answers of known length', () => {
     });
   }
 
-  test('an upstream that breaks off before anything went out is said to be broken', async () => {
+  test('reports an upstream that breaks off before anything was sent', async () => {
     upstream.answer = (request, response) => {
       response.writeHead(200, { 'content-type': 'text/plain', 'content-length': TEXT.length }).flushHeaders();
       response.write(TEXT.slice(0, 10), () => request.socket.destroy());

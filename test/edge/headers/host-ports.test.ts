@@ -19,12 +19,12 @@ async function openSite(env: Readonly<Record<string, string>>) {
 }
 
 suite('the port in Host', () => {
-  test('is any by default, as a port mapping may have it, and goes on as it is', async () => {
+  test('is any by default, because of port mappings, and is forwarded unchanged', async () => {
     const status = await openSite({});
     for (const port of ['', ':443', ':8443', ':1', ':65535']) assert.equal(await status(port), 200, port);
   });
 
-  test('is written as a plain number', async () => {
+  test('is a plain number', async () => {
     const status = await openSite({});
     for (const port of [
       ':',
@@ -43,7 +43,7 @@ suite('the port in Host', () => {
     }
   });
 
-  test('edge_host_ports: no other, and none at all', async () => {
+  test('edge_host_ports: only those listed, or none', async () => {
     const status = await openSite({ POSTERN_EDGE_HOST_PORTS: '443,8443' });
     for (const port of ['', ':443', ':8443']) assert.equal(await status(port), 200, port);
     for (const port of [':80', ':7443', ':1337']) assert.equal(await status(port), 400, port);

@@ -69,21 +69,21 @@ function assertNothingOf({ reached, bytes }: Outcome, what: string): void {
   if (reached) assert.match(bytes, /x-before: b\r\n/);
 }
 
-suite('HTTP/2 fields that RFC 9113 §8.2.1 calls malformed', () => {
-  test('well-formed ones go on', async () => {
+suite('malformed HTTP/2 fields (RFC 9113 §8.2.1)', () => {
+  test('well-formed ones are forwarded', async () => {
     assert.ok((await send([['x-odd', MARK]])).bytes.includes(`x-odd: ${MARK}\r\nx-after: a\r\n`));
     assert.ok((await send([['x-odd', MARK]], 'trailers')).bytes.includes(`x-odd: ${MARK}\r\n`));
   });
 
   for (const [name, bad] of Object.entries(BAD_BYTES)) {
-    test(`${name} in a value: nothing of the field goes on`, async () => {
+    test(`${name} in a value: the field is not forwarded`, async () => {
       for (const value of [`${MARK}${bad}`, `${bad}${MARK}`, `x${bad}${MARK}`]) {
         assertNothingOf(await send([['x-odd', value]]), JSON.stringify(value));
         assertNothingOf(await send([['x-odd', value]], 'trailers'), `trailer ${JSON.stringify(value)}`);
       }
     });
 
-    test(`${name} in a name: nothing of the field goes on`, async () => {
+    test(`${name} in a name: the field is not forwarded`, async () => {
       for (const field of [`x-odd${bad}`, `${bad}x-odd`, `x${bad}odd`]) {
         assertNothingOf(await send([[field, MARK]]), JSON.stringify(field));
         assertNothingOf(await send([[field, MARK]], 'trailers'), `trailer ${JSON.stringify(field)}`);
@@ -91,7 +91,7 @@ suite('HTTP/2 fields that RFC 9113 §8.2.1 calls malformed', () => {
     });
   }
 
-  test('colon, space, capitals, non-ASCII and nothing as a name: nothing of the field goes on', async () => {
+  test('colon, space, capitals, non-ASCII and nothing as a name: the field is not forwarded', async () => {
     for (const field of [
       'x-odd:',
       'x odd',
@@ -110,7 +110,7 @@ suite('HTTP/2 fields that RFC 9113 §8.2.1 calls malformed', () => {
     }
   });
 
-  test('modules see nothing of it', async () => {
+  test('modules do not see it', async () => {
     upstream.answer = (_request, response) => {
       response.setHeader('content-type', 'text/plain');
       response.end('x'.repeat(5000));
@@ -132,7 +132,7 @@ suite('HTTP/2 fields that RFC 9113 §8.2.1 calls malformed', () => {
     }
   });
 
-  test('in a pseudo-header the request is refused', async () => {
+  test('a malformed pseudo-header rejects the request', async () => {
     for (const [field, value] of [
       [':path', `/${MARK}\r\nx: y`],
       [':path', `/${MARK}\0`],

@@ -46,8 +46,8 @@ async function sendOverHttp2(session: Awaited<ReturnType<typeof world.http2>>, h
   return arrived();
 }
 
-suite('headers that upstreams believe', () => {
-  test('do not come from clients over HTTP/1.1, and others do', async () => {
+suite('headers that upstreams trust', () => {
+  test('are not accepted from clients over HTTP/1.1, and others are', async () => {
     const request = `GET / HTTP/1.1\r\nHost: ${host}\r\n${fields([...EVERY_NAME, ...HONEST_NAMES])}\r\n`;
     assert.deepEqual(
       await send(request),
@@ -55,7 +55,7 @@ suite('headers that upstreams believe', () => {
     );
   });
 
-  test('in whatever spelling', async () => {
+  test('in any spelling', async () => {
     const names = [
       'X_Forwarded_User',
       'x.forwarded.email',
@@ -118,7 +118,7 @@ suite('headers that upstreams believe', () => {
 });
 
 suite('headers that change the method', () => {
-  test('do not come with OPTIONS, which login may let pass', async () => {
+  test('are not accepted with OPTIONS, which login may exempt', async () => {
     const names = ['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override'];
     assert.deepEqual(await send(`OPTIONS / HTTP/1.1\r\nHost: ${host}\r\n${fields(names)}\r\n`), []);
     const post = `POST / HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 0\r\n${fields(names)}\r\n`;
@@ -130,7 +130,7 @@ suite('headers that change the method', () => {
 });
 
 suite('trusted proxies', () => {
-  test('say from where, and nobody says who', async (context) => {
+  test('report addresses, and nobody reports identities', async (context) => {
     const trusting = await EdgeWorld.open(context, {
       POSTERN_TRUSTED_PROXIES: '127.0.0.1/32',
       POSTERN_EDGE_HEADER_COUNT: '200',
@@ -152,7 +152,7 @@ suite('trusted proxies', () => {
 });
 
 suite('drop_request_headers', () => {
-  test('replaces the list, not what the edge itself states', async (context) => {
+  test("replaces the list, not the edge's own headers", async (context) => {
     const other = await EdgeWorld.open(context, {
       POSTERN_DROP_REQUEST_HEADERS: 'X_Employee,x-team-*,cookie',
       POSTERN_EDGE_HEADER_COUNT: '200',

@@ -98,7 +98,7 @@ suite('plain HTTP', () => {
     });
   }
 
-  test('leaves the port out where it is the usual one', async (t) => {
+  test('omits the default port', async (t) => {
     const { address } = await openRedirects(t, { httpsPort: 443 });
     assert.match(
       await send(address.port, get('/x', 'Host: app.localhost')),
@@ -106,7 +106,7 @@ suite('plain HTTP', () => {
     );
   });
 
-  test('redirects a POST without reading its body, nor taking it for a request', async (t) => {
+  test('redirects a POST without reading its body or mistaking it for a request', async (t) => {
     const { address } = await openRedirects(t);
     const inner = get('/inner', 'Host: app.localhost');
     for (const framing of [`Content-Length: ${inner.length}`, 'Content-Length: 99999999\r\nExpect: 100-continue']) {
@@ -157,7 +157,7 @@ suite('plain HTTP', () => {
     assert.match(await send(address.port, get('/', 'Host: other.localhost')), /"error_code":"ERR_POSTERN_NO_ROUTE"/);
   });
 
-  test('takes few connections of one address', async (t) => {
+  test('limits connections of one address', async (t) => {
     const { address } = await openRedirects(t, { maxConnectionsPerAddress: 1 });
     const held = connect(address.port, '127.0.0.1');
     t.after(() => held.destroy());
@@ -167,7 +167,7 @@ suite('plain HTTP', () => {
 });
 
 suite('the TCP listener', () => {
-  test('hands sockets over, and drains: no new ones, old ones until the deadline', async (t) => {
+  test('passes sockets on, and drains: no new ones, old ones until the deadline', async (t) => {
     const sockets: Socket[] = [];
     const listener = await openEdgeListener({
       open,
@@ -192,7 +192,7 @@ suite('the TCP listener', () => {
     await until(() => listener.connectionCount === 0);
   });
 
-  test('passes on why it could not be opened', async () => {
+  test('reports why it could not be opened', async () => {
     const refuse = () => Promise.reject(new Error('port 1 is already in use'));
     await assert.rejects(openEdgeListener({ open: refuse, onSocket: () => {}, onProblem: () => {} }), /already in use/);
   });

@@ -81,7 +81,7 @@ const SPELLINGS_OF_ADMIN = [
 ];
 
 suite('paths that an upstream may read as those of a route with other access rules', () => {
-  test('a protected prefix is not reached by another spelling', async () => {
+  test('another spelling does not reach a protected prefix', async () => {
     const host = await siteWith([{ match: '/' }, { match: '/admin', policy: nobody }]);
     assert.equal((await rawStatus(host, '/admin')).status, 403);
     assert.equal((await rawStatus(host, '/')).status, 200);
@@ -97,7 +97,7 @@ suite('paths that an upstream may read as those of a route with other access rul
     assert.equal(await http2Status(host, '/public'), 200);
   });
 
-  test('a protected exact path is not reached with a trailing slash, dot or space, or by parameters', async () => {
+  test('a trailing slash, dot, space or parameter does not reach a protected exact path', async () => {
     const host = await siteWith([{ match: '/' }, { match: '/admin', type: 'exact_path', policy: nobody }]);
     assert.equal((await rawStatus(host, '/admin')).status, 403);
     for (const path of [
@@ -137,14 +137,14 @@ suite('paths that an upstream may read as those of a route with other access rul
     for (const path of ['/admin', '/ADMIN', '/administrator']) assert.equal((await rawStatus(host, path)).status, 400);
   });
 
-  test('several candidates: one with other rules is enough', async () => {
+  test('one candidate with other rules is enough', async () => {
     const host = await siteWith([{ match: '/' }, { match: '/a/B', policy: nobody }, { match: '/A/b' }]);
     for (const path of ['/a/b', '/a/B', '/A/b', '/A/B/c'])
       assert.equal((await rawStatus(host, path)).status, 400, path);
     assert.equal((await rawStatus(host, '/a')).status, 200);
   });
 
-  test('a path of an exact route in front of a prefix is itself, not its prefix', async () => {
+  test('a path of an exact route before a prefix is itself, not its prefix', async () => {
     const host = await siteWith([
       { match: '/', policy: nobody },
       { match: '/', type: 'exact_path' },
@@ -178,7 +178,7 @@ suite('paths that an upstream may read as those of a route with other access rul
     }
   });
 
-  test('a module that cannot be applied is no less different', async () => {
+  test('a module that cannot be applied counts as different', async () => {
     const host = newHost();
     const edgeId = await world.edge(host);
     for (const match of ['/', '/admin']) {
@@ -191,7 +191,7 @@ suite('paths that an upstream may read as those of a route with other access rul
   });
 });
 
-suite('sites that notice nothing', () => {
+suite('sites that are not affected', () => {
   const everySpelling = [...SPELLINGS_OF_ADMIN, '/admin/', '/admin.', '/admin%20'].filter(
     (path) => !path.includes(';'),
   );
@@ -209,7 +209,7 @@ suite('sites that notice nothing', () => {
     });
   }
 
-  test('modules that let everybody in make no difference', async () => {
+  test('modules that admit everybody make no difference', async () => {
     const host = newHost();
     const edgeId = await world.edge(host);
     for (const match of ['/', '/admin']) {
@@ -224,7 +224,7 @@ suite('sites that notice nothing', () => {
   });
 });
 
-test('an address that an agent made has one route, whose modules judge every spelling', async (context) => {
+test("an agent's endpoint has one route, whose modules check every spelling", async (context) => {
   const tunnels = await TunnelWorld.open(context);
   const { id } = await tunnels.tunnel(context);
   const open = await tunnels.publish(id, { modules: { ip_restriction: { allow: ['127.0.0.0/8'], deny: [] } } });
@@ -238,7 +238,7 @@ test('an address that an agent made has one route, whose modules judge every spe
 suite('ambiguous_paths', () => {
   const routesOf = (policy: string): readonly RouteToMake[] => [{ match: '/' }, { match: '/admin', policy }];
 
-  test('pass: the paths go to the route that they match as they stand', async () => {
+  test('pass: the paths go to the route that they match literally', async () => {
     const lax = await EdgeWorld.open({ after }, { POSTERN_AMBIGUOUS_PATHS: 'pass' });
     const { policyId } = await lax.ipPolicy('allow', '192.0.2.0/24');
     const host = await siteWith(routesOf(policyId), lax, await lax.staticBackend(upstream.address));

@@ -155,9 +155,9 @@ async function cuts({ routeId }: Site, counted: RegExp): Promise<number> {
   return own.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
 }
 
-suite('events, downloads and uploads under way', () => {
+suite('events, downloads and uploads in progress', () => {
   for (const [what, change, counted] of CHANGES) {
-    test(`are cut when ${what}; those of other hosts and routes are not`, async () => {
+    test(`are cut when ${what}, and those of other hosts and routes are not`, async () => {
       const [site, other] = [await world.site(backend), await world.site(backend)];
       const free = await world.route(site.edgeId, '/free');
       await world.api('PUT', `${free}/backend`, { backend_id: backend });
@@ -173,7 +173,7 @@ suite('events, downloads and uploads under way', () => {
     });
   }
 
-  test('go on when a change refuses nobody', async () => {
+  test('continue when a change rejects nobody', async () => {
     const site = await world.site(backend);
     const here = await openOn(site);
     const { policyId } = await world.ipPolicy('allow', '127.0.0.0/8');

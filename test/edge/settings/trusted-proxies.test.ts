@@ -38,7 +38,7 @@ async function seenBy(world: EdgeWorld, headers: Readonly<Record<string, string>
 }
 
 suite('trusted_proxies', () => {
-  test('empty: what a client says of itself is overwritten', async () => {
+  test("empty: a client's own claims are overwritten", async () => {
     const { host, ...seen } = await seenBy(believesNobody, SPOOFED);
     assert.deepEqual(seen, {
       for: '127.0.0.1',
@@ -50,12 +50,12 @@ suite('trusted_proxies', () => {
     });
   });
 
-  test('a peer that is not among them is not believed', async () => {
+  test('a peer that is not listed is not trusted', async () => {
     const seen = await seenBy(believesOthers, SPOOFED);
     assert.deepEqual([seen.for, seen.client], ['127.0.0.1', '127.0.0.1']);
   });
 
-  test('the chain of a trusted proxy is used, and nothing else that it sends', async () => {
+  test('uses the chain of a trusted proxy, and nothing else that it sends', async () => {
     const { host, ...seen } = await seenBy(believesProxies, {
       ...SPOOFED,
       'x-forwarded-for': '198.51.100.7, 10.1.2.3',
@@ -78,25 +78,25 @@ suite('trusted_proxies', () => {
     ['nothing', ''],
     ['a header in the header', 'for=192.0.2.1; "'],
   ] as const) {
-    test(`what stands left of the client's address is ignored: ${name}`, async () => {
+    test(`ignores everything left of the client's address: ${name}`, async () => {
       const seen = await seenBy(believesProxies, { 'x-forwarded-for': `${left}, 198.51.100.7, 10.1.2.3` });
       assert.deepEqual([seen.client, seen.for], ['198.51.100.7', '198.51.100.7, 10.1.2.3, 127.0.0.1']);
     });
   }
 
-  test('a chain of proxies alone begins with its first', async () => {
+  test('a chain of proxies alone starts with its first', async () => {
     const seen = await seenBy(believesProxies, { 'x-forwarded-for': '10.0.0.1, 10.0.0.2' });
     assert.deepEqual([seen.client, seen.for], ['10.0.0.1', '10.0.0.1, 10.0.0.2, 127.0.0.1']);
   });
 
-  test('a proxy that names no address makes the client unknown, not the proxy', async () => {
+  test('a proxy that sends no address makes the client unknown, not the proxy', async () => {
     const seen = await seenBy(believesProxies, { 'x-forwarded-for': '198.51.100.7, somebody, 10.1.2.3' });
     assert.deepEqual([seen.client, seen.for], ['unknown', 'unknown, 10.1.2.3, 127.0.0.1']);
     assert.equal(String(seen.forwarded).split(';')[0], 'for=unknown, for=10.1.2.3, for=127.0.0.1');
   });
 
   for (const lax of ['167837953', '0xa.1.1.1', '10.1.257', '012.1.1.1', '::10.1.1.1', 'fe80::1%eth0']) {
-    test(`${lax} is no address: as the client it is unknown, and as a proxy not trusted`, async () => {
+    test(`${lax} is not an address: as the client it is unknown, and as a proxy not trusted`, async () => {
       assert.equal((await seenBy(believesProxies, { 'x-forwarded-for': lax })).client, 'unknown');
       const seen = await seenBy(believesProxies, { 'x-forwarded-for': `198.51.100.7, ${lax}, 10.1.2.3` });
       assert.deepEqual([seen.client, seen.for], ['unknown', 'unknown, 10.1.2.3, 127.0.0.1']);
@@ -114,7 +114,7 @@ suite('trusted_proxies', () => {
     assert.equal(seen.forwarded, `for="[2001:db8::7]", for=127.0.0.1;host="${seen.host}";proto=https`);
   });
 
-  test('ip_restriction judges the address that is believed', async () => {
+  test('ip_restriction checks the trusted address', async () => {
     const allowed = async (world: EdgeWorld, chain?: string): Promise<number> => {
       const { host, routePath } = await world.site(await world.httpResponse('in'));
       const { policyId } = await world.ipPolicy('allow', '198.51.100.0/24');
@@ -129,7 +129,7 @@ suite('trusted_proxies', () => {
     assert.equal(await allowed(believesOthers, '198.51.100.7'), 403);
   });
 
-  test('nonsense in the chain cannot make a client pass for a proxy that is let in', async () => {
+  test('nonsense in the chain cannot make a client pass for an allowed proxy', async () => {
     const { host, routePath } = await believesProxies.site(await believesProxies.httpResponse('in'));
     const { policyId } = await believesProxies.ipPolicy('allow', '127.0.0.0/8');
     await believesProxies.api('PUT', `${routePath}/ip_restriction`, { ip_policy_ids: [policyId] });

@@ -83,7 +83,7 @@ suite('ip_restriction', () => {
 });
 
 suite('mutual_tls', () => {
-  test('with an authority that is gone', async () => {
+  test('with a missing authority', async () => {
     const site = await world.site(backend);
     await stored.putEdgeModule(site, 'mutual_tls', { enabled: true, certificate_authority_ids: ['ca_gone'] });
     await assertNoHandshake(site, 'mutual_tls');
@@ -91,7 +91,7 @@ suite('mutual_tls', () => {
     assert.equal(await world.status(site.host), 200);
   });
 
-  test('with an authority that is gone beside a good one', async () => {
+  test('with a missing authority beside a good one', async () => {
     const site = await world.site(backend);
     const { id } = await world.api('POST', '/certificate_authorities', { ca_pem: authority.certificatePem });
     await stored.putEdgeModule(site, 'mutual_tls', { enabled: true, certificate_authority_ids: [id, 'ca_gone'] });
@@ -117,7 +117,7 @@ suite('mutual_tls', () => {
     });
   }
 
-  test('with an empty list nobody gets in', async () => {
+  test('admits nobody with an empty list', async () => {
     const site = await world.site(backend);
     await stored.putEdgeModule(site, 'mutual_tls', { enabled: true, certificate_authority_ids: [] });
     await assertNoHandshake(site, 'mutual_tls');
@@ -125,7 +125,7 @@ suite('mutual_tls', () => {
 });
 
 suite('tls_termination', () => {
-  test('with a version that is not known', async () => {
+  test('with an unknown version', async () => {
     const site = await world.site(backend);
     await stored.putEdgeModule(site, 'tls_termination', { enabled: true, min_version: '1.9' });
     await assertNoHandshake(site, 'tls_termination');
@@ -148,7 +148,7 @@ suite('backend', () => {
     });
   }
 
-  test('whose record cannot be read: 500, and the log says so', async () => {
+  test('whose record cannot be read: 500, and a log line', async () => {
     const { id } = await world.api('POST', '/backends/static', { address: '127.0.0.1:1' });
     await stored.put('static_backend', id, { address: 7 });
     const site = await world.site();

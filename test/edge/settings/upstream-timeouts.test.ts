@@ -40,7 +40,7 @@ async function silentAddress(): Promise<string> {
 }
 
 suite('upstream timeouts', () => {
-  test('upstream_connect_timeout: a TLS handshake that nobody answers is 502, and the next target is tried', async () => {
+  test('upstream_connect_timeout: an unanswered TLS handshake is 502, and the next target is tried', async () => {
     const silent = await world.staticBackend(await silentAddress(), true);
     const { host: alone } = await world.site(silent);
     const answer = await world.ask(alone);
@@ -52,7 +52,7 @@ suite('upstream timeouts', () => {
     assert.equal((await world.ask(withSpare)).text, 'spare');
   });
 
-  test('upstream_response_timeout: silence after the request is 504, and the upstream is let go', async () => {
+  test('upstream_response_timeout: silence after the request is 504, and the upstream is released', async () => {
     let isFreed: Promise<unknown> = Promise.resolve();
     upstream.answer = (request) => {
       isFreed = once(request.socket, 'close');
@@ -84,7 +84,7 @@ suite('upstream timeouts', () => {
     assert.equal(response.statusCode, 200);
   });
 
-  test('upstream_idle_timeout: an answer that stops in the middle is cut, so that it cannot be taken for whole', async () => {
+  test('upstream_idle_timeout: a response that stops midway is cut, so that it does not look complete', async () => {
     upstream.answer = (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/plain' });
       response.write('beginning');
@@ -93,7 +93,7 @@ suite('upstream timeouts', () => {
     assert.equal(await failures('body', 'timeout'), 1);
   });
 
-  test('upstream_idle_timeout: one that trickles for longer is not', async () => {
+  test('upstream_idle_timeout: a longer trickle is not cut', async () => {
     upstream.answer = (_request, response) => {
       const startedAt = performance.now();
       const timer = setInterval(() => {

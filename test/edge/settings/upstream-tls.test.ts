@@ -34,7 +34,7 @@ async function upstreamWith({ certificatePem: cert, keyPem: key }: Issued, isOld
 }
 
 suite('an upstream behind TLS', () => {
-  test('with a good certificate is verified and spoken to in HTTP/2', async () => {
+  test('with a valid certificate is verified and used over HTTP/2', async () => {
     const address = await upstreamWith(await authority.issue());
     const { host } = await world.site(await world.staticBackend(address, true));
     const answer = await world.ask(host);
@@ -42,7 +42,7 @@ suite('an upstream behind TLS', () => {
     assert.deepEqual(JSON.parse(answer.text), { version: '2.0', servername: 'localhost', alpnProtocol: 'h2' });
   });
 
-  test('that speaks HTTP/1.1 alone is spoken to in that', async () => {
+  test('that supports only HTTP/1.1 is used over that', async () => {
     const address = await upstreamWith(await authority.issue(), true);
     const { host } = await world.site(await world.staticBackend(address, true));
     assert.equal(JSON.parse((await world.ask(host)).text).version, '1.1');
@@ -58,7 +58,7 @@ suite('an upstream behind TLS', () => {
     ['made for clients', authority.issue({ usages: ['client'] }), /unsuitable certificate purpose/],
   ];
   for (const [what, certificate, words] of bad) {
-    test(`with a certificate ${what} gets nothing; visitors get 502, the operator the reason`, async () => {
+    test(`with a certificate ${what} gets nothing, visitors get 502, the operator the reason`, async () => {
       const address = await upstreamWith(await certificate);
       const { host } = await world.site(await world.staticBackend(address, true));
       for (const accept of ['application/json', 'text/html']) {
@@ -78,7 +78,7 @@ suite('an upstream behind TLS', () => {
     });
   }
 
-  test('that speaks no TLS at all gets nothing', async () => {
+  test('without TLS gets nothing', async () => {
     const plain = createServer((_request, response) => response.end('plain'));
     await once(plain.listen(0, '127.0.0.1'), 'listening');
     after(() => new Promise((resolve) => plain.close(resolve)));

@@ -80,7 +80,7 @@ suite('a storm of changes on other hosts', () => {
     assert.ok(echoes.every(Boolean));
   });
 
-  test('a change of their own edge that refuses them does close them', async () => {
+  test('a change of their own edge that rejects them closes them', async () => {
     const site = await world.site(backend);
     const socket = await openWebSocket(await world.connect(site.host), site.host);
     assert.ok(await socket.echoes('hello'));

@@ -42,7 +42,7 @@ async function shown(world: TlsWorld, host = HOST): Promise<string> {
 }
 
 suite('the certificate of a host', () => {
-  test('is minted, then the wildcard, then the exact one, each from the moment of its upload, and back', async (t) => {
+  test('is issued, then the wildcard, then the exact one, each from its upload on, and back', async (t) => {
     const world = await open(t);
     assert.equal(await shown(world), 'internal');
     await upload(world, 'wild', ['*.apps.test']);
@@ -55,7 +55,7 @@ suite('the certificate of a host', () => {
     assert.equal(await shown(world), 'internal');
   });
 
-  test('is the one that is valid longest, whatever the order of uploads', async (t) => {
+  test('is the one with the latest expiry, in any order of uploads', async (t) => {
     for (const order of [
       [10, 30, 20],
       [30, 20, 10],
@@ -93,7 +93,7 @@ suite('the certificate of a host', () => {
     assert.equal(await shown(world, 'apps.test'), 'internal');
   });
 
-  test('is the one that its reserved domain names, while that is valid', async (t) => {
+  test('is the one selected by its reserved domain, while that is valid', async (t) => {
     const world = await open(t);
     await upload(world, 'exact', [HOST]);
     await upload(world, 'chosen', ['elsewhere.test'], { toDays: 5 });
@@ -114,7 +114,7 @@ suite('the certificate of a host', () => {
     assert.equal(await shown(world), 'internal');
   });
 
-  test('follows a reserved domain whose successor is told before its end', async (t) => {
+  test('follows a reserved domain whose successor is reported before its end', async (t) => {
     const world = await open(t);
     await upload(world, 'chosen', ['elsewhere.test']);
     const doc = { domain: HOST, certificate_id: '', certificate_management_policy: null };
@@ -124,7 +124,7 @@ suite('the certificate of a host', () => {
     assert.equal(await shown(world), 'chosen');
   });
 
-  test('that cannot be used ends in an alert, and others go on', async (t) => {
+  test('causes an alert when unusable, and others continue', async (t) => {
     const world = await open(t);
     world.setEdge('fine.apps.test');
     const issued = await issue({ commonName: 'broken', dnsNames: [HOST] });
@@ -136,8 +136,8 @@ suite('the certificate of a host', () => {
   });
 });
 
-suite('minted certificates', () => {
-  test('are made once for all who wait, and ahead on request', async (t) => {
+suite('issued certificates', () => {
+  test('are issued once for all who wait, and ahead of time on request', async (t) => {
     const world = await open(t);
     const minted: string[] = [];
     world.beforeMint = (host) => {
@@ -150,7 +150,7 @@ suite('minted certificates', () => {
     assert.deepEqual(minted, [HOST, 'warm.test']);
   });
 
-  test('are forgotten with their host, those on their way too, and those below a wildcard', async (t) => {
+  test('are dropped with their host, including pending ones and those below a wildcard', async (t) => {
     const world = await open(t);
     const { certificates } = world;
     const made = await Promise.all(
@@ -166,7 +166,7 @@ suite('minted certificates', () => {
     assert.deepEqual(certificates.forget([HOST]), []);
   });
 
-  test('are renewed a month before their end, beside the handshakes', async (t) => {
+  test('are renewed a month before their end, in the background', async (t) => {
     const world = await open(t);
     const before = await world.certificates.certificateFor(HOST);
     world.clock.offsetMs = 59 * DAY_MS;
@@ -179,7 +179,7 @@ suite('minted certificates', () => {
     assert.ok(after.notAfterMs > before.notAfterMs + 50 * DAY_MS);
   });
 
-  test('that cannot be renewed go on being shown, with a pause between tries; after their end they are not', async (t) => {
+  test('are still presented when renewal fails, with pauses between attempts, until they expire', async (t) => {
     const world = await open(t);
     const before = await world.certificates.certificateFor(HOST);
     let tries = 0;
@@ -200,7 +200,7 @@ suite('minted certificates', () => {
     await assert.rejects(async () => world.certificates.certificateFor(HOST), /disk on fire/);
   });
 
-  test('are made a few at a time: a flood of names below a wildcard is refused', async (t) => {
+  test('are issued a few at a time: a flood of names below a wildcard is rejected', async (t) => {
     const world = await open(t);
     world.beforeMint = () => new Promise((resolve) => setTimeout(resolve, 50));
     const answers = await Promise.allSettled(
@@ -209,7 +209,7 @@ suite('minted certificates', () => {
     assert.equal(answers.filter(({ status }) => status === 'rejected').length, 36);
   });
 
-  test('of listed hosts are made while a flood of names below a wildcard holds every slot', async (t) => {
+  test('of listed hosts are issued while a flood of names below a wildcard holds every slot', async (t) => {
     const world = await openTlsWorld(t);
     world.setEdge('*.apps.test');
     world.setEdge('shop.test');
@@ -223,7 +223,7 @@ suite('minted certificates', () => {
     flood.resolve();
   });
 
-  test('of more listed hosts than are made at once are made one after the other', async (t) => {
+  test('of more listed hosts than slots are issued one after the other', async (t) => {
     const world = await openTlsWorld(t);
     const hosts = Array.from({ length: 100 }, (_, index) => `h${index}.localhost`);
     for (const host of hosts) world.setEdge(host);

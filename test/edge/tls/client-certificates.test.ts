@@ -146,7 +146,7 @@ for (const version of VERSIONS) {
       });
     }
 
-    test('keeps the authorities of two hosts on one port apart', async (t) => {
+    test('separates the authorities of two hosts on one port', async (t) => {
       const world = await openLocked(t);
       world.setEdge('other.localhost', { clientAuthorities: [stranger.certificatePem] });
       for (const [host, name, isLetIn] of [
@@ -170,7 +170,7 @@ for (const version of VERSIONS) {
 }
 
 suite('client certificates', () => {
-  test('are described as they were verified', async (t) => {
+  test('are described as verified', async (t) => {
     const world = await openLocked(t);
     const client = world.connect(HOST, leaf('good'));
     await once(client, 'secureConnect');
@@ -189,14 +189,14 @@ suite('client certificates', () => {
     });
   });
 
-  test('are not asked for where no edge demands them', async (t) => {
+  test('are not requested where no edge requires them', async (t) => {
     const world = await openLocked(t);
     const client = world.connect('open.localhost', leaf('good'));
     assert.match((await exchange(client, 'open.localhost')).answer, /200/);
     assert.equal(world.connections[0]?.clientCertificate, null);
   });
 
-  test('of the internal CAs are never accepted, not even when someone names these CAs', async (t) => {
+  test('of the internal CAs are never accepted, not even when these CAs are listed', async (t) => {
     const world = await openTlsWorld(t);
     for (const [host, caPem] of [
       ['a.localhost', world.ca.domainCaPem],

@@ -97,7 +97,7 @@ suite('ClientHello of real clients', () => {
       else assert.deepEqual(state, { state: 'done', hello: expected });
     };
 
-    test(`of ${who} is read whole, byte by byte, at every split, and spread over records`, () => {
+    test(`of ${who} is parsed whole, byte by byte, at every split, and spread over records`, () => {
       const bytes = bytesOf(who);
       check(readAll(bytes));
       check(readAll(...Array.from(bytes, (byte) => Buffer.from([byte]))));
@@ -107,7 +107,7 @@ suite('ClientHello of real clients', () => {
       for (const size of [1, 2, 3, 4, 5, 7, 100, payload.length - 1]) check(readAll(records(payload, size)));
     });
 
-    test(`of ${who} waits for its last byte and leaves what follows alone`, () => {
+    test(`of ${who} waits for its last byte and ignores what follows`, () => {
       const bytes = bytesOf(who);
       for (let end = 0; end < bytes.length; end += 1) assert.equal(readAll(bytes.subarray(0, end)).state, 'more');
       const reader = new HelloReader();
@@ -116,7 +116,7 @@ suite('ClientHello of real clients', () => {
     });
   }
 
-  test('survives every damage: it reads a hello, waits or refuses, and never throws', () => {
+  test('survives every damage: parses, waits or rejects, and never throws', () => {
     const all = [...captured.values()];
     fc.assert(
       fc.property(
@@ -138,7 +138,7 @@ suite('ClientHello of real clients', () => {
 });
 
 suite('ClientHello of hostile clients', () => {
-  test('is refused or waited for, whatever the bytes', () => {
+  test('is rejected or awaited, whatever the bytes', () => {
     const prefixed = fc
       .uint8Array({ maxLength: 400 })
       .map((bytes) => Buffer.from([22, 3, 1, 1, 0x40, 1, 0, 1, 0x3c, ...bytes]));
@@ -189,13 +189,13 @@ suite('ClientHello of hostile clients', () => {
     ['a protocol that is longer than its list', hello([16, [0, 3, 9, 104, 50]]), 'malformed'],
     ['an extension twice', hello([99, []], [99, []]), 'malformed'],
   ] as const) {
-    test(`refuses ${what}`, () => {
+    test(`rejects ${what}`, () => {
       const state = readAll(bytes);
       assert.equal(state.state === 'refused' ? state.problem : state.state, problem);
     });
   }
 
-  test('reads one without extensions', () => {
+  test('parses one without extensions', () => {
     const body = [3, 3, ...new Array<number>(32).fill(7), 0, 0, 2, 0x13, 1, 1, 0];
     assert.deepEqual(readAll(records(Buffer.from([1, 0, ...u16(body.length), ...body]), 9)), {
       state: 'done',
@@ -203,7 +203,7 @@ suite('ClientHello of hostile clients', () => {
     });
   });
 
-  test('is given up once it is larger than any real one', () => {
+  test('is abandoned once it is larger than any real one', () => {
     const endless = records(Buffer.from([1, 0, 0x3f, 0, ...new Array<number>(MAX_HELLO_BYTES).fill(0)]), 1);
     const reader = new HelloReader();
     let state: ReaderState = { state: 'more' };

@@ -31,7 +31,7 @@ suite('connections in their handshake', () => {
     await until(() => world.front.connectionCount === 0);
   });
 
-  test('are closed when the hello comes by drops: a byte does not move the deadline', async (t) => {
+  test('are closed when the hello trickles: a byte does not extend the deadline', async (t) => {
     const world = await openTlsWorld(t, { helloTimeoutMs: 300 });
     world.setEdge('app.localhost');
     const hello = await ofNode({ servername: 'app.localhost' });
@@ -44,7 +44,7 @@ suite('connections in their handshake', () => {
     assert.deepEqual(world.failures, ['hello_timeout']);
   });
 
-  test('are closed when the client says nothing after its hello, or only drops', async (t) => {
+  test('are closed when the client sends nothing after its hello, or only trickles', async (t) => {
     const world = await openTlsWorld(t, { handshakeTimeoutMs: 300 });
     world.setEdge('app.localhost');
     const hello = await ofNode({ servername: 'app.localhost', maxVersion: 'TLSv1.2' });
@@ -61,7 +61,7 @@ suite('connections in their handshake', () => {
     assert.equal(world.front.pendingCount, 0);
   });
 
-  test('are served when the hello comes by drops but in time', async (t) => {
+  test('are served when the hello trickles but in time', async (t) => {
     const world = await openTlsWorld(t);
     world.setEdge('app.localhost');
     const hello = await ofNode({ servername: 'app.localhost' });
@@ -76,7 +76,7 @@ suite('connections in their handshake', () => {
     assert.deepEqual([answer[0], answer[5]], [22, 2]);
   });
 
-  test('that end on their own are counted and forgotten', async (t) => {
+  test('that end on their own are counted and dropped', async (t) => {
     const world = await openTlsWorld(t);
     world.setEdge('app.localhost');
     const hello = await ofNode({ servername: 'app.localhost' });
@@ -91,7 +91,7 @@ suite('connections in their handshake', () => {
     assert.equal(world.front.pendingCount, 0);
   });
 
-  test('are few per address and in total; others are refused at once', async (t) => {
+  test('are limited per address and in total, and others are rejected immediately', async (t) => {
     const world = await openTlsWorld(t, { maxPendingPerAddress: 3, maxPending: 4 });
     world.setEdge('app.localhost');
     const held = [dial(t, world), dial(t, world), dial(t, world)];
@@ -103,7 +103,7 @@ suite('connections in their handshake', () => {
     assert.match((await exchange(world.connect('app.localhost'), 'app.localhost')).answer, /200/);
   });
 
-  test('become connections, of which there are few per address and in total', async (t) => {
+  test('become connections, which are limited per address and in total', async (t) => {
     for (const [limits, reason] of [
       [{ maxConnectionsPerAddress: 2 }, 'address_limit'],
       [{ maxConnections: 2 }, 'total_limit'],
@@ -120,7 +120,7 @@ suite('connections in their handshake', () => {
     }
   });
 
-  test('end when the front closes; established ones stay', async (t) => {
+  test('end when the front closes, and established ones stay', async (t) => {
     const world = await openTlsWorld(t);
     world.setEdge('app.localhost');
     const established = world.connect('app.localhost');
@@ -134,7 +134,7 @@ suite('connections in their handshake', () => {
     assert.match((await exchange(established, 'app.localhost')).answer, /200/);
   });
 
-  test('may finish while the front drains, but silent ones are closed at once', async (t) => {
+  test('may finish while the front drains, but silent ones are closed immediately', async (t) => {
     const world = await openTlsWorld(t);
     world.setEdge('app.localhost');
     const silent = dial(t, world);
@@ -182,7 +182,7 @@ suite('addresses', () => {
     test(`${address} counts for ${owner}`, () => assert.equal(ownerOf(address), owner));
   }
 
-  test('are forgotten with their last connection', () => {
+  test('are dropped with their last connection', () => {
     const counter = new AddressCounter({ maxTotal: 0, maxPerAddress: 1 });
     for (let round = 0; round < 3; round += 1) {
       assert.equal(counter.enter('192.0.2.7'), null);

@@ -73,7 +73,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureV
       assert.match(answer, /200/);
     });
 
-    test('does not carry over to a host that demands certificates, also under one shared certificate', async (t) => {
+    test('does not carry over to a host that requires certificates, even under one shared certificate', async (t) => {
       const world = await openTlsWorld(t);
       const names = ['open.localhost', 'locked.localhost'];
       const shared = await issue({ commonName: 'shared', dnsNames: names, issuer: authority });
@@ -90,7 +90,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureV
       assert.deepEqual(await world.failed(2), ['client_certificate_missing', 'client_certificate_missing']);
     });
 
-    test('ends when certificates are demanded, and does not come back with them', async (t) => {
+    test('ends when certificates are required, and does not come back with them', async (t) => {
       const world = await openTlsWorld(t);
       world.setEdge('app.localhost');
       const session = await sessionOf(world, 'app.localhost');
@@ -102,7 +102,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureV
       assert.equal(isReused, false);
     });
 
-    test('is never given where certificates are demanded: each connection proves itself', async (t) => {
+    test('is never offered where certificates are required: each connection proves itself', async (t) => {
       const world = await openTlsWorld(t);
       world.setEdge('app.localhost', locked());
       const { answer, session } = await visit(world, 'app.localhost', certified());
@@ -123,7 +123,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureV
       assert.equal(open.isReused, false);
     });
 
-    test('ends when the lowest version is raised, and when the certificate changes', async (t) => {
+    test('ends when the minimum version is raised, and when the certificate changes', async (t) => {
       const world = await openTlsWorld(t);
       world.setEdge('app.localhost');
       const session = await sessionOf(world, 'app.localhost');
@@ -138,7 +138,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureV
       assert.equal((await visit(world, 'app.localhost', { ...trust, session })).isReused, false);
     });
 
-    test('ends after a day, when the keys of tickets change', async (t) => {
+    test('ends after a day, when the ticket keys change', async (t) => {
       const world = await openTlsWorld(t);
       world.setEdge('app.localhost');
       const session = await sessionOf(world, 'app.localhost');
@@ -149,7 +149,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureV
 }
 
 suite('renegotiation', () => {
-  test('is refused', async (t) => {
+  test('is rejected', async (t) => {
     const world = await openTlsWorld(t);
     world.setEdge('app.localhost');
     const socket = world.connect('app.localhost', { maxVersion: 'TLSv1.2' });

@@ -33,7 +33,7 @@ async function openNamed(t: TestContext) {
 
 suite('server names', () => {
   for (const name of ['app.localhost', 'APP.localhost', 'app.localhost.', 'one.wild.localhost']) {
-    test(`gives ${name} a certificate of its own`, async (t) => {
+    test(`gives ${name} its own certificate`, async (t) => {
       const world = await openNamed(t);
       const canonical = name.toLowerCase().replace(/\.$/, '');
       const client = world.connect(name, { checkServerIdentity: () => undefined });
@@ -79,7 +79,7 @@ suite('server names', () => {
     });
   }
 
-  test('serves curl over HTTP/1.1 and HTTP/2, and refuses an address as name', async (t) => {
+  test('serves curl over HTTP/1.1 and HTTP/2, and rejects an address as name', async (t) => {
     const world = await openNamed(t);
     const caFile = join(await tempDir(t), 'ca.pem');
     await writeFile(caFile, world.ca.domainCaPem);
@@ -108,7 +108,7 @@ suite('server names', () => {
     assert.deepEqual(await world.failed(1), ['no_shared_protocol']);
   });
 
-  test('tells whoever speaks plain HTTP', async (t) => {
+  test('explains itself to a client of plain HTTP', async (t) => {
     const world = await openNamed(t);
     const client = connectTcp(world.port, '127.0.0.1').setEncoding('utf8');
     client.write('GET / HTTP/1.1\r\nHost: app.localhost\r\n\r\n');
@@ -118,7 +118,7 @@ suite('server names', () => {
     assert.deepEqual(world.failures, ['not_tls']);
   });
 
-  test('forgets an edge that goes while its certificate is made', async (t) => {
+  test('drops an edge that is deleted while its certificate is issued', async (t) => {
     const world = await openNamed(t);
     world.beforeMint = () => world.removeEdge('app.localhost');
     const client = world.connect('app.localhost');

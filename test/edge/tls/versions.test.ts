@@ -39,7 +39,7 @@ suite('TLS versions and ciphers', () => {
     });
   }
 
-  test('follows a changed lowest version with the next connection, other hosts notice nothing', async (t) => {
+  test('applies a changed minimum version to the next connection, and does not affect other hosts', async (t) => {
     const world = await open(t);
     const old: ConnectionOptions = { maxVersion: 'TLSv1.2' };
     world.setEdge('modern.localhost');
@@ -54,7 +54,7 @@ suite('TLS versions and ciphers', () => {
     ['a cipher without forward secrecy', { maxVersion: 'TLSv1.2', ciphers: 'AES128-GCM-SHA256' }],
     ['a cipher without authenticated encryption', { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-SHA256' }],
   ] as const satisfies readonly (readonly [string, ConnectionOptions])[]) {
-    test(`refuses ${what}`, async (t) => {
+    test(`rejects ${what}`, async (t) => {
       const world = await open(t);
       await once(world.connect('usual.localhost', options), 'error');
       assert.match((await world.failed(1)).join(), /^(protocol_version|no_shared_cipher)$/);
@@ -63,7 +63,7 @@ suite('TLS versions and ciphers', () => {
 });
 
 suite('curl with a client certificate', () => {
-  test('is let in over HTTP/2, and gets nothing without', async (t) => {
+  test('is admitted over HTTP/2, and gets nothing without', async (t) => {
     const world = await open(t);
     const authority = await issue({ commonName: 'authority', isCa: true });
     const client = await issue({ commonName: 'client', usages: ['client'], issuer: authority });

@@ -40,8 +40,8 @@ function assertLogged(requestId: unknown): void {
   assert.match(line ?? '', /"level":"error".*RangeError.*injected/);
 }
 
-suite('a bug while an answer is sent', () => {
-  test('to a client of HTTP/1.1 is a 500, closes that connection and is counted', async (t) => {
+suite('a bug while a response is sent', () => {
+  test('to an HTTP/1.1 client is a 500, closes that connection and is counted', async (t) => {
     const mend = breakMethod(ServerResponse.prototype, 'writeHead');
     t.after(mend);
     // For the upstream in this process it would be one as well.
@@ -56,7 +56,7 @@ suite('a bug while an answer is sent', () => {
     assert.equal(await world.status(host), 200);
   });
 
-  test('to a client of HTTP/2 is a 500, and others on its connection finish', async (t) => {
+  test('to an HTTP/2 client is a 500, and others on its connection finish', async (t) => {
     t.after(breakMethod(await streamPrototype(), 'respond'));
     const session = await world.http2(host);
     const closed = once(session, 'close');

@@ -116,9 +116,9 @@ function bodyOf({ http2, received }: RawPeer): Buffer {
 for (const protocol of ['http/1.1', 'h2'] as const) {
   for (const path of world.paths) {
     for (const coding of ['identity', 'gzip']) {
-      suite(`an answer (${coding}) over ${protocol} through ${path.name}`, () => {
+      suite(`a response (${coding}) over ${protocol} through ${path.name}`, () => {
         for (const [name, cut] of Object.entries(CUTS[path.upstream.protocol])) {
-          test(`reaches the client as cut when the upstream ${name}`, async () => {
+          test(`reaches the client as truncated when the upstream ${name}`, async () => {
             const { client, upstream } = await begin(path, protocol, cut, coding);
             cut.cut(upstream);
             const { http2 } = client;
@@ -141,16 +141,16 @@ for (const protocol of ['http/1.1', 'h2'] as const) {
 
 afterEach(() => world.disconnect());
 
-suite('answers that end otherwise', () => {
+suite('responses that end otherwise', () => {
   const [http1, http2] = world.paths as [RawPath, RawPath];
 
-  test('an answer without framing is whole when its connection is closed in order', async () => {
+  test('a response without framing is complete when its connection is closed cleanly', async () => {
     const { client, upstream } = await begin(http1, 'http/1.1', { fields: [], cut: () => {} }, 'identity');
     upstream.fin();
     await client.until(({ received }) => received.endsWith(`${CHUNK}0\r\n\r\n`), 'the last chunk is there');
   });
 
-  test('an answer that ended is whole when its stream is reset afterwards', async () => {
+  test('an ended response is complete when its stream is reset afterwards', async () => {
     for (const code of [0, 8]) {
       const { client, upstream } = await begin(http2, 'h2', { fields: [], cut: () => {} }, 'identity');
       upstream.send(frame(FRAME.data, FLAG.endStream, STREAM, 'end'), resetFrame(STREAM, code));
@@ -160,7 +160,7 @@ suite('answers that end otherwise', () => {
     }
   });
 
-  test('a client of HTTP/1.0 gets no close_notify after an answer that was cut', async () => {
+  test('an HTTP/1.0 client gets no close_notify after a truncated response', async () => {
     const arriving = http1.upstream.next();
     const client = await world.client(http1.host, 'http/1.1');
     client.send(`GET /file HTTP/1.0\r\nhost: ${http1.host}\r\n\r\n`);
@@ -173,7 +173,7 @@ suite('answers that end otherwise', () => {
     assert.doesNotMatch(client.received, /chunked/);
   });
 
-  test('a gzip answer that was cut cannot be unpacked to its end', async () => {
+  test('a truncated gzip response cannot be decompressed to its end', async () => {
     const cut: Cut = { fields: CHUNKED, cut: (upstream) => upstream.fin() };
     const { client, upstream } = await begin(http1, 'h2', cut, 'gzip');
     cut.cut(upstream);

@@ -93,7 +93,7 @@ const WAYS: Readonly<Record<string, () => Promise<Ends>>> = {
 
 for (const [way, open] of Object.entries(WAYS)) {
   suite(way, () => {
-    test('goes on in one direction after the client has ended the other', async () => {
+    test('continues in one direction after the client has ended the other', async () => {
       const { client, service } = await open();
       endSide(client);
       await service.until(hasEnd, 'the end of the client is there');
@@ -103,7 +103,7 @@ for (const [way, open] of Object.entries(WAYS)) {
       await client.until(hasEnd, 'the end of the service is there');
     });
 
-    test('goes on in one direction after the service has ended the other', async () => {
+    test('continues in one direction after the service has ended the other', async () => {
       const { client, service } = await open();
       service.fin();
       await client.until(hasEnd, 'the end of the service is there');
@@ -120,7 +120,7 @@ for (const [way, open] of Object.entries(WAYS)) {
       assert.equal(service.hasFin, false);
     });
 
-    test('is broken at the client when the service resets the connection', async () => {
+    test('is broken off at the client when the service resets the connection', async () => {
       const { client, service } = await open();
       service.reset();
       const { http2 } = client;

@@ -89,27 +89,27 @@ for (const protocol of ['http/1.1', 'h2'] as const) {
   for (const path of world.paths) {
     suite(`an upload over ${protocol} through ${path.name}`, () => {
       for (const [name, cut] of Object.entries(CUTS[protocol])) {
-        test(`reaches the upstream as cut when the client ${name}`, async () => {
+        test(`reaches the upstream as truncated when the client ${name}`, async () => {
           const { client, upstream } = await begin(path, protocol);
           cut(client);
           await assertCut(upstream);
         });
       }
 
-      test('reaches the upstream as cut when a part of its length is missing', async () => {
+      test('reaches the upstream as truncated when a part of its length is missing', async () => {
         const { client, upstream } = await begin(path, protocol, 1000);
         client.fin();
         await assertCut(upstream);
       });
 
-      test('reaches the upstream as cut when it has answered early', async () => {
+      test('reaches the upstream as truncated when it has responded early', async () => {
         const { upstream } = await begin(path, protocol, 1000);
         if (upstream.http2 === null) upstream.send('HTTP/1.1 204 No Content\r\n\r\n');
         else upstream.send(frame(FRAME.headers, FLAG.endHeaders | FLAG.endStream, STREAM, Buffer.from([0x89])));
         await assertCut(upstream);
       });
 
-      test('reaches the upstream as whole when the client ends it', async () => {
+      test('reaches the upstream as complete when the client ends it', async () => {
         const { client, upstream } = await begin(path, protocol);
         client.send(protocol === 'h2' ? frame(FRAME.data, FLAG.endStream, STREAM) : '0\r\n\r\n');
         await upstream.until(

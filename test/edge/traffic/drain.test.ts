@@ -12,7 +12,7 @@ import { rawExchange } from './raw-exchange.ts';
 import { recordingUpstream } from './recording-upstream.ts';
 
 suite('SIGTERM', () => {
-  test('requests under way finish, clients are told to go, a slow reader gets all', async (t) => {
+  test('requests in progress finish, clients are asked to leave, a slow reader gets everything', async (t) => {
     const upstream = await recordingUpstream({ after: (task) => t.after(task) });
     const dataDir = await tempDir({ after: (task) => t.after(task) });
     const postern = startServerProcess({ after: (task) => t.after(task) }, dataDir, {

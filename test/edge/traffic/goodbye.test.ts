@@ -40,7 +40,7 @@ async function closedWithin(world: EdgeWorld): Promise<void> {
 }
 
 suite('WebSockets when the server stops', () => {
-  test('idle ones are closed with 1001 on both sides, and hold up nothing', async (t) => {
+  test('closes idle ones with 1001 on both sides, without delay', async (t) => {
     const { world, ends, host } = await open(t);
     const one = await openWebSocket(await world.connect(host), host);
     const other = await openWebSocketOverHttp2(await world.http2(host), host);
@@ -52,7 +52,7 @@ suite('WebSockets when the server stops', () => {
     for (const rest of await Promise.all(upstreams)) assert.deepEqual([...rest.subarray(0, 2)], [0x88, 0x82]);
   });
 
-  test('one in the middle of a frame is closed behind it', async (t) => {
+  test('closes one in the middle of a frame after it', async (t) => {
     const { world, ends, host } = await open(t);
     const one = await openWebSocket(await world.connect(host), host);
     assert.ok(await one.echoes('a'));
@@ -70,7 +70,7 @@ suite('WebSockets when the server stops', () => {
     assert.deepEqual(await rest, Buffer.concat([Buffer.from([0x81, 4]), Buffer.from('abcd'), CLOSE_1001]));
   });
 
-  test('a request under way finishes beside them', async (t) => {
+  test('a request in progress finishes beside them', async (t) => {
     const { world, upstream, host } = await open(t);
     const socket = await openWebSocket(await world.connect(host), host);
     assert.ok(await socket.echoes('a'));
@@ -91,7 +91,7 @@ suite('WebSockets when the server stops', () => {
   });
 });
 
-test('for drain_delay seconds /healthz says that it drains, and new connections are served', async (t) => {
+test('for drain_delay seconds /healthz reports draining, and new connections are served', async (t) => {
   const { world, upstream, host } = await open(t, { POSTERN_DRAIN_DELAY: '3' });
   upstream.answer = (_request, response) => response.end('still here');
   assert.equal((await world.world.api('GET', '/healthz')).status, 200);

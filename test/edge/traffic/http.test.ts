@@ -22,7 +22,7 @@ async function until(condition: () => boolean): Promise<void> {
   }
 }
 
-suite('HTTP done right', () => {
+suite('HTTP semantics', () => {
   test('curl over HTTP/1.1 and HTTP/2', async () => {
     const trust = join(world.world.dataDir, 'trust.pem');
     writeFileSync(trust, world.ca.join('\n'));
@@ -46,7 +46,7 @@ suite('HTTP done right', () => {
     }
   });
 
-  test('HEAD says what GET would, OPTIONS passes', async () => {
+  test('HEAD matches GET, OPTIONS passes', async () => {
     upstream.answer = (request, response) => {
       response.writeHead(200, { 'content-length': '1234', allow: 'GET' });
       response.end(request.method === 'HEAD' ? undefined : 'x'.repeat(1234));
@@ -66,7 +66,7 @@ suite('HTTP done right', () => {
     assert.equal(headers['content-length'], '1234');
   });
 
-  test('events come one by one, also compressed', async () => {
+  test('events arrive one by one, also compressed', async () => {
     for (const coding of ['identity', 'gzip', 'br', 'zstd']) {
       if (coding !== 'identity') await world.api('PUT', `${routePath}/compression`, {});
       let send = (_text: string): void => {};
@@ -117,7 +117,7 @@ suite('HTTP done right', () => {
     upstream.answer = null;
   });
 
-  test('103 comes before the answer, over HTTP/1.1 and HTTP/2', async () => {
+  test('103 comes before the response, over HTTP/1.1 and HTTP/2', async () => {
     upstream.answer = (_request, response) => {
       response.writeEarlyHints({ link: '</a.css>; rel=preload' });
       response.end('done');
@@ -136,7 +136,7 @@ suite('HTTP done right', () => {
     upstream.answer = null;
   });
 
-  test('Expect: the upstream decides, and a refusal leaves nothing that could be read as a request', async () => {
+  test('Expect: the upstream decides, and a rejection leaves nothing that could be read as a request', async () => {
     const socket = await world.connect(host);
     const head = `POST /expect HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n`;
     const first = await rawExchange(socket, head, { isEnough: (soFar) => soFar.includes('\r\n\r\n') });
@@ -152,7 +152,7 @@ suite('HTTP done right', () => {
     assert.deepEqual([answer.statuses, answer.isClosed], [[503], true]);
   });
 
-  test('a client that goes away frees the upstream', async () => {
+  test('a client that disconnects frees the upstream', async () => {
     let isGone = false;
     upstream.answer = (request, response) => {
       request.socket.once('close', () => {
@@ -177,7 +177,7 @@ suite('HTTP done right', () => {
     upstream.answer = null;
   });
 
-  test('an upstream that breaks off cuts the client, who must not take it for the end', async () => {
+  test('an upstream that breaks off cuts the client, which must not take it for the end', async () => {
     upstream.answer = (request, response) => {
       response.write('half');
       setTimeout(() => request.socket.destroy(), 20);
@@ -194,7 +194,7 @@ suite('HTTP done right', () => {
     assert.notEqual(code, 0);
   });
 
-  test('pipelined requests are answered in their order', async () => {
+  test('pipelined requests are answered in order', async () => {
     upstream.answer = (request, response) => {
       setTimeout(() => response.end(`<${request.url}>`), request.url === '/1' ? 50 : 0);
     };

@@ -64,7 +64,7 @@ suite(`bodies of ${TOTAL / MIB} MiB`, () => {
     else void hashOf(request).then((hash) => response.end(hash));
   };
 
-  test('an upload arrives whole, in flat memory', async (t) => {
+  test('an upload arrives completely, in constant memory', async (t) => {
     const growth = await growthDuring(t, async (total) => {
       const answer = await new Promise<string>((resolve, reject) => {
         const sent = requestHttps(
@@ -79,7 +79,7 @@ suite(`bodies of ${TOTAL / MIB} MiB`, () => {
     assert.ok(growth < MAX_GROWTH, `grew by ${growth / MIB} MiB`);
   });
 
-  test('a download arrives whole over HTTP/2, in flat memory', async (t) => {
+  test('a download arrives completely over HTTP/2, in constant memory', async (t) => {
     const session = await world.http2(host);
     const growth = await growthDuring(t, async (total) => {
       assert.equal(

@@ -18,8 +18,8 @@ const world = await EdgeWorld.open(
 );
 const { host } = await world.site(await world.staticBackend(upstream.address));
 
-suite('those who take their time', { concurrency: true }, () => {
-  test('a head that comes byte by byte is cut off', async () => {
+suite('slow and idle peers', { concurrency: true }, () => {
+  test('cuts off a head that arrives byte by byte', async () => {
     const socket = await world.connect(host);
     const timer = setInterval(() => socket.write('x'), 100);
     const answer = await rawExchange(socket, `GET / HTTP/1.1\r\nHost: ${host}\r\nX-Slow: `, { timeoutMs: 5000 });
@@ -28,18 +28,18 @@ suite('those who take their time', { concurrency: true }, () => {
     assert.deepEqual(answer.statuses, [408]);
   });
 
-  test('a connection on which nothing was ever asked is cut off', async () => {
+  test('cuts off a connection without a request', async () => {
     const socket = await world.connect(host);
     assert.ok((await rawExchange(socket, '', { timeoutMs: 5000 })).isClosed);
   });
 
-  test('a connection that was used and rests is closed', async () => {
+  test('closes a used connection that is idle', async () => {
     const socket = await world.connect(host);
     const answer = await rawExchange(socket, `GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`, { timeoutMs: 6000 });
     assert.deepEqual([answer.statuses, answer.isClosed], [[200], true]);
   });
 
-  test('an HTTP/2 connection that rests is closed, one with a quiet WebSocket is not', async () => {
+  test('closes an idle HTTP/2 connection, but not one with a quiet WebSocket', async () => {
     const busy = await world.http2(host);
     const client = await openWebSocketOverHttp2(busy, host);
     const resting = await world.http2(host);
@@ -50,7 +50,7 @@ suite('those who take their time', { concurrency: true }, () => {
     busy.destroy();
   });
 
-  test('an upstream that does not answer costs 504', async () => {
+  test('an upstream that does not respond costs 504', async () => {
     const slow = await recordingUpstream({ after });
     slow.answer = () => {};
     const site = await world.site(await world.staticBackend(slow.address));

@@ -6,7 +6,7 @@ import { recordingUpstream } from './recording-upstream.ts';
 
 const upstream = await recordingUpstream({ after });
 
-test('the series of a route go with it, and a request that outlives it does not bring them back', async (t) => {
+test('removes the series of a deleted route, and a request that outlives it does not recreate them', async (t) => {
   const world = await EdgeWorld.open(t);
   const site = await world.site(await world.staticBackend(upstream.address));
   upstream.answer = (_request, response) => response.end('soon');
@@ -32,7 +32,7 @@ test('the series of a route go with it, and a request that outlives it does not 
   assert.ok(!(await world.metrics()).includes(site.edgeId), 'series of a deleted edge');
 });
 
-test('at the level of edges there is one group of series for an edge, at that of processes one for all', async (t) => {
+test('has one group of series per edge at the level of edges, and one for all at that of processes', async (t) => {
   for (const level of ['edge', 'process']) {
     const world = await EdgeWorld.open(t, { POSTERN_METRICS_LEVEL: level });
     const site = await world.site(await world.httpResponse('here'));
@@ -45,7 +45,7 @@ test('at the level of edges there is one group of series for an edge, at that of
   }
 });
 
-test('no gauge is called as a counter', async (t) => {
+test('no gauge is named like a counter', async (t) => {
   const world = await EdgeWorld.open(t);
   assert.doesNotMatch(await world.metrics(), /^# TYPE \S+_total gauge$/m);
 });

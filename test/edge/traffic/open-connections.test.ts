@@ -44,7 +44,7 @@ async function authorityId(issued: Issued): Promise<string> {
 }
 
 suite('open WebSockets', () => {
-  test('an IP rule ends those of its route; another route and another host go on', async () => {
+  test('an IP rule ends those of its route, and another route and another host continue', async () => {
     const site = await world.site(backend);
     const beside = await world.site(backend);
     const { policyId } = await world.ipPolicy('allow', '127.0.0.0/8');
@@ -59,7 +59,7 @@ suite('open WebSockets', () => {
     await assertOpen([...others, onFree]);
   });
 
-  test('changes that refuse nobody end nothing', async () => {
+  test('changes that reject nobody end nothing', async () => {
     const site = await world.site(backend);
     const ends = await socketsOn(site);
     await world.api('PUT', `${site.routePath}/compression`, {});
@@ -85,7 +85,7 @@ suite('open WebSockets', () => {
     }
   });
 
-  test('an exact host that takes over from a wildcard ends those of that host alone', async () => {
+  test('an exact host that takes over from a wildcard ends only those of that host', async () => {
     const wild = await world.site(backend, '*.taken.localhost');
     const taken = await socketsOn({ ...wild, host: 'a.taken.localhost' });
     const kept = await socketsOn({ ...wild, host: 'b.taken.localhost' });
@@ -121,7 +121,7 @@ suite('open WebSockets', () => {
     await assertOpen(admitted);
   });
 
-  test('a higher lowest TLS version ends what is below it alone', async () => {
+  test('a higher minimum TLS version ends only those below it', async () => {
     const site = await world.site(backend);
     const old = await socketsOn(site, { maxVersion: 'TLSv1.2' });
     const recent = await socketsOn(site);
@@ -164,7 +164,7 @@ suite('open connections', () => {
       assert.deepEqual(upstream.seen, []);
     });
 
-  test('another host over the same connection gets 421, also after the connection was used', async () => {
+  test('another host over the same connection gets 421, even after the connection was used', async () => {
     const site = await world.site(backend);
     const other = await world.site(backend);
     const session = await world.http2(site.host);

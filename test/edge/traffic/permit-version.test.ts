@@ -77,7 +77,7 @@ function underWay() {
   return { exchange, user, judged };
 }
 
-test('when what is known of the user changes, the other modules judge a stream again, and cut it if they must', () => {
+test("when the user's data changes, the other modules re-evaluate a stream and may cut it", () => {
   const { exchange, user, judged } = underWay();
   assert.deepEqual(judged.splice(0), ['gives', 'looks']);
   exchange.checkPermit(1);

@@ -44,7 +44,7 @@ suite('backend', () => {
     assert.equal(await world.status(host), 403);
   });
 
-  test('a changed address is where the next request goes', async () => {
+  test('the next request uses a changed address', async () => {
     const backend = await world.staticBackend(upstream.address);
     const { host } = await world.site(backend);
     assert.equal(await nameOf(host), 'one');
@@ -89,7 +89,7 @@ suite('backend', () => {
     assert.equal((await world.ask(host)).text, 'b');
   });
 
-  test('failover: only on failure to reach, in order, nested', async () => {
+  test('failover: only when a member cannot be reached, in order, nested', async () => {
     const dead = await world.staticBackend(await deadAddress());
     const failing = await world.httpResponse('broken', { status_code: 500 });
     const { id: group } = await world.api('POST', '/backends/tunnel_group', { labels: { app: 'none' } });
@@ -109,7 +109,7 @@ suite('backend', () => {
     assert.deepEqual([none.status, none.headers['postern-error-code']], [503, 'ERR_POSTERN_NO_TUNNEL']);
   });
 
-  test('TLS upstream: a certificate of nobody known is refused', async () => {
+  test('TLS upstream: an untrusted certificate is rejected', async () => {
     const { certificatePem, keyPem } = await issue({
       commonName: 'localhost',
       dnsNames: ['localhost'],
@@ -187,7 +187,7 @@ suite('ip_restriction', () => {
 });
 
 suite('tls_termination', () => {
-  test('the lowest version, disabled, deleted', async () => {
+  test('the minimum version, disabled, deleted', async () => {
     const { host, edgePath } = await world.site(one);
     const old = async () => {
       try {
@@ -255,7 +255,7 @@ suite('mutual_tls', () => {
 });
 
 suite('a module that cannot be prepared', () => {
-  test('oidc refuses with words until it is disabled or deleted, and metrics say who', async () => {
+  test('oidc rejects with a message until it is disabled or deleted, and metrics name it', async () => {
     const { host, routePath, routeId } = await world.site(one);
     const oidc = { issuer: 'https://accounts.example.com' };
     upstream.forget();
@@ -279,7 +279,7 @@ suite('a module that cannot be prepared', () => {
 });
 
 suite('routes and hosts', () => {
-  test('an exact path beats a prefix, the longest prefix wins, deletion is seen at once', async () => {
+  test('an exact path beats a prefix, the longest prefix wins, deletion is effective immediately', async () => {
     const { host, edgeId } = await world.site(await world.httpResponse('all'));
     const paths: Record<string, string> = {};
     for (const [match, type] of [
@@ -303,7 +303,7 @@ suite('routes and hosts', () => {
     assert.equal(await text('/z'), 'path_prefix /a/b');
   });
 
-  test('an exact host beats a wildcard; a host moves; an edge goes', async () => {
+  test('an exact host beats a wildcard, a host moves, an edge is deleted', async () => {
     const wild = await world.site(await world.httpResponse('wild'), '*.wild.localhost');
     const exact = await world.site(await world.httpResponse('exact'), 'a.wild.localhost');
     const text = async (host: string) => (await world.ask(host)).text;
@@ -319,7 +319,7 @@ suite('routes and hosts', () => {
     await assert.rejects(world.ask('b.wild.localhost'), /alert|unrecognized/i);
   });
 
-  test('no route is 404, in words for people and JSON for programs', async () => {
+  test('no route is 404, as a page for people and JSON for programs', async () => {
     const edgeId = await world.edge('empty.localhost');
     assert.ok(edgeId.startsWith('edghts'));
     const html = await world.ask('empty.localhost', '/', { headers: { accept: 'text/html' } });

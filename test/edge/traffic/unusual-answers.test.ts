@@ -117,13 +117,13 @@ const PLAIN: ScriptedAnswer = { status: 200, fields: [] };
 
 for (const [client, ask] of Object.entries(clients)) {
   for (const { name, service, host, isTunnel } of ways) {
-    suite(`to a client of ${client}, from ${name}`, () => {
+    suite(`to an ${client} client, from ${name}`, () => {
       const answered = async (answer: ScriptedAnswer): Promise<SeenAnswer> => {
         service.answer = answer;
         return ask(host);
       };
 
-      test('forwards fields that come twice, also in 103 and trailers', async () => {
+      test('forwards repeated fields, also in 103 and trailers', async () => {
         const seen = await answered({
           informational: { status: 103, fields: twice(SINGLE) },
           status: 200,
@@ -136,7 +136,7 @@ for (const [client, ask] of Object.entries(clients)) {
         assert.deepEqual(pairs(seen.trailers, IN_TRAILERS), both(IN_TRAILERS));
       });
 
-      test('forwards names that objects of the runtime have', async () => {
+      test('forwards names that runtime objects have', async () => {
         const fields = twice(OBJECT_NAMES);
         const seen = await answered({ informational: { status: 103, fields }, status: 200, fields, trailers: fields });
         for (const part of [seen.fields, seen.informational, seen.trailers])

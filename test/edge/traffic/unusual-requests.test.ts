@@ -128,11 +128,11 @@ function pairs(list: readonly string[], names: readonly string[]): string[] {
 }
 
 for (const [client, ask] of Object.entries(clients)) {
-  suite(`fields that come twice, from a client of ${client}`, () => {
+  suite(`repeated fields, from an ${client} client`, () => {
     for (const { name, service, host } of ways) {
       // The first waits for a connection to the upstream, the second finds one.
       for (const which of ['first', 'second']) {
-        test(`reach ${name} as they came, ${which} request`, async () => {
+        test(`reach ${name} unchanged, ${which} request`, async () => {
           assert.equal(await ask(host), 200);
           const seen = service.seen();
           // An underscore makes it an alias of another name, which the edge drops.

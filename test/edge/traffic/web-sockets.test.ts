@@ -43,7 +43,7 @@ suite('WebSockets', () => {
     socket.destroy();
   });
 
-  test('what the upstream sends before it closes arrives at a slow client', async () => {
+  test('data that the upstream sends before it closes arrives at a slow client', async () => {
     const socket = await world.connect(host);
     const client = await openWebSocket(socket, host);
     const end = ends.at(-1);
@@ -60,7 +60,7 @@ suite('WebSockets', () => {
     assert.equal(messages, 100);
   });
 
-  test('an upstream that declines is heard, and the connection ends', async () => {
+  test("forwards an upstream's refusal, and the connection ends", async () => {
     const answered = upstream.onUpgrade;
     upstream.onUpgrade = (_request, socket) => {
       socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno');
@@ -74,7 +74,7 @@ suite('WebSockets', () => {
     assert.doesNotMatch(upstream.bytes, /second/);
   });
 
-  test('a client that goes away frees the upstream', async () => {
+  test('a client that disconnects frees the upstream', async () => {
     const client = await openWebSocket(await world.connect(host), host);
     const end = ends.at(-1);
     client.stream.destroy();

@@ -36,7 +36,7 @@ async function send(test: TestContext, text: string): Promise<string> {
   return answer;
 }
 
-test('a host of an http tunnel is served in plain, and over plain HTTP alone', async (context) => {
+test('serves a host of an http tunnel over plain HTTP only', async (context) => {
   const { id } = await world.tunnel(context);
   const { host, id: endpointId, ...published } = await world.publish(id, { proto: 'http' });
   assert.deepEqual(published, {
@@ -56,7 +56,7 @@ test('a host of an http tunnel is served in plain, and over plain HTTP alone', a
   assert.equal((await ask(host)).status, 404);
 });
 
-test('edges are redirected as ever; the name of an edge comes before an agent, and an agent before a wildcard', async (context) => {
+test("still redirects edges, and prefers an edge's name over an agent, and an agent over a wildcard", async (context) => {
   const { id } = await world.tunnel(context);
   const zone = newHost();
   await world.clients.site(await world.clients.httpResponse('wildcard'), `*.${zone}`);
@@ -71,7 +71,7 @@ test('edges are redirected as ever; the name of an edge comes before an agent, a
   assert.equal((await ask('nobody.localhost')).status, 404);
 });
 
-test('one connection serves requests for several hosts, one after the other, and is kept', async (context) => {
+test('one connection serves requests for several hosts in turn, and is kept', async (context) => {
   const [one, two] = [await world.tunnel(context), await world.tunnel(context)];
   const hosts = [await world.publish(one.id, { proto: 'http' }), await world.publish(two.id, { proto: 'http' })];
   const text = hosts.map(({ host }) => `GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`).join('');
@@ -82,7 +82,7 @@ test('one connection serves requests for several hosts, one after the other, and
   );
 });
 
-test('a WebSocket in plain', async (context) => {
+test('a WebSocket without TLS', async (context) => {
   const { id, agent } = await world.tunnel(context);
   const { host } = await world.publish(id, { proto: 'http' });
   agent.handle = (stream) => {
@@ -97,7 +97,7 @@ test('a WebSocket in plain', async (context) => {
   await until(() => agent.active === 0);
 });
 
-test('a withdrawal cuts what runs', async (context) => {
+test('a withdrawal cuts running requests', async (context) => {
   const { id, agent } = await world.tunnel(context);
   const { host, id: endpointId } = await world.publish(id, { proto: 'http' });
   agent.handle = (stream) => {
@@ -113,7 +113,7 @@ test('a withdrawal cuts what runs', async (context) => {
   await until(() => agent.active === 0);
 });
 
-test('what can be read in two ways is refused here, too', async (context) => {
+test('rejects ambiguous requests here too', async (context) => {
   const { id, agent } = await world.tunnel(context);
   const { host } = await world.publish(id, { proto: 'http' });
   for (const [head, status] of [
@@ -131,7 +131,7 @@ test('what can be read in two ways is refused here, too', async (context) => {
   assert.match(absolute, /^HTTP\/1\.1 200 /);
 });
 
-test('modules that need TLS are refused with words, others work', async (context) => {
+test('rejects modules that need TLS with a message, and others work', async (context) => {
   const { id } = await world.tunnel(context);
   for (const modules of [{ oidc: {} }, { mutual_tls: { ca_pems: ['x'] } }]) {
     const refused = await world.publish(id, { proto: 'http', modules });

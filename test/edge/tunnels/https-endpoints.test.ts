@@ -24,7 +24,7 @@ async function answerUnderWay(agent: FakeAgent, host: string) {
   return { session, stream, closed };
 }
 
-test('a published host is served from its certificate to its tunnel, and is gone when it is withdrawn', async (context) => {
+test('serves a published host through its tunnel until it is withdrawn', async (context) => {
   const { id } = await world.tunnel(context);
   const { host, id: endpointId, ...published } = await world.publish(id);
   assert.deepEqual(published, {
@@ -39,7 +39,7 @@ test('a published host is served from its certificate to its tunnel, and is gone
   await assert.rejects(world.clients.ask(host), /unrecognized name|EPROTO|alert/i);
 });
 
-test('an agent that is away: 503 that says so, until it is back', async (context) => {
+test('an offline agent: 503 that says so, until it is back', async (context) => {
   const { id, agent } = await world.tunnel(context);
   const { host } = await world.publish(id);
   world.tunnels.remove(id);
@@ -50,7 +50,7 @@ test('an agent that is away: 503 that says so, until it is back', async (context
   assert.equal(await world.clients.status(host), 200);
 });
 
-test('a withdrawal cuts what runs, and says 421 to what comes on the same connection', async (context) => {
+test('a withdrawal cuts running requests, and returns 421 on the same connection', async (context) => {
   const { id, agent } = await world.tunnel(context);
   const { host, id: endpointId } = await world.publish(id);
   const { session, stream, closed } = await answerUnderWay(agent, host);
@@ -64,7 +64,7 @@ test('a withdrawal cuts what runs, and says 421 to what comes on the same connec
   await until(() => agent.active === 0);
 });
 
-test('an exact edge comes before an agent, and an agent before a wildcard', async (context) => {
+test('prefers an exact edge over an agent, and an agent over a wildcard', async (context) => {
   const { id } = await world.tunnel(context);
   const zone = newHost();
   const { host } = await world.clients.site(await world.clients.httpResponse('wildcard'), `*.${zone}`);
@@ -91,7 +91,7 @@ test('an exact edge comes before an agent, and an agent before a wildcard', asyn
   assert.equal((await world.clients.ask(name)).text, 'wildcard');
 });
 
-test('what runs through an agent is cut when an edge takes its name', async (context) => {
+test('cuts requests through an agent when an edge takes its name', async (context) => {
   const { id, agent } = await world.tunnel(context);
   const { host } = await world.publish(id);
   const { closed } = await answerUnderWay(agent, host);
@@ -100,7 +100,7 @@ test('what runs through an agent is cut when an edge takes its name', async (con
   await until(() => agent.active === 0);
 });
 
-test('ip_restriction: allowed, denied, and words for what is no range', async (context) => {
+test('ip_restriction: allowed, denied, and a message for an invalid range', async (context) => {
   const { id } = await world.tunnel(context);
   const at = async (allow: readonly string[], deny: readonly string[]) => {
     const { host, ...published } = await world.publish(id, {
@@ -118,7 +118,7 @@ test('ip_restriction: allowed, denied, and words for what is no range', async (c
   assert.match(String(await at([], [])), /at least one range/);
 });
 
-test('mutual_tls: whoever has a certificate of the authority, and nobody else', async (context) => {
+test('mutual_tls: only clients with a certificate of the authority', async (context) => {
   const { id } = await world.tunnel(context);
   const [authority, other] = await Promise.all([
     issue({ commonName: 'staff', isCa: true }),
@@ -154,7 +154,7 @@ test('compression', async (context) => {
   assert.ok(answer.body.length < 1000);
 });
 
-test('oidc: nobody without a login, and with one the identity; then its words', async (context) => {
+test('oidc: nobody without a login, and with one the identity; then its messages', async (context) => {
   const login = await LoginWorld.open(context);
   const here = login.servedBy(world.clients);
   const { id } = await world.tunnel(context);
@@ -182,7 +182,7 @@ test('oidc: nobody without a login, and with one the identity; then its words', 
   }
 });
 
-test('all modules at once, in their order: the address is looked at before the login', async (context) => {
+test('all modules at once, in order: the address is checked before the login', async (context) => {
   const { id } = await world.tunnel(context);
   const oidc = { issuer: 'https://idp.example.com', client_id: 'x' };
   const ip_restriction = { allow: ['192.0.2.0/24'], deny: [] };
@@ -190,7 +190,7 @@ test('all modules at once, in their order: the address is looked at before the l
   assert.equal(await world.clients.status(host), 403);
 });
 
-test('endpoints come and go by the hundred without series of their own', async (context) => {
+test('endpoints come and go by the hundred without their own series', async (context) => {
   const { id } = await world.tunnel(context);
   for (let at = 0; at < 20; at += 1) {
     const { host, id: endpointId } = await world.publish(id);

@@ -44,7 +44,7 @@ async function readAll(socket: NodeJS.ReadableStream): Promise<string> {
   return text;
 }
 
-test('tcp: a port of the range, bytes both ways, each direction ended on its own', async (context) => {
+test('tcp: a port of the range, bytes both ways, each direction ended separately', async (context) => {
   const { id, agent } = await world.tunnel(context);
   // Responds only after it has received everything: without half-closing it never would.
   const service = createTcp({ allowHalfOpen: true }, (socket) => {
@@ -74,7 +74,7 @@ test('tcp: a port of the range, bytes both ways, each direction ended on its own
   world.edge.endpoints.withdraw(published.id);
 });
 
-test('tcp: a service that ends first, and one that nobody listens to any more', async (context) => {
+test('tcp: a service that ends first, and one that no longer listens', async (context) => {
   const { id, agent } = await world.tunnel(context);
   const service = createTcp((socket) => {
     socket.on('error', () => {});
@@ -88,7 +88,7 @@ test('tcp: a service that ends first, and one that nobody listens to any more', 
   world.edge.endpoints.withdraw(published.id);
 });
 
-test('tcp: much both ways, whole, in flat memory; a reader that stops holds up the sender', async (context) => {
+test('tcp: much data both ways, complete, in constant memory, with back-pressure', async (context) => {
   const { id, agent } = await world.tunnel(context);
   const service = createTcp((socket) => {
     socket.on('error', () => {});
@@ -130,7 +130,7 @@ test('tcp: much both ways, whole, in flat memory; a reader that stops holds up t
   world.edge.endpoints.withdraw(published.id);
 });
 
-test('tcp: a wanted port, one that is taken, one that is not ours, and none left', async (context) => {
+test('tcp: a requested port, one in use, one outside the range, and none left', async (context) => {
   const { id } = await world.tunnel(context);
   const { first, last } = world.tcpPorts;
   const wanted = await world.publish(id, { proto: 'tcp', port: first + 1 });
@@ -176,7 +176,7 @@ test('tcp: a withdrawal cuts connections and frees the port', async (context) =>
   assert.equal(world.closed.at(-1)?.outcome, 'withdrawn');
 });
 
-test('tcp: without an agent, a service that is down, an address that is not allowed, an agent that is lost', async (context) => {
+test('tcp: an offline agent, a stopped service, a forbidden address, a lost agent', async (context) => {
   const { id, agent } = await world.tunnel(context);
   const outcome = async (port: number): Promise<string> => {
     const count = world.closed.length;
@@ -210,7 +210,7 @@ test('tcp: without an agent, a service that is down, an address that is not allo
   assert.match(refused.ok ? '' : refused.message, /does not look into/);
 });
 
-test('tls: the handshake is the service’s own, the server only carries it', async (context) => {
+test('tls: the handshake is the service’s own, the server only forwards it', async (context) => {
   const { id, agent } = await world.tunnel(context);
   const { host, ...published } = await world.publish(id, { proto: 'tls' });
   assert.equal(published.ok && published.url, `tls://${host}:${world.clients.port}`);
@@ -245,7 +245,7 @@ test('tls: the handshake is the service’s own, the server only carries it', as
   await assert.rejects(world.clients.connect(host));
 });
 
-test('tls: the name of an edge comes before an agent, and an agent before a wildcard', async (context) => {
+test("tls: prefers an edge's name over an agent, and an agent over a wildcard", async (context) => {
   const { id, agent } = await world.tunnel(context);
   const zone = newHost();
   await world.clients.site(await world.clients.httpResponse('wildcard'), `*.${zone}`);
@@ -262,7 +262,7 @@ test('tls: the name of an edge comes before an agent, and an agent before a wild
   assert.equal((await world.clients.ask(host)).text, 'exact');
 });
 
-test('tcp: one address may have so many connections, on all ports together', async (context) => {
+test('tcp: limits connections per address over all ports', async (context) => {
   const limited = await TunnelWorld.open(context, {}, { maxConnectionsPerAddress: 1 });
   const agent = await FakeAgent.open(context);
   limited.tunnels.add('tn_limited', agent);
@@ -289,7 +289,7 @@ test('tcp: one address may have so many connections, on all ports together', asy
   await once(next, 'data');
 });
 
-test('a drain takes no more connections, lets those that are there end, and cuts what is left at its deadline', async (context) => {
+test('a drain accepts no more connections, lets existing ones end, and cuts the rest at its deadline', async (context) => {
   const draining = await TunnelWorld.open(context);
   const agent = await FakeAgent.open(context);
   draining.tunnels.add('tn_drain', agent);

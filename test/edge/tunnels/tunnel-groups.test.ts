@@ -16,7 +16,7 @@ function newLabels(): Record<string, string> {
   return { app: `app-${labelCount}` };
 }
 
-test('none online: 503 that names the reason, and as soon as one is, its answer', async (context) => {
+test('none online: 503 with the reason, and its response as soon as one is', async (context) => {
   const labels = newLabels();
   const { host } = await world.group(labels);
   const refused = await world.clients.ask(host);
@@ -70,7 +70,7 @@ test('over HTTP/2, with trailers both ways', async (context) => {
   await until(() => tunnel.inFlight === 0 && agent.active === 0);
 });
 
-test('what the service sends comes at once, and a client that goes away is noticed', async (context) => {
+test('forwards data immediately, and notices a client that disconnects', async (context) => {
   const labels = newLabels();
   const { host } = await world.group(labels);
   const agent = await FakeAgent.open(context);
@@ -120,7 +120,7 @@ for (const version of ['HTTP/1.1', 'HTTP/2'] as const) {
   });
 }
 
-test('a WebSocket that the service declines gets its answer', async (context) => {
+test('forwards the response of a service that declines a WebSocket', async (context) => {
   const labels = newLabels();
   const { host } = await world.group(labels);
   const agent = await FakeAgent.open(context);
@@ -139,7 +139,7 @@ for (const [reason, status, code, words] of [
   ['closed', 502, 'ERR_POSTERN_UPSTREAM_BROKEN', /localhost:3000: the connection was closed/],
   ['made up', 502, 'ERR_POSTERN_UPSTREAM_BROKEN', /localhost:3000: it failed/],
 ] as const) {
-  test(`an agent that says "${reason}" becomes a page that names its address`, async (context) => {
+  test(`an agent that reports "${reason}" becomes a page that names its address`, async (context) => {
     const labels = newLabels();
     const { host } = await world.group(labels);
     const agent = await FakeAgent.open(context);
@@ -154,7 +154,7 @@ for (const [reason, status, code, words] of [
   });
 }
 
-test('an address that is markup is shown as text', async (context) => {
+test('shows an address with markup as text', async (context) => {
   const labels = newLabels();
   const { host } = await world.group(labels);
   const agent = await FakeAgent.open(context);
@@ -165,7 +165,7 @@ test('an address that is markup is shown as text', async (context) => {
   assert.doesNotMatch(text, /<script>/);
 });
 
-test('least in flight first; among equals chance decides; members are not searched for each request', async (context) => {
+test('least busy first, ties at random, and members are not searched for each request', async (context) => {
   const labels = newLabels();
   const { host } = await world.group(labels);
   const agents = await Promise.all(['a', 'b', 'c'].map((name) => FakeAgent.open(context, name)));
@@ -199,7 +199,7 @@ test('least in flight first; among equals chance decides; members are not search
   assert.equal(world.tunnels.searches, searches);
 });
 
-test('a member whose service is down is passed over; a request that it may have got is not repeated', async (context) => {
+test('skips a member whose service is down, and does not repeat a request that it may have received', async (context) => {
   const labels = newLabels();
   const { host } = await world.group(labels);
   const [down, up] = [await FakeAgent.open(context, 'down'), await FakeAgent.open(context, 'up')];
@@ -245,7 +245,7 @@ test('an agent whose connection breaks: safe requests go elsewhere, others do no
   assert.equal(other.seen.length, 1);
 });
 
-test('an agent with a second connection answers although the first broke', async (context) => {
+test('an agent with a second connection responds although the first broke', async (context) => {
   const labels = newLabels();
   const { host } = await world.group(labels);
   const agent = await FakeAgent.open(context, 'two', 2);
@@ -263,7 +263,7 @@ test('an agent with a second connection answers although the first broke', async
   assert.equal(tunnel.inFlight, 0);
 });
 
-test('an agent without a connection is skipped, and alone it is 503', async (context) => {
+test('skips an agent without a connection, which alone is 503', async (context) => {
   const labels = newLabels();
   const { host } = await world.group(labels);
   const agent = await FakeAgent.open(context, 'gone');
@@ -277,7 +277,7 @@ test('an agent without a connection is skipped, and alone it is 503', async (con
   assert.deepEqual([answer.status, JSON.parse(answer.text).body], [200, 'x']);
 });
 
-test('a service that never answers: 504 in time', async (context) => {
+test('a service that never responds: 504 in time', async (context) => {
   const slow = await TunnelWorld.open(context, { responseTimeoutMs: 300 });
   const labels = newLabels();
   const { host } = await slow.group(labels);
@@ -288,7 +288,7 @@ test('a service that never answers: 504 in time', async (context) => {
   await until(() => tunnel.inFlight === 0 && agent.active === 0);
 });
 
-test('a service that asks for NTLM does not cost its agent the connection', async (context) => {
+test('a service that requires NTLM does not cost its agent the connection', async (context) => {
   const labels = newLabels();
   const { host } = await world.group(labels);
   const agent = await FakeAgent.open(context);
@@ -298,7 +298,7 @@ test('a service that asks for NTLM does not cost its agent the connection', asyn
   assert.equal(agent.links[0]?.isRetired, false);
 });
 
-test('a client cannot name a tunnel, and a service cannot speak for its agent', async (context) => {
+test('a client cannot name a tunnel, and a service cannot impersonate its agent', async (context) => {
   const labels = newLabels();
   const { host } = await world.group(labels);
   const agent = await FakeAgent.open(context);

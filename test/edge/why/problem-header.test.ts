@@ -29,7 +29,7 @@ for (const [role, world] of [
     send('POST', `${edge}/routes`, { match_type: 'path_prefix', match: '/', ...fields });
 
   suite(role, () => {
-    test('the write that breaks a route says so, and so does every read of module, route and edge', async () => {
+    test('the write that breaks a route reports it, and so does every read of module, route and edge', async () => {
       const edge = await newEdge();
       const created = await newRoute(edge);
       assert.equal(created.headers.get(HEADER), null);
@@ -63,7 +63,7 @@ for (const [role, world] of [
       assert.equal(await why(edge), null);
     });
 
-    test('a create that is broken from the start says so, also when it is replayed', async () => {
+    test('a create that is broken from the start reports it, also when it is replayed', async () => {
       const edge = await newEdge();
       const key = { headers: { 'idempotency-key': `${Math.random()}` } };
       const body = { match_type: 'path_prefix', match: '/', oidc: UNPREPARED };
@@ -75,7 +75,7 @@ for (const [role, world] of [
       }
     });
 
-    test('it goes with the module, the route and the edge', async () => {
+    test('it disappears with the module, the route and the edge', async () => {
       const edge = await newEdge();
       const routes = await Promise.all(
         ['/a', '/b'].map(async (match) => {
@@ -95,7 +95,7 @@ for (const [role, world] of [
       assert.doesNotMatch((await world.api('GET', '/metrics')).text, new RegExp(`unprepared_modules.*${last.id}`));
     });
 
-    test('however many routes are broken, the line stays short and says how many it leaves out', async () => {
+    test('the line stays short with any number of broken routes, and counts those it omits', async () => {
       const edge = await newEdge();
       for (let index = 0; index < 30; index += 1) await newRoute(edge, { match: `/${index}`, oidc: UNPREPARED });
       const line = (await why(edge)) ?? '';
@@ -104,7 +104,7 @@ for (const [role, world] of [
       assert.equal(count(line) + Number(left), 30);
     });
 
-    test('the metrics name edge, route, module and reason, as long as it is so', async () => {
+    test('the metrics name edge, route, module and reason while the problem lasts', async () => {
       const edge = await newEdge();
       const { body } = await newRoute(edge, { oidc: UNPREPARED });
       const sample = new RegExp(
@@ -116,7 +116,7 @@ for (const [role, world] of [
       assert.doesNotMatch((await world.api('GET', '/metrics')).text, sample);
     });
 
-    test('a module of the edge is said of the edge and of each of its routes', async () => {
+    test('a module of the edge is reported for the edge and each of its routes', async () => {
       const edge = await newEdge();
       const edgeId = edge.split('/').at(-1) as string;
       const { body } = await newRoute(edge, { oidc: UNPREPARED });
@@ -129,7 +129,7 @@ for (const [role, world] of [
   });
 }
 
-test('the next process says what the last one left behind', async (t) => {
+test('the next process reports what the last one left behind', async (t) => {
   const { body: edge } = await withEdge.api('POST', '/edges/https', { hostports: [`${newHost()}:443`] });
   const { body: route } = await withEdge.api('POST', `/edges/https/${edge.id}/routes`, {
     match_type: 'path_prefix',

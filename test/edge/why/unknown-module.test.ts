@@ -22,7 +22,7 @@ async function putUnknown(ownerKind: string, ownerId: string, name: string, enab
 
 const routeIdOf = (routePath: string): string => routePath.split('/').at(-1) ?? '';
 
-test('of a route: the route refuses and says why, and is open again once the module is off', async () => {
+test('on a route: the route rejects with the reason, and is open again once the module is disabled', async () => {
   const site = await edgeWorld.site(backend);
   const free = await edgeWorld.route(site.edgeId, '/free');
   await edgeWorld.api('PUT', `${free}/backend`, { backend_id: backend });
@@ -46,7 +46,7 @@ test('of a route: the route refuses and says why, and is open again once the mod
   assert.equal((await edgeWorld.ask(site.host)).status, 200);
 });
 
-test('of an edge: no handshake will do', async () => {
+test('on an edge: no handshake is accepted', async () => {
   const site = await edgeWorld.site(backend);
   const beside = await edgeWorld.site(backend);
   assert.equal((await edgeWorld.ask(site.host)).status, 200);

@@ -20,7 +20,7 @@ async function outcome(host: string, options: object): Promise<number | 'refused
 }
 
 for (const version of ['TLSv1.2', 'TLSv1.3'] satisfies SecureVersion[]) {
-  test(`${version}: mutual_tls that cannot be prepared lets no handshake through, and works again once repaired`, async () => {
+  test(`${version}: mutual_tls that cannot be prepared accepts no handshake, and works again once repaired`, async () => {
     const { host, edgeId, edgePath } = await world.site(await world.httpResponse('in'));
     const limits = { minVersion: version, maxVersion: version };
     const shown = { ...limits, cert: staff.certificatePem, key: staff.keyPem };

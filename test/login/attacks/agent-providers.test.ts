@@ -10,7 +10,7 @@ import { oidc } from '../../../src/modules/oidc/oidc.ts';
 import type { ConfiguredBy } from '../../../src/modules/prepared-module.ts';
 import { openHostileWorld, refused } from '../hostile/hostile-world.ts';
 
-test("what is known of an operator's issuer on a private network serves no agent that names it", async (t) => {
+test("cached data of an operator's issuer on a private network does not serve an agent that names it", async (t) => {
   const { provider } = await openHostileWorld(t);
   const everywhere = { isAddressAllowed: () => true, isPlainHttpAllowed: () => true };
   const runtime = await LoginRuntime.open(

@@ -41,7 +41,7 @@ test('the jar is as strict as a browser: a sibling cannot plant a __Host- cookie
   );
 });
 
-test('a planted session without its companion is no session, and the victim can log in beside it', async () => {
+test('a planted session without its companion is not a session, and the victim can log in beside it', async () => {
   const victim = world.browser();
   plant(victim, `${SESSION}=${bobSession}`);
   assertLoginWanted(await victim.open(host));
@@ -53,7 +53,7 @@ for (const [name, path] of [
   ['before the own one', '/deep'],
   ['after the own one', '/'],
 ] as const) {
-  test(`a planted session ${name} changes nothing for who is logged in`, async () => {
+  test(`a planted session ${name} changes nothing for a logged-in user`, async () => {
     const victim = world.browser();
     await victim.logIn(host);
     plant(victim, `${SESSION}=${bobSession}`, path);
@@ -63,7 +63,7 @@ for (const [name, path] of [
   });
 }
 
-test('many planted sessions neither let anybody in nor keep the victim out', async () => {
+test('many planted sessions neither admit anybody nor lock the victim out', async () => {
   const victim = world.browser();
   await victim.logIn(host);
   for (let at = 0; at < 100; at += 1) plant(victim, `${SESSION}=${bobSession}`, `/deep/${'x/'.repeat(at)}`);
@@ -96,7 +96,7 @@ for (const { name, hide } of HIDDEN) {
     assert.equal(await userOf(victim, host), ALICE);
   });
 
-  test(`a flow hidden ${name} is no flow: the victim is not logged in as somebody else`, async () => {
+  test(`a flow hidden ${name} does not count: the victim is not logged in as somebody else`, async () => {
     const tempter = world.browser();
     const { url } = await tempter.upToProvider(host, '/');
     const flow = tempter.jar.cookiesFor(`https://${host}/`).find((cookie) => cookie.name.includes('postern-flow-'));
@@ -115,7 +115,7 @@ for (const { name, hide } of HIDDEN) {
   });
 }
 
-test('the planted cookies of the attacker are not sent upstream either', async () => {
+test("the attacker's planted cookies are not sent upstream either", async () => {
   const victim = world.browser();
   await victim.logIn(host);
   plant(victim, `${SESSION}=${bobSession}`);

@@ -21,7 +21,7 @@ function cookiesOf(browser: ReturnType<LoginWorld['browser']>, host: string): st
   return `${SESSION}=${session}; ${COMPANION}=${companion}`;
 }
 
-test('a session of one host is worth nothing on another, with the same provider and client or not', async () => {
+test('a session of one host is invalid on another, with the same provider and client or not', async () => {
   const one = await world.site();
   const same = await world.site();
   const other = await world.site({ client_id: 'other' });
@@ -32,7 +32,7 @@ test('a session of one host is worth nothing on another, with the same provider 
   for (const { host } of [same, other]) assertLoginWanted(await askWithCookies(world, host, stolen));
 });
 
-test('a session of one host of an edge is worth nothing on the other host of the same edge', async () => {
+test('a session of one host of an edge is invalid on the other host of the same edge', async () => {
   const backendId = await world.edge.staticBackend(world.upstreamAddress);
   const [one, two] = ['one.pair.localhost', 'two.pair.localhost'] as const;
   const edgeId = await world.edge.edge(one, two);
@@ -47,7 +47,7 @@ test('a session of one host of an edge is worth nothing on the other host of the
   assertLoginWanted(await askWithCookies(world, two, cookiesOf(browser, one)));
 });
 
-test('a session of a host is worth nothing once the host belongs to another edge', async () => {
+test('a session of a host is invalid once the host belongs to another edge', async () => {
   const host = 'moved.corp.localhost';
   const site = await siteAt(world, host);
   const browser = world.browser();
@@ -57,7 +57,7 @@ test('a session of a host is worth nothing once the host belongs to another edge
   assertLoginWanted(await browser.open(host));
 });
 
-test('a session of one route is worth nothing on another with a different client or issuer', async () => {
+test('a session of one route is invalid on another with a different client or issuer', async () => {
   const site = await world.site();
   await routeOf(world, site, '/other', { client_id: 'other' });
   await routeOf(world, site, '/elsewhere', { issuer: 'http://127.0.0.1:9/' });
@@ -68,7 +68,7 @@ test('a session of one route is worth nothing on another with a different client
   assertLoginWanted(await askWithCookies(world, site.host, stolen, '/elsewhere'));
 });
 
-test('session fixation: a login makes a new key, and the old one is dead after its grace', async () => {
+test('session fixation: a login creates a new key, and the old one is dead after its grace period', async () => {
   const site = await world.site();
   await routeOf(world, site, '/other', { client_id: 'other' });
   const browser = world.browser();
@@ -84,7 +84,7 @@ test('session fixation: a login makes a new key, and the old one is dead after i
   }
 });
 
-test('session fixation: whoever planted a whole key of their own does not see the login made on top of it', async () => {
+test('session fixation: an attacker who planted a key does not see the login made on top of it', async () => {
   const site = await world.site();
   await routeOf(world, site, '/other', { client_id: 'other' });
   const machine = world.browser();
@@ -100,7 +100,7 @@ test('session fixation: whoever planted a whole key of their own does not see th
   assert.notEqual(seen, 'alice@example.com');
 });
 
-test('session fixation: the key that a logged-out browser still sends is never taken up again', async () => {
+test('session fixation: the key that a logged-out browser still sends is never reused', async () => {
   const site = await world.site();
   const browser = world.browser();
   await browser.logIn(site.host, '/', 'bob');

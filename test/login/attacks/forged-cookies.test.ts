@@ -28,7 +28,7 @@ function swapped(text: string, at: number): string {
   return text.slice(0, at) + (text[at] === '0' ? '1' : '0') + text.slice(at + 1);
 }
 
-test('the real pair opens the route, so that what follows fails for the right reason', async () => {
+test('the real pair opens the route, so that the following fails for the right reason', async () => {
   assert.equal(userIn(await askWithCookies(world, host, pair(session))), 'alice@example.com');
   assert.match(session, /^pstn1\.s\.[\w-]{43}\.[0-9a-f]{32}$/, 'an opaque 256-bit key and its MAC');
   assert.match(companion, /^pstn1\.b\.[0-9a-f]{32}$/);
@@ -90,7 +90,7 @@ for (const [name, cookie] of Object.entries(FORGED)) {
   });
 }
 
-test('what cannot be read is treated as absent and cleared, and the login works beside it', async () => {
+test('treats an unreadable cookie as absent and clears it, and the login works beside it', async () => {
   const visitor = world.browser();
   const origin = world.origin(host);
   visitor.jar.store(origin, `${SESSION}=pstn1.s.rubbish; Path=/; Secure`);
@@ -102,14 +102,14 @@ test('what cannot be read is treated as absent and cleared, and the login works 
   assert.equal(cookieOf(world, visitor, host, '__Host-postern-flow-abcdefghijklmnop'), '');
 });
 
-test('a session cookie that is good and a forged one of the same name: the good one counts, in either order', async () => {
+test('uses the valid one of a valid and a forged session cookie, in either order', async () => {
   const forged = `${SESSION}=${swapped(session, session.length - 1)}`;
   for (const cookie of [`${forged}; ${pair(session)}`, `${pair(session)}; ${forged}`]) {
     assert.equal(userIn(await askWithCookies(world, host, cookie)), 'alice@example.com');
   }
 });
 
-test('however it is spaced, what logs in is not what the upstream gets', async () => {
+test('the upstream never gets the login cookie, however it is spaced', async () => {
   for (const cookie of [
     `${SESSION}= ${session}; ${COMPANION}=${companion}`,
     ` ${SESSION}=${session};${COMPANION}=${companion}`,
@@ -121,6 +121,6 @@ test('however it is spaced, what logs in is not what the upstream gets', async (
   }
 });
 
-test('a companion of bytes that are no text is a wrong one, not an error', async () => {
+test('a companion of non-text bytes is wrong, not an error', async () => {
   assertLoginWanted(await askWithCookies(world, host, pair(session, `pstn1.b.${'\u00ff'.repeat(32)}`)));
 });

@@ -69,7 +69,7 @@ for (const [at, [name, claims]] of Object.entries(USERS).entries()) {
   });
 }
 
-test('the API shows such users as text, and its answers are whole', async () => {
+test('the API shows such users as text, and its responses are complete', async () => {
   const { application_users: users } = await world.edge.api('GET', '/app/users');
   assert.equal(users.length, Object.keys(USERS).length);
   for (const user of users) {

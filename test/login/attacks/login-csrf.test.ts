@@ -21,7 +21,7 @@ function assertNoSession(browser: Browser, host: string, answer: EdgeAnswer): vo
   assert.equal(cookieOf(world, browser, host, COMPANION), '');
 }
 
-test('login CSRF: the code and state of somebody else, opened by a victim, are no login', async () => {
+test("login CSRF: another user's code and state, opened by a victim, do not log in", async () => {
   const { host } = await world.site();
   const callback = await unfinished(world.browser(), host, 'bob');
   const victim = world.browser();
@@ -31,7 +31,7 @@ test('login CSRF: the code and state of somebody else, opened by a victim, are n
   assert.deepEqual(await sessionsAt(world, host), []);
 });
 
-test('login CSRF: a victim who is logged in stays who they are', async () => {
+test('login CSRF: a logged-in victim keeps their identity', async () => {
   const { host } = await world.site();
   const victim = world.browser();
   await victim.logIn(host);
@@ -43,7 +43,7 @@ test('login CSRF: a victim who is logged in stays who they are', async () => {
   assert.equal(await userOf(victim, host), 'alice@example.com');
 });
 
-test("state fixation: the attacker's code with the victim's own state is refused by PKCE and nonce", async () => {
+test("state fixation: the attacker's code with the victim's own state is rejected by PKCE and nonce", async () => {
   const { host } = await world.site();
   const attacker = await unfinished(world.browser(), host, 'bob');
   const victim = world.browser();
@@ -55,7 +55,7 @@ test("state fixation: the attacker's code with the victim's own state is refused
   assert.deepEqual(await sessionsAt(world, host), []);
 });
 
-test('state fixation: every login makes a state, nonce and verifier of its own, whatever the link says', async () => {
+test('state fixation: every login creates its own state, nonce and verifier, whatever the link contains', async () => {
   const { host } = await world.site();
   const seen = new Set<string>();
   for (const path of ['/.postern/login?go=1', '/.postern/login?go=1&state=fixed&nonce=fixed&code_challenge=fixed']) {
@@ -72,7 +72,7 @@ test('state fixation: every login makes a state, nonce and verifier of its own, 
   assert.ok(!seen.has('fixed'));
 });
 
-test('a state is good once: the same callback again makes no second session', async () => {
+test('a state is valid once: repeating the callback creates no second session', async () => {
   const { host } = await world.site();
   const browser = world.browser();
   const callback = await unfinished(browser, host, 'alice');
@@ -105,7 +105,7 @@ test("a callback with another route's state logs in at that route's client only"
   assert.equal(await userOf(browser, site.host, '/'), null, 'the login of the other client is none here');
 });
 
-test("a callback with another host's flow, cookie and all, is none here", async () => {
+test("a callback with another host's flow and cookie is invalid here", async () => {
   const one = await world.site();
   const two = await world.site();
   const browser = world.browser();
@@ -120,7 +120,7 @@ test("a callback with another host's flow, cookie and all, is none here", async 
   assert.deepEqual(await sessionsAt(world, two.host), []);
 });
 
-test('a callback with the flow of another host of the same edge and route, cookie and all, is none here', async () => {
+test('a callback with the flow and cookie of another host of the same edge and route is invalid here', async () => {
   const [one, two] = ['one.flows.localhost', 'two.flows.localhost'] as const;
   const edgeId = await world.edge.edge(one, two);
   const routePath = await world.edge.route(edgeId, '/');
@@ -136,7 +136,7 @@ test('a callback with the flow of another host of the same edge and route, cooki
   assertNoSession(moved, two, await moved.open(two, `${callback.pathname}${callback.search}`));
 });
 
-test('a state that only begins like that of a flow is no state of it, and its flow stays', async () => {
+test('a state that only starts like that of a flow does not match it, and its flow stays', async () => {
   const { host } = await world.site();
   const browser = world.browser();
   const callback = await unfinished(browser, host, 'alice', '/wanted');
@@ -160,7 +160,7 @@ for (const [name, query] of Object.entries({
   'an error without a state': '?error=access_denied&error_description=%3Cscript%3E',
   'line ends in the state': '?state=%0d%0aSet-Cookie:%20x=1&code=x',
 })) {
-  test(`a callback out of nowhere, with ${name}, starts a login and is no session`, async () => {
+  test(`an unsolicited callback, with ${name}, starts a login and creates no session`, async () => {
     const { host } = await shared;
     const browser = world.browser();
     const answer = await browser.open(host, `/.postern/callback${query}`);
@@ -170,7 +170,7 @@ for (const [name, query] of Object.entries({
 }
 const shared = world.site();
 
-test('an authority with a port that is none is refused, before it gets into a redirect URI', async () => {
+test('rejects an authority with an invalid port before it gets into a redirect URI', async () => {
   const { host } = await shared;
   for (const path of ['/.postern/login?go=1', '/.postern/callback?state=x&code=y', '/']) {
     const answer = await world.browser().open(host, path, { headers: { host: `${host}:99999` } });

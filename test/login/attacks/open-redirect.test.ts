@@ -80,7 +80,7 @@ function assertPageStays(html: string, words: string): void {
 }
 
 for (const target of TARGETS) {
-  test(`the way back ${JSON.stringify(target)}`, async () => {
+  test(`the return path ${JSON.stringify(target)}`, async () => {
     for (const [name, encode] of ENCODINGS) {
       const words = `${JSON.stringify(target)}, ${name},`;
       const browser = world.browser();
@@ -114,7 +114,7 @@ for (const target of TARGETS) {
   });
 }
 
-test('a Host of another name, or two of them, never gets into a Location', async () => {
+test('a foreign Host, or two of them, never gets into a Location', async () => {
   for (const headers of [
     { host: EVIL },
     { host: `${host}@${EVIL}` },

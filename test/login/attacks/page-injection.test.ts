@@ -54,7 +54,7 @@ for (const markup of MARKUP) {
     assertClean(posted, 'POST');
   });
 
-  test(`markup in what the provider says of an error: ${markup}`, async () => {
+  test(`markup in the provider's error text: ${markup}`, async () => {
     for (const error of ['access_denied', 'server_error', markup]) {
       const browser = world.browser();
       const { url } = await browser.upToProvider(host, `/?${encodeURIComponent(markup)}`);
@@ -73,7 +73,7 @@ for (const markup of MARKUP) {
   });
 }
 
-test('the JSON and the challenge for programs hold the target as one piece', async () => {
+test('the JSON and the challenge for programs contain the target as one piece', async () => {
   const answer = await world.edge.ask(host, `/?q=${"%22,'x'\"%0d%0a".replaceAll('"', '%22')}`, {});
   assert.equal(answer.status, 401);
   const challenge = String(answer.headers['www-authenticate']);

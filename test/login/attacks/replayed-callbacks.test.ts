@@ -19,7 +19,7 @@ function redeemed(of = site): number {
   return of.tokenRequests('authorization_code');
 }
 
-suite('a login under way is good for one token request', () => {
+suite('a login in progress is valid for one token request', () => {
   test('one callback sent 200 times', async () => {
     const browser = site.world.browser();
     const callback = await site.authorized(browser);
@@ -34,7 +34,7 @@ suite('a login under way is good for one token request', () => {
     assert.deepEqual([...statuses], [302]);
   });
 
-  test('also with codes of its own each time', async () => {
+  test('also with a different code each time', async () => {
     const browser = site.world.browser();
     const callback = new URL(await site.authorized(browser), 'https://x');
     const before = redeemed();
@@ -45,7 +45,7 @@ suite('a login under way is good for one token request', () => {
     assert.equal(redeemed() - before, 1);
   });
 
-  test('a browser that reloads the callback is logged in, or begins again by itself', async () => {
+  test('a browser that reloads the callback is logged in, or starts again automatically', async () => {
     const browser = site.world.browser();
     const callback = await site.authorized(browser, '/wanted?x=1');
     const before = browser.copy();
@@ -72,7 +72,7 @@ function flowCookies(header: string): string[] {
     .map((pair) => `${pair}; Secure; Path=/`);
 }
 
-test('of two processes on one PostgreSQL one redeems it', async (t) => {
+test('one of two processes on one PostgreSQL redeems it', async (t) => {
   const postgres = await startPostgres();
   t.after(() => postgres.stop());
   const { url: databaseUrl } = await freshDatabase(postgres);
@@ -104,7 +104,7 @@ suite('limits of token requests', () => {
   }
 
   // Small limits: they refill so slowly that no machine is too slow for the test.
-  test('an address that fails again and again gets 429, others log in, and it may again later', async (t) => {
+  test('an address that fails repeatedly gets 429, others log in, and it may again later', async (t) => {
     const env = { POSTERN_LOGIN_ATTEMPTS_PER_ADDRESS: '1', POSTERN_TRUSTED_PROXIES: '127.0.0.0/8' };
     const limited = await HostileSite.open(t, { env });
     assert.equal((await junk(limited, '2001:db8::1')).status, 302);
@@ -121,7 +121,7 @@ suite('limits of token requests', () => {
     assert.equal((await browser.open(limited.host, callback, from)).status, 302);
   });
 
-  test('a few addresses cannot use up what others need at the issuer', async (t) => {
+  test("a few addresses cannot use up the issuer's budget of others", async (t) => {
     const env = { POSTERN_LOGIN_ATTEMPTS_PER_ISSUER: '4', POSTERN_TRUSTED_PROXIES: '127.0.0.0/8' };
     const limited = await HostileSite.open(t, { env });
     let last = await junk(limited, '198.51.100.1');
@@ -131,7 +131,7 @@ suite('limits of token requests', () => {
     await limited.logIn();
   });
 
-  test('copies of one callback take one attempt from the issuer, however many come at once', async (t) => {
+  test('copies of one callback cost the issuer one attempt, however many arrive at once', async (t) => {
     const limited = await HostileSite.open(t, { env: { POSTERN_LOGIN_ATTEMPTS_PER_ISSUER: '1' } });
     const browser = limited.world.browser();
     const callback = await limited.authorized(browser);
@@ -140,7 +140,7 @@ suite('limits of token requests', () => {
     assert.equal(redeemed(limited), 1);
   });
 
-  test('callbacks that cause no token request take nothing', async (t) => {
+  test('callbacks without a token request cost nothing', async (t) => {
     const limited = await HostileSite.open(t, {
       env: { POSTERN_LOGIN_ATTEMPTS_PER_ISSUER: '1', POSTERN_LOGIN_ATTEMPTS_PER_ADDRESS: '1' },
     });
@@ -159,7 +159,7 @@ suite('limits of token requests', () => {
     await limited.logIn();
   });
 
-  test('logins from one /48 are limited together, those from elsewhere go on', async (t) => {
+  test('limits logins from one /48 together, and others continue', async (t) => {
     const env = { POSTERN_LOGIN_ATTEMPTS_PER_ADDRESS: '1', POSTERN_TRUSTED_PROXIES: '127.0.0.0/8' };
     const limited = await HostileSite.open(t, { env });
     const statuses: number[] = [];
@@ -168,7 +168,7 @@ suite('limits of token requests', () => {
     await limited.logIn();
   });
 
-  test('logins that succeed are not counted', async (t) => {
+  test('successful logins are not counted', async (t) => {
     const limited = await HostileSite.open(t, { env: { POSTERN_LOGIN_ATTEMPTS_PER_ADDRESS: '2' } });
     for (let at = 0; at < 6; at += 1) await limited.logIn();
   });

@@ -37,7 +37,7 @@ function portsWith(logins: Partial<LoginRecords>): RuntimePorts {
   };
 }
 
-test('a logout that the store could not write is not taken for a used one when the provider sends it again', async (t) => {
+test('a logout that the store could not write is not treated as used when the provider repeats it', async (t) => {
   const { provider, client } = await openHostileWorld(t);
   let isDown = true;
   const ended: (string | null)[] = [];

@@ -13,7 +13,7 @@ import { tempDir } from '../../support/temp-dir.ts';
 const world = await LoginWorld.open({ after });
 afterEach(() => world.clock.reset());
 
-test('a clock that was a day ahead leaves no assertion behind that upstreams refuse until tomorrow', async () => {
+test('a clock that was a day ahead leaves no assertion that upstreams reject until tomorrow', async () => {
   const { host } = await world.site();
   const browser = world.browser();
   await browser.logIn(host);
@@ -63,7 +63,7 @@ function runtimePorts(keys: readonly SigningKeyRecord[]): RuntimePorts {
   } as Partial<RuntimePorts> as RuntimePorts;
 }
 
-test('a store that takes no new signing key stops a start only when there is none at all', async (t) => {
+test('a store that accepts no new signing key prevents a start only when there is none at all', async (t) => {
   const settings = settingsOf(new Map(), oidc);
   await assert.rejects(LoginRuntime.open(runtimePorts([]), settings), /the disk is full/);
   const { privateKey } = generateKeyPairSync('ec', {

@@ -8,7 +8,7 @@ afterEach(() => world.clock.reset());
 
 const PROGRAM = { headers: { 'sec-fetch-site': 'same-origin' }, method: 'POST' };
 
-test('a key whose login had run out does not open the next one, not even while requests under way may use the old key', async () => {
+test('a key whose login had expired does not open the next one, even during the grace period of the old key', async () => {
   const { host } = await world.site({ maximum_duration: 100 });
   const browser = world.browser();
   await browser.logIn(host);
@@ -19,7 +19,7 @@ test('a key whose login had run out does not open the next one, not even while r
   assert.equal((await thief.open(host)).status, 302);
 });
 
-test('a logout that was under way while a login replaced the key ends that login', async () => {
+test('a logout in progress while a login replaced the key ends that login', async () => {
   const { host } = await world.site();
   const browser = world.browser();
   // Two tabs that return one after the other; the logout was sent in between.

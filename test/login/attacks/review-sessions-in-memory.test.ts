@@ -65,7 +65,7 @@ async function settled(): Promise<void> {
 }
 
 suite('logins in memory', () => {
-  test('another process moved a login to a new key, which came here before the news: the old key opens nothing', async () => {
+  test('the old key opens nothing when another process moved a login to a new key that arrived before the report', async () => {
     const store = new Rows();
     const [old, next] = [cookies.create(), cookies.create()];
     store.put(record('as_1', old));
@@ -79,7 +79,7 @@ suite('logins in memory', () => {
     assert.deepEqual(await store.openedBy(next), ['as_1', 'as_2']);
   });
 
-  test('a login that was revoked before this process knew that it had written it stays revoked', async () => {
+  test('a login revoked before this process knew that it was written stays revoked', async () => {
     const store = new Rows();
     const key = cookies.create();
     const written = record('as_1', key);
@@ -88,7 +88,7 @@ suite('logins in memory', () => {
     assert.deepEqual(await store.openedBy(key), []);
   });
 
-  test('a change that cannot be read ends no process, and what it was about is looked up again', async () => {
+  test('a change that cannot be read does not end the process, and its subject is looked up again', async () => {
     const store = new Rows();
     const [old, next] = [cookies.create(), cookies.create()];
     store.put(record('as_1', old));
@@ -105,7 +105,7 @@ suite('logins in memory', () => {
     assert.deepEqual(await store.openedBy(next), ['as_1']);
   });
 
-  test('a store that is away opens nothing that is not in memory, and is asked again', async () => {
+  test('an unavailable store opens nothing that is not in memory, and is asked again', async () => {
     const store = new Rows();
     const key = cookies.create();
     store.put(record('as_1', key));

@@ -37,7 +37,7 @@ async function isStoredAsActive(host: string): Promise<void> {
   }
 }
 
-test('who was active at one process is not idle at the other', async () => {
+test('a user active at one process is not idle at the other', async () => {
   const host = await siteWith({ inactivity_timeout: 100 });
   const browser = a.browser();
   await browser.logIn(host);

@@ -4,7 +4,7 @@ import { denyLogIn, logIn } from '../../support/identity-provider.ts';
 import { CLIENT_SECRET, LoginWorld } from '../../support/login-world.ts';
 import { COMPANION, change, cookieOf, routeOf, SESSION } from '../people-and-programs/steps.ts';
 
-test('after all kinds of flows neither the log nor the metrics hold a token, code, key, state or secret', async (t) => {
+test('after all kinds of flows neither log nor metrics contain a token, code, key, state or secret', async (t) => {
   const world = await LoginWorld.open(t, {
     env: { POSTERN_LOG_LEVEL: 'debug' },
     provider: { refreshTokens: 'always', accessTokenTtlS: 60 },

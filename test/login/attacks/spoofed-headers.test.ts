@@ -51,7 +51,7 @@ async function identitiesSeen(path: string, lines: readonly string[]): Promise<r
   return pairs.filter(([name]) => /^(postern|ngrok)-/.test(name) && name !== 'postern-request-id');
 }
 
-test('on a protected route the upstream gets each identity header once, and only what the edge says', async () => {
+test("on a protected route the upstream gets each identity header once, with only the edge's value", async () => {
   for (const spell of SPELLINGS) {
     const twice = NAMES.map(spell).flatMap((name) => [`${name}: mallory`, `${name}: mallory2`]);
     const lines = [...twice, `Cookie: ${cookie}`, 'Connection: Postern-Auth-User-Id, Postern-Auth-Claims'];
@@ -70,20 +70,20 @@ function assertOurs(seen: readonly [string, string][]): void {
   assert.ok(!seen.some(([, value]) => value.includes('mallory')));
 }
 
-test('one by one, before and after the cookie: no spelling gets through', async () => {
+test('no spelling gets through, one by one, before and after the cookie', async () => {
   for (const name of SPOOFED) {
     const lines = [`${name}: mallory`, `Cookie: ${cookie}`, `${name}: mallory`];
     assertOurs(await identitiesSeen('/', lines));
   }
 });
 
-test('on an open route of the same host, and on another host, nobody is anybody', async () => {
+test('there is no identity on an open route of the same host, or on another host', async () => {
   const lines = [...SPOOFED.map((name) => `${name}: mallory`), `Cookie: ${cookie}`];
   assert.deepEqual(await identitiesSeen('/open', lines), []);
   assert.equal(upstream.seen.at(-1)?.headers['cookie'], undefined, 'nor are our cookies sent there');
 });
 
-test('a spoofed identity is no login', async () => {
+test('a spoofed identity is not a login', async () => {
   upstream.forget();
   const headers = Object.fromEntries(SPOOFED.map((name) => [name, 'alice@example.com']));
   const answer = await world.edge.ask(host, '/', { headers });
@@ -91,7 +91,7 @@ test('a spoofed identity is no login', async () => {
   assert.deepEqual(upstream.seen, []);
 });
 
-test('in trailers neither', async () => {
+test('nor in trailers', async () => {
   upstream.forget();
   const socket = await world.edge.connect(host);
   const head = [

@@ -118,7 +118,7 @@ function isHint(bytes: string): boolean {
   return bytes.includes(' 103 ') && !bytes.endsWith('ok');
 }
 
-suite('cookies of ours that an upstream sets are taken out, others stay as they were', () => {
+suite('removes our cookies set by an upstream, and keeps others unchanged', () => {
   for (const prefix of ['', '/open']) {
     for (const path of ['/head', '/hints', '/trailers']) {
       test(`${path} on a route ${prefix === '' ? 'with' : 'without'} login`, async () => {
@@ -128,7 +128,7 @@ suite('cookies of ours that an upstream sets are taken out, others stay as they 
         assert.equal(cookiesIn(bytes).join(','), path === '/trailers' ? '' : THEIRS.join(','), bytes);
       });
     }
-    test(`the answer to an upgrade on a route ${prefix === '' ? 'with' : 'without'} login`, async () => {
+    test(`the response to an upgrade on a route ${prefix === '' ? 'with' : 'without'} login`, async () => {
       const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n';
       const bytes = await bytesOf(`${prefix}/switch`, `Connection: Upgrade\r\nUpgrade: websocket\r\n${key}`);
       assert.match(bytes, /^HTTP\/1\.1 101 /);
@@ -136,7 +136,7 @@ suite('cookies of ours that an upstream sets are taken out, others stay as they 
     });
   }
 
-  test('an answer whose only cookie is ours has none', async () => {
+  test('a response whose only cookie is ours has none', async () => {
     assert.deepEqual(cookiesIn(await bytesOf('/one')), []);
   });
 
@@ -152,7 +152,7 @@ suite('cookies of ours that an upstream sets are taken out, others stay as they 
   });
 });
 
-test('an upstream may clear its own site: that logs its user out, and lets nobody in', async () => {
+test('an upstream may clear its own site: that logs its user out, and admits nobody', async () => {
   assert.match(await bytesOf('/clear'), /clear-site-data: "cookies"/i);
 });
 
@@ -166,7 +166,7 @@ test('an http_response backend cannot set them either', async () => {
   }
 });
 
-test('a visitor whose login an upstream tries to swap stays who they are', async () => {
+test('a visitor whose login an upstream tries to swap keeps their identity', async () => {
   const host = 'swapped.localhost';
   const swapped = await siteAt(world, host);
   const attacker = world.browser();

@@ -70,7 +70,7 @@ async function sessionIds(routeId: string): Promise<string[]> {
     .map(({ id }: { id: string }) => id);
 }
 
-test('logging out: the button, the provider, the last page; then a visit asks again', { skip }, async (t) => {
+test('logout: the button, the provider, the last page; then a visit asks again', { skip }, async (t) => {
   const { host, routeId } = await world.site();
   const visitor = await chromium.visitor(t);
   const page = await visitor.logIn(`${world.origin(host)}/orders`);
@@ -92,7 +92,7 @@ test('logging out: the button, the provider, the last page; then a visit asks ag
   await page.waitForURL(`${world.origin(host)}/orders`);
 });
 
-test('a session ended by API: its WebSocket is closed within a second, and the page’s next fetch gets 401', {
+test('deleting a session through the API closes its WebSocket within a second, and the page’s next fetch gets 401', {
   skip,
 }, async (t) => {
   const { host, routeId } = await world.site();
@@ -110,7 +110,7 @@ test('a session ended by API: its WebSocket is closed within a second, and the p
   assert.ok(afterMs < 2000, `closed after ${afterMs} ms`);
 });
 
-test('inactivity ends a session, and requests put it off', { skip }, async (t) => {
+test('inactivity ends a session, and requests delay it', { skip }, async (t) => {
   const { host } = await world.site({ inactivity_timeout: 600 });
   const visitor = await chromium.visitor(t);
   const url = `${world.origin(host)}/page`;

@@ -109,7 +109,7 @@ const PAGES: readonly Shown[] = [
 ];
 
 for (const shown of PAGES) {
-  test(`the page "${shown.heading}" can be read and used by everybody, in light and dark`, { skip }, async (t) => {
+  test(`the page "${shown.heading}" is readable and usable for everybody, in light and dark`, { skip }, async (t) => {
     const { host, routeId } = await world.site(shown.fields?.());
     const visitor = (await shown.visitor?.(t, host)) ?? (await chromium.visitor(t));
     const page = await shown.show(visitor, host, routeId);
@@ -130,7 +130,7 @@ for (const shown of PAGES) {
   });
 }
 
-test('after a denial the way on leads to the login again, and from there to the page', { skip }, async (t) => {
+test('after a denial the link leads to the login again, and from there to the page', { skip }, async (t) => {
   const { host } = await world.site();
   const visitor = await chromium.visitor(t);
   const page = await visitor.newPage();

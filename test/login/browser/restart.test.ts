@@ -7,7 +7,7 @@ import { Chromium, skip } from './visitor.ts';
 
 const chromium = await Chromium.open({ after });
 
-test('a session lives on over a restart of the server', { skip }, async (t) => {
+test('a session survives a restart of the server', { skip }, async (t) => {
   const dataDir = await tempDir(t);
   const world = await LoginWorld.open(t, { dataDir });
   const { host } = await world.site();

@@ -12,7 +12,7 @@ async function seenBy(page: Page): Promise<Seen> {
   return JSON.parse((await page.locator('body').textContent()) ?? '') as Seen;
 }
 
-test('the first visit goes to the provider and comes back to the very URL, with its query and fragment', {
+test('the first visit goes to the provider and returns to the exact URL, with its query and fragment', {
   skip,
 }, async (t) => {
   const { host } = await world.site();
@@ -44,7 +44,7 @@ test('the second visit is not redirected, in another tab either', { skip }, asyn
   );
 });
 
-test('two tabs that ask at once both end where they wanted', { skip }, async (t) => {
+test('two concurrent tabs both end at their page', { skip }, async (t) => {
   const { host } = await world.site();
   const visitor = await chromium.visitor(t);
   const urls = [`${world.origin(host)}/one?tab=1#first`, `${world.origin(host)}/two?tab=2#second`];
@@ -79,7 +79,7 @@ test('two tabs of a browser that the provider knows: no click in between', { ski
   assert.deepEqual(visitor.complaints, []);
 });
 
-test('without scripts the login goes on by itself, and only the fragment is lost', { skip }, async (t) => {
+test('without scripts the login continues automatically, and only the fragment is lost', { skip }, async (t) => {
   const { host } = await world.site();
   const visitor = await chromium.visitor(t, { javaScriptEnabled: false });
   const page = await visitor.newPage();
@@ -90,7 +90,7 @@ test('without scripts the login goes on by itself, and only the fragment is lost
   assert.deepEqual(visitor.complaints, []);
 });
 
-test('going back after a login ends at no dead page', { skip }, async (t) => {
+test('going back after a login never ends at a dead page', { skip }, async (t) => {
   const { host } = await world.site();
   const visitor = await chromium.visitor(t);
   const page = await visitor.newPage();

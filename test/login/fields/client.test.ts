@@ -25,7 +25,7 @@ async function eventually<Value>(ask: () => Promise<Value>, isDone: (value: Valu
   }
 }
 
-test('issuer: the login goes to it, and a changed one ends the logins made at the old one', async () => {
+test('issuer: the login goes to it, and a change ends the logins at the old one', async () => {
   const site = await world.site();
   const { host } = site;
   const browser = world.browser();
@@ -50,7 +50,7 @@ test('issuer: the login goes to it, and a changed one ends the logins made at th
   assertLoginWanted(await browser.open(host));
 });
 
-test('issuer: one that nobody answers at gives a page that says so, and 502', async () => {
+test('issuer: an unreachable one gives a page that says so, and 502', async () => {
   const { host } = await world.site({ issuer: 'http://127.0.0.1:9' });
   const { page } = await world.browser().upToProvider(host, '/wanted');
   assert.equal(page.status, 502);
@@ -58,7 +58,7 @@ test('issuer: one that nobody answers at gives a page that says so, and 502', as
   assert.match(page.text, /href="\/\.postern\/login\?to=%2Fwanted"/);
 });
 
-test('client_id: it is what the provider is told, and a changed one ends the logins of the old one', async () => {
+test('client_id: sent to the provider, and a change ends the logins of the old one', async () => {
   const site = await world.site();
   const { host } = site;
   const browser = world.browser();
@@ -91,7 +91,7 @@ test('client_id: a login whose client another route of the edge still has does n
   assert.equal((await sessionsAt(world, site.host)).length, 1);
 });
 
-test('client_id: a flow that was under way when it changed begins again and ends at the wanted page', async () => {
+test('client_id: a flow in progress when it changes starts again and ends at the requested page', async () => {
   const site = await world.site();
   const browser = world.browser();
   const { url } = await browser.upToProvider(site.host, '/wanted?x=1');
@@ -105,7 +105,7 @@ test('client_id: a flow that was under way when it changed begins again and ends
   assert.equal(seenIn(await browser.logIn(site.host, '/wanted?x=1')).url, '/wanted?x=1');
 });
 
-test('client_secret: changed, sessions stay; wrong, the login fails with words, and the log says which', async () => {
+test('client_secret: sessions survive a change; a wrong one fails the login with a message and a log line', async () => {
   const site = await world.site();
   const { host } = site;
   const browser = world.browser();
@@ -124,7 +124,7 @@ test('client_secret: changed, sessions stay; wrong, the login fails with words, 
   assert.equal(userIn(await world.browser().logIn(host, '/', 'bob')), 'bob@example.com');
 });
 
-test('client_secret: empty is a public client, which PKCE alone protects', async () => {
+test('client_secret: empty is a public client, protected by PKCE alone', async () => {
   const site = await world.site({ client_id: 'public', client_secret: '' });
   const redirect_uris = [`${world.origin(site.host)}/.postern/callback`];
   world.provider.setClients([{ client_id: 'public', token_endpoint_auth_method: 'none', redirect_uris }]);

@@ -10,7 +10,7 @@ function sessionNames(browser: ReturnType<LoginWorld['browser']>, host: string):
   return cookieNamesOf(world, browser, host).filter((name) => name.endsWith('session'));
 }
 
-test('cookie_prefix: the default is "postern.", and the cookies are as they have to be', async () => {
+test('cookie_prefix: the default is "postern.", and the cookies have the required attributes', async () => {
   const { host } = await world.site();
   const browser = world.browser();
   const { url } = await browser.upToProvider(host);
@@ -42,7 +42,7 @@ for (const prefix of ['acme_', '__Host-', '__Secure-', "!#$%&'*+-.^_`|~", 'p'.re
   });
 }
 
-test('cookie_prefix: changed, people log in again, and the old cookies are still kept from the upstream', async () => {
+test('cookie_prefix: after a change users log in again, and the old cookies are still kept from the upstream', async () => {
   const site = await world.site();
   const { host } = site;
   const browser = world.browser();

@@ -29,7 +29,7 @@ async function assertClosed(ends: readonly WebSocketEnd[]): Promise<void> {
   await Promise.race([Promise.all(ends.map((end) => end.closed)), late]);
 }
 
-test('enabled: false opens the route at once, true closes it at once, and who was logged in still is', async () => {
+test('enabled: false opens the route immediately, true closes it immediately, and logged-in users stay so', async () => {
   const site = await world.site();
   const { host } = site;
   const browser = world.browser();
@@ -47,7 +47,7 @@ test('enabled: false opens the route at once, true closes it at once, and who wa
   assert.equal(await userOf(browser, host), 'alice@example.com');
 });
 
-test('a deleted module opens the route at once; put again it closes it at once', async () => {
+test('deleting the module opens the route immediately, and putting it again closes it immediately', async () => {
   const site = await world.site();
   const stranger = world.browser();
   assertLoginWanted(await stranger.open(site.host));
@@ -83,7 +83,7 @@ test('enabling closes what is open without a login: WebSockets over HTTP/1.1 and
   upstream.answer = null;
 });
 
-test('enabling leaves a WebSocket open whose cookies are those of a login', async () => {
+test('enabling keeps a WebSocket with the cookies of a login open', async () => {
   const site = await siteWithSockets();
   const { host } = site;
   const browser = world.browser();

@@ -10,7 +10,7 @@ for (const [name, fields, missing] of [
   ['client_id', { client_id: '' }, 'no client_id'],
   ['both', { issuer: '', client_id: '' }, 'no issuer and no client_id'],
 ] as const) {
-  test(`an enabled module without ${name} lets nobody through, says so, and opens when it is complete`, async () => {
+  test(`an enabled module without ${name} admits nobody, reports it, and opens when it is complete`, async () => {
     const site = await world.site();
     const browser = world.browser();
     await browser.logIn(site.host);

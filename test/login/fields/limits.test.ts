@@ -14,7 +14,7 @@ function advance(t: TestContext, seconds: number): void {
   t.after(() => world.clock.advance(-seconds));
 }
 
-test('inactivity_timeout: use keeps a session, rest ends it', async (t) => {
+test('inactivity_timeout: use keeps a session, idleness ends it', async (t) => {
   const { host } = await world.site({ inactivity_timeout: 600 });
   const browser = world.browser();
   await browser.logIn(host);
@@ -26,7 +26,7 @@ test('inactivity_timeout: use keeps a session, rest ends it', async (t) => {
   assertLoginWanted(await browser.open(host));
 });
 
-test('inactivity_timeout: what is refused or answered by us is no use', async (t) => {
+test('inactivity_timeout: rejected requests and own responses do not count as use', async (t) => {
   const { host } = await world.site({ inactivity_timeout: 600 });
   const browser = world.browser();
   await browser.logIn(host);
@@ -36,7 +36,7 @@ test('inactivity_timeout: what is refused or answered by us is no use', async (t
   assertLoginWanted(await browser.open(host));
 });
 
-test('inactivity_timeout: judged by the value of now, lowered or raised after the login', async (t) => {
+test('inactivity_timeout: the current value applies, lowered or raised after the login', async (t) => {
   const site = await world.site();
   const [one, two] = [world.browser(), world.browser()];
   await one.logIn(site.host);
@@ -64,7 +64,7 @@ test('maximum_duration: ends a session however busy it is', async (t) => {
   assert.deepEqual(await sessionsAt(world, host), [], 'the API says so too');
 });
 
-test('maximum_duration: what has run out stays so when the limit is raised', async (t) => {
+test('maximum_duration: an expired session stays so when the limit is raised', async (t) => {
   const site = await world.site({ maximum_duration: 1000 });
   const browser = world.browser();
   await browser.logIn(site.host);
@@ -74,7 +74,7 @@ test('maximum_duration: what has run out stays so when the limit is raised', asy
   assertLoginWanted(await browser.open(site.host));
 });
 
-test('maximum_duration: judged by the value of now, lowered after the login', async (t) => {
+test('maximum_duration: the current value applies, lowered after the login', async (t) => {
   const site = await world.site({ maximum_duration: 0 });
   const browser = world.browser();
   await browser.logIn(site.host);

@@ -16,7 +16,7 @@ function assertNoIdentity(headers: object): void {
   );
 }
 
-test('options_passthrough: off, OPTIONS needs a login as everything does; on, it passes, and nothing else does', async () => {
+test('options_passthrough: off, OPTIONS needs a login like everything; on, it passes, and nothing else does', async () => {
   const site = await world.site();
   const { host } = site;
   const preflight = () => world.edge.ask(host, '/api', { method: 'OPTIONS', headers: PREFLIGHT });
@@ -34,7 +34,7 @@ test('options_passthrough: off, OPTIONS needs a login as everything does; on, it
   assert.equal((await preflight()).status, 401);
 });
 
-test('options_passthrough: no identity goes with it, not even of somebody who is logged in', async () => {
+test("options_passthrough: no identity is attached, not even a logged-in user's", async () => {
   const { host } = await world.site({ options_passthrough: true });
   const browser = world.browser();
   await browser.logIn(host);
@@ -42,7 +42,7 @@ test('options_passthrough: no identity goes with it, not even of somebody who is
   assert.notEqual(seenIn(await browser.ask(host, '/')).headers['postern-auth-user-id'], undefined);
 });
 
-test('options_passthrough: an override header makes no other method of it', async () => {
+test('options_passthrough: an override header does not change the method', async () => {
   const { host } = await world.site({ options_passthrough: true });
   for (const name of ['x-http-method-override', 'x-http-method', 'x-method-override']) {
     const answer = await world.edge.ask(host, '/', { method: 'GET', headers: { [name]: 'OPTIONS' } });
@@ -50,7 +50,7 @@ test('options_passthrough: an override header makes no other method of it', asyn
   }
 });
 
-test('options_passthrough: an OPTIONS that asks for a WebSocket is no preflight, and opens none without a login', async () => {
+test('options_passthrough: an OPTIONS for a WebSocket is not a preflight, and opens none without a login', async () => {
   const upstream = await recordingUpstream({ after });
   const sockets = echoingWebSockets(upstream);
   const site = await world.site({ options_passthrough: true });

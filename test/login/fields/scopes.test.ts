@@ -10,7 +10,7 @@ async function askedScopes(host: string): Promise<string | null> {
   return url?.searchParams.get('scope') ?? null;
 }
 
-test('scopes: openid is asked for in any case, once, and the others as they are', async () => {
+test('scopes: openid is always requested, once, and the others unchanged', async () => {
   const site = await world.site({ scopes: [] });
   assert.equal(await askedScopes(site.host), 'openid');
   await change(world, site, { scopes: ['email', 'profile'] });
@@ -19,7 +19,7 @@ test('scopes: openid is asked for in any case, once, and the others as they are'
   assert.equal(await askedScopes(site.host), 'openid email');
 });
 
-test('scopes: what was not asked for is not told to the upstream', async () => {
+test('scopes: the upstream does not get what was not requested', async () => {
   const { host } = await world.site({ scopes: [] });
   const { headers } = seenIn(await world.browser().logIn(host));
   assert.equal(headers['postern-auth-user-email'], undefined);
@@ -41,7 +41,7 @@ test('scopes: an added one needs a new login, a removed one does not', async () 
   assert.equal(headers['postern-auth-user-name'], 'Alice Example');
 });
 
-test('scopes: as many as may be set, and a long way back, still fit the cookie of the flow', async () => {
+test("scopes: the maximum number of scopes and a long return path still fit the flow's cookie", async () => {
   const scopes = ['email', ...Array.from({ length: 99 }, (_, at) => `https://example.com/auth/a.scope.${at}`)];
   const { host } = await world.site({ scopes });
   const browser = world.browser();

@@ -94,7 +94,7 @@ const ANSWERS: readonly BadAnswer[] = [
 
 for (const endpoint of ['discovery', 'token', 'jwks', 'userinfo'] as const satisfies readonly Endpoint[]) {
   for (const bad of ANSWERS) {
-    test(`an answer that is ${bad.name}, at the ${endpoint} endpoint, is refused`, async (t) => {
+    test(`rejects a response that is ${bad.name}, at the ${endpoint} endpoint`, async (t) => {
       const world = await openHostileWorld(t, {}, bad.reason === 'timeout' ? { isImpatientAt: endpoint } : {});
       let elsewhere = 0;
       world.provider.bend = {
@@ -113,13 +113,13 @@ for (const endpoint of ['discovery', 'token', 'jwks', 'userinfo'] as const satis
   }
 }
 
-test('a provider that is not there is unreachable', async (t) => {
+test('a missing provider is unreachable', async (t) => {
   const world = await openHostileWorld(t);
   const gone = world.clientWith({ issuer: 'http://127.0.0.1:1' });
   await refused(world.authorize(gone), 'unreachable', 'unreachable');
 });
 
-test('an issuer on plain http that settings do not allow is not asked', async (t) => {
+test('does not contact an issuer on plain http that settings do not allow', async (t) => {
   const world = await openHostileWorld(t);
   const plain = world.clientWith({ issuer: 'http://idp.example' });
   await refused(world.authorize(plain), 'configuration', 'plain_http');

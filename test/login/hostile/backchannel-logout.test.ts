@@ -59,7 +59,7 @@ test('oidcc-client-test-rp-backchannel-logout is accepted', async (t) => {
   });
 });
 
-test('with sub alone, sid alone, several audiences, no exp and every type that is used', async (t) => {
+test('accepts sub alone, sid alone, several audiences, no exp and every type in use', async (t) => {
   const { client, provider } = await openHostileWorld(t);
   const verify = async (claims: Fields, header: Fields = {}) =>
     client.verifyLogoutToken(await provider.logoutToken({ claims, header }));
@@ -88,14 +88,14 @@ test('oidcc-client-test-rp-backchannel-logout-invalid-sig is refused', async (t)
   await refused(client.verifyLogoutToken(token), 'token', 'logout_token_signature');
 });
 
-test('an ID token does not pass for a logout token', async (t) => {
+test('rejects an ID token as a logout token', async (t) => {
   const world = await openHostileWorld(t);
   const { idToken } = await world.login();
   await refused(world.client.verifyLogoutToken(idToken), 'token', 'logout_token_event');
 });
 
 for (const nonsense of ['', 'x', 'a.b.c', '..', 'e30.e30.', `${'a'.repeat(5)}.${'b'.repeat(5)}.é`]) {
-  test(`"${nonsense}" is no logout token`, async (t) => {
+  test(`"${nonsense}" is not a logout token`, async (t) => {
     const { client } = await openHostileWorld(t);
     const problem = await client.verifyLogoutToken(nonsense).then(
       () => null,

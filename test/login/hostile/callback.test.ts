@@ -51,7 +51,7 @@ const REFUSED: readonly RefusedCase[] = [
 ];
 
 for (const { name, bend, kind = 'provider', reason } of REFUSED) {
-  test(`a callback with ${name} is refused, and the token endpoint never sees it`, async (t) => {
+  test(`rejects a callback with ${name} before the token endpoint sees it`, async (t) => {
     const world = await openHostileWorld(t, { callback: bend });
     await refused(world.login(), kind, reason);
     assert.ok(!world.provider.requests.includes('token'));
@@ -62,7 +62,7 @@ const ANNOUNCED: Bend = {
   discovery: (document) => ({ ...document, authorization_response_iss_parameter_supported: true }),
 };
 
-test('RFC 9207: a missing iss is refused when the provider announces it, and the right one is accepted', async (t) => {
+test('RFC 9207: rejects a missing iss when the provider announces it, and accepts the right one', async (t) => {
   const world = await openHostileWorld(t, ANNOUNCED);
   await refused(world.login(), 'provider', 'callback_issuer');
   world.provider.bend = { ...ANNOUNCED, callback: (query) => query.set('iss', world.provider.issuer) };
@@ -71,7 +71,7 @@ test('RFC 9207: a missing iss is refused when the provider announces it, and the
   assert.equal((await world.login()).subject, 'user-1', 'unannounced');
 });
 
-test('what the provider says about an error is cut short and made printable', async (t) => {
+test("truncates the provider's error text and makes it printable", async (t) => {
   const world = await openHostileWorld(t, {
     callback: error('odd\r\nfake: line', `\u001b[31m\u2028${'x'.repeat(10_000)}`),
   });
@@ -80,7 +80,7 @@ test('what the provider says about an error is cut short and made printable', as
   assert.ok(message.length < 500);
 });
 
-test('a code that was used before is refused as invalid_grant, and is not in the message', async (t) => {
+test('a used code is rejected as invalid_grant, and is not in the message', async (t) => {
   const world = await openHostileWorld(t);
   const callback = await world.authorize();
   await world.client.exchange(callback);
@@ -89,7 +89,7 @@ test('a code that was used before is refused as invalid_grant, and is not in the
   assert.match(message, /\[redacted\] is spent/);
 });
 
-test('a code is worth nothing without its verifier', async (t) => {
+test('a code is useless without its verifier', async (t) => {
   const world = await openHostileWorld(t);
   const callback = { ...(await world.authorize()), codeVerifier: 'w'.repeat(43) };
   await refused(world.client.exchange(callback), 'invalid_grant', 'invalid_grant', [callback.codeVerifier]);

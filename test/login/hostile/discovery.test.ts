@@ -106,7 +106,7 @@ test('an issuer on https may not lead to plain http, not even on loopback', asyn
   assert.deepEqual(asked, ['https://idp.example/realms/a/.well-known/openid-configuration']);
 });
 
-test('an issuer with a slash at its end is asked where the specification says', async (t) => {
+test('requests an issuer with a trailing slash where the specification says', async (t) => {
   const world = await openHostileWorld(t);
   const asked: string[] = [];
   world.provider.bend = {
@@ -123,7 +123,7 @@ test('an issuer with a slash at its end is asked where the specification says', 
   assert.deepEqual(asked, ['/.well-known/openid-configuration']);
 });
 
-test('discovery is fetched once by many, kept, and refreshed in the background after an hour', async (t) => {
+test('many callers share one discovery, which is cached and refreshed in the background after an hour', async (t) => {
   const world = await openHostileWorld(t);
   await Promise.all(Array.from({ length: 20 }, () => world.client.authorizationUrl(START)));
   assert.equal(discoveries(world), 1);
@@ -139,7 +139,7 @@ test('discovery is fetched once by many, kept, and refreshed in the background a
   assert.equal(discoveries(world), 2);
 });
 
-test('a provider that is down afterwards does not undo what is known of it', async (t) => {
+test('a later outage of the provider does not discard what is cached', async (t) => {
   const world = await openHostileWorld(t);
   await world.client.authorizationUrl(START);
   world.provider.bend = { answer: (_endpoint, _request, response) => response.destroy().destroyed };
@@ -150,7 +150,7 @@ test('a provider that is down afterwards does not undo what is known of it', asy
   assert.equal(discoveries(world), 2, 'and it is asked at most every five seconds');
 });
 
-test('after a failure callers get the same one for five seconds, then it is tried again', async (t) => {
+test('after a failure callers get the same one for five seconds, then it is retried', async (t) => {
   const world = await openHostileWorld(t, { discovery: () => ({}) });
   // The clock stands still: a millisecond before the end does not depend on the machine's speed.
   const nowMs = world.clock.nowMs();
@@ -165,7 +165,7 @@ test('after a failure callers get the same one for five seconds, then it is trie
   assert.equal(discoveries(world), 2);
 });
 
-test('a clock that was set back does not make a failure last', async (t) => {
+test('a clock that was set back does not prolong a failure', async (t) => {
   const world = await openHostileWorld(t, { discovery: () => ({}) });
   await refused(world.client.authorizationUrl(START), 'configuration', 'issuer_mismatch');
   world.provider.bend = {};
@@ -189,7 +189,7 @@ test('the authorization request asks for openid first, with PKCE, state and nonc
   });
 });
 
-test('the provider is left with its endpoint for logout, or has none', async (t) => {
+test("uses the provider's logout endpoint, if it has one", async (t) => {
   const world = await openHostileWorld(t);
   const postLogoutRedirectUri = 'https://app.example.com/';
   const url = await world.client.endSessionUrl({ idToken: 'the.id.token', postLogoutRedirectUri });

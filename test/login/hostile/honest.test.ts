@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openHostileWorld } from './hostile-world.ts';
 
-test('oidcc-client-test: an honest login gives subject, claims and tokens', async (t) => {
+test('oidcc-client-test: a correct login gives subject, claims and tokens', async (t) => {
   const world = await openHostileWorld(t);
   const tokens = await world.login();
   assert.equal(tokens.subject, 'user-1');

@@ -96,7 +96,7 @@ test('ES256, EdDSA and PS256 are accepted', async (t) => {
   }
 });
 
-test('an algorithm that the provider did not announce is refused', async (t) => {
+test('rejects an algorithm that the provider did not announce', async (t) => {
   const world = await openHostileWorld(t, {
     discovery: (document) => ({ ...document, id_token_signing_alg_values_supported: ['RS256'] }),
   });
@@ -112,7 +112,7 @@ test('clocks may differ by a minute', async (t) => {
   assert.equal((await world.login()).subject, 'user-1');
 });
 
-test('time is the clock that was given, not that of the machine', async (t) => {
+test("uses the given clock, not the machine's", async (t) => {
   const world = await openHostileWorld(t);
   world.clock.offsetMs = 3_600_000;
   await refused(world.login(), 'token', 'id_token_expired');

@@ -48,7 +48,7 @@ test('oidcc-client-test-signing-key-rotation, with the same kid or none', async 
   assert.equal((await world.login()).subject, 'user-1');
 });
 
-test('a flood of unknown kids asks for the keys once per five seconds', async (t) => {
+test('a flood of unknown kids fetches the keys once per five seconds', async (t) => {
   const world = await openHostileWorld(t);
   await world.login();
   const stranger = await makeSigningKey('ES256');
@@ -65,7 +65,7 @@ test('a flood of unknown kids asks for the keys once per five seconds', async (t
   assert.equal(keyFetches(world), 3);
 });
 
-test('keys that cannot be had are asked for once per five seconds, and recovery needs no restart', async (t) => {
+test('fetches unavailable keys once per five seconds, and recovers without a restart', async (t) => {
   const world = await openHostileWorld(t, {
     answer: (endpoint, _request, response) => {
       if (endpoint === 'jwks') response.writeHead(503).end();
@@ -80,7 +80,7 @@ test('keys that cannot be had are asked for once per five seconds, and recovery 
   assert.equal((await world.login()).subject, 'user-1');
 });
 
-test('withdrawn keys are forgotten within ten minutes of use, and after an hour even when new ones cannot be had', async (t) => {
+test('forgets withdrawn keys within ten minutes of use, and after an hour even when new ones are unavailable', async (t) => {
   const world = await openHostileWorld(t);
   await world.login();
   world.provider.bend = {
@@ -93,7 +93,7 @@ test('withdrawn keys are forgotten within ten minutes of use, and after an hour 
   await refused(world.login(), 'unreachable', 'unreachable');
 });
 
-test('an RSA key that is too short is refused', async (t) => {
+test('rejects an RSA key that is too short', async (t) => {
   const world = await openHostileWorld(t);
   const { privateKey, publicKey } = await crypto.subtle.generateKey(
     { name: 'RSASSA-PKCS1-v1_5', modulusLength: 1024, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' },
@@ -119,7 +119,7 @@ for (const [name, jwks] of [
   ['keys that are no objects', '{"keys":[1]}'],
   ['HTML', '<html>'],
 ] as const) {
-  test(`a set of keys that is ${name} is refused`, async (t) => {
+  test(`rejects a key set that is ${name}`, async (t) => {
     const world = await openHostileWorld(t, {
       answer: (endpoint, _request, response) => {
         if (endpoint === 'jwks') response.writeHead(200, { 'content-type': 'application/json' }).end(jwks);

@@ -77,7 +77,7 @@ const ENDS: Readonly<Record<string, Bend>> = {
   },
 };
 
-suite('a refresh that the provider refuses, or answers with what cannot be trusted, ends the login', () => {
+suite('a refresh that the provider rejects, or answers untrustworthily, ends the login', () => {
   for (const [name, bend] of Object.entries(ENDS)) {
     test(name, async () => {
       const browser = await site.logIn();
@@ -106,7 +106,7 @@ const KEEPS: Readonly<Record<string, Bend>> = {
   'no HTTP': answering('token', (response) => void response.socket?.end('SSH-2.0-OpenSSH\r\n')),
 };
 
-suite('a provider that is away keeps the login, for a time', () => {
+suite('an unreachable provider keeps the login for a time', () => {
   for (const [name, bend] of Object.entries(KEEPS)) {
     test(name, async () => {
       const browser = await site.logIn();
@@ -123,7 +123,7 @@ suite('a provider that is away keeps the login, for a time', () => {
     });
   }
 
-  test('a refresh that succeeds again restarts the time', async () => {
+  test('a successful refresh restarts the time', async () => {
     const browser = await site.logIn();
     for (let round = 0; round < 3; round += 1) {
       provider.bend = KEEPS['500'] ?? {};
@@ -138,7 +138,7 @@ suite('a provider that is away keeps the login, for a time', () => {
     }
   });
 
-  test('tokens that came while the keys could not be had are kept, and the claims wait', async () => {
+  test('keeps tokens that arrived while the keys were unavailable, and the claims wait', async () => {
     const browser = await site.logIn();
     world.clock.advance(EXPIRED_S);
     const { keys } = provider;
@@ -155,7 +155,7 @@ suite('a provider that is away keeps the login, for a time', () => {
   });
 });
 
-suite('what a refresh says about the user is taken over', () => {
+suite('applies what a refresh reports about the user', () => {
   test('from the ID token: name, e-mail and claims, upstream and in the API', async () => {
     const browser = await site.logIn();
     assert.equal(identityIn(await site.open(browser)).name, 'Ada');
@@ -175,7 +175,7 @@ suite('what a refresh says about the user is taken over', () => {
     assert.deepEqual([later.email, later.name, later.claims['groups']], [undefined, undefined, undefined]);
   });
 
-  test('from userinfo, when the login needed it and the refresh brings no ID token', async () => {
+  test('from userinfo, when the login needed it and the refresh has no ID token', async () => {
     provider.bend = { idTokenClaims: (claims) => ({ ...claims, email: undefined, email_verified: undefined }) };
     const browser = await site.logIn();
     assert.equal(identityIn(await site.open(browser)).email, 'ada@example.com');
@@ -204,7 +204,7 @@ suite('what a refresh says about the user is taken over', () => {
   });
 });
 
-test('a stream under way is refreshed by its own traffic, and cut when the provider refuses', async () => {
+test('a stream in progress is refreshed by its own traffic, and cut when the provider rejects it', async () => {
   const browser = await site.logIn();
   const socket = await openWebSocket(world, browser, site.host);
   const closed = new Promise<string>((resolve) => socket.once('close', () => resolve('closed')));

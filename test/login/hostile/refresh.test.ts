@@ -5,7 +5,7 @@ import { makeSigningKey } from './signing-key.ts';
 
 const known = (refreshToken: string, subject: string) => ({ refreshToken, subject, idToken: null, nonce: null });
 
-test('a refresh gives new tokens, and the refresh token that is good from then on', async (t) => {
+test('a refresh returns new tokens, and the refresh token to use next', async (t) => {
   const world = await openHostileWorld(t);
   const rotated = await world.client.refresh(known('refresh-old', 'user-1'));
   assert.match(rotated.accessToken, /^access-/);
@@ -23,12 +23,12 @@ test('a refresh gives new tokens, and the refresh token that is good from then o
   assert.equal(kept.claims?.['name'], 'Ada', 'from userinfo: no ID token has said it');
 });
 
-test('an ID token about somebody else is refused', async (t) => {
+test('rejects an ID token about another user', async (t) => {
   const world = await openHostileWorld(t);
   await refused(world.client.refresh(known('refresh-old', 'user-2')), 'token', 'id_token_subject');
 });
 
-test('an ID token that is not for this client, or signed by a stranger, is refused', async (t) => {
+test('rejects an ID token for another client, or signed by another key', async (t) => {
   const world = await openHostileWorld(t, { idTokenClaims: (claims) => ({ ...claims, aud: 'another-client' }) });
   await refused(world.client.refresh(known('refresh-old', 'user-1')), 'token', 'id_token_audience');
   const stranger = await makeSigningKey('RS256');
@@ -36,7 +36,7 @@ test('an ID token that is not for this client, or signed by a stranger, is refus
   await refused(world.client.refresh(known('refresh-old', 'user-1')), 'token', 'id_token_signature');
 });
 
-test('invalid_grant is a kind of its own, and the token is not in the message', async (t) => {
+test('invalid_grant is a separate kind, and the token is not in the message', async (t) => {
   const world = await openHostileWorld(t, {
     answer: (endpoint, _request, response) => {
       if (endpoint !== 'token') return false;
@@ -50,7 +50,7 @@ test('invalid_grant is a kind of its own, and the token is not in the message', 
   ]);
 });
 
-test('a provider that is down is unreachable, not invalid_grant', async (t) => {
+test('a stopped provider is unreachable, not invalid_grant', async (t) => {
   const world = await openHostileWorld(t);
   await world.login();
   world.provider.bend = { answer: (_endpoint, _request, response) => response.destroy().destroyed };

@@ -9,7 +9,7 @@ import { backendCertificate, httpsServer } from '../../upstream/tls-servers.ts';
 const lookup: LookupFunction = (_name, _options, callback) => callback(null, [{ address: '127.0.0.1', family: 4 }]);
 const OPTIONS = { isAddressAllowed: () => true, isPlainHttpAllowed: () => false, lookup };
 
-test('a certificate is accepted only from a trusted authority and for the name that was asked', async () => {
+test('accepts a certificate only from a trusted authority and for the requested name', async () => {
   await using server = await httpsServer((_request, response) => response.end('hello'));
   const { certificatePem } = await backendCertificate();
   const trusting = createGuardedFetch({ ...OPTIONS, ca: [certificatePem] });
@@ -28,7 +28,7 @@ test('the environment cannot turn verification off', async (t) => {
   assert.equal(await reasonOf(createGuardedFetch(OPTIONS), `https://backend.test:${server.port}/`), 'tls');
 });
 
-test('a server that speaks no TLS, and one that stalls the handshake', async (t) => {
+test('a server without TLS, and one that stalls the handshake', async (t) => {
   const server = createServer((socket) => {
     socket.on('error', () => {});
     t.after(() => socket.destroy());

@@ -76,7 +76,7 @@ const ERRORS: readonly AnsweredError[] = [
 ];
 
 for (const { status, challenge, body, kind, reason } of ERRORS) {
-  test(`the token endpoint answering ${status} ${challenge ?? ''} ${body} is ${reason}`, async (t) => {
+  test(`the token endpoint returning ${status} ${challenge ?? ''} ${body} is ${reason}`, async (t) => {
     const world = await openHostileWorld(t, {
       answer: (endpoint, _request, response) => {
         if (endpoint !== 'token') return false;
@@ -89,7 +89,7 @@ for (const { status, challenge, body, kind, reason } of ERRORS) {
   });
 }
 
-test('secrets that the provider sends back in an error are not repeated', async (t) => {
+test('does not repeat secrets that the provider returns in an error', async (t) => {
   const world = await openHostileWorld(t);
   const callback = await world.authorize();
   const code = callback.callbackUrl.searchParams.get('code') ?? '';
@@ -112,13 +112,13 @@ for (const [name, bent, reason] of [
   ['an expiry in the past', { expires_in: -5 }, 'malformed_answer'],
   ['a refresh token that is no text', { refresh_token: 7 }, 'malformed_answer'],
 ] as const) {
-  test(`an answer with ${name} is refused`, async (t) => {
+  test(`rejects a response with ${name}`, async (t) => {
     const world = await openHostileWorld(t, { tokenAnswer: (answer) => ({ ...answer, ...bent }) });
     await refused(world.login(), 'provider', reason);
   });
 }
 
-test('no refresh token, no expiry and fewer scopes are taken as they are', async (t) => {
+test('accepts a missing refresh token, a missing expiry and fewer scopes', async (t) => {
   const world = await openHostileWorld(t, {
     tokenAnswer: (answer) => ({ ...answer, refresh_token: undefined, expires_in: undefined, scope: 'openid' }),
   });

@@ -18,7 +18,7 @@ async function told(site: HostileSite, user: Fields) {
   return identityIn(await site.open(browser));
 }
 
-suite('e-mail that the provider does not vouch for', () => {
+suite('e-mail that the provider has not verified', () => {
   for (const [name, said] of [
     ['false', false],
     ['"false"', 'false'],
@@ -48,13 +48,13 @@ suite('e-mail that the provider does not vouch for', () => {
   }
 
   for (const said of [false, undefined]) {
-    test(`an issuer of oidc_unverified_email_issuers, email_verified ${said}: sent, and not called verified`, async () => {
+    test(`an issuer of oidc_unverified_email_issuers, email_verified ${said}: sent, and not marked verified`, async () => {
       const { email, assertion } = await told(listed, { email: EMAIL, email_verified: said });
       assert.deepEqual([email, assertion['email'], assertion['email_verified']], [EMAIL, EMAIL, false]);
     });
   }
 
-  test('userinfo does not vouch for the address of the ID token', async () => {
+  test('userinfo does not verify the address of the ID token', async () => {
     const site = await HostileSite.in(world, plain.provider, { scopes: ['email', 'profile'] });
     plain.provider.bend = {
       idTokenClaims: (claims) => ({

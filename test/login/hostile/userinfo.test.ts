@@ -7,7 +7,7 @@ import { makeSigningKey } from './signing-key.ts';
 
 const WITHOUT_EMAIL: Bend = { idTokenClaims: (claims) => ({ ...claims, email: undefined, name: 'Ada, signed' }) };
 
-test('userinfo completes what the ID token lacks, and overrides nothing', async (t) => {
+test('userinfo completes the ID token, and overrides nothing', async (t) => {
   const world = await openHostileWorld(t, {
     ...WITHOUT_EMAIL,
     userinfo: (claims) => ({ ...claims, name: 'Eve', nonce: 'x', aud: 'y' }),
@@ -16,7 +16,7 @@ test('userinfo completes what the ID token lacks, and overrides nothing', async 
   assert.deepEqual(claims, { sub: 'user-1', email: 'ada@example.com', email_verified: true, name: 'Ada, signed' });
 });
 
-test('userinfo is asked only for scopes whose claims are missing', async (t) => {
+test('requests userinfo only for scopes whose claims are missing', async (t) => {
   const world = await openHostileWorld(t, WITHOUT_EMAIL);
   await world.login(world.clientWith({ scopes: ['profile', 'groups'] }));
   assert.ok(!world.provider.requests.includes('userinfo'));
@@ -24,7 +24,7 @@ test('userinfo is asked only for scopes whose claims are missing', async (t) => 
   assert.equal((await world.login(world.clientWith({ scopes: ['profile'] }))).claims['name'], 'Ada');
 });
 
-test('without a userinfo endpoint the ID token is all there is', async (t) => {
+test('uses the ID token alone without a userinfo endpoint', async (t) => {
   const world = await openHostileWorld(t, {
     ...WITHOUT_EMAIL,
     discovery: (document) => ({ ...document, userinfo_endpoint: undefined }),
@@ -57,14 +57,14 @@ const SIGNED: readonly (readonly [string, (provider: HostileProvider) => Fields,
 ];
 
 for (const [name, bent, reason] of SIGNED) {
-  test(`signed userinfo with ${name} is refused`, async (t) => {
+  test(`rejects signed userinfo with ${name}`, async (t) => {
     const world = await openHostileWorld(t);
     world.provider.bend = signedUserinfo(world, bent);
     await refused(world.login(), 'token', reason);
   });
 }
 
-test('userinfo signed by a stranger is refused', async (t) => {
+test('rejects userinfo signed by another key', async (t) => {
   const world = await openHostileWorld(t);
   const stranger = await makeSigningKey('ES256');
   const token = await world.provider.sign({ kid: stranger.kid }, { ...world.provider.user }, stranger);

@@ -32,7 +32,7 @@ async function verified(asked: Asked, token: string, audience = asked.host): Pro
   return jwtVerify(token, keys, { audience, algorithms: ['ES256'], currentDate: new Date(asked.clock.nowMs()) });
 }
 
-test('an upstream can verify who is logged in, and nobody can use it for another audience, later, or changed', async (t) => {
+test('an upstream can verify the user, and nobody can reuse it for another audience, later, or changed', async (t) => {
   const world = await LoginWorld.open(t);
   const { host } = await world.site();
   const browser = world.browser();
@@ -69,7 +69,7 @@ test('an upstream can verify who is logged in, and nobody can use it for another
   await assert.rejects(verified(asked, String(there['postern-auth-assertion'])), 'of another host');
 });
 
-test('keys are rotated after 30 days: the new one is shown before it signs, the old one as long as it is needed', async (t) => {
+test('rotates keys after 30 days: publishes the new one before it signs, and the old one as long as needed', async (t) => {
   const clock = new MovableClock();
   const world = await LoginWorld.open(t, { clock });
   const { host } = await world.site();

@@ -46,7 +46,7 @@ function assertPage(page: EdgeAnswer, status: number, code: string, words: RegEx
   assert.ok(page.text.includes(String(page.headers['postern-request-id'])), 'the request id is on the page');
 }
 
-test('a browser that refuses all cookies gets a page that says so after three visits to the provider', async () => {
+test('a browser that refuses all cookies gets a page that explains it after three visits to the provider', async () => {
   const { host } = await world.site();
   const { page, logins } = await new PickyBrowser(() => true).wander(host, '/wanted');
   assertPage(page, 400, 'ERR_POSTERN_LOGIN_COOKIES', /does not send back the cookie/);
@@ -79,7 +79,7 @@ test('after a minute the loop is forgotten, and with cookies allowed the login w
   assert.equal(seenIn((await browser.wander(host, '/wanted')).page).url, '/wanted');
 });
 
-test('logging out and in again, five times in a minute, is no loop', async () => {
+test('logging out and in again, five times in a minute, is not a loop', async () => {
   const { host } = await world.site();
   const browser = world.browser();
   for (let turn = 0; turn < 5; turn += 1) {
@@ -89,7 +89,7 @@ test('logging out and in again, five times in a minute, is no loop', async () =>
   }
 });
 
-test('denied at the provider: 403, with words for both who may and who may not', async () => {
+test('denied at the provider: 403, with advice for users who should and should not have access', async () => {
   const { host } = await world.site();
   const browser = world.browser();
   const { url } = await browser.upToProvider(host, '/wanted');
@@ -100,7 +100,7 @@ test('denied at the provider: 403, with words for both who may and who may not',
   assert.equal(seenIn(await browser.logIn(host, '/wanted')).url, '/wanted', 'and the next try works');
 });
 
-test('an error of the provider: 502, the operator finds its words in the log under the id of the page', async () => {
+test('an error of the provider: 502, and the log has its text under the id of the page', async () => {
   const { host } = await world.site();
   const browser = world.browser();
   const { url } = await browser.upToProvider(host, '/wanted');
@@ -127,7 +127,7 @@ for (const hours of [-2, 2]) {
   });
 }
 
-test('a code that was used elsewhere: the login begins again, and ends at the wanted page', async () => {
+test('a code that was used elsewhere: the login starts again, and ends at the requested page', async () => {
   const { host } = await world.site();
   const browser = world.browser();
   const { url } = await browser.upToProvider(host, '/wanted');

@@ -21,7 +21,7 @@ async function endsAt(path: string, fragment?: string): Promise<string> {
   return String(back.headers['location']);
 }
 
-test('the page is under a strict policy that lets its one script run, and no other', async () => {
+test('the page has a strict policy that lets its one script run, and no other', async () => {
   const { text, headers, status } = await world.browser().open(host, '/.postern/login?to=%2Fx');
   assert.equal(status, 200);
   const policy = new Map(
@@ -50,7 +50,7 @@ test('the page is under a strict policy that lets its one script run, and no oth
   assert.equal(headers['x-content-type-options'], 'nosniff');
 });
 
-test('without script it goes on by itself, and by a link', async () => {
+test('without script it continues automatically, and by a link', async () => {
   const { text } = await world.browser().open(host, '/.postern/login?to=%2Fx%3Fa%3D1%26b%3D2');
   const refresh = /<noscript><meta http-equiv="refresh" content="0; ?url=([^"]+)"><\/noscript>/.exec(text)?.[1];
   const link = /<a class="button" id="go" href="([^"]+)">/.exec(text)?.[1];
@@ -71,7 +71,7 @@ for (const path of [
   '/a%2Fb',
   '/q?u=https://other.example/%23frag&x=%26amp;',
 ]) {
-  test(`comes back to exactly ${path}`, async () => {
+  test(`returns to exactly ${path}`, async () => {
     assert.equal(await endsAt(path), `${world.origin(host)}${path}`);
   });
 }
@@ -82,7 +82,7 @@ for (const fragment of ['section', 'a=1&b=2', '/route/in/app?x=y', '%E6%BC%B1', 
   });
 }
 
-test('an address over 2 KB comes back as its path; a path over 2 KB as the start page; a long fragment is dropped', async () => {
+test('an address over 2 KB returns as its path, a path over 2 KB as the start page, and a long fragment is dropped', async () => {
   const origin = world.origin(host);
   assert.equal(await endsAt(`/page?${'x'.repeat(2042)}`), `${origin}/page?${'x'.repeat(2042)}`);
   assert.equal(await endsAt(`/page?${'x'.repeat(2100)}`), `${origin}/page`);
@@ -90,7 +90,7 @@ test('an address over 2 KB comes back as its path; a path over 2 KB as the start
   assert.equal(await endsAt('/page', 'x'.repeat(2100)), `${origin}/page`);
 });
 
-test('the longest way back fits a cookie that browsers take', async () => {
+test('the longest return path fits a cookie that browsers accept', async () => {
   const browser = world.browser();
   const { page } = await browser.upToProvider(host, `/page?${'x'.repeat(2042)}`);
   const [line = ''] = page.headers['set-cookie'] as unknown as string[];
@@ -99,7 +99,7 @@ test('the longest way back fits a cookie that browsers take', async () => {
   assert.match(line, /; Path=\/; Max-Age=7200; Secure; HttpOnly; SameSite=Lax$/);
 });
 
-test('who is logged in is not asked again: the login page goes straight to where it was to lead', async () => {
+test('the login page redirects a logged-in user directly', async () => {
   const browser = world.browser();
   await browser.logIn(host);
   const go = await browser.open(host, '/.postern/login?to=%2Fx&go=1&fragment=y');

@@ -64,7 +64,7 @@ const NOT_MEANT: Readonly<Record<string, readonly [string, Readonly<Record<strin
   'an origin that begins like ours': ['POST', { origin: `${ORIGIN}.evil.example` }],
 };
 for (const [name, [method, headers]] of Object.entries(NOT_MEANT)) {
-  test(`${name} logs nobody out, but asks`, async () => {
+  test(`${name} logs nobody out, but asks for confirmation`, async () => {
     const browser = await loggedIn();
     const answer = await ask(browser, method, headers);
     assert.equal(answer.status, 200);
@@ -79,7 +79,7 @@ for (const [name, [method, headers]] of Object.entries(NOT_MEANT)) {
   });
 }
 
-test('logout goes on to the provider with the ID token, and comes back to a page of ours', async () => {
+test('logout continues to the provider with the ID token, and returns to our page', async () => {
   const browser = await loggedIn();
   const answer = await ask(browser, 'GET', { ...NAVIGATE, 'sec-fetch-site': 'same-origin' });
   const url = new URL(String(answer.headers['location']));
@@ -93,7 +93,7 @@ test('logout goes on to the provider with the ID token, and comes back to a page
   assert.notEqual(next, null, 'the provider is asked again');
 });
 
-test('a program is told where the provider’s own session ends', async () => {
+test('tells a program where to end the provider’s own session', async () => {
   const browser = await loggedIn();
   const answer = await browser.ask(host, LOGOUT, { method: 'POST' });
   const { logged_out, end_session_url } = JSON.parse(answer.text);
@@ -101,7 +101,7 @@ test('a program is told where the provider’s own session ends', async () => {
   assert.ok(end_session_url.startsWith(world.provider.issuer));
 });
 
-test('logout ends the record: the key is dead in every copy, and the API no longer lists it', async () => {
+test('logout deletes the record: the key is dead in every copy, and the API no longer lists it', async () => {
   const other = await world.site();
   const browser = world.browser();
   await browser.logIn(other.host);
@@ -129,7 +129,7 @@ test('logout ends all logins of the browser on the host, and none of other brows
   assert.equal((await sessionsAt(world, two.host)).length, 1);
 });
 
-test('who is not logged in can log out all the same, and forged cookies log nobody out', async () => {
+test('a user without login can log out anyway, and forged cookies log nobody out', async () => {
   const stranger = world.browser();
   stranger.jar.store(ORIGIN, `postern.session=pstn1.s.${'A'.repeat(43)}.${'0'.repeat(32)}; Path=/; Secure`);
   const answer = await ask(stranger, 'POST', NAVIGATE);

@@ -8,7 +8,7 @@ import { change, NAVIGATION, routeOf, seenIn, sessionsAt } from './steps.ts';
 const world = await LoginWorld.open({ after });
 const PATHS = ['/.postern/login', '/.postern/callback', '/.postern/logout', '/.postern/jwks.json', '/.postern/nothing'];
 
-test('on a host without login, or with a disabled one, they are paths as any other', async () => {
+test('on a host without login, or with a disabled one, they are ordinary paths', async () => {
   const bare = await world.edge.site(await world.edge.staticBackend(world.upstreamAddress));
   const disabled = await world.site({ enabled: false });
   for (const { host } of [bare, disabled]) {
@@ -61,7 +61,7 @@ for (const [method, path] of [
 }
 const shared = world.site({ options_passthrough: true });
 
-test('they lie behind the client certificates of the edge', async () => {
+test('they require the client certificates of the edge', async () => {
   const site = await world.site();
   const authority = await issue({ commonName: 'CA of clients', isCa: true });
   const person = await issue({ commonName: 'a person', issuer: authority, usages: ['client'] });
@@ -75,7 +75,7 @@ test('they lie behind the client certificates of the edge', async () => {
   assert.equal(new URL(String(login.headers['location'])).origin, world.provider.issuer);
 });
 
-test('they lie behind the addresses of the route: a refused one gets 403, also half-way through a login', async () => {
+test('they require an allowed address of the route: others get 403, even midway through a login', async () => {
   const site = await world.site();
   const browser = world.browser();
   const { url } = await browser.upToProvider(site.host, '/wanted');

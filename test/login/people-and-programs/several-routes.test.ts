@@ -6,7 +6,7 @@ import { assertLoginWanted, cookieNamesOf, routeOf, seenIn, sessionsAt, userOf }
 const world = await LoginWorld.open({ after });
 const ALICE = 'alice@example.com';
 
-test('two routes with different clients on one host do not log each other out, in either order, again and again', async () => {
+test('two routes with different clients on one host do not log each other out, in either order, repeatedly', async () => {
   const site = await world.site();
   const { host } = site;
   await routeOf(world, site, '/other', { client_id: 'other' });
@@ -24,7 +24,7 @@ test('two routes with different clients on one host do not log each other out, i
   assert.equal(sessions.length, 2, 'one key for both, and its companion');
 });
 
-test('the same browser may be one user here and another there, and each upstream is told its own', async () => {
+test('the same browser may be different users on two routes, and each upstream gets its own', async () => {
   const site = await world.site();
   const { host } = site;
   await routeOf(world, site, '/other', { client_id: 'other' });
@@ -46,7 +46,7 @@ test('two routes with the same client share a login', async () => {
   assert.equal(await userOf(browser, site.host, '/second'), ALICE);
 });
 
-test('a route without login beside one with: no cookie of ours goes there, and no identity', async () => {
+test('an open route beside a protected one gets none of our cookies, and no identity', async () => {
   const site = await world.site();
   const { host } = site;
   await routeOf(world, site, '/open');
@@ -68,7 +68,7 @@ test('a route without login beside one with: no cookie of ours goes there, and n
   assert.equal(login.headers['location'], `${world.origin(host)}/open`, 'there is nothing to log in for');
 });
 
-test('the cookies of ours and of the upstream beside each other: theirs go through as they were', async () => {
+test("forwards the upstream's cookies unchanged beside ours", async () => {
   const { host } = await world.site();
   const browser = world.browser();
   for (const cookie of ['a=1', 'b="quoted; no"', 'empty=', 'c=x=y'])

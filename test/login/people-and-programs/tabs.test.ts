@@ -28,7 +28,7 @@ function flows(browser: Browser, host: string): number {
   return cookieNamesOf(world, browser, host).filter((name) => name.includes('-flow-')).length;
 }
 
-test('eight tabs at once: each finishes on its own, at its own page, in whichever order', async () => {
+test('eight concurrent tabs: each finishes separately, at its own page, in any order', async () => {
   const { host } = await world.site();
   const browser = world.browser();
   const tabs: Tab[] = [];
@@ -59,7 +59,7 @@ test('a ninth tab drops the oldest flow, and that tab still gets in', async (t) 
   assert.equal(seenIn(await browser.logIn(host, first.slice(world.origin(host).length))).url, '/');
 });
 
-test('flows with long ways back do not fill the request’s head: fewer of them are kept', async () => {
+test('flows with long return paths do not fill the request’s head: fewer of them are kept', async () => {
   const { host } = await world.site();
   const browser = world.browser();
   for (let at = 0; at < 8; at += 1) await openTab(browser, host, `/${at}?${'x'.repeat(2000)}`);
@@ -68,7 +68,7 @@ test('flows with long ways back do not fill the request’s head: fewer of them 
   assert.ok(flows(browser, host) >= 2);
 });
 
-test('a flow that took too long begins again by itself, and ends at the wanted page', async (t) => {
+test('an expired flow starts again automatically, and ends at the requested page', async (t) => {
   const { host } = await world.site();
   const browser = world.browser();
   const tab = await openTab(browser, host, '/wanted?x=1');
@@ -80,7 +80,7 @@ test('a flow that took too long begins again by itself, and ends at the wanted p
   assert.equal(seenIn(await browser.logIn(host, back.slice(world.origin(host).length))).url, '/wanted?x=1');
 });
 
-test('a flow that is too old again and again ends at a page with words, not in a circle', async (t) => {
+test('a repeatedly expired flow ends at a page with an explanation, not in a loop', async (t) => {
   const { host } = await world.site();
   const browser = world.browser();
   let path = '/wanted';
@@ -98,7 +98,7 @@ test('a flow that is too old again and again ends at a page with words, not in a
   assert.match(page.text, /href="\/\.postern\/login\?to=%2Fwanted"/);
 });
 
-test('the back button or a reload brings the callback again: whoever is logged in goes on', async () => {
+test('the back button or a reload repeats the callback: a logged-in user continues', async () => {
   const { host } = await world.site();
   const browser = world.browser();
   const tab = await openTab(browser, host, '/wanted');
@@ -116,7 +116,7 @@ test('the back button or a reload brings the callback again: whoever is logged i
   assert.equal(await userOf(browser, host), 'alice@example.com');
 });
 
-test('a login in one tab is one for all: the other tab’s login page leads on without the provider', async () => {
+test('a login in one tab applies to all: the other tab’s login page continues without the provider', async () => {
   const { host } = await world.site();
   const browser = world.browser();
   const other = await browser.open(host, '/other');
@@ -124,7 +124,7 @@ test('a login in one tab is one for all: the other tab’s login page leads on w
   assert.equal(seenIn(await browser.logIn(host, String(other.headers['location']))).url, '/other');
 });
 
-test('the module was taken away meanwhile: the way back leads to the page', async () => {
+test('the module was deleted meanwhile: the callback leads to the page', async () => {
   const site = await world.site();
   const browser = world.browser();
   const { url } = await browser.upToProvider(site.host, '/wanted');
@@ -140,7 +140,7 @@ function advance(t: TestContext, seconds: number): void {
   t.after(() => world.clock.advance(-seconds));
 }
 
-test('requests that were under way while other tabs logged in, more than once, still count for a while', async () => {
+test('requests in progress while other tabs logged in, more than once, still count for a while', async () => {
   const { host } = await world.site();
   const browser = world.browser();
   const tabs: Tab[] = [];
@@ -154,7 +154,7 @@ test('requests that were under way while other tabs logged in, more than once, s
   for (const cookie of sent) assert.equal(userIn(await askWithCookies(world, host, cookie)), 'alice@example.com');
 });
 
-test('tabs that come back at the same moment leave the browser logged in', async (t) => {
+test('tabs that return at the same moment leave the browser logged in', async (t) => {
   const { host } = await world.site();
   const browser = world.browser();
   await browser.logIn(host);

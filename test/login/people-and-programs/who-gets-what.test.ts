@@ -51,21 +51,21 @@ const PROGRAMS: Readonly<Record<string, object>> = {
   'an event source': { accept: 'text/event-stream', 'sec-fetch-mode': 'cors' },
 };
 for (const [name, headers] of Object.entries(PROGRAMS)) {
-  test(`${name} gets 401 as JSON with the way to log in`, async () => {
+  test(`${name} gets 401 as JSON with the login address`, async () => {
     assertForPrograms(await world.edge.ask(host, TARGET, { headers: { ...headers } }));
     const head = await world.edge.ask(host, TARGET, { method: 'HEAD', headers: { ...headers } });
     assert.deepEqual([head.status, head.text], [401, '']);
   });
 }
 
-test('fetch of a page in HTML is no navigation: 401, not a redirect to another origin', async () => {
+test('fetch of an HTML page is not a navigation: 401, not a redirect to another origin', async () => {
   const answer = await world.edge.ask(host, TARGET, { headers: { accept: 'text/html', 'sec-fetch-mode': 'cors' } });
   assert.equal(answer.status, 401);
   assert.equal(answer.headers['location'], undefined);
   assert.notEqual(answer.headers['www-authenticate'], undefined);
 });
 
-test('a WebSocket gets 401, also when it claims to be a navigation', async () => {
+test('a WebSocket gets 401, even when it claims to be a navigation', async () => {
   for (const extra of ['', 'Sec-Fetch-Mode: navigate\r\nAccept: text/html\r\n']) {
     const socket = await world.edge.connect(host);
     const { statuses } = await rawExchange(
@@ -77,7 +77,7 @@ test('a WebSocket gets 401, also when it claims to be a navigation', async () =>
   }
 });
 
-test('gRPC over HTTP/2 gets 401, which its clients know as UNAUTHENTICATED', async () => {
+test('gRPC over HTTP/2 gets 401, which its clients map to UNAUTHENTICATED', async () => {
   const answer = await overHttp2({
     ':method': 'POST',
     ':path': '/greeter.Greeter/SayHello',
@@ -89,14 +89,14 @@ test('gRPC over HTTP/2 gets 401, which its clients know as UNAUTHENTICATED', asy
 });
 
 for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
-  test(`${method} by a program gets 401, and its login leads to the start page: it cannot be done again by a redirect`, async () => {
+  test(`${method} by a program gets 401, and its login leads to the start page: a redirect cannot repeat it`, async () => {
     const answer = await world.edge.ask(host, TARGET, { method, headers: { accept: '*/*' }, body: 'x' });
     assertForPrograms(answer, '/');
     assert.match(JSON.parse(answer.text).msg, new RegExp(`this ${method} request was not carried out`));
   });
 }
 
-test('a form gets 401 as a page with words and a link, not a silent GET', async () => {
+test('a form gets 401 as a page with an explanation and a link, not a silent GET', async () => {
   const answer = await world.edge.ask(host, TARGET, {
     method: 'POST',
     headers: { ...NAVIGATION, 'content-type': 'application/x-www-form-urlencoded' },

@@ -5,7 +5,7 @@ import { committed, everything, type OpenStore, put } from './store-under-test.t
 
 export function changeFeed(openStore: OpenStore): void {
   suite('change feed', { concurrency: true }, () => {
-    test('gives each changed record once, as it stands, in the order of its last change', async (t) => {
+    test('returns each changed record once, in its current state, in the order of its last change', async (t) => {
       const { store } = await openStore(t);
       await committed(store, { puts: [put('edge', 'e1'), put('edge', 'e2'), put('edge', 'e3')] });
       await committed(store, { puts: [put('edge', 'e1', { doc: { n: 1 } })] });
@@ -19,7 +19,7 @@ export function changeFeed(openStore: OpenStore): void {
       assert.deepEqual(await store.changesSince(5), { isComplete: true, revision: 5, changes: [] });
     });
 
-    test('a record that was deleted and made again is a put', async (t) => {
+    test('a record that was deleted and recreated is a put', async (t) => {
       const { store } = await openStore(t);
       await committed(store, { puts: [put('edge', 'e1')] });
       await committed(store, { deletes: [{ kind: 'edge', id: 'e1' }] });
@@ -28,7 +28,7 @@ export function changeFeed(openStore: OpenStore): void {
       assert.deepEqual(feed.isComplete && feed.changes.map(describeChange), ['put e1@3 {} -']);
     });
 
-    test('behind the pruned part, or ahead of the store, it is not complete', async (t) => {
+    test('is not complete behind the pruned part, or ahead of the store', async (t) => {
       const { store } = await openStore(t, { keepRevisions: 3 });
       for (let at = 1; at <= 5; at += 1) await committed(store, { puts: [put('edge', `e${at}`)] });
       assert.equal((await store.changesSince(0)).isComplete, true);
@@ -43,7 +43,7 @@ export function changeFeed(openStore: OpenStore): void {
       assert.deepEqual(await store.changesSince(6), { isComplete: false });
     });
 
-    test('listeners hear every change in order, before the commit resolves', async (t) => {
+    test('calls listeners with every change in order, before the commit resolves', async (t) => {
       const { store } = await openStore(t);
       const heard: number[] = [];
       const stop = store.onCommitted((changes) => heard.push(...changes.map(revisionOf)));

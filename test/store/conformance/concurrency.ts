@@ -31,7 +31,7 @@ export function concurrency(openStore: OpenStore): void {
       t.diagnostic(`${writeSets} write-sets in ${commits} commits`);
     });
 
-    test('of writers that expect the same revision one wins', async (t) => {
+    test('one of several writers that expect the same revision wins', async (t) => {
       const { store } = await openStore(t);
       await committed(store, { puts: [put('edge', 'e1')] });
       const results = await Promise.all(
@@ -48,7 +48,7 @@ export function concurrency(openStore: OpenStore): void {
         assert.deepEqual(result, { ok: false, reason: 'conflict', key: { kind: 'edge', id: 'e1' }, actual: 2 });
     });
 
-    test('a refused or failing write does not disturb those that share its commit', async (t) => {
+    test('a rejected or failing write does not affect those that share its commit', async (t) => {
       const { store } = await openStore(t);
       const known = { id: 'ev_1', type: 'x', createdAtMs: 1, payload: {} };
       await committed(store, { events: [known] });
@@ -71,7 +71,7 @@ export function concurrency(openStore: OpenStore): void {
       assert.deepEqual([revision, events], [3, 1]);
     });
 
-    test('a write that fails with those of its commit that are written together fails alone', async (t) => {
+    test('a write that fails in the combined writes of its commit fails alone', async (t) => {
       const { store } = await openStore(t);
       await oneLane(store);
       const known = event();
@@ -102,7 +102,7 @@ export function concurrency(openStore: OpenStore): void {
       assert.equal((await store.deliveries.list({}, { beforeId: null, limit: 9 })).length, 5);
     });
 
-    test('reads go on while a commit waits for the disk, and see what was committed before', async (t) => {
+    test('reads continue while a commit waits for the disk, and see what was committed before', async (t) => {
       const { store } = await openStore(t);
       await committed(store, { puts: [put('edge', 'e0')] });
       const writes = Promise.all(

@@ -38,7 +38,7 @@ export function deliveries(openStore: OpenStore): void {
       });
     });
 
-    test('filters hold alone and together; since is inclusive, until is not', async (t) => {
+    test('filters work alone and combined; since is inclusive, until is not', async (t) => {
       const { store } = await openStore(t);
       await store.deliveries.put([
         delivery('d1', { createdAtMs: 1 }),
@@ -57,7 +57,7 @@ export function deliveries(openStore: OpenStore): void {
       assert.equal(await ids({ sinceMs: 2, untilMs: 4 }), 'd3 d2');
     });
 
-    test('pages of many lanes and states are in the order of enqueuing, and none repeats or hides', async (t) => {
+    test('pages of many lanes and states are in the order of enqueuing, without repeats or gaps', async (t) => {
       const { store } = await openStore(t);
       const states = ['pending', 'delivered', 'dead', 'cancelled'] as const;
       const id = (at: number) => `d${String(at).padStart(4, '0')}`;
@@ -108,7 +108,7 @@ export function deliveries(openStore: OpenStore): void {
       assert.deepEqual(await store.deliveries.list({}, { beforeId: 'a', limit: 2 }), []);
     });
 
-    test('a page after one that has aged out hides none of those that came with it', async (t) => {
+    test('a page after a pruned delivery hides none of the same event', async (t) => {
       const { store } = await openStore(t);
       const destinations = ['ed_1', 'ed_2', 'ed_3', 'ed_4'];
       await committed(store, {
@@ -159,7 +159,7 @@ export function deliveries(openStore: OpenStore): void {
       });
     });
 
-    test('only types that are wanted are replayed, and the types that wait are known', async (t) => {
+    test('replays only wanted types, and knows the queued types', async (t) => {
       const { store } = await openStore(t);
       await oneLane(store);
       const events = Array.from({ length: 600 }, (_, at) => ({ ...event(), type: `t${at % 2}` }));
@@ -189,7 +189,7 @@ export function deliveries(openStore: OpenStore): void {
       assert.ok(replayed.length === 150 && replayed.every((each) => each.event.type === 't1'));
     });
 
-    test('what has no open lane is not replayed', async (t) => {
+    test('does not replay without an open lane', async (t) => {
       const { store } = await openStore(t);
       await oneLane(store);
       await committed(store, { events: [event()] });
@@ -199,7 +199,7 @@ export function deliveries(openStore: OpenStore): void {
       assert.equal(await store.deliveries.get('d2'), null);
     });
 
-    test('replaying all that match keeps their order and replays no replay', async (t) => {
+    test('replaying all matches keeps their order and replays no replay', async (t) => {
       const { store } = await openStore(t);
       await oneLane(store);
       const events = Array.from({ length: 1_200 }, () => event());

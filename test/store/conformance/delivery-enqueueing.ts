@@ -22,7 +22,7 @@ async function eventIds(store: Store, subscriptionId?: string): Promise<string[]
 }
 
 export function enqueueing(openStore: OpenStore): void {
-  test('an event is enqueued with its write, for every lane that wants its type, and no other', async (t) => {
+  test('enqueues an event with its write, for every lane that wants its type, and no other', async (t) => {
     const { store } = await openStore(t);
     let calls = 0;
     store.deliveries.onEnqueued(() => {
@@ -58,7 +58,7 @@ export function enqueueing(openStore: OpenStore): void {
     assert.equal((await eventIds(store)).length, 5);
   });
 
-  test('a subscription that changes hears of its own change as it stood before; one that goes hears nothing', async (t) => {
+  test('a changed subscription sees its own change as it was before, and a deleted one sees nothing', async (t) => {
     const { store } = await openStore(t);
     await committed(store, { puts: [destinationPut('ed_1')] });
     await committed(store, { puts: [subscriptionPut('esb_1', ['x.v0'], ['ed_1'])], events: [event()] });
@@ -71,7 +71,7 @@ export function enqueueing(openStore: OpenStore): void {
     assert.deepEqual(await eventIds(store), [`${told.id} esb_1 ed_1`]);
   });
 
-  test('an event that nobody may want is kept only if a lane wants it when it is written', async (t) => {
+  test('keeps an uncertain event only if a lane wants it when it is written', async (t) => {
     const { store } = await openStore(t);
     await oneLane(store);
     const [wanted, unwanted, certain] = [event(), event('y.v0'), event('y.v0')];
@@ -91,7 +91,7 @@ export function enqueueing(openStore: OpenStore): void {
     );
   });
 
-  test('writes that share a commit meet the subscriptions that those before them left, in their order', async (t) => {
+  test('writes that share a commit see the subscriptions left by earlier ones, in order', async (t) => {
     const { store } = await openStore(t);
     await committed(store, {
       puts: [destinationPut('ed_1'), destinationPut('ed_2'), subscriptionPut('esb_all', ['x.v0', 'y.v0'], ['ed_2'])],
@@ -141,7 +141,7 @@ export function enqueueing(openStore: OpenStore): void {
     );
   });
 
-  test('deleting a subscription, or taking a destination out of it, cancels what is pending, and that alone', async (t) => {
+  test('deleting a subscription, or removing a destination from it, cancels its pending deliveries only', async (t) => {
     const { store } = await openStore(t);
     await committed(store, {
       puts: [

@@ -31,7 +31,7 @@ export function lanes(openStore: OpenStore): void {
     assert.equal((await claim(store, 1_010)).length, 1);
   });
 
-  test('a settlement writes outcomes, keeps the lane and answers what comes next', async (t) => {
+  test('a settlement writes outcomes, keeps the lane and returns the next deliveries', async (t) => {
     const { store } = await openStore(t);
     await oneLane(store);
     const events = Array.from({ length: 4 }, () => event());
@@ -61,7 +61,7 @@ export function lanes(openStore: OpenStore): void {
     });
   });
 
-  test('a lane in which nothing is left is given back by itself', async (t) => {
+  test('an empty lane is released automatically', async (t) => {
     const { store } = await openStore(t);
     await oneLane(store);
     await committed(store, { events: [event()] });
@@ -73,7 +73,7 @@ export function lanes(openStore: OpenStore): void {
     assert.equal(await store.deliveries.settle(settlement(lane)), null);
   });
 
-  test('whoever lost a lane writes nothing', async (t) => {
+  test('a holder that lost a lane writes nothing', async (t) => {
     const { store } = await openStore(t);
     await oneLane(store);
     await committed(store, { events: [event()] });
@@ -92,7 +92,7 @@ export function lanes(openStore: OpenStore): void {
     assert.equal((await claim(store, 2_000, 'old')).length, 1);
   });
 
-  test('a lane that waits is due at its time, or when the server starts, or when its destination is changed', async (t) => {
+  test('a waiting lane is due at its time, when the server starts, or when its destination changes', async (t) => {
     const { store } = await openStore(t);
     await oneLane(store);
     await committed(store, { events: [event()] });
@@ -127,7 +127,7 @@ export function lanes(openStore: OpenStore): void {
     assert.equal((await claim(store, 1_000, 'other')).length, 1);
   });
 
-  test('a destination that is not active holds its lanes; what comes meanwhile waits', async (t) => {
+  test('an inactive destination holds its lanes, and new deliveries wait', async (t) => {
     const { store } = await openStore(t);
     await oneLane(store);
     await committed(store, { events: [event()] });
@@ -145,7 +145,7 @@ export function lanes(openStore: OpenStore): void {
     assert.equal((await claim(store, 1_000)).length, 1);
   });
 
-  test('a lane that is younger than the pause of its destination is held by whoever finds out', async (t) => {
+  test('a lane younger than the pause of its destination is held once noticed', async (t) => {
     const { store } = await openStore(t);
     await committed(store, { puts: [destinationPut('ed_1', 'paused'), subscriptionPut('esb_1', ['x.v0'], ['ed_1'])] });
     await committed(store, { events: [event()] });

@@ -6,7 +6,7 @@ import { committed, type OpenStore } from './store-under-test.ts';
 const KEEP_ALL = { nowMs: 1_000, endedBeforeMs: 0, deadBeforeMs: 0, pendingBeforeMs: 0 };
 
 export function retention(openStore: OpenStore): void {
-  test('prune takes what has aged out, and its events, and the ledger still balances', async (t) => {
+  test('prune deletes aged deliveries and their events, and the ledger still balances', async (t) => {
     const { store } = await openStore(t, { clock: { nowMs: () => 600 } });
     await oneLane(store);
     await committed(store, { events: Array.from({ length: 1_100 }, () => event('x.v0', 100)) });
@@ -32,7 +32,7 @@ export function retention(openStore: OpenStore): void {
     assert.equal(await store.events.count(), 1);
   });
 
-  test('what a clock that was ahead has dated keeps nothing else from ageing out', async (t) => {
+  test('a delivery dated in the future does not keep others from ageing out', async (t) => {
     const { store } = await openStore(t);
     await oneLane(store);
     await committed(store, { events: [event(), event(), event()] });
@@ -54,7 +54,7 @@ export function retention(openStore: OpenStore): void {
     assert.equal(await store.deliveries.prune({ ...KEEP_ALL, nowMs: 910_000, endedBeforeMs: 900_001 }), 2);
   });
 
-  test('an event stays for as long as any delivery of it, a replay included', async (t) => {
+  test('an event stays as long as any delivery of it, including a replay', async (t) => {
     const { store } = await openStore(t);
     await oneLane(store);
     const kept = event();
@@ -70,7 +70,7 @@ export function retention(openStore: OpenStore): void {
     assert.deepEqual((await store.deliveries.get('again'))?.event, kept);
   });
 
-  test('the lane of a subscription that is gone goes with its last delivery', async (t) => {
+  test('the lane of a deleted subscription is deleted with its last delivery', async (t) => {
     const { store } = await openStore(t, { clock: { nowMs: () => 600 } });
     await oneLane(store);
     await committed(store, { events: [event()] });

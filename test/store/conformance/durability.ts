@@ -4,7 +4,7 @@ import { committed, everything, type OpenStore, put } from './store-under-test.t
 
 export function durability(openStore: OpenStore): void {
   suite('reopening', { concurrency: true }, () => {
-    test('everything is there, and revisions go on', async (t) => {
+    test('keeps everything, and revisions continue', async (t) => {
       const opened = await openStore(t);
       const event = { id: 'ev_1', type: 'x', createdAtMs: 5, payload: { a: 1 } };
       await committed(opened.store, { puts: [put('edge', 'e1', { secrets: { s: 'planted' } })], events: [event] });
@@ -21,7 +21,7 @@ export function durability(openStore: OpenStore): void {
       assert.equal((await committed(store, { puts: [put('edge', 'e2')] })).revision, 2);
     });
 
-    test('a closed store refuses instead of waiting', async (t) => {
+    test('a closed store rejects instead of waiting', async (t) => {
       const { store } = await openStore(t);
       const inFlight = store.commit({ puts: [put('edge', 'e1')] });
       await store.close();

@@ -38,7 +38,7 @@ export function eventsAndIdempotency(openStore: OpenStore): void {
       assert.equal(await store.findIdempotency('other'), null);
     });
 
-    test('prune forgets idempotency records and leases that have aged out, and nothing else', async (t) => {
+    test('prune deletes aged idempotency records and leases, and nothing else', async (t) => {
       const { store } = await openStore(t, { clock: { nowMs: () => 0 } });
       const idempotency = (scope: string, createdAtMs: number) => ({
         scope,

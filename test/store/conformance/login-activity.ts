@@ -39,7 +39,7 @@ export function loginActivity(openStore: OpenStore): void {
       assert.deepEqual([heard, await store.logins.currentSeq()], [[], seq]);
     });
 
-    test('of several for one grant in a batch the newest counts', async (t) => {
+    test('the newest of several entries for one grant in a batch counts', async (t) => {
       const { store } = await openStore(t);
       await store.logins.recordLogin(newLogin('as_1'));
       await store.logins.touch([
@@ -50,7 +50,7 @@ export function loginActivity(openStore: OpenStore): void {
       assert.deepEqual(await times(store, 'as_1'), [40, 140, 1]);
     });
 
-    test('revives nothing that has ended, and moves no other key', async (t) => {
+    test('revives nothing that has ended, and changes no other key', async (t) => {
       const { store } = await openStore(t);
       await store.logins.recordLogin(newLogin('as_1'));
       await store.logins.recordLogin(newLogin('as_2'));
@@ -65,7 +65,7 @@ export function loginActivity(openStore: OpenStore): void {
       assert.equal(await store.logins.getUser('au_1'), null);
     });
 
-    test('a large batch is stored whole', async (t) => {
+    test('stores a large batch completely', async (t) => {
       const { store } = await openStore(t);
       const ids = Array.from({ length: 450 }, (_, at) => `as_${String(at).padStart(4, '0')}`);
       await Promise.all(ids.map((id, at) => store.logins.recordLogin(newLogin(id, { userId: `au_${at}` }))));
@@ -79,7 +79,7 @@ export function loginActivity(openStore: OpenStore): void {
   });
 
   suite('tokens', { concurrency: true }, () => {
-    test('of many claims at once one is granted, until it runs out or is released', async (t) => {
+    test('one of many concurrent claims is granted, until it expires or is released', async (t) => {
       const { store } = await openStore(t);
       await store.logins.recordLogin(newLogin('as_1'));
       const claims = await Promise.all(Array.from({ length: 10 }, () => store.logins.claimRefresh('as_1', 100, 200)));
@@ -95,7 +95,7 @@ export function loginActivity(openStore: OpenStore): void {
       await store.logins.releaseRefresh('as_1');
     });
 
-    test('are replaced by whoever knows the version, which releases the claim', async (t) => {
+    test('are replaced by the caller that knows the version, which releases the claim', async (t) => {
       const opened = await openStore(t);
       const { store } = opened;
       await store.logins.recordLogin(newLogin('as_1', { secrets: { refresh_token: 'first' } }));
@@ -112,7 +112,7 @@ export function loginActivity(openStore: OpenStore): void {
       assert.deepEqual(await (await opened.reopen()).logins.getSession('as_1'), after);
     });
 
-    test('come with what they say about the user, whose other fields stay', async (t) => {
+    test("update the user's reported fields, and keep the others", async (t) => {
       const { store } = await openStore(t);
       await store.logins.recordLogin(newLogin('as_1', { userDoc: { name: 'Ada', email: 'a@example.com', since: 1 } }));
       const tokens = { secrets: {}, doc: {} };
@@ -122,7 +122,7 @@ export function loginActivity(openStore: OpenStore): void {
       assert.equal((await store.logins.getUser('au_1'))?.doc['name'], 'Ada L.');
     });
 
-    test('written twice at once are written once', async (t) => {
+    test('written twice concurrently are written once', async (t) => {
       const { store } = await openStore(t);
       await store.logins.recordLogin(newLogin('as_1', { secrets: { refresh_token: 'first' } }));
       const answers = await Promise.all(
@@ -135,7 +135,7 @@ export function loginActivity(openStore: OpenStore): void {
       assert.deepEqual(await store.logins.getSession('as_1'), winner);
     });
 
-    test('of a grant that has ended are not written', async (t) => {
+    test('of an ended grant are not written', async (t) => {
       const { store } = await openStore(t);
       await store.logins.recordLogin(newLogin('as_1'));
       await store.logins.deleteSession('as_1');
@@ -145,7 +145,7 @@ export function loginActivity(openStore: OpenStore): void {
     });
   });
   suite('claims', { concurrency: true }, () => {
-    test('of many at once one is granted, for good until it has run out', async (t) => {
+    test('one of many concurrent claims is granted until it has expired', async (t) => {
       const opened = await openStore(t);
       const { store } = opened;
       const claims = await Promise.all(Array.from({ length: 10 }, () => store.logins.claimOnce('state:1', 500)));
@@ -155,7 +155,7 @@ export function loginActivity(openStore: OpenStore): void {
       assert.equal(await (await opened.reopen()).logins.claimOnce('state:1', 500), false);
     });
 
-    test('that have run out are forgotten', async (t) => {
+    test('are forgotten once expired', async (t) => {
       const { store } = await openStore(t);
       await store.logins.claimOnce('state:1', 500);
       await store.prune(500);

@@ -6,7 +6,7 @@ import type { OpenStore } from './store-under-test.ts';
 
 export function loginChanges(openStore: OpenStore): void {
   suite('changes', { concurrency: true }, () => {
-    test('everything that puts or ends a grant is heard before it resolves, and is in the log', async (t) => {
+    test('everything that puts or ends a grant is announced before it resolves, and is in the log', async (t) => {
       const { store } = await openStore(t);
       const heard: string[] = [];
       const stop = store.logins.onChanged((changes) => heard.push(...changes.map(describeChange)));
@@ -73,7 +73,7 @@ export function loginChanges(openStore: OpenStore): void {
       );
     });
 
-    test('listeners hear writes that were made at once in the order of the log', async (t) => {
+    test('concurrent writes are announced in the order of the log', async (t) => {
       const { store } = await openStore(t);
       const heard: string[] = [];
       store.logins.onChanged((changes) => heard.push(...changes.map(describeChange)));
@@ -101,7 +101,7 @@ export function loginChanges(openStore: OpenStore): void {
       assert.equal(heard.length, 80);
     });
 
-    test('behind the pruned part, or ahead of the log, it is not complete', async (t) => {
+    test('is not complete behind the pruned part, or ahead of the log', async (t) => {
       const { store } = await openStore(t, { keepRevisions: 3 });
       for (let at = 1; at <= 5; at += 1) await store.logins.recordLogin(newLogin(`as_${at}`, { keyHash: 'k' }));
       assert.equal((await store.logins.changesSince(0)).changes.length, 5);
@@ -120,7 +120,7 @@ export function loginChanges(openStore: OpenStore): void {
       assert.equal((await store.logins.findByKey('k')).length, 6);
     });
 
-    test('numbers go on where they were after the store was opened again', async (t) => {
+    test('numbers continue after the store was reopened', async (t) => {
       const opened = await openStore(t);
       const { store } = opened;
       await store.logins.recordLogin(newLogin('as_1', { keyHash: 'k' }));

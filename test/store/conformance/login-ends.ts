@@ -6,7 +6,7 @@ import type { OpenStore } from './store-under-test.ts';
 
 export function loginEnds(openStore: OpenStore): void {
   suite('ends', { concurrency: true }, () => {
-    test('a grant ends once, and a user goes with theirs', async (t) => {
+    test('a grant ends once, and a user is deleted with their grants', async (t) => {
       const { store } = await openStore(t);
       await store.logins.recordLogin(newLogin('as_1'));
       await store.logins.recordLogin(newLogin('as_2'));
@@ -92,7 +92,7 @@ export function loginEnds(openStore: OpenStore): void {
       assert.equal(await (await opened.reopen()).logins.endByProvider(logout), null);
     });
 
-    test('those of an edge whose client is no longer there', async (t) => {
+    test('those of an edge whose client is gone', async (t) => {
       const { store } = await openStore(t);
       const kept = { issuer: 'https://kept.example.com', clientId: 'kept' };
       await store.logins.recordLogin(newLogin('as_1', { edgeId: 'e2', ...kept }));
@@ -108,7 +108,7 @@ export function loginEnds(openStore: OpenStore): void {
       assert.deepEqual(await left(store), ['as_4']);
     });
 
-    test('those that expired or that nobody used; their users stay', async (t) => {
+    test('expired and unused ones; their users stay', async (t) => {
       const { store } = await openStore(t);
       const times: readonly (readonly [string, number, number])[] = [
         ['as_fresh', 500, 0],
@@ -125,7 +125,7 @@ export function loginEnds(openStore: OpenStore): void {
       assert.equal((await store.logins.listUsers({ beforeId: null, limit: 9 })).length, 4);
     });
 
-    test('more than one transaction prunes are all pruned, each told once', async (t) => {
+    test("prunes more than one transaction's worth, each announced once", async (t) => {
       const { store } = await openStore(t);
       const ids = Array.from({ length: 1_100 }, (_, at) => `as_${at}`);
       await Promise.all(ids.map((id) => store.logins.recordLogin(newLogin(id, { lastActiveMs: 1 }))));

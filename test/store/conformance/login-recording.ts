@@ -7,7 +7,7 @@ const ALL = { beforeId: null, limit: 999 };
 
 export function loginRecording(openStore: OpenStore): void {
   suite('recording', { concurrency: true }, () => {
-    test('a login makes a user and a grant, and takes no revision', async (t) => {
+    test('a login creates a user and a grant, and takes no revision', async (t) => {
       const opened = await openStore(t);
       const { store } = opened;
       const login = newLogin('as_1', {
@@ -29,7 +29,7 @@ export function loginRecording(openStore: OpenStore): void {
       assert.deepEqual(await again.logins.findByKey('as_1'), []);
     });
 
-    test('the second login of an identity replaces the document of its user, but not when they first came', async (t) => {
+    test("the second login of an identity replaces its user's document, except for created_at", async (t) => {
       const { store } = await openStore(t);
       await store.logins.recordLogin(newLogin('as_1', { userDoc: { name: 'one', created_at: 'first', old: true } }));
       await store.logins.recordLogin({
@@ -40,7 +40,7 @@ export function loginRecording(openStore: OpenStore): void {
       assert.equal((await store.logins.getSession('as_2'))?.userId, 'au_1');
     });
 
-    test('an identity that logs in many times at once for the first time is one user', async (t) => {
+    test('an identity that logs in many times concurrently for the first time is one user', async (t) => {
       const { store } = await openStore(t);
       const answers = await Promise.all(
         Array.from({ length: 20 }, (_, at) =>
@@ -52,7 +52,7 @@ export function loginRecording(openStore: OpenStore): void {
       for (const [session] of answers) assert.equal(session?.userId, users[0]?.id);
     });
 
-    test('users and grants are listed newest first; expired grants are not; 0 means no limit', async (t) => {
+    test('users and grants are listed newest first, without expired grants; 0 means no limit', async (t) => {
       const { store } = await openStore(t);
       for (const [id, userId, expiresAtMs] of [
         ['as_1', 'au_1', 0],
@@ -68,7 +68,7 @@ export function loginRecording(openStore: OpenStore): void {
       assert.deepEqual(idsOf(await store.logins.listSessions({ ...ALL, beforeId: 'as_3', nowMs: 100 })), ['as_1']);
     });
 
-    test('a login with a known browser takes its other grants to the new key, and ends those that it replaces', async (t) => {
+    test('a login with a known browser moves its other grants to the new key, and ends those it replaces', async (t) => {
       const { store } = await openStore(t);
       await store.logins.recordLogin(newLogin('as_1', { keyHash: 'k1', secrets: { t: 'one' } }));
       await store.logins.recordLogin(newLogin('as_2', { keyHash: 'k2', previousKeyHash: 'k1', userId: 'au_2' }));
@@ -102,7 +102,7 @@ export function loginRecording(openStore: OpenStore): void {
       assert.equal((await store.logins.findByKey('k1')).length, 1);
     });
 
-    test('two logins of one browser at once leave both grants, under one key or two, and none under the old one', async (t) => {
+    test('two concurrent logins of one browser leave both grants, under one key or two, and none under the old one', async (t) => {
       const { store } = await openStore(t);
       await store.logins.recordLogin(newLogin('as_1', { keyHash: 'k1' }));
       await Promise.all(

@@ -9,7 +9,7 @@ function lease(kind: LeaseKind, id: string, rest: Partial<Lease> = {}): Lease {
 
 export function presence(openStore: OpenStore): void {
   suite('presence', { concurrency: true }, () => {
-    test('a lease is online until it runs out, and longer when it is renewed', async (t) => {
+    test('a lease is online until it expires, and longer when it is renewed', async (t) => {
       const { store } = await openStore(t);
       const mine = lease('tunnel', 'tn_1');
       await store.presence.put([mine, lease('tunnel', 'tn_2', { bootId: 'boot-2' })]);
@@ -39,7 +39,7 @@ export function presence(openStore: OpenStore): void {
       assert.equal(await store.presence.get('tunnel', 'tn_1', 0), null);
     });
 
-    test('the sessions of a credential go with their tunnels and endpoints', async (t) => {
+    test('the sessions of a credential are removed with their tunnels and endpoints', async (t) => {
       const { store } = await openStore(t);
       await store.presence.put([
         lease('tunnel_session', 'ts_1', { credentialId: 'cr_1' }),
@@ -63,7 +63,7 @@ export function presence(openStore: OpenStore): void {
       );
     });
 
-    test('what another boot left behind is voided', async (t) => {
+    test('leases left by another boot are void', async (t) => {
       const { store } = await openStore(t);
       await store.presence.put([lease('node', 'n_1'), lease('node', 'n_2', { bootId: 'boot-2' })]);
       await store.presence.removeOtherBoots('boot-2');
@@ -74,7 +74,7 @@ export function presence(openStore: OpenStore): void {
       );
     });
 
-    test('pages give every lease that stays exactly once, while others come and go', async (t) => {
+    test('pages return every remaining lease exactly once, while others come and go', async (t) => {
       const { store } = await openStore(t);
       const staying = Array.from({ length: 300 }, (_, at) => `tn_${String(at * 2).padStart(4, '0')}`);
       const passing = staying.map((id) => `${id}x`);

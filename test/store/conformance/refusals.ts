@@ -7,7 +7,7 @@ const EVENT = { id: 'ev_1', type: 'edge_created.v0', createdAtMs: 1, payload: {}
 /** Every refusal reason, each time with an event in the write set: a refusal must not leave the event behind either. */
 export function refusals(openStore: OpenStore): void {
   suite('refusals', { concurrency: true }, () => {
-    test('conflict: an expected revision that is not the record’s', async (t) => {
+    test('conflict: an expected revision differs from the record’s', async (t) => {
       const { store } = await openStore(t);
       await committed(store, { puts: [put('edge', 'e1')] });
       const key = { kind: 'edge', id: 'e1' };
@@ -44,7 +44,7 @@ export function refusals(openStore: OpenStore): void {
       );
     });
 
-    test('parent_missing: absent, or going in the same write-set', async (t) => {
+    test('parent_missing: absent, or deleted in the same write set', async (t) => {
       const { store } = await openStore(t);
       await committed(store, { puts: [put('edge', 'e1')] });
       const child = (parent: string) => ({ puts: [put('route', 'r1', { parent })], events: [EVENT] });
@@ -56,7 +56,7 @@ export function refusals(openStore: OpenStore): void {
       );
     });
 
-    test('unique_key_taken: by another record, stored or in the same write-set', async (t) => {
+    test('unique_key_taken: by another record, stored or in the same write set', async (t) => {
       const { store } = await openStore(t);
       const uniqueKey = { scope: 'hostport', key: 'app.example:443' };
       const taking = (id: string) => put('edge', id, { uniqueKeys: [{ scope: 'hostport', key: 'free' }, uniqueKey] });
@@ -79,7 +79,7 @@ export function refusals(openStore: OpenStore): void {
       );
     });
 
-    test('reference_missing: absent, or going in the same write-set', async (t) => {
+    test('reference_missing: absent, or deleted in the same write set', async (t) => {
       const { store } = await openStore(t);
       await committed(store, { puts: [put('backend', 'b1')] });
       const reference = refersTo({ kind: 'backend', id: 'b1' }, 'backend_id');
@@ -111,7 +111,7 @@ export function refusals(openStore: OpenStore): void {
       await assertRefused(store, { deletes: [{ kind: 'pool', id: 'p1' }] }, { reason: 'still_referenced', key, by });
     });
 
-    test('still_referenced: finds the one that stays behind hundreds that go along', async (t) => {
+    test('still_referenced: finds the remaining one behind hundreds that are deleted too', async (t) => {
       const { store } = await openStore(t);
       const key = { kind: 'edge', id: 'e1' };
       const references = [refersTo(key, 'edge_id')];
@@ -124,7 +124,7 @@ export function refusals(openStore: OpenStore): void {
       assert.deepEqual((await everything(store)).records, []);
     });
 
-    test('cycle: over stored references and those of the same write-set', async (t) => {
+    test('cycle: over stored references and those of the same write set', async (t) => {
       const { store } = await openStore(t);
       const to = (id: string) => [refersTo({ kind: 'backend', id })];
       await committed(store, { puts: [put('backend', 'b1')] });
@@ -166,7 +166,7 @@ export function refusals(openStore: OpenStore): void {
       await committed(store, { puts: [put('edge', 'e1')], keepAtLeastOne: ['other'] });
     });
 
-    test('idempotency_used: answers what the first request made, before any expectation', async (t) => {
+    test('idempotency_used: returns what the first request created, before any expectation', async (t) => {
       const { store } = await openStore(t);
       const idempotency = { scope: 'scope-hash', bodyHash: 'h1', kind: 'edge', id: 'e1', createdAtMs: 1_000 };
       await committed(store, { puts: [put('edge', 'e1')], idempotency });

@@ -33,7 +33,7 @@ interface Accepted {
  */
 export function sharedCommits(openStore: OpenStore): void {
   suite('shared commits', () => {
-    test(`${RUNS} crowds of writes have told every lane what it wants, in the order of the revisions`, async (t) => {
+    test(`${RUNS} groups of concurrent writes give every lane what it wants, in the order of the revisions`, async (t) => {
       let run = 0;
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 80 }), async (steps) => {

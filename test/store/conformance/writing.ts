@@ -4,7 +4,7 @@ import { committed, everything, type OpenStore, put, readRecord, refersTo } from
 
 export function writing(openStore: OpenStore): void {
   suite('writing', { concurrency: true }, () => {
-    test('a put is read back whole, secrets in plain', async (t) => {
+    test('a put is read back completely, secrets in plain', async (t) => {
       const { store } = await openStore(t);
       const doc = { name: 'grüße \u0000 \ud83d\ude00', list: [1, null, { deep: true }] };
       await committed(store, { puts: [put('edge', 'e1')] });
@@ -16,7 +16,7 @@ export function writing(openStore: OpenStore): void {
       assert.deepEqual(await readRecord(store, record), record);
     });
 
-    test('a put without expectation replaces what is there', async (t) => {
+    test('a put without expectation replaces the record', async (t) => {
       const { store } = await openStore(t);
       await committed(store, { puts: [put('edge', 'e1', { doc: { a: 1 }, secrets: { s: 'x' } })] });
       await committed(store, { puts: [put('edge', 'e1', { doc: { b: 2 } })] });
@@ -37,7 +37,7 @@ export function writing(openStore: OpenStore): void {
       assert.equal(await store.currentRevision(), 1);
     });
 
-    test('a delete takes everything below, at any depth', async (t) => {
+    test('a delete removes all descendants, at any depth', async (t) => {
       const { store } = await openStore(t);
       await committed(store, {
         puts: [
@@ -61,7 +61,7 @@ export function writing(openStore: OpenStore): void {
       await committed(store, { puts: [put('module', 'm2', { uniqueKeys: [{ scope: 's', key: 'k' }] })] });
     });
 
-    test('references among records that go together do not block', async (t) => {
+    test('references among records that are deleted together do not block', async (t) => {
       const { store } = await openStore(t);
       await committed(store, { puts: [put('edge', 'e1'), put('backend', 'b1')] });
       const toBackend = refersTo({ kind: 'backend', id: 'b1' });
@@ -75,14 +75,14 @@ export function writing(openStore: OpenStore): void {
       assert.deepEqual((await everything(store)).records, []);
     });
 
-    test('a reference given up in the same write-set does not block', async (t) => {
+    test('a reference removed in the same write set does not block', async (t) => {
       const { store } = await openStore(t);
       await committed(store, { puts: [put('backend', 'b1')] });
       await committed(store, { puts: [put('route', 'r1', { references: [refersTo({ kind: 'backend', id: 'b1' })] })] });
       await committed(store, { puts: [put('route', 'r1')], deletes: [{ kind: 'backend', id: 'b1' }] });
     });
 
-    test('a record that is deleted and put anew loses what was below it', async (t) => {
+    test('a record that is deleted and put again loses its children', async (t) => {
       const { store } = await openStore(t);
       await committed(store, { puts: [put('edge', 'e1'), put('route', 'r1', { parent: 'e1' })] });
       await committed(store, { deletes: [{ kind: 'edge', id: 'e1' }], puts: [put('edge', 'e1', { doc: { n: 2 } })] });
@@ -93,7 +93,7 @@ export function writing(openStore: OpenStore): void {
       );
     });
 
-    test('a touch moves the revision and nothing else', async (t) => {
+    test('a touch changes the revision and nothing else', async (t) => {
       const { store } = await openStore(t);
       const uniqueKeys = [{ scope: 's', key: 'k' }];
       await committed(store, { puts: [put('edge', 'e1', { doc: { a: 1 }, secrets: { s: 'x' }, uniqueKeys })] });
@@ -108,7 +108,7 @@ export function writing(openStore: OpenStore): void {
       assert.equal((await store.commit({ puts: [put('edge', 'e2', { uniqueKeys })] })).ok, false);
     });
 
-    test('unique keys are kept, released and passed on within one write-set', async (t) => {
+    test('unique keys are kept, released and passed on within one write set', async (t) => {
       const { store } = await openStore(t);
       const key = (name: string) => ({ scope: 'hostport', key: name });
       await committed(store, { puts: [put('edge', 'e1', { uniqueKeys: [key('a'), key('b')] })] });
@@ -135,7 +135,7 @@ export function writing(openStore: OpenStore): void {
       );
     });
 
-    test('a write-set of thousands of records is one revision', async (t) => {
+    test('a write set of thousands of records is one revision', async (t) => {
       const { store } = await openStore(t);
       const puts = Array.from({ length: 3_000 }, (_, at) =>
         put('backend', `b${at}`, { uniqueKeys: [{ scope: 'name', key: `n${at}` }], ...(at > 0 && { parent: 'b0' }) }),

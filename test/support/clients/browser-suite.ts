@@ -23,7 +23,7 @@ export function browserSuite({ name, url, isCompressed, browser }: BrowserSuiteO
   };
 
   suite(`Chromium through ${name}`, { skip: browser === null }, () => {
-    test(`a page and what belongs to it come over HTTP/2, ${isCompressed ? '' : 'not '}compressed`, async () => {
+    test(`a page and its resources arrive over HTTP/2, ${isCompressed ? '' : 'not '}compressed`, async () => {
       const { page, complaints } = await opened();
       assert.equal(await page.title(), 'page');
       assert.equal(await page.evaluate('globalThis.loaded'), true);
@@ -66,7 +66,7 @@ export function browserSuite({ name, url, isCompressed, browser }: BrowserSuiteO
       });
     }
 
-    test('a WebSocket takes the HTTP/2 connection that is there (RFC 8441)', async () => {
+    test('a WebSocket uses the existing HTTP/2 connection (RFC 8441)', async () => {
       const { page } = await opened();
       const session = await page.context().newCDPSession(page);
       await session.send('Network.enable');
@@ -92,7 +92,7 @@ export function browserSuite({ name, url, isCompressed, browser }: BrowserSuiteO
       await page.close();
     });
 
-    test('events of an EventSource come one by one', async () => {
+    test('events of an EventSource arrive one by one', async () => {
       const { page } = await opened();
       const got = await page.evaluate(
         `new Promise((resolve) => {

@@ -46,7 +46,7 @@ export function grpcSuite({ name, edge, host, service }: GrpcSuiteOptions): void
       assert.ok(request.equals((await call(gzipped, 'unary', request)).value));
     });
 
-    test('an error without a message (trailers only) comes with its code, words and metadata', async () => {
+    test('an error without a message (trailers only) arrives with its code, text and metadata', async () => {
       const metadata = new Metadata();
       metadata.set('x-asked', 'value');
       await assert.rejects(call(client, 'fail', Buffer.from('x'), metadata), (error: ServiceError) => {
@@ -57,7 +57,7 @@ export function grpcSuite({ name, edge, host, service }: GrpcSuiteOptions): void
       });
     });
 
-    test('a method that the service does not know', async () => {
+    test('an unknown method of the service', async () => {
       const error = await new Promise<ServiceError | null>((resolve) => {
         const same = (value: Buffer): Buffer => value;
         client.makeUnaryRequest('/test.Echo/Nothing', same, same, Buffer.from('x'), resolve);
@@ -109,7 +109,7 @@ export function grpcSuite({ name, edge, host, service }: GrpcSuiteOptions): void
       await cancelled;
     });
 
-    test('a call without a deadline that the client gives up is cancelled at the service', async () => {
+    test('a call without a deadline that the client abandons is cancelled at the service', async () => {
       const cancelled = service.nextCancelled();
       const begun = service.nextBegun();
       const ended = new Promise<ServiceError | null>((resolve) => {

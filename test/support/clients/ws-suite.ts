@@ -79,7 +79,7 @@ export function wsSuite({ name, edge, host, upstream }: WsSuiteOptions): void {
       assert.deepEqual([codeHere, String(reasonHere)], [1012, 'restart']);
     });
 
-    test('a side that goes without a word is noticed by the other', async () => {
+    test('a side that disconnects without notice is noticed by the other', async () => {
       const first = await open();
       const closed = once(end(), 'close');
       first.terminate();
@@ -90,7 +90,7 @@ export function wsSuite({ name, edge, host, upstream }: WsSuiteOptions): void {
       assert.equal((await closedHere)[0], 1006);
     });
 
-    test('the subprotocol is the one that the upstream chose', async () => {
+    test("the subprotocol is the upstream's choice", async () => {
       const client = await open(['first', 'second']);
       assert.equal(client.protocol, 'second');
       client.terminate();

@@ -26,7 +26,7 @@ async function lostWhileJoining(t: TestContext) {
   return { gateway, agent, late };
 }
 
-test('the last connection was lost while another one joined: the session is resumed, and the tunnels asked for', async (t) => {
+test('resumes the session and requests the tunnels when the last connection was lost during a join', async (t) => {
   const { gateway, agent, late } = await lostWhileJoining(t);
   gateway.welcome(late);
   await once(agent, 'bound');
@@ -34,7 +34,7 @@ test('the last connection was lost while another one joined: the session is resu
   assert.ok(gateway.connections.some(({ hello }) => hello.resume?.session === 'ts_1'));
 });
 
-test('a join that the server took for a resume brings the secret that the next resume shows', async (t) => {
+test('a join that the server treated as a resume returns the secret for the next resume', async (t) => {
   const { gateway, agent, late } = await lostWhileJoining(t);
   const rest = { generation: 2, region: 'test', connections: 2, resumed: true };
   late.send({ t: 'welcome', session: 'ts_1', secret: 'newer', ...rest });
@@ -46,7 +46,7 @@ test('a join that the server took for a resume brings the secret that the next r
   );
 });
 
-test('ids that a server gives a tunnel again and again do not pile up', async (t) => {
+test('ids that a server repeatedly assigns to a tunnel do not pile up', async (t) => {
   const gateway = await fakeGateway(t);
   const agent = agentFor(t, gateway, { tunnels: [TUNNEL] });
   await agent.ready;

@@ -35,7 +35,7 @@ function fragileStore() {
   return { leases, state, store };
 }
 
-test('a store that is down when an agent comes does not end the server, and the agent gets in later', async (t) => {
+test('a store outage when an agent connects does not end the server, and the agent gets in later', async (t) => {
   const { store, state, leases } = fragileStore();
   state.isDown = true;
   const { agent, errors } = await loneGateway(t, { presence: store });
@@ -46,7 +46,7 @@ test('a store that is down when an agent comes does not end the server, and the 
   assert.ok(leases.has(waiting.tunnels[0]?.id ?? ''));
 });
 
-test('what could not be taken off the list is taken off with the next renewal, not renewed for ever', async (t) => {
+test('a lease that could not be removed is removed at the next renewal, not renewed indefinitely', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const { store, state, leases } = fragileStore();
   const { agent, table } = await loneGateway(t, { presence: store });
@@ -61,7 +61,7 @@ test('what could not be taken off the list is taken off with the next renewal, n
   await eventually('nothing is listed', () => leases.size === 0);
 });
 
-test('after a standstill longer than the lease everything that is online is listed again', async (t) => {
+test('after a stall longer than the lease everything online is listed again', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   let offsetMs = 0;
   const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + offsetMs };
@@ -101,7 +101,7 @@ function slowEndpoints() {
   };
 }
 
-test('a credential that is deleted while a tunnel is being made leaves neither its endpoint nor its name', async (t) => {
+test('a credential deleted while a tunnel is being bound leaves neither its endpoint nor its name', async (t) => {
   const { endpoints, published, asked, go } = slowEndpoints();
   let isDeleted = false;
   let tell: (id: string) => void = () => {};
@@ -127,7 +127,7 @@ test('a credential that is deleted while a tunnel is being made leaves neither i
   assert.deepEqual(gateway.namesUnder('app.gateway.test'), []);
 });
 
-test('an agent that is lost while its tunnel is being made gets the same one when it comes back', async (t) => {
+test('an agent lost while its tunnel is being bound gets the same one when it reconnects', async (t) => {
   const { endpoints, published, asked, go } = slowEndpoints();
   const { agent, table, cut } = await loneGateway(t, { endpoints });
   const lost = agent({ tunnels: [TUNNEL], connections: 1 });

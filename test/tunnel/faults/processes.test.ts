@@ -25,8 +25,8 @@ async function killed(agents: AgentProcess): Promise<void> {
   await exited;
 }
 
-suite('agents that are processes', { concurrency: 3 }, () => {
-  test('kill -9 under load, and another agent that wants the same name: the gap', async (t) => {
+suite('agents as processes', { concurrency: 3 }, () => {
+  test('kill -9 under load, and another agent that requests the same name: the gap', async (t) => {
     const domain = newHost();
     const first = await startAgents(t, options({ domain }));
     const failures: number[] = [];
@@ -69,7 +69,7 @@ suite('agents that are processes', { concurrency: 3 }, () => {
     await second.close();
   });
 
-  test('a killed agent is gone from the list, and at once when its machine could still say so', async (t) => {
+  test('a killed agent is no longer listed, immediately if its machine could still report it', async (t) => {
     const agents = await startAgents(t, options());
     const id = agents.id();
     assert.ok((await listed(world)).has(id));
@@ -79,7 +79,7 @@ suite('agents that are processes', { concurrency: 3 }, () => {
     assert.equal((await world.edge.world.api('GET', `/tunnels/${id}`)).status, 404);
   });
 
-  test('one whose machine vanished is gone from the list within the lease', async (t) => {
+  test('an agent whose machine vanished is no longer listed after the lease', async (t) => {
     const proxy = await FaultyProxy.open(t, world.port);
     const agents = await startAgents(t, options({ serverAddr: proxy.addr }));
     const id = agents.id();
@@ -91,7 +91,7 @@ suite('agents that are processes', { concurrency: 3 }, () => {
     assert.ok(goneMs < LEASE_MS + 5_000, `${goneMs}`);
   });
 
-  test('another agent takes the name of a live-looking dead one after asking it for 2 s', async (t) => {
+  test('another agent takes over the name of a dead one after probing it for 2 s', async (t) => {
     const proxy = await FaultyProxy.open(t, world.port);
     const domain = newHost();
     const agents = await startAgents(t, options({ serverAddr: proxy.addr, domain }));
@@ -107,7 +107,7 @@ suite('agents that are processes', { concurrency: 3 }, () => {
     await second.close();
   });
 
-  test('an agent that was stopped for less than the deadline goes on; for longer, it comes back by itself', async (t) => {
+  test('an agent stopped for less than the deadline continues, and reconnects by itself after longer', async (t) => {
     const agents = await startAgents(t, options());
     const host = new URL(agents.url()).hostname;
     const id = agents.id();

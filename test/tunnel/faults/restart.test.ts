@@ -5,7 +5,7 @@ import { describeRestart, runRestart } from '../support/restart-round.ts';
 const AGENTS = 20;
 
 /** `test/long/tunnel-restart.test.ts` has 200 of them. */
-test(`kill -9 of a server with ${AGENTS} agents: all are back under their names, spread out`, async (t) => {
+test(`kill -9 of a server with ${AGENTS} agents: all come back under their names, spread out`, async (t) => {
   const figures = await runRestart(t, { agents: AGENTS, processes: 1 });
   t.diagnostic(describeRestart(figures));
   assert.equal(figures.backMs.length, AGENTS);

@@ -17,14 +17,14 @@ async function credential(acl: readonly string[] = []): Promise<{ id: string; to
 }
 
 suite('credentials', () => {
-  test('a wrong token ends the agent with words that say what to do', async () => {
+  test('a wrong token ends the agent with advice', async () => {
     await assert.rejects(world.agent([{ proto: 'https', addr: port }], { authtoken: 'wrong' }), {
       code: 'ERR_POSTERN_AGENT_TOKEN',
       message: /not one of this server: check it, or make one with "postern api credentials create"/,
     });
   });
 
-  test('a deleted credential ends its sessions at once, says so, and no others', async () => {
+  test('a deleted credential ends its sessions immediately with a reason, and no others', async () => {
     const { id, token } = await credential();
     const agent = await world.agent([{ proto: 'https', addr: port }], { authtoken: token });
     const other = await world.agent([{ proto: 'https', addr: port }]);
@@ -44,7 +44,7 @@ suite('credentials', () => {
     await other.close();
   });
 
-  test('an acl that was narrowed takes down what it no longer allows, and only that', async () => {
+  test('a narrowed acl ends what it no longer allows, and only that', async () => {
     const [kept, lost] = [newHost(), newHost()];
     const { id, token } = await credential([`bind:${kept}`, `bind:${lost}`, 'bind:app=web']);
     const agent = await world.agent(
@@ -75,7 +75,7 @@ suite('credentials', () => {
     await agent.close();
   });
 
-  test('an agent that comes back with a credential that was deleted meanwhile is told', async () => {
+  test('an agent that reconnects with a deleted credential gets the reason', async () => {
     const { id, token } = await credential();
     const agent = await world.agent([{ proto: 'https', addr: port }], { authtoken: token, timings: QUICK_TRIES });
     const statuses: { status: string; code: string | null }[] = [];
@@ -98,7 +98,7 @@ suite('certificates', () => {
     ['not yet valid', { fromDays: 2, toDays: 30, dnsNames: ['gateway.test'] }, /valid only from .*: correct the clock/],
     ['of another name', { dnsNames: ['other.test'] }, /is not for "gateway.test" but for .*other\.test/],
   ] as const) {
-    test(`one that is ${what} at the start ends the agent with words; later, it waits until it is renewed`, async (t) => {
+    test(`one that is ${what} at the start ends the agent with advice, and later it waits for the renewal`, async (t) => {
       const bad = await issue({ commonName: 'x', issuer: await testAuthority(), usages: ['server'], ...fields });
       const gateway = await fakeGateway(t, { certificate: bad });
       const agent = agentFor(t, gateway, { tunnels: [TUNNEL] });
@@ -117,7 +117,7 @@ suite('certificates', () => {
     });
   }
 
-  test('one of an authority that is not trusted ends the agent with words', async (t) => {
+  test('one of an untrusted authority ends the agent with advice', async (t) => {
     const stranger = await issue({ commonName: 'stranger', isCa: true });
     const bad = await issue({ commonName: 'x', issuer: stranger, usages: ['server'], dnsNames: ['gateway.test'] });
     const gateway = await fakeGateway(t, { certificate: bad });

@@ -32,7 +32,7 @@ async function agentBehind(proxy: FaultyProxy, timings = {}, connections = 2) {
 }
 
 suite('a wire that fails', { concurrency: 4 }, () => {
-  test('the agent notices a black hole and replaces the connections; ids and name stay', async (t) => {
+  test('the agent detects a black hole and replaces the connections; ids and name stay', async (t) => {
     const proxy = await FaultyProxy.open(t, world.port);
     // With two, the one that is noticed later would keep the session while the other is replaced.
     const { agent, host, id } = await agentBehind(proxy, { liveness: QUICK_LIVENESS }, 1);
@@ -50,7 +50,7 @@ suite('a wire that fails', { concurrency: 4 }, () => {
     await agent.close();
   });
 
-  test('the server notices a black hole by itself within the read deadline; nothing hangs for ever', async (t) => {
+  test('the server detects a black hole within the read deadline, and nothing hangs', async (t) => {
     const proxy = await FaultyProxy.open(t, world.port);
     // This agent tolerates silence longer than the server.
     const patient = { checkMs: 1_000, pingAfterMs: 40_000, deadAfterMs: 60_000 };
@@ -104,7 +104,7 @@ suite('a wire that fails', { concurrency: 4 }, () => {
   });
 
   for (const direction of ['up', 'down'] as const) {
-    test(`bytes that get lost only ${direction} are noticed, too`, async (t) => {
+    test(`detects bytes lost only ${direction}`, async (t) => {
       const proxy = await FaultyProxy.open(t, world.port);
       const { agent, host } = await agentBehind(proxy, { liveness: QUICK_LIVENESS });
       const accepted = proxy.accepted;
@@ -115,7 +115,7 @@ suite('a wire that fails', { concurrency: 4 }, () => {
     });
   }
 
-  test('a connection that is half open at the server is fenced by the resume', async (t) => {
+  test('a resume voids a connection that is half open at the server', async (t) => {
     const proxy = await FaultyProxy.open(t, world.port);
     const { agent, host, id } = await agentBehind(proxy);
     const bound = once(agent, 'bound');
@@ -128,7 +128,7 @@ suite('a wire that fails', { concurrency: 4 }, () => {
     await agent.close();
   });
 
-  test('a stall shorter than the deadline costs nothing but time', async (t) => {
+  test('a stall shorter than the deadline costs only time', async (t) => {
     const proxy = await FaultyProxy.open(t, world.port);
     const { agent, host } = await agentBehind(proxy);
     const statuses: string[] = [];
@@ -142,7 +142,7 @@ suite('a wire that fails', { concurrency: 4 }, () => {
     await agent.close();
   });
 
-  test('a line of 150 ms serves, and is not taken for a dead one', async (t) => {
+  test('a line of 150 ms works, and is not considered dead', async (t) => {
     const proxy = await FaultyProxy.open(t, world.port);
     proxy.delayMs = 75;
     const { agent, host } = await agentBehind(proxy, { liveness: QUICK_LIVENESS });
@@ -153,7 +153,7 @@ suite('a wire that fails', { concurrency: 4 }, () => {
   });
 
   for (const direction of ['up', 'down'] as const) {
-    test(`bytes that were changed on their way ${direction} end the connection, and it is replaced`, async (t) => {
+    test(`bytes corrupted on their way ${direction} end the connection, and it is replaced`, async (t) => {
       const proxy = await FaultyProxy.open(t, world.port);
       const { agent, host } = await agentBehind(proxy);
       const [wrong] = proxy.open;
@@ -170,7 +170,7 @@ suite('a wire that fails', { concurrency: 4 }, () => {
     });
   }
 
-  test('cuts under load: reads go through, no write is carried out twice, and it recovers', async (t) => {
+  test('cuts under load: reads succeed, no write is executed twice, and it recovers', async (t) => {
     const proxy = await FaultyProxy.open(t, world.port);
     const { agent, host } = await agentBehind(proxy);
     const counts = { getOk: 0, getFailed: 0, postOk: 0, postFailed: 0 };
@@ -202,7 +202,7 @@ suite('a wire that fails', { concurrency: 4 }, () => {
     await agent.close();
   });
 
-  test('an answer that is cut in the middle is seen to be cut', async (t) => {
+  test('a response cut in the middle is recognizable', async (t) => {
     const half = await localHttp(t, (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/plain' });
       response.write('half');
@@ -221,7 +221,7 @@ suite('a wire that fails', { concurrency: 4 }, () => {
     await agent.close();
   });
 
-  test('a server whose name leads elsewhere now is found there', async (t) => {
+  test('finds a server whose name has moved', async (t) => {
     const old = await FaultyProxy.open(t, world.port);
     const next = await FaultyProxy.open(t, world.port, { host: '127.0.0.2', port: old.port });
     let address = '127.0.0.1';
@@ -246,7 +246,7 @@ suite('a wire that fails', { concurrency: 4 }, () => {
     await agent.close();
   });
 
-  test('a server that accepts and says nothing is given up, told, and tried again', async (t) => {
+  test('gives up a server that accepts and sends nothing, reports it, and retries', async (t) => {
     const proxy = await FaultyProxy.open(t, world.port);
     const { agent, host } = await agentBehind(proxy, { connectTimeoutMs: 300 });
     proxy.isSilent = true;
@@ -259,7 +259,7 @@ suite('a wire that fails', { concurrency: 4 }, () => {
     await agent.close();
   });
 
-  test('a bind whose answer was lost with the connection is asked for again, and there is one tunnel', async (t) => {
+  test('repeats a bind whose response was lost with the connection, and there is one tunnel', async (t) => {
     const proxy = await FaultyProxy.open(t, world.port);
     const domain = newHost();
     const before = (await listed(world)).size;

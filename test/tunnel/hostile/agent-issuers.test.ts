@@ -28,7 +28,7 @@ async function agentWith(...acl: readonly string[]): Promise<RawAgent> {
 
 const oidc = (issuer: string) => ({ issuer, client_id: 'c', client_secret: 's', scopes: ['email'] });
 
-suite('issuers that agents name', () => {
+suite('issuers named by agents', () => {
   test('rejects loopback, private, link-local and unspecified issuers when the tunnel is bound', async () => {
     const agent = await agentWith();
     const issuers = [
@@ -79,8 +79,8 @@ suite('issuers that agents name', () => {
   });
 });
 
-suite('ports of tcp tunnels are addresses of our own', () => {
-  test('a static backend that is the port of a tunnel is not dialled', async () => {
+suite('ports of tcp tunnels are our own addresses', () => {
+  test('does not dial a static backend at the port of a tunnel', async () => {
     const agent = await world.agent([{ proto: 'tcp', addr: `127.0.0.1:${insidePort}` }]);
     const { host: address } = new URL((agent.url ?? '').replace('tcp:', 'http:'));
     const site = await world.edge.site(await world.edge.staticBackend(address));
@@ -90,7 +90,7 @@ suite('ports of tcp tunnels are addresses of our own', () => {
     await agent.close();
   });
 
-  test("an operator's issuer that is the port of a tunnel is not asked", async () => {
+  test("does not contact an operator's issuer at the port of a tunnel", async () => {
     const agent = await world.agent([{ proto: 'tcp', addr: `127.0.0.1:${insidePort}` }]);
     const issuer = (agent.url ?? '').replace('tcp:', 'http:');
     const site = await world.edge.site(await world.edge.staticBackend('127.0.0.1:9'));
@@ -109,7 +109,7 @@ suite('ports of tcp tunnels are addresses of our own', () => {
     await agent.close();
   });
 
-  test('no webhook is sent to the port of a tunnel, nor to the API, whatever ranges are allowed', async () => {
+  test('sends no webhook to the port of a tunnel or to the API, whatever ranges are allowed', async () => {
     const agent = await world.agent([{ proto: 'tcp', addr: `127.0.0.1:${insidePort}` }]);
     asked.length = 0;
     const address = (agent.url ?? '').replace('tcp://', '');
@@ -126,7 +126,7 @@ suite('ports of tcp tunnels are addresses of our own', () => {
   });
 });
 
-suite('the right to configure modules', () => {
+suite('permission to configure modules', () => {
   test('an acl without configure rules allows every module, one with such rules only those', async () => {
     const modules = { compression: {}, ip_restriction: { allow: ['127.0.0.0/8'], deny: [] } };
     for (const acl of [[], ['bind:*'], ['configure:*'], ['configure:compression', 'configure:ip_restriction']]) {
@@ -145,7 +145,7 @@ suite('the right to configure modules', () => {
     agent.destroy();
   });
 
-  test('configure rules are no bind rules, and bind rules no configure rules', async () => {
+  test('configure rules do not grant bind, and bind rules do not grant configure', async () => {
     const agent = await agentWith('configure:oidc');
     assert.equal((await agent.bind({ ref: 0, proto: 'tcp' })).t, 'bound');
     assert.equal((await agent.bind({ ref: 1, labels: { app: 'x' } })).t, 'bound');
@@ -156,7 +156,7 @@ suite('the right to configure modules', () => {
     bound.destroy();
   });
 
-  test('an acl that takes a module away ends the tunnels that have it', async () => {
+  test('an acl that removes a module ends the tunnels that have it', async () => {
     const { id, token } = await world.edge.api('POST', '/credentials', { acl: [] });
     const agent = await RawAgent.greeted(world, { token });
     assert.equal((await agent.bind({ ref: 0, proto: 'https', modules: { compression: {} } })).t, 'bound');

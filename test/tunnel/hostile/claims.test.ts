@@ -26,7 +26,7 @@ async function urlOf(agent: RawAgent, fields: Readonly<Record<string, unknown>>)
   return (answer as Extract<typeof answer, { t: 'bound' }>).url ?? '';
 }
 
-test('labels that the acl forbids are refused, each of them, and get no traffic', async () => {
+test('labels forbidden by the acl are refused, each of them, and get no traffic', async () => {
   const group = await world.edge.api('POST', '/backends/tunnel_group', { labels: { app: 'bank' } });
   const site = await world.edge.site(group.id);
   const { token } = await credential('bind:app=web');
@@ -41,7 +41,7 @@ test('labels that the acl forbids are refused, each of them, and get no traffic'
   agent.destroy();
 });
 
-test('a domain, a name of its own choice and a port that the acl forbids are refused', async () => {
+test('a domain, a chosen name and a port forbidden by the acl are refused', async () => {
   const { token } = await credential('bind:mine.localhost', 'bind:*.team.localhost');
   const agent = await RawAgent.greeted(world, { token });
   assert.match(await urlOf(agent, { ref: 0, proto: 'https', domain: 'mine.localhost' }), /mine\.localhost/);
@@ -57,7 +57,7 @@ test('a domain, a name of its own choice and a port that the acl forbids are ref
   agent.destroy();
 });
 
-test('names that are none are refused', async () => {
+test('rejects invalid names', async () => {
   const agent = await RawAgent.greeted(world);
   const bad = [
     '*',
@@ -75,7 +75,7 @@ test('names that are none are refused', async () => {
   agent.destroy();
 });
 
-test('contradictions are refused', async () => {
+test('rejects contradictions', async () => {
   const agent = await RawAgent.greeted(world);
   const wrong = [
     {},
@@ -93,7 +93,7 @@ test('contradictions are refused', async () => {
   agent.destroy();
 });
 
-test('a CA certificate in PEM with encapsulated headers is refused at once', async () => {
+test('rejects a CA certificate in PEM with encapsulated headers immediately', async () => {
   const agent = await RawAgent.greeted(world);
   const modules = { mutual_tls: { ca_pems: [hostilePem(30)] } };
   const { message } = await refusalOf(agent, { ref: 0, proto: 'https', modules });
@@ -101,7 +101,7 @@ test('a CA certificate in PEM with encapsulated headers is refused at once', asy
   agent.destroy();
 });
 
-test('a name that an edge has, by itself or by a wildcard, needs an acl that names it', async () => {
+test('a name covered by an edge, exactly or by a wildcard, needs an acl that names it', async () => {
   const exact = newHost();
   const base = newHost();
   await world.edge.edge(exact);
@@ -125,7 +125,7 @@ test('a name that an edge has, by itself or by a wildcard, needs an acl that nam
   for (const agent of [free, wide, named]) agent.destroy();
 });
 
-test('a name that another credential holds is refused, also while its agent is away', async () => {
+test('refuses a name held by another credential, even while its agent is away', async () => {
   const port = await localHttp({ after }, (_request, response) => response.end('mine'));
   const domain = newHost();
   const owner = await world.agent([{ proto: 'https', addr: port, domain }]);
@@ -145,7 +145,7 @@ test('a name that another credential holds is refused, also while its agent is a
   thief.destroy();
 });
 
-test("another's session is neither joined nor resumed without its secret and its credential", async () => {
+test('a foreign session is neither joined nor resumed without its secret and its credential', async () => {
   const port = await localHttp({ after }, (_request, response) => response.end('mine'));
   const owner = await world.agent([{ proto: 'https', addr: port }]);
   const session = owner.sessionId ?? '';
@@ -176,7 +176,7 @@ test("another's session is neither joined nor resumed without its secret and its
   await owner.close();
 });
 
-test('a secret is good for its own session until the next resume, and the old connections are cut', async () => {
+test('a secret is valid for its own session until the next resume, and the old connections are cut', async () => {
   const first = await RawAgent.greeted(world);
   const { session, secret } = await first.message('welcome');
   const resume = { session, secret: secret ?? '' };
@@ -189,7 +189,7 @@ test('a secret is good for its own session until the next resume, and the old co
   late.destroy();
 });
 
-test(`more than ${MAX_TUNNELS_PER_SESSION} tunnels of one agent are refused, and go with it`, async () => {
+test(`refuses more than ${MAX_TUNNELS_PER_SESSION} tunnels of one agent, and removes them with it`, async () => {
   const agent = await RawAgent.greeted(world);
   for (let ref = 0; ref < MAX_TUNNELS_PER_SESSION; ref += 1) {
     agent.say({ t: 'bind', ref, labels: { n: String(ref) }, metadata: '', forwards_to: '' });
@@ -202,7 +202,7 @@ test(`more than ${MAX_TUNNELS_PER_SESSION} tunnels of one agent are refused, and
   await eventually('nothing is listed', async () => (await listed(world)).size === 0);
 });
 
-test('the same number asked for twice is one tunnel, and the last wish counts', async () => {
+test('the same number requested twice is one tunnel, and the last request counts', async () => {
   const agent = await RawAgent.greeted(world);
   const domain = newHost();
   const ask = (fields: object): void => {

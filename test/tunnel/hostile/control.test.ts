@@ -26,7 +26,7 @@ test('garbage instead of HTTP/2 ends the connection', async () => {
   await honest.check();
 });
 
-test('an HTTP/1.1 client at the gateway is sent away', async () => {
+test('an HTTP/1.1 client at the gateway is disconnected', async () => {
   const socket = await dial(world);
   socket.write('GET / HTTP/1.1\r\nhost: gateway\r\n\r\n');
   await closed(socket);
@@ -53,7 +53,7 @@ for (const [what, bytes, reason] of WRONG_LINES) {
   });
 }
 
-test('hello twice ends the connection, and with it what the first one began', async () => {
+test('hello twice ends the connection, and with it what the first one started', async () => {
   const agent = await RawAgent.greeted(world);
   const { session } = await agent.message('welcome');
   agent.say(helloOf(world.token));
@@ -71,7 +71,7 @@ test('tokens cannot be guessed by many hellos on one connection', async () => {
   assert.deepEqual(agent.received, [], 'a guess was answered');
 });
 
-test('a wrong token, and one that is empty, are told what to do', async () => {
+test('a wrong and an empty token get advice', async () => {
   for (const token of ['wrong', '']) {
     const agent = await RawAgent.open(world);
     agent.say(helloOf(token));
@@ -82,7 +82,7 @@ test('a wrong token, and one that is empty, are told what to do', async () => {
   }
 });
 
-test('another version of the protocol is refused with both numbers', async () => {
+test('rejects another protocol version with both numbers', async () => {
   const agent = await RawAgent.open(world);
   agent.say(helloOf(world.token, { version: 2 }));
   const { code, message } = await agent.message('refused');
@@ -90,7 +90,7 @@ test('another version of the protocol is refused with both numbers', async () =>
   assert.match(message, /version 1 .* version 2/);
 });
 
-test('a type that is not known is left alone', async () => {
+test('ignores an unknown type', async () => {
   const agent = await RawAgent.greeted(world);
   agent.say({ t: 'from_the_future', more: {} });
   const bound = await agent.bind({ labels: { from: 'future' } });
@@ -109,7 +109,7 @@ test('a flood of control messages ends the connection', async () => {
   await honest.check();
 });
 
-test('a flood of long messages ends sooner: what waits is bounded by bytes, too', async () => {
+test('a flood of long messages ends sooner: the queue is also bounded in bytes', async () => {
   const agent = await RawAgent.greeted(world);
   const line = `${JSON.stringify({ t: 'bind', ref: 1, proto: 'tcp', domain: 'x', metadata: '', forwards_to: '', more: 'm'.repeat(60_000) })}\n`;
   // A fifth of the allowed number of short ones.
@@ -119,7 +119,7 @@ test('a flood of long messages ends sooner: what waits is bounded by bytes, too'
   assert.ok(answered < 300, `${answered} were carried out`);
 });
 
-test('an agent that reads nothing cannot make the gateway keep answers for it', async () => {
+test('an agent that reads nothing cannot make the gateway queue responses for it', async () => {
   const agent = await RawAgent.greeted(world, {}, { initialWindowSize: 65_535 });
   agent.control.pause();
   const line = `${JSON.stringify({ t: 'bind', ref: 1, domain: `${'x'.repeat(200)}.test`, metadata: '', forwards_to: '' })}\n`;
@@ -129,7 +129,7 @@ test('an agent that reads nothing cannot make the gateway keep answers for it', 
   agent.destroy();
 });
 
-test('a slow hello is not waited for longer than 10 s', async () => {
+test('does not wait longer than 10 s for a slow hello', async () => {
   const [silent, halfway] = [await RawAgent.open(world), await RawAgent.open(world)];
   halfway.write('{"t":"hello",');
   const began = performance.now();
@@ -139,7 +139,7 @@ test('a slow hello is not waited for longer than 10 s', async () => {
   await refusedWith(/did not say hello in time/);
 });
 
-test('an agent has so many connections and no more', async () => {
+test('limits the connections of an agent', async () => {
   const first = await RawAgent.greeted(world);
   const { session, secret } = await first.message('welcome');
   const join = { session, secret: secret ?? '' };
@@ -153,7 +153,7 @@ test('an agent has so many connections and no more', async () => {
   for (const agent of [...joined, more]) agent.destroy();
 });
 
-test('nothing of all this is left', async () => {
+test('nothing of this is left', async () => {
   await honest.check();
   await eventually('only the honest agent is connected', async () => {
     const metrics = await world.edge.metrics();

@@ -55,7 +55,7 @@ const FLOODS: readonly (readonly [string, Buffer])[] = [
   ['frames of a type that nobody knows', frame(0xfa, 0, 0, Buffer.alloc(100))],
 ];
 for (const [what, bytes] of FLOODS) {
-  test(`a flood of ${what} costs bounded memory and nobody else anything`, async (t) => {
+  test(`a flood of ${what} costs bounded memory and affects nobody else`, async (t) => {
     const socket = await bytesAgent();
     const many = Buffer.concat(Array.from({ length: 2_000 }, () => bytes));
     const grownBytes = await flood(socket, many, 1_500);
@@ -66,7 +66,7 @@ for (const [what, bytes] of FLOODS) {
   });
 }
 
-test('a promise to push, and a stream that only the gateway may open, end the connection', async () => {
+test('a push promise, and a stream that only the gateway may open, end the connection', async () => {
   const promise = Buffer.concat([Buffer.from([0, 0, 0, 2]), Buffer.from([0x82, 0x87, 0x84, 0x41, 0x01, 0x61])]);
   for (const bytes of [
     frame(FRAME.push, constants.NGHTTP2_FLAG_END_HEADERS, 1, promise),
@@ -81,7 +81,7 @@ test('a promise to push, and a stream that only the gateway may open, end the co
   await honest.check();
 });
 
-test('heads that never end are cut off', async () => {
+test('cuts off endless heads', async () => {
   const socket = await bytesAgent();
   socket.write(frame(FRAME.headers, 0, 1, Buffer.alloc(100, 0x00)));
   // A literal field of 100 bytes, repeated.
@@ -99,7 +99,7 @@ async function tunnelOf(agent: RawAgent): Promise<string> {
   return new URL((bound as { url?: string }).url ?? '').hostname;
 }
 
-test('heads of answers that are too large become an error page, and the connection lives', async () => {
+test('oversized response heads become an error page, and the connection survives', async () => {
   const agent = await RawAgent.greeted(world);
   const host = await tunnelOf(agent);
   agent.onStream = (stream) => {
@@ -118,7 +118,7 @@ test('heads of answers that are too large become an error page, and the connecti
   agent.destroy();
 });
 
-test('answers that never come, and those that never end, are given up by their client and gone', async () => {
+test('responses that never come or never end are abandoned by their client and released', async () => {
   const agent = await RawAgent.greeted(world);
   const host = await tunnelOf(agent);
   let open = 0;
@@ -139,7 +139,7 @@ test('answers that never come, and those that never end, are given up by their c
   agent.destroy();
 });
 
-test('an agent that opens no windows holds no request bodies in the server', async (t) => {
+test('an agent without windows holds no request bodies in the server', async (t) => {
   const agent = await RawAgent.open(world, { initialWindowSize: 0 });
   // Its control stream has no window either: it sends requests and receives nothing; the tunnel is bound anyway.
   agent.say(helloOf(world.token));
@@ -168,7 +168,7 @@ test('an agent that opens no windows holds no request bodies in the server', asy
   agent.destroy();
 });
 
-test('an agent that says it takes no streams gets none, and is gone in time', async () => {
+test('an agent that allows no streams gets none, and is dropped in time', async () => {
   const socket = await dial(world);
   socket.resume();
   socket.write(Buffer.concat([frame(FRAME.settings, 0, 0, Buffer.from([0, 3, 0, 0, 0, 0])), SETTINGS_ACK]));
@@ -176,7 +176,7 @@ test('an agent that says it takes no streams gets none, and is gone in time', as
   await honest.check();
 });
 
-test('informational answers without end become an error page', async () => {
+test('endless informational responses become an error page', async () => {
   const agent = await RawAgent.greeted(world);
   const host = await tunnelOf(agent);
   let sent = 0;

@@ -102,7 +102,7 @@ const SERVERS: readonly (readonly [string, (socket: TLSSocket) => void, RegExp])
   ],
 ];
 for (const [what, serve, reason] of SERVERS) {
-  test(`a server that sends ${what}: the agent says so and goes on trying, at a measured pace`, async (t) => {
+  test(`a server that sends ${what}: the agent reports it and keeps trying at a bounded rate`, async (t) => {
     const { agent, reasons, state } = await hostileServer(t, serve);
     await eventually('it says so', () => reasons().some((each) => reason.test(each)));
     await eventually('it tries again', () => state.accepted >= 3);
@@ -129,7 +129,7 @@ test('a server that floods frames costs the agent no memory', async (t) => {
   assert.ok(process.memoryUsage().rss - before < 200 * MB);
 });
 
-test('streams for tunnels that nobody has are refused, and do not pile up', async (t) => {
+test('rejects streams for unknown tunnels without piling up', async (t) => {
   const gateway = await fakeGateway(t);
   const agent = agentFor(t, gateway, { tunnels: [TUNNEL] });
   await agent.ready;
@@ -148,7 +148,7 @@ test('streams for tunnels that nobody has are refused, and do not pile up', asyn
   assert.equal(agent.status, 'online');
 });
 
-test('streams while a tunnel is still asked for wait a little and then are refused', async (t) => {
+test('streams for a tunnel that is still being bound wait a little and are then rejected', async (t) => {
   const gateway = await fakeGateway(t, { onBind: () => true });
   const agent = agentFor(t, gateway, { tunnels: [TUNNEL] });
   const connection = await gateway.connection(0);
@@ -158,7 +158,7 @@ test('streams while a tunnel is still asked for wait a little and then are refus
   assert.equal(agent.active, 0);
 });
 
-test('a server that lets the agent in and never says whether a tunnel is open is left for a new session', async (t) => {
+test('leaves a server that never answers a bind for a new session', async (t) => {
   const asked: string[] = [];
   const gateway = await fakeGateway(t, {
     connections: 2,
@@ -194,7 +194,7 @@ test('a server that lets the agent in and never says whether a tunnel is open is
   );
 });
 
-test('a server that takes its time for many tunnels, but answers, is waited for', async (t) => {
+test('waits for a server that is slow with many tunnels but responds', async (t) => {
   let answered = Promise.resolve();
   const gateway = await fakeGateway(t, {
     onBind: (connection, bind) => {
@@ -211,7 +211,7 @@ test('a server that takes its time for many tunnels, but answers, is waited for'
   assert.equal(gateway.accepted, 1);
 });
 
-test('messages about tunnels that nobody asked for change nothing', async (t) => {
+test('messages about unknown tunnels change nothing', async (t) => {
   const gateway = await fakeGateway(t);
   const agent = agentFor(t, gateway, { tunnels: [TUNNEL] });
   await agent.ready;
@@ -224,7 +224,7 @@ test('messages about tunnels that nobody asked for change nothing', async (t) =>
   assert.deepEqual([agent.status, agent.tunnels[0]?.id, agent.tunnels[0]?.status], ['online', id, 'online']);
 });
 
-test('a server that welcomes twice is left, and one that takes back its welcome is tried less and less often', async (t) => {
+test('leaves a server that welcomes twice, and tries one that withdraws its welcome less and less often', async (t) => {
   const gateway = await fakeGateway(t, {
     onHello: (connection) => {
       gateway.welcome(connection);

@@ -33,7 +33,7 @@ async function newcomerGetsIn(): Promise<void> {
   await agent.close();
 }
 
-test(`${SILENT} connections that do not even begin a handshake keep nobody out, and are gone`, async (t) => {
+test(`${SILENT} connections without a handshake lock nobody out, and are dropped`, async (t) => {
   const silent: Socket[] = [];
   t.after(() => {
     for (const socket of silent) socket.destroy();
@@ -52,7 +52,7 @@ test(`${SILENT} connections that do not even begin a handshake keep nobody out, 
   await eventually('all are closed', () => silent.every(({ destroyed }) => destroyed), 60_000);
 });
 
-test(`${SILENT_AGENTS} agents that never say hello keep nobody out, and are gone`, async (t) => {
+test(`${SILENT_AGENTS} agents that never send hello lock nobody out, and are dropped`, async (t) => {
   const before = process.memoryUsage().rss;
   const silent: TLSSocket[] = [];
   t.after(() => {

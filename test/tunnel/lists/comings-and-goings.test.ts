@@ -18,7 +18,7 @@ async function tunnels(): Promise<readonly Listed[]> {
   return (await world.edge.api('GET', '/tunnels?limit=100')).tunnels;
 }
 
-test('what is listed gets traffic, and what is not never does, while agents come and go', async (t) => {
+test('a listed tunnel gets traffic, and an unlisted one never does, while agents come and go', async (t) => {
   const proxy = await FaultyProxy.open(t, world.port);
   const hosts = Array.from({ length: 8 }, () => newHost());
   let isStopped = false;
@@ -64,7 +64,7 @@ test('what is listed gets traffic, and what is not never does, while agents come
   for (const host of hosts) assert.notEqual(await world.edge.status(host).catch(() => 0), 200, 'unlisted, and served');
 });
 
-test('a clean close is off the list, and out of traffic, by the time that it resolves', async () => {
+test('a cleanly closed tunnel is unlisted and gets no traffic by the time that close resolves', async () => {
   for (let round = 0; round < 5; round += 1) {
     const agent = await world.agent([
       { proto: 'https', addr: port },
@@ -86,7 +86,7 @@ test('a clean close is off the list, and out of traffic, by the time that it res
   }
 });
 
-test('an agent whose connections were cut is off the list at once, and on it again under the same id', async (t) => {
+test('an agent whose connections were cut is unlisted immediately, and listed again under the same id', async (t) => {
   const proxy = await FaultyProxy.open(t, world.port);
   const agent = await world.agent([{ proto: 'https', addr: port }], { serverAddr: proxy.addr, timings: QUICK_TRIES });
   const id = agent.tunnels[0]?.id ?? '';

@@ -36,7 +36,7 @@ for (const { name, host, url } of ways) {
     };
 
     suite(`curl ${flag} through ${name}`, () => {
-      test('GET: what the service sees is what the client sent', async () => {
+      test('GET: the service sees what the client sent', async () => {
         const facts = '\n%{http_version} %{http_code} %{ssl_verify_result}';
         const { stdout } = await curl('-H', 'X-Asked: a', '-w', facts, `${url}/a/b%20c?d=e&f`);
         const [body = '', told] = stdout.split('\n');
@@ -51,7 +51,7 @@ for (const { name, host, url } of ways) {
         );
       });
 
-      test('HEAD says what GET would', async () => {
+      test('HEAD matches GET', async () => {
         local.answer = (_request, response) => {
           response.writeHead(200, { 'content-length': '4321', 'x-a': 'b', 'postern-tunnel-error': 'refused' });
           response.end();
@@ -63,7 +63,7 @@ for (const { name, host, url } of ways) {
         assert.doesNotMatch(stdout, /^postern-tunnel/im);
       });
 
-      test('a file is uploaded whole, with a length and without', async () => {
+      test('a file is uploaded completely, with and without a length', async () => {
         const framings: (string | undefined)[] = [];
         local.answer = (request, response) => {
           framings.push(request.headers['content-length']);
@@ -78,7 +78,7 @@ for (const { name, host, url } of ways) {
         assert.deepEqual(framings, [String(bytes.length), undefined]);
       });
 
-      test('a download arrives whole, with a length and without, plain and compressed', async () => {
+      test('a download arrives completely, with and without a length, plain and compressed', async () => {
         const file = join(folder, 'download.bin');
         for (const headers of [{ 'content-length': String(bytes.length) }, { 'content-type': 'text/plain' }]) {
           local.answer = (_request, response) => {
@@ -99,7 +99,7 @@ for (const { name, host, url } of ways) {
         assert.match(stderr, /< HTTP\/\S+ 200/);
       });
 
-      test('trailers of a chunked answer', async () => {
+      test('trailers of a chunked response', async () => {
         local.answer = (_request, response) => {
           response.writeHead(200, { trailer: 'x-sum' });
           response.write('body');
@@ -112,7 +112,7 @@ for (const { name, host, url } of ways) {
         assert.match(stdout + stderr, /x-sum: 42/i);
       });
 
-      test('an answer that breaks off is an error to the client, not a short answer', async () => {
+      test('a truncated response is an error at the client, not a short response', async () => {
         local.answer = (request, response) => {
           response.writeHead(200, { 'content-type': 'application/octet-stream' });
           response.write(bytes.subarray(0, 100_000), () => request.socket.destroy());

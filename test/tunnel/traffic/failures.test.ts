@@ -46,7 +46,7 @@ suite('a service that cannot be reached is 502, and the page names its address',
   }
 });
 
-test('a group sends each request to the member with least under way', async () => {
+test('a group sends each request to the least busy member', async () => {
   const { id } = await world.edge.api('POST', '/backends/tunnel_group', { labels: { app: 'balance' } });
   const { host } = await world.edge.site(id);
   const members = await Promise.all(['a', 'b'].map((name) => holdingMember(name)));
@@ -71,7 +71,7 @@ test('a group sends each request to the member with least under way', async () =
   await Promise.all(held);
 });
 
-test('a member whose service is down is passed over; a body that its agent has got already is sent nowhere else', async () => {
+test('skips a member whose service is down, and does not resend a body that its agent has received', async () => {
   const { id } = await world.edge.api('POST', '/backends/tunnel_group', { labels: { app: 'half' } });
   const { host } = await world.edge.site(id);
   const local = await recordingUpstream({ after });
@@ -92,7 +92,7 @@ test('a member whose service is down is passed over; a body that its agent has g
   assert.equal(await world.edge.status(host), 502);
 });
 
-test('a request that a service took and did not answer is not sent to another member', async () => {
+test('does not resend a request that a service received and did not answer', async () => {
   const { id } = await world.edge.api('POST', '/backends/tunnel_group', { labels: { app: 'silent' } });
   const { host } = await world.edge.site(id);
   let came = 0;
@@ -108,7 +108,7 @@ test('a request that a service took and did not answer is not sent to another me
   assert.equal(came, 1);
 });
 
-test('only words that say so let a request be sent to somebody else', () => {
+test('only reasons that guarantee it let a request be sent elsewhere', () => {
   const words = ['refused', 'timeout', 'dns', 'tls', 'unanswered', 'protocol', 'closed', 'a new one', 'constructor'];
   assert.deepEqual(
     words.filter((word) => !agentFailure(word, '127.0.0.1:1').mayHaveBeenSent),

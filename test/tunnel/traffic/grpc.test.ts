@@ -29,7 +29,7 @@ for (const [kind, ways, service] of [
     const name = `${way} to a service of ${kind}`;
     grpcSuite({ name, edge: world.edge, host, service });
 
-    test(`gRPC through ${name}: the service is not told of the tunnel`, async (context) => {
+    test(`gRPC through ${name}: the service does not see the tunnel`, async (context) => {
       await call(clientOf(context, world.edge, host), 'unary', Buffer.from('x'));
       assert.deepEqual(service.metadata.at(-1)?.get('postern-tunnel'), []);
     });

@@ -31,7 +31,7 @@ async function flatDuring(t: TestContext, work: (total: number) => Promise<void>
   }
 }
 
-suite(`bodies of ${TOTAL / MIB} MiB through a tunnel, in flat memory at server, agent and client`, () => {
+suite(`bodies of ${TOTAL / MIB} MiB through a tunnel, in constant memory at server, agent and client`, () => {
   test('a download', async (t) => {
     const session = await processes.session();
     await flatDuring(t, async (total) => {

@@ -15,8 +15,8 @@ async function published(modules: AgentOptions['tunnels'][number]['modules']): P
   return new URL(agent.url ?? '').hostname;
 }
 
-suite('modules that an agent asks for', () => {
-  test('oidc: a real login, and what the service then sees', async () => {
+suite('modules requested by an agent', () => {
+  test('oidc: a real login, and the identity at the service', async () => {
     const host = await published({
       oidc: {
         issuer: login.provider.issuer,
@@ -71,7 +71,7 @@ suite('modules that an agent asks for', () => {
     assert.equal(plain.headers['content-encoding'], undefined);
   });
 
-  test('what cannot be is refused with words, and ends nothing else', async () => {
+  test('rejects impossible combinations with a message, and ends nothing else', async () => {
     const agent = await world.agent([
       { proto: 'https', addr: login.upstreamAddress, modules: { ip_restriction: { allow: ['all'], deny: [] } } },
       { proto: 'https', addr: login.upstreamAddress },

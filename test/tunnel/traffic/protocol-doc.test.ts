@@ -36,7 +36,7 @@ suite('docs/reference/tunnel-protocol.md', () => {
     );
   });
 
-  test('names every word that an agent may say about its service', () => {
+  test('names every reason that an agent may report about its service', () => {
     const words = readFileSync(join(root, 'src/agent/local/local-failure.ts'), 'utf8');
     const said = [...words.matchAll(/^ {2}\w+: '(\w+)',$/gm)].map(([, word]) => word ?? '');
     assert.ok(said.length >= 6);
@@ -47,7 +47,7 @@ suite('docs/reference/tunnel-protocol.md', () => {
   });
 });
 
-test('docs/internals/life-of-a-tunnel.md names files that are there', () => {
+test('docs/internals/life-of-a-tunnel.md names existing files', () => {
   const life = readFileSync(join(root, 'docs/internals/life-of-a-tunnel.md'), 'utf8');
   const named = [...life.matchAll(/`((?:[\w-]+\/)*[\w-]+\.ts)`/g)].map(([, file]) => file ?? '');
   assert.ok(named.length > 30);

@@ -21,7 +21,7 @@ async function listening(server: Server): Promise<number> {
 }
 
 suite('tcp', () => {
-  test('PostgreSQL: a session, a large answer, a COPY-sized parameter, and a cancelled query', async (t) => {
+  test('PostgreSQL: a session, a large result, a COPY-sized parameter, and a cancelled query', async (t) => {
     const postgres = await startPostgres();
     t.after(() => postgres.stop());
     const direct = new URL(postgres.url);
@@ -49,7 +49,7 @@ suite('tcp', () => {
     await assert.rejects(new pg.Client({ connectionString: through.href }).connect(), { code: 'ECONNREFUSED' });
   });
 
-  test('a line protocol in which the server ends, and one in which the client does', async () => {
+  test('a line protocol that the server ends, and one that the client ends', async () => {
     const port = await listening(
       createServer({ allowHalfOpen: true }, (socket) => {
         socket.on('error', () => {});
@@ -73,7 +73,7 @@ suite('tcp', () => {
     await agent.close();
   });
 
-  test('the service is down: the connection is broken, not ended', async () => {
+  test('the service is down: the connection is broken off, not ended', async () => {
     const server = createServer();
     const port = await listening(server);
     await new Promise((resolve) => server.close(resolve));
@@ -85,7 +85,7 @@ suite('tcp', () => {
   });
 });
 
-test("tls: the client sees the service's own certificate, and nobody between them the bytes", async () => {
+test("tls: the client sees the service's own certificate, and nobody in between the bytes", async () => {
   const host = `own-${randomBytes(4).toString('hex')}.localhost`;
   const authority = await issue({ commonName: 'CA of the service', isCa: true });
   const { certificatePem, keyPem } = await issue({
@@ -124,7 +124,7 @@ test("tls: the client sees the service's own certificate, and nobody between the
   await agent.close();
 });
 
-test('http: on the plain listener, under its name only, and not on the one of TLS', async () => {
+test('http: on the plain listener, under its name only, and not on the TLS one', async () => {
   const local = await recordingUpstream({ after });
   const agent = await world.agent([{ proto: 'http', addr: local.address }]);
   const url = new URL(agent.url ?? '');

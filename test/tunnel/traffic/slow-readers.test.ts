@@ -41,7 +41,7 @@ async function times(session: ClientHttp2Session): Promise<readonly number[]> {
   return took.sort((a, b) => a - b);
 }
 
-test(`small requests pass by ${DOWNLOADS} downloads that nobody reads, and those arrive whole in the end`, async (t) => {
+test(`small requests pass ${DOWNLOADS} unread downloads, which arrive completely in the end`, async (t) => {
   const small = await processes.session();
   const quiet = await times(small);
   const before = processes.rss();

@@ -28,7 +28,7 @@ async function sender(t: TestContext, limits = { maxBytes: 1_000_000, maxFiles: 
 const send = (to: DestinationSender, body: string, name = 'audit.ndjson') =>
   to.send({ name }, { id: 'ev_1', type: 'x', body }, signal);
 
-test('events become lines, in a private file, also from several lanes at once', async (t) => {
+test('appends events as lines to a private file, also from several lanes at once', async (t) => {
   const { sender: to, folder } = await sender(t);
   const bodies = Array.from({ length: 50 }, (_, at) => JSON.stringify({ at }));
   const outcomes = await Promise.all(bodies.map((body) => send(to, body)));
@@ -38,7 +38,7 @@ test('events become lines, in a private file, also from several lanes at once', 
   assert.equal((await lstat(join(folder, 'audit.ndjson'))).mode & 0o777, 0o600);
 });
 
-test('full files are moved aside, the oldest goes, and no line is lost or cut', async (t) => {
+test('rotates full files, deletes the oldest, and loses or truncates no line', async (t) => {
   const { sender: to, folder } = await sender(t, { maxBytes: 100, maxFiles: 2 });
   for (let at = 0; at < 40; at += 1) await send(to, JSON.stringify({ at }));
   const names = (await readdir(folder)).sort();
@@ -55,7 +55,7 @@ test('full files are moved aside, the oldest goes, and no line is lost or cut', 
   for (const text of texts) assert.ok(text.length <= 100);
 });
 
-test('a line that a crash cut short is taken away before the next one', async (t) => {
+test('removes a line truncated by a crash before the next one', async (t) => {
   const { sender: to, folder } = await sender(t);
   await send(to, '{"at":1}');
   await to.close();
@@ -65,7 +65,7 @@ test('a line that a crash cut short is taken away before the next one', async (t
   assert.equal(await readFile(join(folder, 'audit.ndjson'), 'utf8'), '{"at":1}\n{"at":2}\n');
 });
 
-test('a link in the folder is not followed, and what cannot be written waits', async (t) => {
+test('does not follow a link in the folder, and waits when it cannot write', async (t) => {
   const { sender: to, folder } = await sender(t);
   await send(to, '{}', 'other.ndjson');
   const outside = join(folder, '..', 'outside');
@@ -76,7 +76,7 @@ test('a link in the folder is not followed, and what cannot be written waits', a
   assert.equal(await readFile(outside, 'utf8'), 'mine\n');
 });
 
-test('names cannot leave the folder, or be those of files that were moved aside', () => {
+test('rejects names that leave the folder or collide with rotated files', () => {
   const config = Compile(file.config);
   for (const name of ['audit.ndjson', 'a', 'A-1_b.c-d.log']) assert.ok(config.Check({ name }), name);
   for (const name of [

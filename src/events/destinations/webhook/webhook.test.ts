@@ -36,7 +36,7 @@ function sender(t: TestContext, ports: Partial<DestinationPorts> = {}) {
     made.send({ url, secret: SECRET, previous_secret: '', headers: {}, ...config }, MESSAGE, signal);
 }
 
-test('both secrets sign, and what is signed is what is sent', async (t) => {
+test('signs the sent body with both secrets', async (t) => {
   const seen: { headers: Record<string, string>; body: string }[] = [];
   const port = await listen(t, (request, response) => {
     let body = '';
@@ -83,7 +83,7 @@ const STATUSES: readonly (readonly [number, SendOutcome['verdict']])[] = [
   [599, 'wait'],
 ];
 
-test('what statuses mean; a redirect is not followed', async (t) => {
+test('maps statuses to outcomes and does not follow a redirect', async (t) => {
   let requests = 0;
   const port = await listen(t, (request, response) => {
     requests += 1;
@@ -97,7 +97,7 @@ test('what statuses mean; a redirect is not followed', async (t) => {
   assert.equal(requests, STATUSES.length);
 });
 
-test('Retry-After is read as seconds and as a date', async (t) => {
+test('reads Retry-After as seconds and as a date', async (t) => {
   const nowMs = Date.parse('2026-11-01T00:00:00Z');
   const answers = ['120', new Date(nowMs + 5_000).toUTCString(), new Date(0).toUTCString(), 'soon'];
   const port = await listen(t, (request, response) => {
@@ -109,7 +109,7 @@ test('Retry-After is read as seconds and as a date', async (t) => {
   assert.deepEqual(asked, [120_000, 5_000, 0, undefined]);
 });
 
-test('silence, resets, drips and floods: the lane waits, but a flood behind a 200 is a 200', async (t) => {
+test('makes the lane wait on silence, resets, trickles and floods, but a flood after a 200 is a 200', async (t) => {
   const port = await listen(t, (request, response) => {
     if (request.url === '/reset') request.socket.resetAndDestroy();
     if (request.url === '/garbage') request.socket.end('nothing of HTTP\r\n\r\n');
@@ -178,7 +178,7 @@ const FORBIDDEN_URLS = [
   'http://100.100.100.200/',
 ];
 
-test('addresses inside are refused in every spelling, with a reason, and nothing is sent', async (t) => {
+test('rejects internal addresses in every spelling with a reason, and sends nothing', async (t) => {
   let requests = 0;
   const port = await listen(t, (_request, response) => {
     requests += 1;
@@ -200,7 +200,7 @@ test('addresses inside are refused in every spelling, with a reason, and nothing
   assert.equal(requests, 0);
 });
 
-test('a certificate that nobody vouches for is refused', async (t) => {
+test('rejects an untrusted certificate', async (t) => {
   const port = await listen(t, (_request, response) => response.end());
   const outcome = await sender(t)(`https://127.0.0.1:${port}/`);
   assert.deepEqual([outcome.verdict, outcome.status], ['wait', null]);

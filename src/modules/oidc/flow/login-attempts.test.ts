@@ -18,7 +18,7 @@ function attemptsWith(perAddress: number, perIssuer: number) {
   return { clock, attempts, begin, junk };
 }
 
-test('an address is limited by its failures, and its /64 with it, until they are a minute old', () => {
+test('limits an address and its /64 by failures until they are a minute old', () => {
   const { clock, junk } = attemptsWith(20, 0);
   for (let at = 0; at < 20; at += 1) assert.ok(!('limit' in junk(`2001:db8::${at}`)));
   assert.deepEqual(junk('2001:db8::99'), { limit: 'address', retryAfterSeconds: 3 });
@@ -30,7 +30,7 @@ test('an address is limited by its failures, and its /64 with it, until they are
   assert.ok('limit' in junk('2001:db8::99'), 'a clock that was set back gives nothing');
 });
 
-test('a few addresses that fail leave half of the issuer to others', () => {
+test("a few failing addresses leave half of the issuer's budget to others", () => {
   const { begin, junk } = attemptsWith(100, 20);
   const refusals = Array.from({ length: 50 }, (_, at) => junk(`198.51.100.${at % 3}`)).filter((one) => 'limit' in one);
   assert.equal(refusals.length, 50 - 10);
@@ -41,7 +41,7 @@ test('a few addresses that fail leave half of the issuer to others', () => {
   assert.ok(!('limit' in begin('203.0.113.9', 'https://other.example')), 'another issuer');
 });
 
-test('what succeeds, and what was not sent, is given back', () => {
+test('gives back successful and unsent attempts', () => {
   const { begin } = attemptsWith(1, 1);
   for (let at = 0; at < 10; at += 1) {
     const attempt = begin('198.51.100.1');
@@ -52,7 +52,7 @@ test('what succeeds, and what was not sent, is given back', () => {
   }
 });
 
-test('0 is no limit', () => {
+test('0 means no limit', () => {
   const { junk } = attemptsWith(0, 0);
   for (let at = 0; at < 1000; at += 1) assert.ok(!('limit' in junk('198.51.100.1')));
 });
@@ -72,7 +72,7 @@ test('limits a /56 to twice, a /48 and a /24 to four times the number of an addr
   }
 });
 
-test('a login that moved to another network leaves more of the issuer to others than one that stayed', () => {
+test("a login that moved to another network leaves more of the issuer's budget to others than one that stayed", () => {
   const { attempts, begin } = attemptsWith(0, 8);
   const moved = (clientAddress: string, startedIn?: string) =>
     attempts.begin({ issuer: ISSUER, clientAddress, startedIn });
@@ -82,7 +82,7 @@ test('a login that moved to another network leaves more of the issuer to others 
   assert.ok(!('limit' in begin('198.51.9.1')), 'began and ends in one network');
 });
 
-test('a network that has logged in is recognised until it has failed ten times since', () => {
+test('recognises a network that has logged in until it has failed ten times since', () => {
   const { begin, junk } = attemptsWith(0, 40);
   const first = begin('198.51.100.1');
   assert.ok(!('limit' in first));
@@ -99,7 +99,7 @@ test('a network that has logged in is recognised until it has failed ten times s
   assert.equal(failures.filter((one) => !('limit' in one)).length, 10);
 });
 
-test('a flood of failures from 30,000 networks does not push out those who have logged in', () => {
+test('a flood of failures from 30,000 networks does not evict those that have logged in', () => {
   const { begin, junk } = attemptsWith(0, 8);
   const first = begin('198.51.100.1');
   assert.ok(!('limit' in first));

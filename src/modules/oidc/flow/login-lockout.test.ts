@@ -66,7 +66,7 @@ const ATTACKERS: Readonly<Record<string, (at: number) => string>> = {
   '300 IPv4 addresses of as many /24': (at) => `198.${18 + (Math.floor(at / 150) % 2)}.${at % 150}.1`,
 };
 
-suite('honest visitors log in while somebody fails on purpose', () => {
+suite('legitimate visitors log in during an attack of failures', () => {
   for (const [name, addressAt] of Object.entries(ATTACKERS)) {
     test(`from ${name}`, () => {
       for (const [perSecond, minutes] of [

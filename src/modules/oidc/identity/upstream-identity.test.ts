@@ -50,7 +50,7 @@ function record(name: string): LoginRecord {
 const nameIn = (headers: readonly string[]): string | undefined =>
   headers[headers.indexOf('postern-auth-user-name') + 1];
 
-test('the list is the same one as long as it says the same, and another when a minute is over', () => {
+test('returns the same list while its content is the same, and a new one after a minute', () => {
   const grant = new Grant(record('Ann'));
   const first = identity.headersFor(grant, at(NOW_MS));
   assert.equal(identity.headersFor(grant, at(NOW_MS + 59_999)), first);
@@ -60,7 +60,7 @@ test('the list is the same one as long as it says the same, and another when a m
   assert.notEqual(later.at(-1), first.at(-1), 'it is signed anew');
 });
 
-test('what has been written about a login since is what the upstream is told, at once', () => {
+test('sends changes of a login to the upstream immediately', () => {
   const grant = new Grant(record('Ann'));
   assert.equal(nameIn(identity.headersFor(grant, at(NOW_MS))), 'Ann');
   grant.update({ ...record('Ann Other'), version: 2 });
