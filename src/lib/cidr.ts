@@ -42,9 +42,11 @@ export function isCidr(text: string): boolean {
   return isCanonical(address) && ipaddr.isValidCIDR(text);
 }
 
-/** The problem with a written range, or null. */
-export function cidrProblem(cidr: string): string | null {
-  if (!isCidr(cidr)) return 'must be an address with a prefix length, such as "203.0.113.0/24" or "2001:db8::/32"';
+const NOT_A_RANGE = 'must be an address with a prefix length, such as "203.0.113.0/24" or "2001:db8::/32"';
+
+/** The problem with a written range, or null. `notARange` words the case of a text that is not a range at all. */
+export function cidrProblem(cidr: string, notARange = NOT_A_RANGE): string | null {
+  if (!isCidr(cidr)) return notARange;
   const [parsed, bits] = ipaddr.parseCIDR(cidr);
   const network =
     parsed.kind() === 'ipv4' ? ipaddr.IPv4.networkAddressFromCIDR(cidr) : ipaddr.IPv6.networkAddressFromCIDR(cidr);

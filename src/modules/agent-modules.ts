@@ -1,2 +1,11 @@
-/** Modules that an agent can request on its own endpoints. */
-export const AGENT_MODULES = ['oidc', 'ip_restriction', 'mutual_tls', 'compression'] as const;
+import type { AgentAccess } from './agent-form.ts';
+import type { Module } from './module.ts';
+
+export type AgentModule = Module & { readonly agent: AgentAccess };
+
+/** Modules that agents can ask for, in the order of their forms. */
+export function agentModules(modules: readonly Module[]): readonly AgentModule[] {
+  return modules
+    .filter((module): module is AgentModule => module.agent !== undefined)
+    .sort((a, b) => a.agent.form.order - b.agent.form.order);
+}

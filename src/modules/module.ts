@@ -3,6 +3,7 @@ import type { ErrorRows } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';
 import type { DeclaredSettings, SettingValues } from '../lib/settings/setting.ts';
+import type { AgentAccess } from './agent-form.ts';
 import type { IssuerAccess, ModuleRuntime, RuntimePorts } from './module-runtime.ts';
 import type { Preparation, PreparePorts } from './prepared-module.ts';
 
@@ -39,6 +40,8 @@ export interface Module<Config extends TObject = TObject, Settings extends Decla
   readonly reservedCookies?: readonly string[];
   /** Paths under `/.postern/` that it serves on the hosts where it is enabled: see `PreparedModule.ownPaths`. */
   readonly ownPaths?: readonly string[];
+  /** How agents may ask for it on addresses of their own; absent: they may not. */
+  readonly agent?: AgentAccess;
   /** Settings of the server that belong to the module: flags, variables, YAML keys and their documentation are made from the rows. */
   readonly settings?: Settings;
   /** Rules that the schema cannot express: across fields, and formats. */

@@ -19,18 +19,8 @@ const hello = Type.Object({
   join: Type.Optional(claim),
 });
 
-/** Modules of an ephemeral endpoint, as far as an agent can request them. */
-const endpointModules = Type.Object({
-  oidc: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-  ip_restriction: Type.Optional(
-    Type.Object({
-      allow: Type.Array(text(64), { maxItems: 100 }),
-      deny: Type.Array(text(64), { maxItems: 100 }),
-    }),
-  ),
-  mutual_tls: Type.Optional(Type.Object({ ca_pems: Type.Array(text(16_384), { minItems: 1, maxItems: 10 }) })),
-  compression: Type.Optional(Type.Object({})),
-});
+/** Modules of an ephemeral endpoint by name. The server decodes each by the module's own form. */
+const endpointModules = Type.Record(Type.String(), Type.Unknown());
 
 const bind = Type.Object({
   t: Type.Literal('bind'),

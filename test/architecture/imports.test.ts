@@ -53,6 +53,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 
 /** What a module may import from the modules' folder beside itself. */
 const CONTRACTS = [
+  'src/modules/agent-form.ts',
   'src/modules/module.ts',
   'src/modules/module-runtime.ts',
   'src/modules/prepared-module.ts',

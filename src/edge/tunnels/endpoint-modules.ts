@@ -1,23 +1,22 @@
-import { cidrProblem } from '../../lib/cidr.ts';
-import { certificatesIn, describeCertificate } from '../../lib/describe-certificate.ts';
-import type { JsonObject } from '../../lib/json.ts';
+import { FIELD_RULES } from '../../lib/field-rules.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { createDecoder } from '../../lib/schema/decode-body.ts';
 import { fieldName } from '../../lib/schema/field-problem.ts';
-import { AGENT_MODULES } from '../../modules/agent-modules.ts';
+import type { AcceptedForm, AgentField } from '../../modules/agent-form.ts';
+import { type AgentModule, agentModules } from '../../modules/agent-modules.ts';
 import type { CheckContext, Module } from '../../modules/module.ts';
 import { type ModuleSettings, settingsOf } from '../../modules/module-settings.ts';
 import type { DetachedRecord } from '../../snapshot/detached-edge.ts';
 import type { EndpointModules } from '../../tunnel/messages.ts';
 
 export type Proto = 'http' | 'https' | 'tcp' | 'tls';
-type ModuleName = keyof EndpointModules;
 
 export interface DecodedModules {
   readonly modules: ReadonlyMap<string, JsonObject>;
   readonly records: readonly DetachedRecord[];
 }
 
-/** What this server has for modules. */
+/** The server's modules and their settings. */
 export interface ModuleServer {
   readonly modules: readonly Module[];
   readonly moduleSettings: ModuleSettings;
@@ -27,121 +26,75 @@ export interface ModuleServer {
 /** Refusal message for the agent's user. */
 export class ModuleRefusal extends Error {}
 
-/**
- * Cookies without confidentiality, certificates without TLS, responses that nobody can read: these combinations are
- * impossible.
- */
-const POSSIBLE: Readonly<Record<Proto, readonly ModuleName[]>> = {
-  https: AGENT_MODULES,
-  http: ['ip_restriction', 'compression'],
-  tcp: ['ip_restriction'],
-  tls: ['ip_restriction'],
-};
 const WHY_NOT: Readonly<Record<Proto, string>> = {
   https: '',
   http: 'over plain http nothing keeps a login or a certificate from whoever listens: use https',
   tcp: 'a tcp tunnel carries bytes that the server does not look into',
   tls: 'a tls tunnel is decrypted by the agent, and the server does not look into it',
 };
-const EVERYBODY = ['0.0.0.0/0', '::/0'];
-const MAX_AUTHORITIES = 10;
 
-/** Converts an agent's request into the modules of an edge. Throws ModuleRefusal. */
+/** Turns the modules that an agent asks for into configuration and records of an edge. Throws ModuleRefusal. */
 export function decodeModules(
   endpointId: string,
   proto: Proto,
   asked: EndpointModules,
   server: ModuleServer,
 ): DecodedModules {
-  for (const name of Object.keys(asked) as ModuleName[]) {
-    if (asked[name] === undefined || POSSIBLE[proto].includes(name)) continue;
-    if (!(POSSIBLE.https as readonly string[]).includes(name)) throw new ModuleRefusal(`there is no module "${name}"`);
-    throw new ModuleRefusal(`${name} cannot be applied to a tunnel of the protocol ${proto}: ${WHY_NOT[proto]}`);
-  }
-  const decoded = new Map<string, JsonObject>();
+  const offered = new Map(agentModules(server.modules).map((module) => [module.name, module]));
+  const wanted = Object.entries(asked)
+    .filter(([, form]) => form !== undefined)
+    .map(([name, form]) => [moduleFor(name, proto, offered), form as JsonValue] as const);
+  const modules = new Map<string, JsonObject>();
   const records: DetachedRecord[] = [];
-  for (const name of ['oidc', 'compression'] as const) {
-    const config = asked[name];
-    if (config !== undefined) decoded.set(name, decodeByModule(name, config as JsonObject, server));
+  for (const [module, form] of wanted) {
+    const accepted = acceptForm(module, form, endpointId, server);
+    modules.set(module.name, accepted.config);
+    records.push(...accepted.records);
   }
-  const { ip_restriction: addresses, mutual_tls: certificates } = asked;
-  if (addresses !== undefined) {
-    const policyId = `${endpointId}.policy`;
-    decoded.set('ip_restriction', { enabled: true, ip_policy_ids: [policyId] });
-    records.push(...policyRecords(policyId, addresses));
-  }
-  if (certificates !== undefined) {
-    const authorities = authorityRecords(endpointId, certificates.ca_pems);
-    decoded.set('mutual_tls', { enabled: true, certificate_authority_ids: authorities.map(({ id }) => id) });
-    records.push(...authorities);
-  }
-  return { modules: decoded, records };
+  return { modules, records };
 }
 
-/** Decodes it like a PUT. */
-function decodeByModule(
-  name: string,
-  config: JsonObject,
-  { modules, moduleSettings, agentIssuers }: ModuleServer,
-): JsonObject {
-  const module = modules.find((registered) => registered.name === name);
-  if (module === undefined) throw new ModuleRefusal(`this server has no module "${name}"`);
-  const decoded = createDecoder(module.config).decode(config);
-  const settings = settingsOf(moduleSettings, module);
-  const context = { settings, ...(agentIssuers !== undefined && { agentIssuers }) };
-  const problems = decoded.ok ? (module.check?.(decoded.value as never, context) ?? []) : decoded.problems;
-  const [problem] = problems;
-  if (problem !== undefined || !decoded.ok) {
-    throw new ModuleRefusal(`${name}: ${fieldName(problem?.path ?? '')} ${problem?.message ?? ''}`);
-  }
-  const missing = name === 'oidc' ? ['issuer', 'client_id'].filter((field) => decoded.value[field] === '') : [];
-  if (missing.length > 0) throw new ModuleRefusal(`${name}: ${missing.join(' and ')} must be given`);
-  return decoded.value;
+function moduleFor(name: string, proto: Proto, offered: ReadonlyMap<string, AgentModule>): AgentModule {
+  const module = offered.get(name);
+  if (module === undefined) throw new ModuleRefusal(`there is no module "${name}"`);
+  if (module.agent.form.protocols.includes(proto)) return module;
+  throw new ModuleRefusal(`${name} cannot be applied to a tunnel of the protocol ${proto}: ${WHY_NOT[proto]}`);
 }
 
-/** Without an allow list everybody is allowed unless denied. */
-function policyRecords(
-  policyId: string,
-  { allow, deny }: NonNullable<EndpointModules['ip_restriction']>,
-): readonly DetachedRecord[] {
-  if (allow.length === 0 && deny.length === 0) {
-    throw new ModuleRefusal('ip_restriction: give at least one range that is allowed or denied');
+function acceptForm(module: AgentModule, form: JsonValue, endpointId: string, server: ModuleServer): AcceptedForm {
+  const { name, agent } = module;
+  if (!isJsonObject(form)) throw new ModuleRefusal(`${name}: must be an object`);
+  const decoded = decodeForm(module, form, server);
+  for (const field of agent.form.fields) checkRule(name, field, decoded[field.name]);
+  const missing = agent.form.fields.filter((field) => field.isNeeded === true && decoded[field.name] === '');
+  if (missing.length > 0) {
+    throw new ModuleRefusal(`${name}: ${missing.map((field) => field.name).join(' and ')} must be given`);
   }
-  const rule = (action: 'allow' | 'deny', cidr: string, at: number): DetachedRecord => {
-    const problem = cidrProblem(cidr);
-    if (problem !== null) throw new ModuleRefusal(`ip_restriction: ${JSON.stringify(cidr)} ${problem}`);
-    return { kind: 'ip_policy_rule', id: `${policyId}.${action}.${at}`, parent: policyId, doc: { action, cidr } };
+  const accepted = agent.accept?.(decoded, endpointId) ?? { config: decoded, records: [] };
+  if ('problem' in accepted) throw new ModuleRefusal(`${name}: ${accepted.problem}`);
+  return accepted;
+}
+
+/** As PUT would decode it, where the form is the module's configuration. */
+function decodeForm(module: AgentModule, form: JsonObject, server: ModuleServer): JsonObject {
+  const { moduleSettings, agentIssuers } = server;
+  const { schema } = module.agent;
+  const decoded = createDecoder(schema ?? module.config).decode(form);
+  const context = {
+    settings: settingsOf(moduleSettings, module),
+    ...(agentIssuers !== undefined && { agentIssuers }),
   };
-  return [
-    { kind: 'ip_policy', id: policyId, parent: null, doc: {} },
-    ...(allow.length === 0 ? EVERYBODY : allow).map((cidr, at) => rule('allow', cidr, at)),
-    ...deny.map((cidr, at) => rule('deny', cidr, at)),
-  ];
+  const checked = decoded.ok && schema === undefined ? (module.check?.(decoded.value as never, context) ?? []) : [];
+  const [problem] = decoded.ok ? checked : decoded.problems;
+  if (decoded.ok && problem === undefined) return decoded.value;
+  throw new ModuleRefusal(`${module.name}: ${fieldName(problem?.path ?? '')} ${problem?.message ?? ''}`);
 }
 
-/** An agent's file may contain several. */
-function authorityRecords(endpointId: string, pems: readonly string[]): readonly DetachedRecord[] {
-  const certificates = pems.flatMap((pem) => {
-    try {
-      return certificatesIn(pem).map((certificate) => ({ certificate, isCa: describeCertificate(certificate).isCa }));
-    } catch {
-      throw new ModuleRefusal(
-        'mutual_tls: a CA certificate cannot be read: give certificates in PEM, and nothing else',
-      );
-    }
-  });
-  if (certificates.length === 0 || certificates.length > MAX_AUTHORITIES) {
-    throw new ModuleRefusal(`mutual_tls: give 1 to ${MAX_AUTHORITIES} CA certificates`);
+/** The rule that the agent's commands apply to the same field. */
+function checkRule(module: string, { rule }: AgentField, value: JsonValue | undefined): void {
+  if (rule === undefined) return;
+  for (const text of Array.isArray(value) ? value : [value]) {
+    const problem = typeof text === 'string' ? FIELD_RULES[rule](text) : null;
+    if (problem !== null) throw new ModuleRefusal(`${module}: ${JSON.stringify(text)} ${problem}`);
   }
-  if (certificates.some(({ isCa }) => !isCa)) {
-    throw new ModuleRefusal(
-      'mutual_tls: a certificate is not one of an authority (basicConstraints CA:TRUE is missing): give the certificate of the CA, not one that it issued',
-    );
-  }
-  return certificates.map(({ certificate }, at) => ({
-    kind: 'certificate_authority',
-    id: `${endpointId}.ca.${at}`,
-    parent: null,
-    doc: { ca_pem: certificate.toString() },
-  }));
 }

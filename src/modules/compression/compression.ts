@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { defineModule, enabledField } from '../module.ts';
+import { compressionAgentForm } from './agent-form.ts';
 import { compressResponse } from './compress-response.ts';
 
 export const compressionConfig = Type.Object({ enabled: enabledField });
@@ -13,5 +14,6 @@ export const compression = defineModule({
   description: 'Compresses responses for clients that accept it.',
   config: compressionConfig,
   example: { enabled: true },
+  agent: { form: compressionAgentForm },
   prepare: () => ({ ok: true, prepared: { transform: compressResponse } }),
 });

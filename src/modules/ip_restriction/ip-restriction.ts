@@ -3,6 +3,8 @@ import { idString, reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { defineModule, enabledField } from '../module.ts';
+import { ipRestrictionAgentForm, ipRestrictionAgentSchema } from './agent-form.ts';
+import { agentPolicy } from './agent-policy.ts';
 import { ipRestrictionErrors } from './errors.ts';
 import { restrictAddresses } from './restrict-addresses.ts';
 
@@ -31,6 +33,7 @@ export const ipRestriction = defineModule({
   config: ipRestrictionConfig,
   example: { ip_policy_ids: ['ipp_2zXAMPLEpolicyOfTheDocsAAAA'] },
   check,
+  agent: { form: ipRestrictionAgentForm, schema: ipRestrictionAgentSchema, accept: agentPolicy },
   errors: { title: 'Traffic: IP restriction', rows: ipRestrictionErrors.rows },
   prepare: (config, ports) => restrictAddresses(config.ip_policy_ids, ports),
 });

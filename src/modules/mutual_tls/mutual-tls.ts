@@ -3,6 +3,8 @@ import { idString, reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { defineModule, enabledField } from '../module.ts';
+import { agentAuthorities } from './agent-authorities.ts';
+import { mutualTlsAgentForm, mutualTlsAgentSchema } from './agent-form.ts';
 import { demandCertificates } from './demand-certificates.ts';
 import { mutualTlsErrors } from './errors.ts';
 
@@ -30,6 +32,7 @@ export const mutualTls = defineModule({
   config: mutualTlsConfig,
   example: { certificate_authority_ids: ['ca_2zXAMPLEauthorityOfTheDocsA'] },
   check,
+  agent: { form: mutualTlsAgentForm, schema: mutualTlsAgentSchema, accept: agentAuthorities },
   errors: { title: 'Traffic: mutual TLS', rows: mutualTlsErrors.rows },
   // RFC 9440 has Client-Cert and Client-Cert-Chain; upstreams made for ngrok's edges trust its names.
   reservedHeaders: ['client-cert*', 'postern-mtls-*', 'ngrok-mtls-*'],

@@ -4,6 +4,7 @@ import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { type CheckContext, defineModule, enabledField } from '../module.ts';
 import type { Preparation, PreparePorts, Refusal } from '../prepared-module.ts';
+import { oidcAgentForm } from './agent-form.ts';
 import { loginErrors } from './errors.ts';
 import { LOGIN_PATHS } from './flow/own-login-paths.ts';
 import { agentIssuerProblem, issuerProblem } from './issuer-problem.ts';
@@ -91,6 +92,7 @@ export const oidc = defineModule({
   // Those of another cookie_prefix are reserved by the edge that has it.
   reservedCookies: ['postern.session', '__host-postern.session', '__host-postern-*'],
   ownPaths: LOGIN_PATHS,
+  agent: { form: oidcAgentForm },
   settings: oidcSettings,
   createRuntime: (ports, settings) => LoginRuntime.open(ports, settings),
 });

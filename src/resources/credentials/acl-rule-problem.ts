@@ -1,6 +1,7 @@
 import { hostNameProblem } from '../../lib/host-name.ts';
 import { labelsProblem } from '../../lib/labels.ts';
-import { AGENT_MODULES } from '../../modules/agent-modules.ts';
+import { agentModules } from '../../modules/agent-modules.ts';
+import { modules } from '../../modules/registry.ts';
 
 /** The problem with one rule of a credential's acl, or null. */
 export function aclRuleProblem(rule: string): string | null {
@@ -19,7 +20,7 @@ export function aclRuleProblem(rule: string): string | null {
 }
 
 function configureRuleProblem(rule: string): string | null {
-  const known = ['*', ...AGENT_MODULES].map((name) => `configure:${name}`);
+  const known = ['*', ...agentModules(modules).map(({ name }) => name)].map((name) => `configure:${name}`);
   return known.includes(rule)
     ? null
     : `has the rule "${rule}", which names no module of agents: use ${known.map((each) => `"${each}"`).join(', ')}`;

@@ -1,0 +1,76 @@
+import type { TObject } from 'typebox';
+import type { JsonObject } from '../lib/json.ts';
+
+export type AgentProtocol = 'https' | 'http' | 'tcp' | 'tls';
+
+/** How agents may ask for a module on the addresses of their own tunnels. */
+export interface AgentAccess {
+  /** Data alone: `npm run generate` writes it to the file that the agent's commands read. */
+  readonly form: AgentForm;
+  /** Fields in the bind message. Absent: those of the module's configuration, decoded as PUT decodes them. */
+  readonly schema?: TObject;
+  /** Turns a decoded form into the module's configuration and the records that it refers to. Absent: the form is the configuration. */
+  accept?(form: JsonObject, endpointId: string): AcceptedForm | { readonly problem: string };
+}
+
+export interface AcceptedForm {
+  readonly config: JsonObject;
+  readonly records: readonly AgentRecord[];
+}
+
+/** A record that exists only for one tunnel. */
+export interface AgentRecord {
+  readonly kind: string;
+  readonly id: string;
+  readonly parent: string | null;
+  readonly doc: JsonObject;
+}
+
+/**
+ * Flags, YAML keys, the fields of the bind message and their checks are derived from this and from the schema: see
+ * src/cli/agent/modules for the agent's side and src/edge/tunnels/endpoint-modules.ts for the server's.
+ */
+export interface AgentForm {
+  /** Position among the forms, in help and messages. */
+  readonly order: number;
+  /** Key of a tunnel in the agent's file. */
+  readonly key: string;
+  /** What the key holds: a map of the fields, the value of the only field, or `true`. */
+  readonly shape: 'map' | 'list' | 'switch';
+  readonly protocols: readonly AgentProtocol[];
+  /** Why a tunnel of another kind cannot have it. Absent: because the edge of a labelled tunnel decides. */
+  readonly whyNot?: string;
+  /** Why it needs TLS, for a module without the protocol http. */
+  readonly whyTls?: string;
+  /** In the order of help and messages. */
+  readonly fields: readonly AgentField[];
+  /** The flag of a switch. */
+  readonly flag?: AgentFlag;
+  /** Message for a map whose fields are all empty; absent: it may be. */
+  readonly whenEmpty?: string;
+  /** For `postern config check`: shown where every field in braces has a value. */
+  readonly summary: readonly string[];
+}
+
+export interface AgentField {
+  /** Name in the schema and the bind message. */
+  readonly name: string;
+  /** Key in the agent's file, where it differs from the name. */
+  readonly key?: string;
+  /** A value for messages that say what to write. */
+  readonly example: string;
+  /** It must have a value; its flag stands for the module. */
+  readonly isNeeded?: true;
+  /** Name of a rule in src/lib/field-rules.ts, for a text or each item of a list. */
+  readonly rule?: 'cidr';
+  /** The agent's user names PEM files; their certificates are sent. */
+  readonly isCertificateFile?: true;
+  readonly flag?: AgentFlag;
+}
+
+export interface AgentFlag {
+  /** Without dashes. */
+  readonly name: string;
+  readonly hint: string;
+  readonly description: string;
+}

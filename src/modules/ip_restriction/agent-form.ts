@@ -1,0 +1,33 @@
+import Type from 'typebox';
+import type { AgentForm } from '../agent-form.ts';
+
+const ranges = Type.Array(Type.String({ maxLength: 64 }), { maxItems: 100 });
+
+/** In the bind message: ranges in place of the policies that an operator would name. */
+export const ipRestrictionAgentSchema = Type.Object({ allow: ranges, deny: ranges });
+
+export const ipRestrictionAgentForm: AgentForm = {
+  order: 2,
+  key: 'ip_restriction',
+  shape: 'map',
+  protocols: ['https', 'http', 'tcp', 'tls'],
+  fields: [
+    {
+      name: 'allow',
+      key: 'allow_cidrs',
+      example: '10.0.0.0/8',
+      rule: 'cidr',
+      flag: { name: 'allow-cidr', hint: 'CIDR', description: 'Allow only clients in this range; repeatable.' },
+    },
+    {
+      name: 'deny',
+      key: 'deny_cidrs',
+      example: '192.0.2.0/24',
+      rule: 'cidr',
+      flag: { name: 'deny-cidr', hint: 'CIDR', description: 'Deny clients in this range; repeatable.' },
+    },
+  ],
+  // It would look like a protection and be none.
+  whenEmpty: 'ip_restriction has no ranges: write allow_cidrs or deny_cidrs, or remove it',
+  summary: ['allow {allow}', 'deny {deny}'],
+};

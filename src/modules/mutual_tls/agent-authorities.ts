@@ -1,0 +1,46 @@
+import type { Static } from 'typebox';
+import { certificatesIn, describeCertificate } from '../../lib/describe-certificate.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import type { AcceptedForm } from '../agent-form.ts';
+import type { mutualTlsAgentSchema } from './agent-form.ts';
+
+const MAX_AUTHORITIES = 10;
+
+/** Each text may hold several certificates. */
+export function agentAuthorities(form: JsonObject, endpointId: string): AcceptedForm | { readonly problem: string } {
+  // The server has decoded the form by its schema.
+  const { ca_pems: pems } = form as Static<typeof mutualTlsAgentSchema>;
+  const certificates = readAll(pems);
+  if (certificates === null) {
+    return { problem: 'a CA certificate cannot be read: give certificates in PEM, and nothing else' };
+  }
+  if (certificates.length === 0 || certificates.length > MAX_AUTHORITIES) {
+    return { problem: `give 1 to ${MAX_AUTHORITIES} CA certificates` };
+  }
+  if (certificates.some(({ isCa }) => !isCa)) {
+    return {
+      problem:
+        'a certificate is not one of an authority (basicConstraints CA:TRUE is missing): give the certificate of the CA, not one that it issued',
+    };
+  }
+  const records = certificates.map(({ pem }, at) => ({
+    kind: 'certificate_authority',
+    id: `${endpointId}.ca.${at}`,
+    parent: null,
+    doc: { ca_pem: pem },
+  }));
+  return { config: { enabled: true, certificate_authority_ids: records.map(({ id }) => id) }, records };
+}
+
+function readAll(pems: readonly string[]): readonly { readonly pem: string; readonly isCa: boolean }[] | null {
+  try {
+    return pems.flatMap((pem) =>
+      certificatesIn(pem).map((certificate) => ({
+        pem: certificate.toString(),
+        isCa: describeCertificate(certificate).isCa,
+      })),
+    );
+  } catch {
+    return null;
+  }
+}

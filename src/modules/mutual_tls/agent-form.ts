@@ -1,0 +1,29 @@
+import Type from 'typebox';
+import type { AgentForm } from '../agent-form.ts';
+
+/** In the bind message: certificates in place of the authorities that an operator would name. */
+export const mutualTlsAgentSchema = Type.Object({
+  ca_pems: Type.Array(Type.String({ maxLength: 16_384 }), { minItems: 1, maxItems: 10 }),
+});
+
+export const mutualTlsAgentForm: AgentForm = {
+  order: 3,
+  key: 'mutual_tls_cas',
+  shape: 'list',
+  protocols: ['https'],
+  whyNot: 'the server requests client certificates only where it terminates TLS',
+  whyTls: 'client certificates require TLS',
+  fields: [
+    {
+      name: 'ca_pems',
+      example: 'clients-ca.pem',
+      isCertificateFile: true,
+      flag: {
+        name: 'mutual-tls-ca',
+        hint: 'FILE',
+        description: 'PEM file with CAs. Require a client certificate issued by one of them.',
+      },
+    },
+  ],
+  summary: ["clients' certificates"],
+};

@@ -1,0 +1,43 @@
+import type { AgentForm } from '../agent-form.ts';
+
+/** The fields are those of the module's configuration. */
+export const oidcAgentForm: AgentForm = {
+  order: 1,
+  key: 'oidc',
+  shape: 'map',
+  protocols: ['https'],
+  whyTls: 'login requires TLS',
+  fields: [
+    {
+      name: 'issuer',
+      example: 'https://accounts.example.com',
+      isNeeded: true,
+      flag: { name: 'oidc-issuer', hint: 'URL', description: 'Require a login at this OpenID provider.' },
+    },
+    {
+      name: 'client_id',
+      example: 'my-app',
+      isNeeded: true,
+      flag: { name: 'oidc-client-id', hint: 'ID', description: 'Client ID at the provider.' },
+    },
+    {
+      name: 'client_secret',
+      example: '"…"',
+      flag: {
+        name: 'oidc-client-secret',
+        hint: 'SECRET',
+        description: 'Client secret at the provider. Other users can read flags: prefer @FILE.',
+      },
+    },
+    {
+      name: 'scopes',
+      example: 'openid, email',
+      flag: { name: 'oidc-scope', hint: 'SCOPE', description: 'Scope to request from the provider; repeatable.' },
+    },
+    { name: 'options_passthrough', example: 'true' },
+    { name: 'cookie_prefix', example: '"…"' },
+    { name: 'inactivity_timeout', example: '3600' },
+    { name: 'maximum_duration', example: '86400' },
+  ],
+  summary: ['login at {issuer}'],
+};
