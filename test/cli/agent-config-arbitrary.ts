@@ -39,8 +39,19 @@ const oidc = fc.record(
   { requiredKeys: ['issuer', 'client_id'] },
 );
 const ipRestriction = fc
-  .record({ allowCidrs: fc.uniqueArray(cidr), denyCidrs: fc.uniqueArray(cidr) })
-  .filter(({ allowCidrs, denyCidrs }) => allowCidrs.length + denyCidrs.length > 0);
+  .record({ allow: fc.uniqueArray(cidr), deny: fc.uniqueArray(cidr) })
+  .filter(({ allow, deny }) => allow.length + deny.length > 0);
+const someFiles = fc.uniqueArray(file, { minLength: 1, maxLength: 3 });
+const allModules = fc.record(
+  {
+    oidc,
+    ip_restriction: ipRestriction,
+    mutual_tls: fc.record({ ca_pems: someFiles }),
+    compression: fc.constant({}),
+  },
+  { requiredKeys: [] },
+);
+const onlyAddresses = fc.record({ ip_restriction: ipRestriction }, { requiredKeys: [] });
 const upstreamTls = fc.record({ rootCas: files, serverName: maybe(host), insecureSkipVerify: fc.boolean() });
 const hostHeader = fc.oneof(fc.constantFrom('preserve', 'rewrite'), host, hostPort);
 const schemes = fc.uniqueArray(fc.constantFrom('http' as const, 'https' as const), { minLength: 1 });
@@ -53,10 +64,7 @@ const plain: Omit<TunnelConfig, 'name' | 'addr' | 'metadata'> = {
   remotePort: null,
   hostHeader: null,
   inspect: true,
-  oidc: null,
-  ipRestriction: null,
-  mutualTlsCas: [],
-  compression: false,
+  modules: {},
   upstreamTls: null,
 };
 const named = {
@@ -79,19 +87,16 @@ const tunnel: fc.Arbitrary<TunnelConfig> = fc
         schemes: maybe(schemes),
         domain: maybe(host),
         hostHeader: maybe(hostHeader),
-        oidc: maybe(oidc),
-        ipRestriction: maybe(ipRestriction),
-        mutualTlsCas: files,
-        compression: fc.boolean(),
+        modules: allModules,
         upstreamTls: maybe(upstreamTls),
       })
       .map((own) => ({
         ...own,
         proto: 'http' as const,
-        ...(own.schemes?.includes('http') && { mutualTlsCas: [], oidc: null }),
+        ...(own.schemes?.includes('http') && { modules: withoutTls(own.modules) }),
       })),
     fc
-      .record({ ...named, addr: rawAddr, remotePort: maybe(port), ipRestriction: maybe(ipRestriction) })
+      .record({ ...named, addr: rawAddr, remotePort: maybe(port), modules: onlyAddresses })
       .map((own) => ({ ...own, proto: 'tcp' as const })),
     fc.record({ ...named, addr: rawAddr, domain: maybe(host) }).map((own) => ({ ...own, proto: 'tls' as const })),
     fc.record({ ...named, addr: httpAddr, labels, hostHeader: maybe(hostHeader), upstreamTls: maybe(upstreamTls) }),
@@ -126,6 +131,7 @@ export function asWritten(config: AgentConfig): Record<string, unknown> {
 }
 
 function tunnelAsWritten(own: TunnelConfig): Record<string, unknown> {
+  const addresses = own.modules['ip_restriction'];
   return withoutNulls({
     addr: /^\d+$/.test(own.addr) ? Number(own.addr) : own.addr,
     proto: own.proto,
@@ -136,13 +142,10 @@ function tunnelAsWritten(own: TunnelConfig): Record<string, unknown> {
     metadata: own.metadata,
     host_header: own.hostHeader,
     inspect: own.inspect,
-    oidc: own.oidc,
-    ip_restriction: own.ipRestriction && {
-      allow_cidrs: own.ipRestriction.allowCidrs,
-      deny_cidrs: own.ipRestriction.denyCidrs,
-    },
-    mutual_tls_cas: own.mutualTlsCas,
-    compression: own.compression,
+    oidc: own.modules['oidc'] ?? null,
+    ip_restriction: addresses === undefined ? null : { allow_cidrs: addresses['allow'], deny_cidrs: addresses['deny'] },
+    mutual_tls_cas: own.modules['mutual_tls']?.['ca_pems'] ?? [],
+    compression: 'compression' in own.modules,
     upstream_tls:
       own.upstreamTls &&
       withoutNulls({
@@ -151,6 +154,15 @@ function tunnelAsWritten(own: TunnelConfig): Record<string, unknown> {
         insecure_skip_verify: own.upstreamTls.insecureSkipVerify,
       }),
   });
+}
+
+/** Without the modules that need TLS. */
+function withoutTls({
+  oidc: _login,
+  mutual_tls: _certificates,
+  ...others
+}: TunnelConfig['modules']): TunnelConfig['modules'] {
+  return others;
 }
 
 function withoutNulls(fields: Record<string, unknown>): Record<string, unknown> {

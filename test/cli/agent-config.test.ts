@@ -45,14 +45,14 @@ test('reads a complete file', () => {
   assert.deepEqual({ ...web, name: 'again' }, again, 'an alias stands for what it names');
   assert.deepEqual([web?.schemes, both?.schemes], [['https'], ['http', 'https']]);
   assert.equal(web?.domain, 'app.example.com');
-  assert.deepEqual(web?.oidc, {
+  assert.deepEqual(web?.modules['oidc'], {
     issuer: 'https://idp.example.com',
     client_id: 'app',
     client_secret: 's3cret',
     scopes: ['email'],
     maximum_duration: 60,
   });
-  assert.deepEqual(web?.ipRestriction, { allowCidrs: ['10.0.0.0/8'], denyCidrs: ['10.1.0.0/16', 'fd00::/8'] });
+  assert.deepEqual(web?.modules['ip_restriction'], { allow: ['10.0.0.0/8'], deny: ['10.1.0.0/16', 'fd00::/8'] });
   assert.deepEqual([db?.proto, db?.addr, db?.remotePort], ['tcp', 'localhost:5432', 20001]);
   assert.deepEqual([mail?.proto, mail?.addr, mail?.domain], ['tls', '993', 'mail.example.com']);
   assert.deepEqual(group?.labels, { app: 'web', zone: 'a' });

@@ -1,4 +1,5 @@
 import type { Flag, FlagKind } from '../api/flag.ts';
+import { moduleFlags } from './modules/module-flags.ts';
 
 export type TunnelCommandName = 'http' | 'tcp' | 'tls' | 'tunnel';
 
@@ -84,17 +85,13 @@ const HOST_HEADER = flag(
   'HOST',
   'Host header for the local service: preserve (default), rewrite, or a host.',
 );
-const CIDRS: readonly Flag[] = [
-  flag('allow-cidr', 'list', 'CIDR', 'Allow only clients in this range; repeatable.'),
-  flag('deny-cidr', 'list', 'CIDR', 'Deny clients in this range; repeatable.'),
-];
 const UPSTREAM: readonly Flag[] = [
   flag('upstream-ca', 'repeated', 'FILE', 'PEM file with the CA of the local service, for https.', { isFile: true }),
   flag('upstream-insecure', 'switch', '', 'Accept any certificate of the local service, for https.'),
 ];
 
-const TUNNEL_FLAGS: Readonly<Record<TunnelCommandName, readonly Flag[]>> = {
-  http: [
+const TUNNEL_FLAGS: Readonly<Record<TunnelCommandName, () => readonly Flag[]>> = {
+  http: () => [
     flag('scheme', 'text', 'SCHEME', 'Scheme of the public address: https (default) or http.', {
       choices: ['https', 'http'],
     }),
@@ -102,39 +99,17 @@ const TUNNEL_FLAGS: Readonly<Record<TunnelCommandName, readonly Flag[]>> = {
     NAME,
     METADATA,
     HOST_HEADER,
-    flag('oidc-issuer', 'text', 'URL', 'Require a login at this OpenID provider.'),
-    flag('oidc-client-id', 'text', 'ID', 'Client ID at the provider.'),
-    flag(
-      'oidc-client-secret',
-      'text',
-      'SECRET',
-      'Client secret at the provider. Other users can read flags: prefer @FILE.',
-      {
-        isSecret: true,
-      },
-    ),
-    flag('oidc-scope', 'list', 'SCOPE', 'Scope to request from the provider; repeatable.'),
-    ...CIDRS,
-    flag(
-      'mutual-tls-ca',
-      'repeated',
-      'FILE',
-      'PEM file with CAs. Require a client certificate issued by one of them.',
-      {
-        isFile: true,
-      },
-    ),
-    flag('compression', 'switch', '', 'Compress responses that are not compressed.'),
+    ...moduleFlags('http'),
     ...UPSTREAM,
   ],
-  tcp: [
+  tcp: () => [
     flag('port', 'number', 'PORT', "Public port (default: a free port from the server's tcp_ports)."),
     NAME,
     METADATA,
-    ...CIDRS,
+    ...moduleFlags('tcp'),
   ],
-  tls: [DOMAIN, NAME, METADATA, ...CIDRS],
-  tunnel: [
+  tls: () => [DOMAIN, NAME, METADATA, ...moduleFlags('tls')],
+  tunnel: () => [
     flag(
       'label',
       'list',
@@ -152,7 +127,7 @@ const TUNNEL_FLAGS: Readonly<Record<TunnelCommandName, readonly Flag[]>> = {
 };
 
 export function tunnelFlags(command: TunnelCommandName): readonly Flag[] {
-  return TUNNEL_FLAGS[command];
+  return TUNNEL_FLAGS[command]();
 }
 
 export const runFlags = RUN_FLAGS;

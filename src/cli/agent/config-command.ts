@@ -11,6 +11,8 @@ import { type ConfigFile, findConfigFile } from './config/find-config.ts';
 import { examineAgentConfig } from './config/read-agent-config.ts';
 import { labelsText } from './event-text.ts';
 import { FlagValues } from './flag-values.ts';
+import { summaryOf } from './modules/module-config.ts';
+import { moduleForms } from './modules/module-forms.ts';
 import { serverAddrOf } from './server-access.ts';
 import { noFile, specsOf } from './start-command.ts';
 import { publishedAs } from './tunnel-specs.ts';
@@ -63,10 +65,7 @@ async function readFiles(config: AgentConfig, path: string, ports: AgentPorts): 
 
 function tunnelLines(tunnel: TunnelConfig): readonly string[] {
   const extras = [
-    ...(tunnel.oidc === null ? [] : [`login at ${tunnel.oidc.issuer}`]),
-    ...(tunnel.ipRestriction === null ? [] : [restrictionText(tunnel.ipRestriction)]),
-    ...(tunnel.mutualTlsCas.length === 0 ? [] : ["clients' certificates"]),
-    ...(tunnel.compression ? ['compression'] : []),
+    ...moduleForms().flatMap((form) => summaryOf(form, tunnel.modules[form.module])),
     ...(tunnel.inspect ? [] : ['not inspected']),
   ];
   const more = extras.length === 0 ? '' : ` (${extras.join(', ')})`;
@@ -79,12 +78,4 @@ function tunnelLines(tunnel: TunnelConfig): readonly string[] {
 function addressText({ domain, remotePort }: TunnelConfig, proto: string): string {
   if (proto === 'tcp') return `tcp://(server):${remotePort ?? '(a free port)'}`;
   return `${proto}://${domain ?? '(name chosen by the server)'}`;
-}
-
-function restrictionText({ allowCidrs, denyCidrs }: NonNullable<TunnelConfig['ipRestriction']>): string {
-  const parts = [
-    ...(allowCidrs.length === 0 ? [] : [`allow ${allowCidrs.join(', ')}`]),
-    ...(denyCidrs.length === 0 ? [] : [`deny ${denyCidrs.join(', ')}`]),
-  ];
-  return parts.join(', ');
 }

@@ -1,10 +1,9 @@
 import { usage } from '../../lib/flags.ts';
 import type { TextSource } from '../api/text-source.ts';
 import type { TunnelCommandName } from './agent-flags.ts';
-import type { OidcConfig, TunnelConfig } from './config/agent-config.ts';
+import type { TunnelConfig } from './config/agent-config.ts';
 import { metadataProblem, nameProblem } from './config/text-problems.ts';
 import {
-  cidrProblem,
   domainProblem,
   hostHeaderProblem,
   labelProblem,
@@ -13,13 +12,9 @@ import {
   tunnelProblems,
 } from './config/tunnel-rules.ts';
 import type { FlagValues } from './flag-values.ts';
-
-const OIDC_FLAGS = ['oidc-client-id', 'oidc-client-secret', 'oidc-scope'];
-const SPELLING: Partial<Record<TunnelKey, string>> = {
-  mutual_tls_cas: '--mutual-tls-ca',
-  labels: '--label',
-  oidc: '--oidc-issuer',
-};
+import { leadingFlag } from './modules/module-flags.ts';
+import { moduleForms } from './modules/module-forms.ts';
+import { modulesFromFlags } from './modules/modules-from-flags.ts';
 
 /** The tunnel of `postern http 3000 …`, by the same rules as one in the file. */
 export async function tunnelFromFlags(
@@ -32,8 +27,6 @@ export async function tunnelFromFlags(
   if (addr === undefined) throw usage(`postern ${command} requires the address of a service: postern ${command} 3000`);
   if (others.length > 0) throw usage(`postern ${command} takes one address; use "postern start" for several tunnels`);
   const scheme = flags.oneOf('scheme', ['https', 'http']);
-  const allowCidrs = flags.list('allow-cidr', cidrProblem);
-  const denyCidrs = flags.list('deny-cidr', cidrProblem);
   const upstreamCas = flags.repeated('upstream-ca');
   const insecureSkipVerify = flags.switch('upstream-insecure') ?? false;
   const tunnel: TunnelConfig = {
@@ -47,16 +40,13 @@ export async function tunnelFromFlags(
     metadata: flags.text('metadata', metadataProblem),
     hostHeader: flags.text('host-header', hostHeaderProblem),
     inspect: true,
-    oidc: await oidcOf(flags, source),
-    ipRestriction: allowCidrs.length + denyCidrs.length === 0 ? null : { allowCidrs, denyCidrs },
-    mutualTlsCas: flags.repeated('mutual-tls-ca'),
-    compression: flags.switch('compression') ?? false,
+    modules: await modulesFromFlags(flags, source),
     upstreamTls:
       upstreamCas.length === 0 && !insecureSkipVerify
         ? null
         : { rootCas: upstreamCas, serverName: null, insecureSkipVerify },
   };
-  const [problem] = tunnelProblems(tunnel, (key) => SPELLING[key] ?? `--${key.replaceAll('_', '-')}`);
+  const [problem] = tunnelProblems(tunnel, spell);
   if (problem !== undefined) throw usage(problem.message);
   return tunnel;
 }
@@ -68,22 +58,9 @@ function labelsOf(flags: FlagValues): Readonly<Record<string, string>> {
   return Object.fromEntries(pairs);
 }
 
-async function oidcOf(flags: FlagValues, source: TextSource): Promise<OidcConfig | null> {
-  const issuer = flags.text('oidc-issuer');
-  const clientId = flags.text('oidc-client-id');
-  if (issuer === null) {
-    const stray = OIDC_FLAGS.find((name) => flags.has(name));
-    // Otherwise a tunnel that its owner believes to be protected would be open to everybody.
-    if (stray !== undefined) throw usage(`--${stray} requires --oidc-issuer`);
-    return null;
-  }
-  if (clientId === null) throw usage('--oidc-issuer requires --oidc-client-id');
-  const clientSecret = await flags.secret('oidc-client-secret', source);
-  const scopes = flags.list('oidc-scope');
-  return {
-    issuer,
-    client_id: clientId,
-    ...(clientSecret !== null && { client_secret: clientSecret }),
-    ...(scopes.length > 0 && { scopes }),
-  };
+/** A key of the file as a flag. */
+function spell(key: TunnelKey): string {
+  if (key === 'labels') return '--label';
+  const form = moduleForms().find((each) => each.key === key);
+  return form === undefined ? `--${key.replaceAll('_', '-')}` : leadingFlag(form);
 }

@@ -8,14 +8,11 @@ import { readCertificates } from './certificates.ts';
 import { loadConfigFile } from './config/find-config.ts';
 import { FlagValues } from './flag-values.ts';
 import { tunnelFromFlags } from './flags-to-tunnel.ts';
+import { leadingFlag } from './modules/module-flags.ts';
+import { moduleForms } from './modules/module-forms.ts';
 import { runAgent } from './run-agent.ts';
 import { runOptions } from './run-options.ts';
 import { tunnelSpecs } from './tunnel-specs.ts';
-
-const FLAG_OF_FILES: Readonly<Record<string, string>> = {
-  mutual_tls_cas: '--mutual-tls-ca',
-  upstream_tls: '--upstream-ca',
-};
 
 /** `postern http`, `tcp`, `tls` and `tunnel`: one tunnel, by flags. */
 export function createTunnelCommand(
@@ -33,10 +30,14 @@ export function createTunnelCommand(
       const values = new FlagValues(parsed);
       const tunnel = await tunnelFromFlags(name, parsed.positionals, values, source);
       const file = await loadConfigFile(values.text('config') ?? undefined, context.env, ports.files);
-      const specs = await tunnelSpecs(tunnel, (paths, key) =>
-        readCertificates(paths, FLAG_OF_FILES[key] ?? key, ports.files),
-      );
+      const specs = await tunnelSpecs(tunnel, (paths, key) => readCertificates(paths, flagOfFiles(key), ports.files));
       return runAgent(await runOptions(specs, { flags: values, context, ports, source, file }), ports, context);
     },
   };
+}
+
+/** The flag that names the files of a key. */
+function flagOfFiles(key: string): string {
+  const form = moduleForms().find((each) => each.key === key);
+  return form === undefined ? '--upstream-ca' : leadingFlag(form);
 }

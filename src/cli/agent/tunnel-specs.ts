@@ -1,6 +1,9 @@
 import type { TunnelSpec } from '../../agent/options.ts';
+import type { CommandForm } from '../../modules/command-form.ts';
 import type { EndpointModules } from '../../tunnel/messages.ts';
 import type { TunnelConfig, UpstreamTlsConfig } from './config/agent-config.ts';
+import type { ModuleConfig } from './modules/module-config.ts';
+import { moduleForms } from './modules/module-forms.ts';
 
 /** The certificates of PEM files; `name` identifies them in messages. */
 export type ReadCertificates = (files: readonly string[], name: string) => Promise<readonly string[]>;
@@ -31,17 +34,24 @@ export function publishedAs({ name, proto, labels, schemes }: TunnelConfig): rea
   return all.map((scheme) => ({ name: all.length === 1 ? name : `${name} (${scheme})`, proto: scheme }));
 }
 
-async function modulesOf(tunnel: TunnelConfig, read: ReadCertificates): Promise<EndpointModules> {
-  const { oidc, ipRestriction, mutualTlsCas, compression } = tunnel;
-  const caPems = mutualTlsCas.length === 0 ? [] : await read(mutualTlsCas, 'mutual_tls_cas');
-  return {
-    ...(oidc !== null && { oidc: { ...oidc } }),
-    ...(ipRestriction !== null && {
-      ip_restriction: { allow: [...ipRestriction.allowCidrs], deny: [...ipRestriction.denyCidrs] },
-    }),
-    ...(caPems.length > 0 && { mutual_tls: { ca_pems: [...caPems] } }),
-    ...(compression && { compression: {} }),
-  };
+async function modulesOf({ modules }: TunnelConfig, read: ReadCertificates): Promise<EndpointModules> {
+  const forms = moduleForms().flatMap((form) => {
+    const config = modules[form.module];
+    return config === undefined ? [] : [[form, config] as const];
+  });
+  const sent = forms.map(async ([form, config]) => [form.module, await withCertificates(form, config, read)] as const);
+  return Object.fromEntries(await Promise.all(sent));
+}
+
+/** The fields of the bind message: file names are replaced by the certificates in the files. */
+async function withCertificates(
+  { key, fields }: CommandForm,
+  config: ModuleConfig,
+  read: ReadCertificates,
+): Promise<ModuleConfig> {
+  const files = fields.filter(({ name, isCertificateFile }) => isCertificateFile === true && name in config);
+  const texts = files.map(async ({ name }) => [name, await read(config[name] as readonly string[], key)] as const);
+  return { ...config, ...Object.fromEntries(await Promise.all(texts)) };
 }
 
 async function upstreamTlsOf({ rootCas, serverName, insecureSkipVerify }: UpstreamTlsConfig, read: ReadCertificates) {

@@ -1,3 +1,5 @@
+import type { ModuleConfigs } from '../modules/module-config.ts';
+
 /** An agent's configuration file, decoded. Null means absent. */
 export interface AgentConfig {
   readonly authtoken: string | null;
@@ -29,29 +31,9 @@ export interface TunnelConfig {
   readonly metadata: string | null;
   readonly hostHeader: string | null;
   readonly inspect: boolean;
-  readonly oidc: OidcConfig | null;
-  readonly ipRestriction: IpRestrictionConfig | null;
-  /** File names. */
-  readonly mutualTlsCas: readonly string[];
-  readonly compression: boolean;
+  /** What was asked for, by the module's name. */
+  readonly modules: ModuleConfigs;
   readonly upstreamTls: UpstreamTlsConfig | null;
-}
-
-/** With the field names of the API's module. */
-export interface OidcConfig {
-  readonly issuer: string;
-  readonly client_id: string;
-  readonly client_secret?: string;
-  readonly scopes?: readonly string[];
-  readonly options_passthrough?: boolean;
-  readonly cookie_prefix?: string;
-  readonly inactivity_timeout?: number;
-  readonly maximum_duration?: number;
-}
-
-export interface IpRestrictionConfig {
-  readonly allowCidrs: readonly string[];
-  readonly denyCidrs: readonly string[];
 }
 
 /** How the certificate of a local `https://` service is verified. */

@@ -1,18 +1,10 @@
-import type { IpRestrictionConfig, OidcConfig, TunnelConfig, UpstreamTlsConfig } from './agent-config.ts';
+import { moduleKeys, modulesFromYaml } from '../modules/modules-from-yaml.ts';
+import type { TunnelConfig, UpstreamTlsConfig } from './agent-config.ts';
 import { metadataProblem, nameProblem } from './text-problems.ts';
-import {
-  cidrProblem,
-  domainProblem,
-  hostHeaderProblem,
-  labelProblem,
-  splitLabel,
-  type TunnelKey,
-  tunnelProblems,
-} from './tunnel-rules.ts';
+import { domainProblem, hostHeaderProblem, labelProblem, splitLabel, tunnelProblems } from './tunnel-rules.ts';
 import type { YamlFields } from './yaml-fields.ts';
 
-const MAX_UINT32 = 4_294_967_295;
-const KEYS: readonly (TunnelKey | 'hostname' | 'metadata' | 'inspect')[] = [
+const KEYS: readonly string[] = [
   'addr',
   'proto',
   'schemes',
@@ -23,28 +15,13 @@ const KEYS: readonly (TunnelKey | 'hostname' | 'metadata' | 'inspect')[] = [
   'metadata',
   'host_header',
   'inspect',
-  'oidc',
-  'ip_restriction',
-  'mutual_tls_cas',
-  'compression',
-  'upstream_tls',
-];
-const OIDC_KEYS: readonly (keyof OidcConfig)[] = [
-  'issuer',
-  'client_id',
-  'client_secret',
-  'scopes',
-  'options_passthrough',
-  'cookie_prefix',
-  'inactivity_timeout',
-  'maximum_duration',
 ];
 
 /** Null when it is not a tunnel. Every problem has been recorded by then. */
 export function readTunnel(tunnels: YamlFields, name: string): TunnelConfig | null {
   const named = nameProblem(name);
   if (named !== null) tunnels.problem(name, `the name of a tunnel ${named}`);
-  const fields = tunnels.map(name, KEYS);
+  const fields = tunnels.map(name, [...KEYS, ...moduleKeys(), 'upstream_tls']);
   if (fields === null) return null;
   if (!fields.has('addr'))
     fields.problem(null, `tunnels.${name}.addr is missing: write addr: 8080, host:port or a URL`);
@@ -59,10 +36,7 @@ export function readTunnel(tunnels: YamlFields, name: string): TunnelConfig | nu
     metadata: fields.text('metadata', metadataProblem),
     hostHeader: fields.text('host_header', hostHeaderProblem),
     inspect: fields.boolean('inspect') ?? true,
-    oidc: readOidc(fields.map('oidc', OIDC_KEYS)),
-    ipRestriction: readIpRestriction(fields.map('ip_restriction', ['allow_cidrs', 'deny_cidrs'])),
-    mutualTlsCas: fields.textList('mutual_tls_cas', 'clients-ca.pem') ?? [],
-    compression: fields.boolean('compression') ?? false,
+    modules: modulesFromYaml(fields),
     upstreamTls: readUpstreamTls(fields.map('upstream_tls', ['root_cas', 'server_name', 'insecure_skip_verify'])),
   };
   for (const { key, message } of tunnelProblems(tunnel)) {
@@ -107,38 +81,6 @@ function readDomain(fields: YamlFields): string | null {
     return fields.problem('hostname', 'hostname is an alias of domain: remove one of them');
   }
   return fields.text('domain', domainProblem) ?? fields.text('hostname', domainProblem);
-}
-
-function readOidc(fields: YamlFields | null): OidcConfig | null {
-  if (fields === null) return null;
-  const given = {
-    issuer: required(fields, 'issuer', 'https://accounts.example.com'),
-    client_id: required(fields, 'client_id', 'my-app'),
-    client_secret: fields.text('client_secret'),
-    scopes: fields.textList('scopes', 'openid, email'),
-    options_passthrough: fields.boolean('options_passthrough'),
-    cookie_prefix: fields.text('cookie_prefix'),
-    inactivity_timeout: fields.integer('inactivity_timeout', 0, MAX_UINT32),
-    maximum_duration: fields.integer('maximum_duration', 0, MAX_UINT32),
-  };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null)) as unknown as OidcConfig;
-}
-
-function required(fields: YamlFields, key: string, example: string): string {
-  if (!fields.has(key)) fields.problem(null, `oidc.${key} is missing: write ${key}: ${example}`);
-  return fields.text(key) ?? '';
-}
-
-function readIpRestriction(fields: YamlFields | null): IpRestrictionConfig | null {
-  if (fields === null) return null;
-  const allowCidrs = fields.textList('allow_cidrs', '10.0.0.0/8', cidrProblem);
-  const denyCidrs = fields.textList('deny_cidrs', '192.0.2.0/24', cidrProblem);
-  const isNone = (key: string): boolean => !fields.has(key) || fields.isEmptyList(key);
-  // It would look like a protection and be none.
-  if (isNone('allow_cidrs') && isNone('deny_cidrs')) {
-    return fields.problem(null, 'ip_restriction has no ranges: write allow_cidrs or deny_cidrs, or remove it');
-  }
-  return { allowCidrs: allowCidrs ?? [], denyCidrs: denyCidrs ?? [] };
 }
 
 function readUpstreamTls(fields: YamlFields | null): UpstreamTlsConfig | null {

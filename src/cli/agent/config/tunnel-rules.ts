@@ -1,25 +1,17 @@
 import { AgentError } from '../../../agent/agent-error.ts';
 import { parseLocalAddress } from '../../../agent/local/local-address.ts';
-import { isCidr } from '../../../lib/cidr.ts';
 import { hostNameProblem } from '../../../lib/host-name.ts';
 import { labelsProblem } from '../../../lib/labels.ts';
 import { parseListenAddress } from '../../../lib/listen-address.ts';
+import type { CommandForm } from '../../../modules/command-form.ts';
+import { goesWith } from '../modules/module-flags.ts';
+import { moduleForms } from '../modules/module-forms.ts';
 import type { TunnelConfig } from './agent-config.ts';
 
 /** Properties of a tunnel, by their key in the file; flags have the same names in their own spelling. */
-export type TunnelKey =
-  | 'addr'
-  | 'proto'
-  | 'labels'
-  | 'schemes'
-  | 'domain'
-  | 'remote_port'
-  | 'host_header'
-  | 'oidc'
-  | 'ip_restriction'
-  | 'mutual_tls_cas'
-  | 'compression'
-  | 'upstream_tls';
+type OwnKey = 'addr' | 'proto' | 'labels' | 'schemes' | 'domain' | 'remote_port' | 'host_header' | 'upstream_tls';
+/** Modules add their own. */
+export type TunnelKey = OwnKey | (string & {});
 
 export interface TunnelProblem {
   readonly key: TunnelKey;
@@ -34,6 +26,7 @@ interface Rule {
   readonly why: string;
 }
 
+const PROTOS = ['http', 'tcp', 'tls'] as const;
 const EDGE = 'a tunnel with labels is protected by the edges that serve it: configure their modules';
 const RULES: readonly Rule[] = [
   {
@@ -60,22 +53,23 @@ const RULES: readonly Rule[] = [
     goesWith: ['http', 'labels'],
     why: 'the agent forwards other protocols unchanged',
   },
-  { key: 'oidc', isGiven: (t) => t.oidc !== null, goesWith: ['http'], why: EDGE },
-  { key: 'ip_restriction', isGiven: (t) => t.ipRestriction !== null, goesWith: ['http', 'tcp', 'tls'], why: EDGE },
-  {
-    key: 'mutual_tls_cas',
-    isGiven: (t) => t.mutualTlsCas.length > 0,
-    goesWith: ['http'],
-    why: 'the server requests client certificates only where it terminates TLS',
-  },
-  { key: 'compression', isGiven: (t) => t.compression, goesWith: ['http'], why: EDGE },
-  {
-    key: 'upstream_tls',
-    isGiven: (t) => t.upstreamTls !== null,
-    goesWith: ['http', 'labels'],
-    why: 'the agent forwards other protocols unchanged',
-  },
 ];
+
+const UPSTREAM_TLS: Rule = {
+  key: 'upstream_tls',
+  isGiven: (t) => t.upstreamTls !== null,
+  goesWith: ['http', 'labels'],
+  why: 'the agent forwards other protocols unchanged',
+};
+
+function moduleRule(form: CommandForm): Rule {
+  return {
+    key: form.key,
+    isGiven: ({ modules }) => form.module in modules,
+    goesWith: PROTOS.filter((proto) => goesWith(form, proto)),
+    why: form.whyNot ?? EDGE,
+  };
+}
 
 /** Combinations that are not allowed. `spell` names a key as its reader writes it. */
 export function tunnelProblems(
@@ -89,7 +83,7 @@ export function tunnelProblems(
   } else if (kind === null) {
     problems.push({ key: 'proto', message: 'proto is missing: write proto: http, tcp or tls, or labels' });
   } else {
-    for (const { key, isGiven, goesWith, why } of RULES) {
+    for (const { key, isGiven, goesWith, why } of [...RULES, ...moduleForms().map(moduleRule), UPSTREAM_TLS]) {
       if (isGiven(tunnel) && !goesWith.includes(kind)) {
         const what = kind === 'labels' ? 'labels' : `proto ${kind}`;
         problems.push({ key, message: `${spell(key)} cannot be used with ${what}: ${why}` });
@@ -97,11 +91,10 @@ export function tunnelProblems(
     }
   }
   if (tunnel.schemes?.includes('http') === true) {
-    const plain = (key: TunnelKey, why: string): void => {
+    for (const { module, key, protocols, whyTls: why } of moduleForms()) {
+      if (!(module in tunnel.modules) || protocols.includes('http')) continue;
       problems.push({ key, message: `${spell(key)} cannot be used with the scheme http: ${why}` });
-    };
-    if (tunnel.mutualTlsCas.length > 0) plain('mutual_tls_cas', 'client certificates require TLS');
-    if (tunnel.oidc !== null) plain('oidc', 'login requires TLS');
+    }
   }
   const address = addressProblem(tunnel);
   return address === null ? problems : [...problems, { key: 'addr', message: address }];
@@ -126,10 +119,6 @@ export function domainProblem(text: string): string | null {
   return hostNameProblem(text, 'refused') === null
     ? null
     : 'must be a host name without a port or wildcard, such as app.example.com';
-}
-
-export function cidrProblem(text: string): string | null {
-  return isCidr(text) ? null : 'must be a CIDR range such as 10.0.0.0/8, or 192.0.2.7/32 for one address';
 }
 
 export function hostHeaderProblem(text: string): string | null {

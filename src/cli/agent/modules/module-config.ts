@@ -1,0 +1,47 @@
+import { FIELD_RULES } from '../../../lib/field-rules.ts';
+import type { CommandField, CommandForm } from '../../../modules/command-form.ts';
+
+/** A module as a person asks for it: the fields of the bind message, with file names in place of certificates. */
+export type ModuleConfig = Readonly<Record<string, FieldValue>>;
+export type FieldValue = string | number | boolean | readonly string[];
+/** By the module's name. */
+export type ModuleConfigs = Readonly<Record<string, ModuleConfig>>;
+
+export type Fits = (text: string) => string | null;
+
+/** How the agent's commands name a text that a rule cannot read at all. */
+const WORDING: Readonly<Record<NonNullable<CommandField['rule']>, string>> = {
+  cidr: 'must be a CIDR range such as 10.0.0.0/8, or 192.0.2.7/32 for one address',
+};
+
+/** The rule of a field's text or items, which the server applies as well. */
+export function ruleOf({ rule }: CommandField): Fits {
+  return rule === undefined ? () => null : (text) => FIELD_RULES[rule](text, WORDING[rule]);
+}
+
+/** Null for a module that nobody asked for. Fields without a value are left out, unless the bind message always has them. */
+export function configOf(form: CommandForm, values: ReadonlyMap<string, FieldValue | null>): ModuleConfig | null {
+  const isEmpty = (value: FieldValue | null | undefined): boolean =>
+    value === null || value === undefined || (Array.isArray(value) && value.length === 0);
+  if (form.shape !== 'switch' && [...values.values()].every(isEmpty)) return null;
+  const entries = form.fields.map(({ name, isAlwaysSent }) => {
+    const value = values.get(name) ?? null;
+    return [name, value === null && isAlwaysSent ? [] : value] as const;
+  });
+  return Object.fromEntries(entries.filter((entry): entry is [string, FieldValue] => entry[1] !== null));
+}
+
+/** For a person, such as "login at https://idp.example.com". */
+export function summaryOf({ summary }: CommandForm, config: ModuleConfig | undefined): readonly string[] {
+  if (config === undefined) return [];
+  return summary.flatMap((template) => {
+    let isWhole = true;
+    const text = template.replaceAll(/\{(\w+)\}/g, (_braces, name: string) => {
+      const value = config[name];
+      const shown = Array.isArray(value) ? value.join(', ') : String(value ?? '');
+      if (shown === '') isWhole = false;
+      return shown;
+    });
+    return isWhole ? [text] : [];
+  });
+}

@@ -1,0 +1,47 @@
+import type { CommandField, CommandForm } from '../../../modules/command-form.ts';
+import type { Flag, FlagKind } from '../../api/flag.ts';
+import { moduleForms } from './module-forms.ts';
+
+export type PublishedProto = 'http' | 'tcp' | 'tls';
+
+const KINDS: Readonly<Record<CommandField['kind'], FlagKind>> = {
+  text: 'text',
+  list: 'list',
+  boolean: 'switch',
+  integer: 'number',
+};
+
+/** The flags of every module that a tunnel of the protocol can have. */
+export function moduleFlags(proto: PublishedProto): readonly Flag[] {
+  return moduleForms()
+    .filter((form) => goesWith(form, proto))
+    .flatMap(flagsOf);
+}
+
+/** A tunnel of http is published on https, on http or on both. */
+export function goesWith({ protocols }: Pick<CommandForm, 'protocols'>, proto: PublishedProto): boolean {
+  return protocols.includes(proto) || (proto === 'http' && protocols.includes('https'));
+}
+
+/** The flag that stands for the module in messages. */
+export function leadingFlag({ flag, fields }: CommandForm): string {
+  return `--${flag?.name ?? fields.find((field) => field.flag !== undefined)?.flag?.name ?? ''}`;
+}
+
+function flagsOf({ flag, fields }: CommandForm): readonly Flag[] {
+  const own: readonly Flag[] = flag === undefined ? [] : [{ ...flag, kind: 'switch', target: { in: 'command' } }];
+  return [...own, ...fields.flatMap((field) => flagOf(field) ?? [])];
+}
+
+function flagOf({ flag, kind, isCertificateFile, isSecret }: CommandField): Flag | null {
+  if (flag === undefined) return null;
+  const isFile = isCertificateFile === true;
+  return {
+    ...flag,
+    // A file name may hold a comma.
+    kind: isFile ? 'repeated' : KINDS[kind],
+    target: { in: 'command' },
+    ...(isFile && { isFile }),
+    ...(isSecret && { isSecret }),
+  };
+}

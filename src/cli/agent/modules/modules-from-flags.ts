@@ -1,0 +1,45 @@
+import { usage } from '../../../lib/flags.ts';
+import type { CommandField, CommandForm } from '../../../modules/command-form.ts';
+import type { TextSource } from '../../api/text-source.ts';
+import type { FlagValues } from '../flag-values.ts';
+import { configOf, type FieldValue, type ModuleConfig, type ModuleConfigs, ruleOf } from './module-config.ts';
+import { moduleForms } from './module-forms.ts';
+
+export async function modulesFromFlags(flags: FlagValues, source: TextSource): Promise<ModuleConfigs> {
+  const modules: Record<string, ModuleConfig> = {};
+  for (const form of moduleForms()) {
+    const config = await moduleFromFlags(form, flags, source);
+    if (config !== null) modules[form.module] = config;
+  }
+  return modules;
+}
+
+async function moduleFromFlags(form: CommandForm, flags: FlagValues, source: TextSource): Promise<ModuleConfig | null> {
+  if (form.shape === 'switch') return flags.switch(form.flag?.name ?? '') === true ? {} : null;
+  const values = new Map<string, FieldValue | null>();
+  for (const field of form.fields) values.set(field.name, await fieldFromFlag(field, flags, source));
+  checkNeeded(form.fields, flags);
+  return configOf(form, values);
+}
+
+async function fieldFromFlag(field: CommandField, flags: FlagValues, source: TextSource): Promise<FieldValue | null> {
+  const { flag, kind, maxItems = Number.POSITIVE_INFINITY } = field;
+  if (flag === undefined) return null;
+  const { name } = flag;
+  if (kind === 'boolean') return flags.switch(name);
+  if (kind === 'integer') return flags.integer(name, field.minimum ?? 0, field.maximum ?? Number.MAX_SAFE_INTEGER);
+  if (kind === 'text') return field.isSecret ? flags.secret(name, source) : flags.text(name, ruleOf(field));
+  const items = field.isCertificateFile === true ? flags.repeated(name) : flags.list(name, ruleOf(field));
+  if (items.length > maxItems) throw usage(`--${name} can have at most ${maxItems} values`);
+  return items.length === 0 ? null : items;
+}
+
+/** Otherwise a tunnel that its owner believes to be protected would be open to everybody. */
+function checkNeeded(fields: readonly CommandField[], flags: FlagValues): void {
+  const given = fields.filter(({ flag }) => flag !== undefined && flags.has(flag.name));
+  const [leading, ...others] = fields.filter(({ isNeeded }) => isNeeded === true);
+  if (leading === undefined || given[0] === undefined) return;
+  if (!given.includes(leading)) throw usage(`--${given[0].flag?.name} requires --${leading.flag?.name}`);
+  const missing = others.find((field) => !given.includes(field));
+  if (missing !== undefined) throw usage(`--${leading.flag?.name} requires --${missing.flag?.name}`);
+}

@@ -1,0 +1,13 @@
+import { agentModules } from '../../src/modules/agent-modules.ts';
+import { commandForm } from '../../src/modules/command-form.ts';
+import { modules } from '../../src/modules/registry.ts';
+
+export const name = 'agent-forms';
+
+const PATH = 'src/cli/agent/generated/module-forms.json';
+
+/** What the agent's commands know of modules. A file, because loading the modules takes longer than a command may. */
+export function generate(): Promise<Map<string, string>> {
+  const forms = agentModules(modules).map(commandForm);
+  return Promise.resolve(new Map([[PATH, `${JSON.stringify(forms, null, 1)}\n`]]));
+}
