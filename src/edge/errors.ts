@@ -27,6 +27,11 @@ export const edgeErrors = errorTable({
       'The request, its body included, did not come within the time that the edge gives (`edge_header_timeout`, `edge_request_timeout`), or its body came too slowly while requests were scarce (`edge_scarce_body_rate`). The connection or stream is closed.',
   },
   ERR_POSTERN_HEADERS_TOO_LARGE: { status: 431, explanation: 'The headers are larger or more than the edge takes.' },
+  ERR_POSTERN_EDGE_BODY_TOO_LARGE: {
+    status: 413,
+    explanation:
+      'A module of the route reads the body of requests before they are forwarded, and this body is larger than it takes. The request was not forwarded.',
+  },
   ERR_POSTERN_NO_BACKEND: {
     status: 503,
     explanation: 'The route has no enabled backend. Set one with PUT …/backend.',

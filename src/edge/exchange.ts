@@ -1,34 +1,32 @@
+import type { Readable } from 'node:stream';
 import { reportBug } from '../lib/bug-report.ts';
 import { moduleErrors } from '../modules/errors.ts';
-import type {
-  ClientCertificate,
-  OwnAnswer,
-  OwnPathRequest,
-  Permit,
-  Refusal,
-  Verdict,
-} from '../modules/prepared-module.ts';
+import type { ClientCertificate, OwnPathRequest, Permit, Refusal, Verdict } from '../modules/prepared-module.ts';
 import type { EdgeSnapshot, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { HeaderList } from '../upstream/upstream.ts';
+import { BodyReader } from './body-reader.ts';
+import type { ClientSide } from './client-side.ts';
 import type { ConnectionFacts } from './edge-connection.ts';
 import type { EdgeRuntime } from './edge-runtime.ts';
 import { type ErrorAnswer, errorPage } from './error-page.ts';
 import { type EdgeErrorCode, edgeErrors } from './errors.ts';
-import { type ClientSide, Forwarding } from './forwarding.ts';
+import { Forwarding } from './forwarding.ts';
 import { handshakeSuffices } from './handshake-suffices.ts';
 import { combinedValue, firstValue, valuesOf } from './http/header-list.ts';
 import type { RequestProblem } from './http/request-problem.ts';
 import { MISDIRECTED, STALE_CONNECTION } from './misdirected.ts';
-import { isOwnPath, openSite, readSmallBody } from './own-paths.ts';
+import { isOwnPath, serveOwnPath } from './own-paths.ts';
+import { RequestChanges } from './request-changes.ts';
 import { UNMATCHED } from './unmatched-path.ts';
 
 const NO_BACKEND_MESSAGE = 'This site has nothing behind it yet. Whoever runs it has to set a backend.';
 const BUG_MESSAGE = 'Something went wrong here that is not your fault. Try again later.';
 
 /**
- * One request through the edge. States: *judging* (route found, modules called one after the other), *forwarding* (on
- * its way to a backend and back), *done*. Any state goes to *done* when the client disconnects, when a configuration
- * change would now reject the request, or when something fails.
+ * One request through the edge. States: *judging* (route found, modules called one after the other), *changing*
+ * (modules change it, if needed after they have read its body), *forwarding* (on its way to a backend and back), *done*.
+ * Any state goes to *done* when the client disconnects, when a configuration change would now reject the request, or
+ * when something fails.
  *
  * Objects with methods instead of closures: this is the hot path.
  */
@@ -55,6 +53,8 @@ export class Exchange implements OwnPathRequest {
   #permitVersion = 0;
   readonly client: ClientSide;
   #forwarding: Forwarding | null = null;
+  /** The client's body, or what gives it on after a module has read it. */
+  #forwardedBody: Readable | null = null;
   #isDone = false;
 
   constructor(runtime: EdgeRuntime, connection: ConnectionFacts, client: ClientSide) {
@@ -66,6 +66,10 @@ export class Exchange implements OwnPathRequest {
     this.clientAddress = runtime.clientAddress(connection.remoteAddress, client.head);
     client.port.onGone = (problem) => this.#gone(problem);
     client.port.onBug = (error) => this.bug(error);
+  }
+
+  get isDone(): boolean {
+    return this.#isDone;
   }
 
   get method(): string {
@@ -108,8 +112,9 @@ export class Exchange implements OwnPathRequest {
     return valuesOf(this.client.head.headers, name);
   }
 
-  readBody(maxBytes: number): Promise<Buffer | null> {
-    return readSmallBody(this.client, maxBytes);
+  async readBody(maxBytes: number): Promise<Buffer | null> {
+    const reading = await new BodyReader(this.client).read(maxBytes);
+    return typeof reading === 'string' ? null : reading;
   }
 
   start(): void {
@@ -117,11 +122,11 @@ export class Exchange implements OwnPathRequest {
     try {
       const edge = this.runtime.findEdge(this.host);
       // Connection reuse must not bypass another host's client certificates, or a changed policy.
-      if (edge === undefined || edge.id !== this.connection.edgeId) this.#refuse(...MISDIRECTED);
+      if (edge === undefined || edge.id !== this.connection.edgeId) this.refuse(...MISDIRECTED);
       else if (handshakeSuffices(this.connection, edge)) this.#enter(edge);
       else {
         this.connection.retire();
-        this.#refuse(...STALE_CONNECTION);
+        this.refuse(...STALE_CONNECTION);
       }
     } catch (error) {
       this.bug(error);
@@ -130,13 +135,13 @@ export class Exchange implements OwnPathRequest {
 
   #enter(edge: EdgeSnapshot): void {
     if (edge.ownPathRoutes.length > 0 && isOwnPath(this.client.head.path)) {
-      this.#serveOwnPath(edge);
+      serveOwnPath(edge, this);
       return;
     }
     const match = edge.routes.match(this.client.head.path, this.host);
     if (match.found === null) {
       const [code, reason, message] = UNMATCHED[match.why];
-      this.#refuse(code, reason, message);
+      this.refuse(code, reason, message);
       return;
     }
     this.route = match.found;
@@ -153,30 +158,6 @@ export class Exchange implements OwnPathRequest {
     );
   }
 
-  /** A path that a module serves itself, such as the callback of a login. */
-  #serveOwnPath(edge: EdgeSnapshot): void {
-    const opened = openSite(edge, this);
-    if ('refusal' in opened) {
-      this.#refusedByModule(opened.refusal, opened.module);
-      return;
-    }
-    const answer = opened.ownPaths.serve(this, opened.site);
-    if (!(answer instanceof Promise)) {
-      this.#ownAnswer(answer, opened.module);
-      return;
-    }
-    answer.then((late) => this.#ownAnswer(late, opened.module)).catch((error: unknown) => this.bug(error));
-  }
-
-  #ownAnswer(answer: OwnAnswer, module: string): void {
-    if (this.#isDone) return;
-    if ('refusal' in answer) this.#refusedByModule(answer.refusal, module);
-    else {
-      const headers = [...answer.headers, 'postern-request-id', this.id];
-      this.answer(answer.status, headers, Buffer.from(answer.body));
-    }
-  }
-
   #judgeFrom(position: number, route: RouteSnapshot): void {
     for (let at = position; at < route.modules.length; at += 1) {
       const module = route.modules[at];
@@ -184,7 +165,7 @@ export class Exchange implements OwnPathRequest {
       if (verdict === 'pass') continue;
       const name = module?.name ?? '';
       if (!(verdict instanceof Promise)) {
-        this.#refusedByModule(verdict, name);
+        this.refusedByModule(verdict, name);
         return;
       }
       verdict.then(
@@ -193,33 +174,40 @@ export class Exchange implements OwnPathRequest {
       );
       return;
     }
-    this.#forward(route);
+    this.#admitted(route);
   }
 
   #lateVerdict(verdict: Verdict, module: string, next: number, route: RouteSnapshot): void {
     if (this.#isDone) return;
     try {
       if (verdict === 'pass') this.#judgeFrom(next, route);
-      else this.#refusedByModule(verdict, module);
+      else this.refusedByModule(verdict, module);
     } catch (error) {
       this.bug(error);
     }
   }
 
-  #refusedByModule(refusal: Refusal, module: string): void {
+  refusedByModule(refusal: Refusal, module: string): void {
     if (refusal.status === 421) this.connection.retire();
     this.refuseWith(refusal, module, refusal.reason);
   }
 
-  #forward(route: RouteSnapshot): void {
+  #admitted(route: RouteSnapshot): void {
     this.#permitVersion = this.permit?.version ?? 0;
     this.permit?.touch(this.nowMs);
+    if (route.requestChangers.length === 0) this.#forward(route, this.client);
+    else new RequestChanges(this, route.requestChangers, (client) => this.#forward(route, client)).start();
+  }
+
+  /** `client` with the request as the modules have changed it. */
+  #forward(route: RouteSnapshot, client: ClientSide): void {
+    this.#forwardedBody = client.source;
     const targets = route.backend === null ? [] : this.runtime.targetsOf(route.backend);
     if (targets.length === 0) {
-      this.#refuse('ERR_POSTERN_NO_BACKEND', 'no_backend', NO_BACKEND_MESSAGE);
+      this.refuse('ERR_POSTERN_NO_BACKEND', 'no_backend', NO_BACKEND_MESSAGE);
       return;
     }
-    this.#forwarding = new Forwarding(this, this.client, route);
+    this.#forwarding = new Forwarding(this, client, route);
     this.#forwarding.start(targets);
   }
 
@@ -292,6 +280,8 @@ export class Exchange implements OwnPathRequest {
   answer(status: number, headers: HeaderList, body: Buffer): void {
     this.status = status;
     this.bytesOut += body.length;
+    // What stands between would hold the rest back.
+    if (this.#forwardedBody !== this.client.source) this.#forwardedBody?.destroy();
     this.client.source?.resume();
     this.client.port.answer(status, headers, body);
     this.done();
@@ -304,7 +294,7 @@ export class Exchange implements OwnPathRequest {
     this.connection.retire();
     this.#forwarding?.abort();
     if (this.client.port.isHeadSent) this.cut('bug');
-    else this.#refuse('ERR_POSTERN_EDGE_INTERNAL', 'bug', BUG_MESSAGE);
+    else this.refuse('ERR_POSTERN_EDGE_INTERNAL', 'bug', BUG_MESSAGE);
   }
 
   /** Ends it so that the client notices a truncated response. */
@@ -326,7 +316,7 @@ export class Exchange implements OwnPathRequest {
     this.runtime.finish(this);
   }
 
-  #refuse(code: EdgeErrorCode, reason: string, message: string): void {
+  refuse(code: EdgeErrorCode, reason: string, message: string): void {
     this.refuseWith({ status: edgeErrors.rows[code].status, code, message }, 'edge', reason);
   }
 
@@ -338,7 +328,7 @@ export class Exchange implements OwnPathRequest {
         return;
       }
       this.#forwarding?.abort();
-      this.#refuse(problem.code, problem.reason, `The request was refused: ${problem.why}.`);
+      this.refuse(problem.code, problem.reason, `The request was refused: ${problem.why}.`);
       return;
     }
     this.refusedBy ??= 'client:gone';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { HeaderList, RequestBody, UpstreamRequest } from '../upstream/upstream.ts';
+import type { ClientSide } from './client-side.ts';
 import type { Exchange } from './exchange.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
-import type { ClientSide } from './forwarding.ts';
 import { withoutOwnCookies } from './own-cookies.ts';
 
 /** The request as its upstream receives it. */
@@ -24,11 +24,16 @@ export function forwardedRequest(exchange: Exchange, client: ClientSide, route: 
   return { method, target: path.target, authority, headers, standing, body: requestBody(exchange, client), switchTo };
 }
 
-function requestBody(exchange: Exchange, { head, source, trailers, isBodyWhole: isWhole }: ClientSide): RequestBody {
+function requestBody(exchange: Exchange, client: ClientSide): RequestBody {
+  const { head, source, trailers, isBodyWhole: isWhole } = client;
   const { contentLength, isChunked, expectsContinue } = head;
   if (source === null || contentLength === 0) return { framing: 'none' };
+  let uncounted = -(client.countedBytes ?? 0);
   const onBytes = (count: number): void => {
-    exchange.bytesIn += count;
+    uncounted += count;
+    if (uncounted <= 0) return;
+    exchange.bytesIn += uncounted;
+    uncounted = 0;
   };
   if (contentLength !== null) return { framing: 'length', bytes: contentLength, source, expectsContinue, onBytes };
   return isChunked ? { framing: 'chunked', source, expectsContinue, onBytes, isWhole, trailers } : { framing: 'none' };

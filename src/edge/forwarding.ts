@@ -1,9 +1,6 @@
-import type { Duplex, Readable, Transform } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import type { Target } from '../backends/target.ts';
 import { breakOff } from '../lib/break-off.ts';
-import { type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
-import { splice } from '../lib/splice.ts';
-import type { ResponseTransform, TrafficResponseHead } from '../modules/prepared-module.ts';
 import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import { isUnsendable, unsendable } from '../upstream/unsendable.ts';
 import type {
@@ -13,26 +10,18 @@ import type {
   UpstreamFailure,
   UpstreamHandler,
 } from '../upstream/upstream.ts';
+import { ChangedBody, type ChangedBodyReader } from './changed-body.ts';
+import type { ClientSide } from './client-side.ts';
 import type { ErrorAnswer } from './error-page.ts';
 import type { Exchange } from './exchange.ts';
 import { forwardedRequest } from './forwarded-request.ts';
 import { GatheredBody } from './gathered-body.ts';
-import type { ClientPort } from './http/client-port.ts';
-import type { RequestHead } from './http/request-head.ts';
 import { withoutOwnHeaders } from './own-cookies.ts';
+import { areWhole, type ChangedResponse, changedResponse, changedTrailers, changedWhole } from './response-changes.ts';
+import { SwitchedSides } from './switched-sides.ts';
 import { failureAnswer, mayTryNext } from './upstream-failures.ts';
-import { WebSocketGoodbye } from './web-socket-goodbye.ts';
 
-/** The client's request and the writer of its response. */
-export interface ClientSide {
-  readonly head: RequestHead;
-  readonly port: ClientPort;
-  /** Null when there is no body. */
-  readonly source: Readable | null;
-  readonly trailers: () => HeaderList;
-  /** Called once the source has ended: whether the client marked the end of the body. */
-  readonly isBodyWhole: () => boolean;
-}
+const NO_TRAILERS: HeaderList = [];
 
 /**
  * Forwards an admitted request to its backend, and the response back. Targets are tried in order, the next one only
@@ -42,19 +31,20 @@ export interface ClientSide {
  * Modules and the runtime may throw on data from an upstream. Each method called by the upstream client catches that:
  * the socket listener above it is shared, or has no caller.
  */
-export class Forwarding implements UpstreamHandler, ListenerOwner {
+export class Forwarding implements UpstreamHandler, ChangedBodyReader {
   readonly #exchange: Exchange;
   readonly #client: ClientSide;
   readonly #route: RouteSnapshot;
   #targets: readonly Target[] = [];
   #targetAt = 0;
   #upstream: UpstreamExchange | null = null;
-  #transform: Transform | null = null;
-  #change: BodyChange | null = null;
+  /** Null when no module changes the response. */
+  #changed: ChangedResponse | null = null;
+  #body: ChangedBody | null = null;
   #gathered: GatheredBody | null = null;
-  /** Both ends of a connection that has switched protocols. */
-  #switched: readonly Duplex[] = [];
-  #goodbye: WebSocketGoodbye | null = null;
+  /** Of the upstream, once its answer has ended. */
+  #trailers: HeaderList = NO_TRAILERS;
+  #switched: SwitchedSides | null = null;
   #isOver = false;
 
   constructor(exchange: Exchange, client: ClientSide, route: RouteSnapshot) {
@@ -73,9 +63,8 @@ export class Forwarding implements UpstreamHandler, ListenerOwner {
     }
   }
 
-  /** The server stops: an open WebSocket would delay it indefinitely. */
   goAway(): void {
-    this.#goodbye?.say();
+    this.#switched?.goAway();
   }
 
   /** Releases everything; the exchange ends the client's side. */
@@ -83,8 +72,8 @@ export class Forwarding implements UpstreamHandler, ListenerOwner {
     this.#isOver = true;
     this.#upstream?.abort();
     this.#gathered?.drop();
-    this.#transform?.destroy();
-    for (const side of this.#switched) breakOff(side);
+    this.#body?.destroy();
+    this.#switched?.breakOff();
   }
 
   #tryNext(): void {
@@ -96,7 +85,6 @@ export class Forwarding implements UpstreamHandler, ListenerOwner {
         this.#upstream = target.upstream.send(forwardedRequest(this.#exchange, this.#client, this.#route), this);
         return;
       case 'response':
-        this.#isOver = true;
         this.#exchange.targetName = target.name;
         this.#answerFixed(target.status, this.#withoutOwn(target.headers), target.body);
         return;
@@ -153,58 +141,86 @@ export class Forwarding implements UpstreamHandler, ListenerOwner {
     this.#exchange.runtime.answering(this.#exchange);
     this.#exchange.status = head.status;
     const { status, bodyBytes } = head;
-    const headers = this.#changedHeaders({ status, headers: this.#withoutOwn(head.headers), bodyBytes });
-    if (this.#change === null) {
+    const ownHeaders = this.#withoutOwn(head.headers);
+    const { responseChangers } = this.#route;
+    if (responseChangers.length > 0)
+      this.#changed = changedResponse(this.#exchange, responseChangers, { status, headers: ownHeaders, bodyBytes });
+    const changed = this.#changed;
+    const headers = changed?.headers ?? ownHeaders;
+    if (changed === null || changed.bodies.length === 0) {
       // RFC 9110 §8.6: for HEAD, the length is that of the body that GET would return.
       const announced = this.#exchange.method === 'HEAD' ? (head.declaredBytes ?? null) : bodyBytes;
-      this.#client.port.head(status, headers, announced);
-    } else if (this.#change.whole !== undefined && bodyBytes !== null) {
+      this.#client.port.head(status, headers, changed?.isLengthOpen === true ? null : announced);
+    } else if (bodyBytes !== null && areWhole(changed.bodies)) {
       this.#gathered = new GatheredBody(headers, (late) => this.#streamGathered(late));
-    } else this.#startTransform(this.#change, headers);
+    } else this.#startStreams(changed);
   }
 
-  /** Applies the modules to a head. The first one that also changes the body is remembered. */
-  #changedHeaders(head: TrafficResponseHead): HeaderList {
-    let { headers } = head;
-    for (const { prepared } of this.#route.modules) {
-      const change = prepared.transform?.(this.#exchange, headers === head.headers ? head : { ...head, headers });
-      if (change === undefined || change === null) continue;
-      headers = change.headers;
-      if (!changesBody(change)) continue;
-      this.#change = change;
-      break;
+  #answerFixed(status: number, headers: HeaderList, body: Buffer): void {
+    const head = { status, headers, bodyBytes: body.length, fixedBody: body };
+    const changed = changedResponse(this.#exchange, this.#route.responseChangers, head);
+    const isLengthKnown = changed?.isLengthOpen !== true || changed.bodies.length > 0;
+    if (changed === null || (isLengthKnown && areWhole(changed.bodies))) {
+      this.#isOver = true;
+      const whole = changed === null ? body : changedWhole(changed.bodies, body);
+      this.#exchange.answer(status, changed?.headers ?? headers, whole);
+      return;
     }
-    return headers;
+    this.#exchange.runtime.answering(this.#exchange);
+    this.#exchange.status = status;
+    // Nobody reads what the client sends.
+    this.#client.source?.resume();
+    this.#changed = changed;
+    this.#streamFixed(changed, body);
   }
 
-  #answerFixed(status: number, ownHeaders: HeaderList, body: Buffer): void {
-    const headers = this.#changedHeaders({ status, headers: ownHeaders, bodyBytes: body.length, fixedBody: body });
-    this.#exchange.answer(status, headers, this.#change?.whole?.(body) ?? body);
+  #streamFixed(changed: ChangedResponse, body: Buffer): void {
+    if (changed.bodies.length === 0) {
+      this.#client.port.head(this.#exchange.status, changed.headers, null);
+      this.#endWith(NO_TRAILERS);
+      return;
+    }
+    const stream = this.#startStreams(changed);
+    stream.write(body);
+    stream.end();
   }
 
   /** The body takes longer than it may be held back. */
   #streamGathered(late: GatheredBody): void {
-    if (this.#isOver || this.#change === null) return;
+    if (this.#isOver || this.#changed === null) return;
     this.#gathered = null;
     try {
-      const transform = this.#startTransform(this.#change, late.headers);
-      for (const chunk of late.chunks) transform.write(chunk);
+      const stream = this.#startStreams(this.#changed);
+      for (const chunk of late.chunks) stream.write(chunk);
     } catch (error) {
       this.#broke(error);
     }
   }
 
-  #startTransform(change: BodyChange, headers: HeaderList): Transform {
-    const transform = change.createStream();
-    this.#transform = transform;
-    listen(transform, 'data', this, (chunk: Buffer) => {
-      this.#exchange.bytesOut += chunk.length;
-      if (!this.#client.port.write(chunk)) transform.pause();
-    });
-    listen(transform, 'drain', this, () => this.#upstream?.resume());
-    listen(transform, 'error', this, (error: unknown) => this.#exchange.bug(error));
+  #startStreams({ bodies, headers }: ChangedResponse): ChangedBody {
+    const body = new ChangedBody(bodies, this);
+    this.#body = body;
     this.#client.port.head(this.#exchange.status, headers, null);
-    return transform;
+    return body;
+  }
+
+  onChangedChunk(chunk: Buffer): boolean {
+    this.#exchange.bytesOut += chunk.length;
+    return this.#client.port.write(chunk);
+  }
+
+  onChangedRoom(): void {
+    this.#upstream?.resume();
+  }
+
+  onChangedEnd(): void {
+    // A stream may end before the upstream does, as one that truncates a body.
+    this.#upstream?.abort();
+    this.#endWith(this.#trailers);
+  }
+
+  onChangedFailure(error: unknown): void {
+    if (!this.#isOver) this.#exchange.bug(error);
   }
 
   onSwitch(head: ResponseHead, socket: Duplex): void {
@@ -224,15 +240,8 @@ export class Forwarding implements UpstreamHandler, ListenerOwner {
   }
 
   #splice(client: Duplex, socket: Duplex): void {
-    this.#switched = [client, socket];
-    this.#goodbye = new WebSocketGoodbye(client, socket);
-    listen(client, 'data', this, (chunk: Buffer) => {
-      this.#exchange.bytesIn += chunk.length;
-    });
-    listen(socket, 'data', this, (chunk: Buffer) => {
-      this.#exchange.bytesOut += chunk.length;
-    });
-    splice(client, socket, this, () => {
+    this.#switched = new SwitchedSides(client, socket);
+    this.#switched.carry(this.#exchange, this, () => {
       this.#isOver = true;
       this.#exchange.done();
     });
@@ -248,7 +257,7 @@ export class Forwarding implements UpstreamHandler, ListenerOwner {
   }
 
   #write(chunk: Buffer): boolean {
-    if (this.#transform !== null) return this.#transform.write(chunk);
+    if (this.#body !== null) return this.#body.write(chunk);
     if (this.#gathered !== null) {
       this.#gathered.add(chunk);
       return true;
@@ -272,17 +281,15 @@ export class Forwarding implements UpstreamHandler, ListenerOwner {
       this.#answerGathered(this.#gathered, trailers);
       return;
     }
-    if (this.#transform === null) this.#endWith(trailers);
-    else {
-      listenOnce(this.#transform, 'end', this, () => this.#endWith(trailers));
-      this.#transform.end();
-    }
+    this.#trailers = trailers;
+    if (this.#body === null) this.#endWith(trailers);
+    else this.#body.end();
   }
 
   #endWith(trailers: HeaderList): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#client.port.end(this.#change?.trailers?.(trailers) ?? trailers);
+    this.#client.port.end(changedTrailers(this.#changed, trailers));
     this.#exchange.done();
   }
 
@@ -291,8 +298,8 @@ export class Forwarding implements UpstreamHandler, ListenerOwner {
     const { port } = this.#client;
     const { status } = this.#exchange;
     const whole = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
-    const body = this.#change?.whole?.(whole) ?? whole;
-    const trailers = this.#change?.trailers?.(upstreamTrailers) ?? upstreamTrailers;
+    const body = changedWhole(this.#changed?.bodies ?? [], whole);
+    const trailers = changedTrailers(this.#changed, upstreamTrailers);
     this.#exchange.bytesOut += body.length;
     if (trailers.length === 0) port.answer(status, headers, body);
     else {
@@ -328,13 +335,7 @@ export class Forwarding implements UpstreamHandler, ListenerOwner {
   }
 
   #drained(): void {
-    if (this.#transform === null) this.#upstream?.resume();
-    else this.#transform.resume();
+    if (this.#body === null) this.#upstream?.resume();
+    else this.#body.resume();
   }
-}
-
-type BodyChange = ResponseTransform & { readonly createStream: () => Transform };
-
-function changesBody(change: ResponseTransform): change is BodyChange {
-  return change.createStream !== null;
 }

@@ -1,15 +1,43 @@
-import { listen, listenOnce } from '../lib/guarded-listeners.ts';
 import { moduleErrors } from '../modules/errors.ts';
-import type { OwnPathSite, OwnPaths, PreparedModule, Refusal, TrafficRequest } from '../modules/prepared-module.ts';
+import type {
+  OwnAnswer,
+  OwnPathSite,
+  OwnPaths,
+  PreparedModule,
+  Refusal,
+  TrafficRequest,
+} from '../modules/prepared-module.ts';
 import { type CanonicalPath, readPath } from '../snapshot/canonical-path.ts';
 import type { EdgeSnapshot, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
-import type { ClientSide } from './forwarding.ts';
+import type { Exchange } from './exchange.ts';
 
 const PREFIX = '/.postern/';
 
 /** Whether the edge serves a path itself, on hosts where a module has such paths. */
 export function isOwnPath(path: CanonicalPath): boolean {
   return path.key.startsWith(PREFIX);
+}
+
+/** What a module answers itself, such as the way back from a login. */
+export function serveOwnPath(edge: EdgeSnapshot, exchange: Exchange): void {
+  const opened = openSite(edge, exchange);
+  if ('refusal' in opened) {
+    exchange.refusedByModule(opened.refusal, opened.module);
+    return;
+  }
+  const answer = opened.ownPaths.serve(exchange, opened.site);
+  if (answer instanceof Promise)
+    answer.then((late) => sendOwnAnswer(exchange, late, opened.module)).catch((error: unknown) => exchange.bug(error));
+  else sendOwnAnswer(exchange, answer, opened.module);
+}
+
+function sendOwnAnswer(exchange: Exchange, answer: OwnAnswer, module: string): void {
+  if (exchange.isDone) return;
+  if ('refusal' in answer) exchange.refusedByModule(answer.refusal, module);
+  else {
+    const headers = [...answer.headers, 'postern-request-id', exchange.id];
+    exchange.answer(answer.status, headers, Buffer.from(answer.body));
+  }
 }
 
 type OpenedSite =
@@ -20,7 +48,7 @@ type OpenedSite =
  * Own paths require everything that comes before their module: client certificates, address rules. One open route is
  * enough.
  */
-export function openSite(edge: EdgeSnapshot, request: TrafficRequest): OpenedSite {
+function openSite(edge: EdgeSnapshot, request: TrafficRequest): OpenedSite {
   const modules: PreparedModule[] = [];
   let refused: { readonly module: string; readonly refusal: Refusal } | null = null;
   let served: { readonly module: string; readonly ownPaths: OwnPaths } | null = null;
@@ -82,28 +110,4 @@ function enter(
     if (verdict !== 'pass') return { module: name, refusal: verdict };
   }
   return { module: '', prepared: null };
-}
-
-/** A body that must fit into memory; null when it is longer than `maxBytes`, or incomplete. */
-export function readSmallBody(
-  { source, head, port, isBodyWhole }: ClientSide,
-  maxBytes: number,
-): Promise<Buffer | null> {
-  if (source === null) return Promise.resolve(Buffer.alloc(0));
-  if ((head.contentLength ?? 0) > maxBytes) return Promise.resolve(null);
-  if (head.expectsContinue) port.informational(100, []);
-  return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    listen(source, 'data', port, (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes > maxBytes) resolve(null);
-      else chunks.push(chunk);
-    });
-    // A truncated upload of unknown length also ends; one of known length is checked by its bytes.
-    const isWhole = (): boolean => (head.contentLength === null ? isBodyWhole() : bytes === head.contentLength);
-    listenOnce(source, 'end', port, () => resolve(isWhole() ? Buffer.concat(chunks) : null));
-    listenOnce(source, 'error', port, () => resolve(null));
-    listenOnce(source, 'close', port, () => resolve(null));
-  });
 }

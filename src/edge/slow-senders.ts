@@ -1,4 +1,4 @@
-import type { ClientSide } from './forwarding.ts';
+import type { ClientSide } from './client-side.ts';
 import { TOO_SLOW } from './http/request-problem.ts';
 
 /** An exchange as this check sees it. */

@@ -13,6 +13,7 @@ import { formatListenAddress, isWildcardHost, type ListenAddress } from '../lib/
 import { followBugs } from '../logging/bug-log.ts';
 import { addLogMetrics } from '../logging/log-metrics.ts';
 import { createLog, type ServerLog } from '../logging/logger.ts';
+import type { Module } from '../modules/module.ts';
 import { modules } from '../modules/registry.ts';
 import { internalCaOf } from '../pki/server-internal-ca.ts';
 import { openApiTls } from '../pki/tls-source.ts';
@@ -41,6 +42,8 @@ export interface ServerOptions {
   readonly isTerminal?: boolean;
   /** Sends commands to agents; tests pass their own. */
   readonly sessionCommands?: SessionCommands;
+  /** Instead of the registry; tests add modules of their own. */
+  readonly modules?: readonly Module[];
 }
 
 export interface RunningServer {
@@ -82,7 +85,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const replica = await Replica.open(store);
   opened.defer(() => replica.close());
 
-  const catalog = createCatalog(resources, modules);
+  const catalog = createCatalog(resources, options.modules ?? modules);
   const registry = new Registry();
   addLogMetrics(registry, log);
   opened.defer(followBugs(logger, registry));

@@ -53,7 +53,19 @@ export interface PreparedModule {
    * content is the same: it is checked and serialized once.
    */
   upstreamHeaders?(request: TrafficRequest): HeaderList;
-  /** Changes a response on its way out; null leaves it unchanged. */
+  /**
+   * Changes a request on its way to the upstream; null forwards it unchanged. Called once per request, in registry
+   * order, after every module has let it pass. `headers` are the client's end-to-end headers with the changes of the
+   * modules before this one.
+   */
+  transformRequest?(
+    request: TrafficRequest,
+    headers: HeaderList,
+  ): RequestTransform | null | Promise<RequestTransform | null>;
+  /**
+   * Changes a response on its way out; null leaves it unchanged. A response passes the modules in reverse registry
+   * order: the last module is nearest to the upstream. Each module gets the head that the one before has returned.
+   */
   transform?(request: TrafficRequest, head: TrafficResponseHead): ResponseTransform | null;
   /** The backend of requests, for the module that selects it. */
   readonly backendId?: string;
@@ -161,12 +173,40 @@ export interface Refusal {
   readonly action?: { readonly label: string; readonly href: string };
 }
 
+/** A change of headers, a refusal, or a demand to see the body first. */
+export type RequestTransform = HeaderChange | { readonly refusal: Refusal } | BodyDemand;
+
+/**
+ * Names are in lower case. A module that names hop-by-hop or framing headers, or a name that belongs to the edge or to
+ * another module, has a bug: the request gets 500 and is not forwarded.
+ */
+export interface HeaderChange {
+  /** Names to remove. */
+  readonly remove?: readonly string[];
+  /** Replaces every line of the same name. */
+  readonly set?: HeaderList;
+  /** Added after the lines of the same name. */
+  readonly add?: HeaderList;
+}
+
+/** Holds a request back until its whole body is in memory. The bytes are then forwarded unchanged. */
+export interface BodyDemand {
+  readonly maxBytes: number;
+  /** Whether a longer body is rejected with 413, or forwarded, with null for `read`. Absent: rejected. */
+  readonly whenLonger?: 'refuse' | 'forward';
+  /** Empty for a request without a body. */
+  read(body: Buffer | null): BodyVerdict | Promise<BodyVerdict>;
+}
+
+export type BodyVerdict = HeaderChange | { readonly refusal: Refusal } | null;
+
 /** Prefix of the value of every own cookie, so that they are kept from upstreams under any name. */
 export const OWN_COOKIE_MARK = 'pstn1.';
 
 export interface TrafficResponseHead {
   readonly status: number;
   readonly headers: HeaderList;
+  /** 0 for a response without a body (HEAD, 204, 304). Null when unknown: also after a module has changed the body. */
   readonly bodyBytes: number | null;
   /**
    * The body itself, where it is the same object for every request until the configuration changes: derived data may be
@@ -176,14 +216,18 @@ export interface TrafficResponseHead {
 }
 
 export interface ResponseTransform {
-  /** The changed head. */
+  /** The changed head, without framing: the edge computes that. */
   readonly headers: HeaderList;
-  /** Transforms the body. Null when only the head changes. */
+  /**
+   * Transforms the body. Null when only the head changes. Not called for a response without a body (HEAD, 204, 304);
+   * its head then announces no length.
+   */
   readonly createStream: (() => Transform) | null;
   /**
-   * The same in one call, for bodies of known length where that is cheaper: used when the whole body arrives in time.
+   * The same in one call, for bodies of known length where that is cheaper: used when the whole body arrives in time
+   * and every module that changes the body offers it.
    */
   whole?(body: Buffer): Buffer;
-  /** The changed trailers; absent: unchanged. */
+  /** The changed trailers; absent: unchanged. Trailers are sent only after a head that announces no length. */
   trailers?(trailers: HeaderList): HeaderList;
 }

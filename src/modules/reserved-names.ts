@@ -34,6 +34,17 @@ export function reservedNames(modules: readonly Module[]): ReservedNames {
   };
 }
 
+/** Only the edge sets these, so upstreams trust them; no setting lets clients send them. Modules reserve more. */
+export const EDGE_HEADERS: readonly string[] = ['postern-*'];
+
+/** Matches request headers that the module may not change: they belong to the edge or to another module. */
+export function foreignHeaders(module: Pick<Module, 'name'>, modules: readonly Module[]): (name: string) => boolean {
+  const others = modules.filter(({ name }) => name !== module.name);
+  const isReserved = nameMatcher([...EDGE_HEADERS, ...reservedNames(others).headers]);
+  const isOwn = nameMatcher(modules.find(({ name }) => name === module.name)?.reservedHeaders ?? []);
+  return (name) => isReserved(name) && !isOwn(name);
+}
+
 /** Splits names from prefixes, which end in `*`. */
 export function nameMatcher(patterns: readonly string[]): (name: string) => boolean {
   const names = new Set(patterns.filter((pattern) => !pattern.endsWith('*')));

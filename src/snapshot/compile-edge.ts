@@ -4,6 +4,7 @@ import { type Module, moduleNameOf, moduleRecordKey } from '../modules/module.ts
 import type { ModuleRuntime } from '../modules/module-runtime.ts';
 import { type ModuleSettings, settingsOf } from '../modules/module-settings.ts';
 import type { ConfiguredBy, PreparedModule, PreparePorts, TlsPolicy } from '../modules/prepared-module.ts';
+import { foreignHeaders } from '../modules/reserved-names.ts';
 import type { StoredRecord } from '../store/store.ts';
 import type { AmbiguousPaths } from './ambiguous-paths.ts';
 import { compileBackend, type KindOfId } from './compile-backend.ts';
@@ -105,6 +106,10 @@ function compileRoute(
     match: record.doc['match'] as string,
     access: own.access.length === 0 ? '' : hash('sha256', canonicalJson(own.access), 'base64url'),
     modules: inOrder,
+    requestChangers: inOrder
+      .filter(({ prepared }) => prepared.transformRequest !== undefined)
+      .map((module) => ({ ...module, isForeignHeader: foreignHeaders(module, registry) })),
+    responseChangers: inOrder.filter(({ prepared }) => prepared.transform !== undefined).reverse(),
     problem: edge.problems[0] ?? own.problems[0] ?? null,
     problems: own.problems,
     backend: backendId === undefined ? null : compileBackend(backendId, reader, kindOfId),

@@ -30,6 +30,10 @@ export interface RouteSnapshot extends MatchableRoute {
   readonly edgeId: string;
   /** Enabled modules of the edge and the route, in registry order. */
   readonly modules: readonly NamedModule[];
+  /** Those of them that change requests, in the same order. */
+  readonly requestChangers: readonly RequestChanger[];
+  /** Those of them that change responses, in reverse order: a response comes from the other side. */
+  readonly responseChangers: readonly NamedModule[];
   /** Why it rejects all traffic, if it does: because of itself or its edge. */
   readonly problem: ModuleProblem | null;
   /** All of its own modules that cannot be prepared; those of the edge are listed at the edge. */
@@ -44,6 +48,11 @@ export interface NamedModule {
   readonly prepared: PreparedModule;
   /** Paths that the module declares, if it serves them here. */
   readonly ownPaths?: readonly string[];
+}
+
+export interface RequestChanger extends NamedModule {
+  /** Request headers that it may not change: they belong to the edge or to another module. */
+  readonly isForeignHeader: (name: string) => boolean;
 }
 
 export interface ModuleProblem extends PreparationProblem {

@@ -5,6 +5,7 @@ import { Writable } from 'node:stream';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { type RunningServer, startServer } from '../../src/main/server.ts';
+import type { Module } from '../../src/modules/module.ts';
 import type { SessionCommand } from '../../src/resources/operation.ts';
 import type { Cleanup } from './cleanup.ts';
 
@@ -18,6 +19,8 @@ export interface WorldOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** The data directory of an earlier world, to be opened again. */
   readonly dataDir?: string;
+  /** Instead of the registry. */
+  readonly modules?: readonly Module[];
 }
 
 export interface ApiAnswer {
@@ -81,6 +84,7 @@ export class TestWorld {
     const server = await startServer(config, {
       logDestination,
       ...(options.clock !== undefined && { clock: options.clock }),
+      ...(options.modules !== undefined && { modules: options.modules }),
       // With a gateway, commands go to agents.
       ...(!env.POSTERN_ROLES.includes('gateway') && {
         sessionCommands: {

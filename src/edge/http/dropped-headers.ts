@@ -1,4 +1,4 @@
-import { nameMatcher } from '../../modules/reserved-names.ts';
+import { EDGE_HEADERS, nameMatcher } from '../../modules/reserved-names.ts';
 import type { HeaderList } from '../../upstream/upstream.ts';
 
 /**
@@ -28,9 +28,6 @@ export const SPECIAL: ReadonlySet<string> = new Set([
   'forwarded',
 ]);
 
-/** Only the edge sets these, so upstreams trust them; no setting lets clients send them. Modules reserve more. */
-const OURS: readonly string[] = ['postern-*'];
-
 /** Client addresses in the spelling of large providers' proxies: trusted proxies may send them. */
 const ADDRESSES: ReadonlySet<string> = new Set(
   `cf-connecting-ip cf-connecting-ipv6 cf-pseudo-ipv4 client-ip do-connecting-ip fastly-client-ip fly-client-ip true-client-ip
@@ -55,10 +52,10 @@ export class DroppedHeaders {
   /** Names, or prefixes that end in `*`: of the setting, and those that modules reserve. */
   constructor(patterns: readonly string[], reserved: readonly string[] = []) {
     const prefixes: string[] = [];
-    const isReserved = nameMatcher([...OURS, ...reserved]);
+    const isReserved = nameMatcher([...EDGE_HEADERS, ...reserved]);
     // A proxy is trusted with addresses, never with a name that a module states.
     this.#addresses = new Set([...ADDRESSES].filter((name) => !isReserved(name)));
-    for (const pattern of [...OURS, ...reserved, ...patterns]) {
+    for (const pattern of [...EDGE_HEADERS, ...reserved, ...patterns]) {
       const name = pattern.toLowerCase().replaceAll('_', '-');
       if (name.endsWith('*')) prefixes.push(name.slice(0, -1));
       else this.#names.add(name);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ClientSide } from '../../../src/edge/client-side.ts';
 import type { EdgeRuntime } from '../../../src/edge/edge-runtime.ts';
 import { Exchange } from '../../../src/edge/exchange.ts';
-import type { ClientSide } from '../../../src/edge/forwarding.ts';
 import type { Permit, PreparedModule, Verdict } from '../../../src/modules/prepared-module.ts';
 import type { EdgeSnapshot, RouteSnapshot } from '../../../src/snapshot/edge-snapshot.ts';
 
@@ -43,6 +43,8 @@ function underWay() {
       { name: 'gives', prepared: gives },
       { name: 'looks', prepared: looks },
     ],
+    requestChangers: [],
+    responseChangers: [],
     backend: {},
     ownCookieNames: new Set(),
   } as unknown as RouteSnapshot;

@@ -1,0 +1,102 @@
+import type { Readable } from 'node:stream';
+import { attach, guarded } from '../lib/guarded-listeners.ts';
+import type { ClientSide } from './client-side.ts';
+import { ReplayedBody } from './replayed-body.ts';
+
+/** `longer`: it has more than was asked for. `cut`: it did not come to its end. */
+export type BodyReading = Buffer | 'longer' | 'cut';
+
+type State = 'unread' | 'reading' | 'partly' | 'whole' | 'cut';
+
+/**
+ * Reads the body of a request into memory, up to a bound, and gives it on afterwards. States: *unread* (nothing was asked for) →
+ * *reading* → *partly* (more than the bound; the source is paused), *whole* or *cut*. A later, larger bound goes on from *partly*.
+ */
+export class BodyReader {
+  readonly #client: ClientSide;
+  readonly #onBytes: (count: number) => void;
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+  #state: State;
+  #maxBytes = 0;
+  #settle: (() => void) | null = null;
+
+  /** `onBytes` is told of all bytes as they come. */
+  constructor(client: ClientSide, onBytes: (count: number) => void = () => {}) {
+    this.#client = client;
+    this.#onBytes = onBytes;
+    this.#state = client.source === null ? 'whole' : 'unread';
+  }
+
+  async read(maxBytes: number): Promise<BodyReading> {
+    const { source, head, port } = this.#client;
+    if ((head.contentLength ?? 0) > maxBytes) return 'longer';
+    if (source !== null && (this.#state === 'unread' || this.#state === 'partly') && this.#bytes <= maxBytes) {
+      // The client waits for this before it sends; the upstream cannot be asked yet.
+      if (this.#state === 'unread' && head.expectsContinue) port.informational(100, []);
+      await this.#readUpTo(source, maxBytes);
+    }
+    if (this.#state === 'cut') return 'cut';
+    return this.#bytes > maxBytes ? 'longer' : Buffer.concat(this.#chunks);
+  }
+
+  /** The client's side as it is forwarded: with the body from its first byte on. */
+  forwarded(): ClientSide {
+    const { source, head } = this.#client;
+    if (source === null || this.#state === 'unread') return this.#client;
+    const rest = this.#state === 'partly' ? source : null;
+    return {
+      ...this.#client,
+      // RFC 9110 §10.1.1: the client has been asked for its body already.
+      head: { ...head, expectsContinue: false },
+      source: new ReplayedBody(this.#chunks, rest, this.#client.port),
+      countedBytes: this.#bytes,
+    };
+  }
+
+  #readUpTo(source: Readable, maxBytes: number): Promise<void> {
+    this.#state = 'reading';
+    this.#maxBytes = maxBytes;
+    return new Promise((resolve) => {
+      this.#settle = resolve;
+      attach(source, 'data', this.#onData);
+      attach(source, 'end', this.#onEnd);
+      attach(source, 'error', this.#onCut);
+      attach(source, 'close', this.#onCut);
+      if (source.readableEnded) this.#onEnd();
+      else if (source.destroyed) this.#onCut();
+      else source.resume();
+    });
+  }
+
+  /** Bugs of these listeners are the client's side's to contain. */
+  readonly #owner = { contain: (error: unknown): void => this.#client.port.contain(error) };
+
+  readonly #onData = guarded(this.#owner, (chunk: Buffer): void => {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    this.#onBytes(chunk.length);
+    if (this.#bytes > this.#maxBytes) this.#stop('partly');
+  });
+
+  readonly #onEnd = guarded(this.#owner, (): void => {
+    const { head, isBodyWhole } = this.#client;
+    // An upload of unknown length that was cut ends as well; one of known length is judged by its bytes.
+    const isWhole = head.contentLength === null ? isBodyWhole() : this.#bytes === head.contentLength;
+    this.#stop(isWhole ? 'whole' : 'cut');
+  });
+
+  readonly #onCut = guarded(this.#owner, (): void => this.#stop('cut'));
+
+  #stop(state: State): void {
+    const { source } = this.#client;
+    if (this.#state !== 'reading' || source === null) return;
+    this.#state = state;
+    if (state === 'partly') source.pause();
+    source.off('data', this.#onData);
+    source.off('end', this.#onEnd);
+    source.off('error', this.#onCut);
+    source.off('close', this.#onCut);
+    this.#settle?.();
+  }
+}

@@ -1,0 +1,17 @@
+import type { Readable } from 'node:stream';
+import type { HeaderList } from '../upstream/upstream.ts';
+import type { ClientPort } from './http/client-port.ts';
+import type { RequestHead } from './http/request-head.ts';
+
+/** What the client sent and where answers go. */
+export interface ClientSide {
+  readonly head: RequestHead;
+  readonly port: ClientPort;
+  /** Null when there is no body. */
+  readonly source: Readable | null;
+  readonly trailers: () => HeaderList;
+  /** Asked once the source has ended: whether the client said that this is the end of the body. */
+  readonly isBodyWhole: () => boolean;
+  /** Bytes at the beginning of the source that a module has read: they are counted already. */
+  readonly countedBytes?: number;
+}

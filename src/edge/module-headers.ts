@@ -1,0 +1,49 @@
+import type { HeaderChange } from '../modules/prepared-module.ts';
+import type { RequestChanger } from '../snapshot/edge-snapshot.ts';
+import type { HeaderList } from '../upstream/upstream.ts';
+import { SPECIAL } from './http/dropped-headers.ts';
+
+/** The edge computes these for each connection; from a module they would contradict it (RFC 9110 §7.6.1, RFC 9112 §6). */
+const FRAMING: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'content-length',
+  'http2-settings',
+]);
+
+/** Answers to the handshake of a WebSocket: another key would not match what the client waits for (RFC 6455 §4.1). */
+const HANDSHAKE: ReadonlySet<string> = new Set(['sec-websocket-key', 'sec-websocket-version']);
+
+/** Nothing that CGI folds into another name, as it does "x_forwarded_for". */
+const NAME = /^[a-z0-9-]+$/;
+
+/** Throws when a module puts framing into a response's head: a second length could split the response. */
+export function assertNoFraming(module: string, headers: HeaderList): void {
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] as string;
+    if (FRAMING.has(name)) throw new Error(`the ${module} module sets the header ${name}, which only the edge may`);
+  }
+}
+
+/** The headers of a request as a module changes them. Throws when it touches one that is not a module's to change. */
+export function withHeaderChange(module: RequestChanger, headers: HeaderList, change: HeaderChange): HeaderList {
+  const { remove = NONE, set = NONE, add = NONE } = change;
+  const gone = new Set(remove);
+  for (let at = 0; at < set.length; at += 2) gone.add(set[at] as string);
+  for (const name of gone) assertMayChange(module, name);
+  for (let at = 0; at < add.length; at += 2) assertMayChange(module, add[at] as string);
+  const kept = headers.filter((_, at) => !gone.has(headers[at - (at % 2)] as string));
+  return [...kept, ...set, ...add];
+}
+
+const NONE: HeaderList = [];
+
+function assertMayChange(module: RequestChanger, name: string): void {
+  if (NAME.test(name) && !SPECIAL.has(name) && !HANDSHAKE.has(name) && !module.isForeignHeader(name)) return;
+  throw new Error(`the ${module.name} module changes the request header ${JSON.stringify(name)}, which is not its own`);
+}

@@ -1,0 +1,86 @@
+import type { BodyDemand, HeaderList, RequestTransform } from '../modules/prepared-module.ts';
+import type { RequestChanger } from '../snapshot/edge-snapshot.ts';
+import { BodyReader } from './body-reader.ts';
+import type { ClientSide } from './client-side.ts';
+import type { Exchange } from './exchange.ts';
+import { withHeaderChange } from './module-headers.ts';
+import { withoutOwnCookies } from './own-cookies.ts';
+
+const TOO_LONG_MESSAGE = 'The body of the request is larger than this site takes. Send less.';
+const CUT_MESSAGE = 'The request was refused: its body was cut off.';
+
+/**
+ * Takes an admitted request through the modules that change requests, one after the other. It ends in one call of `forward`, in
+ * a refusal, or, when the exchange is done meanwhile, in nothing.
+ */
+export class RequestChanges {
+  readonly #exchange: Exchange;
+  readonly #changers: readonly RequestChanger[];
+  readonly #forward: (client: ClientSide) => void;
+  readonly #body: BodyReader;
+  #headers: HeaderList;
+
+  constructor(exchange: Exchange, changers: readonly RequestChanger[], forward: (client: ClientSide) => void) {
+    this.#exchange = exchange;
+    this.#changers = changers;
+    this.#forward = forward;
+    this.#body = new BodyReader(exchange.client, (count) => {
+      exchange.bytesIn += count;
+    });
+    this.#headers = withoutOwnCookies(exchange.client.head.headers);
+  }
+
+  start(): void {
+    this.#from(0);
+  }
+
+  #from(position: number): void {
+    for (let at = position; at < this.#changers.length; at += 1) {
+      const module = this.#changers[at] as RequestChanger;
+      const change = module.prepared.transformRequest?.(this.#exchange, this.#headers) ?? null;
+      if (change instanceof Promise) {
+        this.#late(change, module, at);
+        return;
+      }
+      if (!this.#take(change, module, at)) return;
+    }
+    const client = this.#body.forwarded();
+    this.#forward({ ...client, head: { ...client.head, headers: this.#headers } });
+  }
+
+  /** Answers whether the next module is to be asked now. */
+  #take(change: RequestTransform | null, module: RequestChanger, at: number): boolean {
+    if (change === null) return true;
+    if ('refusal' in change) {
+      this.#exchange.refusedByModule(change.refusal, module.name);
+      return false;
+    }
+    if ('read' in change) {
+      this.#late(this.#readFor(change), module, at);
+      return false;
+    }
+    this.#headers = withHeaderChange(module, this.#headers, change);
+    return true;
+  }
+
+  #late(change: Promise<RequestTransform | null | 'refused'>, module: RequestChanger, at: number): void {
+    const settled = (late: RequestTransform | null | 'refused'): void => {
+      if (late !== 'refused' && !this.#exchange.isDone && this.#take(late, module, at)) this.#from(at + 1);
+    };
+    change.then(settled).catch((error: unknown) => this.#exchange.bug(error));
+  }
+
+  async #readFor(demand: BodyDemand): Promise<RequestTransform | null | 'refused'> {
+    const reading = await this.#body.read(demand.maxBytes);
+    if (this.#exchange.isDone) return null;
+    if (reading === 'cut') {
+      this.#exchange.refuse('ERR_POSTERN_BAD_HTTP', 'request_body', CUT_MESSAGE);
+      return 'refused';
+    }
+    if (reading === 'longer' && demand.whenLonger !== 'forward') {
+      this.#exchange.refuse('ERR_POSTERN_EDGE_BODY_TOO_LARGE', 'body_too_large', TOO_LONG_MESSAGE);
+      return 'refused';
+    }
+    return demand.read(reading === 'longer' ? null : reading);
+  }
+}

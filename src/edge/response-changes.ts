@@ -1,0 +1,78 @@
+import type { Transform } from 'node:stream';
+import type { ResponseTransform, TrafficRequest, TrafficResponseHead } from '../modules/prepared-module.ts';
+import type { NamedModule } from '../snapshot/edge-snapshot.ts';
+import { assertNoFraming } from './module-headers.ts';
+
+export type BodyChange = ResponseTransform & { readonly createStream: () => Transform };
+
+/** What the modules of a route make of one response. */
+export interface ChangedResponse extends Pick<ResponseTransform, 'headers'> {
+  /** Changes of the body, in the order in which it passes them. Empty where no body follows. */
+  readonly bodies: readonly BodyChange[];
+  /** The length that the upstream announced is not the client's. */
+  readonly isLengthOpen: boolean;
+  /** Every change, in order: each may change the trailers. */
+  readonly all: readonly ResponseTransform[];
+}
+
+/** Null when no module changes anything. */
+export function changedResponse(
+  request: TrafficRequest,
+  changers: readonly NamedModule[],
+  head: TrafficResponseHead,
+): ChangedResponse | null {
+  let all: ResponseTransform[] | null = null;
+  let bodies: BodyChange[] | null = null;
+  let { headers } = head;
+  for (const { name, prepared } of changers) {
+    const change = prepared.transform?.(request, seenHead(head, headers, bodies !== null)) ?? null;
+    if (change === null) continue;
+    assertNoFraming(name, change.headers);
+    headers = change.headers;
+    all ??= [];
+    all.push(change);
+    if (!changesBody(change)) continue;
+    bodies ??= [];
+    bodies.push(change);
+  }
+  if (all === null) return null;
+  return { headers, all, bodies: hasBody(request, head) ? (bodies ?? NONE) : NONE, isLengthOpen: bodies !== null };
+}
+
+/** What was known of the upstream's body is not true of a changed one. */
+function seenHead(head: TrafficResponseHead, headers: TrafficResponseHead['headers'], isBodyChanged: boolean) {
+  if (isBodyChanged) return { status: head.status, headers, bodyBytes: null };
+  return headers === head.headers ? head : { ...head, headers };
+}
+
+/** All at once, if every change can. */
+export function changedWhole(bodies: readonly BodyChange[], body: Buffer): Buffer {
+  let changed = body;
+  for (const change of bodies) changed = change.whole?.(changed) ?? changed;
+  return changed;
+}
+
+export function areWhole(bodies: readonly BodyChange[]): boolean {
+  return bodies.every((change) => change.whole !== undefined);
+}
+
+export function changedTrailers(
+  changed: ChangedResponse | null,
+  trailers: TrafficResponseHead['headers'],
+): TrafficResponseHead['headers'] {
+  let now = trailers;
+  for (const change of changed?.all ?? NONE) {
+    if (change.trailers !== undefined) now = change.trailers(now);
+  }
+  return now;
+}
+
+const NONE: readonly never[] = [];
+
+function changesBody(change: ResponseTransform): change is BodyChange {
+  return change.createStream !== null;
+}
+
+function hasBody({ method }: TrafficRequest, { status }: TrafficResponseHead): boolean {
+  return method !== 'HEAD' && status !== 204 && status !== 304;
+}

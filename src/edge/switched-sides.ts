@@ -1,0 +1,44 @@
+import type { Duplex } from 'node:stream';
+import { breakOff } from '../lib/break-off.ts';
+import { type ListenerOwner, listen } from '../lib/guarded-listeners.ts';
+import { splice } from '../lib/splice.ts';
+import { WebSocketGoodbye } from './web-socket-goodbye.ts';
+
+/** Counts what a switched exchange carries. */
+export interface SwitchedCounts {
+  bytesIn: number;
+  bytesOut: number;
+}
+
+/** Both ends of an exchange that has switched protocols: bytes go either way until one side ends. */
+export class SwitchedSides {
+  readonly #client: Duplex;
+  readonly #upstream: Duplex;
+  readonly #goodbye: WebSocketGoodbye;
+
+  constructor(client: Duplex, upstream: Duplex) {
+    this.#client = client;
+    this.#upstream = upstream;
+    this.#goodbye = new WebSocketGoodbye(client, upstream);
+  }
+
+  carry(counts: SwitchedCounts, owner: ListenerOwner, onOver: () => void): void {
+    listen(this.#client, 'data', owner, (chunk: Buffer) => {
+      counts.bytesIn += chunk.length;
+    });
+    listen(this.#upstream, 'data', owner, (chunk: Buffer) => {
+      counts.bytesOut += chunk.length;
+    });
+    splice(this.#client, this.#upstream, owner, onOver);
+  }
+
+  /** The server stops: a WebSocket would hold it up for as long as somebody keeps it open. */
+  goAway(): void {
+    this.#goodbye.say();
+  }
+
+  breakOff(): void {
+    breakOff(this.#client);
+    breakOff(this.#upstream);
+  }
+}

@@ -1,0 +1,40 @@
+import Type from 'typebox';
+import { defineModule, enabledField, type Module } from '../../../src/modules/module.ts';
+import type { PreparedModule } from '../../../src/modules/prepared-module.ts';
+
+type Hooks = Pick<PreparedModule, 'judge' | 'transformRequest' | 'transform'>;
+
+/** Two modules whose hooks a test sets while the server runs: requests pass `first` and then `second`. */
+export class HookedModules {
+  first: Hooks = {};
+  second: Hooks = {};
+
+  get modules(): readonly Module[] {
+    return [this.#module('first'), this.#module('second')];
+  }
+
+  reset(): void {
+    this.first = {};
+    this.second = {};
+  }
+
+  #module(name: 'first' | 'second'): Module {
+    return defineModule({
+      name,
+      level: 'route',
+      decidesAccess: false,
+      title: `The ${name} module`,
+      description: 'For tests.',
+      config: Type.Object({ enabled: enabledField }),
+      example: {},
+      prepare: () => ({
+        ok: true,
+        prepared: {
+          judge: (request) => this[name].judge?.(request) ?? 'pass',
+          transformRequest: (request, headers) => this[name].transformRequest?.(request, headers) ?? null,
+          transform: (request, head) => this[name].transform?.(request, head) ?? null,
+        },
+      }),
+    });
+  }
+}
