@@ -139,7 +139,7 @@ async function freePort(): Promise<number> {
 
 /** Services of the pages print nothing when they are ready. */
 async function untilAccepts(port: number): Promise<void> {
-  const deadlineMs = performance.now() + 20_000;
+  const deadlineMs = performance.now() + 60_000;
   while (performance.now() < deadlineMs) {
     const socket = connect(port, '127.0.0.1');
     const isOpen = await new Promise<boolean>((resolve) => {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-const DEADLINE_MS = 60_000;
+const DEADLINE_MS = 120_000;
 
 export interface TerminalOptions {
   readonly cwd: string;

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Cleanup } from './cleanup.ts';
 
 const LAUNCHER = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url));
-const READY_TIMEOUT_MS = 20_000;
+const READY_TIMEOUT_MS = 60_000;
 
 export interface ProcessOptions {
   readonly args?: readonly string[];
