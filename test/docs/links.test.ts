@@ -56,13 +56,13 @@ test('every relative link of a packaged page leads to something in the package',
   assert.deepEqual(broken, [], 'link to something inside the package, or add it to "files" in package.json');
 });
 
-test('every page of docs/ can be reached from docs/README.md', () => {
+test('every page of docs/ and every README of src/ can be reached from docs/README.md', () => {
   const reached = new Set(['docs/README.md']);
   for (const page of reached) {
     for (const { from, path } of links) if (from.startsWith(`${page}:`) && path.endsWith('.md')) reached.add(path);
   }
   assert.deepEqual(
-    pages.filter((page) => page.startsWith('docs/') && !reached.has(page)),
+    pages.filter((page) => /^(docs|src)\//.test(page) && !reached.has(page)),
     [],
   );
 });
