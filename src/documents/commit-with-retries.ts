@@ -66,6 +66,6 @@ export async function commitWithRetries(context: DocumentsContext, attempts: Com
   }
   throw documentErrors.create(
     'ERR_POSTERN_TOO_MANY_CONFLICTS',
-    'other writers kept changing this resource, and nothing was applied: send the request again',
+    'other requests kept changing this resource, and nothing was applied: send the request again',
   );
 }

@@ -74,9 +74,9 @@ function decodeInlineModule(
 ): JsonObject | FieldProblem[] {
   const at = pointerTo('', module.module.name);
   if (value === null) {
-    return [{ path: at, message: `cannot be taken away with null here: send DELETE …/${module.module.name}` }];
+    return [{ path: at, message: `cannot be removed with null: send DELETE …/${module.module.name}` }];
   }
-  if (!isJsonObject(value)) return [{ path: at, message: 'must be an object, or left out' }];
+  if (!isJsonObject(value)) return [{ path: at, message: 'must be an object or omitted' }];
   const problems: FieldProblem[] = [];
   const config = moduleConfig(module, value, settings, problems);
   return problems.length === 0 ? config : problems.map((problem) => ({ ...problem, path: `${at}${problem.path}` }));

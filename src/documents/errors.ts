@@ -14,17 +14,16 @@ export const documentErrors = errorTable({
   },
   ERR_POSTERN_REFERENCE_CYCLE: {
     status: 400,
-    explanation:
-      'The backends would refer to each other in a circle, so a request could never end. Take one of them out.',
+    explanation: 'The backends would refer to each other in a cycle. Remove one of the references.',
   },
   ERR_POSTERN_ALREADY_EXISTS: {
     status: 409,
     explanation:
-      'Another resource already holds a value that must be unique, such as a host name. details.held_by names it.',
+      'Another resource already has a value that must be unique, such as a host name. details.held_by names it.',
   },
   ERR_POSTERN_IN_USE: {
     status: 409,
-    explanation: 'The resource is referred to by others. details.referred_by names them: change or delete those first.',
+    explanation: 'Other resources refer to this one. details.referred_by names them: change or delete them first.',
   },
   ERR_POSTERN_LAST_API_KEY: {
     status: 409,
@@ -33,11 +32,11 @@ export const documentErrors = errorTable({
   ERR_POSTERN_PRECONDITION_FAILED: {
     status: 412,
     explanation:
-      'The resource has changed since the ETag in If-Match was read. Read it again, and repeat the change on what it is now.',
+      'The resource has changed since the ETag in If-Match was read. Read it again, then repeat the change with the new ETag.',
   },
   ERR_POSTERN_TOO_MANY_CONFLICTS: {
     status: 409,
-    explanation: 'Other writers kept changing the same resource. Nothing was applied. Send the request again.',
+    explanation: 'Other requests kept changing the same resource. Nothing was applied. Send the request again.',
   },
   ERR_POSTERN_IDEMPOTENCY_MISMATCH: {
     status: 422,
@@ -45,12 +44,12 @@ export const documentErrors = errorTable({
   },
   ERR_POSTERN_IDEMPOTENCY_IN_FLIGHT: {
     status: 409,
-    explanation: 'The first request with this Idempotency-Key is still running. Wait for its answer, then repeat.',
+    explanation: 'The first request with this Idempotency-Key is still in progress. Wait for its response, then retry.',
   },
   ERR_POSTERN_IDEMPOTENCY_REPLAY: {
     status: 409,
     explanation:
-      'The request with this Idempotency-Key has already succeeded, and its answer cannot be given again: it held a secret that is shown only once, or the resource is gone since. details.id names the resource.',
+      'The request with this Idempotency-Key has already succeeded, and its response cannot be repeated: it contained a secret that is shown only once, or the resource was deleted since. details.id names the resource.',
   },
 });
 

@@ -5,7 +5,7 @@ import { scopeOf } from './scopes.ts';
 /** Types that no configuration resource produces. */
 const OTHER_TYPES: readonly EventType[] = [
   { type: 'agent_session_start.v0', description: 'An agent connected.', scope: 'tunnel_sessions:read' },
-  { type: 'agent_session_stop.v0', description: 'An agent went away.', scope: 'tunnel_sessions:read' },
+  { type: 'agent_session_stop.v0', description: 'An agent disconnected.', scope: 'tunnel_sessions:read' },
   { type: 'tunnel_start.v0', description: 'A tunnel went online.', scope: 'tunnels:read' },
   { type: 'tunnel_stop.v0', description: 'A tunnel went offline.', scope: 'tunnels:read' },
   { type: 'http_request_complete.v0', description: 'The edge answered an HTTP request.', scope: 'edges:read' },

@@ -36,7 +36,7 @@ export class IdempotentCreates {
     if (this.#inFlight.has(idempotency.scope)) {
       throw documentErrors.create(
         'ERR_POSTERN_IDEMPOTENCY_IN_FLIGHT',
-        'the first request with this Idempotency-Key is still running: wait for its answer',
+        'the first request with this Idempotency-Key is still in progress: wait for its response',
         { headers: { 'retry-after': '1' } },
       );
     }
@@ -69,7 +69,7 @@ export class IdempotentCreates {
     if (answer !== null) return answer;
     throw documentErrors.create(
       'ERR_POSTERN_IDEMPOTENCY_REPLAY',
-      `the request with this Idempotency-Key already made ${existing.id}, and its answer is not given twice: it held a secret, or the resource is gone`,
+      `the request with this Idempotency-Key already created ${existing.id}, and its response cannot be repeated: it contained a secret, or the resource was deleted`,
       { details: { id: existing.id } },
     );
   }

@@ -87,10 +87,10 @@ function resourceOperations(compiled: CompiledResource, documents: Documents): r
       verb: 'update',
       method: 'PATCH',
       path: item,
-      summary: `Change fields of ${resource.title}`,
-      description: 'Only the fields that are named change. A module that is named is replaced whole.',
+      summary: `Update ${resource.title}`,
+      description: 'Changes only the fields in the request. A module in the request is replaced as a whole.',
       body: { schema: writeSchema(compiled, 'patch'), example: { description: 'changed' }, isDecodedByOperation: true },
-      success: { status: 200, schema: read, description: `${capitalized(resource.title)} as it is now.` },
+      success: { status: 200, schema: read, description: `The updated resource.` },
       errors: ['ERR_POSTERN_NOT_FOUND', ...WRITE_ERRORS, ...CONDITION_ERRORS],
       isConditional: true,
       run: (request) => documents.patch(addressOf(request), request),
@@ -101,8 +101,8 @@ function resourceOperations(compiled: CompiledResource, documents: Documents): r
       method: 'DELETE',
       path: item,
       summary: `Delete ${resource.title}`,
-      description: 'A resource that others refer to is not deleted: 409, and details.referred_by names them.',
-      success: { status: 204, schema: null, description: 'It is gone.' },
+      description: 'Returns 409 if other resources refer to it; details.referred_by names them.',
+      success: { status: 204, schema: null, description: 'The resource is deleted.' },
       errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_IN_USE', ...CONDITION_ERRORS],
       isConditional: true,
       run: (request) => documents.delete(addressOf(request), request),
@@ -141,16 +141,16 @@ export function readSchema(compiled: CompiledResource): TObject {
   Object.assign(properties, readForm(compiled.config).properties, resource.derived, resource.live?.schema);
   for (const name of Object.keys(resource.shownOnce ?? {}))
     properties[name] = Type.Union([Type.String(), Type.Null()], {
-      description: 'Null: only the answer to the create shows it.',
+      description: 'Always null: only the response to the create shows it.',
     });
   for (const module of compiled.modules) {
     properties[module.module.name] = Type.Union([moduleReadSchema(module), Type.Null()], {
-      description: `${module.module.description} Null when unset.`,
+      description: `${module.module.description} Null if not set.`,
     });
   }
   for (const child of compiled.inlineChildren) {
     const { listKey } = child.resource;
-    properties[listKey] = Type.Array(readSchema(child), { description: `All its ${listKey}, whole.` });
+    properties[listKey] = Type.Array(readSchema(child), { description: `All ${listKey}, with all fields.` });
   }
   Object.assign(properties, resource.rendered);
   return Type.Object(properties);

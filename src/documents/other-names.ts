@@ -17,7 +17,7 @@ export function withOwnNames(
     delete result[alias];
     if (isUnset(result[field])) result[field] = value;
     else if (!isUnset(value) && value !== result[field])
-      problems.push({ path: pointerTo('', alias), message: `is another name of "${field}" and differs from it` });
+      problems.push({ path: pointerTo('', alias), message: `is an alias of "${field}" and has a different value` });
   }
   return result;
 }

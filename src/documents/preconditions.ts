@@ -38,6 +38,6 @@ export function expectModuleMatch(
 export function preconditionFailed(): Error {
   return documentErrors.create(
     'ERR_POSTERN_PRECONDITION_FAILED',
-    'the resource is no longer what If-Match names: read it again, and repeat the change with the ETag of that answer',
+    'the resource has changed since the ETag in If-Match was read: read it again, then repeat the change with the new ETag',
   );
 }

@@ -48,7 +48,7 @@ export function unknownReference(path: string, id: string, kinds: readonly strin
   const wanted = kinds.map((kind) => kind.replaceAll('_', ' ')).join(', ');
   return documentErrors.create(
     'ERR_POSTERN_UNKNOWN_REFERENCE',
-    `${fieldName(path)} names "${id.slice(0, 64)}", and there is no ${wanted} with that id: create it first, or send the id of one that exists`,
+    `${fieldName(path)} names "${id.slice(0, 64)}", but there is no ${wanted} with that id: create it first, or send an existing id`,
     { details: { field: path, id: id.slice(0, 64) } },
   );
 }

@@ -26,7 +26,7 @@ export function refusalError(
       const field = claims.find((claim) => claim.scope === scope && claim.key === key)?.field ?? '';
       return documentErrors.create(
         'ERR_POSTERN_ALREADY_EXISTS',
-        `${field} names "${shownKey(key)}", which is already taken by ${nameOf(refusal.by)}: choose another, or change that one first`,
+        `${field} names "${shownKey(key)}", which ${nameOf(refusal.by)} already uses: choose another value, or change that resource first`,
         { details: { field: pointerTo('', field), held_by: refusal.by.id, value: shownKey(key) } },
       );
     }
@@ -34,7 +34,7 @@ export function refusalError(
       const referrers = refusal.by.map((by) => `${nameOf(by)} (${by.field})`).join(', ');
       return documentErrors.create(
         'ERR_POSTERN_IN_USE',
-        `${refusal.key.id} is still referred to by ${referrers}: change or delete that first`,
+        `${refusal.key.id} is still in use by ${referrers}: change or delete that first`,
         { details: { referred_by: refusal.by.map((by) => ownerIdOf(by.id)).join(',') } },
       );
     }
@@ -43,21 +43,21 @@ export function refusalError(
       const path = puts.find((put) => put.id === id && put.kind === kind)?.references[0]?.path ?? '';
       return documentErrors.create(
         'ERR_POSTERN_REFERENCE_CYCLE',
-        `${fieldName(path)} would lead ${id} back to itself: take the backend out that refers to it`,
+        `${fieldName(path)} would make ${id} refer to itself: remove the backend that refers to it`,
         { details: { field: path, id } },
       );
     }
     case 'last_one':
       return documentErrors.create(
         'ERR_POSTERN_LAST_API_KEY',
-        'this is the last API key with all scopes: create another one with all scopes first, or nobody could manage this server any more',
+        'this is the last API key with all scopes: create another one with all scopes first, otherwise nobody could manage this server',
       );
   }
 }
 
 export function notFound(catalog: Catalog, kind: string, id: string): Error {
   const resource = catalog.resourceOfKind(kind);
-  const list = resource === undefined ? '' : `: GET ${resource.path} lists what there is`;
+  const list = resource === undefined ? '' : `: GET ${resource.path} lists the existing ones`;
   return resourceErrors.create(
     'ERR_POSTERN_NOT_FOUND',
     `there is no ${kind.replaceAll('_', ' ')} with the id "${id.slice(0, 64)}"${list}`,

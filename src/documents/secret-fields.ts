@@ -92,7 +92,7 @@ export function keepUnseenSecrets(
       throw invalidBody([
         {
           path: pointer,
-          message: `must be sent again, because ${destination.join('.')} changes and the secret would go there`,
+          message: `must be sent again, because ${destination.join('.')} changes and the secret would be sent there`,
         },
       ]);
     }
@@ -122,7 +122,7 @@ export function maskProblems(config: JsonObject, fields: readonly SecretField[])
     })
     .map(({ pointer }) => ({
       path: pointer,
-      message: `holds "${SECRET_MASK}", which stands for a secret that is stored, and none is: send the secret itself`,
+      message: `is "${SECRET_MASK}", which stands for the stored secret, but none is stored: send the secret itself`,
     }));
 }
 

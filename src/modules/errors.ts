@@ -5,6 +5,6 @@ export const moduleErrors = errorTable({
   ERR_POSTERN_MODULE_UNAVAILABLE: {
     status: 503,
     explanation:
-      'A module of the route is enabled but cannot be applied, so the route lets nothing through. The API, the metrics and the log say which module and why.',
+      'A module of the route is enabled but cannot be applied, so the route rejects all traffic. The API, the metrics and the log name the module and the cause.',
   },
 });

@@ -90,5 +90,5 @@ export function defineModule<Config extends TObject, Settings extends DeclaredSe
 
 export const enabledField = Type.Boolean({
   default: true,
-  description: 'True when the module is applied to traffic, false when it is disabled. True when left out.',
+  description: 'Whether the module is applied to traffic. Default: true.',
 });

@@ -4,12 +4,12 @@ export const resourceErrors = errorTable({
   ERR_POSTERN_FORBIDDEN: {
     status: 403,
     explanation:
-      'The API key lacks the scope that the operation needs; details.scope names it. Use another key, or have one made with that scope.',
+      'The API key lacks the scope that the operation requires; details.scope names it. Use a key that has the scope.',
   },
   ERR_POSTERN_NOT_FOUND: {
     status: 404,
     explanation:
-      'There is no such resource, or it is not under the path that was asked for. List the collection to see what there is.',
+      'The resource does not exist, or not under this path. List the collection to see the existing resources.',
   },
   ERR_POSTERN_INVALID_QUERY: {
     status: 400,
@@ -17,34 +17,34 @@ export const resourceErrors = errorTable({
   },
   ERR_POSTERN_INVALID_TIME: {
     status: 400,
-    explanation: 'A time is not written as RFC 3339 has it, such as 2026-11-01T00:00:00Z. details.field names it.',
+    explanation: 'A time is not in RFC 3339 format, such as 2026-11-01T00:00:00Z. details.field names it.',
   },
   ERR_POSTERN_UNKNOWN_EVENT_TYPE: {
     status: 400,
-    explanation: 'There is no event type of that name. GET /event_types lists them all.',
+    explanation: 'The event type does not exist. GET /event_types lists all event types.',
   },
   ERR_POSTERN_EVENT_SOURCE_EXISTS: {
     status: 409,
-    explanation: 'The subscription already triggers for that event type. Nothing needs to be done.',
+    explanation: 'The subscription already includes the event type. Nothing needs to be done.',
   },
   ERR_POSTERN_AGENT_REFUSES: {
     status: 409,
     explanation:
-      'The agent does not take this command: mostly it was started with remote_management: false. Stop, restart or update it where it runs.',
+      'The agent rejected the command, usually because it was started with remote_management: false. Stop, restart or update it on its machine.',
   },
   ERR_POSTERN_AGENT_UNREACHABLE: {
     status: 503,
     explanation:
-      'No process that could pass the command to the agent answers. Try again; if it stays so, stop the agent where it runs.',
+      'No server process that can forward the command to the agent responds. Retry; if the error persists, stop the agent on its machine.',
   },
   ERR_POSTERN_DELIVERY_CLOSED: {
     status: 409,
     explanation:
-      'The subscription of the delivery is deleted, or no longer sends to that destination, so there is no way on which to deliver it again.',
+      'The subscription of the delivery was deleted or no longer sends to that destination, so the event cannot be delivered again.',
   },
   ERR_POSTERN_NO_EVENT_DELIVERY: {
     status: 503,
-    explanation: 'No process of this server delivers events, so a destination cannot be tried out.',
+    explanation: 'No process of this server delivers events, so a destination cannot be tested.',
   },
 });
 
@@ -63,7 +63,7 @@ export function refuseWithout(missing: MissingScope | null): void {
 export function notOnline(title: string, path: string, id: string): Error {
   return resourceErrors.create(
     'ERR_POSTERN_NOT_FOUND',
-    `there is no ${title} with the id "${id.slice(0, 64)}": GET ${path} lists what there is`,
+    `there is no ${title} with the id "${id.slice(0, 64)}": GET ${path} lists the existing ones`,
     {
       details: { id: id.slice(0, 64) },
     },

@@ -65,7 +65,7 @@ export function liveReads<Item extends { readonly id: string }>(reads: LiveReads
       method: 'GET',
       path: `${reads.path}/{id}`,
       summary: `Get ${reads.title}`,
-      description: `One that has ended or was removed is 404.`,
+      description: `Returns 404 if it has ended or was deleted.`,
       success: { status: 200, schema: reads.schema, description: `${reads.title}.` },
       errors: ['ERR_POSTERN_NOT_FOUND'],
       ...version,
@@ -81,14 +81,14 @@ export function liveReads<Item extends { readonly id: string }>(reads: LiveReads
 
 /** Behaviour of every paged list. */
 export const LIST_DESCRIPTION =
-  'Newest first, at most 100 on a page. Follow next_page_uri as it is for the next page; it is null on the last.';
+  'Newest first, at most 100 per page. Request next_page_uri unchanged for the next page; it is null on the last page.';
 
 export function listEnvelope(listKey: string, item: TSchema): TSchema {
   return Type.Object({
     [listKey]: Type.Array(item, { description: 'The page, newest first.' }),
     uri: Type.String({ description: 'URI of the list.' }),
     next_page_uri: Type.Union([Type.String(), Type.Null()], {
-      description: 'URI of the next page, or null when there is none.',
+      description: 'URI of the next page; null on the last page.',
     }),
   });
 }

@@ -18,11 +18,11 @@ export function pagingQuery(idPrefix: string): TProperties {
       Type.Integer({
         minimum: 1,
         maximum: MAX_LIMIT,
-        description: `At most this many, 1 to ${MAX_LIMIT}; ${MAX_LIMIT} when left out.`,
+        description: `Maximum number of results, 1 to ${MAX_LIMIT}. Default: ${MAX_LIMIT}.`,
       }),
     ),
     before_id: Type.Optional(
-      idParameter(idPrefix, 'Only what is older than this, which itself may have been deleted since.'),
+      idParameter(idPrefix, 'Only resources older than this one, even if it was deleted since.'),
     ),
   };
 }

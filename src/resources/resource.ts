@@ -175,12 +175,12 @@ export const describedFields = {
   description: Type.String({
     default: '',
     maxLength: 255,
-    description: 'What this is for, in your own words; at most 255 characters.',
+    description: 'Free text for your own use; at most 255 characters.',
   }),
   metadata: Type.String({
     default: '',
     maxLength: MAX_METADATA_BYTES,
-    description: 'Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it.',
+    description: 'Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it.',
   }),
 } satisfies TProperties;
 

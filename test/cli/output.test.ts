@@ -130,7 +130,11 @@ suite('one object', () => {
 
   test('reports a deletion on standard error only', async () => {
     const id = await created('/ip_policies', {});
-    assert.deepEqual(await api(['ip-policies', 'delete', id]), { code: 0, stdout: '', stderr: 'It is gone (204)\n' });
+    assert.deepEqual(await api(['ip-policies', 'delete', id]), {
+      code: 0,
+      stdout: '',
+      stderr: 'The resource is deleted (204)\n',
+    });
     const again = await created('/ip_policies', {});
     assert.equal((await api(['ip-policies', 'delete', again, '--json'])).stdout, '');
   });

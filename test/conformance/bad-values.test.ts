@@ -33,7 +33,7 @@ const hostports: readonly (readonly [string, RegExp])[] = [
   ['app.example.com:+443', /port from 1 to 65535/],
   ['app.example.com:443 ', /port from 1 to 65535/],
   ['app.example.com:https', /port from 1 to 65535/],
-  ['app.example.com:8443', /reached on 443 or 7443/],
+  ['app.example.com:8443', /listens on 443 or 7443/],
   [':443', /empty host/],
   ['*:443', /"\*" only as its whole first label/],
   ['*.*.example.com:443', /"\*" only as its whole first label/],
@@ -74,8 +74,8 @@ const matches: readonly (readonly [string, RegExp])[] = [
   ['/a%00b', /control characters/],
   ['/a%09b', /control characters/],
   ['/a/;b', /parameters alone/],
-  ['/a%2Fb', /two ways/],
-  ['/a;b', /two ways/],
+  ['/a%2Fb', /rejects ambiguous paths/],
+  ['/a;b', /rejects ambiguous paths/],
   [`/${'a'.repeat(2048)}`, /at most 2048/],
 ];
 
@@ -86,9 +86,9 @@ const issuers: readonly (readonly [string, RegExp])[] = [
   ['http://accounts.example.com', /must be https.*POSTERN_OIDC_HTTP_ISSUERS/],
   ['http://127.0.0.1.example.com', /must be https/],
   ['http://localhost.example.com', /must be https/],
-  ['https://accounts.example.com?', /no query and no fragment/],
-  ['https://accounts.example.com/?a=b', /no query and no fragment/],
-  ['https://accounts.example.com#', /no query and no fragment/],
+  ['https://accounts.example.com?', /must not have a query or fragment/],
+  ['https://accounts.example.com/?a=b', /must not have a query or fragment/],
+  ['https://accounts.example.com#', /must not have a query or fragment/],
   ['https://user:secret@accounts.example.com', /user name or password/],
   [' https://accounts.example.com', /spaces/],
   ['https://accounts.example.com\\x', /backslashes/],
@@ -242,7 +242,7 @@ const badValues: readonly BadValue[] = [
     body: () => ({ hostports: ['twice.localhost:443', 'TWICE.localhost:443'] }),
     status: 400,
     field: '/hostports',
-    says: 'twice: name each once',
+    says: 'twice: list each one once',
   },
   {
     title: 'a match that another route of the edge has',
@@ -308,7 +308,7 @@ const badValues: readonly BadValue[] = [
     }),
     status: 400,
     field: '/certificate_authority_ids',
-    says: 'twice: name each certificate authority once',
+    says: 'twice: list each certificate authority once',
   },
   {
     title: 'mutual_tls whose two spellings of the authorities differ',
@@ -418,7 +418,7 @@ const badValues: readonly BadValue[] = [
     status: 400,
     code: 'ERR_POSTERN_REFERENCE_CYCLE',
     field: '/backends',
-    says: 'back to itself',
+    says: 'refer to itself',
   },
   {
     title: 'a weighted that names itself',
@@ -519,7 +519,7 @@ const badValues: readonly BadValue[] = [
     body: () => ({ acl: ['bind:*', 'configure:backend'] }),
     status: 400,
     field: '/acl',
-    says: 'names no module of agents',
+    says: 'names no module that agents can configure',
   },
   {
     title: 'an acl rule for an odd host',
@@ -542,7 +542,7 @@ const badValues: readonly BadValue[] = [
     body: () => ({ scopes: [] }),
     status: 400,
     field: '/scopes',
-    says: 'leave it out for all',
+    says: 'omit it for all',
   },
   {
     title: 'a key with an unknown scope',
@@ -550,7 +550,7 @@ const badValues: readonly BadValue[] = [
     body: () => ({ scopes: ['edges:wirte'] }),
     status: 400,
     field: '/scopes',
-    says: 'perhaps edges:write',
+    says: 'try edges:write',
   },
   {
     title: 'a key with a scope twice',
@@ -600,7 +600,7 @@ const badValues: readonly BadValue[] = [
     status: 409,
     code: 'ERR_POSTERN_EVENT_SOURCE_EXISTS',
     field: '/type',
-    says: 'already triggers for "ip_policy_created.v0"',
+    says: 'already includes "ip_policy_created.v0"',
   },
   {
     title: 'a subscription with an unknown type',
@@ -762,16 +762,16 @@ onBothEngines('a value that makes no sense', (world) => {
     const stranger = await makeCertificate({ commonName: 'stranger' });
     const odd = await makeCertificate({ commonName: 'odd', hasBrokenKeyUsage: true });
     const rows: readonly (readonly [string, string, string, RegExp])[] = [
-      [server.certificatePem, stranger.keyPem, 'private_key_pem', /does not belong to the first certificate/],
-      [server.certificatePem, 'word', 'private_key_pem', /not a private key in PEM: send it unencrypted/],
-      [server.certificatePem, server.certificatePem, 'private_key_pem', /not a private key/],
+      [server.certificatePem, stranger.keyPem, 'private_key_pem', /does not match the first certificate/],
+      [server.certificatePem, 'word', 'private_key_pem', /not a PEM private key: send it unencrypted/],
+      [server.certificatePem, server.certificatePem, 'private_key_pem', /not a PEM private key/],
       [server.keyPem, server.keyPem, 'certificate_pem', /./],
-      ['word', server.keyPem, 'certificate_pem', /not a chain of certificates/],
-      [hostilePem(30), server.keyPem, 'certificate_pem', /not a chain of certificates/],
-      [server.certificatePem, hostilePem(30, 'PRIVATE KEY'), 'private_key_pem', /not a private key/],
+      ['word', server.keyPem, 'certificate_pem', /not a PEM certificate chain/],
+      [hostilePem(30), server.keyPem, 'certificate_pem', /not a PEM certificate chain/],
+      [server.certificatePem, hostilePem(30, 'PRIVATE KEY'), 'private_key_pem', /not a PEM private key/],
       [server.certificatePem + stranger.certificatePem, server.keyPem, 'certificate_pem', /out of order/],
       [authority.certificatePem + server.certificatePem, authority.keyPem, 'certificate_pem', /out of order/],
-      [odd.certificatePem, odd.keyPem, 'certificate_pem', /not a chain of certificates/],
+      [odd.certificatePem, odd.keyPem, 'certificate_pem', /not a PEM certificate chain/],
     ];
     for (const [certificate_pem, private_key_pem, field, says] of rows) {
       const body = { certificate_pem, private_key_pem };

@@ -66,7 +66,7 @@ suite('names of tunnels', () => {
     for (const hostport of ['live.localhost:443', '*.localhost:443']) {
       const answer = await world.edge.world.api('POST', '/edges/https', { hostports: [hostport] });
       assert.equal(answer.status, 409, answer.text);
-      assert.match(answer.body.msg, /localhost, which an agent's tunnel is reached under/);
+      assert.match(answer.body.msg, /localhost, which an agent's tunnel uses/);
     }
     await plain.close();
     assert.equal(

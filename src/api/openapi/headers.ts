@@ -25,7 +25,7 @@ export const responseHeaders: Readonly<Record<string, HeaderObject>> = {
       'Present when what is shown lets no traffic through, because a module is enabled but cannot be prepared: the module, a colon and why; several are separated by "; ", and an edge names the route of each in parentheses.',
     schema: { type: 'string' },
     example:
-      'oidc: login has no issuer: set it with PUT, or delete the module or set "enabled": false to open the route',
+      'oidc: login has no issuer: set it with PUT. To allow access without login, delete the module or set "enabled": false',
   },
   Allow: { description: 'Methods that the path takes.', schema: { type: 'string' }, example: 'GET, HEAD, PATCH' },
   'Retry-After': { description: 'Seconds to wait.', schema: { type: 'string', pattern: '^[0-9]+$' }, example: '1' },

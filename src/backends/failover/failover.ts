@@ -9,7 +9,7 @@ export const failover = defineBackend({
   name: 'failover',
   idPrefix: 'bkdfo',
   title: 'a failover backend',
-  description: 'Uses the first backend that can be reached. An error status is an answer: it never leads to the next.',
+  description: 'Forwards requests to the first backend that can be reached. A response with an error status is final: it does not cause a failover.',
   config: (anyBackend) =>
     Type.Object({
       backends: reference(
@@ -17,14 +17,14 @@ export const failover = defineBackend({
         Type.Array(idString('Id of a backend.'), {
           minItems: 1,
           maxItems: 100,
-          description: 'Ids of 1 to 100 backends in the order in which they are tried, none twice.',
+          description: 'Ids of 1 to 100 distinct backends, in the order in which they are tried.',
         }),
       ),
     }),
   example: { backends: ['bkdsc_2zXAMPLEbackendOfTheDocsAAA', 'bkdsc_2zXAMPLEbackendOfTheDocsAAB'] },
   check: (config) => {
     const repeated = config.backends.find((id, index) => config.backends.indexOf(id) !== index);
-    return repeated === undefined ? [] : [bodyProblem('backends', `names ${repeated} twice: name each backend once`)];
+    return repeated === undefined ? [] : [bodyProblem('backends', `lists ${repeated} twice: list each backend once`)];
   },
   memberIds: (config) => config.backends,
   targets: failoverTargets,

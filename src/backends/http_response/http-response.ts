@@ -10,7 +10,7 @@ export const httpResponse = defineBackend({
   name: 'http_response',
   idPrefix: 'bkdhr',
   title: 'an HTTP response backend',
-  description: 'Answers every request with the same response.',
+  description: 'Returns the same response to every request.',
   config: () =>
     Type.Object({
       body: Type.String({ default: '', maxLength: 524_288, description: 'Body of the response, at most 512 KiB.' }),

@@ -9,22 +9,22 @@ export const staticBackend = defineBackend({
   name: 'static',
   idPrefix: 'bkdsc',
   title: 'a static backend',
-  description: 'Sends requests to one address.',
+  description: 'Forwards requests to one address.',
   config: () =>
     Type.Object({
       address: Type.String({
         minLength: 1,
         maxLength: 300,
-        description: 'Where requests go: "host:port", such as "10.0.0.5:3000" or "[2001:db8::1]:443".',
+        description: 'Address of the upstream: "host:port", such as "10.0.0.5:3000" or "[2001:db8::1]:443".',
       }),
       tls: Type.Object(
         {
           enabled: Type.Boolean({
             default: false,
-            description: 'Speak TLS to the address, and verify its certificate.',
+            description: 'Connect to the upstream over TLS and verify its certificate.',
           }),
         },
-        { default: {}, description: 'TLS towards the address.' },
+        { default: {}, description: 'TLS to the upstream.' },
       ),
     }),
   example: { address: '10.0.0.5:3000', tls: { enabled: false } },

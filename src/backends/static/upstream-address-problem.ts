@@ -9,6 +9,6 @@ export function upstreamAddressProblem(address: string): string | null {
   }
   const { v6, host } = shape.groups as { v6?: string; host?: string };
   if (v6 !== undefined)
-    return isIPv6(v6) && !v6.includes('%') ? null : 'has brackets around something that is not an IPv6 address';
+    return isIPv6(v6) && !v6.includes('%') ? null : 'has brackets around text that is not an IPv6 address';
   return isIPv4(host as string) ? null : hostNameProblem(host as string, 'refused');
 }

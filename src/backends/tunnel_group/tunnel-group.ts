@@ -12,20 +12,20 @@ export const tunnelGroup = defineBackend({
   name: 'tunnel_group',
   idPrefix: 'bkdtg',
   title: 'a tunnel group backend',
-  description: 'Balances over the tunnels that have all of its labels.',
+  description: 'Balances requests over the tunnels that have all of its labels.',
   config: () =>
     Type.Object({
       labels: mapOf(Type.String(), {
         minProperties: 1,
         maxProperties: MAX_LABELS,
-        description: 'Labels, 1 to 50, that a tunnel must all have to be a member, such as {"app": "shop"}.',
+        description: 'The 1 to 50 labels of the group, such as {"app": "shop"}. A tunnel with all of them is a member.',
       }),
     }),
   live: {
     schema: {
       tunnels: reference(
         { kinds: ['tunnel'] },
-        Type.Array(refSchema, { description: 'The tunnels that are members now.' }),
+        Type.Array(refSchema, { description: 'The current members of the group.' }),
       ),
     },
     read: async (groups, ports) => {

@@ -10,7 +10,7 @@ export const weighted = defineBackend({
   name: 'weighted',
   idPrefix: 'bkdwd',
   title: 'a weighted backend',
-  description: 'Shares requests out over other backends by weight.',
+  description: 'Distributes requests over other backends by weight.',
   config: (anyBackend) =>
     Type.Object({
       backends: reference(
@@ -19,7 +19,7 @@ export const weighted = defineBackend({
           minProperties: 1,
           maxProperties: 100,
           description:
-            'Map of backend id to weight, a whole number from 0 to 10000; 1 to 100 backends, at least one weight above 0.',
+            'Map of backend id to weight. A weight is a whole number from 0 to 10000. The map has 1 to 100 backends, at least one with a weight above 0.',
         }),
       ),
     }),
@@ -27,7 +27,7 @@ export const weighted = defineBackend({
   check: (config) =>
     Object.values(config.backends).some((weight) => weight > 0)
       ? []
-      : [bodyProblem('backends', 'must give at least one backend a weight above 0, else nothing could answer')],
+      : [bodyProblem('backends', 'must give at least one backend a weight above 0')],
   memberIds: (config) => Object.keys(config.backends),
   targets: weightedTargets,
 });

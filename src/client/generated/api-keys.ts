@@ -11,34 +11,34 @@ export interface ApiKey {
   readonly uri: string;
   /** When it was created. RFC 3339, UTC. */
   readonly created_at: string;
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description: string;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata: string;
   /**
-   * What the key may do: a list such as ["edges:read", "edges:write"], the first segment of the path with ":read"
-   * or ":write"; "secrets:read" to see secrets; "*" or left out for everything.
+   * Scopes of the key, such as ["edges:read", "edges:write"]: the first path segment with ":read" or ":write";
+   * "secrets:read" to read secrets. Use "*" or omit the field for all scopes.
    */
   readonly scopes: readonly string[];
-  /** Always null: there are no users that could own it. */
+  /** Always null: resources have no owner. */
   readonly owner_id: null;
-  /** Null: only the answer to the create shows it. */
+  /** Always null: only the response to the create shows it. */
   readonly token: string | null;
 }
 
 export interface ApiKeyCreated extends ApiKey {
-  /** The key itself, to be sent as "Authorization: Bearer …". Shown only here. */
+  /** The key itself. Send it as "Authorization: Bearer …". Only this response shows it. */
   readonly token: string;
 }
 
 export interface ApiKeyCreate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
   /**
-   * What the key may do: a list such as ["edges:read", "edges:write"], the first segment of the path with ":read"
-   * or ":write"; "secrets:read" to see secrets; "*" or left out for everything.
+   * Scopes of the key, such as ["edges:read", "edges:write"]: the first path segment with ":read" or ":write";
+   * "secrets:read" to read secrets. Use "*" or omit the field for all scopes.
    */
   readonly scopes?: readonly string[] | undefined;
 }
@@ -48,25 +48,28 @@ export interface ApiKeyPage {
   readonly keys: readonly ApiKey[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page, or null when there is none. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
 export interface ApiKeyUpdate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
   /**
-   * What the key may do: a list such as ["edges:read", "edges:write"], the first segment of the path with ":read"
-   * or ":write"; "secrets:read" to see secrets; "*" or left out for everything.
+   * Scopes of the key, such as ["edges:read", "edges:write"]: the first path segment with ":read" or ":write";
+   * "secrets:read" to read secrets. Use "*" or omit the field for all scopes.
    */
   readonly scopes?: readonly string[] | undefined;
 }
 
-/** A key for this API. Its token is shown once, when it is made, and stored as a hash only. */
+/** A key for this API. Its token is shown only once, in the response to the create, and stored as a hash. */
 export class ApiKeysClient extends ResourceClient {
-  /** Create an API key. A key for this API. Its token is shown once, when it is made, and stored as a hash only. */
+  /**
+   * Create an API key. A key for this API. Its token is shown only once, in the response to the create, and stored
+   * as a hash.
+   */
   create(body: ApiKeyCreate = {}, options?: CreateOptions): Promise<Answer<ApiKeyCreated>> {
     return this.call({ method: 'POST', path: '/api_keys', body }, options);
   }
@@ -81,17 +84,20 @@ export class ApiKeysClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/api_keys', query }, options);
   }
 
-  /** Get an API key. A key for this API. Its token is shown once, when it is made, and stored as a hash only. */
+  /**
+   * Get an API key. A key for this API. Its token is shown only once, in the response to the create, and stored as
+   * a hash.
+   */
   get(id: string, options?: RequestOptions): Promise<Answer<ApiKey>> {
     return this.call({ method: 'GET', path: '/api_keys/{id}', params: { id } }, options);
   }
 
-  /** Change fields of an API key. Only the fields that are named change. A module that is named is replaced whole. */
+  /** Update an API key. Changes only the fields in the request. A module in the request is replaced as a whole. */
   update(id: string, body: ApiKeyUpdate, options?: ConditionalOptions): Promise<Answer<ApiKey>> {
     return this.call({ method: 'PATCH', path: '/api_keys/{id}', params: { id }, body }, options);
   }
 
-  /** Delete an API key. A resource that others refer to is not deleted: 409, and details.referred_by names them. */
+  /** Delete an API key. Returns 409 if other resources refer to it; details.referred_by names them. */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/api_keys/{id}', params: { id } }, options);
   }

@@ -10,16 +10,16 @@ export interface AppSession {
   readonly id: string;
   /** URI of the resource. */
   readonly uri: string;
-  /** Where the user logged in. */
+  /** URL at which the user logged in. */
   readonly public_url: string;
-  /** The browser, as it was at login. */
+  /** The browser at the time of the login. */
   readonly browser_session: {
-    /** The program that the user logged in with. */
+    /** The program with which the user logged in. */
     readonly user_agent: {
       /** The User-Agent header. */
       readonly raw: string;
     };
-    /** Address that the user came from. */
+    /** Client address of the user. */
     readonly ip_address: string;
   };
   /** The user. */
@@ -28,7 +28,7 @@ export interface AppSession {
   readonly created_at: string;
   /** When the session was last used. RFC 3339, UTC. */
   readonly last_active: string;
-  /** When it ends; null when nothing limits it. */
+  /** When the session expires; null if it has no limit. */
   readonly expires_at: string | null;
   /** The edge. */
   readonly edge: Ref | null;
@@ -41,11 +41,11 @@ export interface AppSessionPage {
   readonly application_sessions: readonly AppSession[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page, or null when there is none. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
-/** A user's login on a route with a login module. */
+/** A user's login session on a route with a login module. */
 export class AppSessionsClient extends ResourceClient {
   /** List login sessions: every one, page after page. */
   list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<AppSession, void, undefined> {
@@ -57,12 +57,12 @@ export class AppSessionsClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/app/sessions', query }, options);
   }
 
-  /** Get a login session. One that has ended or was removed is 404. */
+  /** Get a login session. Returns 404 if it has ended or was deleted. */
   get(id: string, options?: RequestOptions): Promise<Answer<AppSession>> {
     return this.call({ method: 'GET', path: '/app/sessions/{id}', params: { id } }, options);
   }
 
-  /** End a login session at once. The next request with its cookie must log in again. */
+  /** End a login session immediately. The next request with its cookie requires a new login. */
   delete(id: string, options?: RequestOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/app/sessions/{id}', params: { id } }, options);
   }

@@ -9,20 +9,20 @@ export interface AppUser {
   readonly id: string;
   /** URI of the resource. */
   readonly uri: string;
-  /** Where the user logged in. */
+  /** The identity provider of the user. */
   readonly identity_provider: {
     /** Kind of the provider. */
     readonly name: string;
     /** Its issuer. */
     readonly url: string;
   };
-  /** The provider's id of the user: the subject of its tokens. */
+  /** Id of the user at the provider: the subject of its tokens. */
   readonly provider_user_id: string;
-  /** Name that the user logs in with at the provider. */
+  /** User name at the provider. */
   readonly username: string;
-  /** E-mail address that the provider gave. */
+  /** Email address from the provider. */
   readonly email: string;
-  /** Full name that the provider gave. */
+  /** Full name from the provider. */
   readonly name: string;
   /** When the user first logged in. RFC 3339, UTC. */
   readonly created_at: string;
@@ -37,11 +37,11 @@ export interface AppUserPage {
   readonly application_users: readonly AppUser[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page, or null when there is none. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
-/** Somebody who has logged in on a route with a login module. */
+/** A user who has logged in on a route with a login module. */
 export class AppUsersClient extends ResourceClient {
   /** List login users: every one, page after page. */
   list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<AppUser, void, undefined> {
@@ -53,12 +53,12 @@ export class AppUsersClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/app/users', query }, options);
   }
 
-  /** Get a login user. One that has ended or was removed is 404. */
+  /** Get a login user. Returns 404 if it has ended or was deleted. */
   get(id: string, options?: RequestOptions): Promise<Answer<AppUser>> {
     return this.call({ method: 'GET', path: '/app/users/{id}', params: { id } }, options);
   }
 
-  /** Delete a login user, and end all sessions of theirs at once. A user who logs in again is created again. */
+  /** Delete a login user and end all their sessions immediately. If the user logs in again, a new user is created. */
   delete(id: string, options?: RequestOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/app/users/{id}', params: { id } }, options);
   }

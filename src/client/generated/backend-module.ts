@@ -5,24 +5,24 @@ import type { ConditionalOptions, RequestOptions } from '../request-options.ts';
 import { ResourceClient } from '../resource-client.ts';
 
 export interface BackendModule {
-  /** True when the module is applied to traffic, false when it is disabled. True when left out. */
+  /** Whether the module is applied to traffic. Default: true. */
   readonly enabled: boolean;
-  /** Id of the backend, of any kind, that answers the requests of this route. */
+  /** Id of the backend, of any kind, that receives the requests of this route. */
   readonly backend: Ref;
 }
 
 export interface BackendModuleReplace {
-  /** True when the module is applied to traffic, false when it is disabled. True when left out. */
+  /** Whether the module is applied to traffic. Default: true. */
   readonly enabled?: boolean | undefined;
-  /** Id of the backend, of any kind, that answers the requests of this route. */
+  /** Id of the backend, of any kind, that receives the requests of this route. */
   readonly backend_id: string;
 }
 
-/** Sends requests to a backend. A route without an enabled one answers 503. */
+/** Forwards requests to a backend. A route without an enabled backend module returns 503. */
 export class BackendModuleClient extends ResourceClient {
   /**
-   * Replace the Backend module. Sends requests to a backend. A route without an enabled one answers 503. A field
-   * that is left out goes back to its default.
+   * Replace the Backend module. Forwards requests to a backend. A route without an enabled backend module returns
+   * 503. An omitted field is reset to its default.
    */
   replace(
     params: { readonly edge_id: string; readonly id: string },
@@ -33,8 +33,8 @@ export class BackendModuleClient extends ResourceClient {
   }
 
   /**
-   * Get the Backend module. Sends requests to a backend. A route without an enabled one answers 503. A module that
-   * was never set, or was deleted, is 404.
+   * Get the Backend module. Forwards requests to a backend. A route without an enabled backend module returns 503.
+   * Returns 404 if the module is not set.
    */
   get(
     params: { readonly edge_id: string; readonly id: string },
@@ -43,7 +43,7 @@ export class BackendModuleClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/edges/https/{edge_id}/routes/{id}/backend', params }, options);
   }
 
-  /** Delete the Backend module. Deleting a module that is not set changes nothing and is no error. */
+  /** Delete the Backend module. Succeeds without effect if the module is not set. */
   delete(
     params: { readonly edge_id: string; readonly id: string },
     options?: ConditionalOptions,

@@ -11,30 +11,30 @@ export interface CertificateAuthority {
   readonly uri: string;
   /** When it was created. RFC 3339, UTC. */
   readonly created_at: string;
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description: string;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata: string;
-  /** One CA certificate in PEM, such as the file that "openssl req -x509" writes. It cannot be changed later. */
+  /** One CA certificate in PEM format, such as the output of "openssl req -x509". It cannot be changed later. */
   readonly ca_pem: string;
   /** Common name of the certificate's subject. */
   readonly subject_common_name: string;
   /** When the certificate becomes valid. RFC 3339, UTC. */
   readonly not_before: string;
-  /** When it stops being valid. RFC 3339, UTC. */
+  /** When the certificate expires. RFC 3339, UTC. */
   readonly not_after: string;
-  /** What the key may be used for. */
+  /** Key usages of the certificate. */
   readonly key_usages: readonly string[];
-  /** What for in particular. */
+  /** Extended key usages of the certificate. */
   readonly extended_key_usages: readonly string[];
 }
 
 export interface CertificateAuthorityCreate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
-  /** One CA certificate in PEM, such as the file that "openssl req -x509" writes. It cannot be changed later. */
+  /** One CA certificate in PEM format, such as the output of "openssl req -x509". It cannot be changed later. */
   readonly ca_pem: string;
 }
 
@@ -43,22 +43,22 @@ export interface CertificateAuthorityPage {
   readonly certificate_authorities: readonly CertificateAuthority[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page, or null when there is none. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
 export interface CertificateAuthorityUpdate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
 }
 
-/** A CA certificate that the mutual TLS module checks client certificates against. */
+/** A CA certificate against which the mutual TLS module verifies client certificates. */
 export class CertificateAuthoritiesClient extends ResourceClient {
   /**
-   * Create a certificate authority. A CA certificate that the mutual TLS module checks client certificates
-   * against.
+   * Create a certificate authority. A CA certificate against which the mutual TLS module verifies client
+   * certificates.
    */
   create(body: CertificateAuthorityCreate, options?: CreateOptions): Promise<Answer<CertificateAuthority>> {
     return this.call({ method: 'POST', path: '/certificate_authorities', body }, options);
@@ -78,14 +78,17 @@ export class CertificateAuthoritiesClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/certificate_authorities', query }, options);
   }
 
-  /** Get a certificate authority. A CA certificate that the mutual TLS module checks client certificates against. */
+  /**
+   * Get a certificate authority. A CA certificate against which the mutual TLS module verifies client
+   * certificates.
+   */
   get(id: string, options?: RequestOptions): Promise<Answer<CertificateAuthority>> {
     return this.call({ method: 'GET', path: '/certificate_authorities/{id}', params: { id } }, options);
   }
 
   /**
-   * Change fields of a certificate authority. Only the fields that are named change. A module that is named is
-   * replaced whole.
+   * Update a certificate authority. Changes only the fields in the request. A module in the request is replaced as
+   * a whole.
    */
   update(
     id: string,
@@ -95,10 +98,7 @@ export class CertificateAuthoritiesClient extends ResourceClient {
     return this.call({ method: 'PATCH', path: '/certificate_authorities/{id}', params: { id }, body }, options);
   }
 
-  /**
-   * Delete a certificate authority. A resource that others refer to is not deleted: 409, and details.referred_by
-   * names them.
-   */
+  /** Delete a certificate authority. Returns 409 if other resources refer to it; details.referred_by names them. */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/certificate_authorities/{id}', params: { id } }, options);
   }

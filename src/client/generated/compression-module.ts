@@ -4,20 +4,20 @@ import type { ConditionalOptions, RequestOptions } from '../request-options.ts';
 import { ResourceClient } from '../resource-client.ts';
 
 export interface CompressionModule {
-  /** True when the module is applied to traffic, false when it is disabled. True when left out. */
+  /** Whether the module is applied to traffic. Default: true. */
   readonly enabled: boolean;
 }
 
 export interface CompressionModuleReplace {
-  /** True when the module is applied to traffic, false when it is disabled. True when left out. */
+  /** Whether the module is applied to traffic. Default: true. */
   readonly enabled?: boolean | undefined;
 }
 
-/** Compresses responses for clients that accept it. */
+/** Compresses responses for clients that accept compression. */
 export class CompressionModuleClient extends ResourceClient {
   /**
-   * Replace the Compression module. Compresses responses for clients that accept it. A field that is left out goes
-   * back to its default.
+   * Replace the Compression module. Compresses responses for clients that accept compression. An omitted field is
+   * reset to its default.
    */
   replace(
     params: { readonly edge_id: string; readonly id: string },
@@ -28,8 +28,8 @@ export class CompressionModuleClient extends ResourceClient {
   }
 
   /**
-   * Get the Compression module. Compresses responses for clients that accept it. A module that was never set, or
-   * was deleted, is 404.
+   * Get the Compression module. Compresses responses for clients that accept compression. Returns 404 if the
+   * module is not set.
    */
   get(
     params: { readonly edge_id: string; readonly id: string },
@@ -38,7 +38,7 @@ export class CompressionModuleClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/edges/https/{edge_id}/routes/{id}/compression', params }, options);
   }
 
-  /** Delete the Compression module. Deleting a module that is not set changes nothing and is no error. */
+  /** Delete the Compression module. Succeeds without effect if the module is not set. */
   delete(
     params: { readonly edge_id: string; readonly id: string },
     options?: ConditionalOptions,

@@ -11,36 +11,36 @@ export interface Credential {
   readonly uri: string;
   /** When it was created. RFC 3339, UTC. */
   readonly created_at: string;
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description: string;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata: string;
   /**
-   * What agents with this token may open and configure. "bind:app.example.com", "bind:*.example.com",
-   * "bind:env=prod" allow names and labels; without a "bind:" rule, all. "configure:oidc", "configure:*" allow
-   * modules on addresses of agents; without a "configure:" rule, all.
+   * Permissions of agents with this token. "bind:app.example.com", "bind:*.example.com" and "bind:env=prod" allow
+   * host names and labels; without a "bind:" rule, all are allowed. "configure:oidc" and "configure:*" allow
+   * modules on the endpoints of agents; without a "configure:" rule, all are allowed.
    */
   readonly acl: readonly string[];
-  /** Always null: there are no users that could own it. */
+  /** Always null: resources have no owner. */
   readonly owner_id: null;
-  /** Null: only the answer to the create shows it. */
+  /** Always null: only the response to the create shows it. */
   readonly token: string | null;
 }
 
 export interface CredentialCreated extends Credential {
-  /** The authtoken itself, for the agent. Shown only here. */
+  /** The authtoken for the agent. Only this response shows it. */
   readonly token: string;
 }
 
 export interface CredentialCreate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
   /**
-   * What agents with this token may open and configure. "bind:app.example.com", "bind:*.example.com",
-   * "bind:env=prod" allow names and labels; without a "bind:" rule, all. "configure:oidc", "configure:*" allow
-   * modules on addresses of agents; without a "configure:" rule, all.
+   * Permissions of agents with this token. "bind:app.example.com", "bind:*.example.com" and "bind:env=prod" allow
+   * host names and labels; without a "bind:" rule, all are allowed. "configure:oidc" and "configure:*" allow
+   * modules on the endpoints of agents; without a "configure:" rule, all are allowed.
    */
   readonly acl?: readonly string[] | undefined;
 }
@@ -50,31 +50,31 @@ export interface CredentialPage {
   readonly credentials: readonly Credential[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page, or null when there is none. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
 export interface CredentialUpdate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
   /**
-   * What agents with this token may open and configure. "bind:app.example.com", "bind:*.example.com",
-   * "bind:env=prod" allow names and labels; without a "bind:" rule, all. "configure:oidc", "configure:*" allow
-   * modules on addresses of agents; without a "configure:" rule, all.
+   * Permissions of agents with this token. "bind:app.example.com", "bind:*.example.com" and "bind:env=prod" allow
+   * host names and labels; without a "bind:" rule, all are allowed. "configure:oidc" and "configure:*" allow
+   * modules on the endpoints of agents; without a "configure:" rule, all are allowed.
    */
   readonly acl?: readonly string[] | undefined;
 }
 
 /**
- * An authtoken for agents. Its token is shown once, when it is made, and stored as a hash only. Deleting it ends
- * the sessions opened with it.
+ * An authtoken for agents. Its token is shown only once, in the response to the create, and stored as a hash.
+ * Deleting the credential ends its tunnel sessions.
  */
 export class CredentialsClient extends ResourceClient {
   /**
-   * Create a tunnel credential. An authtoken for agents. Its token is shown once, when it is made, and stored as a
-   * hash only. Deleting it ends the sessions opened with it.
+   * Create a tunnel credential. An authtoken for agents. Its token is shown only once, in the response to the
+   * create, and stored as a hash. Deleting the credential ends its tunnel sessions.
    */
   create(body: CredentialCreate = {}, options?: CreateOptions): Promise<Answer<CredentialCreated>> {
     return this.call({ method: 'POST', path: '/credentials', body }, options);
@@ -91,25 +91,22 @@ export class CredentialsClient extends ResourceClient {
   }
 
   /**
-   * Get a tunnel credential. An authtoken for agents. Its token is shown once, when it is made, and stored as a
-   * hash only. Deleting it ends the sessions opened with it.
+   * Get a tunnel credential. An authtoken for agents. Its token is shown only once, in the response to the create,
+   * and stored as a hash. Deleting the credential ends its tunnel sessions.
    */
   get(id: string, options?: RequestOptions): Promise<Answer<Credential>> {
     return this.call({ method: 'GET', path: '/credentials/{id}', params: { id } }, options);
   }
 
   /**
-   * Change fields of a tunnel credential. Only the fields that are named change. A module that is named is
-   * replaced whole.
+   * Update a tunnel credential. Changes only the fields in the request. A module in the request is replaced as a
+   * whole.
    */
   update(id: string, body: CredentialUpdate, options?: ConditionalOptions): Promise<Answer<Credential>> {
     return this.call({ method: 'PATCH', path: '/credentials/{id}', params: { id }, body }, options);
   }
 
-  /**
-   * Delete a tunnel credential. A resource that others refer to is not deleted: 409, and details.referred_by names
-   * them.
-   */
+  /** Delete a tunnel credential. Returns 409 if other resources refer to it; details.referred_by names them. */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/credentials/{id}', params: { id } }, options);
   }

@@ -8,19 +8,19 @@ import { ResourceClient } from '../resource-client.ts';
 export interface Endpoint {
   /** Id, starting with "ep_". */
   readonly id: string;
-  /** Region that answers. */
+  /** Region that serves the endpoint. */
   readonly region: string;
-  /** When it came up, or its edge was created. RFC 3339, UTC. */
+  /** When the endpoint started, or when its edge was created. RFC 3339, UTC. */
   readonly created_at: string;
-  /** When it last changed; of an edge, when that was created. RFC 3339, UTC. */
+  /** When the endpoint last changed. For an edge, when the edge was created. RFC 3339, UTC. */
   readonly updated_at: string;
-  /** Where it is reached. */
+  /** Public URL of the endpoint. */
   readonly public_url: string;
   /** Its protocol. */
   readonly proto: 'http' | 'https' | 'tcp' | 'tls';
   /** Host and port of public_url. */
   readonly hostport: string;
-  /** Whether an agent's tunnel or an edge answers. */
+  /** Whether an agent's tunnel or an edge serves the endpoint. */
   readonly type: 'ephemeral' | 'edge';
   /** Metadata of the tunnel or the edge. */
   readonly metadata: string;
@@ -35,11 +35,11 @@ export interface EndpointPage {
   readonly endpoints: readonly Endpoint[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page, or null when there is none. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
-/** A public address that is answered. */
+/** A public address served by an edge or a tunnel. */
 export class EndpointsClient extends ResourceClient {
   /** List endpoints: every one, page after page. */
   list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<Endpoint, void, undefined> {
@@ -51,7 +51,7 @@ export class EndpointsClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/endpoints', query }, options);
   }
 
-  /** Get an endpoint. One that has ended or was removed is 404. */
+  /** Get an endpoint. Returns 404 if it has ended or was deleted. */
   get(id: string, options?: RequestOptions): Promise<Answer<Endpoint>> {
     return this.call({ method: 'GET', path: '/endpoints/{id}', params: { id } }, options);
   }

@@ -12,32 +12,32 @@ export interface EventDelivery {
   readonly uri: string;
   /** When the event was queued for the destination. RFC 3339, UTC. */
   readonly created_at: string;
-  /** The subscription that triggered. */
+  /** The subscription that requested the event. */
   readonly subscription: Ref;
-  /** Where the event goes. */
+  /** The destination of the event. */
   readonly destination: Ref;
   /**
-   * The event as it is delivered. Its object is null for a key without the scope of the event type, which GET
-   * /event_types names.
+   * The event as delivered. Its object is null if the API key lacks the scope of the event type (see GET
+   * /event_types).
    */
   readonly event: Readonly<Record<string, unknown>>;
   /**
-   * How far it got: "pending" until the destination took it ("delivered"), refused it too often or could not be
-   * reached for too long ("dead"), or its subscription was deleted or stopped sending there ("cancelled").
+   * State of the delivery: "pending" until the destination accepts it ("delivered"), it fails too often or for too
+   * long ("dead"), or its subscription is deleted or stops sending to the destination ("cancelled").
    */
   readonly state: 'pending' | 'delivered' | 'dead' | 'cancelled';
-  /** The latest tries, at most 50, oldest first. */
+  /** The latest attempts, at most 50, oldest first. */
   readonly attempts: readonly {
-    /** When it was tried. RFC 3339, UTC. */
+    /** When the attempt started. RFC 3339, UTC. */
     readonly at: string;
-    /** Status of the answer; null when none came. */
+    /** HTTP status of the response; null if there was none. */
     readonly status: number | null;
-    /** What went wrong; null when nothing did. */
+    /** Error message; null if the attempt succeeded. */
     readonly error: string | null;
-    /** How long it took, in milliseconds. */
+    /** Duration in milliseconds. */
     readonly duration_ms: number;
   }[];
-  /** When it is tried next; null when it is not. */
+  /** When the next attempt starts; null if there is none. */
   readonly next_attempt_at: string | null;
 }
 
@@ -46,34 +46,34 @@ export interface EventDeliveryPage {
   readonly event_deliveries: readonly EventDelivery[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page, or null when there is none. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
 export interface EventDeliveryQuery extends PageQuery {
-  /** Only those of this subscription. An id: "esb_" and 27 letters and digits. */
+  /** Only deliveries of this subscription. An id: "esb_" and 27 letters and digits. */
   readonly subscription_id?: string | undefined;
-  /** Only those to this destination. An id: "ed_" and 27 letters and digits. */
+  /** Only deliveries to this destination. An id: "ed_" and 27 letters and digits. */
   readonly destination_id?: string | undefined;
-  /** Only those in this state. */
+  /** Only deliveries in this state. */
   readonly state?: 'pending' | 'delivered' | 'dead' | 'cancelled' | undefined;
 }
 
 export interface EventDeliveryReplayMatchingAnswer {
-  /** How many were queued anew. */
+  /** Number of deliveries queued again. */
   readonly replayed: number;
 }
 
 export interface EventDeliveryReplayMatching {
-  /** State of the deliveries to repeat; "dead" when left out. */
+  /** State of the deliveries to replay. Default: "dead". */
   readonly state?: 'pending' | 'delivered' | 'dead' | 'cancelled' | undefined;
-  /** Only those queued at or after this time. RFC 3339, UTC. */
+  /** Only deliveries queued at or after this time. RFC 3339, UTC. */
   readonly since?: string | undefined;
-  /** Only those queued before this time. RFC 3339, UTC. */
+  /** Only deliveries queued before this time. RFC 3339, UTC. */
   readonly until?: string | undefined;
 }
 
-/** An event on its way to a destination, with every attempt. */
+/** The delivery of an event to a destination, with its attempts. */
 export class EventDeliveriesClient extends ResourceClient {
   /** List event deliveries: every one, page after page. */
   list(query?: EventDeliveryQuery, options?: RequestOptions): AsyncGenerator<EventDelivery, void, undefined> {
@@ -85,23 +85,23 @@ export class EventDeliveriesClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/event_deliveries', query }, options);
   }
 
-  /** Get an event delivery. One that has ended or was removed is 404. */
+  /** Get an event delivery. Returns 404 if it has ended or was deleted. */
   get(id: string, options?: RequestOptions): Promise<Answer<EventDelivery>> {
     return this.call({ method: 'GET', path: '/event_deliveries/{id}', params: { id } }, options);
   }
 
   /**
-   * Deliver an event once more. It is queued at the end of its lane, behind what is already pending there. The
-   * event keeps its id. The key needs the scope of the event type as well.
+   * Replay an event delivery. Queues the event again, after the pending deliveries of the same subscription and
+   * destination. The event keeps its id. The API key also needs the scope of the event type.
    */
   replay(id: string, options?: RequestOptions): Promise<Answer<EventDelivery>> {
     return this.call({ method: 'POST', path: '/event_deliveries/{id}/replay', params: { id } }, options);
   }
 
   /**
-   * Deliver all matching events once more. In their order, at the ends of their lanes. Those whose subscription is
-   * gone, or no longer sends there, are left out, and those of event types whose scope the key lacks: 403 when
-   * these are all.
+   * Replay all matching event deliveries. Queues the events again, in their order. Deliveries whose subscription
+   * was deleted or no longer sends to the destination are skipped, and so are event types whose scope the API key
+   * lacks. If the key lacks the scope for all of them, the response is 403.
    */
   replayMatching(
     body: EventDeliveryReplayMatching = {},

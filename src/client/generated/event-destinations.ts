@@ -11,13 +11,13 @@ export interface EventDestination {
   readonly uri: string;
   /** When it was created. RFC 3339, UTC. */
   readonly created_at: string;
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description: string;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata: string;
   /** Format of the events: "json". */
   readonly format: 'json';
-  /** Where to: exactly one of "webhook", "file". The others read back as null. */
+  /** Target of the destination: exactly one of "webhook", "file". The others read back as null. */
   readonly target: {
     /** Sends each event as a signed HTTP request (Standard Webhooks). */
     readonly webhook: {
@@ -42,18 +42,18 @@ export interface EventDestination {
       readonly name: string;
     } | null;
   };
-  /** Whether events are being delivered: "paused" by you, "suspended" after failing for too long. */
+  /** Whether events are delivered: "active", "paused" by a request, or "suspended" after failing for too long. */
   readonly status: 'active' | 'paused' | 'suspended';
 }
 
 export interface EventDestinationCreate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
   /** Format of the events: "json". */
   readonly format?: 'json' | undefined;
-  /** Where to: exactly one of "webhook", "file". The others read back as null. */
+  /** Target of the destination: exactly one of "webhook", "file". The others read back as null. */
   readonly target: {
     /** Sends each event as a signed HTTP request (Standard Webhooks). */
     readonly webhook?:
@@ -89,18 +89,18 @@ export interface EventDestinationPage {
   readonly event_destinations: readonly EventDestination[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page, or null when there is none. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
 export interface EventDestinationUpdate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
   /** Format of the events: "json". */
   readonly format?: 'json' | undefined;
-  /** Where to: exactly one of "webhook", "file". The others read back as null. */
+  /** Target of the destination: exactly one of "webhook", "file". The others read back as null. */
   readonly target?:
     | {
         /** Sends each event as a signed HTTP request (Standard Webhooks). */
@@ -134,21 +134,21 @@ export interface EventDestinationUpdate {
 }
 
 export interface EventDestinationTestAnswer {
-  /** Whether the destination took the event. */
+  /** Whether the destination accepted the event. */
   readonly is_delivered: boolean;
-  /** Status of the answer; null when none came, or where there is no such thing. */
+  /** HTTP status of the response; null if there was none or the destination does not use HTTP. */
   readonly status: number | null;
-  /** What went wrong; null when nothing did. */
+  /** Error message; null if the attempt succeeded. */
   readonly error: string | null;
-  /** How long it took, in milliseconds. */
+  /** Duration in milliseconds. */
   readonly duration_ms: number;
   /** The event that was sent. */
   readonly event: Readonly<Record<string, unknown>>;
 }
 
-/** Where the events of subscriptions are delivered. */
+/** A receiver for the events of subscriptions. */
 export class EventDestinationsClient extends ResourceClient {
-  /** Create an event destination. Where the events of subscriptions are delivered. */
+  /** Create an event destination. A receiver for the events of subscriptions. */
   create(body: EventDestinationCreate, options?: CreateOptions): Promise<Answer<EventDestination>> {
     return this.call({ method: 'POST', path: '/event_destinations', body }, options);
   }
@@ -163,46 +163,43 @@ export class EventDestinationsClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/event_destinations', query }, options);
   }
 
-  /** Get an event destination. Where the events of subscriptions are delivered. */
+  /** Get an event destination. A receiver for the events of subscriptions. */
   get(id: string, options?: RequestOptions): Promise<Answer<EventDestination>> {
     return this.call({ method: 'GET', path: '/event_destinations/{id}', params: { id } }, options);
   }
 
   /**
-   * Change fields of an event destination. Only the fields that are named change. A module that is named is
-   * replaced whole.
+   * Update an event destination. Changes only the fields in the request. A module in the request is replaced as a
+   * whole.
    */
   update(id: string, body: EventDestinationUpdate, options?: ConditionalOptions): Promise<Answer<EventDestination>> {
     return this.call({ method: 'PATCH', path: '/event_destinations/{id}', params: { id }, body }, options);
   }
 
-  /**
-   * Delete an event destination. A resource that others refer to is not deleted: 409, and details.referred_by
-   * names them.
-   */
+  /** Delete an event destination. Returns 409 if other resources refer to it; details.referred_by names them. */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/event_destinations/{id}', params: { id } }, options);
   }
 
   /**
-   * Stop delivering to an event destination; its events wait. Repeating it changes nothing and is no error. The
-   * body is ignored.
+   * Pause an event destination; its deliveries stay pending. Repeating the request has no further effect. The
+   * request body is ignored.
    */
   pause(id: string, options?: RequestOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'POST', path: '/event_destinations/{id}/pause', params: { id } }, options);
   }
 
   /**
-   * Go on delivering to an event destination, with what waits first, at once. Repeating it changes nothing and is
-   * no error. The body is ignored.
+   * Resume an event destination and deliver pending events immediately. Repeating the request has no further
+   * effect. The request body is ignored.
    */
   resume(id: string, options?: RequestOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'POST', path: '/event_destinations/{id}/resume', params: { id } }, options);
   }
 
   /**
-   * Send a sample event to an event destination. It is signed like any other, goes past the lanes, and is sent
-   * whatever the status of the destination is. The body of the answer is not shown.
+   * Send a sample event to an event destination. The event is signed like any other and sent immediately, ahead of
+   * pending deliveries and regardless of the status of the destination. The response body is not shown.
    */
   test(id: string, options?: RequestOptions): Promise<Answer<EventDestinationTestAnswer>> {
     return this.call({ method: 'POST', path: '/event_destinations/{id}/test', params: { id } }, options);

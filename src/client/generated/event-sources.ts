@@ -4,7 +4,7 @@ import type { ConditionalOptions, CreateOptions, RequestOptions } from '../reque
 import { ResourceClient } from '../resource-client.ts';
 
 export interface EventSource {
-  /** Event type for which the subscription triggers. */
+  /** Event type that the subscription includes. */
   readonly type: string;
   /** URI of the event source. */
   readonly uri: string;
@@ -22,11 +22,11 @@ export interface EventSourcePage {
   readonly uri: string;
 }
 
-/** An event type for which a subscription triggers. */
+/** An event type that a subscription includes. */
 export class EventSourcesClient extends ResourceClient {
   /**
-   * Add an event type to a subscription. It takes effect for the next event. The key needs the scope of the event
-   * type as well, which GET /event_types names.
+   * Add an event type to a subscription. Takes effect from the next event. The API key also needs the scope of the
+   * event type (see GET /event_types).
    */
   create(subscriptionId: string, body: EventSourceCreate, options?: CreateOptions): Promise<Answer<EventSource>> {
     return this.call(
@@ -65,7 +65,7 @@ export class EventSourcesClient extends ResourceClient {
     );
   }
 
-  /** Get an event source. A type that the subscription does not trigger for is 404. */
+  /** Get an event source. Returns 404 if the subscription does not include the type. */
   get(
     params: { readonly subscription_id: string; readonly type: string },
     options?: RequestOptions,
@@ -73,7 +73,7 @@ export class EventSourcesClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/event_subscriptions/{subscription_id}/sources/{type}', params }, options);
   }
 
-  /** Update an event source. There is nothing to change about a source yet: send an empty object. */
+  /** Update an event source. An event source has no fields to change: send an empty object. */
   update(
     params: { readonly subscription_id: string; readonly type: string },
     options?: ConditionalOptions,
@@ -84,7 +84,7 @@ export class EventSourcesClient extends ResourceClient {
     );
   }
 
-  /** Remove an event type from a subscription. It takes effect for the next event. The last one may be removed too. */
+  /** Remove an event type from a subscription. Takes effect from the next event. The last type can be removed too. */
   delete(
     params: { readonly subscription_id: string; readonly type: string },
     options?: ConditionalOptions,

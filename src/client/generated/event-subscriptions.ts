@@ -13,31 +13,31 @@ export interface EventSubscription {
   readonly uri: string;
   /** When it was created. RFC 3339, UTC. */
   readonly created_at: string;
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description: string;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata: string;
-  /** The event types that trigger the subscription. */
+  /** The event types of the subscription. */
   readonly sources: readonly EventSource[];
-  /** Ids of the event destinations, none twice. */
+  /** Ids of the event destinations, without duplicates. */
   readonly destinations: readonly Ref[];
 }
 
 export interface EventSubscriptionCreate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
-  /** The event types that trigger the subscription, none twice, each as {"type": "ip_policy_created.v0"}. */
+  /** The distinct event types of the subscription, each as {"type": "ip_policy_created.v0"}. */
   readonly sources?:
     | readonly {
         /** An event type, such as "ip_policy_created.v0". */
         readonly type: string;
-        /** URI of the source; ignored when sent. */
+        /** URI of the source; ignored in requests. */
         readonly uri?: string | undefined;
       }[]
     | undefined;
-  /** Ids of the event destinations, none twice. */
+  /** Ids of the event destinations, without duplicates. */
   readonly destination_ids?: readonly string[] | undefined;
 }
 
@@ -46,31 +46,31 @@ export interface EventSubscriptionPage {
   readonly event_subscriptions: readonly EventSubscription[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page, or null when there is none. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
 export interface EventSubscriptionUpdate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
-  /** The event types that trigger the subscription, none twice, each as {"type": "ip_policy_created.v0"}. */
+  /** The distinct event types of the subscription, each as {"type": "ip_policy_created.v0"}. */
   readonly sources?:
     | readonly {
         /** An event type, such as "ip_policy_created.v0". */
         readonly type: string;
-        /** URI of the source; ignored when sent. */
+        /** URI of the source; ignored in requests. */
         readonly uri?: string | undefined;
       }[]
     | undefined;
-  /** Ids of the event destinations, none twice. */
+  /** Ids of the event destinations, without duplicates. */
   readonly destination_ids?: readonly string[] | undefined;
 }
 
-/** A set of event types, and the destinations that they are delivered to. */
+/** A set of event types and the destinations that receive them. */
 export class EventSubscriptionsClient extends ResourceClient {
-  /** Create an event subscription. A set of event types, and the destinations that they are delivered to. */
+  /** Create an event subscription. A set of event types and the destinations that receive them. */
   create(body: EventSubscriptionCreate = {}, options?: CreateOptions): Promise<Answer<EventSubscription>> {
     return this.call({ method: 'POST', path: '/event_subscriptions', body }, options);
   }
@@ -85,23 +85,20 @@ export class EventSubscriptionsClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/event_subscriptions', query }, options);
   }
 
-  /** Get an event subscription. A set of event types, and the destinations that they are delivered to. */
+  /** Get an event subscription. A set of event types and the destinations that receive them. */
   get(id: string, options?: RequestOptions): Promise<Answer<EventSubscription>> {
     return this.call({ method: 'GET', path: '/event_subscriptions/{id}', params: { id } }, options);
   }
 
   /**
-   * Change fields of an event subscription. Only the fields that are named change. A module that is named is
-   * replaced whole.
+   * Update an event subscription. Changes only the fields in the request. A module in the request is replaced as a
+   * whole.
    */
   update(id: string, body: EventSubscriptionUpdate, options?: ConditionalOptions): Promise<Answer<EventSubscription>> {
     return this.call({ method: 'PATCH', path: '/event_subscriptions/{id}', params: { id }, body }, options);
   }
 
-  /**
-   * Delete an event subscription. A resource that others refer to is not deleted: 409, and details.referred_by
-   * names them.
-   */
+  /** Delete an event subscription. Returns 409 if other resources refer to it; details.referred_by names them. */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/event_subscriptions/{id}', params: { id } }, options);
   }

@@ -6,9 +6,9 @@ import { ResourceClient } from '../resource-client.ts';
 export interface EventType {
   /** Name of the event type. */
   readonly type: string;
-  /** When such an event happens. */
+  /** When the event occurs. */
   readonly description: string;
-  /** Scope that a key needs to subscribe to the type, and to see what such an event holds. */
+  /** Scope that an API key needs to subscribe to the type and to read its events. */
   readonly scope: string;
 }
 
@@ -21,7 +21,7 @@ export interface EventTypePage {
   readonly next_page_uri: null;
 }
 
-/** What a subscription can trigger for. */
+/** A type of event that a subscription can include. */
 export class EventTypesClient extends ResourceClient {
   /** List all event types: every one. */
   list(options?: RequestOptions): AsyncGenerator<EventType, void, undefined> {

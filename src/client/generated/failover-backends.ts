@@ -11,20 +11,20 @@ export interface FailoverBackend {
   readonly uri: string;
   /** When it was created. RFC 3339, UTC. */
   readonly created_at: string;
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description: string;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata: string;
-  /** Ids of 1 to 100 backends in the order in which they are tried, none twice. */
+  /** Ids of 1 to 100 distinct backends, in the order in which they are tried. */
   readonly backends: readonly string[];
 }
 
 export interface FailoverBackendCreate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
-  /** Ids of 1 to 100 backends in the order in which they are tried, none twice. */
+  /** Ids of 1 to 100 distinct backends, in the order in which they are tried. */
   readonly backends: readonly string[];
 }
 
@@ -33,24 +33,27 @@ export interface FailoverBackendPage {
   readonly backends: readonly FailoverBackend[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page, or null when there is none. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
 export interface FailoverBackendUpdate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
-  /** Ids of 1 to 100 backends in the order in which they are tried, none twice. */
+  /** Ids of 1 to 100 distinct backends, in the order in which they are tried. */
   readonly backends?: readonly string[] | undefined;
 }
 
-/** Uses the first backend that can be reached. An error status is an answer: it never leads to the next. */
+/**
+ * Forwards requests to the first backend that can be reached. A response with an error status is final: it does
+ * not cause a failover.
+ */
 export class FailoverBackendsClient extends ResourceClient {
   /**
-   * Create a failover backend. Uses the first backend that can be reached. An error status is an answer: it never
-   * leads to the next.
+   * Create a failover backend. Forwards requests to the first backend that can be reached. A response with an
+   * error status is final: it does not cause a failover.
    */
   create(body: FailoverBackendCreate, options?: CreateOptions): Promise<Answer<FailoverBackend>> {
     return this.call({ method: 'POST', path: '/backends/failover', body }, options);
@@ -67,25 +70,22 @@ export class FailoverBackendsClient extends ResourceClient {
   }
 
   /**
-   * Get a failover backend. Uses the first backend that can be reached. An error status is an answer: it never
-   * leads to the next.
+   * Get a failover backend. Forwards requests to the first backend that can be reached. A response with an error
+   * status is final: it does not cause a failover.
    */
   get(id: string, options?: RequestOptions): Promise<Answer<FailoverBackend>> {
     return this.call({ method: 'GET', path: '/backends/failover/{id}', params: { id } }, options);
   }
 
   /**
-   * Change fields of a failover backend. Only the fields that are named change. A module that is named is replaced
+   * Update a failover backend. Changes only the fields in the request. A module in the request is replaced as a
    * whole.
    */
   update(id: string, body: FailoverBackendUpdate, options?: ConditionalOptions): Promise<Answer<FailoverBackend>> {
     return this.call({ method: 'PATCH', path: '/backends/failover/{id}', params: { id }, body }, options);
   }
 
-  /**
-   * Delete a failover backend. A resource that others refer to is not deleted: 409, and details.referred_by names
-   * them.
-   */
+  /** Delete a failover backend. Returns 409 if other resources refer to it; details.referred_by names them. */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/backends/failover/{id}', params: { id } }, options);
   }

@@ -11,9 +11,9 @@ export interface HttpResponseBackend {
   readonly uri: string;
   /** When it was created. RFC 3339, UTC. */
   readonly created_at: string;
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description: string;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata: string;
   /** Body of the response, at most 512 KiB. */
   readonly body: string;
@@ -24,9 +24,9 @@ export interface HttpResponseBackend {
 }
 
 export interface HttpResponseBackendCreate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
   /** Body of the response, at most 512 KiB. */
   readonly body?: string | undefined;
@@ -41,14 +41,14 @@ export interface HttpResponseBackendPage {
   readonly backends: readonly HttpResponseBackend[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page, or null when there is none. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
 export interface HttpResponseBackendUpdate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
   /** Body of the response, at most 512 KiB. */
   readonly body?: string | undefined;
@@ -58,9 +58,9 @@ export interface HttpResponseBackendUpdate {
   readonly status_code?: number | undefined;
 }
 
-/** Answers every request with the same response. */
+/** Returns the same response to every request. */
 export class HttpResponseBackendsClient extends ResourceClient {
-  /** Create an HTTP response backend. Answers every request with the same response. */
+  /** Create an HTTP response backend. Returns the same response to every request. */
   create(body: HttpResponseBackendCreate = {}, options?: CreateOptions): Promise<Answer<HttpResponseBackend>> {
     return this.call({ method: 'POST', path: '/backends/http_response', body }, options);
   }
@@ -75,14 +75,14 @@ export class HttpResponseBackendsClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/backends/http_response', query }, options);
   }
 
-  /** Get an HTTP response backend. Answers every request with the same response. */
+  /** Get an HTTP response backend. Returns the same response to every request. */
   get(id: string, options?: RequestOptions): Promise<Answer<HttpResponseBackend>> {
     return this.call({ method: 'GET', path: '/backends/http_response/{id}', params: { id } }, options);
   }
 
   /**
-   * Change fields of an HTTP response backend. Only the fields that are named change. A module that is named is
-   * replaced whole.
+   * Update an HTTP response backend. Changes only the fields in the request. A module in the request is replaced
+   * as a whole.
    */
   update(
     id: string,
@@ -92,10 +92,7 @@ export class HttpResponseBackendsClient extends ResourceClient {
     return this.call({ method: 'PATCH', path: '/backends/http_response/{id}', params: { id }, body }, options);
   }
 
-  /**
-   * Delete an HTTP response backend. A resource that others refer to is not deleted: 409, and details.referred_by
-   * names them.
-   */
+  /** Delete an HTTP response backend. Returns 409 if other resources refer to it; details.referred_by names them. */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/backends/http_response/{id}', params: { id } }, options);
   }

@@ -26,57 +26,56 @@ export interface HttpsEdgeRoute {
   readonly created_at: string;
   /** Id of the https edge that it belongs to. */
   readonly edge_id: string;
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description: string;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata: string;
   /**
-   * How "match" is compared: "exact_path" or "path_prefix". An exact path beats a prefix, and a longer prefix a
-   * shorter one.
+   * How "match" is compared: "exact_path" or "path_prefix". An exact path takes precedence over a prefix, and a
+   * longer prefix over a shorter one.
    */
   readonly match_type: 'exact_path' | 'path_prefix';
   /**
-   * The path, starting with "/", without query, percent-encoded as clients send it. As a prefix it is a prefix of
-   * the text: "/admin" also covers "/administrator". Requests that an upstream may read as this path, such as
-   * "/ADMIN" for "/admin", are refused where other access modules would decide (setting ambiguous_paths).
+   * The path, starting with "/", without a query, percent-encoded as clients send it. A prefix is compared as
+   * text: "/admin" also matches "/administrator". A request whose path an upstream may interpret as this one, such
+   * as "/ADMIN" for "/admin", is rejected if a route with different access modules would serve it (setting
+   * ambiguous_paths).
    */
   readonly match: string;
-  /**
-   * Lets a client through when an allow rule of the named policies matches its address and no deny rule does. Null
-   * when unset.
-   */
+  /** Admits a client if an allow rule of the policies matches its address and no deny rule does. Null if not set. */
   readonly ip_restriction: IpRestrictionModule | null;
-  /** Lets only those through who have logged in at an OpenID provider. Null when unset. */
+  /** Requires a login at an OpenID provider. Null if not set. */
   readonly oidc: OidcModule | null;
-  /** Compresses responses for clients that accept it. Null when unset. */
+  /** Compresses responses for clients that accept compression. Null if not set. */
   readonly compression: CompressionModule | null;
-  /** Sends requests to a backend. A route without an enabled one answers 503. Null when unset. */
+  /** Forwards requests to a backend. A route without an enabled backend module returns 503. Null if not set. */
   readonly backend: BackendModule | null;
 }
 
 export interface HttpsEdgeRouteCreate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
   /**
-   * How "match" is compared: "exact_path" or "path_prefix". An exact path beats a prefix, and a longer prefix a
-   * shorter one.
+   * How "match" is compared: "exact_path" or "path_prefix". An exact path takes precedence over a prefix, and a
+   * longer prefix over a shorter one.
    */
   readonly match_type: 'exact_path' | 'path_prefix';
   /**
-   * The path, starting with "/", without query, percent-encoded as clients send it. As a prefix it is a prefix of
-   * the text: "/admin" also covers "/administrator". Requests that an upstream may read as this path, such as
-   * "/ADMIN" for "/admin", are refused where other access modules would decide (setting ambiguous_paths).
+   * The path, starting with "/", without a query, percent-encoded as clients send it. A prefix is compared as
+   * text: "/admin" also matches "/administrator". A request whose path an upstream may interpret as this one, such
+   * as "/ADMIN" for "/admin", is rejected if a route with different access modules would serve it (setting
+   * ambiguous_paths).
    */
   readonly match: string;
-  /** Lets a client through when an allow rule of the named policies matches its address and no deny rule does. */
+  /** Admits a client if an allow rule of the policies matches its address and no deny rule does. */
   readonly ip_restriction?: IpRestrictionModuleReplace | undefined;
-  /** Lets only those through who have logged in at an OpenID provider. */
+  /** Requires a login at an OpenID provider. */
   readonly oidc?: OidcModuleReplace | undefined;
-  /** Compresses responses for clients that accept it. */
+  /** Compresses responses for clients that accept compression. */
   readonly compression?: CompressionModuleReplace | undefined;
-  /** Sends requests to a backend. A route without an enabled one answers 503. */
+  /** Forwards requests to a backend. A route without an enabled backend module returns 503. */
   readonly backend?: BackendModuleReplace | undefined;
 }
 
@@ -85,37 +84,38 @@ export interface HttpsEdgeRoutePage {
   readonly routes: readonly HttpsEdgeRoute[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page, or null when there is none. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
 export interface HttpsEdgeRouteUpdate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
   /**
-   * How "match" is compared: "exact_path" or "path_prefix". An exact path beats a prefix, and a longer prefix a
-   * shorter one.
+   * How "match" is compared: "exact_path" or "path_prefix". An exact path takes precedence over a prefix, and a
+   * longer prefix over a shorter one.
    */
   readonly match_type?: 'exact_path' | 'path_prefix' | undefined;
   /**
-   * The path, starting with "/", without query, percent-encoded as clients send it. As a prefix it is a prefix of
-   * the text: "/admin" also covers "/administrator". Requests that an upstream may read as this path, such as
-   * "/ADMIN" for "/admin", are refused where other access modules would decide (setting ambiguous_paths).
+   * The path, starting with "/", without a query, percent-encoded as clients send it. A prefix is compared as
+   * text: "/admin" also matches "/administrator". A request whose path an upstream may interpret as this one, such
+   * as "/ADMIN" for "/admin", is rejected if a route with different access modules would serve it (setting
+   * ambiguous_paths).
    */
   readonly match?: string | undefined;
-  /** Lets a client through when an allow rule of the named policies matches its address and no deny rule does. */
+  /** Admits a client if an allow rule of the policies matches its address and no deny rule does. */
   readonly ip_restriction?: IpRestrictionModuleReplace | undefined;
-  /** Lets only those through who have logged in at an OpenID provider. */
+  /** Requires a login at an OpenID provider. */
   readonly oidc?: OidcModuleReplace | undefined;
-  /** Compresses responses for clients that accept it. */
+  /** Compresses responses for clients that accept compression. */
   readonly compression?: CompressionModuleReplace | undefined;
-  /** Sends requests to a backend. A route without an enabled one answers 503. */
+  /** Forwards requests to a backend. A route without an enabled backend module returns 503. */
   readonly backend?: BackendModuleReplace | undefined;
 }
 
-/** A path of an edge, and the modules that its requests pass through. */
+/** A path of an edge, with the modules that process its requests. */
 export class HttpsEdgeRoutesClient extends ResourceClient {
   readonly ipRestriction: IpRestrictionModuleClient;
   readonly oidc: OidcModuleClient;
@@ -130,7 +130,7 @@ export class HttpsEdgeRoutesClient extends ResourceClient {
     this.backend = new BackendModuleClient(transport);
   }
 
-  /** Create a route of an HTTPS edge. A path of an edge, and the modules that its requests pass through. */
+  /** Create a route of an HTTPS edge. A path of an edge, with the modules that process its requests. */
   create(edgeId: string, body: HttpsEdgeRouteCreate, options?: CreateOptions): Promise<Answer<HttpsEdgeRoute>> {
     return this.call(
       { method: 'POST', path: '/edges/https/{edge_id}/routes', params: { edge_id: edgeId }, body },
@@ -155,7 +155,7 @@ export class HttpsEdgeRoutesClient extends ResourceClient {
     );
   }
 
-  /** Get a route of an HTTPS edge. A path of an edge, and the modules that its requests pass through. */
+  /** Get a route of an HTTPS edge. A path of an edge, with the modules that process its requests. */
   get(
     params: { readonly edge_id: string; readonly id: string },
     options?: RequestOptions,
@@ -164,8 +164,8 @@ export class HttpsEdgeRoutesClient extends ResourceClient {
   }
 
   /**
-   * Change fields of a route of an HTTPS edge. Only the fields that are named change. A module that is named is
-   * replaced whole.
+   * Update a route of an HTTPS edge. Changes only the fields in the request. A module in the request is replaced
+   * as a whole.
    */
   update(
     params: { readonly edge_id: string; readonly id: string },
@@ -175,10 +175,7 @@ export class HttpsEdgeRoutesClient extends ResourceClient {
     return this.call({ method: 'PATCH', path: '/edges/https/{edge_id}/routes/{id}', params, body }, options);
   }
 
-  /**
-   * Delete a route of an HTTPS edge. A resource that others refer to is not deleted: 409, and details.referred_by
-   * names them.
-   */
+  /** Delete a route of an HTTPS edge. Returns 409 if other resources refer to it; details.referred_by names them. */
   delete(
     params: { readonly edge_id: string; readonly id: string },
     options?: ConditionalOptions,

@@ -19,38 +19,38 @@ export interface HttpsEdge {
   readonly uri: string;
   /** When it was created. RFC 3339, UTC. */
   readonly created_at: string;
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description: string;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata: string;
   /**
    * Hosts and ports of the edge, each "host:port" such as "app.example.com:443". A host may start with "*.", which
-   * stands for one label, and belongs to one edge whatever the port. The port is 443 or the one that the edge
-   * listens on.
+   * matches one label. A host belongs to one edge, regardless of the port. The port is 443 or the listen port of
+   * the edge.
    */
   readonly hostports: readonly string[];
-  /** Sets how TLS is terminated at the edge. Null when unset. */
+  /** Configures TLS termination at the edge. Null if not set. */
   readonly tls_termination: TlsTerminationModule | null;
-  /** Demands a client certificate that one of the named authorities has issued. Null when unset. */
+  /** Requires a client certificate issued by one of the listed certificate authorities. Null if not set. */
   readonly mutual_tls: MutualTlsModule | null;
-  /** All its routes, whole. */
+  /** All routes, with all fields. */
   readonly routes: readonly HttpsEdgeRoute[];
 }
 
 export interface HttpsEdgeCreate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
   /**
    * Hosts and ports of the edge, each "host:port" such as "app.example.com:443". A host may start with "*.", which
-   * stands for one label, and belongs to one edge whatever the port. The port is 443 or the one that the edge
-   * listens on.
+   * matches one label. A host belongs to one edge, regardless of the port. The port is 443 or the listen port of
+   * the edge.
    */
   readonly hostports?: readonly string[] | undefined;
-  /** Sets how TLS is terminated at the edge. */
+  /** Configures TLS termination at the edge. */
   readonly tls_termination?: TlsTerminationModuleReplace | undefined;
-  /** Demands a client certificate that one of the named authorities has issued. */
+  /** Requires a client certificate issued by one of the listed certificate authorities. */
   readonly mutual_tls?: MutualTlsModuleReplace | undefined;
 }
 
@@ -59,28 +59,28 @@ export interface HttpsEdgePage {
   readonly https_edges: readonly HttpsEdge[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page, or null when there is none. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
 export interface HttpsEdgeUpdate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
   /**
    * Hosts and ports of the edge, each "host:port" such as "app.example.com:443". A host may start with "*.", which
-   * stands for one label, and belongs to one edge whatever the port. The port is 443 or the one that the edge
-   * listens on.
+   * matches one label. A host belongs to one edge, regardless of the port. The port is 443 or the listen port of
+   * the edge.
    */
   readonly hostports?: readonly string[] | undefined;
-  /** Sets how TLS is terminated at the edge. */
+  /** Configures TLS termination at the edge. */
   readonly tls_termination?: TlsTerminationModuleReplace | undefined;
-  /** Demands a client certificate that one of the named authorities has issued. */
+  /** Requires a client certificate issued by one of the listed certificate authorities. */
   readonly mutual_tls?: MutualTlsModuleReplace | undefined;
 }
 
-/** A set of hosts served over HTTPS, with routes that say what happens to their requests. */
+/** A set of hosts served over HTTPS, with routes for their requests. */
 export class HttpsEdgesClient extends ResourceClient {
   readonly tlsTermination: TlsTerminationModuleClient;
   readonly mutualTls: MutualTlsModuleClient;
@@ -91,7 +91,7 @@ export class HttpsEdgesClient extends ResourceClient {
     this.mutualTls = new MutualTlsModuleClient(transport);
   }
 
-  /** Create an HTTPS edge. A set of hosts served over HTTPS, with routes that say what happens to their requests. */
+  /** Create an HTTPS edge. A set of hosts served over HTTPS, with routes for their requests. */
   create(body: HttpsEdgeCreate = {}, options?: CreateOptions): Promise<Answer<HttpsEdge>> {
     return this.call({ method: 'POST', path: '/edges/https', body }, options);
   }
@@ -106,20 +106,17 @@ export class HttpsEdgesClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/edges/https', query }, options);
   }
 
-  /** Get an HTTPS edge. A set of hosts served over HTTPS, with routes that say what happens to their requests. */
+  /** Get an HTTPS edge. A set of hosts served over HTTPS, with routes for their requests. */
   get(id: string, options?: RequestOptions): Promise<Answer<HttpsEdge>> {
     return this.call({ method: 'GET', path: '/edges/https/{id}', params: { id } }, options);
   }
 
-  /**
-   * Change fields of an HTTPS edge. Only the fields that are named change. A module that is named is replaced
-   * whole.
-   */
+  /** Update an HTTPS edge. Changes only the fields in the request. A module in the request is replaced as a whole. */
   update(id: string, body: HttpsEdgeUpdate, options?: ConditionalOptions): Promise<Answer<HttpsEdge>> {
     return this.call({ method: 'PATCH', path: '/edges/https/{id}', params: { id }, body }, options);
   }
 
-  /** Delete an HTTPS edge. A resource that others refer to is not deleted: 409, and details.referred_by names them. */
+  /** Delete an HTTPS edge. Returns 409 if other resources refer to it; details.referred_by names them. */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/edges/https/{id}', params: { id } }, options);
   }

@@ -11,16 +11,16 @@ export interface IpPolicy {
   readonly uri: string;
   /** When it was created. RFC 3339, UTC. */
   readonly created_at: string;
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description: string;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata: string;
 }
 
 export interface IpPolicyCreate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
 }
 
@@ -29,22 +29,25 @@ export interface IpPolicyPage {
   readonly ip_policies: readonly IpPolicy[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page, or null when there is none. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
 export interface IpPolicyUpdate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
 }
 
-/** A set of rules about client addresses, applied by the IP restriction module. Its rules are deleted with it. */
+/**
+ * A set of rules for client addresses, applied by the IP restriction module. Deleting a policy deletes its
+ * rules.
+ */
 export class IpPoliciesClient extends ResourceClient {
   /**
-   * Create an IP policy. A set of rules about client addresses, applied by the IP restriction module. Its rules
-   * are deleted with it.
+   * Create an IP policy. A set of rules for client addresses, applied by the IP restriction module. Deleting a
+   * policy deletes its rules.
    */
   create(body: IpPolicyCreate = {}, options?: CreateOptions): Promise<Answer<IpPolicy>> {
     return this.call({ method: 'POST', path: '/ip_policies', body }, options);
@@ -61,22 +64,19 @@ export class IpPoliciesClient extends ResourceClient {
   }
 
   /**
-   * Get an IP policy. A set of rules about client addresses, applied by the IP restriction module. Its rules are
-   * deleted with it.
+   * Get an IP policy. A set of rules for client addresses, applied by the IP restriction module. Deleting a policy
+   * deletes its rules.
    */
   get(id: string, options?: RequestOptions): Promise<Answer<IpPolicy>> {
     return this.call({ method: 'GET', path: '/ip_policies/{id}', params: { id } }, options);
   }
 
-  /**
-   * Change fields of an IP policy. Only the fields that are named change. A module that is named is replaced
-   * whole.
-   */
+  /** Update an IP policy. Changes only the fields in the request. A module in the request is replaced as a whole. */
   update(id: string, body: IpPolicyUpdate, options?: ConditionalOptions): Promise<Answer<IpPolicy>> {
     return this.call({ method: 'PATCH', path: '/ip_policies/{id}', params: { id }, body }, options);
   }
 
-  /** Delete an IP policy. A resource that others refer to is not deleted: 409, and details.referred_by names them. */
+  /** Delete an IP policy. Returns 409 if other resources refer to it; details.referred_by names them. */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/ip_policies/{id}', params: { id } }, options);
   }

@@ -12,28 +12,28 @@ export interface IpPolicyRule {
   readonly uri: string;
   /** When it was created. RFC 3339, UTC. */
   readonly created_at: string;
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description: string;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata: string;
-  /** A range of addresses in CIDR notation, such as "203.0.113.0/24" or "2001:db8::/32". */
+  /** Address range in CIDR notation, such as "203.0.113.0/24" or "2001:db8::/32". */
   readonly cidr: string;
   /** Id of the IP policy that the rule belongs to. It cannot be changed later. */
   readonly ip_policy: Ref;
-  /** What happens to addresses of the range: "allow" or "deny". It cannot be changed later. */
+  /** Action for addresses in the range: "allow" or "deny". It cannot be changed later. */
   readonly action: 'allow' | 'deny';
 }
 
 export interface IpPolicyRuleCreate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
-  /** A range of addresses in CIDR notation, such as "203.0.113.0/24" or "2001:db8::/32". */
+  /** Address range in CIDR notation, such as "203.0.113.0/24" or "2001:db8::/32". */
   readonly cidr: string;
   /** Id of the IP policy that the rule belongs to. It cannot be changed later. */
   readonly ip_policy_id: string;
-  /** What happens to addresses of the range: "allow" or "deny". It cannot be changed later. */
+  /** Action for addresses in the range: "allow" or "deny". It cannot be changed later. */
   readonly action?: 'allow' | 'deny' | undefined;
 }
 
@@ -42,22 +42,22 @@ export interface IpPolicyRulePage {
   readonly ip_policy_rules: readonly IpPolicyRule[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page, or null when there is none. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
 export interface IpPolicyRuleUpdate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
-  /** A range of addresses in CIDR notation, such as "203.0.113.0/24" or "2001:db8::/32". */
+  /** Address range in CIDR notation, such as "203.0.113.0/24" or "2001:db8::/32". */
   readonly cidr?: string | undefined;
 }
 
-/** A range of addresses that a policy allows or denies. */
+/** An address range that a policy allows or denies. */
 export class IpPolicyRulesClient extends ResourceClient {
-  /** Create an IP policy rule. A range of addresses that a policy allows or denies. */
+  /** Create an IP policy rule. An address range that a policy allows or denies. */
   create(body: IpPolicyRuleCreate, options?: CreateOptions): Promise<Answer<IpPolicyRule>> {
     return this.call({ method: 'POST', path: '/ip_policy_rules', body }, options);
   }
@@ -72,23 +72,20 @@ export class IpPolicyRulesClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/ip_policy_rules', query }, options);
   }
 
-  /** Get an IP policy rule. A range of addresses that a policy allows or denies. */
+  /** Get an IP policy rule. An address range that a policy allows or denies. */
   get(id: string, options?: RequestOptions): Promise<Answer<IpPolicyRule>> {
     return this.call({ method: 'GET', path: '/ip_policy_rules/{id}', params: { id } }, options);
   }
 
   /**
-   * Change fields of an IP policy rule. Only the fields that are named change. A module that is named is replaced
+   * Update an IP policy rule. Changes only the fields in the request. A module in the request is replaced as a
    * whole.
    */
   update(id: string, body: IpPolicyRuleUpdate, options?: ConditionalOptions): Promise<Answer<IpPolicyRule>> {
     return this.call({ method: 'PATCH', path: '/ip_policy_rules/{id}', params: { id }, body }, options);
   }
 
-  /**
-   * Delete an IP policy rule. A resource that others refer to is not deleted: 409, and details.referred_by names
-   * them.
-   */
+  /** Delete an IP policy rule. Returns 409 if other resources refer to it; details.referred_by names them. */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/ip_policy_rules/{id}', params: { id } }, options);
   }

@@ -5,30 +5,24 @@ import type { ConditionalOptions, RequestOptions } from '../request-options.ts';
 import { ResourceClient } from '../resource-client.ts';
 
 export interface IpRestrictionModule {
-  /** True when the module is applied to traffic, false when it is disabled. True when left out. */
+  /** Whether the module is applied to traffic. Default: true. */
   readonly enabled: boolean;
-  /**
-   * Ids of the IP policies, 1 to 10 and none twice, whose rules decide. May be empty only while "enabled" is
-   * false.
-   */
+  /** Ids of 1 to 10 distinct IP policies. May be empty only while "enabled" is false. */
   readonly ip_policies: readonly Ref[];
 }
 
 export interface IpRestrictionModuleReplace {
-  /** True when the module is applied to traffic, false when it is disabled. True when left out. */
+  /** Whether the module is applied to traffic. Default: true. */
   readonly enabled?: boolean | undefined;
-  /**
-   * Ids of the IP policies, 1 to 10 and none twice, whose rules decide. May be empty only while "enabled" is
-   * false.
-   */
+  /** Ids of 1 to 10 distinct IP policies. May be empty only while "enabled" is false. */
   readonly ip_policy_ids?: readonly string[] | undefined;
 }
 
-/** Lets a client through when an allow rule of the named policies matches its address and no deny rule does. */
+/** Admits a client if an allow rule of the policies matches its address and no deny rule does. */
 export class IpRestrictionModuleClient extends ResourceClient {
   /**
-   * Replace the IP restriction module. Lets a client through when an allow rule of the named policies matches its
-   * address and no deny rule does. A field that is left out goes back to its default.
+   * Replace the IP restriction module. Admits a client if an allow rule of the policies matches its address and no
+   * deny rule does. An omitted field is reset to its default.
    */
   replace(
     params: { readonly edge_id: string; readonly id: string },
@@ -42,8 +36,8 @@ export class IpRestrictionModuleClient extends ResourceClient {
   }
 
   /**
-   * Get the IP restriction module. Lets a client through when an allow rule of the named policies matches its
-   * address and no deny rule does. A module that was never set, or was deleted, is 404.
+   * Get the IP restriction module. Admits a client if an allow rule of the policies matches its address and no
+   * deny rule does. Returns 404 if the module is not set.
    */
   get(
     params: { readonly edge_id: string; readonly id: string },
@@ -52,7 +46,7 @@ export class IpRestrictionModuleClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/edges/https/{edge_id}/routes/{id}/ip_restriction', params }, options);
   }
 
-  /** Delete the IP restriction module. Deleting a module that is not set changes nothing and is no error. */
+  /** Delete the IP restriction module. Succeeds without effect if the module is not set. */
   delete(
     params: { readonly edge_id: string; readonly id: string },
     options?: ConditionalOptions,

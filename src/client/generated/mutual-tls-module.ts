@@ -5,30 +5,30 @@ import type { ConditionalOptions, RequestOptions } from '../request-options.ts';
 import { ResourceClient } from '../resource-client.ts';
 
 export interface MutualTlsModule {
-  /** True when the module is applied to traffic, false when it is disabled. True when left out. */
+  /** Whether the module is applied to traffic. Default: true. */
   readonly enabled: boolean;
   /**
-   * Ids of the certificate authorities, 1 to 10 and none twice, that a client's certificate is checked against.
-   * May be empty only while "enabled" is false.
+   * Ids of 1 to 10 distinct certificate authorities against which client certificates are verified. May be empty
+   * only while "enabled" is false.
    */
   readonly certificate_authorities: readonly Ref[];
 }
 
 export interface MutualTlsModuleReplace {
-  /** True when the module is applied to traffic, false when it is disabled. True when left out. */
+  /** Whether the module is applied to traffic. Default: true. */
   readonly enabled?: boolean | undefined;
   /**
-   * Ids of the certificate authorities, 1 to 10 and none twice, that a client's certificate is checked against.
-   * May be empty only while "enabled" is false.
+   * Ids of 1 to 10 distinct certificate authorities against which client certificates are verified. May be empty
+   * only while "enabled" is false.
    */
   readonly certificate_authority_ids?: readonly string[] | undefined;
 }
 
-/** Demands a client certificate that one of the named authorities has issued. */
+/** Requires a client certificate issued by one of the listed certificate authorities. */
 export class MutualTlsModuleClient extends ResourceClient {
   /**
-   * Replace the Mutual TLS module. Demands a client certificate that one of the named authorities has issued. A
-   * field that is left out goes back to its default.
+   * Replace the Mutual TLS module. Requires a client certificate issued by one of the listed certificate
+   * authorities. An omitted field is reset to its default.
    */
   replace(
     id: string,
@@ -39,14 +39,14 @@ export class MutualTlsModuleClient extends ResourceClient {
   }
 
   /**
-   * Get the Mutual TLS module. Demands a client certificate that one of the named authorities has issued. A module
-   * that was never set, or was deleted, is 404.
+   * Get the Mutual TLS module. Requires a client certificate issued by one of the listed certificate authorities.
+   * Returns 404 if the module is not set.
    */
   get(id: string, options?: RequestOptions): Promise<Answer<MutualTlsModule>> {
     return this.call({ method: 'GET', path: '/edges/https/{id}/mutual_tls', params: { id } }, options);
   }
 
-  /** Delete the Mutual TLS module. Deleting a module that is not set changes nothing and is no error. */
+  /** Delete the Mutual TLS module. Succeeds without effect if the module is not set. */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/edges/https/{id}/mutual_tls', params: { id } }, options);
   }

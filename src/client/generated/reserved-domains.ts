@@ -12,56 +12,56 @@ export interface ReservedDomain {
   readonly uri: string;
   /** When it was created. RFC 3339, UTC. */
   readonly created_at: string;
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description: string;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata: string;
   /** The host, such as "app.example.com" or "*.example.com". It cannot be changed later. */
   readonly domain: string;
-  /** Region of the domain, for your own use; "" when left out. */
+  /** Region of the domain, for your own use. Default: "". */
   readonly region: string;
-  /** Id of the TLS certificate that the host shows. Not together with certificate_management_policy. */
+  /** Id of the TLS certificate for the host. Cannot be combined with certificate_management_policy. */
   readonly certificate: Ref | null;
-  /** Have the certificate issued and renewed. Not together with certificate_id. */
+  /** Policy to issue and renew the certificate automatically. Cannot be combined with certificate_id. */
   readonly certificate_management_policy: {
     /**
-     * Who issues the certificate: "internal", the CA of this server. For a public one upload it with POST
-     * /tls_certificates.
+     * Authority that issues the certificate: "internal", the CA of this server. Upload a public certificate with
+     * POST /tls_certificates.
      */
     readonly authority: 'internal';
     /** Type of the private key: "ecdsa". */
     readonly private_key_type: 'ecdsa';
   } | null;
-  /** State of the managed certificate; null when it is not managed. */
+  /** State of the managed certificate; null if the certificate is not managed. */
   readonly certificate_management_status: {
-    /** When it is renewed; null while that is not known. */
+    /** When the certificate is renewed; null while unknown. */
     readonly renews_at: string | null;
-    /** Always null: issuing takes no time. */
+    /** Always null: certificates are issued immediately. */
     readonly provisioning_job: null;
   } | null;
-  /** Always null: nothing is issued with DNS challenges. */
+  /** Always null: DNS challenges are not used. */
   readonly acme_challenge_cname_target: null;
-  /** What a CNAME record of the domain should point at. */
+  /** Target for a CNAME record of the domain. */
   readonly cname_target: string | null;
 }
 
 export interface ReservedDomainCreate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
   /** The host, such as "app.example.com" or "*.example.com". It cannot be changed later. */
   readonly domain: string;
-  /** Region of the domain, for your own use; "" when left out. */
+  /** Region of the domain, for your own use. Default: "". */
   readonly region?: string | undefined;
-  /** Id of the TLS certificate that the host shows. Not together with certificate_management_policy. */
+  /** Id of the TLS certificate for the host. Cannot be combined with certificate_management_policy. */
   readonly certificate_id?: string | undefined;
-  /** Have the certificate issued and renewed. Not together with certificate_id. */
+  /** Policy to issue and renew the certificate automatically. Cannot be combined with certificate_id. */
   readonly certificate_management_policy?:
     | {
         /**
-         * Who issues the certificate: "internal", the CA of this server. For a public one upload it with POST
-         * /tls_certificates.
+         * Authority that issues the certificate: "internal", the CA of this server. Upload a public certificate with
+         * POST /tls_certificates.
          */
         readonly authority: 'internal';
         /** Type of the private key: "ecdsa". */
@@ -75,23 +75,23 @@ export interface ReservedDomainPage {
   readonly reserved_domains: readonly ReservedDomain[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page, or null when there is none. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
 export interface ReservedDomainUpdate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
-  /** Id of the TLS certificate that the host shows. Not together with certificate_management_policy. */
+  /** Id of the TLS certificate for the host. Cannot be combined with certificate_management_policy. */
   readonly certificate_id?: string | undefined;
-  /** Have the certificate issued and renewed. Not together with certificate_id. */
+  /** Policy to issue and renew the certificate automatically. Cannot be combined with certificate_id. */
   readonly certificate_management_policy?:
     | {
         /**
-         * Who issues the certificate: "internal", the CA of this server. For a public one upload it with POST
-         * /tls_certificates.
+         * Authority that issues the certificate: "internal", the CA of this server. Upload a public certificate with
+         * POST /tls_certificates.
          */
         readonly authority: 'internal';
         /** Type of the private key: "ecdsa". */
@@ -100,9 +100,9 @@ export interface ReservedDomainUpdate {
     | undefined;
 }
 
-/** A host and where its certificate comes from. Edges need no reservation. */
+/** A host and the source of its certificate. Edges do not require a reservation. */
 export class ReservedDomainsClient extends ResourceClient {
-  /** Create a reserved domain. A host and where its certificate comes from. Edges need no reservation. */
+  /** Create a reserved domain. A host and the source of its certificate. Edges do not require a reservation. */
   create(body: ReservedDomainCreate, options?: CreateOptions): Promise<Answer<ReservedDomain>> {
     return this.call({ method: 'POST', path: '/reserved_domains', body }, options);
   }
@@ -117,30 +117,27 @@ export class ReservedDomainsClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/reserved_domains', query }, options);
   }
 
-  /** Get a reserved domain. A host and where its certificate comes from. Edges need no reservation. */
+  /** Get a reserved domain. A host and the source of its certificate. Edges do not require a reservation. */
   get(id: string, options?: RequestOptions): Promise<Answer<ReservedDomain>> {
     return this.call({ method: 'GET', path: '/reserved_domains/{id}', params: { id } }, options);
   }
 
   /**
-   * Change fields of a reserved domain. Only the fields that are named change. A module that is named is replaced
+   * Update a reserved domain. Changes only the fields in the request. A module in the request is replaced as a
    * whole.
    */
   update(id: string, body: ReservedDomainUpdate, options?: ConditionalOptions): Promise<Answer<ReservedDomain>> {
     return this.call({ method: 'PATCH', path: '/reserved_domains/{id}', params: { id }, body }, options);
   }
 
-  /**
-   * Delete a reserved domain. A resource that others refer to is not deleted: 409, and details.referred_by names
-   * them.
-   */
+  /** Delete a reserved domain. Returns 409 if other resources refer to it; details.referred_by names them. */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/reserved_domains/{id}', params: { id } }, options);
   }
 
   /**
-   * Take the certificate from a reserved domain. Sets "certificate_id" back. A domain that has none stays as it
-   * is, which is no error.
+   * Remove the certificate of a reserved domain. Resets "certificate_id". If the domain has none, nothing changes
+   * and the request succeeds.
    */
   deleteCertificate(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing(
@@ -150,8 +147,8 @@ export class ReservedDomainsClient extends ResourceClient {
   }
 
   /**
-   * Take the certificate policy from a reserved domain. Sets "certificate_management_policy" back. A domain that
-   * has none stays as it is, which is no error.
+   * Remove the certificate policy of a reserved domain. Resets "certificate_management_policy". If the domain has
+   * none, nothing changes and the request succeeds.
    */
   deleteCertificateManagementPolicy(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing(

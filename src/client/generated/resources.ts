@@ -58,56 +58,62 @@ export type * from './weighted-backends.ts';
 
 /** Every resource of the API. */
 export class Resources {
-  /** A set of hosts served over HTTPS, with routes that say what happens to their requests. */
+  /** A set of hosts served over HTTPS, with routes for their requests. */
   readonly httpsEdges: HttpsEdgesClient;
-  /** A path of an edge, and the modules that its requests pass through. */
+  /** A path of an edge, with the modules that process its requests. */
   readonly httpsEdgeRoutes: HttpsEdgeRoutesClient;
-  /** Balances over the tunnels that have all of its labels. */
+  /** Balances requests over the tunnels that have all of its labels. */
   readonly tunnelGroupBackends: TunnelGroupBackendsClient;
-  /** Shares requests out over other backends by weight. */
+  /** Distributes requests over other backends by weight. */
   readonly weightedBackends: WeightedBackendsClient;
-  /** Uses the first backend that can be reached. An error status is an answer: it never leads to the next. */
+  /**
+   * Forwards requests to the first backend that can be reached. A response with an error status is final: it does
+   * not cause a failover.
+   */
   readonly failoverBackends: FailoverBackendsClient;
-  /** Answers every request with the same response. */
+  /** Returns the same response to every request. */
   readonly httpResponseBackends: HttpResponseBackendsClient;
-  /** Sends requests to one address. */
+  /** Forwards requests to one address. */
   readonly staticBackends: StaticBackendsClient;
-  /** A CA certificate that the mutual TLS module checks client certificates against. */
+  /** A CA certificate against which the mutual TLS module verifies client certificates. */
   readonly certificateAuthorities: CertificateAuthoritiesClient;
-  /** A certificate with its private key, shown by the edge for the hosts that it names. */
+  /** A certificate with its private key. The edge presents it for the hosts that it names. */
   readonly tlsCertificates: TlsCertificatesClient;
-  /** A host and where its certificate comes from. Edges need no reservation. */
+  /** A host and the source of its certificate. Edges do not require a reservation. */
   readonly reservedDomains: ReservedDomainsClient;
-  /** A set of rules about client addresses, applied by the IP restriction module. Its rules are deleted with it. */
+  /**
+   * A set of rules for client addresses, applied by the IP restriction module. Deleting a policy deletes its
+   * rules.
+   */
   readonly ipPolicies: IpPoliciesClient;
-  /** A range of addresses that a policy allows or denies. */
+  /** An address range that a policy allows or denies. */
   readonly ipPolicyRules: IpPolicyRulesClient;
-  /** A tunnel that an agent holds open. Those that are listed are online. */
+  /** A tunnel that an agent keeps open. Only online tunnels are listed. */
   readonly tunnels: TunnelsClient;
-  /** An agent that is connected. */
+  /** The session of a connected agent. */
   readonly tunnelSessions: TunnelSessionsClient;
-  /** A public address that is answered. */
+  /** A public address served by an edge or a tunnel. */
   readonly endpoints: EndpointsClient;
   /**
-   * An authtoken for agents. Its token is shown once, when it is made, and stored as a hash only. Deleting it ends
-   * the sessions opened with it.
+   * An authtoken for agents. Its token is shown only once, in the response to the create, and stored as a hash.
+   * Deleting the credential ends its tunnel sessions.
    */
   readonly credentials: CredentialsClient;
-  /** A key for this API. Its token is shown once, when it is made, and stored as a hash only. */
+  /** A key for this API. Its token is shown only once, in the response to the create, and stored as a hash. */
   readonly apiKeys: ApiKeysClient;
-  /** A set of event types, and the destinations that they are delivered to. */
+  /** A set of event types and the destinations that receive them. */
   readonly eventSubscriptions: EventSubscriptionsClient;
-  /** An event type for which a subscription triggers. */
+  /** An event type that a subscription includes. */
   readonly eventSources: EventSourcesClient;
-  /** Where the events of subscriptions are delivered. */
+  /** A receiver for the events of subscriptions. */
   readonly eventDestinations: EventDestinationsClient;
-  /** An event on its way to a destination, with every attempt. */
+  /** The delivery of an event to a destination, with its attempts. */
   readonly eventDeliveries: EventDeliveriesClient;
-  /** What a subscription can trigger for. */
+  /** A type of event that a subscription can include. */
   readonly eventTypes: EventTypesClient;
-  /** A user's login on a route with a login module. */
+  /** A user's login session on a route with a login module. */
   readonly appSessions: AppSessionsClient;
-  /** Somebody who has logged in on a route with a login module. */
+  /** A user who has logged in on a route with a login module. */
   readonly appUsers: AppUsersClient;
 
   constructor(transport: Transport) {

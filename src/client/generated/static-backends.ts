@@ -12,24 +12,24 @@ export interface StaticBackend {
   readonly uri: string;
   /** When it was created. RFC 3339, UTC. */
   readonly created_at: string;
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description: string;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata: string;
-  /** Where requests go: "host:port", such as "10.0.0.5:3000" or "[2001:db8::1]:443". */
+  /** Address of the upstream: "host:port", such as "10.0.0.5:3000" or "[2001:db8::1]:443". */
   readonly address: string;
-  /** TLS towards the address. */
+  /** TLS to the upstream. */
   readonly tls: CompressionModule;
 }
 
 export interface StaticBackendCreate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
-  /** Where requests go: "host:port", such as "10.0.0.5:3000" or "[2001:db8::1]:443". */
+  /** Address of the upstream: "host:port", such as "10.0.0.5:3000" or "[2001:db8::1]:443". */
   readonly address: string;
-  /** TLS towards the address. */
+  /** TLS to the upstream. */
   readonly tls?: CompressionModuleReplace | undefined;
 }
 
@@ -38,24 +38,24 @@ export interface StaticBackendPage {
   readonly backends: readonly StaticBackend[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page, or null when there is none. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
 export interface StaticBackendUpdate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
-  /** Where requests go: "host:port", such as "10.0.0.5:3000" or "[2001:db8::1]:443". */
+  /** Address of the upstream: "host:port", such as "10.0.0.5:3000" or "[2001:db8::1]:443". */
   readonly address?: string | undefined;
-  /** TLS towards the address. */
+  /** TLS to the upstream. */
   readonly tls?: CompressionModuleReplace | undefined;
 }
 
-/** Sends requests to one address. */
+/** Forwards requests to one address. */
 export class StaticBackendsClient extends ResourceClient {
-  /** Create a static backend. Sends requests to one address. */
+  /** Create a static backend. Forwards requests to one address. */
   create(body: StaticBackendCreate, options?: CreateOptions): Promise<Answer<StaticBackend>> {
     return this.call({ method: 'POST', path: '/backends/static', body }, options);
   }
@@ -70,23 +70,20 @@ export class StaticBackendsClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/backends/static', query }, options);
   }
 
-  /** Get a static backend. Sends requests to one address. */
+  /** Get a static backend. Forwards requests to one address. */
   get(id: string, options?: RequestOptions): Promise<Answer<StaticBackend>> {
     return this.call({ method: 'GET', path: '/backends/static/{id}', params: { id } }, options);
   }
 
   /**
-   * Change fields of a static backend. Only the fields that are named change. A module that is named is replaced
+   * Update a static backend. Changes only the fields in the request. A module in the request is replaced as a
    * whole.
    */
   update(id: string, body: StaticBackendUpdate, options?: ConditionalOptions): Promise<Answer<StaticBackend>> {
     return this.call({ method: 'PATCH', path: '/backends/static/{id}', params: { id }, body }, options);
   }
 
-  /**
-   * Delete a static backend. A resource that others refer to is not deleted: 409, and details.referred_by names
-   * them.
-   */
+  /** Delete a static backend. Returns 409 if other resources refer to it; details.referred_by names them. */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/backends/static/{id}', params: { id } }, options);
   }

@@ -11,15 +11,18 @@ export interface TlsCertificate {
   readonly uri: string;
   /** When it was created. RFC 3339, UTC. */
   readonly created_at: string;
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description: string;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata: string;
-  /** The chain in PEM: the certificate of the host first, then the intermediates. It cannot be changed later. */
+  /**
+   * The certificate chain in PEM format: the certificate of the host, then the intermediates. It cannot be changed
+   * later.
+   */
   readonly certificate_pem: string;
   /** Common name of the subject. */
   readonly subject_common_name: string;
-  /** Names and addresses that the certificate is for. */
+  /** Names and addresses that the certificate is valid for. */
   readonly subject_alternative_names: {
     /** Host names. */
     readonly dns_names: readonly string[];
@@ -28,19 +31,19 @@ export interface TlsCertificate {
   };
   /** When the certificate was issued. RFC 3339, UTC. */
   readonly issued_at: string;
-  /** When it becomes valid. RFC 3339, UTC. */
+  /** When the certificate becomes valid. RFC 3339, UTC. */
   readonly not_before: string;
-  /** When it stops being valid. RFC 3339, UTC. */
+  /** When the certificate expires. RFC 3339, UTC. */
   readonly not_after: string;
-  /** What the key may be used for. */
+  /** Key usages of the certificate. */
   readonly key_usages: readonly string[];
-  /** What for in particular. */
+  /** Extended key usages of the certificate. */
   readonly extended_key_usages: readonly string[];
   /** Type of the key, such as "rsa" or "ecdsa". */
   readonly private_key_type: string;
   /** Common name of the issuer. */
   readonly issuer_common_name: string;
-  /** Serial number in lower-case hexadecimal. */
+  /** Serial number in lowercase hexadecimal. */
   readonly serial_number: string;
   /** Organization of the subject. */
   readonly subject_organization: string;
@@ -55,16 +58,16 @@ export interface TlsCertificate {
 }
 
 export interface TlsCertificateCreate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
-  /** The chain in PEM: the certificate of the host first, then the intermediates. It cannot be changed later. */
-  readonly certificate_pem: string;
   /**
-   * The private key in PEM, not encrypted, that belongs to the first certificate. Sealed at rest and never
-   * returned.
+   * The certificate chain in PEM format: the certificate of the host, then the intermediates. It cannot be changed
+   * later.
    */
+  readonly certificate_pem: string;
+  /** The unencrypted private key of the first certificate, in PEM format. Encrypted at rest and never returned. */
   readonly private_key_pem: string;
 }
 
@@ -73,20 +76,23 @@ export interface TlsCertificatePage {
   readonly tls_certificates: readonly TlsCertificate[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page, or null when there is none. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
 export interface TlsCertificateUpdate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
 }
 
-/** A certificate with its private key, shown by the edge for the hosts that it names. */
+/** A certificate with its private key. The edge presents it for the hosts that it names. */
 export class TlsCertificatesClient extends ResourceClient {
-  /** Create a TLS certificate. A certificate with its private key, shown by the edge for the hosts that it names. */
+  /**
+   * Create a TLS certificate. A certificate with its private key. The edge presents it for the hosts that it
+   * names.
+   */
   create(body: TlsCertificateCreate, options?: CreateOptions): Promise<Answer<TlsCertificate>> {
     return this.call({ method: 'POST', path: '/tls_certificates', body }, options);
   }
@@ -101,23 +107,20 @@ export class TlsCertificatesClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/tls_certificates', query }, options);
   }
 
-  /** Get a TLS certificate. A certificate with its private key, shown by the edge for the hosts that it names. */
+  /** Get a TLS certificate. A certificate with its private key. The edge presents it for the hosts that it names. */
   get(id: string, options?: RequestOptions): Promise<Answer<TlsCertificate>> {
     return this.call({ method: 'GET', path: '/tls_certificates/{id}', params: { id } }, options);
   }
 
   /**
-   * Change fields of a TLS certificate. Only the fields that are named change. A module that is named is replaced
+   * Update a TLS certificate. Changes only the fields in the request. A module in the request is replaced as a
    * whole.
    */
   update(id: string, body: TlsCertificateUpdate, options?: ConditionalOptions): Promise<Answer<TlsCertificate>> {
     return this.call({ method: 'PATCH', path: '/tls_certificates/{id}', params: { id }, body }, options);
   }
 
-  /**
-   * Delete a TLS certificate. A resource that others refer to is not deleted: 409, and details.referred_by names
-   * them.
-   */
+  /** Delete a TLS certificate. Returns 409 if other resources refer to it; details.referred_by names them. */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/tls_certificates/{id}', params: { id } }, options);
   }

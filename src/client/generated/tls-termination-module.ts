@@ -4,26 +4,26 @@ import type { ConditionalOptions, RequestOptions } from '../request-options.ts';
 import { ResourceClient } from '../resource-client.ts';
 
 export interface TlsTerminationModule {
-  /** True when the module is applied to traffic, false when it is disabled. True when left out. */
+  /** Whether the module is applied to traffic. Default: true. */
   readonly enabled: boolean;
   /** The lowest TLS version that clients may use: "1.2" or "1.3". */
   readonly min_version: '1.2' | '1.3';
-  /** Where TLS ends: always "edge". */
+  /** Where TLS is terminated: always "edge". */
   readonly terminate_at: 'edge';
 }
 
 export interface TlsTerminationModuleReplace {
-  /** True when the module is applied to traffic, false when it is disabled. True when left out. */
+  /** Whether the module is applied to traffic. Default: true. */
   readonly enabled?: boolean | undefined;
   /** The lowest TLS version that clients may use: "1.2" or "1.3". */
   readonly min_version?: '1.2' | '1.3' | undefined;
 }
 
-/** Sets how TLS is terminated at the edge. */
+/** Configures TLS termination at the edge. */
 export class TlsTerminationModuleClient extends ResourceClient {
   /**
-   * Replace the TLS termination module. Sets how TLS is terminated at the edge. A field that is left out goes back
-   * to its default.
+   * Replace the TLS termination module. Configures TLS termination at the edge. An omitted field is reset to its
+   * default.
    */
   replace(
     id: string,
@@ -33,15 +33,12 @@ export class TlsTerminationModuleClient extends ResourceClient {
     return this.call({ method: 'PUT', path: '/edges/https/{id}/tls_termination', params: { id }, body }, options);
   }
 
-  /**
-   * Get the TLS termination module. Sets how TLS is terminated at the edge. A module that was never set, or was
-   * deleted, is 404.
-   */
+  /** Get the TLS termination module. Configures TLS termination at the edge. Returns 404 if the module is not set. */
   get(id: string, options?: RequestOptions): Promise<Answer<TlsTerminationModule>> {
     return this.call({ method: 'GET', path: '/edges/https/{id}/tls_termination', params: { id } }, options);
   }
 
-  /** Delete the TLS termination module. Deleting a module that is not set changes nothing and is no error. */
+  /** Delete the TLS termination module. Succeeds without effect if the module is not set. */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing(
       { method: 'DELETE', path: '/edges/https/{id}/tls_termination', params: { id } },

@@ -12,22 +12,22 @@ export interface TunnelGroupBackend {
   readonly uri: string;
   /** When it was created. RFC 3339, UTC. */
   readonly created_at: string;
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description: string;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata: string;
-  /** Labels, 1 to 50, that a tunnel must all have to be a member, such as {"app": "shop"}. */
+  /** The 1 to 50 labels of the group, such as {"app": "shop"}. A tunnel with all of them is a member. */
   readonly labels: Readonly<Record<string, string>>;
-  /** The tunnels that are members now. */
+  /** The current members of the group. */
   readonly tunnels: readonly Ref[];
 }
 
 export interface TunnelGroupBackendCreate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
-  /** Labels, 1 to 50, that a tunnel must all have to be a member, such as {"app": "shop"}. */
+  /** The 1 to 50 labels of the group, such as {"app": "shop"}. A tunnel with all of them is a member. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
@@ -36,22 +36,22 @@ export interface TunnelGroupBackendPage {
   readonly backends: readonly TunnelGroupBackend[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page, or null when there is none. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
 export interface TunnelGroupBackendUpdate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
-  /** Labels, 1 to 50, that a tunnel must all have to be a member, such as {"app": "shop"}. */
+  /** The 1 to 50 labels of the group, such as {"app": "shop"}. A tunnel with all of them is a member. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Balances over the tunnels that have all of its labels. */
+/** Balances requests over the tunnels that have all of its labels. */
 export class TunnelGroupBackendsClient extends ResourceClient {
-  /** Create a tunnel group backend. Balances over the tunnels that have all of its labels. */
+  /** Create a tunnel group backend. Balances requests over the tunnels that have all of its labels. */
   create(body: TunnelGroupBackendCreate, options?: CreateOptions): Promise<Answer<TunnelGroupBackend>> {
     return this.call({ method: 'POST', path: '/backends/tunnel_group', body }, options);
   }
@@ -66,14 +66,14 @@ export class TunnelGroupBackendsClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/backends/tunnel_group', query }, options);
   }
 
-  /** Get a tunnel group backend. Balances over the tunnels that have all of its labels. */
+  /** Get a tunnel group backend. Balances requests over the tunnels that have all of its labels. */
   get(id: string, options?: RequestOptions): Promise<Answer<TunnelGroupBackend>> {
     return this.call({ method: 'GET', path: '/backends/tunnel_group/{id}', params: { id } }, options);
   }
 
   /**
-   * Change fields of a tunnel group backend. Only the fields that are named change. A module that is named is
-   * replaced whole.
+   * Update a tunnel group backend. Changes only the fields in the request. A module in the request is replaced as
+   * a whole.
    */
   update(
     id: string,
@@ -83,10 +83,7 @@ export class TunnelGroupBackendsClient extends ResourceClient {
     return this.call({ method: 'PATCH', path: '/backends/tunnel_group/{id}', params: { id }, body }, options);
   }
 
-  /**
-   * Delete a tunnel group backend. A resource that others refer to is not deleted: 409, and details.referred_by
-   * names them.
-   */
+  /** Delete a tunnel group backend. Returns 409 if other resources refer to it; details.referred_by names them. */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/backends/tunnel_group/{id}', params: { id } }, options);
   }

@@ -12,7 +12,7 @@ export interface TunnelSession {
   readonly uri: string;
   /** Version of the agent. */
   readonly agent_version: string;
-  /** The credential that the agent logged in with. */
+  /** The credential of the agent. */
   readonly credential: Ref | null;
   /** Address that the agent connected from. */
   readonly ip: string;
@@ -33,11 +33,11 @@ export interface TunnelSessionPage {
   readonly tunnel_sessions: readonly TunnelSession[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page, or null when there is none. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
-/** An agent that is connected. */
+/** The session of a connected agent. */
 export class TunnelSessionsClient extends ResourceClient {
   /** List online tunnel sessions: every one, page after page. */
   list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<TunnelSession, void, undefined> {
@@ -49,27 +49,30 @@ export class TunnelSessionsClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/tunnel_sessions', query }, options);
   }
 
-  /** Get a tunnel session. One that has ended or was removed is 404. */
+  /** Get a tunnel session. Returns 404 if it has ended or was deleted. */
   get(id: string, options?: RequestOptions): Promise<Answer<TunnelSession>> {
     return this.call({ method: 'GET', path: '/tunnel_sessions/{id}', params: { id } }, options);
   }
 
   /**
-   * Stop an agent; it exits and does not come back. An agent with remote_management: false refuses: 409. The body
-   * is ignored.
+   * Stop an agent; it exits and does not reconnect. Returns 409 if the agent was started with remote_management:
+   * false. The request body is ignored.
    */
   stop(id: string, options?: RequestOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'POST', path: '/tunnel_sessions/{id}/stop', params: { id } }, options);
   }
 
-  /** Make an agent connect anew. An agent with remote_management: false refuses: 409. The body is ignored. */
+  /**
+   * Make an agent reconnect. Returns 409 if the agent was started with remote_management: false. The request body
+   * is ignored.
+   */
   restart(id: string, options?: RequestOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'POST', path: '/tunnel_sessions/{id}/restart', params: { id } }, options);
   }
 
   /**
-   * Tell an agent that it should be updated: it tells whoever runs it, and goes on as it is. An agent with
-   * remote_management: false refuses: 409. The body is ignored.
+   * Notify an agent that it should be updated; it shows the notice and continues to run. Returns 409 if the agent
+   * was started with remote_management: false. The request body is ignored.
    */
   update(id: string, options?: RequestOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'POST', path: '/tunnel_sessions/{id}/update', params: { id } }, options);

@@ -18,7 +18,7 @@ export interface Tunnel {
   readonly proto?: 'http' | 'https' | 'tcp' | 'tls' | undefined;
   /** Region where the tunnel runs. */
   readonly region: string;
-  /** The session on which the tunnel was started. */
+  /** The session that started the tunnel. */
   readonly tunnel_session: Ref;
   /** The ephemeral endpoint, for an agent-initiated tunnel. */
   readonly endpoint?: Ref | undefined;
@@ -29,7 +29,7 @@ export interface Tunnel {
    * of them.
    */
   readonly backends?: Ref | undefined;
-  /** Where the agent forwards traffic to: a URL or a network address. */
+  /** Address to which the agent forwards traffic: a URL or a network address. */
   readonly forwards_to: string;
 }
 
@@ -38,11 +38,11 @@ export interface TunnelPage {
   readonly tunnels: readonly Tunnel[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page, or null when there is none. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
-/** A tunnel that an agent holds open. Those that are listed are online. */
+/** A tunnel that an agent keeps open. Only online tunnels are listed. */
 export class TunnelsClient extends ResourceClient {
   /** List online tunnels: every one, page after page. */
   list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<Tunnel, void, undefined> {
@@ -54,7 +54,7 @@ export class TunnelsClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/tunnels', query }, options);
   }
 
-  /** Get a tunnel. One that has ended or was removed is 404. */
+  /** Get a tunnel. Returns 404 if it has ended or was deleted. */
   get(id: string, options?: RequestOptions): Promise<Answer<Tunnel>> {
     return this.call({ method: 'GET', path: '/tunnels/{id}', params: { id } }, options);
   }

@@ -11,20 +11,26 @@ export interface WeightedBackend {
   readonly uri: string;
   /** When it was created. RFC 3339, UTC. */
   readonly created_at: string;
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description: string;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata: string;
-  /** Map of backend id to weight, a whole number from 0 to 10000; 1 to 100 backends, at least one weight above 0. */
+  /**
+   * Map of backend id to weight. A weight is a whole number from 0 to 10000. The map has 1 to 100 backends, at
+   * least one with a weight above 0.
+   */
   readonly backends: Readonly<Record<string, number>>;
 }
 
 export interface WeightedBackendCreate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
-  /** Map of backend id to weight, a whole number from 0 to 10000; 1 to 100 backends, at least one weight above 0. */
+  /**
+   * Map of backend id to weight. A weight is a whole number from 0 to 10000. The map has 1 to 100 backends, at
+   * least one with a weight above 0.
+   */
   readonly backends: Readonly<Record<string, number>>;
 }
 
@@ -33,22 +39,25 @@ export interface WeightedBackendPage {
   readonly backends: readonly WeightedBackend[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page, or null when there is none. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
 export interface WeightedBackendUpdate {
-  /** What this is for, in your own words; at most 255 characters. */
+  /** Free text for your own use; at most 255 characters. */
   readonly description?: string | undefined;
-  /** Anything of yours, such as JSON; at most 4096 bytes. Postern does not read it. */
+  /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
-  /** Map of backend id to weight, a whole number from 0 to 10000; 1 to 100 backends, at least one weight above 0. */
+  /**
+   * Map of backend id to weight. A weight is a whole number from 0 to 10000. The map has 1 to 100 backends, at
+   * least one with a weight above 0.
+   */
   readonly backends?: Readonly<Record<string, number>> | undefined;
 }
 
-/** Shares requests out over other backends by weight. */
+/** Distributes requests over other backends by weight. */
 export class WeightedBackendsClient extends ResourceClient {
-  /** Create a weighted backend. Shares requests out over other backends by weight. */
+  /** Create a weighted backend. Distributes requests over other backends by weight. */
   create(body: WeightedBackendCreate, options?: CreateOptions): Promise<Answer<WeightedBackend>> {
     return this.call({ method: 'POST', path: '/backends/weighted', body }, options);
   }
@@ -63,23 +72,20 @@ export class WeightedBackendsClient extends ResourceClient {
     return this.call({ method: 'GET', path: '/backends/weighted', query }, options);
   }
 
-  /** Get a weighted backend. Shares requests out over other backends by weight. */
+  /** Get a weighted backend. Distributes requests over other backends by weight. */
   get(id: string, options?: RequestOptions): Promise<Answer<WeightedBackend>> {
     return this.call({ method: 'GET', path: '/backends/weighted/{id}', params: { id } }, options);
   }
 
   /**
-   * Change fields of a weighted backend. Only the fields that are named change. A module that is named is replaced
+   * Update a weighted backend. Changes only the fields in the request. A module in the request is replaced as a
    * whole.
    */
   update(id: string, body: WeightedBackendUpdate, options?: ConditionalOptions): Promise<Answer<WeightedBackend>> {
     return this.call({ method: 'PATCH', path: '/backends/weighted/{id}', params: { id }, body }, options);
   }
 
-  /**
-   * Delete a weighted backend. A resource that others refer to is not deleted: 409, and details.referred_by names
-   * them.
-   */
+  /** Delete a weighted backend. Returns 409 if other resources refer to it; details.referred_by names them. */
   delete(id: string, options?: ConditionalOptions): Promise<ResponseInfo> {
     return this.callForNothing({ method: 'DELETE', path: '/backends/weighted/{id}', params: { id } }, options);
   }

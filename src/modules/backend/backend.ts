@@ -7,7 +7,7 @@ export const backendConfig = Type.Object({
   enabled: enabledField,
   backend_id: reference(
     { kinds: backendRecordKinds, readAs: 'backend' },
-    idString('Id of the backend, of any kind, that answers the requests of this route.'),
+    idString('Id of the backend, of any kind, that receives the requests of this route.'),
   ),
 });
 
@@ -17,7 +17,7 @@ export const backend = defineModule({
   level: 'route',
   decidesAccess: false,
   title: 'Backend module',
-  description: 'Sends requests to a backend. A route without an enabled one answers 503.',
+  description: 'Forwards requests to a backend. A route without an enabled backend module returns 503.',
   config: backendConfig,
   example: { backend_id: 'bkdsc_2zXAMPLEbackendOfTheDocsAAA' },
   prepare: (config) => ({ ok: true, prepared: { backendId: config.backend_id } }),

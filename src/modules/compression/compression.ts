@@ -11,7 +11,7 @@ export const compression = defineModule({
   level: 'route',
   decidesAccess: false,
   title: 'Compression module',
-  description: 'Compresses responses for clients that accept it.',
+  description: 'Compresses responses for clients that accept compression.',
   config: compressionConfig,
   example: { enabled: true },
   agent: { form: compressionAgentForm },

@@ -4,6 +4,6 @@ import { errorTable } from '../../lib/errors.ts';
 export const ipRestrictionErrors = errorTable({
   ERR_POSTERN_ADDRESS_NOT_ALLOWED: {
     status: 403,
-    explanation: "The client's address is not allowed by the route's IP policies.",
+    explanation: "The IP policies of the route do not allow the client's address.",
   },
 });

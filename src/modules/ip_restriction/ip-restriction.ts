@@ -17,7 +17,7 @@ export const ipRestrictionConfig = Type.Object({
     Type.Array(idString('Id of an IP policy.'), {
       default: [],
       maxItems: MAX_POLICIES,
-      description: `Ids of the IP policies, 1 to ${MAX_POLICIES} and none twice, whose rules decide. May be empty only while "enabled" is false.`,
+      description: `Ids of 1 to ${MAX_POLICIES} distinct IP policies. May be empty only while "enabled" is false.`,
     }),
   ),
 });
@@ -28,8 +28,7 @@ export const ipRestriction = defineModule({
   level: 'route',
   decidesAccess: true,
   title: 'IP restriction module',
-  description:
-    'Lets a client through when an allow rule of the named policies matches its address and no deny rule does.',
+  description: 'Admits a client if an allow rule of the policies matches its address and no deny rule does.',
   config: ipRestrictionConfig,
   example: { ip_policy_ids: ['ipp_2zXAMPLEpolicyOfTheDocsAAAA'] },
   check,
@@ -44,12 +43,12 @@ function check(config: Type.Static<typeof ipRestrictionConfig>): readonly FieldP
     return [
       bodyProblem(
         'ip_policy_ids',
-        `must name 1 to ${MAX_POLICIES} IP policies while the module is enabled: create one with POST /ip_policies, or send "enabled": false`,
+        `must list 1 to ${MAX_POLICIES} IP policies while the module is enabled: create one with POST /ip_policies, or send "enabled": false`,
       ),
     ];
   }
   const repeated = ids.find((id, index) => ids.indexOf(id) !== index);
   return repeated === undefined
     ? []
-    : [bodyProblem('ip_policy_ids', `names ${repeated} twice: name each IP policy once`)];
+    : [bodyProblem('ip_policy_ids', `lists ${repeated} twice: list each IP policy once`)];
 }

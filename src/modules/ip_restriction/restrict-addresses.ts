@@ -4,7 +4,7 @@ import type { Preparation, PreparePorts, Refusal } from '../prepared-module.ts';
 const REFUSED: Refusal = {
   status: 403,
   code: 'ERR_POSTERN_ADDRESS_NOT_ALLOWED',
-  message: 'Your network address is not allowed here. If it should be, ask whoever runs this site.',
+  message: 'Your network address is not allowed here. If you need access, contact the operator of this site.',
   reason: 'address',
 };
 
@@ -12,10 +12,10 @@ const REFUSED: Refusal = {
 export function restrictAddresses(policyIds: readonly string[], ports: PreparePorts): Preparation {
   // A missing policy or rule may have contained a deny: the rest must not decide alone.
   const lost = policyIds.find((id) => ports.record('ip_policy', id) === undefined);
-  if (lost !== undefined) return unprepared(`the IP policy ${lost} is gone`);
+  if (lost !== undefined) return unprepared(`the IP policy ${lost} does not exist`);
   const rules = policyIds.flatMap((id) => ports.children('ip_policy_rule', id));
   const strange = rules.find((rule) => rule['action'] !== 'allow' && rule['action'] !== 'deny');
-  if (strange !== undefined) return unprepared('a rule of its policies neither allows nor denies');
+  if (strange !== undefined) return unprepared('a rule of its policies has an unknown action');
   const matchers = (action: string): readonly AddressMatcher[] =>
     rules.filter((rule) => rule['action'] === action).map((rule) => cidrMatcher(rule['cidr'] as string));
   const allow = matchers('allow');

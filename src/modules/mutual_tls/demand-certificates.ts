@@ -4,7 +4,7 @@ const NO_CERTIFICATE: Refusal = {
   status: 421,
   code: 'ERR_POSTERN_CLIENT_CERTIFICATE',
   message:
-    'This site asks for a client certificate, and this connection was opened without one that it accepts. Connect anew.',
+    'This site requires a client certificate, and this connection has none that it accepts. Reconnect with a valid certificate.',
   reason: 'client_certificate',
 };
 
@@ -21,7 +21,7 @@ export function demandCertificates(authorityIds: readonly string[], ports: Prepa
         ok: false,
         problem: {
           code: 'ERR_POSTERN_MODULE_UNAVAILABLE',
-          message: `the certificate authority ${id} of the mutual_tls module is gone: replace the module`,
+          message: `the certificate authority ${id} of the mutual_tls module does not exist: replace the module`,
         },
         // Certificates of the other authorities are not accepted either: nobody knows whether all were meant to be.
         tls: { clientAuthorities: [] },

@@ -4,6 +4,6 @@ import { errorTable } from '../../lib/errors.ts';
 export const mutualTlsErrors = errorTable({
   ERR_POSTERN_CLIENT_CERTIFICATE: {
     status: 421,
-    explanation: 'The connection lacks a valid client certificate that the edge accepts. Connect anew with one.',
+    explanation: 'The connection has no client certificate that the edge accepts. Reconnect with one.',
   },
 });

@@ -17,7 +17,7 @@ export const mutualTlsConfig = Type.Object({
     Type.Array(idString('Id of a certificate authority.'), {
       default: [],
       maxItems: MAX_AUTHORITIES,
-      description: `Ids of the certificate authorities, 1 to ${MAX_AUTHORITIES} and none twice, that a client's certificate is checked against. May be empty only while "enabled" is false.`,
+      description: `Ids of 1 to ${MAX_AUTHORITIES} distinct certificate authorities against which client certificates are verified. May be empty only while "enabled" is false.`,
     }),
   ),
 });
@@ -28,7 +28,7 @@ export const mutualTls = defineModule({
   level: 'edge',
   decidesAccess: true,
   title: 'Mutual TLS module',
-  description: 'Demands a client certificate that one of the named authorities has issued.',
+  description: 'Requires a client certificate issued by one of the listed certificate authorities.',
   config: mutualTlsConfig,
   example: { certificate_authority_ids: ['ca_2zXAMPLEauthorityOfTheDocsA'] },
   check,
@@ -45,11 +45,11 @@ function check(config: Type.Static<typeof mutualTlsConfig>): readonly FieldProbl
     return [
       bodyProblem(
         'certificate_authority_ids',
-        `must name 1 to ${MAX_AUTHORITIES} certificate authorities while the module is enabled: create one with POST /certificate_authorities, or send "enabled": false`,
+        `must list 1 to ${MAX_AUTHORITIES} certificate authorities while the module is enabled: create one with POST /certificate_authorities, or send "enabled": false`,
       ),
     ];
   }
   const repeated = ids.find((id, index) => ids.indexOf(id) !== index);
   if (repeated === undefined) return [];
-  return [bodyProblem('certificate_authority_ids', `names ${repeated} twice: name each certificate authority once`)];
+  return [bodyProblem('certificate_authority_ids', `lists ${repeated} twice: list each certificate authority once`)];
 }

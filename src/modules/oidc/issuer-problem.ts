@@ -8,10 +8,10 @@ export function issuerProblem(issuer: string, httpHosts: readonly string[]): str
   const url = new URL(issuer);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must be an https URL';
   // URL drops an empty "?" or "#", which would make the issuer differ from the one in the provider's tokens.
-  if (issuer.includes('?') || issuer.includes('#')) return 'must have no query and no fragment';
+  if (issuer.includes('?') || issuer.includes('#')) return 'must not have a query or fragment';
   if (url.username !== '' || url.password !== '') return 'must not contain a user name or password';
   if (url.protocol === 'http:' && !isLoopback(url.hostname) && !httpHosts.includes(url.hostname)) {
-    return `must be https: plain http is accepted for loopback only, or for hosts listed in POSTERN_OIDC_HTTP_ISSUERS (add "${url.hostname}" there if you mean it)`;
+    return `must be https: plain http is accepted only for loopback and for hosts in POSTERN_OIDC_HTTP_ISSUERS (add "${url.hostname}" there to allow it)`;
   }
   return null;
 }
@@ -30,12 +30,12 @@ export function agentIssuerProblem(
   const { protocol, hostname, port } = new URL(issuer);
   const advice = 'the operator of the server can allow more with the setting agent_issuer_allow_cidrs';
   const isTls = protocol === 'https:';
-  if (!isTls && !isPlainHttpAllowed(hostname)) return `must be https when an agent names it: ${advice}`;
+  if (!isTls && !isPlainHttpAllowed(hostname)) return `must be https when an agent requests it: ${advice}`;
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
   const addresses = isIP(host) === 0 ? (isLoopback(hostname) ? LOOPBACK : []) : [host];
   const dialledPort = port === '' ? (isTls ? 443 : 80) : Number(port);
   if (addresses.length === 0 || addresses.some((ip) => isAddressAllowed(ip, dialledPort, isTls))) return null;
-  return `must be on a public address when an agent names it, and ${hostname} is none: ${advice}`;
+  return `must have a public address when an agent requests it, and ${hostname} has none: ${advice}`;
 }
 
 /** Hosts (as in URL.hostname) on this machine. */

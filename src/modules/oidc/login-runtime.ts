@@ -70,7 +70,7 @@ export class LoginRuntime implements ModuleRuntime {
       clock,
     );
     this.sessions = new Sessions(logins, this.cookies, clock);
-    this.activity = new Activity(logins, (err) => log.error({ err }, 'the activity of logins could not be written'));
+    this.activity = new Activity(logins, (err) => log.error({ err }, 'failed to write the activity of logins'));
     this.refresh = new TokenRefresh({
       records: logins,
       clock,
@@ -135,7 +135,7 @@ export class LoginRuntime implements ModuleRuntime {
   storeAway(request: TrafficRequest, error: unknown): { readonly refusal: Refusal } {
     if (!isStoreOutage(error)) throw error;
     this.count('store_away');
-    this.log.error({ err: error, request_id: request.id }, 'the store of logins is away');
+    this.log.error({ err: error, request_id: request.id }, 'the login store is unavailable');
     return storeAway(request);
   }
 
@@ -145,14 +145,14 @@ export class LoginRuntime implements ModuleRuntime {
     this.count('expired');
     this.records
       .deleteSession(grant.id)
-      .catch((err: unknown) => this.log.error({ err, session: grant.id }, 'a login that ran out could not be deleted'));
+      .catch((err: unknown) => this.log.error({ err, session: grant.id }, 'failed to delete an expired login'));
   }
 
   /** For requests in progress: the outcome takes effect at the next check of the permit. */
   refreshMeanwhile(grant: Grant, client: OidcClient): void {
     this.refresh
       .refresh(grant, client)
-      .catch((err: unknown) => this.log.error({ err, session: grant.id }, 'a login could not be refreshed'));
+      .catch((err: unknown) => this.log.error({ err, session: grant.id }, 'failed to refresh a login'));
   }
 
   /** When it was last used at any process. One lookup serves all callers. */
@@ -182,13 +182,13 @@ export class LoginRuntime implements ModuleRuntime {
     await rotateSigningKeys(signingKeys, clock).catch((err: unknown) => {
       // A read-only store is no reason not to start while there is a key to sign with.
       if (signingKeys.list().length === 0) throw err;
-      this.log.error({ err }, 'the keys of assertions could not be rotated');
+      this.log.error({ err }, 'failed to rotate the assertion keys');
     });
     this.#seq = await this.records.currentSeq();
     await this.#orphans.open();
-    this.#every(MINUTE_MS, 'logins could not be tidied up', () => this.#tidyUp());
+    this.#every(MINUTE_MS, 'failed to delete expired logins', () => this.#tidyUp());
     if (!this.records.isShared) return;
-    this.#every(FOLLOW_MS, 'changes of logins could not be read', () => {
+    this.#every(FOLLOW_MS, 'failed to read changes of logins', () => {
       this.#following ??= this.#follow().finally(() => {
         this.#following = null;
       });

@@ -19,53 +19,51 @@ export const oidcConfig = Type.Object({
   enabled: enabledField,
   options_passthrough: Type.Boolean({
     default: false,
-    description: 'When true, login is not enforced on OPTIONS requests, which CORS preflights need.',
+    description: 'Allow OPTIONS requests without a login, for CORS preflight requests.',
   }),
   cookie_prefix: Type.String({
     default: '',
     maxLength: 128,
     pattern: "^[!#$%&'*+\\-.^_`|~0-9A-Za-z]+$",
     description:
-      'Prefix of the session cookie set on the browser: the characters of a cookie name (RFC 6265 token), such as "postern.". Left out or "", the prefix is "postern.".',
+      'Prefix of the session cookie in the browser: characters of a cookie name (RFC 6265 token), such as "postern.". Default, also for "": "postern.".',
   }),
   inactivity_timeout: Type.Integer({
     default: 0,
     minimum: 0,
     maximum: MAX_UINT32,
-    description:
-      'Whole seconds without activity after which the user must log in again, 0 to 4294967295; 0 is no limit.',
+    description: 'Seconds of inactivity after which the user must log in again, 0 to 4294967295. 0: no limit.',
   }),
   maximum_duration: Type.Integer({
     default: 0,
     minimum: 0,
     maximum: MAX_UINT32,
-    description: 'Whole seconds after which the user must log in again in any case, 0 to 4294967295; 0 is no limit.',
+    description: 'Seconds after which the user must log in again even if active, 0 to 4294967295. 0: no limit.',
   }),
   issuer: Type.String({
     default: '',
     maxLength: 2048,
     description:
-      'URL of the OpenID provider, the base of its discovery document: absolute, https, without query and fragment, such as "https://accounts.example.com".',
+      'Issuer URL of the OpenID provider, the base of its discovery document: an absolute https URL without query or fragment, such as "https://accounts.example.com".',
   }),
   client_id: Type.String({
     default: '',
     maxLength: 1024,
-    description: 'Client ID of the app at the provider; also the audience that its tokens must have.',
+    description: 'Client ID at the provider, which is also the required audience of its tokens.',
   }),
   client_secret: secret(
     'readable',
     Type.String({
       default: '',
       maxLength: 4096,
-      description:
-        'Client secret of the app at the provider. Sealed at rest; reading it back needs the scope secrets:read.',
+      description: 'Client secret at the provider. Encrypted at rest; reading it requires the scope secrets:read.',
     }),
     'issuer',
   ),
   scopes: Type.Array(Type.String({ minLength: 1, maxLength: 256, pattern: '^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$' }), {
     default: [],
     maxItems: 100,
-    description: 'Scopes to request from the provider, each a word without spaces. "openid" is requested in any case.',
+    description: 'Scopes to request from the provider, each without spaces. "openid" is always requested.',
   }),
 });
 
@@ -75,7 +73,7 @@ export const oidc = defineModule({
   level: 'route',
   decidesAccess: true,
   title: 'OIDC module',
-  description: 'Lets only those through who have logged in at an OpenID provider.',
+  description: 'Requires a login at an OpenID provider.',
   config: oidcConfig,
   example: {
     issuer: 'https://accounts.example.com',
@@ -113,7 +111,7 @@ function check(config: Type.Static<typeof oidcConfig>, context: CheckContext<Oid
 function prepare(config: Type.Static<typeof oidcConfig>, { place, runtime, configuredBy }: PreparePorts): Preparation {
   const missing = (['issuer', 'client_id'] as const).filter((field) => config[field] === '');
   if (missing.length > 0 || place.routeId === null) {
-    const message = `login has no ${missing.join(' and no ')}: set it with PUT, or delete the module or set "enabled": false to open the route`;
+    const message = `login has no ${missing.join(' and no ')}: set it with PUT. To allow access without login, delete the module or set "enabled": false`;
     return { ok: false, problem: { code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message } };
   }
   // No traffic is served here, so nobody is admitted.
@@ -141,6 +139,6 @@ function prepare(config: Type.Static<typeof oidcConfig>, { place, runtime, confi
 const NOT_SERVED: Refusal = {
   status: 503,
   code: 'ERR_POSTERN_MODULE_UNAVAILABLE',
-  message: 'Login is not served here.',
+  message: 'Login is not available here.',
   reason: 'not_served',
 };

@@ -15,10 +15,10 @@ export const tlsTermination = defineModule({
   level: 'edge',
   decidesAccess: false,
   title: 'TLS termination module',
-  description: 'Sets how TLS is terminated at the edge.',
+  description: 'Configures TLS termination at the edge.',
   config: tlsTerminationConfig,
   constants: {
-    schema: { terminate_at: Type.Literal('edge', { description: 'Where TLS ends: always "edge".' }) },
+    schema: { terminate_at: Type.Literal('edge', { description: 'Where TLS is terminated: always "edge".' }) },
     values: { terminate_at: 'edge' },
   },
   example: { min_version: '1.3' },

@@ -17,7 +17,7 @@ export const apiKeys = defineResource({
   path: '/api_keys',
   listKey: 'keys',
   title: 'an API key',
-  description: 'A key for this API. Its token is shown once, when it is made, and stored as a hash only.',
+  description: 'A key for this API. Its token is shown only once, in the response to the create, and stored as a hash.',
   eventNoun: 'api_key',
   keepAtLeastOne: [UNLIMITED_KEYS],
   config: Type.Object({
@@ -26,13 +26,13 @@ export const apiKeys = defineResource({
       default: [ALL],
       maxItems: 100,
       description:
-        'What the key may do: a list such as ["edges:read", "edges:write"], the first segment of the path with ":read" or ":write"; "secrets:read" to see secrets; "*" or left out for everything.',
+        'Scopes of the key, such as ["edges:read", "edges:write"]: the first path segment with ":read" or ":write"; "secrets:read" to read secrets. Use "*" or omit the field for all scopes.',
     }),
   }),
   derived: { owner_id: ownerId },
   shownOnce: {
     token: Type.String({
-      description: 'The key itself, to be sent as "Authorization: Bearer …". Shown only here.',
+      description: 'The key itself. Send it as "Authorization: Bearer …". Only this response shows it.',
       examples: ['postern_ak_EXAMPLEexampleEXAMPLEexampleEXAMPLEexampleE'],
     }),
   },
@@ -40,14 +40,14 @@ export const apiKeys = defineResource({
   check: (config, settings) => {
     if (config.scopes.length === 0)
       return [
-        bodyProblem('scopes', 'must not be empty: leave it out for all scopes, or name the ones that the key needs'),
+        bodyProblem('scopes', 'must not be empty: omit it for all scopes, or list the scopes that the key needs'),
       ];
     const repeated = config.scopes.find((scope, index) => config.scopes.indexOf(scope) !== index);
-    if (repeated !== undefined) return [bodyProblem('scopes', `names "${repeated}" twice: name each scope once`)];
+    if (repeated !== undefined) return [bodyProblem('scopes', `lists "${repeated}" twice: list each scope once`)];
     const unknown = config.scopes.find((scope) => !settings.scopes.includes(scope));
     if (unknown === undefined) return [];
     const near = nearMatches(unknown, settings.scopes).join(', ') || settings.scopes.join(', ');
-    return [bodyProblem('scopes', `names "${unknown}", which is no scope: perhaps ${near}`)];
+    return [bodyProblem('scopes', `lists "${unknown}", which is not a scope: try ${near}`)];
   },
   authorize: (principal, config, previous) => {
     const beyond = [...(config?.scopes ?? []), ...(previous?.scopes ?? [])].find(
@@ -57,7 +57,7 @@ export const apiKeys = defineResource({
       ? null
       : {
           scope: beyond,
-          message: `this API key lacks the scope "${beyond}", so it cannot make, change or delete a key that has it: use a key with that scope`,
+          message: `this API key lacks the scope "${beyond}", so it cannot create, change or delete a key with that scope: use a key that has it`,
         };
   },
   onCreate: (_config, ports) => {

@@ -13,7 +13,7 @@ const PATH = '/app/sessions';
 const schema = Type.Object({
   id: Type.String({ description: 'Id, starting with "as_".' }),
   uri: Type.String({ description: 'URI of the resource.' }),
-  public_url: Type.String({ description: 'Where the user logged in.', examples: ['https://shop.example.com'] }),
+  public_url: Type.String({ description: 'URL at which the user logged in.', examples: ['https://shop.example.com'] }),
   browser_session: Type.Object(
     {
       user_agent: Type.Object(
@@ -23,17 +23,17 @@ const schema = Type.Object({
             examples: ['Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0'],
           }),
         },
-        { description: 'The program that the user logged in with.' },
+        { description: 'The program with which the user logged in.' },
       ),
-      ip_address: Type.String({ description: 'Address that the user came from.', examples: ['203.0.113.7'] }),
+      ip_address: Type.String({ description: 'Client address of the user.', examples: ['203.0.113.7'] }),
     },
-    { description: 'The browser, as it was at login.' },
+    { description: 'The browser at the time of the login.' },
   ),
   application_user: reference({ kinds: ['app_user'] }, { ...refSchema, description: 'The user.' }),
   created_at: timestamp('When the user logged in.'),
   last_active: timestamp('When the session was last used.'),
-  expires_at: Type.Union([timestamp('When it ends.'), Type.Null()], {
-    description: 'When it ends; null when nothing limits it.',
+  expires_at: Type.Union([timestamp('When the session expires.'), Type.Null()], {
+    description: 'When the session expires; null if it has no limit.',
     examples: ['2026-11-02T09:30:00.000Z'],
   }),
   edge: reference({ kinds: ['https_edge'] }, Type.Union([refSchema, Type.Null()], { description: 'The edge.' })),
@@ -54,7 +54,7 @@ export const appSessions: LiveResource = {
   path: PATH,
   listKey: 'application_sessions',
   title: 'a login session',
-  description: "A user's login on a route with a login module.",
+  description: "A user's login session on a route with a login module.",
   operations: [
     ...liveReads<LoginSession>({
       resource: 'app_sessions',
@@ -77,8 +77,8 @@ export const appSessions: LiveResource = {
       verb: 'delete',
       method: 'DELETE',
       path: `${PATH}/{id}`,
-      summary: 'End a login session at once',
-      description: 'The next request with its cookie must log in again.',
+      summary: 'End a login session immediately',
+      description: 'The next request with its cookie requires a new login.',
       success: { status: 204, schema: null, description: 'The session has ended.' },
       errors: ['ERR_POSTERN_NOT_FOUND'],
       run: async (request, { store }) => {

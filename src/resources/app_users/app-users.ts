@@ -14,15 +14,15 @@ const schema = Type.Object({
       name: Type.String({ description: 'Kind of the provider.', examples: ['oidc'] }),
       url: Type.String({ description: 'Its issuer.', examples: ['https://accounts.example.com'] }),
     },
-    { description: 'Where the user logged in.' },
+    { description: 'The identity provider of the user.' },
   ),
   provider_user_id: Type.String({
-    description: "The provider's id of the user: the subject of its tokens.",
+    description: 'Id of the user at the provider: the subject of its tokens.',
     examples: ['248289761001'],
   }),
-  username: Type.String({ description: 'Name that the user logs in with at the provider.', examples: ['jane'] }),
-  email: Type.String({ description: 'E-mail address that the provider gave.', examples: ['jane@example.com'] }),
-  name: Type.String({ description: 'Full name that the provider gave.', examples: ['Jane Doe'] }),
+  username: Type.String({ description: 'User name at the provider.', examples: ['jane'] }),
+  email: Type.String({ description: 'Email address from the provider.', examples: ['jane@example.com'] }),
+  name: Type.String({ description: 'Full name from the provider.', examples: ['Jane Doe'] }),
   created_at: timestamp('When the user first logged in.'),
   last_active: timestamp('When the user was last active.'),
   last_login: timestamp('When the user last logged in.'),
@@ -39,7 +39,7 @@ export const appUsers: LiveResource = {
   path: PATH,
   listKey: 'application_users',
   title: 'a login user',
-  description: 'Somebody who has logged in on a route with a login module.',
+  description: 'A user who has logged in on a route with a login module.',
   operations: [
     ...liveReads<LoginUser>({
       resource: 'app_users',
@@ -70,9 +70,9 @@ export const appUsers: LiveResource = {
       verb: 'delete',
       method: 'DELETE',
       path: `${PATH}/{id}`,
-      summary: 'Delete a login user, and end all sessions of theirs at once',
-      description: 'A user who logs in again is created again.',
-      success: { status: 204, schema: null, description: 'The user and their sessions are gone.' },
+      summary: 'Delete a login user and end all their sessions immediately',
+      description: 'If the user logs in again, a new user is created.',
+      success: { status: 204, schema: null, description: 'The user and their sessions are deleted.' },
       errors: ['ERR_POSTERN_NOT_FOUND'],
       run: async (request, { store }) => {
         const id = request.params['id'] as string;

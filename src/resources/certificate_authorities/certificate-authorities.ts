@@ -11,7 +11,7 @@ export const certificateAuthorities = defineResource({
   path: '/certificate_authorities',
   listKey: 'certificate_authorities',
   title: 'a certificate authority',
-  description: 'A CA certificate that the mutual TLS module checks client certificates against.',
+  description: 'A CA certificate against which the mutual TLS module verifies client certificates.',
   eventNoun: 'certificate_authority',
   config: Type.Object({
     ...describedFields,
@@ -19,7 +19,7 @@ export const certificateAuthorities = defineResource({
       minLength: 1,
       maxLength: 65_536,
       description:
-        'One CA certificate in PEM, such as the file that "openssl req -x509" writes. It cannot be changed later.',
+        'One CA certificate in PEM format, such as the output of "openssl req -x509". It cannot be changed later.',
     }),
   }),
   immutable: ['ca_pem'],
@@ -29,12 +29,15 @@ export const certificateAuthorities = defineResource({
       examples: ['Example staff CA'],
     }),
     not_before: timestamp('When the certificate becomes valid.'),
-    not_after: { ...timestamp('When it stops being valid.'), examples: ['2036-11-01T09:30:00.000Z'] },
+    not_after: { ...timestamp('When the certificate expires.'), examples: ['2036-11-01T09:30:00.000Z'] },
     key_usages: Type.Array(Type.String(), {
-      description: 'What the key may be used for.',
+      description: 'Key usages of the certificate.',
       examples: [['cert_sign', 'crl_sign']],
     }),
-    extended_key_usages: Type.Array(Type.String(), { description: 'What for in particular.', examples: [[]] }),
+    extended_key_usages: Type.Array(Type.String(), {
+      description: 'Extended key usages of the certificate.',
+      examples: [[]],
+    }),
   },
   example: { description: 'staff laptops', ca_pem: '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n' },
   onCreate: (config) => describeAuthority(config.ca_pem),
@@ -47,11 +50,11 @@ function describeAuthority(pem: string): Creation | { problems: ReturnType<typeo
   try {
     const [certificate, ...others] = certificatesIn(pem);
     if (certificate === undefined || others.length > 0)
-      return refuse('must hold exactly one certificate: create one authority for each');
+      return refuse('must contain exactly one certificate: create one authority for each');
     const found = describeCertificate(certificate);
     if (!found.isCa) {
       return refuse(
-        'is not a CA certificate (basicConstraints CA:TRUE is missing): send the certificate of the authority, not one that it issued',
+        'is not a CA certificate (basicConstraints CA:TRUE is missing): send the certificate of the authority, not a certificate that it issued',
       );
     }
     return {
@@ -64,7 +67,7 @@ function describeAuthority(pem: string): Creation | { problems: ReturnType<typeo
       },
     };
   } catch (error) {
-    return refuse(`is not a certificate in PEM (${reason(error)})`);
+    return refuse(`is not a PEM certificate (${reason(error)})`);
   }
 }
 

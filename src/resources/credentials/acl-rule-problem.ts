@@ -7,7 +7,7 @@ import { modules } from '../../modules/registry.ts';
 export function aclRuleProblem(rule: string): string | null {
   if (rule.startsWith('configure:')) return configureRuleProblem(rule);
   if (!rule.startsWith('bind:'))
-    return `has the rule "${rule}", and rules start with "bind:" or "configure:", as in "bind:app.example.com", "bind:env=prod" or "configure:oidc"`;
+    return `has the rule "${rule}": rules start with "bind:" or "configure:", as in "bind:app.example.com", "bind:env=prod" or "configure:oidc"`;
   const subject = rule.slice('bind:'.length);
   const separator = subject.indexOf('=');
   if (separator !== -1) {
@@ -23,5 +23,5 @@ function configureRuleProblem(rule: string): string | null {
   const known = ['*', ...agentModules(modules).map(({ name }) => name)].map((name) => `configure:${name}`);
   return known.includes(rule)
     ? null
-    : `has the rule "${rule}", which names no module of agents: use ${known.map((each) => `"${each}"`).join(', ')}`;
+    : `has the rule "${rule}", which names no module that agents can configure: use ${known.map((each) => `"${each}"`).join(', ')}`;
 }

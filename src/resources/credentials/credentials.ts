@@ -14,7 +14,7 @@ export const credentials = defineResource({
   listKey: 'credentials',
   title: 'a tunnel credential',
   description:
-    'An authtoken for agents. Its token is shown once, when it is made, and stored as a hash only. Deleting it ends the sessions opened with it.',
+    'An authtoken for agents. Its token is shown only once, in the response to the create, and stored as a hash. Deleting the credential ends its tunnel sessions.',
   eventNoun: 'tunnel_credential',
   config: Type.Object({
     ...describedFields,
@@ -22,13 +22,13 @@ export const credentials = defineResource({
       default: [],
       maxItems: 1000,
       description:
-        'What agents with this token may open and configure. "bind:app.example.com", "bind:*.example.com", "bind:env=prod" allow names and labels; without a "bind:" rule, all. "configure:oidc", "configure:*" allow modules on addresses of agents; without a "configure:" rule, all.',
+        'Permissions of agents with this token. "bind:app.example.com", "bind:*.example.com" and "bind:env=prod" allow host names and labels; without a "bind:" rule, all are allowed. "configure:oidc" and "configure:*" allow modules on the endpoints of agents; without a "configure:" rule, all are allowed.',
     }),
   }),
   derived: { owner_id: ownerId },
   shownOnce: {
     token: Type.String({
-      description: 'The authtoken itself, for the agent. Shown only here.',
+      description: 'The authtoken for the agent. Only this response shows it.',
       examples: ['postern_cr_EXAMPLEexampleEXAMPLEexampleEXAMPLEexampleE'],
     }),
   },

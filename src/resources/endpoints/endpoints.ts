@@ -9,14 +9,14 @@ const PATH = '/endpoints';
 
 const schema = Type.Object({
   id: Type.String({ description: 'Id, starting with "ep_".' }),
-  region: Type.String({ description: 'Region that answers.', examples: ['local'] }),
-  created_at: timestamp('When it came up, or its edge was created.'),
-  updated_at: timestamp('When it last changed; of an edge, when that was created.'),
-  public_url: Type.String({ description: 'Where it is reached.', examples: ['https://shop.example.com'] }),
+  region: Type.String({ description: 'Region that serves the endpoint.', examples: ['local'] }),
+  created_at: timestamp('When the endpoint started, or when its edge was created.'),
+  updated_at: timestamp('When the endpoint last changed. For an edge, when the edge was created.'),
+  public_url: Type.String({ description: 'Public URL of the endpoint.', examples: ['https://shop.example.com'] }),
   proto: Type.Enum(['http', 'https', 'tcp', 'tls'], { description: 'Its protocol.', examples: ['https'] }),
   hostport: Type.String({ description: 'Host and port of public_url.', examples: ['shop.example.com:443'] }),
   type: Type.Enum(['ephemeral', 'edge'], {
-    description: "Whether an agent's tunnel or an edge answers.",
+    description: "Whether an agent's tunnel or an edge serves the endpoint.",
     examples: ['edge'],
   }),
   metadata: Type.String({ description: 'Metadata of the tunnel or the edge.' }),
@@ -35,7 +35,7 @@ export const endpoints: LiveResource = {
   path: PATH,
   listKey: 'endpoints',
   title: 'an endpoint',
-  description: 'A public address that is answered.',
+  description: 'A public address served by an edge or a tunnel.',
   operations: liveReads<EdgeEndpoint>({
     resource: 'endpoints',
     idPrefix: 'ep',

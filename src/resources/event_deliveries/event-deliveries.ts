@@ -19,15 +19,18 @@ const schema = Type.Object({
   created_at: timestamp('When the event was queued for the destination.'),
   subscription: reference(
     { kinds: ['event_subscription'] },
-    { ...refSchema, description: 'The subscription that triggered.' },
+    { ...refSchema, description: 'The subscription that requested the event.' },
   ),
-  destination: reference({ kinds: ['event_destination'] }, { ...refSchema, description: 'Where the event goes.' }),
+  destination: reference(
+    { kinds: ['event_destination'] },
+    { ...refSchema, description: 'The destination of the event.' },
+  ),
   event: Type.Object(
     {},
     {
       additionalProperties: true,
       description:
-        'The event as it is delivered. Its object is null for a key without the scope of the event type, which GET /event_types names.',
+        'The event as delivered. Its object is null if the API key lacks the scope of the event type (see GET /event_types).',
       examples: [
         {
           event_id: 'ev_2zXAMPLEeventAAAAAAAAAAAAAA',
@@ -42,25 +45,25 @@ const schema = Type.Object({
   ),
   state: Type.Enum([...deliveryStates], {
     description:
-      'How far it got: "pending" until the destination took it ("delivered"), refused it too often or could not be reached for too long ("dead"), or its subscription was deleted or stopped sending there ("cancelled").',
+      'State of the delivery: "pending" until the destination accepts it ("delivered"), it fails too often or for too long ("dead"), or its subscription is deleted or stops sending to the destination ("cancelled").',
   }),
   attempts: Type.Array(
     Type.Object({
-      at: timestamp('When it was tried.'),
+      at: timestamp('When the attempt started.'),
       status: Type.Union([Type.Integer(), Type.Null()], {
-        description: 'Status of the answer; null when none came.',
+        description: 'HTTP status of the response; null if there was none.',
         examples: [503],
       }),
       error: Type.Union([Type.String(), Type.Null()], {
-        description: 'What went wrong; null when nothing did.',
-        examples: ['the receiver answered 503'],
+        description: 'Error message; null if the attempt succeeded.',
+        examples: ['the receiver returned 503'],
       }),
-      duration_ms: Type.Integer({ description: 'How long it took, in milliseconds.', examples: [87] }),
+      duration_ms: Type.Integer({ description: 'Duration in milliseconds.', examples: [87] }),
     }),
-    { description: 'The latest tries, at most 50, oldest first.' },
+    { description: 'The latest attempts, at most 50, oldest first.' },
   ),
-  next_attempt_at: Type.Union([timestamp('When it is tried next.'), Type.Null()], {
-    description: 'When it is tried next; null when it is not.',
+  next_attempt_at: Type.Union([timestamp('When the next attempt starts.'), Type.Null()], {
+    description: 'When the next attempt starts; null if there is none.',
     examples: ['2026-11-01T09:31:00.000Z'],
   }),
 });
@@ -76,7 +79,7 @@ export const eventDeliveries: LiveResource = {
   path: PATH,
   listKey: 'event_deliveries',
   title: 'an event delivery',
-  description: 'An event on its way to a destination, with every attempt.',
+  description: 'The delivery of an event to a destination, with its attempts.',
   operations: [
     ...liveReads<Delivery>({
       resource: 'event_deliveries',
@@ -87,9 +90,9 @@ export const eventDeliveries: LiveResource = {
       plural: 'event deliveries',
       schema,
       filters: {
-        subscription_id: Type.Optional(idParameter('esb', 'Only those of this subscription.')),
-        destination_id: Type.Optional(idParameter('ed', 'Only those to this destination.')),
-        state: Type.Optional(Type.Enum([...deliveryStates], { description: 'Only those in this state.' })),
+        subscription_id: Type.Optional(idParameter('esb', 'Only deliveries of this subscription.')),
+        destination_id: Type.Optional(idParameter('ed', 'Only deliveries to this destination.')),
+        state: Type.Optional(Type.Enum([...deliveryStates], { description: 'Only deliveries in this state.' })),
       },
       list: (query, request, { store }) => store.deliveries.list(deliveryFilter(request.query), query),
       get: (id, { store }) => store.deliveries.get(id),
@@ -101,9 +104,9 @@ export const eventDeliveries: LiveResource = {
       verb: 'replay',
       method: 'POST',
       path: `${PATH}/{id}/replay`,
-      summary: 'Deliver an event once more',
+      summary: 'Replay an event delivery',
       description:
-        'It is queued at the end of its lane, behind what is already pending there. The event keeps its id. The key needs the scope of the event type as well.',
+        'Queues the event again, after the pending deliveries of the same subscription and destination. The event keeps its id. The API key also needs the scope of the event type.',
       body: { schema: Type.Object({}), example: {}, parsing: 'ignored' },
       success: { status: 201, schema, description: 'The new delivery.' },
       errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_DELIVERY_CLOSED'],
@@ -123,20 +126,20 @@ export const eventDeliveries: LiveResource = {
       verb: 'replay-matching',
       method: 'POST',
       path: `${PATH}/replay`,
-      summary: 'Deliver all matching events once more',
+      summary: 'Replay all matching event deliveries',
       description:
-        'In their order, at the ends of their lanes. Those whose subscription is gone, or no longer sends there, are left out, and those of event types whose scope the key lacks: 403 when these are all.',
+        'Queues the events again, in their order. Deliveries whose subscription was deleted or no longer sends to the destination are skipped, and so are event types whose scope the API key lacks. If the key lacks the scope for all of them, the response is 403.',
       body: {
         schema: Type.Object(
           {
             state: Type.Optional(
               Type.Enum([...deliveryStates], {
                 default: 'dead',
-                description: 'State of the deliveries to repeat; "dead" when left out.',
+                description: 'State of the deliveries to replay. Default: "dead".',
               }),
             ),
-            since: Type.Optional(timestamp('Only those queued at or after this time.')),
-            until: Type.Optional(timestamp('Only those queued before this time.')),
+            since: Type.Optional(timestamp('Only deliveries queued at or after this time.')),
+            until: Type.Optional(timestamp('Only deliveries queued before this time.')),
           },
           { additionalProperties: false },
         ),
@@ -144,8 +147,8 @@ export const eventDeliveries: LiveResource = {
       },
       success: {
         status: 202,
-        schema: Type.Object({ replayed: Type.Integer({ description: 'How many were queued anew.' }) }),
-        description: 'They are queued.',
+        schema: Type.Object({ replayed: Type.Integer({ description: 'Number of deliveries queued again.' }) }),
+        description: 'The deliveries are queued.',
       },
       errors: ['ERR_POSTERN_INVALID_TIME'],
       run: async ({ body, principal }, { store, clock, newId, eventTypes }) => {
@@ -167,7 +170,7 @@ export const eventDeliveries: LiveResource = {
 function closedLane(id: string): Error {
   return resourceErrors.create(
     'ERR_POSTERN_DELIVERY_CLOSED',
-    `the subscription of ${id} is deleted or no longer sends to that destination, so it cannot be delivered again`,
+    `the subscription of ${id} was deleted or no longer sends to that destination, so it cannot be delivered again`,
   );
 }
 

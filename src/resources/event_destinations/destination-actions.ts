@@ -6,23 +6,23 @@ const PATH = '/event_destinations/{id}';
 const KIND = 'event_destination';
 
 const testResult = Type.Object({
-  is_delivered: Type.Boolean({ description: 'Whether the destination took the event.' }),
+  is_delivered: Type.Boolean({ description: 'Whether the destination accepted the event.' }),
   status: Type.Union([Type.Integer(), Type.Null()], {
-    description: 'Status of the answer; null when none came, or where there is no such thing.',
+    description: 'HTTP status of the response; null if there was none or the destination does not use HTTP.',
     examples: [204],
   }),
   error: Type.Union([Type.String(), Type.Null()], {
-    description: 'What went wrong; null when nothing did.',
-    examples: ['the receiver answered 503'],
+    description: 'Error message; null if the attempt succeeded.',
+    examples: ['the receiver returned 503'],
   }),
-  duration_ms: Type.Integer({ description: 'How long it took, in milliseconds.', examples: [87] }),
+  duration_ms: Type.Integer({ description: 'Duration in milliseconds.', examples: [87] }),
   event: Type.Object({}, { additionalProperties: true, description: 'The event that was sent.' }),
 });
 
 /** Pausing, resuming and testing a destination. */
 export const destinationActions: readonly Operation[] = [
-  statusAction('pause', 'paused', 'Stop delivering to an event destination; its events wait'),
-  statusAction('resume', 'active', 'Go on delivering to an event destination, with what waits first, at once'),
+  statusAction('pause', 'paused', 'Pause an event destination; its deliveries stay pending'),
+  statusAction('resume', 'active', 'Resume an event destination and deliver pending events immediately'),
   {
     resource: 'event_destinations',
     verb: 'test',
@@ -31,15 +31,15 @@ export const destinationActions: readonly Operation[] = [
     summary: 'Send a sample event to an event destination',
     body: { schema: Type.Object({}), example: {}, parsing: 'ignored' },
     description:
-      'It is signed like any other, goes past the lanes, and is sent whatever the status of the destination is. The body of the answer is not shown.',
-    success: { status: 200, schema: testResult, description: 'What came back.' },
+      'The event is signed like any other and sent immediately, ahead of pending deliveries and regardless of the status of the destination. The response body is not shown.',
+    success: { status: 200, schema: testResult, description: 'Result of the test.' },
     errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_NO_EVENT_DELIVERY'],
     run: async (request, { documents, destinationTester }) => {
       const destination = documents.require(KIND, request.params['id'] as string);
       if (destinationTester === null) {
         throw resourceErrors.create(
           'ERR_POSTERN_NO_EVENT_DELIVERY',
-          'no process of this server delivers events, so there is nothing to try the destination out with',
+          'no process of this server delivers events, so the destination cannot be tested: start one with the role events',
         );
       }
       return { body: await destinationTester.test(destination) };
@@ -54,7 +54,7 @@ function statusAction(verb: string, status: string, summary: string): Operation 
     method: 'POST',
     path: `${PATH}/${verb}`,
     summary,
-    description: 'Repeating it changes nothing and is no error. The body is ignored.',
+    description: 'Repeating the request has no further effect. The request body is ignored.',
     body: { schema: Type.Object({}), example: {}, parsing: 'ignored' },
     success: { status: 204, schema: null, description: 'Done.' },
     errors: ['ERR_POSTERN_NOT_FOUND'],

@@ -20,18 +20,19 @@ export const eventDestinations = defineResource({
   path: '/event_destinations',
   listKey: 'event_destinations',
   title: 'an event destination',
-  description: 'Where the events of subscriptions are delivered.',
+  description: 'A receiver for the events of subscriptions.',
   eventNoun: 'event_destination',
   config: Type.Object({
     ...describedFields,
     format: Type.Enum(['json'], { default: 'json', description: 'Format of the events: "json".' }),
     target: Type.Object(targets, {
-      description: `Where to: exactly one of ${destinationKinds.map((kind) => `"${kind.name}"`).join(', ')}. The others read back as null.`,
+      description: `Target of the destination: exactly one of ${destinationKinds.map((kind) => `"${kind.name}"`).join(', ')}. The others read back as null.`,
     }),
   }),
   derived: {
     status: Type.Enum(['active', 'paused', 'suspended'], {
-      description: 'Whether events are being delivered: "paused" by you, "suspended" after failing for too long.',
+      description:
+        'Whether events are delivered: "active", "paused" by a request, or "suspended" after failing for too long.',
     }),
   },
   example: { target: { webhook: { url: 'https://hooks.example.com/postern' } } },
@@ -40,7 +41,7 @@ export const eventDestinations = defineResource({
   checkChange: (config, previous) =>
     kindIn(config.target as JsonObject) === kindIn(previous.target as JsonObject)
       ? changeProblems(config.target as JsonObject, previous.target as JsonObject)
-      : [{ path: '/target', message: 'cannot change to another kind: create another destination for that' }],
+      : [{ path: '/target', message: 'cannot change to another kind: create another destination' }],
   authorize: (principal, config, previous, { id, reader, eventTypes }) => {
     if (config === null || previous === null || id === null || !leadsElsewhere(config, previous)) return null;
     return unreadableType(subscribedTypes(reader, id), principal, eventTypes);

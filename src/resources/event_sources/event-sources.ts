@@ -25,7 +25,7 @@ const operations: readonly Operation[] = [
     isIdempotentByKey: true,
     summary: 'Add an event type to a subscription',
     description:
-      'It takes effect for the next event. The key needs the scope of the event type as well, which GET /event_types names.',
+      'Takes effect from the next event. The API key also needs the scope of the event type (see GET /event_types).',
     body: {
       schema: Type.Object(
         {
@@ -77,7 +77,7 @@ const operations: readonly Operation[] = [
     method: 'GET',
     path: PATH,
     summary: 'List the event types of a subscription',
-    description: 'All of them: the list is never paged.',
+    description: 'The list contains all of them and is never paged.',
     success: {
       status: 200,
       schema: Type.Object({
@@ -98,7 +98,7 @@ const operations: readonly Operation[] = [
     method: 'GET',
     path: ITEM_PATH,
     summary: 'Get an event source',
-    description: 'A type that the subscription does not trigger for is 404.',
+    description: 'Returns 404 if the subscription does not include the type.',
     success: { status: 200, schema: sourceSchema, description: 'The event source.' },
     run: (request, ports) => {
       const record = ports.documents.require(KIND, request.params['subscription_id'] as string);
@@ -113,7 +113,7 @@ const operations: readonly Operation[] = [
     method: 'PATCH',
     path: ITEM_PATH,
     summary: 'Update an event source',
-    description: 'There is nothing to change about a source yet: send an empty object.',
+    description: 'An event source has no fields to change: send an empty object.',
     body: { schema: Type.Object({}, { additionalProperties: false }), example: {} },
     success: { status: 200, schema: sourceSchema, description: 'The event source.' },
     run: async (request, ports) => {
@@ -136,8 +136,8 @@ const operations: readonly Operation[] = [
     method: 'DELETE',
     path: ITEM_PATH,
     summary: 'Remove an event type from a subscription',
-    description: 'It takes effect for the next event. The last one may be removed too.',
-    success: { status: 204, schema: null, description: 'The subscription no longer triggers for the type.' },
+    description: 'Takes effect from the next event. The last type can be removed too.',
+    success: { status: 204, schema: null, description: 'The subscription no longer includes the type.' },
     run: async (request, ports) => {
       const type = request.params['type'] as string;
       const { revision } = await ports.documents.update(
@@ -164,7 +164,7 @@ export const eventSources: LiveResource = {
   path: PATH,
   listKey: 'sources',
   title: 'an event source',
-  description: 'An event type for which a subscription triggers.',
+  description: 'An event type that a subscription includes.',
   operations,
 };
 
@@ -187,14 +187,14 @@ function requireSource(record: StoredRecord, type: string): void {
 function absent(type: string): Error {
   return resourceErrors.create(
     'ERR_POSTERN_NOT_FOUND',
-    `the subscription has no event source "${type.slice(0, 100)}": GET …/sources lists those that it has`,
+    `the subscription has no event source "${type.slice(0, 100)}": GET …/sources lists its event sources`,
   );
 }
 
 function alreadyThere(type: string, subscriptionId: string): Error {
   return resourceErrors.create(
     'ERR_POSTERN_EVENT_SOURCE_EXISTS',
-    `subscription ${subscriptionId} already triggers for "${type}": nothing needs to be done`,
+    `subscription ${subscriptionId} already includes "${type}": nothing needs to be done`,
     {
       details: { field: '/type' },
     },

@@ -1,5 +1,5 @@
 import { didYouMean } from '../../lib/near-match.ts';
 
 export function unknownTypeMessage(type: string, known: readonly string[]): string {
-  return `names "${type.slice(0, 100)}", which is no event type.${didYouMean(type, known)} GET /event_types lists them all`;
+  return `names "${type.slice(0, 100)}", which is not an event type.${didYouMean(type, known)} GET /event_types lists all event types`;
 }

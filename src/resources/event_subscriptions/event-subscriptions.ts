@@ -14,7 +14,7 @@ export const eventSubscriptions = defineResource({
   path: '/event_subscriptions',
   listKey: 'event_subscriptions',
   title: 'an event subscription',
-  description: 'A set of event types, and the destinations that they are delivered to.',
+  description: 'A set of event types and the destinations that receive them.',
   eventNoun: 'event_subscription',
   otherNames: { leftOutIfEmptyOnPatch: ['sources'] },
   config: Type.Object({
@@ -24,15 +24,14 @@ export const eventSubscriptions = defineResource({
         {
           type: Type.String({ maxLength: 100, description: 'An event type, such as "ip_policy_created.v0".' }),
           // A source may be sent back as it was read.
-          uri: Type.Optional(Type.String({ maxLength: 2048, description: 'URI of the source; ignored when sent.' })),
+          uri: Type.Optional(Type.String({ maxLength: 2048, description: 'URI of the source; ignored in requests.' })),
         },
         { additionalProperties: false },
       ),
       {
         default: [],
         maxItems: 200,
-        description:
-          'The event types that trigger the subscription, none twice, each as {"type": "ip_policy_created.v0"}.',
+        description: 'The distinct event types of the subscription, each as {"type": "ip_policy_created.v0"}.',
       },
     ),
     destination_ids: reference(
@@ -40,7 +39,7 @@ export const eventSubscriptions = defineResource({
       Type.Array(idString('Id of an event destination.'), {
         default: [],
         maxItems: 100,
-        description: 'Ids of the event destinations, none twice.',
+        description: 'Ids of the event destinations, without duplicates.',
       }),
     ),
   }),
@@ -59,12 +58,12 @@ export const eventSubscriptions = defineResource({
     }
     const repeated = types.findIndex((type, index) => types.indexOf(type) !== index);
     if (repeated !== -1)
-      return [{ path: `/sources/${repeated}/type`, message: `names "${types[repeated]}" twice: name each type once` }];
+      return [{ path: `/sources/${repeated}/type`, message: `lists "${types[repeated]}" twice: list each type once` }];
     const ids = config.destination_ids;
     const twice = ids.find((id, index) => ids.indexOf(id) !== index);
     return twice === undefined
       ? []
-      : [{ path: pointerTo('', 'destination_ids'), message: `names ${twice} twice: name each destination once` }];
+      : [{ path: pointerTo('', 'destination_ids'), message: `lists ${twice} twice: list each destination once` }];
   },
   authorize: (principal, config, previous, { eventTypes }) => {
     if (config === null) return null;
@@ -75,7 +74,7 @@ export const eventSubscriptions = defineResource({
     const isNewPlace = config.destination_ids.some((id) => previous?.destination_ids.includes(id) !== true);
     return unreadableType(isNewPlace ? types : types.filter((type) => !known.includes(type)), principal, eventTypes);
   },
-  rendered: { sources: Type.Array(sourceSchema, { description: 'The event types that trigger the subscription.' }) },
+  rendered: { sources: Type.Array(sourceSchema, { description: 'The event types of the subscription.' }) },
   render: (body) => ({
     ...body,
     sources: (body['sources'] as readonly { readonly type: string }[]).map(({ type }) => ({

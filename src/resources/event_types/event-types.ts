@@ -6,11 +6,11 @@ const PATH = '/event_types';
 const schema = Type.Object({
   type: Type.String({ description: 'Name of the event type.', examples: ['ip_policy_created.v0'] }),
   description: Type.String({
-    description: 'When such an event happens.',
+    description: 'When the event occurs.',
     examples: ['An IP policy was created.'],
   }),
   scope: Type.String({
-    description: 'Scope that a key needs to subscribe to the type, and to see what such an event holds.',
+    description: 'Scope that an API key needs to subscribe to the type and to read its events.',
     examples: ['ip_policies:read'],
   }),
 });
@@ -24,7 +24,7 @@ export const eventTypes: LiveResource = {
   path: PATH,
   listKey: 'event_types',
   title: 'an event type',
-  description: 'What a subscription can trigger for.',
+  description: 'A type of event that a subscription can include.',
   operations: [
     {
       resource: 'event_types',
@@ -32,7 +32,7 @@ export const eventTypes: LiveResource = {
       method: 'GET',
       path: PATH,
       summary: 'List all event types',
-      description: 'Each with a sentence that says when it happens. The list is never paged.',
+      description: 'Each type has a description of when it occurs. The list is never paged.',
       success: {
         status: 200,
         schema: Type.Object({

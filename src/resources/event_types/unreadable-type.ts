@@ -24,7 +24,7 @@ export function unreadableType(
   for (const type of types) {
     if (canReadType(type, principal, known)) continue;
     const scope = scopeOfType(type, known);
-    const message = `this API key lacks the scope "${scope}", which events of the type "${type}" need: use a key that has it`;
+    const message = `this API key lacks the scope "${scope}", which the event type "${type}" requires: use a key that has it`;
     return { message, scope };
   }
   return null;

@@ -12,7 +12,7 @@ export const httpsEdgeRoutes = defineResource({
   path: '/edges/https/{edge_id}/routes',
   listKey: 'routes',
   title: 'a route of an HTTPS edge',
-  description: 'A path of an edge, and the modules that its requests pass through.',
+  description: 'A path of an edge, with the modules that process its requests.',
   eventNoun: 'https_edge_route',
   parent: { kind: 'https_edge', param: 'edge_id' },
   modules: 'route',
@@ -21,12 +21,12 @@ export const httpsEdgeRoutes = defineResource({
     ...describedFields,
     match_type: Type.Enum(['exact_path', 'path_prefix'], {
       description:
-        'How "match" is compared: "exact_path" or "path_prefix". An exact path beats a prefix, and a longer prefix a shorter one.',
+        'How "match" is compared: "exact_path" or "path_prefix". An exact path takes precedence over a prefix, and a longer prefix over a shorter one.',
     }),
     match: Type.String({
       minLength: 1,
       description:
-        'The path, starting with "/", without query, percent-encoded as clients send it. As a prefix it is a prefix of the text: "/admin" also covers "/administrator". Requests that an upstream may read as this path, such as "/ADMIN" for "/admin", are refused where other access modules would decide (setting ambiguous_paths).',
+        'The path, starting with "/", without a query, percent-encoded as clients send it. A prefix is compared as text: "/admin" also matches "/administrator". A request whose path an upstream may interpret as this one, such as "/ADMIN" for "/admin", is rejected if a route with different access modules would serve it (setting ambiguous_paths).',
     }),
   }),
   example: { match_type: 'path_prefix', match: '/' },

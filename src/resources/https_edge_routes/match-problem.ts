@@ -9,11 +9,11 @@ const MAX_MATCH_LENGTH = 2048;
 export function matchProblem(match: string): string | null {
   if (!match.startsWith('/')) return 'must start with "/"';
   if (match.length > MAX_MATCH_LENGTH) return `must have at most ${MAX_MATCH_LENGTH} characters`;
-  if (/[?#]/.test(match)) return 'is a path only: it must not contain "?" or "#"';
+  if (/[?#]/.test(match)) return 'must be a path without "?" or "#"';
   const reading = readPath(match);
-  if (!reading.ok) return `could never match, because the edge refuses such requests: ${reading.why}`;
+  if (!reading.ok) return `can never match, because the edge rejects such requests: ${reading.why}`;
   // Its other reading does not lie below it, whatever follows: every request for it would be ambiguous.
   if (reading.path.otherKeys.length > 0)
-    return 'could never match, because the edge refuses paths of routes that can be read in two ways: leave out ";" and "%2F"';
+    return 'can never match, because the edge rejects ambiguous paths: remove ";" and "%2F"';
   return null;
 }

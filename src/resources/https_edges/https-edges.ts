@@ -12,7 +12,7 @@ export const httpsEdges = defineResource({
   path: '/edges/https',
   listKey: 'https_edges',
   title: 'an HTTPS edge',
-  description: 'A set of hosts served over HTTPS, with routes that say what happens to their requests.',
+  description: 'A set of hosts served over HTTPS, with routes for their requests.',
   eventNoun: 'https_edge',
   modules: 'edge',
   inlineChildren: ['https_edge_route'],
@@ -22,7 +22,7 @@ export const httpsEdges = defineResource({
       default: [],
       maxItems: 1000,
       description:
-        'Hosts and ports of the edge, each "host:port" such as "app.example.com:443". A host may start with "*.", which stands for one label, and belongs to one edge whatever the port. The port is 443 or the one that the edge listens on.',
+        'Hosts and ports of the edge, each "host:port" such as "app.example.com:443". A host may start with "*.", which matches one label. A host belongs to one edge, regardless of the port. The port is 443 or the listen port of the edge.',
     }),
   }),
   example: { description: 'the shop', hostports: ['shop.example.com:443'] },
@@ -33,7 +33,7 @@ export const httpsEdges = defineResource({
       .find((problem) => problem !== null);
     if (wrong !== undefined) return [bodyProblem('hostports', wrong)];
     const repeated = config.hostports.find((hostport, index) => config.hostports.indexOf(hostport) !== index);
-    return repeated === undefined ? [] : [bodyProblem('hostports', `names "${repeated}" twice: name each once`)];
+    return repeated === undefined ? [] : [bodyProblem('hostports', `lists "${repeated}" twice: list each one once`)];
   },
   conflict: (config, previous, settings) => {
     const before = new Set(previous?.hostports.map(hostOf));
@@ -41,7 +41,7 @@ export const httpsEdges = defineResource({
     const [taken] = added.flatMap((host) => settings.tunnelNamesUnder(host));
     return taken === undefined
       ? null
-      : `"hostports" would take ${taken}, which an agent's tunnel is reached under: stop that tunnel first (GET /endpoints names it)`;
+      : `"hostports" includes ${taken}, which an agent's tunnel uses: stop that tunnel first (GET /endpoints lists it)`;
   },
   uniqueKeys: (config) =>
     [...new Set(config.hostports.map(hostOf))].map((key) => ({ scope: 'edge_host', key, field: 'hostports' })),

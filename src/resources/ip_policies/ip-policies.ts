@@ -10,7 +10,7 @@ export const ipPolicies = defineResource({
   listKey: 'ip_policies',
   title: 'an IP policy',
   description:
-    'A set of rules about client addresses, applied by the IP restriction module. Its rules are deleted with it.',
+    'A set of rules for client addresses, applied by the IP restriction module. Deleting a policy deletes its rules.',
   eventNoun: 'ip_policy',
   config: Type.Object({ ...describedFields }),
   example: { description: 'office and VPN' },

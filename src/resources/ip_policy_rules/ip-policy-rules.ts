@@ -12,7 +12,7 @@ export const ipPolicyRules = defineResource({
   path: '/ip_policy_rules',
   listKey: 'ip_policy_rules',
   title: 'an IP policy rule',
-  description: 'A range of addresses that a policy allows or denies.',
+  description: 'An address range that a policy allows or denies.',
   eventNoun: 'ip_policy_rule',
   parent: { kind: 'ip_policy', field: 'ip_policy_id' },
   config: Type.Object({
@@ -20,7 +20,7 @@ export const ipPolicyRules = defineResource({
     cidr: Type.String({
       minLength: 1,
       maxLength: 64,
-      description: 'A range of addresses in CIDR notation, such as "203.0.113.0/24" or "2001:db8::/32".',
+      description: 'Address range in CIDR notation, such as "203.0.113.0/24" or "2001:db8::/32".',
     }),
     ip_policy_id: reference(
       { kinds: ['ip_policy'], readAs: 'ip_policy' },
@@ -28,7 +28,7 @@ export const ipPolicyRules = defineResource({
     ),
     action: Type.Enum(['allow', 'deny'], {
       default: 'allow',
-      description: 'What happens to addresses of the range: "allow" or "deny". It cannot be changed later.',
+      description: 'Action for addresses in the range: "allow" or "deny". It cannot be changed later.',
     }),
   }),
   immutable: ['ip_policy_id', 'action'],

@@ -5,11 +5,11 @@ const KIND = 'reserved_domain';
 
 /** Removes a certificate, or the policy that issues one, from a domain. */
 export const domainActions: readonly Operation[] = [
-  removal('certificate', 'certificate_id', 'Take the certificate from a reserved domain', { certificate_id: '' }),
+  removal('certificate', 'certificate_id', 'Remove the certificate of a reserved domain', { certificate_id: '' }),
   removal(
     'certificate_management_policy',
     'certificate_management_policy',
-    'Take the certificate policy from a reserved domain',
+    'Remove the certificate policy of a reserved domain',
     { certificate_management_policy: null },
   ),
 ];
@@ -21,8 +21,8 @@ function removal(segment: string, field: string, summary: string, unset: JsonObj
     method: 'DELETE',
     path: `/reserved_domains/{id}/${segment}`,
     summary,
-    description: `Sets "${field}" back. A domain that has none stays as it is, which is no error.`,
-    success: { status: 204, schema: null, description: 'The domain has none.' },
+    description: `Resets "${field}". If the domain has none, nothing changes and the request succeeds.`,
+    success: { status: 204, schema: null, description: 'The value is removed.' },
     errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_PRECONDITION_FAILED', 'ERR_POSTERN_TOO_MANY_CONFLICTS'],
     isConditional: true,
     run: async (request, { documents }) => {

@@ -13,7 +13,7 @@ export const reservedDomains = defineResource({
   path: '/reserved_domains',
   listKey: 'reserved_domains',
   title: 'a reserved domain',
-  description: 'A host and where its certificate comes from. Edges need no reservation.',
+  description: 'A host and the source of its certificate. Edges do not require a reservation.',
   eventNoun: 'domain',
   config: Type.Object({
     ...describedFields,
@@ -26,25 +26,28 @@ export const reservedDomains = defineResource({
       default: '',
       maxLength: 64,
       pattern: '^[a-z0-9-]+$',
-      description: 'Region of the domain, for your own use; "" when left out.',
+      description: 'Region of the domain, for your own use. Default: "".',
     }),
     certificate_id: reference(
       { kinds: ['tls_certificate'], readAs: 'certificate' },
       Type.String({
         default: '',
         maxLength: 64,
-        description: 'Id of the TLS certificate that the host shows. Not together with certificate_management_policy.',
+        description: 'Id of the TLS certificate for the host. Cannot be combined with certificate_management_policy.',
       }),
     ),
     certificate_management_policy: Type.Object(
       {
         authority: Type.Enum(['internal'], {
           description:
-            'Who issues the certificate: "internal", the CA of this server. For a public one upload it with POST /tls_certificates.',
+            'Authority that issues the certificate: "internal", the CA of this server. Upload a public certificate with POST /tls_certificates.',
         }),
         private_key_type: Type.Enum(['ecdsa'], { default: 'ecdsa', description: 'Type of the private key: "ecdsa".' }),
       },
-      { default: null, description: 'Have the certificate issued and renewed. Not together with certificate_id.' },
+      {
+        default: null,
+        description: 'Policy to issue and renew the certificate automatically. Cannot be combined with certificate_id.',
+      },
     ),
   }),
   // The Terraform provider sends "name", and the Python client an empty "resolves_to".
@@ -55,18 +58,18 @@ export const reservedDomains = defineResource({
     certificate_management_status: Type.Union(
       [
         Type.Object({
-          renews_at: Type.Union([timestamp('When it is renewed.'), Type.Null()], {
-            description: 'When it is renewed; null while that is not known.',
+          renews_at: Type.Union([timestamp('When the certificate is renewed.'), Type.Null()], {
+            description: 'When the certificate is renewed; null while unknown.',
           }),
-          provisioning_job: Type.Null({ description: 'Always null: issuing takes no time.' }),
+          provisioning_job: Type.Null({ description: 'Always null: certificates are issued immediately.' }),
         }),
         Type.Null(),
       ],
-      { description: 'State of the managed certificate; null when it is not managed.' },
+      { description: 'State of the managed certificate; null if the certificate is not managed.' },
     ),
-    acme_challenge_cname_target: Type.Null({ description: 'Always null: nothing is issued with DNS challenges.' }),
+    acme_challenge_cname_target: Type.Null({ description: 'Always null: DNS challenges are not used.' }),
     cname_target: Type.Union([Type.String(), Type.Null()], {
-      description: 'What a CNAME record of the domain should point at.',
+      description: 'Target for a CNAME record of the domain.',
     }),
   },
   example: { domain: 'app.example.com' },
@@ -76,7 +79,7 @@ export const reservedDomains = defineResource({
     if (problem !== null) return [bodyProblem('domain', problem)];
     const hasBoth = config.certificate_id !== '' && config.certificate_management_policy !== null;
     return hasBoth
-      ? [bodyProblem('certificate_management_policy', 'cannot be set together with certificate_id: send one of them')]
+      ? [bodyProblem('certificate_management_policy', 'cannot be combined with certificate_id: send one of them')]
       : [];
   },
   onCreate: (_config, { settings }) => ({

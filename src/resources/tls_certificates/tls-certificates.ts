@@ -15,7 +15,7 @@ export const tlsCertificates = defineResource({
   path: '/tls_certificates',
   listKey: 'tls_certificates',
   title: 'a TLS certificate',
-  description: 'A certificate with its private key, shown by the edge for the hosts that it names.',
+  description: 'A certificate with its private key. The edge presents it for the hosts that it names.',
   eventNoun: 'tls_certificate',
   config: Type.Object({
     ...describedFields,
@@ -23,7 +23,7 @@ export const tlsCertificates = defineResource({
       minLength: 1,
       maxLength: 262_144,
       description:
-        'The chain in PEM: the certificate of the host first, then the intermediates. It cannot be changed later.',
+        'The certificate chain in PEM format: the certificate of the host, then the intermediates. It cannot be changed later.',
     }),
     private_key_pem: secret(
       'write_only',
@@ -31,7 +31,7 @@ export const tlsCertificates = defineResource({
         minLength: 1,
         maxLength: 65_536,
         description:
-          'The private key in PEM, not encrypted, that belongs to the first certificate. Sealed at rest and never returned.',
+          'The unencrypted private key of the first certificate, in PEM format. Encrypted at rest and never returned.',
       }),
     ),
   }),
@@ -46,22 +46,22 @@ export const tlsCertificates = defineResource({
         dns_names: Type.Array(Type.String(), { description: 'Host names.', examples: [['shop.example.com']] }),
         ips: Type.Array(Type.String(), { description: 'Addresses.', examples: [[]] }),
       },
-      { description: 'Names and addresses that the certificate is for.' },
+      { description: 'Names and addresses that the certificate is valid for.' },
     ),
     issued_at: timestamp('When the certificate was issued.'),
-    not_before: timestamp('When it becomes valid.'),
-    not_after: { ...timestamp('When it stops being valid.'), examples: ['2027-01-30T09:30:00.000Z'] },
+    not_before: timestamp('When the certificate becomes valid.'),
+    not_after: { ...timestamp('When the certificate expires.'), examples: ['2027-01-30T09:30:00.000Z'] },
     key_usages: Type.Array(Type.String(), {
-      description: 'What the key may be used for.',
+      description: 'Key usages of the certificate.',
       examples: [['digital_signature']],
     }),
     extended_key_usages: Type.Array(Type.String(), {
-      description: 'What for in particular.',
+      description: 'Extended key usages of the certificate.',
       examples: [['server_auth']],
     }),
     private_key_type: Type.String({ description: 'Type of the key, such as "rsa" or "ecdsa".', examples: ['ecdsa'] }),
     issuer_common_name: Type.String({ description: 'Common name of the issuer.', examples: ['Example CA'] }),
-    serial_number: Type.String({ description: 'Serial number in lower-case hexadecimal.', examples: ['04d2a8e1'] }),
+    serial_number: Type.String({ description: 'Serial number in lowercase hexadecimal.', examples: ['04d2a8e1'] }),
     subject_organization: Type.String({ description: 'Organization of the subject.', examples: ['Example Ltd'] }),
     subject_organizational_unit: Type.String({ description: 'Organizational unit of the subject.' }),
     subject_locality: Type.String({ description: 'Locality of the subject.' }),
@@ -82,13 +82,13 @@ function describeTlsCertificate(chainPem: string, keyPem: string): Creation | { 
   if (key === null) {
     return refuse(
       'private_key_pem',
-      'is not a private key in PEM: send it unencrypted, starting with "-----BEGIN PRIVATE KEY-----"',
+      'is not a PEM private key: send it unencrypted, starting with "-----BEGIN PRIVATE KEY-----"',
     );
   }
   if (!chain.leaf.checkPrivateKey(key)) {
     return refuse(
       'private_key_pem',
-      'does not belong to the first certificate of certificate_pem: send the key that the certificate was made for',
+      'does not match the first certificate of certificate_pem: send the private key of that certificate',
     );
   }
   return { derived: derivedFields(chain.description) };
@@ -102,20 +102,17 @@ interface Chain {
 function readChain(pem: string): Chain | { problems: readonly FieldProblem[] } {
   try {
     const [leaf, ...intermediates] = certificatesIn(pem);
-    if (leaf === undefined) return refuse('certificate_pem', 'holds no certificate');
+    if (leaf === undefined) return refuse('certificate_pem', 'contains no certificate');
     let below = leaf;
     for (const above of intermediates) {
       if (!below.checkIssued(above)) {
-        return refuse(
-          'certificate_pem',
-          'is out of order: each certificate must have been issued by the one that follows it',
-        );
+        return refuse('certificate_pem', 'is out of order: each certificate must be issued by the next one');
       }
       below = above;
     }
     return { leaf, description: describeCertificate(leaf) };
   } catch {
-    return refuse('certificate_pem', 'is not a chain of certificates in PEM');
+    return refuse('certificate_pem', 'is not a PEM certificate chain');
   }
 }
 

@@ -14,7 +14,7 @@ const schema = Type.Object({
   agent_version: Type.String({ description: 'Version of the agent.', examples: ['0.1.0'] }),
   credential: reference(
     { kinds: ['credential'] },
-    Type.Union([refSchema, Type.Null()], { description: 'The credential that the agent logged in with.' }),
+    Type.Union([refSchema, Type.Null()], { description: 'The credential of the agent.' }),
   ),
   ip: Type.String({ description: 'Address that the agent connected from.', examples: ['203.0.113.7'] }),
   metadata: Type.String({ description: "The agent's top-level metadata.", examples: ['build machine 3'] }),
@@ -35,7 +35,7 @@ export const tunnelSessions: LiveResource = {
   path: PATH,
   listKey: 'tunnel_sessions',
   title: 'a tunnel session',
-  description: 'An agent that is connected.',
+  description: 'The session of a connected agent.',
   operations: [
     ...liveReads<Lease>({
       resource: 'tunnel_sessions',
@@ -62,9 +62,9 @@ export const tunnelSessions: LiveResource = {
         })),
       notFound,
     }),
-    action('stop', 'Stop an agent; it exits and does not come back'),
-    action('restart', 'Make an agent connect anew'),
-    action('update', 'Tell an agent that it should be updated: it tells whoever runs it, and goes on as it is'),
+    action('stop', 'Stop an agent; it exits and does not reconnect'),
+    action('restart', 'Make an agent reconnect'),
+    action('update', 'Notify an agent that it should be updated; it shows the notice and continues to run'),
   ],
 };
 
@@ -75,9 +75,9 @@ function action(verb: SessionCommand, summary: string): Operation {
     method: 'POST',
     path: `${PATH}/{id}/${verb}`,
     summary,
-    description: 'An agent with remote_management: false refuses: 409. The body is ignored.',
+    description: 'Returns 409 if the agent was started with remote_management: false. The request body is ignored.',
     body: { schema: Type.Object({}), example: {}, parsing: 'ignored' },
-    success: { status: 204, schema: null, description: 'The agent was told.' },
+    success: { status: 204, schema: null, description: 'The agent received the command.' },
     errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_AGENT_REFUSES', 'ERR_POSTERN_AGENT_UNREACHABLE'],
     run: async (request, { store, clock, sessionCommands }) => {
       const id = request.params['id'] as string;
@@ -86,17 +86,20 @@ function action(verb: SessionCommand, summary: string): Operation {
       if (session.doc['remote_management'] === false) {
         throw resourceErrors.create(
           'ERR_POSTERN_AGENT_REFUSES',
-          `the agent of ${id} was started with remote_management: false: ${verb} it where it runs`,
+          `the agent of ${id} was started with remote_management: false: ${verb} it on its machine`,
         );
       }
       const outcome = await sessionCommands.send(id, verb);
       if (typeof outcome === 'object') {
-        throw resourceErrors.create('ERR_POSTERN_AGENT_REFUSES', `the agent of ${id} refuses: ${outcome.refused}`);
+        throw resourceErrors.create(
+          'ERR_POSTERN_AGENT_REFUSES',
+          `the agent of ${id} rejected the command: ${outcome.refused}`,
+        );
       }
       if (outcome === 'unreachable') {
         throw resourceErrors.create(
           'ERR_POSTERN_AGENT_UNREACHABLE',
-          `no process that could pass the command on to the agent of ${id} answers: try again, or ${verb} it where it runs`,
+          `no server process that can forward the command to the agent of ${id} responds: retry, or ${verb} it on its machine`,
         );
       }
       return { body: null };

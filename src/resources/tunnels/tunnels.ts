@@ -26,7 +26,7 @@ const tunnelSchema = Type.Object({
   region: Type.String({ description: 'Region where the tunnel runs.', examples: ['local'] }),
   tunnel_session: reference(
     { kinds: ['tunnel_session'] },
-    { ...refSchema, description: 'The session on which the tunnel was started.' },
+    { ...refSchema, description: 'The session that started the tunnel.' },
   ),
   endpoint: Type.Optional({ ...refSchema, description: 'The ephemeral endpoint, for an agent-initiated tunnel.' }),
   labels: Type.Optional(
@@ -46,7 +46,7 @@ const tunnelSchema = Type.Object({
     ),
   ),
   forwards_to: Type.String({
-    description: 'Where the agent forwards traffic to: a URL or a network address.',
+    description: 'Address to which the agent forwards traffic: a URL or a network address.',
     examples: ['http://localhost:3000'],
   }),
 });
@@ -60,7 +60,7 @@ export const tunnels: LiveResource = {
   path: PATH,
   listKey: 'tunnels',
   title: 'a tunnel',
-  description: 'A tunnel that an agent holds open. Those that are listed are online.',
+  description: 'A tunnel that an agent keeps open. Only online tunnels are listed.',
   operations: liveReads<Lease>({
     resource: 'tunnels',
     idPrefix: 'tn',

@@ -40,7 +40,7 @@ const PAGES: readonly Shown[] = [
   },
   {
     name: 'denied',
-    heading: 'The login was refused',
+    heading: 'The login was denied',
     code: 'ERR_POSTERN_LOGIN_DENIED',
     show: async (visitor, host) => {
       const page = await visitor.newPage();
@@ -63,7 +63,7 @@ const PAGES: readonly Shown[] = [
   },
   {
     name: 'cookies-refused',
-    heading: 'The login needs cookies',
+    heading: 'The login requires cookies',
     code: 'ERR_POSTERN_LOGIN_COOKIES',
     visitor: withoutCookies,
     show: async (visitor, host) => {
@@ -75,7 +75,7 @@ const PAGES: readonly Shown[] = [
   },
   {
     name: 'loop',
-    heading: 'The login goes in circles',
+    heading: 'The login is stuck in a loop',
     code: 'ERR_POSTERN_LOGIN_LOOP',
     show: async (visitor, host, routeId) => {
       const url = `${world.origin(host)}/orders?x=1`;

@@ -114,7 +114,7 @@ test('client_secret: sessions survive a change; a wrong one fails the login with
   assert.equal(await userOf(browser, host), ALICE);
   const page = await world.browser().logIn(host, '/', 'bob');
   assert.equal(page.status, 502);
-  assert.match(page.text, /not set up correctly/);
+  assert.match(page.text, /not configured correctly/);
   const requestId = String(page.headers['postern-request-id']);
   assert.ok(page.text.includes(requestId));
   const line = world.edge.world.logLines.find((each) => each.includes(requestId) && each.includes('a login failed'));

@@ -49,7 +49,7 @@ function assertPage(page: EdgeAnswer, status: number, code: string, words: RegEx
 test('a browser that refuses all cookies gets a page that explains it after three visits to the provider', async () => {
   const { host } = await world.site();
   const { page, logins } = await new PickyBrowser(() => true).wander(host, '/wanted');
-  assertPage(page, 400, 'ERR_POSTERN_LOGIN_COOKIES', /does not send back the cookie/);
+  assertPage(page, 400, 'ERR_POSTERN_LOGIN_COOKIES', /does not send the cookie/);
   assert.equal(logins, 3);
   assert.match(page.text, />Try again<\/a>/);
   assert.deepEqual(await sessionsAt(world, host), [], 'and nothing was written');
@@ -95,7 +95,7 @@ test('denied at the provider: 403, with advice for users who should and should n
   const { url } = await browser.upToProvider(host, '/wanted');
   const callback = await denyLogIn(world.provider, url as URL, browser.jar);
   const page = await browser.open(host, `${callback.pathname}${callback.search}`);
-  assertPage(page, 403, 'ERR_POSTERN_LOGIN_DENIED', /The login was refused/);
+  assertPage(page, 403, 'ERR_POSTERN_LOGIN_DENIED', /The login was denied/);
   assert.match(page.text, /href="\/\.postern\/login\?to=%2Fwanted"/);
   assert.equal(seenIn(await browser.logIn(host, '/wanted')).url, '/wanted', 'and the next try works');
 });
@@ -111,7 +111,7 @@ test('an error of the provider: 502, and the log has its text under the id of th
     iss: world.provider.issuer,
   });
   const page = await browser.open(host, `/.postern/callback?${query.toString()}`);
-  assertPage(page, 502, 'ERR_POSTERN_LOGIN_FAILED', /gave an answer that cannot be trusted/);
+  assertPage(page, 502, 'ERR_POSTERN_LOGIN_FAILED', /the response of the identity provider cannot be trusted/);
   const requestId = String(page.headers['postern-request-id']);
   const line = world.edge.world.logLines.find((each) => each.includes(requestId) && each.includes('a login failed'));
   assert.match(line ?? '', /temporarily_unavailable.*the moon is in the wrong phase/);

@@ -56,7 +56,7 @@ for (const [method, path] of [
     assert.equal(json.status, 404);
     assert.equal(JSON.parse(json.text).error_code, 'ERR_POSTERN_NO_OWN_PATH');
     const page = await world.edge.ask(host, path, { method, headers: NAVIGATION });
-    assert.match(page.text, /belong to the login of this site/);
+    assert.match(page.text, /are reserved for the login of this site/);
   });
 }
 const shared = world.site({ options_passthrough: true });

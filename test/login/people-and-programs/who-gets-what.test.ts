@@ -92,7 +92,7 @@ for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
   test(`${method} by a program gets 401, and its login leads to the start page: a redirect cannot repeat it`, async () => {
     const answer = await world.edge.ask(host, TARGET, { method, headers: { accept: '*/*' }, body: 'x' });
     assertForPrograms(answer, '/');
-    assert.match(JSON.parse(answer.text).msg, new RegExp(`this ${method} request was not carried out`));
+    assert.match(JSON.parse(answer.text).msg, new RegExp(`this ${method} request was not processed`));
   });
 }
 
@@ -104,7 +104,7 @@ test('a form gets 401 as a page with an explanation and a link, not a silent GET
   });
   assert.equal(answer.status, 401);
   assert.match(String(answer.headers['content-type']), /^text\/html/);
-  assert.match(answer.text, /this POST request was not carried out/);
+  assert.match(answer.text, /this POST request was not processed/);
   assert.match(answer.text, /href="\/\.postern\/login\?to=%2F"/);
 });
 

@@ -81,7 +81,7 @@ function urlProblems(text: string): readonly FieldProblem[] {
 function headerProblems(headers: Readonly<Record<string, string>>): readonly FieldProblem[] {
   for (const [name, value] of Object.entries(headers)) {
     if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/.test(name))
-      return [bodyProblem('headers', 'has a name that is not a header name')];
+      return [bodyProblem('headers', 'has an invalid header name')];
     if (RESERVED_HEADER.test(name)) return [bodyProblem('headers', `must not set "${name}": the delivery sets it`)];
     if (value.length > 4096 || !/^[\t\x20-\x7e]*$/.test(value)) {
       return [

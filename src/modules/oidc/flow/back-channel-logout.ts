@@ -18,7 +18,7 @@ export async function backChannelLogout(
 ): Promise<OwnAnswer> {
   const body = await request.readBody(MAX_BODY_BYTES);
   const token = body === null ? null : new URLSearchParams(body.toString()).get('logout_token');
-  if (token === null) return refused('the body is no form with a logout_token');
+  if (token === null) return refused('the body is not a form with a logout_token');
   const login = moduleOf(token, site);
   if (login === null) return refused('no login of this host has the issuer and audience of the token');
   const { issuer, clientId } = login.config;

@@ -131,7 +131,7 @@ async function usedBefore(
   return failed(
     'ERR_POSTERN_LOGIN_FAILED',
     'state_used',
-    'This way back from the identity provider was used before, several times in a row. Begin the login again.',
+    'This callback from the identity provider was already used several times. Start the login again.',
     { tryAgain: target, cookies: cleared },
   );
 }
@@ -156,7 +156,7 @@ async function withoutFlow(
   return failed(
     'ERR_POSTERN_LOGIN_COOKIES',
     'cookies_refused',
-    'Your browser does not send back the cookie that the login needs. Allow cookies for this site, and do not open the login in a different browser or a private window half-way. Then try again.',
+    'Your browser does not send the cookie that the login requires. Allow cookies for this site, finish the login in the browser window where you started it, and try again.',
     { tryAgain: '/', cookies: clearedSessions(site) },
   );
 }
@@ -166,7 +166,7 @@ function tooLate(target: string, cookies: readonly string[]): OwnAnswer {
   return failed(
     'ERR_POSTERN_LOGIN_FAILED',
     'flow_expired',
-    'The login took too long, or its settings changed meanwhile, several times in a row. Try again. If it goes on, tell whoever runs this site: the clocks of its servers may differ.',
+    'The login took too long, or its settings changed in the meantime, several times in a row. Try again. If the problem persists, contact the operator of this site: the clocks of its servers may differ.',
     { tryAgain: target, cookies },
   );
 }

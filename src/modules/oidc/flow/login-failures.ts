@@ -12,14 +12,14 @@ const STORE_RETRY_SECONDS = 5;
 type Code = keyof typeof loginErrors.rows;
 
 const TITLES: Readonly<Partial<Record<Code, string>>> = {
-  ERR_POSTERN_LOGIN_DENIED: 'The login was refused',
+  ERR_POSTERN_LOGIN_DENIED: 'The login was denied',
   ERR_POSTERN_LOGIN_FAILED: 'The login failed',
   ERR_POSTERN_PROVIDER_UNAVAILABLE: 'Login is not possible at the moment',
   ERR_POSTERN_LOGIN_RATE_LIMITED: 'Too many logins',
   ERR_POSTERN_LOGIN_BUSY: 'Login is not possible at the moment',
   ERR_POSTERN_LOGIN_UNAVAILABLE: 'Login is not possible at the moment',
-  ERR_POSTERN_LOGIN_COOKIES: 'The login needs cookies',
-  ERR_POSTERN_LOGIN_LOOP: 'The login goes in circles',
+  ERR_POSTERN_LOGIN_COOKIES: 'The login requires cookies',
+  ERR_POSTERN_LOGIN_LOOP: 'The login is stuck in a loop',
 };
 
 interface FailureOptions {
@@ -66,21 +66,21 @@ export function failedAtProvider(problem: LoginProblem, tryAgain: string, cookie
       return failed(
         'ERR_POSTERN_PROVIDER_UNAVAILABLE',
         problem.reason,
-        'The identity provider cannot be reached. You are not at fault. Try again in a minute. If it goes on, tell whoever runs this site.',
+        'The identity provider cannot be reached. Try again in a minute. If the problem persists, contact the operator of this site.',
         options,
       );
     case 'denied':
       return failed(
         'ERR_POSTERN_LOGIN_DENIED',
         problem.reason,
-        'You did not get in: the identity provider said no. If you pressed the wrong button or used the wrong account, try again; otherwise ask whoever runs this site for access.',
+        'The identity provider denied the login. If you canceled it or used the wrong account, try again; otherwise ask the operator of this site for access.',
         options,
       );
     case 'configuration':
       return failed(
         'ERR_POSTERN_LOGIN_FAILED',
         problem.reason,
-        'The login is not set up correctly. Tell whoever runs this site: the log says what is wrong, under the request id below.',
+        'The login is not configured correctly. Contact the operator of this site: the log has the details under the request id below.',
         options,
       );
     case 'provider':
@@ -90,8 +90,8 @@ export function failedAtProvider(problem: LoginProblem, tryAgain: string, cookie
         'ERR_POSTERN_LOGIN_FAILED',
         problem.reason,
         CLOCK_REASONS.has(problem.reason)
-          ? 'The login failed: the clocks of this site and of the identity provider differ by too much. Tell whoever runs this site.'
-          : 'The login failed: the identity provider gave an answer that cannot be trusted. Try again. If it goes on, tell whoever runs this site, with the request id below.',
+          ? 'The login failed: the clocks of this site and of the identity provider differ too much. Contact the operator of this site.'
+          : 'The login failed: the response of the identity provider cannot be trusted. Try again. If the problem persists, contact the operator of this site with the request id below.',
         options,
       );
   }
@@ -102,10 +102,7 @@ export function tooManyAttempts({ limit, retryAfterSeconds }: TooManyAttempts, r
   const [code, cause] =
     limit === 'address'
       ? (['ERR_POSTERN_LOGIN_RATE_LIMITED', 'Too many logins from your address or network have failed.'] as const)
-      : ([
-          'ERR_POSTERN_LOGIN_BUSY',
-          'Too many logins have failed at the identity provider. You are not at fault.',
-        ] as const);
+      : (['ERR_POSTERN_LOGIN_BUSY', 'Too many logins have failed at the identity provider.'] as const);
   return failed(code, `attempts_${limit}`, `${cause} Try again in ${retryAfterSeconds} s.`, {
     reload,
     retryAfterSeconds,
@@ -117,7 +114,7 @@ export function storeAway(request: TrafficRequest): { readonly refusal: Refusal 
   return failed(
     'ERR_POSTERN_LOGIN_UNAVAILABLE',
     'store_away',
-    'The database of this site cannot be reached at the moment, so logins can be neither looked up nor begun nor ended. You are not at fault, and nothing was changed. Try again in a few seconds.',
+    'The database of this site cannot be reached at the moment, so logins cannot be checked, started or ended. Nothing was changed. Try again in a few seconds.',
     {
       ...((request.method === 'GET' || request.method === 'HEAD') && { reload: request.target }),
       retryAfterSeconds: STORE_RETRY_SECONDS,

@@ -30,7 +30,7 @@ export function loginRequired(
     status: 401,
     message: canComeBack
       ? `You are not logged in. Log in at ${url} with a browser, then try again.`
-      : `You are not logged in, so this ${request.method} request was not carried out. Log in, then send it again.`,
+      : `You are not logged in, so this ${request.method} request was not processed. Log in, then send it again.`,
     headers: ['www-authenticate', `Postern-Login realm="${request.host}", login_url="${url}"`],
     details: { login_url: url },
     action: { label: 'Log in', href: to },

@@ -45,7 +45,7 @@ export class OwnLoginPaths implements OwnPaths {
       return failed(
         'ERR_POSTERN_NO_OWN_PATH',
         'no_own_path',
-        'There is nothing at this address. Paths under /.postern/ belong to the login of this site.',
+        'This page does not exist. Paths under /.postern/ are reserved for the login of this site.',
       );
     }
     const at = request.target.indexOf('?');

@@ -36,7 +36,7 @@ export async function startLogin(
     return failed(
       'ERR_POSTERN_LOGIN_LOOP',
       'loop',
-      'You have logged in several times within a minute, and each time the session was gone at once. Either your browser refuses the session cookie of this site (allow cookies and try again), or sessions here end too soon (maximum_duration, inactivity_timeout), or a clock is wrong. Wait a minute before the next try.',
+      'You have logged in several times within a minute, and each session ended immediately. Either your browser rejects the session cookie of this site (allow cookies and try again), or sessions expire too soon (maximum_duration, inactivity_timeout), or a clock is wrong. Wait a minute before you try again.',
       { tryAgain: target },
     );
   }

@@ -11,7 +11,7 @@ export function loginPage(goUrl: string): OwnAnswer {
   return htmlPage({
     title: 'Logging in',
     head: `<noscript><meta http-equiv="refresh" content="0; url=${escapedHtml(goUrl)}"></noscript>`,
-    body: `<p>You are being taken to the login. If nothing happens, go on by hand.</p>${linkButton('Go on', goUrl, 'go')}`,
+    body: `<p>Redirecting to the login page. If nothing happens, use the button.</p>${linkButton('Continue', goUrl, 'go')}`,
     script: SCRIPT,
   });
 }

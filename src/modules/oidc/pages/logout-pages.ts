@@ -6,7 +6,7 @@ import { htmlPage } from './page.ts';
 export function confirmLogoutPage(): OwnAnswer {
   return htmlPage({
     title: 'Log out?',
-    body: '<p>This ends your session on this site, and at the identity provider if it can be ended there.</p><form method="post" action="/.postern/logout"><button class="button">Log out</button></form>',
+    body: '<p>This ends your session on this site and, if possible, at the identity provider.</p><form method="post" action="/.postern/logout"><button class="button">Log out</button></form>',
     hasForm: true,
   });
 }

@@ -20,7 +20,7 @@ export async function askForJson(fetch: GuardedFetch, url: string): Promise<Json
 export async function jsonOf(response: Response, url: string): Promise<JsonObject> {
   const body: unknown = await response.json().catch(() => null);
   if (!isJsonObject(body)) {
-    throw new LoginProblem('provider', 'malformed_answer', `${url} answered with something that is no JSON object`);
+    throw new LoginProblem('provider', 'malformed_answer', `${url} returned a body that is not a JSON object`);
   }
   return body;
 }
@@ -32,13 +32,9 @@ export function isBusyStatus(status: number): boolean {
 
 export function statusProblem(endpoint: string, status: number): LoginProblem {
   if (isBusyStatus(status)) {
-    return new LoginProblem('unreachable', 'unexpected_status', `${endpoint} answered with the status ${status}`);
+    return new LoginProblem('unreachable', 'unexpected_status', `${endpoint} returned status ${status}`);
   }
   return status >= 300 && status < 400
-    ? new LoginProblem(
-        'provider',
-        'redirected',
-        `${endpoint} answered with a redirect (${status}), which is not followed`,
-      )
-    : new LoginProblem('provider', 'unexpected_status', `${endpoint} answered with the status ${status}`);
+    ? new LoginProblem('provider', 'redirected', `${endpoint} returned a redirect (${status}), which is not followed`)
+    : new LoginProblem('provider', 'unexpected_status', `${endpoint} returned status ${status}`);
 }

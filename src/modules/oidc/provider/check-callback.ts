@@ -23,11 +23,11 @@ export function checkCallback(query: URLSearchParams, expected: CallbackExpectat
     throw new LoginProblem(
       'provider',
       'callback_issuer',
-      `the callback does not come from ${expected.issuer}: its "iss" is ${issuer === null ? 'missing' : 'another'}`,
+      `the callback is not from ${expected.issuer}: its "iss" is ${issuer === null ? 'missing' : 'another'}`,
     );
   }
   if (query.get('state') !== expected.state) {
-    throw new LoginProblem('provider', 'callback_state', 'the callback\'s "state" is not that of this login');
+    throw new LoginProblem('provider', 'callback_state', 'the "state" of the callback does not match this login');
   }
   const error = query.get('error');
   if (error !== null) throw callbackError(error, query.get('error_description'));
@@ -40,5 +40,5 @@ function callbackError(error: string, description: string | null): LoginProblem 
   const words = description === null ? '' : ` (${foreignText(description)})`;
   return error === 'access_denied'
     ? new LoginProblem('denied', 'access_denied', `the provider denied access${words}`)
-    : new LoginProblem('provider', 'callback_error', `the provider answered "${foreignText(error)}"${words}`);
+    : new LoginProblem('provider', 'callback_error', `the provider returned "${foreignText(error)}"${words}`);
 }

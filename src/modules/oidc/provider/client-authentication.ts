@@ -13,7 +13,7 @@ export function clientAuthentication(metadata: ServerMetadata, secret: string): 
   throw new LoginProblem(
     'configuration',
     'client_authentication',
-    `${metadata.issuer} accepts a client secret neither by client_secret_basic nor by client_secret_post`,
+    `${metadata.issuer} accepts neither client_secret_basic nor client_secret_post`,
   );
 }
 

@@ -39,7 +39,7 @@ export async function discover(issuer: string, ports: DiscoveryPorts): Promise<D
     throw new LoginProblem(
       'configuration',
       'code_unsupported',
-      `${issuer} does not offer the authorization code flow: its response_types_supported has no "code"`,
+      `${issuer} does not support the authorization code flow: its response_types_supported has no "code"`,
     );
   }
   const algorithms = words(document, 'id_token_signing_alg_values_supported');
@@ -78,13 +78,13 @@ function checkIssuer(issuer: string, said: JsonValue | undefined): void {
     throw new LoginProblem(
       'configuration',
       'issuer_template',
-      `${issuer} is Microsoft Entra's address for many tenants: its issuer is ${shown}, which stands for any tenant; use the issuer of your tenant, such as https://login.microsoftonline.com/<tenant id>/v2.0`,
+      `${issuer} is the multi-tenant address of Microsoft Entra: its issuer is ${shown}, which stands for any tenant. Use the issuer of your tenant, such as https://login.microsoftonline.com/<tenant id>/v2.0`,
     );
   }
   throw new LoginProblem(
     'configuration',
     'issuer_mismatch',
-    `the discovery document of ${issuer} names another issuer: ${shown}; the two must be the same to the letter`,
+    `the discovery document of ${issuer} names another issuer: ${shown}. The two must be identical`,
   );
 }
 

@@ -30,7 +30,7 @@ export async function verifyLogoutToken(provider: Provider, clientId: string, to
   });
   const { typ } = protectedHeader;
   if (typ !== undefined && !TYPES.includes(String(typ).toLowerCase())) {
-    throw refused('type', 'its header says that it is another kind of token ("typ")');
+    throw refused('type', 'its header names another kind of token ("typ")');
   }
   const { events, iat, jti, sub, sid } = payload as Readonly<Record<string, unknown>>;
   if (!isJsonObject(events) || !Object.hasOwn(events, LOGOUT_EVENT) || !isJsonObject(events[LOGOUT_EVENT])) {

@@ -85,6 +85,6 @@ async function loadKeys(url: string, fetch: GuardedFetch): Promise<JWTVerifyGetK
     // The type only states what the function checks.
     return createLocalJWKSet(keys as unknown as JSONWebKeySet);
   } catch {
-    throw new LoginProblem('provider', 'malformed_answer', `${url} answered with something that is no set of keys`);
+    throw new LoginProblem('provider', 'malformed_answer', `${url} returned a body that is not a JSON Web Key Set`);
   }
 }

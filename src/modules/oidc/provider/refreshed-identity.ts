@@ -19,10 +19,10 @@ export interface KnownLogin {
  */
 export function checkSameLogin(token: IdToken, known: KnownLogin): void {
   if (token.subject !== known.subject) {
-    throw new LoginProblem('token', 'id_token_subject', 'the refreshed ID token is about another user ("sub")');
+    throw new LoginProblem('token', 'id_token_subject', 'the refreshed ID token is for another user ("sub")');
   }
   if (token.nonce !== undefined && token.nonce !== nonceOf(known)) {
-    throw tokenProblem('id_token', 'nonce', 'the refreshed ID token has another "nonce" than the login');
+    throw tokenProblem('id_token', 'nonce', 'the "nonce" of the refreshed ID token differs from that of the login');
   }
 }
 

@@ -40,13 +40,17 @@ function answerProblem(words: string, request: TokenRequest): LoginProblem {
   const claim = /(?:JWT|ID Token) "(\w+)"/.exec(words)?.[1];
   if (claim !== undefined) return tokenProblem('id_token', claimFault(claim), words);
   if (words.includes('"id_token" property')) {
-    return new LoginProblem('token', 'id_token_missing', `${request.endpoint} answered without an ID token`);
+    return new LoginProblem('token', 'id_token_missing', `${request.endpoint} returned no ID token`);
   }
   if (words.includes('JWE')) {
     return tokenProblem('id_token', 'malformed', 'it is encrypted: turn off ID token encryption for this client');
   }
   if (words.includes('JWT')) return tokenProblem('id_token', 'malformed', words);
-  return new LoginProblem('provider', 'malformed_answer', `${request.endpoint} answered with no usable JSON of tokens`);
+  return new LoginProblem(
+    'provider',
+    'malformed_answer',
+    `${request.endpoint} returned no valid token response in JSON`,
+  );
 }
 
 /** RFC 6749 §5.2: with 401, the error comes together with a challenge. */
@@ -67,7 +71,7 @@ async function challenge(error: WWWAuthenticateChallengeError, request: TokenReq
 
 function answeredError(code: string, description: string | undefined, request: TokenRequest): LoginProblem {
   const words = description === undefined ? '' : ` (${foreignText(description, request.secrets)})`;
-  const said = `${request.endpoint} answered "${foreignText(code, request.secrets)}"${words}`;
+  const said = `${request.endpoint} returned "${foreignText(code, request.secrets)}"${words}`;
   switch (code) {
     case 'invalid_grant':
       return new LoginProblem('invalid_grant', 'invalid_grant', said);

@@ -37,7 +37,7 @@ export async function fetchUserinfo(
     ? await signedPayload(provider, await response.text(), expected.clientId)
     : await jsonOf(response, url);
   if (payload['sub'] !== expected.subject) {
-    throw new LoginProblem('token', 'userinfo_subject', `${url} answered about another user than the ID token ("sub")`);
+    throw new LoginProblem('token', 'userinfo_subject', `${url} returned another user than the ID token ("sub")`);
   }
   return userClaims(payload);
 }

@@ -25,7 +25,7 @@ const CLAIM_FAULTS: ReadonlyMap<string, TokenFault> = new Map([
 ]);
 
 export function tokenProblem(token: TokenName, fault: TokenFault, words: string): LoginProblem {
-  return new LoginProblem('token', `${token}_${fault}`, `the ${TOKEN_WORDS[token]} was refused: ${words}`);
+  return new LoginProblem('token', `${token}_${fault}`, `the ${TOKEN_WORDS[token]} was rejected: ${words}`);
 }
 
 /** The fault indicated by a claim or header field. */
@@ -59,24 +59,24 @@ function refusal(name: TokenName, error: unknown): LoginProblem {
     return tokenProblem(name, claimFault(error.claim), error.message);
   }
   if (error instanceof errors.JOSEAlgNotAllowed) {
-    return tokenProblem(name, 'algorithm', 'its signing algorithm is not one that is accepted');
+    return tokenProblem(name, 'algorithm', 'its signing algorithm is not accepted');
   }
   if (error instanceof errors.JOSENotSupported) return tokenProblem(name, 'algorithm', error.message);
   if (error instanceof errors.JWSSignatureVerificationFailed) {
-    return tokenProblem(name, 'signature', 'its signature was not made by the provider');
+    return tokenProblem(name, 'signature', 'its signature is not from the provider');
   }
   if (error instanceof errors.JWKSNoMatchingKey) {
-    return tokenProblem(name, 'key', 'the provider publishes no key that fits its header');
+    return tokenProblem(name, 'key', 'the provider publishes no key that matches its header');
   }
   if (error instanceof KeyNotYetKnownError) {
-    const words = 'it names a key that the provider did not publish seconds ago';
+    const words = 'it names a key that the provider did not publish a few seconds ago';
     // A login must not end because somebody else made us fetch the keys just before the provider rotated them.
     return name === 'id_token'
       ? new LoginProblem('unreachable', 'id_token_key', `the ID token cannot be verified yet: ${words}`)
       : tokenProblem(name, 'key', words);
   }
   if (error instanceof errors.JWKSMultipleMatchingKeys) {
-    return tokenProblem(name, 'key', 'its header does not say which of several keys signed it');
+    return tokenProblem(name, 'key', 'its header does not name which of several keys signed it');
   }
   if (error instanceof errors.JWSInvalid || error instanceof errors.JWTInvalid) {
     return tokenProblem(name, 'malformed', error.message);

@@ -49,12 +49,12 @@ export class OrphanedLogins {
       if (ended.length > 0) {
         this.#ports.log.info(
           { edge: edgeId, ended: ended.length },
-          'logins ended with the provider or client they were made with',
+          'ended logins whose provider or client is no longer configured',
         );
       }
       if (kept.length === 0) this.#edges.delete(edgeId);
     } catch (err) {
-      this.#ports.log.error({ err, edge: edgeId }, 'logins of a former provider could not be ended');
+      this.#ports.log.error({ err, edge: edgeId }, 'failed to end the logins of a former provider');
     }
   }
 }

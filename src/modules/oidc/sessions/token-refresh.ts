@@ -135,7 +135,7 @@ export class TokenRefresh {
   }
 
   #failed(grant: Grant, reason: string, problem: string): void {
-    this.#ports.log.warn({ session: grant.id, reason, problem }, 'tokens could not be refreshed');
+    this.#ports.log.warn({ session: grant.id, reason, problem }, 'failed to refresh tokens');
     this.#ports.count('refresh_failed');
   }
 
@@ -147,7 +147,7 @@ export class TokenRefresh {
     this.#ports.count('refresh_overdue');
     this.#ports.log.info(
       { session: grant.id },
-      'a login ended: it could not be refreshed for longer than login_outage_hours',
+      'a login ended: it was not refreshed for longer than login_outage_hours',
     );
     return this.#end(grant);
   }
@@ -173,7 +173,7 @@ export class TokenRefresh {
   async #end(grant: Grant): Promise<false> {
     grant.isEnded = true;
     await this.#ports.records.deleteSession(grant.id).catch((err: unknown) => {
-      this.#ports.log.error({ err, session: grant.id }, 'a login that ended could not be deleted');
+      this.#ports.log.error({ err, session: grant.id }, 'failed to delete an ended login');
     });
     return false;
   }
