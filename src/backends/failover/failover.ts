@@ -9,7 +9,8 @@ export const failover = defineBackend({
   name: 'failover',
   idPrefix: 'bkdfo',
   title: 'a failover backend',
-  description: 'Forwards requests to the first backend that can be reached. A response with an error status is final: it does not cause a failover.',
+  description:
+    'Forwards requests to the first backend that can be reached. A response with an error status is final: it does not cause a failover.',
   config: (anyBackend) =>
     Type.Object({
       backends: reference(
