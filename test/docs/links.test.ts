@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, globSync, statSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { test } from 'node:test';
 import { markdownPages, projectRoot, readPage } from './markdown.ts';
@@ -80,6 +80,20 @@ function anchorsOf(path: string): ReadonlySet<string> {
     ),
   );
 }
+
+test('every source file that a page of internals or a README of src/ names is there', () => {
+  const files = globSync('src/**/*.ts', { cwd: projectRoot });
+  const missing = pages
+    .filter((page) => /^(docs\/internals\/life-of|src\/)/.test(page))
+    .flatMap((page) =>
+      Array.from(readPage(page).matchAll(/`(?:\.\.\/)*((?:[\w-]+\/)*[\w-]+\.ts)`/g), ([, name = '']) => name)
+        .filter(
+          (name) => !files.some((file) => `/${file}`.endsWith(`/${name}`)) && !existsSync(join(projectRoot, name)),
+        )
+        .map((name) => `${page}: ${name}`),
+    );
+  assert.deepEqual(missing, []);
+});
 
 test('every path that a page names is there', () => {
   const missing = pages.flatMap((page) =>
