@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { cpSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { ProjectCopy } from './project-copy.ts';
+import { projectRoot } from './source-files.ts';
+
+const HERE = 'test/architecture/throwaway-module';
+const PROGRAM = 'use-throwaway.ts';
+const REGISTRY = 'src/modules/registry.ts';
+/** Files that `npm run generate` writes. */
+const GENERATED =
+  /^(openapi\.json|docs\/reference\/|src\/config\/defaults\.yaml|src\/client\/generated\/|src\/cli\/(api|agent)\/generated\/)/;
+
+test('a module is one folder and one line of the registry', { timeout: 240_000 }, async (t) => {
+  const copy = await ProjectCopy.make(t);
+  for (const file of readdirSync(join(projectRoot, HERE)).filter((name) => name !== PROGRAM)) {
+    const text = readFileSync(join(projectRoot, HERE, file), 'utf8');
+    const moved = text.replaceAll('../../../src/modules/', '../').replaceAll('../../../src/', '../../');
+    copy.write(join('src/modules/throwaway', file), moved);
+  }
+  const registry = copy.read(REGISTRY);
+  const registered = registry
+    .replace(/^/, "import { throwaway } from './throwaway/throwaway.ts';\n")
+    .replace('oidc, compression', 'oidc, throwaway, compression');
+  assert.match(registered, /oidc, throwaway, compression/);
+  copy.write(REGISTRY, registered);
+
+  const written = [...(await copy.run('tools/generate.ts')).matchAll(/^wrote (.+)$/gm)].map((match) => match[1] ?? '');
+  assert.deepEqual(
+    written.filter((path) => !GENERATED.test(path)),
+    [],
+  );
+  assert.match(copy.read('openapi.json'), /\/throwaway"/);
+  assert.match(copy.read('docs/reference/errors.md'), /ERR_POSTERN_THROWAWAY/);
+  assert.match(copy.read('docs/reference/configuration.md'), /POSTERN_THROWAWAY_LIMIT/);
+  assert.match(copy.read('src/config/defaults.yaml'), /^throwaway_limit: 5$/m);
+  assert.match(await copy.run('bin/postern.mjs', 'server', '--help'), /--throwaway-limit +Characters that/);
+  assert.match(await copy.run('bin/postern.mjs', 'http', '--help'), /--throwaway-greeting TEXT +Greeting for/);
+  assert.match(await copy.run('bin/postern.mjs', 'completion', 'bash'), /--throwaway-greeting/);
+
+  cpSync(join(projectRoot, HERE, PROGRAM), join(copy.root, HERE, PROGRAM));
+  assert.match(await copy.run(join(HERE, PROGRAM)), /pass 3\n/);
+});

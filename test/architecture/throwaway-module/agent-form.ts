@@ -1,0 +1,18 @@
+import type { AgentForm } from '../../../src/modules/agent-form.ts';
+
+export const throwawayAgentForm: AgentForm = {
+  order: 5,
+  key: 'throwaway',
+  shape: 'map',
+  protocols: ['https'],
+  whyTls: 'greetings are private',
+  fields: [
+    {
+      name: 'greeting',
+      example: 'hello',
+      isNeeded: true,
+      flag: { name: 'throwaway-greeting', hint: 'TEXT', description: 'Greeting for the local service.' },
+    },
+  ],
+  summary: ['greeting {greeting}'],
+};

@@ -1,0 +1,12 @@
+import { declared, type SettingValues } from '../../../src/lib/settings/setting.ts';
+import { integer } from '../../../src/lib/settings/setting-kinds.ts';
+
+export const throwawaySettings = {
+  throwaway_limit: declared(integer(1, 100), {
+    default: 5,
+    description: 'Characters that the greeting of a throwaway module may have.',
+    risk: (limit) => (limit < 50 ? null : { message: 'greetings may be long', advice: 'lower throwaway_limit' }),
+  }),
+};
+
+export type ThrowawaySettings = SettingValues<typeof throwawaySettings>;
