@@ -1,5 +1,4 @@
-/** Names in lower case, flat: `[name, value, name, value, …]`. */
-export type HeaderList = readonly string[];
+import type { HeaderList } from '../lib/header-list.ts';
 
 export interface ObservedRequest {
   readonly tunnel: { readonly ref: number; readonly name: string };

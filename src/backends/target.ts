@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../lib/errors.ts';
-import type { HeaderList, Upstream } from '../upstream/upstream.ts';
+import type { HeaderList } from '../lib/header-list.ts';
+import type { Upstream } from '../upstream/upstream.ts';
 
 /** The destination of one attempt. */
 export type Target =

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { HeaderList } from '../upstream/upstream.ts';
+import type { HeaderList } from '../lib/header-list.ts';
 import type { ClientPort } from './http/client-port.ts';
 import type { RequestHead } from './http/request-head.ts';
 

@@ -1,8 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 import type { ErrorCode } from '../lib/errors.ts';
+import type { HeaderList } from '../lib/header-list.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { escapedHtml, linkButton, PAGE_STYLE_SOURCE, plainPage } from '../lib/plain-page.ts';
-import type { HeaderList } from '../upstream/upstream.ts';
 
 export interface ErrorAnswer {
   readonly status: number;

@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
 import { reportBug } from '../lib/bug-report.ts';
+import type { HeaderList } from '../lib/header-list.ts';
 import { moduleErrors } from '../modules/errors.ts';
 import type { ClientCertificate, OwnPathRequest, Permit, Refusal, Verdict } from '../modules/prepared-module.ts';
 import type { EdgeSnapshot, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
-import type { HeaderList } from '../upstream/upstream.ts';
 import { BodyReader } from './body-reader.ts';
 import type { ClientSide } from './client-side.ts';
 import type { ConnectionFacts } from './edge-connection.ts';

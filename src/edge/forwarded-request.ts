@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import type { HeaderList } from '../lib/header-list.ts';
 import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
-import type { HeaderList, RequestBody, UpstreamRequest } from '../upstream/upstream.ts';
+import type { RequestBody, UpstreamRequest } from '../upstream/upstream.ts';
 import type { ClientSide } from './client-side.ts';
 import type { Exchange } from './exchange.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';

@@ -1,15 +1,10 @@
 import type { Duplex } from 'node:stream';
 import type { Target } from '../backends/target.ts';
 import { breakOff } from '../lib/break-off.ts';
+import type { HeaderList } from '../lib/header-list.ts';
 import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import { isUnsendable, unsendable } from '../upstream/unsendable.ts';
-import type {
-  HeaderList,
-  ResponseHead,
-  UpstreamExchange,
-  UpstreamFailure,
-  UpstreamHandler,
-} from '../upstream/upstream.ts';
+import type { ResponseHead, UpstreamExchange, UpstreamFailure, UpstreamHandler } from '../upstream/upstream.ts';
 import { ChangedBody, type ChangedBodyReader } from './changed-body.ts';
 import type { ClientSide } from './client-side.ts';
 import type { ErrorAnswer } from './error-page.ts';

@@ -1,6 +1,6 @@
+import type { HeaderList } from '../lib/header-list.ts';
 import type { HeaderChange } from '../modules/prepared-module.ts';
 import type { RequestChanger } from '../snapshot/edge-snapshot.ts';
-import type { HeaderList } from '../upstream/upstream.ts';
 import { SPECIAL } from './http/dropped-headers.ts';
 
 /** The edge computes these for each connection; from a module they would contradict it (RFC 9110 §7.6.1, RFC 9112 §6). */

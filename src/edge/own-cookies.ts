@@ -1,6 +1,6 @@
+import type { HeaderList } from '../lib/header-list.ts';
 import { OWN_COOKIE_MARK } from '../modules/prepared-module.ts';
 import type { OwnCookieNames } from '../snapshot/own-cookie-names.ts';
-import type { HeaderList } from '../upstream/upstream.ts';
 
 /** A copy without our own cookies: they grant access to the edge and must not reach upstreams. */
 export function withoutOwnCookies(headers: HeaderList): string[] {

@@ -1,4 +1,5 @@
-import type { BodyDemand, HeaderList, RequestTransform } from '../modules/prepared-module.ts';
+import type { HeaderList } from '../lib/header-list.ts';
+import type { BodyDemand, RequestTransform } from '../modules/prepared-module.ts';
 import type { RequestChanger } from '../snapshot/edge-snapshot.ts';
 import { BodyReader } from './body-reader.ts';
 import type { ClientSide } from './client-side.ts';

@@ -1,10 +1,8 @@
 import type { Transform } from 'node:stream';
 import type { ErrorCode } from '../lib/errors.ts';
+import type { HeaderList } from '../lib/header-list.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { ModuleRuntime } from './module-runtime.ts';
-
-/** Flat: `[name, value, name, value, …]`, names in lower case. */
-export type HeaderList = readonly string[];
 
 /** Data that a module may read while it is being prepared. Reading a record makes the route depend on it. */
 export interface PreparePorts<Settings = Readonly<Record<string, unknown>>> {

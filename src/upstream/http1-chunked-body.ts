@@ -1,10 +1,10 @@
+import type { HeaderList } from '../lib/header-list.ts';
 import { CarriedBytes } from './carried-bytes.ts';
 import { isAllowedInTrailers } from './header-names.ts';
 import { chunkSize, MAX_CHUNK_LINE_BYTES } from './http1-chunk-line.ts';
 import { Http1HeaderBlock } from './http1-header-block.ts';
 import type { ParserProblem } from './http1-response-parser.ts';
 import { unfinishedLinesProblem } from './http1-status-line.ts';
-import type { HeaderList } from './upstream.ts';
 
 export interface ChunkedBodyLimits {
   readonly maxHeaderBytes: number;

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { reportBug } from '../lib/bug-report.ts';
 import { attach, guarded, ignoreErrors, type ListenerOwner, listenOnce } from '../lib/guarded-listeners.ts';
+import type { HeaderList } from '../lib/header-list.ts';
 import type { BodySink } from './body-sender.ts';
 import { type DeadlineTicker, TICK_MS, type Ticked } from './deadline-ticker.ts';
 import type { Dialled } from './dial.ts';
@@ -8,7 +9,7 @@ import type { Http1Exchange } from './http1-exchange.ts';
 import { lastChunk } from './http1-request-head.ts';
 import { Http1ResponseParser, type ResponseSink } from './http1-response-parser.ts';
 import type { ByteTarget } from './inlet.ts';
-import type { HeaderList, ResponseHead, UpstreamFailure, UpstreamLimits } from './upstream.ts';
+import type { ResponseHead, UpstreamFailure, UpstreamLimits } from './upstream.ts';
 import { failed, messageOf, reasonOf } from './upstream-failure.ts';
 
 export interface ConnectionOwner {

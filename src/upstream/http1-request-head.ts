@@ -1,7 +1,8 @@
+import type { HeaderList } from '../lib/header-list.ts';
 import { isAllowedInTrailers, isToken } from './header-names.ts';
 import { assertSafeName, assertSafeRequest, assertSafeValue, isSafeValue } from './request-headers.ts';
 import { standingLines } from './standing-headers.ts';
-import type { HeaderList, UpstreamRequest } from './upstream.ts';
+import type { UpstreamRequest } from './upstream.ts';
 
 /**
  * The complete head of a request. Throws `UnsafeRequestError` on anything that could end a line or contradict the

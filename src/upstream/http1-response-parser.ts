@@ -1,9 +1,10 @@
+import type { HeaderList } from '../lib/header-list.ts';
 import { bufferPassed } from '../lib/passing-buffers.ts';
 import { CarriedBytes } from './carried-bytes.ts';
 import { Http1ChunkedBody } from './http1-chunked-body.ts';
 import { Http1HeaderBlock } from './http1-header-block.ts';
 import { statusLineEnd, statusOf, unfinishedHeadProblem } from './http1-status-line.ts';
-import type { HeaderList, ResponseHead } from './upstream.ts';
+import type { ResponseHead } from './upstream.ts';
 
 export interface ResponseSink {
   onInformational(status: number, headers: HeaderList): void;

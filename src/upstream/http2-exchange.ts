@@ -2,6 +2,7 @@ import { type ClientHttp2Stream, constants } from 'node:http2';
 import { breakOff } from '../lib/break-off.ts';
 import { reportBug } from '../lib/bug-report.ts';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
+import type { HeaderList } from '../lib/header-list.ts';
 import { hasStreamEnd, watchStreamEnd } from '../lib/http2-stream-end.ts';
 import { bufferPassed } from '../lib/passing-buffers.ts';
 import { BodySender, type BodySink } from './body-sender.ts';
@@ -9,7 +10,6 @@ import { type DeadlineTicker, TICK_MS, type Ticked } from './deadline-ticker.ts'
 import { http2RequestHeaders, http2ResponseHead, http2ResponseHeaders, http2Trailers } from './http2-headers.ts';
 import { requestRefusal } from './unsendable.ts';
 import type {
-  HeaderList,
   ResponseHead,
   UpstreamExchange,
   UpstreamFailure,

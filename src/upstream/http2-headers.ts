@@ -1,8 +1,9 @@
+import type { HeaderList } from '../lib/header-list.ts';
 import { headerName, isAllowedInTrailers, isToken } from './header-names.ts';
 import { headerObject } from './header-object.ts';
 import { assertSafeName, assertSafeRequest, assertSafeValue, isSafeValue } from './request-headers.ts';
 import { standingLines } from './standing-headers.ts';
-import type { HeaderList, ResponseHead, UpstreamRequest } from './upstream.ts';
+import type { ResponseHead, UpstreamRequest } from './upstream.ts';
 
 /**
  * Throws `UnsafeRequestError`: the runtime drops some bad values silently, and the upstream may forward over HTTP/1.1.

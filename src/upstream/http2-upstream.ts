@@ -1,8 +1,9 @@
+import type { HeaderList } from '../lib/header-list.ts';
 import type { DeadlineTicker } from './deadline-ticker.ts';
 import type { Dialled } from './dial.ts';
 import { Http2Exchange, type Http2ExchangeOwner } from './http2-exchange.ts';
 import { Http2Link } from './http2-link.ts';
-import type { HeaderList, UpstreamExchange, UpstreamHandler, UpstreamLimits, UpstreamRequest } from './upstream.ts';
+import type { UpstreamExchange, UpstreamHandler, UpstreamLimits, UpstreamRequest } from './upstream.ts';
 
 export interface Http2UpstreamOptions {
   readonly limits: UpstreamLimits;

@@ -1,5 +1,6 @@
+import type { HeaderList } from '../lib/header-list.ts';
 import { isToken } from './header-names.ts';
-import type { HeaderList, UpstreamRequest } from './upstream.ts';
+import type { UpstreamRequest } from './upstream.ts';
 
 /**
  * Thrown when a request that cannot be sent safely reaches an upstream client: its creator failed to check it. Handling

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { HeaderList } from '../lib/header-list.ts';
 import { http1RequestHead } from './http1-request-head.ts';
 import { http2RequestHeaders } from './http2-headers.ts';
 import { UnsafeRequestError } from './request-headers.ts';
-import type { HeaderList, UpstreamRequest } from './upstream.ts';
+import type { UpstreamRequest } from './upstream.ts';
 
 const requestWith = (...standing: readonly HeaderList[]): UpstreamRequest => ({
   method: 'GET',

@@ -1,5 +1,5 @@
+import type { HeaderList } from '../lib/header-list.ts';
 import { assertSafeName, assertSafeValue } from './request-headers.ts';
-import type { HeaderList } from './upstream.ts';
 
 /** Keyed by the list itself: its creator promises not to change it. */
 const LINES = new WeakMap<HeaderList, string>();

@@ -1,12 +1,9 @@
 import type { Duplex, Readable } from 'node:stream';
+import type { HeaderList } from '../lib/header-list.ts';
 
 /**
  * The contract between the edge and an upstream client: a pooled HTTP/1.1 socket, an HTTP/2 session, or a tunnel.
- * Header lists are flat (`[name, value, name, value, …]`, names in lower case), as they are on the wire. Framing
- * (`content-length`, `transfer-encoding`, `connection`) is never in them: the upstream client computes it.
  */
-export type HeaderList = readonly string[];
-
 export interface UpstreamRequest {
   readonly method: string;
   /** Path and query exactly as sent. */

@@ -1,5 +1,6 @@
+import type { HeaderList } from '../../src/lib/header-list.ts';
 import { Http1ResponseParser, type ParserProblem, type ParserState } from '../../src/upstream/http1-response-parser.ts';
-import type { HeaderList, ResponseHead } from '../../src/upstream/upstream.ts';
+import type { ResponseHead } from '../../src/upstream/upstream.ts';
 
 export interface ParsedAnswer {
   readonly state: ParserState;

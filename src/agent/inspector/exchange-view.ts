@@ -1,4 +1,4 @@
-import type { HeaderList } from '../exchange-observer.ts';
+import type { HeaderList } from '../../lib/header-list.ts';
 import { decodeBody } from './decode-body.ts';
 import type { KeptBody } from './kept-body.ts';
 import type { KeptExchange } from './kept-exchange.ts';

@@ -1,4 +1,5 @@
-import type { ExchangeObserver, HeaderList, ObservedRequest } from '../exchange-observer.ts';
+import type { HeaderList } from '../../lib/header-list.ts';
+import type { ExchangeObserver, ObservedRequest } from '../exchange-observer.ts';
 import { KeptBody } from './kept-body.ts';
 
 export interface ExchangeKeeper {

@@ -1,5 +1,5 @@
+import type { HeaderList } from '../../lib/header-list.ts';
 import { isToken } from '../../upstream/header-names.ts';
-import type { HeaderList } from '../exchange-observer.ts';
 import { InspectorRefusal } from './inspector-refusal.ts';
 import type { KeptExchange } from './kept-exchange.ts';
 import type { ReplayEdit } from './replay-body.ts';

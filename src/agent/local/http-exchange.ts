@@ -4,13 +4,13 @@ import type { Duplex } from 'node:stream';
 import { breakOff } from '../../lib/break-off.ts';
 import { reportBug } from '../../lib/bug-report.ts';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
+import type { HeaderList } from '../../lib/header-list.ts';
 import { cancelStream, failStream } from '../../lib/http2-reset.ts';
 import { hasStreamEnd } from '../../lib/http2-stream-end.ts';
 import { splice } from '../../lib/splice.ts';
 import { headerObject } from '../../upstream/header-object.ts';
 import { isUnsendable } from '../../upstream/unsendable.ts';
 import type {
-  HeaderList,
   RequestBody,
   ResponseHead,
   Upstream,

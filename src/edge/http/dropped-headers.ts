@@ -1,5 +1,5 @@
+import type { HeaderList } from '../../lib/header-list.ts';
 import { EDGE_HEADERS, nameMatcher } from '../../modules/reserved-names.ts';
-import type { HeaderList } from '../../upstream/upstream.ts';
 
 /**
  * Never forwarded as received: the edge computes framing and connection headers, and states the client's address

@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../upstream/upstream.ts';
+import type { HeaderList } from '../../lib/header-list.ts';
 
 export function pairsOf(list: HeaderList): [string, string][] {
   const pairs: [string, string][] = [];

@@ -23,10 +23,10 @@ import {
   listenPer,
   reporting,
 } from '../../lib/guarded-listeners.ts';
+import type { HeaderList } from '../../lib/header-list.ts';
 import { outliveStreams } from '../../lib/http2-outlive-streams.ts';
 import { hasStreamEnd, watchStreamEnd } from '../../lib/http2-stream-end.ts';
 import { REPEATED_FIELDS } from '../../lib/repeated-fields.ts';
-import type { HeaderList } from '../../upstream/upstream.ts';
 import type { ConnectionFacts } from '../edge-connection.ts';
 import type { ClientPort } from './client-port.ts';
 import type { DroppedHeaders } from './dropped-headers.ts';

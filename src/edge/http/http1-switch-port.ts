@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
-import type { HeaderList } from '../../upstream/upstream.ts';
+import type { HeaderList } from '../../lib/header-list.ts';
 import type { ClientPort } from './client-port.ts';
 import type { RequestProblem } from './request-problem.ts';
 

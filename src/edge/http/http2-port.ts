@@ -1,9 +1,9 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import { ignoreErrors, listen, listenOnce } from '../../lib/guarded-listeners.ts';
+import type { HeaderList } from '../../lib/header-list.ts';
 import { cancelStream, failStream } from '../../lib/http2-reset.ts';
 import { headerObject } from '../../upstream/header-object.ts';
-import type { HeaderList } from '../../upstream/upstream.ts';
 import type { ClientPort } from './client-port.ts';
 import { pairsOf } from './header-list.ts';
 import type { Http2Client } from './http2-client.ts';

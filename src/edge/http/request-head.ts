@@ -1,5 +1,5 @@
+import type { HeaderList } from '../../lib/header-list.ts';
 import { type CanonicalPath, readPath } from '../../snapshot/canonical-path.ts';
-import type { HeaderList } from '../../upstream/upstream.ts';
 import type { EdgeErrorCode } from '../errors.ts';
 import { type DroppedHeaders, SPECIAL } from './dropped-headers.ts';
 

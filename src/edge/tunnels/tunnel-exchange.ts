@@ -2,11 +2,11 @@ import { hash } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { reportBug } from '../../lib/bug-report.ts';
 import { guarded } from '../../lib/guarded-listeners.ts';
+import type { HeaderList } from '../../lib/header-list.ts';
 import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
 import { isSafe } from '../../upstream/request-headers.ts';
 import { isUnsendable } from '../../upstream/unsendable.ts';
 import type {
-  HeaderList,
   ResponseHead,
   UpstreamExchange,
   UpstreamFailure,

@@ -1,4 +1,5 @@
-import type { ClientCertificate, HeaderList, Preparation, PreparePorts, Refusal } from '../prepared-module.ts';
+import type { HeaderList } from '../../lib/header-list.ts';
+import type { ClientCertificate, Preparation, PreparePorts, Refusal } from '../prepared-module.ts';
 
 const NO_CERTIFICATE: Refusal = {
   status: 421,

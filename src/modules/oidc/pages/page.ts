@@ -1,5 +1,6 @@
+import type { HeaderList } from '../../../lib/header-list.ts';
 import { PAGE_STYLE_SOURCE, plainPage, sourceHash } from '../../../lib/plain-page.ts';
-import type { HeaderList, OwnAnswer } from '../../prepared-module.ts';
+import type { OwnAnswer } from '../../prepared-module.ts';
 
 export interface Page {
   readonly title: string;
