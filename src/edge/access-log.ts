@@ -1,5 +1,5 @@
 import type { RequestFacts } from '../lib/request-facts.ts';
-import type { ConnectionFacts } from './edge-connection.ts';
+import type { ConnectionFacts } from './connection-facts.ts';
 import type { UnreadRefusal } from './edge-runtime.ts';
 import type { Exchange } from './exchange.ts';
 

@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { UpstreamFailure } from '../upstream/upstream.ts';
 import type { AdmissionLimit } from './admission.ts';
-import type { ConnectionFacts } from './edge-connection.ts';
+import type { ConnectionFacts } from './connection-facts.ts';
 import type { EdgeErrorCode } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import type { ForwardingSettings } from './forwarded-headers.ts';

@@ -10,7 +10,7 @@ import { AddressesInUse } from './addresses-in-use.ts';
 import { Admission } from './admission.ts';
 import { backendTargets } from './backend-targets.ts';
 import { ClientAddresses } from './client-address.ts';
-import type { ConnectionFacts } from './edge-connection.ts';
+import type { ConnectionFacts } from './connection-facts.ts';
 import type { EdgeMetrics, LiveCounts } from './edge-metrics.ts';
 import type { EdgeRuntime } from './edge-runtime.ts';
 import type { EdgeSettings } from './edge-settings.ts';

@@ -6,7 +6,7 @@ import type { ClientCertificate, OwnPathRequest, Permit, Refusal, Verdict } from
 import type { EdgeSnapshot, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import { BodyReader } from './body-reader.ts';
 import type { ClientSide } from './client-side.ts';
-import type { ConnectionFacts } from './edge-connection.ts';
+import type { ConnectionFacts } from './connection-facts.ts';
 import type { EdgeRuntime } from './edge-runtime.ts';
 import { type ErrorAnswer, errorPage } from './error-page.ts';
 import { type EdgeErrorCode, edgeErrors } from './errors.ts';

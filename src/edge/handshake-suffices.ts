@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
-import type { ConnectionFacts } from './edge-connection.ts';
+import type { ConnectionFacts } from './connection-facts.ts';
 
 /**
  * Whether a connection's handshake still satisfies its edge. A change that requires less, or nothing that this

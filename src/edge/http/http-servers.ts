@@ -27,7 +27,7 @@ import type { HeaderList } from '../../lib/header-list.ts';
 import { outliveStreams } from '../../lib/http2-outlive-streams.ts';
 import { hasStreamEnd, watchStreamEnd } from '../../lib/http2-stream-end.ts';
 import { REPEATED_FIELDS } from '../../lib/repeated-fields.ts';
-import type { ConnectionFacts } from '../edge-connection.ts';
+import type { ConnectionFacts } from '../connection-facts.ts';
 import type { ClientPort } from './client-port.ts';
 import type { DroppedHeaders } from './dropped-headers.ts';
 import { Http1Client } from './http1-client.ts';

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { reportBug } from '../../lib/bug-report.ts';
 import type { ListenerOwner } from '../../lib/guarded-listeners.ts';
-import type { ConnectionFacts } from '../edge-connection.ts';
+import type { ConnectionFacts } from '../connection-facts.ts';
 import { Http1Port } from './http1-port.ts';
 import { NOT_TAKEN, problemOf, type RequestProblem } from './request-problem.ts';
 import { Stall } from './stall.ts';

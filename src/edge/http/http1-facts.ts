@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { ConnectionFacts } from '../edge-connection.ts';
+import type { ConnectionFacts } from '../connection-facts.ts';
 
 /** A connection's facts for one request on it: retiring the connection is announced in that request's response. */
 export class Http1Facts implements ConnectionFacts {

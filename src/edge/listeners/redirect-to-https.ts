@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net';
 import { hostNameProblem } from '../../lib/host-name.ts';
-import type { ConnectionFacts } from '../edge-connection.ts';
+import type { ConnectionFacts } from '../connection-facts.ts';
 import { errorPage } from '../error-page.ts';
 import { type EdgeErrorCode, edgeErrors } from '../errors.ts';
 import type { ClientPort } from '../http/client-port.ts';
