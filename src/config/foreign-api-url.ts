@@ -9,7 +9,7 @@ export function foreignApiUrl({ config, sources }: LoadedConfig): readonly strin
   const { api_url: apiUrl, api_listen: listen } = config;
   if (apiUrl === null || listen.port === 0 || sources.api_url !== `variable ${variableOf('api_url')}`) return [];
   const { hostname, port } = new URL(apiUrl);
-  if (!isLoopbackHost(hostname.replace(/^\[|\]$/g, '')) || port === String(listen.port)) return [];
+  if (!isLoopbackHost(hostname) || port === String(listen.port)) return [];
   return [
     `POSTERN_API_URL is ${apiUrl}, but the API listens on port ${listen.port}: if it is meant for CLI commands, unset it here and use POSTERN_CLI_API_URL for them`,
   ];

@@ -1,11 +1,11 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { RawConnectionFacts } from '../lib/raw-connection-facts.ts';
 import type { EdgeSnapshot, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import { unreadReason } from './access-log.ts';
 import type { AdmissionLimit } from './admission.ts';
 import type { UnreadRefusal } from './edge-runtime.ts';
 import type { Exchange } from './exchange.ts';
 import { type MetricsLevel, type SeriesLabels, TrafficSeries } from './traffic-series.ts';
-import type { RawConnectionFacts } from './tunnels/raw-connection.ts';
 import { TUNNEL_BACKEND_KIND } from './tunnels/tunnel-backend.ts';
 
 interface RouteCounters {

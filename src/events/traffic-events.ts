@@ -1,4 +1,5 @@
 import type { JsonObject } from '../lib/json.ts';
+import type { RawConnectionFacts } from '../lib/raw-connection-facts.ts';
 import type { RequestFacts } from '../lib/request-facts.ts';
 
 export const REQUEST_COMPLETE = 'http_request_complete.v0';
@@ -6,20 +7,6 @@ export const CONNECTION_CLOSED = 'tcp_connection_closed.v0';
 
 /** Never reported: login paths and the like carry codes and states. */
 const OWN_PATHS = '/.postern/';
-
-export interface ConnectionFacts {
-  readonly connection_id: string;
-  readonly proto: 'tcp' | 'tls';
-  /** `host:port` that the client connected to. */
-  readonly address: string;
-  readonly client: string;
-  readonly tunnel: string | null;
-  readonly endpoint: string | null;
-  readonly bytes_in: number;
-  readonly bytes_out: number;
-  readonly ms: number;
-  readonly error?: string;
-}
 
 /** Copied field by field, so that nothing else of the caller's object leaks: no header and no query. */
 export function requestObject(facts: RequestFacts): JsonObject | null {
@@ -43,17 +30,17 @@ export function requestObject(facts: RequestFacts): JsonObject | null {
   };
 }
 
-export function connectionObject(facts: ConnectionFacts): JsonObject {
+export function connectionObject(connectionId: string, facts: RawConnectionFacts): JsonObject {
   return {
-    connection_id: facts.connection_id,
+    connection_id: connectionId,
     proto: facts.proto,
-    address: facts.address,
-    client_ip: facts.client,
-    tunnel_id: facts.tunnel,
-    endpoint_id: facts.endpoint,
-    bytes_in: facts.bytes_in,
-    bytes_out: facts.bytes_out,
-    duration_ms: facts.ms,
-    error: facts.error ?? null,
+    address: facts.localAddress,
+    client_ip: facts.clientAddress,
+    tunnel_id: facts.tunnelId,
+    endpoint_id: facts.endpointId,
+    bytes_in: facts.bytesIn,
+    bytes_out: facts.bytesOut,
+    duration_ms: Math.round(facts.seconds * 1000),
+    error: facts.outcome === 'done' ? null : facts.outcome,
   };
 }

@@ -1,19 +1,14 @@
+import type { RawConnectionFacts } from '../lib/raw-connection-facts.ts';
 import type { RequestFacts } from '../lib/request-facts.ts';
 import type { EventRecorder } from './event-recorder.ts';
-import {
-  CONNECTION_CLOSED,
-  type ConnectionFacts,
-  connectionObject,
-  REQUEST_COMPLETE,
-  requestObject,
-} from './traffic-events.ts';
+import { CONNECTION_CLOSED, connectionObject, REQUEST_COMPLETE, requestObject } from './traffic-events.ts';
 
 /** Passed to the edge. The edge checks first, so that nobody collects facts without a subscription. */
 export interface TrafficReporter {
   wantsRequests(): boolean;
   requestComplete(facts: RequestFacts): void;
   wantsConnections(): boolean;
-  connectionClosed(facts: ConnectionFacts): void;
+  connectionClosed(connectionId: string, facts: RawConnectionFacts): void;
 }
 
 export function createTrafficReporter(recorder: EventRecorder): TrafficReporter {
@@ -24,6 +19,6 @@ export function createTrafficReporter(recorder: EventRecorder): TrafficReporter 
       if (object !== null) recorder.record(REQUEST_COMPLETE, object);
     },
     wantsConnections: () => recorder.isWanted(CONNECTION_CLOSED),
-    connectionClosed: (facts) => recorder.record(CONNECTION_CLOSED, connectionObject(facts)),
+    connectionClosed: (id, facts) => recorder.record(CONNECTION_CLOSED, connectionObject(id, facts)),
   };
 }

@@ -44,8 +44,12 @@ export function formatPortRange({ host, first, last }: PortRange): string {
   return `${formatListenAddress({ host, port: first })}-${last}`;
 }
 
-/** Whether only this machine can connect. A name other than `localhost` may resolve to anything, so it does not count. */
-export function isLoopbackHost(host: string): boolean {
+/**
+ * Whether a host is this machine. Names other than `localhost` and those under it (RFC 6761 §6.3) may resolve to anything, so they
+ * do not count. Takes URL hostnames too, where an IPv6 address has brackets.
+ */
+export function isLoopbackHost(given: string): boolean {
+  const host = given.replace(/^\[(.*)\]$/, '$1');
   if (isIPv4(host)) return host.startsWith('127.');
   if (isIPv6(host)) return isLoopbackV6(host);
   const name = host.toLowerCase();

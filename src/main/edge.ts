@@ -10,7 +10,6 @@ import { openPlainListener } from '../edge/listeners/plain-listener.ts';
 import { createCertificateStore } from '../edge/tls/certificate-store.ts';
 import type { EndpointPublisher } from '../edge/tunnels/endpoints.ts';
 import type { OnlineTunnels } from '../edge/tunnels/online-tunnels.ts';
-import type { RawConnectionFacts } from '../edge/tunnels/raw-connection.ts';
 import type { TrafficReporter } from '../events/traffic-reporter.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
@@ -89,7 +88,9 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
     isUpstreamAllowed: isAddressAllowed,
     tunnels: {
       online: deps.tunnels,
-      onConnectionClosed: (facts) => reportConnection(deps.traffic, newConnectionId, facts),
+      onConnectionClosed: (facts) => {
+        if (deps.traffic.wantsConnections()) deps.traffic.connectionClosed(newConnectionId(), facts);
+      },
       endpoints: {
         modules,
         moduleSettings,
@@ -137,23 +138,6 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
       await runtimes.close();
     },
   };
-}
-
-/** The event of a finished raw connection. */
-function reportConnection(traffic: TrafficReporter, newId: () => string, facts: RawConnectionFacts): void {
-  if (!traffic.wantsConnections()) return;
-  traffic.connectionClosed({
-    connection_id: newId(),
-    proto: facts.proto,
-    address: facts.localAddress,
-    client: facts.clientAddress,
-    tunnel: facts.tunnelId,
-    endpoint: facts.endpointId,
-    bytes_in: facts.bytesIn,
-    bytes_out: facts.bytesOut,
-    ms: Math.round(facts.seconds * SECOND),
-    ...(facts.outcome !== 'done' && { error: facts.outcome }),
-  });
 }
 
 function edgeSettings(config: Config): EdgeSettings {

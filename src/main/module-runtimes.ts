@@ -5,12 +5,12 @@ import type { Catalog } from '../documents/catalog.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createGuardedFetch } from '../lib/guarded-fetch.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
+import { isLoopbackHost } from '../lib/listen-address.ts';
 import { localhostLookup } from '../lib/localhost-lookup.ts';
 import { moduleRecordKey } from '../modules/module.ts';
 import type { IssuerAccess, ModuleRuntime, RuntimePorts } from '../modules/module-runtime.ts';
 import { settingsOf } from '../modules/module-settings.ts';
 import { agentIssuers } from '../modules/oidc/agent-issuers.ts';
-import { isLoopback } from '../modules/oidc/issuer-problem.ts';
 import { oidc } from '../modules/oidc/oidc.ts';
 import type { OidcSettings } from '../modules/oidc/settings.ts';
 import type { Replica } from '../replica/replica.ts';
@@ -71,7 +71,7 @@ function runtimePorts({
   const ksuid = createKsuidSource();
   const login: OidcSettings = settingsOf(config.moduleSettings, oidc);
   const isPlainHttpAllowed = (hostname: string): boolean =>
-    isLoopback(hostname) || login.oidc_http_issuers.includes(hostname);
+    isLoopbackHost(hostname) || login.oidc_http_issuers.includes(hostname);
   const happenings = new Counter({
     name: 'postern_login_events_total',
     help: 'Logins, refreshes and logouts, by result.',

@@ -1,3 +1,5 @@
+import { HOP_BY_HOP } from '../lib/hop-by-hop.ts';
+
 /** How a header must be treated before it is forwarded. */
 export type HeaderKind =
   | 'end-to-end'
@@ -16,19 +18,15 @@ export interface HeaderName {
   readonly kind: HeaderKind;
 }
 
-const SPECIAL = {
+const SPECIAL: Readonly<Record<string, HeaderKind>> = {
+  ...Object.fromEntries(HOP_BY_HOP.map((name) => [name, 'hop-by-hop' as const])),
   'content-length': 'content-length',
   'transfer-encoding': 'transfer-encoding',
   connection: 'connection',
   'keep-alive': 'keep-alive',
   upgrade: 'upgrade',
-  'proxy-connection': 'hop-by-hop',
-  // RFC 7540 §3.2.1; forbidden in HTTP/2.
-  'http2-settings': 'hop-by-hop',
-  te: 'hop-by-hop',
-  trailer: 'hop-by-hop',
   'www-authenticate': 'www-authenticate',
-} as const satisfies Readonly<Record<string, HeaderKind>>;
+};
 
 const COMMON = `accept-ranges access-control-allow-credentials access-control-allow-headers access-control-allow-methods
 access-control-allow-origin access-control-expose-headers access-control-max-age age allow alt-svc cache-control
@@ -64,19 +62,19 @@ export function headerName(raw: string): HeaderName | null {
 }
 
 function kindOf(name: string): HeaderKind {
-  return Object.hasOwn(SPECIAL, name) ? SPECIAL[name as keyof typeof SPECIAL] : 'end-to-end';
+  return Object.hasOwn(SPECIAL, name) ? (SPECIAL[name] as HeaderKind) : 'end-to-end';
 }
 
 /**
  * Dropped from trailers: framing, routing, authentication, and fields that decide how content is interpreted or cached
  * (RFC 9110 §6.5.1). A later reader may merge trailers into the headers, and must not be able to change any of these.
  */
-const FORBIDDEN_IN_TRAILERS: ReadonlySet<string> = new Set(
-  `content-length transfer-encoding connection keep-alive proxy-connection http2-settings te trailer upgrade host forwarded x-forwarded-for
-x-forwarded-host x-forwarded-proto authorization proxy-authorization www-authenticate proxy-authenticate cookie set-cookie
+const FORBIDDEN_IN_TRAILERS: ReadonlySet<string> = new Set([
+  ...HOP_BY_HOP,
+  ...`content-length host forwarded x-forwarded-for x-forwarded-host x-forwarded-proto authorization proxy-authorization www-authenticate proxy-authenticate cookie set-cookie
 content-encoding content-type content-range cache-control expires vary age location range expect max-forwards
 if-match if-none-match if-modified-since if-unmodified-since if-range`.split(/\s+/),
-);
+]);
 
 export function isAllowedInTrailers(name: string): boolean {
   return !FORBIDDEN_IN_TRAILERS.has(name) && !name.startsWith(':');

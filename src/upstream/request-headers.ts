@@ -1,4 +1,5 @@
 import type { HeaderList } from '../lib/header-list.ts';
+import { HOP_BY_HOP } from '../lib/hop-by-hop.ts';
 import { isToken } from './header-names.ts';
 import type { UpstreamRequest } from './upstream.ts';
 
@@ -16,14 +17,10 @@ export class UnsafeRequestError extends Error {
 /** Computed by the upstream client; values from outside could contradict it. */
 const RESERVED: ReadonlySet<string> = new Set([
   'host',
-  'connection',
   'content-length',
-  'transfer-encoding',
   'expect',
-  'keep-alive',
-  'proxy-connection',
-  'trailer',
-  'upgrade',
+  // RFC 9110 §10.1.4: "TE: trailers" may pass a hop, and the reader of the head keeps nothing else of it.
+  ...HOP_BY_HOP.filter((name) => name !== 'te'),
 ]);
 
 const COMMON: ReadonlySet<string> = new Set(

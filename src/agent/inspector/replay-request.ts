@@ -1,4 +1,5 @@
 import type { HeaderList } from '../../lib/header-list.ts';
+import { HOP_BY_HOP } from '../../lib/hop-by-hop.ts';
 import { isToken } from '../../upstream/header-names.ts';
 import { InspectorRefusal } from './inspector-refusal.ts';
 import type { KeptExchange } from './kept-exchange.ts';
@@ -15,11 +16,7 @@ export interface ReplayRequest {
 export const REPLAY_METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 /** Computed from the body, or specific to the connection: set by hand, they could make one request look like two. */
-const COMPUTED: ReadonlySet<string> = new Set(
-  'host connection content-length transfer-encoding expect keep-alive proxy-connection te trailer upgrade http2-settings'.split(
-    ' ',
-  ),
-);
+const COMPUTED: ReadonlySet<string> = new Set([...HOP_BY_HOP, 'host', 'content-length', 'expect']);
 const MAX_TARGET_LENGTH = 16_384;
 const MAX_HEADERS = 300;
 const MAX_HEADER_LENGTH = 65_536;

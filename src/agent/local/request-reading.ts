@@ -1,3 +1,4 @@
+import { HOP_BY_HOP } from '../../lib/hop-by-hop.ts';
 import { CLIENT_ADDRESS_HEADER, TUNNEL_HEADER } from '../../tunnel/protocol.ts';
 
 /** The request that a gateway stream carries. */
@@ -16,16 +17,8 @@ export interface RequestReading {
   readonly expectsContinue: boolean;
 }
 
-/** Specific to this connection (RFC 9110 §7.6.1), or computed again. */
-const NOT_FORWARDED: ReadonlySet<string> = new Set([
-  'host',
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'transfer-encoding',
-  'trailer',
-  'upgrade',
-]);
+/** Specific to this connection, or computed again. The gateway sends TE only as "trailers", which gRPC services need. */
+const NOT_FORWARDED: ReadonlySet<string> = new Set(['host', ...HOP_BY_HOP.filter((name) => name !== 'te')]);
 const CONTENT_LENGTH = /^(?:0|[1-9][0-9]{0,14})$/;
 
 /** Null when the request contradicts itself. */

@@ -25,6 +25,13 @@ suite('http_response backend', () => {
     assert.deepEqual(headersOf(''), []);
   });
 
+  test('drops hop-by-hop headers of records that were stored before they were rejected', () => {
+    const [target] = httpResponseTargets(
+      backend({ body: '', headers: { 'HTTP2-Settings': 'x', a: 'b' }, status_code: 200 }),
+    );
+    assert.deepEqual(target?.kind === 'response' && target.headers, ['a', 'b']);
+  });
+
   test('makes the answer once per version, so that what is made of it can be kept', () => {
     const version = backend({ body: 'hi', headers: {}, status_code: 200 });
     assert.equal(httpResponseTargets(version), httpResponseTargets(version));
@@ -39,6 +46,7 @@ suite('http_response backend', () => {
       'te',
       'trailer',
       'transfer-encoding',
+      'http2-settings',
     ];
     for (const name of [...names, 'upgrade', 'Postern-Error-Code']) {
       assert.match(responseHeadersProblem({ [name]: 'x' }) ?? '', /the edge sets it/, name);

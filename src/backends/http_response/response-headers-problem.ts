@@ -1,6 +1,7 @@
+import { HOP_BY_HOP } from '../../lib/hop-by-hop.ts';
+
 /** The edge computes framing, and nobody may forge its own headers. */
-const NOT_ALLOWED =
-  /^(connection|content-length|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|postern-.*)$/i;
+const NOT_ALLOWED = new RegExp(`^(content-length|proxy-.*|postern-.*|${HOP_BY_HOP.join('|')})$`, 'i');
 
 /** The problem with the headers of a fixed response, or null. RFC 9110 §5.1 and §5.5. */
 export function responseHeadersProblem(headers: Readonly<Record<string, string>>): string | null {

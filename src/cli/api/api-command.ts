@@ -7,7 +7,7 @@ import type { Command, CommandContext } from '../command.ts';
 import { type ApiResource, apiResources, findOperation, findResource } from './api-resources.ts';
 import { buildRequest } from './build-request.ts';
 import { printable } from './cell-text.ts';
-import { apiUrl, findApiKey, isLoopback, trustRootCa } from './connection.ts';
+import { apiUrl, findApiKey, isOnThisMachine, trustRootCa } from './connection.ts';
 import { createdWarnings } from './created-warnings.ts';
 import { dryRun } from './dry-run.ts';
 import { errorReport } from './error-report.ts';
@@ -91,7 +91,7 @@ async function runOperation(
   if (apiKey === null) throw usage(noKey(url));
   await trustRootCa(parsed, source);
   const note = (line: string): void => (isOn(parsed, 'verbose') ? context.warn(line) : undefined);
-  if (url.startsWith('http:') && !isLoopback(url))
+  if (url.startsWith('http:') && !isOnThisMachine(url))
     context.warn(`postern: warning: ${url} is not encrypted: the API key is sent in clear text`);
   note(`> ${request.method} ${url}${request.path}, key from ${apiKey.source}`);
   const transport = new Transport({ baseUrl: url, apiKey: apiKey.key });
@@ -140,7 +140,7 @@ function isOn({ values }: ParsedArguments, name: string): boolean {
 }
 
 function noKey(url: string): string {
-  const local = isLoopback(url)
+  const local = isOnThisMachine(url)
     ? ' (POSTERN_DATA_DIR or ./postern-data has no first-api-key: a server that was first started in a terminal printed its key there, once)'
     : '';
   return `no API key: set POSTERN_CLI_API_KEY or --api-key-file FILE${local}`;

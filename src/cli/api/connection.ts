@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { usage } from '../../lib/flags.ts';
 import { HTTP_URL_FORM, parseHttpUrl } from '../../lib/http-url.ts';
+import { isLoopbackHost } from '../../lib/listen-address.ts';
 import type { CommandContext } from '../command.ts';
 import { clientVariable } from './client-variables.ts';
 import type { ParsedArguments } from './parse-arguments.ts';
@@ -39,7 +40,7 @@ export async function findApiKey(
   if (file !== undefined) return checked(await source.read(file, 'api-key-file'), `the file ${file}`);
   const variable = clientVariable('API_KEY', context);
   if (variable !== null) return checked(variable.value, variable.name);
-  if (!isLoopback(url)) return null;
+  if (!isOnThisMachine(url)) return null;
   const path = join(context.env['POSTERN_DATA_DIR'] || DEFAULT_DATA_DIR, KEY_FILE);
   const text = await readFile(path, 'utf8').catch(() => null);
   return text === null ? null : checked(text, `the file ${path}`);
@@ -52,9 +53,13 @@ function checked(text: string, source: string): ApiKey {
   return { key, source };
 }
 
-export function isLoopback(url: string): boolean {
+/**
+ * Whether the API is on this machine, so that a key may be found in a file or cross unencrypted. Names under `localhost` do not
+ * count: a command asks the system's resolver, and many resolvers ask the network for them.
+ */
+export function isOnThisMachine(url: string): boolean {
   const { hostname } = new URL(url);
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
+  return isLoopbackHost(hostname) && !hostname.endsWith('.localhost');
 }
 
 /** Applies to the whole process, which is one command. */

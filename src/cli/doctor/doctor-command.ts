@@ -4,7 +4,7 @@ import { PosternError } from '../../lib/errors.ts';
 import { type FlagForm, parseFlags, usage } from '../../lib/flags.ts';
 import { formatListenAddress } from '../../lib/listen-address.ts';
 import { clientVariable, OWN_URL } from '../api/client-variables.ts';
-import { isLoopback, trustRootCa } from '../api/connection.ts';
+import { isOnThisMachine, trustRootCa } from '../api/connection.ts';
 import { createTextSource } from '../api/text-source.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { dialled } from './dial.ts';
@@ -97,7 +97,7 @@ function loaded(flags: ReadonlyMap<string, string>, context: CommandContext): Lo
 function apiUrlOf({ config, sources }: LoadedConfig): string | null {
   const { api_url: url, api_listen: listen } = config;
   const isServersOwn =
-    url !== null && !sources.api_url.startsWith('flag') && !isLoopback(url) && existsSync(config.data_dir);
+    url !== null && !sources.api_url.startsWith('flag') && !isOnThisMachine(url) && existsSync(config.data_dir);
   if (listen.port === 0 || (url !== null && !isServersOwn)) return url;
   return `${config.api_tls_cert === null ? 'http' : 'https'}://${formatListenAddress(dialled(listen))}`;
 }

@@ -3,7 +3,7 @@ import type { HttpsEdge } from '../../client/generated/https-edges.ts';
 import { Resources } from '../../client/generated/resources.ts';
 import { Transport } from '../../client/transport.ts';
 import type { Config } from '../../config/schema.ts';
-import { type ApiKey, findApiKey, isLoopback } from '../api/connection.ts';
+import { type ApiKey, findApiKey, isOnThisMachine } from '../api/connection.ts';
 import type { TextSource } from '../api/text-source.ts';
 import type { CommandContext } from '../command.ts';
 import { checkKey, checkReach } from './checks/api.ts';
@@ -35,7 +35,7 @@ export async function examine(examination: Examination): Promise<readonly Findin
   const { config, url, ports } = examination;
   const installation: Installation = {
     config,
-    isLocal: url === null || isLoopback(url),
+    isLocal: url === null || isOnThisMachine(url),
     nowMs: ports.nowMs(),
   };
   if (url !== null && installation.isLocal) trust(await ports.internalAuthorities(config));

@@ -1,4 +1,5 @@
 import type { HeaderList } from '../../lib/header-list.ts';
+import { HOP_BY_HOP } from '../../lib/hop-by-hop.ts';
 import { EDGE_HEADERS, nameMatcher } from '../../modules/reserved-names.ts';
 
 /**
@@ -6,19 +7,12 @@ import { EDGE_HEADERS, nameMatcher } from '../../modules/reserved-names.ts';
  * itself.
  */
 export const SPECIAL: ReadonlySet<string> = new Set([
+  ...HOP_BY_HOP,
   'host',
-  'connection',
-  'keep-alive',
-  'proxy-connection',
   'proxy-authenticate',
   'proxy-authorization',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
   'content-length',
   'expect',
-  'http2-settings',
   'x-forwarded-for',
   'x-forwarded-proto',
   'x-forwarded-host',

@@ -9,24 +9,6 @@ import { CLIENT_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protoco
 import { knownReason } from './agent-failure.ts';
 import type { OnlineTunnel } from './online-tunnels.ts';
 
-/** A finished connection that was forwarded undecrypted. */
-export interface RawConnectionFacts {
-  readonly endpointId: string;
-  readonly tunnelId: string;
-  readonly proto: 'tcp' | 'tls';
-  readonly clientAddress: string;
-  /** `ip:port` that the client connected to. */
-  readonly localAddress: string;
-  readonly startedAtMs: number;
-  readonly seconds: number;
-  /** From the client. */
-  readonly bytesIn: number;
-  /** To the client. */
-  readonly bytesOut: number;
-  /** `done`, or a stable reason for an early end, such as `no_tunnel`, `refused`, `withdrawn`, `client_gone`. */
-  readonly outcome: string;
-}
-
 export interface RawConnectionOptions {
   readonly socket: Socket;
   /** `ip:port`. */

@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
 import { formatListenAddress } from '../../lib/listen-address.ts';
+import type { RawConnectionFacts } from '../../lib/raw-connection-facts.ts';
 import type { OnlineTunnels } from './online-tunnels.ts';
-import { RawConnection, type RawConnectionFacts } from './raw-connection.ts';
+import { RawConnection } from './raw-connection.ts';
 
 export interface RawEndpoint {
   readonly endpointId: string;

@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
+import type { RawConnectionFacts } from '../../lib/raw-connection-facts.ts';
 import type { Snapshots } from '../../snapshot/snapshots.ts';
 import { DeadlineTicker } from '../../upstream/deadline-ticker.ts';
 import type { EdgeSettings } from '../edge-settings.ts';
@@ -7,7 +8,6 @@ import type { Passthrough } from '../tls/tls-ports.ts';
 import { type EndpointSettings, Endpoints, type PublicPorts } from './endpoint-publisher.ts';
 import type { EndpointPublisher } from './endpoints.ts';
 import type { OnlineTunnels } from './online-tunnels.ts';
-import type { RawConnectionFacts } from './raw-connection.ts';
 import { RawConnections } from './raw-connections.ts';
 import { TcpPorts } from './tcp-ports.ts';
 import { TunnelTargets } from './tunnel-targets.ts';

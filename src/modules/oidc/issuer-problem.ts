@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { isLoopbackHost } from '../../lib/listen-address.ts';
 import type { IssuerAccess } from '../module-runtime.ts';
 
 /** The problem with an issuer's URL, or null. OpenID Connect Discovery 1.0 §3: https, no query, no fragment. */
@@ -10,7 +11,7 @@ export function issuerProblem(issuer: string, httpHosts: readonly string[]): str
   // URL drops an empty "?" or "#", which would make the issuer differ from the one in the provider's tokens.
   if (issuer.includes('?') || issuer.includes('#')) return 'must not have a query or fragment';
   if (url.username !== '' || url.password !== '') return 'must not contain a user name or password';
-  if (url.protocol === 'http:' && !isLoopback(url.hostname) && !httpHosts.includes(url.hostname)) {
+  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname) && !httpHosts.includes(url.hostname)) {
     return `must be https: plain http is accepted only for loopback and for hosts in POSTERN_OIDC_HTTP_ISSUERS (add "${url.hostname}" there to allow it)`;
   }
   return null;
@@ -32,18 +33,8 @@ export function agentIssuerProblem(
   const isTls = protocol === 'https:';
   if (!isTls && !isPlainHttpAllowed(hostname)) return `must be https when an agent requests it: ${advice}`;
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
-  const addresses = isIP(host) === 0 ? (isLoopback(hostname) ? LOOPBACK : []) : [host];
+  const addresses = isIP(host) === 0 ? (isLoopbackHost(hostname) ? LOOPBACK : []) : [host];
   const dialledPort = port === '' ? (isTls ? 443 : 80) : Number(port);
   if (addresses.length === 0 || addresses.some((ip) => isAddressAllowed(ip, dialledPort, isTls))) return null;
   return `must have a public address when an agent requests it, and ${hostname} has none: ${advice}`;
-}
-
-/** Hosts (as in URL.hostname) on this machine. */
-export function isLoopback(hostname: string): boolean {
-  return (
-    hostname === 'localhost' ||
-    hostname.endsWith('.localhost') ||
-    hostname === '[::1]' ||
-    /^127(\.\d+){3}$/.test(hostname)
-  );
 }

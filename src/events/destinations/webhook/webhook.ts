@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { HOP_BY_HOP } from '../../../lib/hop-by-hop.ts';
 import { secret } from '../../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../../lib/schema/field-problem.ts';
@@ -9,8 +10,7 @@ import { createWebhookSender } from './webhook-sender.ts';
 /** Standard Webhooks secrets: `whsec_` and 24 to 64 bytes in base64. */
 const SECRET_PATTERN = '^(whsec_)?[A-Za-z0-9+/]{32,88}={0,2}$';
 /** Set by the delivery itself, or usable for request smuggling. */
-const RESERVED_HEADER =
-  /^(host|content-.*|webhook-.*|connection|transfer-encoding|te|trailer|upgrade|keep-alive|proxy-.*|expect)$/i;
+const RESERVED_HEADER = new RegExp(`^(host|content-.*|webhook-.*|proxy-.*|expect|${HOP_BY_HOP.join('|')})$`, 'i');
 
 const webhookConfig = Type.Object({
   url: Type.String({

@@ -1,7 +1,7 @@
 import type { ServerMetadata } from 'openid-client';
 import type { GuardedFetch } from '../../../lib/guarded-fetch.ts';
 import type { JsonObject, JsonValue } from '../../../lib/json.ts';
-import { isLoopback } from '../issuer-problem.ts';
+import { isLoopbackHost } from '../../../lib/listen-address.ts';
 import { askForJson } from './ask-provider.ts';
 import { foreignText, LoginProblem } from './login-problem.ts';
 import { SIGNING_ALGORITHMS } from './signing-algorithms.ts';
@@ -96,7 +96,7 @@ function isSecureEndpoint(url: URL, issuer: string, ports: DiscoveryPorts): bool
   return (
     url.protocol === 'http:' &&
     issuer.startsWith('http:') &&
-    (isLoopback(url.hostname) || ports.isPlainHttpAllowed(url.hostname))
+    (isLoopbackHost(url.hostname) || ports.isPlainHttpAllowed(url.hostname))
   );
 }
 
