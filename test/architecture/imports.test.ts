@@ -2,55 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { productFiles, type SourceFile } from './source-files.ts';
 
-/** Which part may import which: anything not listed is rejected. A part may always import itself. */
-const ALLOWED: Readonly<Record<string, readonly string[]>> = {
-  lib: [],
-  tunnel: ['lib'],
-  upstream: ['lib'],
-  agent: ['lib', 'tunnel', 'upstream'],
-  gateway: ['lib', 'tunnel', 'edge', 'store', 'replica'],
-  pki: ['lib', 'config', 'store', 'replica'],
-  // Modules declare settings in their folders; config reads the rows off the registry.
-  config: ['lib', 'modules'],
-  logging: ['lib', 'config'],
-  store: ['lib'],
-  modules: ['lib', 'backends'],
-  backends: ['lib', 'upstream'],
-  replica: ['lib', 'store'],
-  snapshot: ['lib', 'modules', 'backends', 'replica', 'store'],
-  edge: ['lib', 'tunnel', 'upstream', 'snapshot', 'modules', 'backends', 'pki'],
-  events: ['lib', 'store', 'replica'],
-  resources: ['lib', 'modules', 'backends', 'store', 'replica', 'events', 'snapshot'],
-  documents: ['lib', 'modules', 'resources', 'store', 'replica'],
-  api: ['lib', 'modules', 'documents', 'resources', 'store'],
-  bootstrap: ['lib', 'config', 'documents', 'resources', 'replica'],
-  client: [],
-  cli: ['lib', 'config', 'client', 'documents', 'resources', 'modules', 'api', 'store', 'agent', 'tunnel'],
-  main: [
-    'lib',
-    'pki',
-    'config',
-    'logging',
-    'bootstrap',
-    'upstream',
-    'store',
-    'replica',
-    'modules',
-    'backends',
-    'resources',
-    'documents',
-    'events',
-    'snapshot',
-    'edge',
-    'tunnel',
-    'gateway',
-    'agent',
-    'api',
-    'cli',
-    'client',
-  ],
-};
-
 /** What a module may import from the modules' folder beside itself. */
 const CONTRACTS = [
   'src/modules/agent-form.ts',
@@ -61,24 +12,6 @@ const CONTRACTS = [
 ];
 
 const files = productFiles();
-
-test('imports go only in the allowed directions', () => {
-  const wrong = files.flatMap((file) =>
-    file.imports
-      .filter((line) => line.isOwn)
-      .map((line) => [partOf(file.path), partOf(line.target), line.target] as const)
-      .filter(([from, to]) => from !== to && !(ALLOWED[from] ?? []).includes(to))
-      .map(([, , target]) => `${file.path} imports ${target}`),
-  );
-  assert.deepEqual(wrong, []);
-});
-
-test('every part of src has a row in the table of directions', () => {
-  assert.deepEqual(
-    [...new Set(files.map((file) => partOf(file.path)))].filter((part) => !(part in ALLOWED)),
-    [],
-  );
-});
 
 test('a module imports lib, the contract and itself, never another module', () => {
   const wrong = files
@@ -140,10 +73,6 @@ test('there are no import cycles', () => {
   );
   assert.deepEqual(findCycle(graph), null);
 });
-
-function partOf(path: string): string {
-  return path.split('/')[1] ?? '';
-}
 
 function findCycle(graph: ReadonlyMap<SourceFile['path'], readonly string[]>): readonly string[] | null {
   const done = new Set<string>();

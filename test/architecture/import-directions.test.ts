@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { IMPORT_DIRECTIONS, partOf } from './import-directions.ts';
+import { filesIn, productFiles, projectRoot } from './source-files.ts';
+
+const files = productFiles();
+
+suite('the table of import directions', () => {
+  test('imports go only in the directions that are allowed', () => {
+    const wrong = files.flatMap((file) =>
+      file.imports
+        .filter((line) => line.isOwn)
+        .map((line) => [partOf(file.path), partOf(line.target), line.target] as const)
+        .filter(([from, to]) => from !== to && !(IMPORT_DIRECTIONS[from] ?? []).includes(to))
+        .map(([, , target]) => `${file.path} imports ${target}`),
+    );
+    assert.deepEqual(wrong, []);
+  });
+
+  test('has a row for every part of src, and for no other', () => {
+    const parts = new Set(filesIn('src/*/**/*.ts').map(partOf));
+    assert.deepEqual(Object.keys(IMPORT_DIRECTIONS).sort(), [...parts].sort());
+  });
+
+  test('allows nothing that no file uses', () => {
+    const used = new Set(
+      files.flatMap(({ path, imports }) => imports.map(({ target }) => `${partOf(path)} → ${partOf(target)}`)),
+    );
+    const allowed = Object.entries(IMPORT_DIRECTIONS).flatMap(([from, all]) => all.map((to) => `${from} → ${to}`));
+    assert.deepEqual(
+      allowed.filter((direction) => !used.has(direction)),
+      [],
+      'remove these from test/architecture/import-directions.ts and ARCHITECTURE.md',
+    );
+  });
+
+  test('is the one that ARCHITECTURE.md shows', () => {
+    const text = readFileSync(join(projectRoot, 'ARCHITECTURE.md'), 'utf8');
+    const rows = Array.from(text.matchAll(/^\| `src\/([a-z]+)` \|.*\| ([^|]*) \|$/gm), ([, part = '', list = '']) => [
+      part,
+      list === 'nothing' ? [] : list.split(', ').sort(),
+    ]);
+    const expected = Object.entries(IMPORT_DIRECTIONS).map(([part, all]) => [part, [...all].sort()]);
+    assert.deepEqual(rows.sort(), expected.sort());
+  });
+});
+
+test('the edge runs without the store, the replica of the store and the API', () => {
+  const runtimeImports = new Map(
+    files.map(({ path, imports }) => [
+      path,
+      imports.filter((line) => line.isOwn && !line.isTypeOnly).map((line) => line.target),
+    ]),
+  );
+  const reached = new Set(files.map(({ path }) => path).filter((path) => path.startsWith('src/edge/')));
+  for (const path of reached) for (const target of runtimeImports.get(path) ?? []) reached.add(target);
+  assert.deepEqual(
+    [...reached].filter((path) => ['store', 'replica', 'api', 'documents', 'main'].includes(partOf(path))),
+    [],
+  );
+});
