@@ -203,7 +203,7 @@ export function createEdge(options: EdgeOptions): Edge {
     limits: settings.tls,
     clock,
     log,
-    metrics: { handshakeSucceeded: () => {}, handshakeFailed: (reason) => metrics.handshakeFailed(reason) },
+    metrics,
     onConnection: ({ socket, protocol, edge, tlsGeneration, remoteAddress, clientCertificate }) =>
       servers.accept(socket, protocol, {
         edgeId: edge.id,

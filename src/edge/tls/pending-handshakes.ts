@@ -12,7 +12,6 @@ export interface Handshake {
   readonly socket: Socket;
   /** IPv4 addresses are written as IPv4, even on an IPv6 listener. */
   readonly address: string;
-  readonly startedAtMs: number;
   serverName: string | null;
   edge: EdgeSnapshot | null;
   timer: NodeJS.Timeout | null;
@@ -63,11 +62,9 @@ export class PendingHandshakes {
       socket.destroy();
       return null;
     }
-    const startedAtMs = performance.now();
     const handshake: Handshake = {
       socket,
       address,
-      startedAtMs,
       serverName: null,
       edge: null,
       timer: null,

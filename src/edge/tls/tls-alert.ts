@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { closing, listenOnce } from '../../lib/guarded-listeners.ts';
 
 /** RFC 8446 §6. */
-export const ALERTS = {
+const ALERTS = {
   decode_error: 50,
   protocol_version: 70,
   internal_error: 80,

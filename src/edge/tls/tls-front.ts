@@ -128,12 +128,6 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
     }
     handshakes.succeed(handshake);
     const protocol = socket.alpnProtocol === 'h2' ? 'h2' : 'http/1.1';
-    metrics.handshakeSucceeded({
-      version: socket.getProtocol() ?? 'unknown',
-      protocol,
-      isResumed: socket.isSessionReused(),
-      seconds: (performance.now() - handshake.startedAtMs) / 1000,
-    });
     options.onConnection({
       socket,
       protocol,

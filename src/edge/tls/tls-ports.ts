@@ -27,14 +27,5 @@ export interface TlsLog {
 }
 
 export interface TlsMetrics {
-  handshakeSucceeded(handshake: HandshakeSummary): void;
   handshakeFailed(reason: HandshakeFailure): void;
-}
-
-export interface HandshakeSummary {
-  readonly version: string;
-  readonly protocol: EdgeConnection['protocol'];
-  readonly isResumed: boolean;
-  /** Since the connection was accepted. */
-  readonly seconds: number;
 }

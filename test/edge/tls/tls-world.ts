@@ -10,7 +10,6 @@ import { type CertificateStore, createCertificateStore } from '../../../src/edge
 import type { EdgeConnection } from '../../../src/edge/tls/edge-connection.ts';
 import { createTlsFront, type TlsFront } from '../../../src/edge/tls/tls-front.ts';
 import type { TlsLimits } from '../../../src/edge/tls/tls-limits.ts';
-import type { HandshakeSummary } from '../../../src/edge/tls/tls-ports.ts';
 import type { TlsPolicy } from '../../../src/modules/prepared-module.ts';
 import type { EdgeSnapshot } from '../../../src/snapshot/edge-snapshot.ts';
 import { HostTable } from '../../../src/snapshot/host-table.ts';
@@ -28,7 +27,7 @@ export interface TlsWorld {
   readonly clock: { offsetMs: number; nowMs(): number };
   readonly connections: EdgeConnection[];
   readonly failures: string[];
-  readonly handshakes: HandshakeSummary[];
+  readonly handshakes: { readonly version: string; readonly isResumed: boolean }[];
   setEdge(host: string, tls?: TlsPolicy): void;
   removeEdge(host: string): void;
   change(...changes: CertificateRecordChange[]): void;
@@ -59,7 +58,7 @@ export async function openTlsWorld(test: TestContext, limits: Partial<TlsLimits>
   });
   const connections: EdgeConnection[] = [];
   const failures: string[] = [];
-  const handshakes: HandshakeSummary[] = [];
+  const handshakes: { readonly version: string; readonly isResumed: boolean }[] = [];
   const http1 = createHttp((request, response) => response.end(`h1 ${request.headers.host}`));
   const http2 = createHttp2();
   http2.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
@@ -74,11 +73,12 @@ export async function openTlsWorld(test: TestContext, limits: Partial<TlsLimits>
     clock,
     log: { debug: () => {}, error: () => {} },
     metrics: {
-      handshakeSucceeded: (summary) => handshakes.push(summary),
       handshakeFailed: (reason) => failures.push(reason),
     },
     onConnection: (connection) => {
       connections.push(connection);
+      const { socket } = connection;
+      handshakes.push({ version: socket.getProtocol() ?? 'unknown', isResumed: socket.isSessionReused() });
       (connection.protocol === 'h2' ? http2 : http1).emit('connection', connection.socket);
     },
   });
