@@ -38,7 +38,7 @@ export function createAuthenticate(find: FindPrincipal, { delay, areKeysKnown }:
 }
 
 /** The token of an Authorization header, or null when it is malformed. */
-export function tokenIn(header: string): string | null {
+function tokenIn(header: string): string | null {
   return /^Bearer +([\x21-\x7e]+) *$/i.exec(header)?.[1] ?? null;
 }
 

@@ -92,7 +92,7 @@ export function operationHandler(
   };
 }
 
-export function isWellFormedId(text: string): boolean {
+function isWellFormedId(text: string): boolean {
   return ID_PATTERN.test(text);
 }
 
@@ -142,12 +142,7 @@ function idempotency(
 }
 
 /** Directly to the socket: Fastify's own path serializes, runs hooks and looks up more than is needed. */
-export function writeResult(
-  response: ServerResponse,
-  operationId: string,
-  status: number,
-  result: OperationResult,
-): void {
+function writeResult(response: ServerResponse, operationId: string, status: number, result: OperationResult): void {
   const headers = ['postern-operation-id', operationId, 'cache-control', 'no-store'];
   if (result.etag !== undefined) headers.push('etag', `"${result.etag}"`);
   if (result.revision !== undefined) headers.push('postern-revision', String(result.revision));

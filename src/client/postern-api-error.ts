@@ -54,7 +54,7 @@ export function apiErrorOf(response: Response, text: string, nowMs: number): Pos
 }
 
 /** RFC 9110 §10.2.3: seconds or a date. */
-export function retryAfter(header: string | null, nowMs: number): number | null {
+function retryAfter(header: string | null, nowMs: number): number | null {
   if (header === null) return null;
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1000;
   const date = Date.parse(header);

@@ -24,11 +24,11 @@ import { modules } from '../modules/registry.ts';
 export { flagOf, variableOf } from '../lib/settings/setting.ts';
 
 /** The parts of the program that this version can run. */
-export const ROLES = ['api', 'edge', 'gateway', 'events'] as const;
-export const METRICS_LEVELS = ['route', 'edge', 'process'] as const;
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
+const ROLES = ['api', 'edge', 'gateway', 'events'] as const;
+const METRICS_LEVELS = ['route', 'edge', 'process'] as const;
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 
-export const AMBIGUOUS_PATHS = ['refuse', 'pass'] as const;
+const AMBIGUOUS_PATHS = ['refuse', 'pass'] as const;
 
 /** `api_tls_cert` with this value requests a certificate of the internal CA. */
 export const INTERNAL_CERTIFICATE = 'internal';

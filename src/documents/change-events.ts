@@ -24,7 +24,7 @@ export interface ChangeEventPorts {
 
 export type ChangeVerb = 'created' | 'updated' | 'deleted';
 
-export function eventTypeOf(compiled: CompiledResource, verb: ChangeVerb): string {
+function eventTypeOf(compiled: CompiledResource, verb: ChangeVerb): string {
   return `${compiled.resource.eventNoun}_${verb}.v0`;
 }
 

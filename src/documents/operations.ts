@@ -110,15 +110,12 @@ function resourceOperations(compiled: CompiledResource, documents: Documents): r
   ];
 }
 
-export const WRITE_ERRORS: readonly ErrorCode[] = [
+const WRITE_ERRORS: readonly ErrorCode[] = [
   'ERR_POSTERN_INVALID_BODY',
   'ERR_POSTERN_UNKNOWN_REFERENCE',
   'ERR_POSTERN_ALREADY_EXISTS',
 ];
-export const CONDITION_ERRORS: readonly ErrorCode[] = [
-  'ERR_POSTERN_PRECONDITION_FAILED',
-  'ERR_POSTERN_TOO_MANY_CONFLICTS',
-];
+const CONDITION_ERRORS: readonly ErrorCode[] = ['ERR_POSTERN_PRECONDITION_FAILED', 'ERR_POSTERN_TOO_MANY_CONFLICTS'];
 const IDEMPOTENCY_ERRORS: readonly ErrorCode[] = [
   'ERR_POSTERN_IDEMPOTENCY_MISMATCH',
   'ERR_POSTERN_IDEMPOTENCY_IN_FLIGHT',
@@ -126,7 +123,7 @@ const IDEMPOTENCY_ERRORS: readonly ErrorCode[] = [
 ];
 
 /** A resource as responses show it. */
-export function readSchema(compiled: CompiledResource): TObject {
+function readSchema(compiled: CompiledResource): TObject {
   const { resource } = compiled;
   const properties: TProperties = {
     id: Type.String({ description: `Id, starting with "${resource.idPrefix}_".` }),

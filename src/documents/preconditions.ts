@@ -35,7 +35,7 @@ export function expectModuleMatch(
   return [{ kind: module.kind, id: record.id, revision: record.revision }];
 }
 
-export function preconditionFailed(): Error {
+function preconditionFailed(): Error {
   return documentErrors.create(
     'ERR_POSTERN_PRECONDITION_FAILED',
     'the resource has changed since the ETag in If-Match was read: read it again, then repeat the change with the new ETag',

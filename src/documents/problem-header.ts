@@ -4,7 +4,7 @@ import type { DocumentsContext } from './documents-context.ts';
 /**
  * The response bodies have a fixed set of fields, so a problem of an edge, a route or a module is reported in a header.
  */
-export const PROBLEM_HEADER = 'postern-problem';
+const PROBLEM_HEADER = 'postern-problem';
 
 export function withProblem(
   result: OperationResult,

@@ -3,8 +3,8 @@ import type { Resource } from '../resources/resource.ts';
 import type { View } from './renderer.ts';
 
 /** Scopes are `<first path segment>:read` or `:write`, `secrets:read`, and `*` for all of them. */
-export const ALL_SCOPES = '*';
-export const READ_SECRETS = 'secrets:read';
+const ALL_SCOPES = '*';
+const READ_SECRETS = 'secrets:read';
 
 export function scopesOf(resources: readonly Resource[]): readonly string[] {
   const segments = new Set(resources.map((resource) => firstSegment(resource.path)));

@@ -150,7 +150,7 @@ function isParentPresent(value: JsonObject, path: readonly string[]): boolean {
   return path.length === 1 || isJsonObject(valueAt(value, path.slice(0, -1)));
 }
 
-export function valueAt(value: JsonValue | undefined, path: readonly string[]): JsonValue | undefined {
+function valueAt(value: JsonValue | undefined, path: readonly string[]): JsonValue | undefined {
   let at: JsonValue | undefined = value;
   for (const name of path) at = isJsonObject(at) && Object.hasOwn(at, name) ? at[name] : undefined;
   return at;

@@ -28,7 +28,7 @@ export function internalCaOf(parts: {
 }
 
 /** Kept like any secret: sealed at rest, in backups, the same for all processes. */
-export function authorityRecords(store: Store, replica: Replica): AuthorityRecords {
+function authorityRecords(store: Store, replica: Replica): AuthorityRecords {
   return {
     get: (id) => {
       const record = replica.get(KIND, id);

@@ -9,6 +9,8 @@ export interface ImportLine {
   readonly target: string;
   readonly isOwn: boolean;
   readonly isTypeOnly: boolean;
+  /** Under the names of the imported file; `*` for all of it. */
+  readonly names: readonly string[];
 }
 
 export interface SourceFile {
@@ -34,17 +36,29 @@ export function productFiles(): readonly SourceFile[] {
     });
 }
 
-function importsIn(path: string, text: string): readonly ImportLine[] {
+export function importsIn(path: string, text: string): readonly ImportLine[] {
   const statements = text.matchAll(
-    /^(?:import|export)\s+(type\s)?[^;'"]*?from\s+'([^']+)'|^import\s+'([^']+)'|import\('([^']+)'\)/gm,
+    /^(?:import|export)\s+(type\s)?([^;'"]*?)from\s+'([^']+)'|^import\s+'([^']+)'|import\('([^']+)'\)/gm,
   );
   return Array.from(statements, (match) => {
-    const target = match[2] ?? match[3] ?? match[4] ?? '';
+    const target = match[3] ?? match[4] ?? match[5] ?? '';
     const isOwn = target.startsWith('.');
     return {
       target: isOwn ? normalize(join(dirname(path), target)).replaceAll('\\', '/') : target,
       isOwn,
       isTypeOnly: match[1] !== undefined,
+      names: namesIn(match[2]),
     };
   });
+}
+
+function namesIn(clause: string | undefined): readonly string[] {
+  const braces = /\{([^}]*)\}/.exec(clause ?? '*');
+  if (braces === null) return ['*'];
+  return (braces[1] as string).split(',').map((name) =>
+    name
+      .trim()
+      .replace(/^type /, '')
+      .replace(/ as .*/, ''),
+  );
 }

@@ -82,7 +82,7 @@ async function bodyOf(body: KeptBody, headers: HeaderList): Promise<object> {
 }
 
 /** All values of one name, joined as RFC 9110 §5.3 defines. */
-export function headerValue(headers: HeaderList, name: string): string {
+function headerValue(headers: HeaderList, name: string): string {
   const values: string[] = [];
   for (let at = 0; at < headers.length; at += 2) if (headers[at] === name) values.push(headers[at + 1] as string);
   return values.join(', ');

@@ -2,7 +2,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { InspectorRefusal } from './inspector-refusal.ts';
 
-export const TOKEN_HEADER = 'postern-inspector-token';
+const TOKEN_HEADER = 'postern-inspector-token';
 
 const JSON_TYPE = /^application\/json(?: *; *charset=utf-8)?$/i;
 

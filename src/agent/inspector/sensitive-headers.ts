@@ -27,7 +27,7 @@ export interface ShownHeader {
   readonly masked?: true;
 }
 
-export function isSensitive(name: string): boolean {
+function isSensitive(name: string): boolean {
   return SENSITIVE.test(name);
 }
 

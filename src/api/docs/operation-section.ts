@@ -89,6 +89,6 @@ function onlyMedia(
 }
 
 /** Lets a long path wrap after each slash. */
-export function breakable(path: string): Html {
+function breakable(path: string): Html {
   return html`${path.split(/(?<=\/)/).map((piece) => html`${piece}<wbr>`)}`;
 }

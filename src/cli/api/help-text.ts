@@ -79,7 +79,7 @@ function flagDescription({ description, isRequired, isSecret, target }: Flag): s
 }
 
 /** Based on the same example as the API's documentation. */
-export function exampleOf(operation: OperationDescription, flags: readonly Flag[]): string {
+function exampleOf(operation: OperationDescription, flags: readonly Flag[]): string {
   const ids = flags.filter(({ target }) => target.in === 'path').map(({ name, hint }) => `--${name} ${hint}`);
   const fields = takesFields(operation) ? exampleFlags(operation.body?.example ?? {}, flags) : [];
   return ['postern api', commandOf(operation), ...ids, ...fields].join(' ');

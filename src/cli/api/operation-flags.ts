@@ -13,7 +13,7 @@ export function operationFlags(operation: OperationDescription): readonly Flag[]
  * `{edge_id}` becomes `--edge`. `{id}` becomes `--id`; below a module, where it is the owner's id, `--route` or
  * `--edge`.
  */
-export function pathFlags(operation: OperationDescription): readonly Flag[] {
+function pathFlags(operation: OperationDescription): readonly Flag[] {
   const noun = kebab(singularNoun(operation));
   return pathParameters(operation.path).map((parameter) => {
     const own = moduleName(operation.resource) === null ? ['id', noun] : [noun, 'id'];
@@ -103,7 +103,7 @@ const IDEMPOTENCY_FLAG = commandFlag({
 });
 
 /** Flags of every command. */
-export const CONNECTION_FLAGS: readonly Flag[] = [
+const CONNECTION_FLAGS: readonly Flag[] = [
   commandFlag({ name: 'json', kind: 'switch', hint: '', description: 'Print the JSON response of the API unchanged.' }),
   commandFlag({
     name: 'only',

@@ -5,7 +5,7 @@ import { SECRET_KEYWORD, type SecretVisibility } from './schema-facts.ts';
  * Annotations of a field's schema beside its type. They drive, without code per resource: references (which block a
  * deletion and read back as a Ref), secrets (sealed at rest, masked or omitted on reading) and the wire forms.
  */
-export const REFERENCE_KEYWORD = 'x-reference';
+const REFERENCE_KEYWORD = 'x-reference';
 const SENT_TO_KEYWORD = 'x-sent-to';
 
 export interface ReferenceAnnotation {

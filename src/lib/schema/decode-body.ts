@@ -192,7 +192,7 @@ function isUnsetText(field: TSchema | undefined): boolean {
   return field !== undefined && defaultOf(field) === '';
 }
 
-export function withDefaults(stored: TObject, value: JsonObject): JsonObject {
+function withDefaults(stored: TObject, value: JsonObject): JsonObject {
   const result: Record<string, JsonValue> = {};
   for (const [name, field] of Object.entries(stored.properties)) {
     const given = value[name];

@@ -3,7 +3,7 @@ import { backendRecordKinds } from '../../backends/record-kinds.ts';
 import { idString, reference } from '../../lib/schema/annotations.ts';
 import { defineModule, enabledField } from '../module.ts';
 
-export const backendConfig = Type.Object({
+const backendConfig = Type.Object({
   enabled: enabledField,
   backend_id: reference(
     { kinds: backendRecordKinds, readAs: 'backend' },

@@ -3,7 +3,7 @@ import { defineModule, enabledField } from '../module.ts';
 import { compressionAgentForm } from './agent-form.ts';
 import { compressResponse } from './compress-response.ts';
 
-export const compressionConfig = Type.Object({ enabled: enabledField });
+const compressionConfig = Type.Object({ enabled: enabledField });
 
 /** Compresses responses for clients that accept it. */
 export const compression = defineModule({

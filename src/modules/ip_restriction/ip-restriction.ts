@@ -10,7 +10,7 @@ import { restrictAddresses } from './restrict-addresses.ts';
 
 const MAX_POLICIES = 10;
 
-export const ipRestrictionConfig = Type.Object({
+const ipRestrictionConfig = Type.Object({
   enabled: enabledField,
   ip_policy_ids: reference(
     { kinds: ['ip_policy'], readAs: 'ip_policies' },

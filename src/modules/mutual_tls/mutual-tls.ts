@@ -10,7 +10,7 @@ import { mutualTlsErrors } from './errors.ts';
 
 const MAX_AUTHORITIES = 10;
 
-export const mutualTlsConfig = Type.Object({
+const mutualTlsConfig = Type.Object({
   enabled: enabledField,
   certificate_authority_ids: reference(
     { kinds: ['certificate_authority'], readAs: 'certificate_authorities' },

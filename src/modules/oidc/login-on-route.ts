@@ -134,7 +134,7 @@ const NO_IDENTITY: readonly string[] = [];
 const SESSION_OVER = { reason: 'session_over', isKeyStale: false } as const;
 
 /** A login as the permit of a request. */
-export class LoginPermit implements Permit {
+class LoginPermit implements Permit {
   readonly module = 'oidc';
   readonly grant: Grant;
   readonly #login: LoginOnRoute;

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { defineModule, enabledField } from '../module.ts';
 
-export const tlsTerminationConfig = Type.Object({
+const tlsTerminationConfig = Type.Object({
   enabled: enabledField,
   min_version: Type.Enum(['1.2', '1.3'], {
     default: '1.2',

@@ -7,7 +7,7 @@ import { hashToken } from '../token-hash.ts';
 
 const ALL = '*';
 /** Unique-key scope held by keys with all scopes, so that the last of them cannot be deleted. */
-export const UNLIMITED_KEYS = 'unlimited_api_key';
+const UNLIMITED_KEYS = 'unlimited_api_key';
 
 /** Keys of this API. */
 export const apiKeys = defineResource({

@@ -7,7 +7,7 @@ const ALL = '*';
  * An event contains its whole object, so a key needs permission to read such objects. A type that this version does not
  * know requires permission to read everything.
  */
-export function scopeOfType(type: string, known: readonly EventType[]): string {
+function scopeOfType(type: string, known: readonly EventType[]): string {
   return known.find((each) => each.type === type)?.scope ?? ALL;
 }
 

@@ -45,7 +45,7 @@ import { readRecordPage } from './records/record-rows.ts';
 import type { Program } from './statements/statement.ts';
 
 /** Everything that a store requests from its engine, by name, so that a request can be sent to another thread. */
-export const programs = {
+const programs = {
   applyWriteSet: applyWriteSetAlone,
   readCommit,
   probeWrite,

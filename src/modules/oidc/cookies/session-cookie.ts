@@ -2,7 +2,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { OWN_COOKIE_MARK } from '../../prepared-module.ts';
 import { type Cookie, clearCookie, cookieValues, markedCookies, setCookie } from './cookie-header.ts';
 
-export const SESSION_MARK = `${OWN_COOKIE_MARK}s.`;
+const SESSION_MARK = `${OWN_COOKIE_MARK}s.`;
 const COMPANION_MARK = `${OWN_COOKIE_MARK}b.`;
 const SESSION_VALUE = /^pstn1\.s\.([A-Za-z0-9_-]{43})\.([0-9a-f]{32})$/;
 const MAC_LENGTH = 32;

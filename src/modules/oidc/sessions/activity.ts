@@ -2,7 +2,7 @@ import type { LoginRecords } from '../../module-runtime.ts';
 import type { Grant, SessionLimits } from './grant.ts';
 
 /** After a crash, `last_active` in the store is early by at most this. */
-export const ACTIVITY_INTERVAL_MS = 10_000;
+const ACTIVITY_INTERVAL_MS = 10_000;
 /** More in one transaction would block other writers for too long. */
 const MAX_ROWS = 500;
 

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { filesIn, importsIn, productFiles, projectRoot } from './source-files.ts';
+
+/** What packages and launchers import. */
+const ENTRY_POINTS = ['src/client/index.ts', 'src/agent/index.ts', 'src/main/cli.ts'];
+
+/** Exported for a test that looks at this one piece. */
+const FOR_TESTS = [
+  'src/config/print.ts maskedUrl',
+  'src/edge/own-cookies.ts setsOwnCookie',
+  'src/modules/compression/accept-encoding.ts CODINGS',
+  'src/modules/compression/eligibility.ts MIN_BODY_BYTES',
+  'src/modules/oidc/identity/upstream-identity.ts headerText',
+  'src/modules/oidc/oidc.ts oidcConfig',
+  'src/modules/oidc/provider/oidc-client.ts withoutLongChallenge',
+  'src/store/postgres/postgres-engine.ts WRITE',
+  'src/tunnel/session-windows.ts windowFor',
+];
+
+/** Types are left out: an exported function needs the names of its parameters exported, whether or not anybody imports them. */
+const VALUE = /^export (?:async )?(?:const|let|function\*?|class)\s+(\w+)/gm;
+
+test('every exported value is imported by another file of the program or its tools', () => {
+  const importers = filesIn('src/**/*.ts', 'tools/**/*.ts', 'bench/**/*.ts').filter(
+    (path) => !path.endsWith('.test.ts'),
+  );
+  const imported = new Set(importers.flatMap((path) => namesImportedBy(path)));
+  const unused = productFiles()
+    .filter(({ path }) => !ENTRY_POINTS.includes(path) && !imported.has(`${path} *`))
+    .flatMap(({ path, text }) => Array.from(text.matchAll(VALUE), ([, name]) => `${path} ${name}`))
+    .filter((name) => !imported.has(name));
+  assert.deepEqual(
+    unused.filter((name) => !FOR_TESTS.includes(name)),
+    [],
+    'drop "export", or the code if nothing in its file uses it',
+  );
+  assert.deepEqual(
+    FOR_TESTS.filter((name) => !unused.includes(name)),
+    [],
+    'these need no exception: take them off the list',
+  );
+});
+
+/** `path name` for each import; `path *` where the whole file is imported. */
+function namesImportedBy(path: string): string[] {
+  return importsIn(path, readFileSync(join(projectRoot, path), 'utf8')).flatMap(({ target, names }) =>
+    names.map((name) => `${target} ${name}`),
+  );
+}
