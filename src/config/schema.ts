@@ -23,7 +23,7 @@ import { modules } from '../modules/registry.ts';
 
 export { flagOf, variableOf } from '../lib/settings/setting.ts';
 
-/** The parts of the program that this version can run. */
+/** `api` is accepted and changes nothing: every process serves the API, which also answers /healthz and /metrics. */
 const ROLES = ['api', 'edge', 'gateway', 'events'] as const;
 const METRICS_LEVELS = ['route', 'edge', 'process'] as const;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
@@ -54,7 +54,9 @@ const ownSettings = {
       'Key that encrypts secrets at rest: 32 bytes in base64. Unset: generated on the first start and stored in the data directory with mode 0600.',
     secrecy: 'secret',
   }),
-  roles: required(choiceList(ROLES), { description: 'Roles that this process runs.' }),
+  roles: required(choiceList(ROLES), {
+    description: 'Roles that this process runs. Every process serves the API, with or without api in this list.',
+  }),
   api_listen: required(listenAddress, {
     description:
       'Listen address of the management API, which also serves /healthz, /metrics, /openapi.json and /docs. A non-loopback address requires api_tls_cert.',
