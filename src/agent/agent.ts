@@ -128,8 +128,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
 
   onWelcome(_slot: ConnectionSlot, connection: GatewayConnection, welcome: Welcome, claim: Claim): void {
     if (claim === 'join' && this.#session?.connections.size === 0) {
-      // All other connections were lost during the join. The server may still count them as open, and only a resume
-      // ends them.
+      // All other connections were lost during the join. Only a resume ends those that the server still counts.
       this.#session.secret = welcome.secret ?? this.#session.secret;
       connection.fail('the session has to be resumed');
       return;

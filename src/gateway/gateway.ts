@@ -92,8 +92,7 @@ export class Gateway implements ConnectionHandler {
     this.#connections.set(connection, null);
     this.#unknown.add(connection);
     if (this.#unknown.size <= MAX_UNKNOWN) return;
-    // Drops the one that has been silent longest: an agent sends hello immediately, and strangers must not crowd it
-    // out.
+    // Drops the one that has been silent longest: an agent sends hello at once, and strangers must not crowd it out.
     const [oldest] = this.#unknown;
     if (oldest === undefined) return;
     this.#unknown.delete(oldest);

@@ -12,7 +12,7 @@ type Labels = Readonly<Record<string, string>>;
 /** Every kind of backend as a noun of the API: a path per kind, and one noun in events. */
 export const backendResources: readonly ConfigurationResource[] = backends.map(backendResource);
 
-export function backendResource(backend: Backend): ConfigurationResource {
+function backendResource(backend: Backend): ConfigurationResource {
   const { name, idPrefix, title, description, example, live } = backend;
   return defineResource({
     name,

@@ -191,10 +191,7 @@ export class HttpServers {
     this.#http1.closeIdleConnections();
   }
 
-  /**
-   * Closes each connection when its last bytes are sent; the rest is cut at the deadline. All requests must be over by
-   * now.
-   */
+  /** Closes each connection when its last bytes are sent; the rest is cut at the deadline. No request may be left. */
   async close(timeoutMs: number): Promise<void> {
     const deadline = performance.now() + timeoutMs;
     // An HTTP/2 session closes by itself after its last stream.
