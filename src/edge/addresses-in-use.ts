@@ -1,4 +1,4 @@
-import type { BackendSnapshot } from '../backends/backend-snapshot.ts';
+import type { BackendSnapshot, UpstreamAddress } from '../backends/backend-snapshot.ts';
 import { backendOfRecordKind } from '../backends/record-kinds.ts';
 import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import { upstreamKey } from './upstreams.ts';
@@ -36,10 +36,18 @@ export class AddressesInUse {
 function addressesIn(edge: EdgeSnapshot): ReadonlySet<string> {
   const keys = new Set<string>();
   const visit = (backend: BackendSnapshot): void => {
-    const addresses = backendOfRecordKind(backend.kind)?.upstreamAddresses?.(backend.config as never) ?? [];
-    for (const { address, isTls } of addresses) keys.add(upstreamKey(address, isTls));
+    for (const { address, isTls } of addressesOf(backend)) keys.add(upstreamKey(address, isTls));
     for (const member of backend.members.values()) visit(member);
   };
   for (const route of edge.routes.all) if (route.backend !== null) visit(route.backend);
   return keys;
+}
+
+/** A stored configuration that its kind cannot read names no upstream: its requests fail, the swap of edges must not. */
+function addressesOf({ kind, config }: BackendSnapshot): readonly UpstreamAddress[] {
+  try {
+    return backendOfRecordKind(kind)?.upstreamAddresses?.(config as never) ?? [];
+  } catch {
+    return [];
+  }
 }
