@@ -258,7 +258,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
 
   #command(connection: GatewayConnection, { id, command }: Command): void {
     const isAccepted = this.#options.remoteManagement !== false;
-    const message = isAccepted ? '' : `remote management is switched off at this agent: ${command} it where it runs`;
+    const message = isAccepted ? '' : `remote management is disabled on this agent: ${command} it on its machine`;
     connection.send({ t: 'done', id, ok: isAccepted, message });
     this.tell({ type: 'command', command, isAccepted });
     if (!isAccepted || this.#isLeaving) return;

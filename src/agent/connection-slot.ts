@@ -84,7 +84,7 @@ export class ConnectionSlot implements GatewayConnectionHandler {
     if (this.#welcomedAtMs !== null) return;
     const connection = this.#connection;
     this.#connection = null;
-    connection?.fail('it is not needed any more');
+    connection?.fail('it is no longer needed');
   }
 
   /** Closes every connection. */
@@ -100,7 +100,7 @@ export class ConnectionSlot implements GatewayConnectionHandler {
     const wanted = connection === this.#connection ? this.#owner.helloFor(this) : null;
     if (wanted === null) {
       if (connection === this.#connection) this.#connection = null;
-      connection.close('it is not needed any more');
+      connection.close('it is no longer needed');
       return;
     }
     this.#claim = wanted.claim;
@@ -126,7 +126,7 @@ export class ConnectionSlot implements GatewayConnectionHandler {
   onDrain(connection: GatewayConnection): void {
     if (connection !== this.#connection) return;
     if (this.#welcomedAtMs === null) {
-      connection.close('the server is leaving');
+      connection.close('the server is shutting down');
       return;
     }
     this.#leaving.add(connection);

@@ -45,25 +45,25 @@ export function dialProblem(error: unknown, dialled: DialledName, certificate: P
   });
   if (code === 'CERT_HAS_EXPIRED') {
     return distrust(
-      `expired on ${certificate?.valid_to}: renew it at the server, or correct the clock of this machine`,
+      `expired on ${certificate?.valid_to}: renew it on the server, or correct the clock of this machine`,
     );
   }
   if (code === 'CERT_NOT_YET_VALID') {
     return distrust(`is valid only from ${certificate?.valid_from} on: correct the clock of this machine`);
   }
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    const names = certificate?.subjectaltname ?? 'no name at all';
-    return distrust(`is not for "${servername}" but for ${names}: dial the server by a name that its certificate has`);
+    const names = certificate?.subjectaltname ?? 'no name';
+    return distrust(`is not for "${servername}" but for ${names}: use a name that the certificate includes`);
   }
   if (UNKNOWN_AUTHORITY.has(code)) {
     return distrust(
-      `is signed by an authority that is not trusted here (${code}): run "postern ca print > postern-cas.pem" on the server's machine, copy the file here, and give it to the agent with --root-ca postern-cas.pem ("ca" in a program)`,
+      `is signed by an authority that is not trusted (${code}): run "postern ca print > postern-cas.pem" on the server, copy the file here, and pass it to the agent with --root-ca postern-cas.pem ("ca" in a program)`,
     );
   }
-  if (/^(?:CERT_|CRL_|HOSTNAME_)/.test(code)) return distrust(`is not good: ${messageOf(error)} (${code})`);
+  if (/^(?:CERT_|CRL_|HOSTNAME_)/.test(code)) return distrust(`is not valid: ${messageOf(error)} (${code})`);
   switch (code) {
     case 'ECONNREFUSED':
-      return unreachable(`nothing listens at ${serverAddr}: check the address, and that the server runs`);
+      return unreachable(`nothing listens at ${serverAddr}: check the address and that the server is running`);
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
     case 'ENODATA':
@@ -71,14 +71,14 @@ export function dialProblem(error: unknown, dialled: DialledName, certificate: P
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
     case 'ENETDOWN':
-      return unreachable(`there is no way to ${serverAddr} (${code}): check the network`);
+      return unreachable(`no route to ${serverAddr} (${code}): check the network`);
     case 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL':
       return notGateway(serverAddr);
     case 'ERR_SSL_TLSV1_UNRECOGNIZED_NAME':
       return notGateway(serverAddr);
     default:
       return NOT_TLS.has(code)
-        ? unreachable(`${serverAddr} does not speak TLS: give the address that the server has as tunnel_listen`)
+        ? unreachable(`${serverAddr} does not use TLS: use the address of tunnel_listen`)
         : unreachable(`${serverAddr} cannot be reached: ${messageOf(error)}`);
   }
 }
@@ -86,7 +86,7 @@ export function dialProblem(error: unknown, dialled: DialledName, certificate: P
 export function notGateway(serverAddr: string): DialProblem {
   return {
     code: 'ERR_POSTERN_AGENT_UNREACHABLE',
-    message: `${serverAddr} speaks TLS but is no tunnel gateway: give the address that the server has as tunnel_listen`,
+    message: `${serverAddr} is not a tunnel gateway: use the address of tunnel_listen`,
     isCertificate: false,
   };
 }

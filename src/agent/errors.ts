@@ -4,41 +4,41 @@ import { errorTable } from '../lib/errors.ts';
 export const agentErrors = errorTable({
   ERR_POSTERN_AGENT_OPTIONS: {
     status: 400,
-    explanation: 'An option of the agent is wrong or missing, such as the address of the server. The message names it.',
+    explanation: 'An option of the agent is invalid or missing, such as the address of the server. The message names it.',
   },
   ERR_POSTERN_AGENT_ADDRESS: {
     status: 400,
-    explanation: 'The address of a local service cannot be read. It is a port, host:port, or a URL.',
+    explanation: 'The address of a local service is invalid. Use a port, host:port, or a URL.',
   },
   ERR_POSTERN_AGENT_CERTIFICATE: {
     status: 502,
     explanation:
-      "The server's certificate is not one that the agent trusts for the name that it dials. Give the agent the CA (--root-ca), or the right name.",
+      "The agent does not trust the server's certificate for the name that it dials. Set the CA (--root-ca) or use the right name.",
   },
   ERR_POSTERN_AGENT_STOPPED: {
     status: 503,
-    explanation: 'The agent was stopped through the API of the server. Start it again where it runs.',
+    explanation: 'The agent was stopped through the API of the server. Start it again on its machine.',
   },
   ERR_POSTERN_AGENT_RESTARTED: {
     status: 503,
-    explanation: 'The agent was told through the API of the server to connect anew. It does so by itself.',
+    explanation: 'The API of the server requested a restart. The agent reconnects automatically.',
   },
   ERR_POSTERN_AGENT_UNANSWERED: {
     status: 504,
     explanation:
-      'The server let the agent in and then did not say whether it opens its tunnels. The agent connects anew by itself; look at the log of the server when it stays so.',
+      'The server accepted the agent but did not respond to its tunnels. The agent reconnects automatically. If the error persists, check the server's log.',
   },
   ERR_POSTERN_AGENT_CLOSED: {
     status: 503,
-    explanation: 'The agent was closed by the program that runs it, before it was online.',
+    explanation: 'The program that runs the agent closed it before it was online.',
   },
   ERR_POSTERN_AGENT_INSPECTOR: {
     status: 409,
     explanation:
-      'The inspector cannot listen where it should. Choose another address with --inspect-addr, or --no-inspect.',
+      'The inspector cannot listen on its address. Choose another one with --inspect-addr, or use --no-inspect.',
   },
   ERR_POSTERN_TUNNEL_REFUSED: {
     status: 409,
-    explanation: 'The server opened none of the tunnels. The lines above it say why, for each.',
+    explanation: 'The server rejected all tunnels. The lines above name the reason for each.',
   },
 });

@@ -165,7 +165,7 @@ export class GatewayConnection implements ListenerOwner {
     const reading = readRequest(raw);
     if (this.#control === null) {
       if (reading?.method === 'POST' && reading.path === CONTROL_PATH) this.#openControl(stream);
-      else this.fail('the other end is no Postern server: it did not open a control stream');
+      else this.fail('the peer is not a Postern server: it did not open a control stream');
       return;
     }
     if (stream.destroyed || stream.closed) return;

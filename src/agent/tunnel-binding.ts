@@ -132,6 +132,6 @@ export class TunnelBinding {
     if (first === undefined) return;
     const more = others.length === 0 ? '' : ` and ${others.length} more`;
     const seconds = Math.round(afterMs / 1000);
-    this.#parts.onOverdue(`asked to open ${first.name}${more}, the server has not answered for ${seconds} s`);
+    this.#parts.onOverdue(`the server has not responded to the request to open ${first.name}${more} for ${seconds} s`);
   }
 }

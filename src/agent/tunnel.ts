@@ -30,7 +30,10 @@ export class Tunnel implements AgentTunnel {
     this.labels = spec.labels ?? null;
     this.proto = spec.proto ?? null;
     if ((spec.proto === undefined) === (spec.labels === undefined)) {
-      throw new AgentError('ERR_POSTERN_AGENT_OPTIONS', `the tunnel "${this.name}" needs either a protocol or labels`);
+      throw new AgentError(
+        'ERR_POSTERN_AGENT_OPTIONS',
+        `the tunnel "${this.name}" requires either a protocol or labels`,
+      );
     }
     this.address = parseLocalAddress(spec.addr, this.isRaw ? 'tcp' : 'http');
   }

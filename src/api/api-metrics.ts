@@ -33,7 +33,7 @@ export class ApiMetrics {
     });
     registry.registerMetric({
       name: SECONDS_METRIC,
-      help: 'Time from the request to its answer, by operation.',
+      help: 'Time from the request to its response, by operation.',
       type: 'histogram',
       aggregator: 'sum',
       get: () => Promise.resolve(this.#secondsMetric()),
@@ -73,7 +73,7 @@ export class ApiMetrics {
     });
     return {
       name: SECONDS_METRIC,
-      help: 'Time from the request to its answer, by operation.',
+      help: 'Time from the request to its response, by operation.',
       type: 'histogram',
       aggregator: 'sum',
       values,

@@ -41,7 +41,7 @@ export function shownError(error: unknown): PosternError {
   if (known !== undefined) return known();
   return apiErrors.create(
     'ERR_POSTERN_INTERNAL',
-    'something went wrong in the server; its log has a line with this operation id',
+    'internal error; the log of the server has a line with this operation id',
     {
       cause: error,
     },

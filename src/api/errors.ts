@@ -3,19 +3,19 @@ import { errorTable } from '../lib/errors.ts';
 export const apiErrors = errorTable({
   ERR_POSTERN_UNAUTHENTICATED: {
     status: 401,
-    explanation: 'The request carries no API key, or one that is not known. Send "Authorization: Bearer <API key>".',
+    explanation: 'The request has no API key or an unknown one. Send "Authorization: Bearer <API key>".',
   },
   ERR_POSTERN_VERSION: {
     status: 400,
-    explanation: 'The request names no version of the API, or one that is not served here. Send "Service-Version: 2".',
+    explanation: 'The request has no API version or an unsupported one. Send "Service-Version: 2".',
   },
   ERR_POSTERN_UNKNOWN_PATH: {
     status: 404,
-    explanation: 'There is nothing at this path. /docs and /openapi.json list what there is.',
+    explanation: 'The path does not exist. /docs and /openapi.json list the available paths.',
   },
   ERR_POSTERN_METHOD_NOT_ALLOWED: {
     status: 405,
-    explanation: 'The path exists, but not with this method. The Allow header names those that it takes.',
+    explanation: 'The path does not support this method. The Allow header lists the supported methods.',
   },
   ERR_POSTERN_BODY_TOO_LARGE: { status: 413, explanation: 'The body is larger than 1 MiB.' },
   ERR_POSTERN_CONTENT_TYPE: {
@@ -25,11 +25,11 @@ export const apiErrors = errorTable({
   ERR_POSTERN_INVALID_JSON: { status: 400, explanation: 'The body is not a JSON object in UTF-8.' },
   ERR_POSTERN_INVALID_HEADER: {
     status: 400,
-    explanation: 'A request header has a value that cannot be understood. The message names it.',
+    explanation: 'A request header has an invalid value. The message names it.',
   },
   ERR_POSTERN_BAD_REQUEST: {
     status: 400,
-    explanation: 'The request is not well-formed HTTP for this API. The message says in which way.',
+    explanation: 'The request is not well-formed HTTP. The message names the problem.',
   },
   ERR_POSTERN_API_REQUEST_TIMEOUT: {
     status: 408,
@@ -37,7 +37,7 @@ export const apiErrors = errorTable({
   },
   ERR_POSTERN_EXPECTATION: {
     status: 417,
-    explanation: 'The Expect header asks for something other than "100-continue". Leave the header out.',
+    explanation: 'The Expect header has a value other than "100-continue". Remove the header.',
   },
   ERR_POSTERN_API_HEADERS_TOO_LARGE: {
     status: 431,
@@ -46,14 +46,14 @@ export const apiErrors = errorTable({
   ERR_POSTERN_STARTING: {
     status: 503,
     explanation:
-      'The server is starting and does not know all API keys yet. Send the request again as Retry-After says.',
+      'The server is starting and has not loaded all API keys. Send the request again after the time in Retry-After.',
   },
   ERR_POSTERN_RATE_LIMITED: {
     status: 429,
-    explanation: 'Too many requests, or too many failed logins from this address. Wait as long as Retry-After says.',
+    explanation: 'Too many requests, or too many failed authentications from this address. Wait for the time in Retry-After.',
   },
   ERR_POSTERN_INTERNAL: {
     status: 500,
-    explanation: 'Something went wrong that is not your fault. The log of the server has a line with the operation id.',
+    explanation: 'An internal error. The server's log has a line with the operation id.',
   },
 });

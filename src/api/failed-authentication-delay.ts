@@ -36,7 +36,7 @@ export class FailedAuthenticationDelay {
     if (entry.waiting >= MAX_WAITING_PER_ADDRESS) {
       throw apiErrors.create(
         'ERR_POSTERN_RATE_LIMITED',
-        'too many failed logins from this address: wait a few seconds',
+        'too many failed authentications from this address: wait a few seconds',
         {
           headers: { 'retry-after': '5' },
         },

@@ -57,7 +57,7 @@ export function openApiDocument(operations: readonly Operation[], options: OpenA
         [SECURITY_SCHEME]: {
           type: 'http',
           scheme: 'bearer',
-          description: 'An API key. Each operation names the scope that the key needs.',
+          description: 'An API key. Each operation names the scope that it requires.',
         },
       },
     },

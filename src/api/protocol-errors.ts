@@ -58,6 +58,6 @@ function isReading(response: ServerResponse): boolean {
 function expectationFailed(): PosternError {
   return apiErrors.create(
     'ERR_POSTERN_EXPECTATION',
-    'the server meets no expectation but "100-continue": leave the Expect header out',
+    'the only supported expectation is "100-continue": remove the Expect header',
   );
 }

@@ -64,7 +64,7 @@ function parameterCheck(field: TSchema): ParameterCheck {
 }
 
 function unknownParameter(name: string, known: readonly string[]): Error {
-  const listed = known.length === 0 ? ' None is taken here.' : ` Known: ${known.join(', ')}.`;
+  const listed = known.length === 0 ? ' This path has none.' : ` Known: ${known.join(', ')}.`;
   const shown = name.slice(0, 64);
   return queryError(shown, `"${shown}" is not a query parameter here.${didYouMean(name, known)}${listed}`);
 }

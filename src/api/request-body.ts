@@ -34,7 +34,7 @@ export function unwrapBody(body: OperationBody, parsed: unknown, params: Readonl
     if (!Object.hasOwn(params, name) || Object.hasOwn(own, name)) return true;
     if (value === params[name] || value === null) return false;
     throw invalidBody([
-      { path: `/${name}`, message: `must be the same as in the path ("${params[name]}"), or left out` },
+      { path: `/${name}`, message: `must be the same as in the path ("${params[name]}"), or omitted` },
     ]);
   });
   const [first] = rest;

@@ -61,8 +61,12 @@ export function pathRefusals(paths: ServedPaths): RefusePath {
         'there is nothing at this path: GET /openapi.json or /docs shows what there is',
       );
     }
-    return apiErrors.create('ERR_POSTERN_METHOD_NOT_ALLOWED', `this path takes ${allowed.join(', ')}, not ${method}`, {
-      headers: { allow: allowed.join(', ') },
-    });
+    return apiErrors.create(
+      'ERR_POSTERN_METHOD_NOT_ALLOWED',
+      `this path supports ${allowed.join(', ')}, not ${method}`,
+      {
+        headers: { allow: allowed.join(', ') },
+      },
+    );
   };
 }

@@ -12,14 +12,14 @@ export function requestedVersion(headers: IncomingHttpHeaders, operation: Operat
   const own = headers['service-version'];
   const legacy = headers['ngrok-version'];
   if (own !== undefined && legacy !== undefined && own !== legacy) {
-    throw versionError('Service-Version and Ngrok-Version say different things');
+    throw versionError('Service-Version and Ngrok-Version differ');
   }
   const named = own ?? legacy;
   const isLegacyClient = own === undefined;
   if (named === '2') return { version: 2, isLegacyClient };
   if (named === '0' && operation.acceptsVersion0 === true) return { version: 0, isLegacyClient };
-  if (named === undefined || named === '') throw versionError('the request names no version');
-  if (named === '0') throw versionError('version 0 is served for GET /tunnels and GET /tunnels/{id} only');
+  if (named === undefined || named === '') throw versionError('the request has no version');
+  if (named === '0') throw versionError('version 0 is supported only for GET /tunnels and GET /tunnels/{id}');
   throw versionError(`version "${String(named).slice(0, 20)}" is not served here`);
 }
 

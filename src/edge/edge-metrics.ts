@@ -54,7 +54,7 @@ export class EdgeMetrics {
     });
     this.#seconds = new Histogram({
       name: 'postern_edge_request_seconds',
-      help: 'Time from the head of a request to the end of its answer.',
+      help: 'Time from the head of a request to the end of its response.',
       labelNames: perRoute,
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60],
       registers,
@@ -73,55 +73,55 @@ export class EdgeMetrics {
     });
     this.#refused = new Counter({
       name: 'postern_edge_refused_total',
-      help: 'Requests that were refused or cut, by module and reason.',
+      help: 'Requests that were rejected or cut off, by module and reason.',
       labelNames: [...perRoute, 'module', 'reason'],
       registers,
     });
     this.#failures = new Counter({
       name: 'postern_edge_upstream_failures_total',
-      help: 'Tries of upstreams that failed.',
+      help: 'Failed attempts to reach an upstream.',
       labelNames: ['phase', 'reason'],
       registers,
     });
     this.#handshakes = new Counter({
       name: 'postern_edge_handshake_failures_total',
-      help: 'TLS handshakes that failed, by reason.',
+      help: 'Failed TLS handshakes, by reason.',
       labelNames: ['reason'],
       registers,
     });
     this.#sessions = new Counter({
       name: 'postern_edge_http2_errors_total',
-      help: "HTTP/2 connections of clients that were ended for what came on them, by the runtime's code.",
+      help: "HTTP/2 client connections closed because of a protocol error, by the runtime's error code.",
       labelNames: ['reason'],
       registers,
     });
     this.#overload = new Counter({
       name: 'postern_edge_overload_refusals_total',
-      help: 'Requests that were refused because the process had too much to do, by the limit that was reached.',
+      help: 'Requests rejected because of overload, by the limit that was reached.',
       labelNames: ['limit'],
       registers,
     });
     this.#rawConnections = new Gauge({
       name: 'postern_edge_tunnel_connections',
-      help: 'Open connections of tcp and tls tunnels.',
+      help: 'Open client connections of TCP and TLS tunnels.',
       labelNames: ['proto'],
       registers,
     });
     this.#rawClosed = new Counter({
       name: 'postern_edge_tunnel_connections_total',
-      help: 'Connections of tcp and tls tunnels that are over, by how they ended.',
+      help: 'Finished client connections of TCP and TLS tunnels, by result.',
       labelNames: ['proto', 'outcome'],
       registers,
     });
     this.#rawBytes = new Counter({
       name: 'postern_edge_tunnel_bytes_total',
-      help: 'Bytes of connections of tcp and tls tunnels that are over, from clients (in) and to them (out).',
+      help: 'Bytes of finished client connections of TCP and TLS tunnels, from clients (in) and to clients (out).',
       labelNames: ['proto', 'direction'],
       registers,
     });
     new Gauge({
       name: 'postern_edge_requests_in_flight',
-      help: 'Requests whose answer has not begun.',
+      help: 'Requests whose response has not begun.',
       registers,
       collect() {
         this.set(live.requests());
@@ -129,7 +129,7 @@ export class EdgeMetrics {
     });
     new Gauge({
       name: 'postern_edge_streams_in_flight',
-      help: 'Answers under way, and WebSockets.',
+      help: 'Responses in progress and WebSockets.',
       registers,
       collect() {
         this.set(live.streams());
@@ -137,7 +137,7 @@ export class EdgeMetrics {
     });
     new Gauge({
       name: 'postern_edge_connections',
-      help: 'Open connections of clients.',
+      help: 'Open client connections.',
       registers,
       collect() {
         this.set(live.connections());

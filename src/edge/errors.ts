@@ -5,16 +5,16 @@ export const edgeErrors = errorTable({
   ERR_POSTERN_BAD_HTTP: {
     status: 400,
     explanation:
-      'The request is not well-formed, or could be read in two ways. It was not forwarded, and the connection is closed.',
+      'The request is malformed or ambiguous. It was not forwarded, and the connection is closed.',
   },
   ERR_POSTERN_BAD_PATH: {
     status: 400,
     explanation:
-      'The path has dot segments, backslashes, empty segments or escapes that different programs read differently, or an upstream may read it as that of a route with other access modules (`ambiguous_paths`, docs/reference/routes.md). It was not forwarded.',
+      'The path has dot segments, backslashes, empty segments or escapes that programs interpret differently, or an upstream may interpret it as the path of a route with different access modules (`ambiguous_paths`, docs/reference/routes.md). It was not forwarded.',
   },
   ERR_POSTERN_MISDIRECTED: {
     status: 421,
-    explanation: 'The request is for a host that this connection was not opened for. Open another connection.',
+    explanation: 'The request is for a host that this connection does not serve. Open another connection.',
   },
   ERR_POSTERN_NO_ROUTE: { status: 404, explanation: 'The edge has no route for this path.' },
   ERR_POSTERN_METHOD_REFUSED: {
@@ -24,9 +24,9 @@ export const edgeErrors = errorTable({
   ERR_POSTERN_REQUEST_TIMEOUT: {
     status: 408,
     explanation:
-      'The request, its body included, did not come within the time that the edge gives (`edge_header_timeout`, `edge_request_timeout`), or its body came too slowly while requests were scarce (`edge_scarce_body_rate`). The connection or stream is closed.',
+      'The request, including its body, did not arrive in time (`edge_header_timeout`, `edge_request_timeout`), or its body arrived too slowly under load (`edge_scarce_body_rate`). The connection or stream is closed.',
   },
-  ERR_POSTERN_HEADERS_TOO_LARGE: { status: 431, explanation: 'The headers are larger or more than the edge takes.' },
+  ERR_POSTERN_HEADERS_TOO_LARGE: { status: 431, explanation: 'The headers are too large or too many.' },
   ERR_POSTERN_EDGE_BODY_TOO_LARGE: {
     status: 413,
     explanation:
@@ -39,27 +39,27 @@ export const edgeErrors = errorTable({
   ERR_POSTERN_EDGE_OVERLOADED: {
     status: 503,
     explanation:
-      'This process works on as many requests (`edge_requests_in_flight`) or streams (`edge_streams_in_flight`) as it may, or the address of the client has its share of them (`edge_address_share`). The request was not forwarded: send it again after the seconds in `Retry-After`.',
+      'This process has reached its limit of requests (`edge_requests_in_flight`) or streams (`edge_streams_in_flight`), or the client's address has used its share (`edge_address_share`). The request was not forwarded: send it again after the seconds in `Retry-After`.',
   },
   ERR_POSTERN_NO_TUNNEL: {
     status: 503,
     explanation:
-      'The route leads to a tunnel group, and no tunnel with its labels is online: start an agent with those labels. Or the address is one that an agent made, and that agent is offline.',
+      'The backend of the route is a tunnel group, and no tunnel with its labels is online: start an agent with those labels. Or the host belongs to an agent's tunnel, and the agent is offline.',
   },
   ERR_POSTERN_UPSTREAM_UNREACHABLE: {
     status: 502,
     explanation:
-      'The upstream could not be reached: it refused, did not resolve, or its TLS certificate was not accepted.',
+      'The upstream cannot be reached: it refused the connection, its name did not resolve, or its TLS certificate was rejected.',
   },
   ERR_POSTERN_UPSTREAM_BROKEN: {
     status: 502,
-    explanation: 'The upstream closed the connection or answered with something that is not HTTP.',
+    explanation: 'The upstream closed the connection or sent a response that is not valid HTTP.',
   },
-  ERR_POSTERN_UPSTREAM_TIMEOUT: { status: 504, explanation: 'The upstream did not answer in time.' },
+  ERR_POSTERN_UPSTREAM_TIMEOUT: { status: 504, explanation: 'The upstream did not respond in time.' },
   ERR_POSTERN_EDGE_INTERNAL: {
     status: 500,
     explanation:
-      'Something went wrong at the edge that is not your fault. Nothing was forwarded. The log has a line with the request id.',
+      'An internal error at the edge. Nothing was forwarded. The log has a line with the request id.',
   },
 });
 

@@ -19,8 +19,8 @@ import { isOwnPath, serveOwnPath } from './own-paths.ts';
 import { RequestChanges } from './request-changes.ts';
 import { UNMATCHED } from './unmatched-path.ts';
 
-const NO_BACKEND_MESSAGE = 'This site has nothing behind it yet. Whoever runs it has to set a backend.';
-const BUG_MESSAGE = 'Something went wrong here that is not your fault. Try again later.';
+const NO_BACKEND_MESSAGE = 'This site has no backend yet. Its operator must configure one.';
+const BUG_MESSAGE = 'An internal error occurred. Try again later.';
 
 /**
  * One request through the edge. States: *judging* (route found, modules called one after the other), *changing*
@@ -150,7 +150,7 @@ export class Exchange implements OwnPathRequest {
       this.#judgeFrom(0, match.found);
       return;
     }
-    const message = `This site cannot be served: its ${problem.module} module is enabled but cannot be applied. Whoever runs it finds the reason in the log.`;
+    const message = `This site cannot be served: its ${problem.module} module is enabled but cannot be applied. The log of the server has the reason.`;
     this.refuseWith(
       { status: moduleErrors.rows.ERR_POSTERN_MODULE_UNAVAILABLE.status, code: problem.code, message },
       problem.module,

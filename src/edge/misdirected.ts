@@ -5,7 +5,7 @@ type OwnRefusal = readonly [code: EdgeErrorCode, reason: string, message: string
 export const MISDIRECTED: OwnRefusal = [
   'ERR_POSTERN_MISDIRECTED',
   'misdirected',
-  'This connection was opened for another host. Try again on a new one.',
+  'This connection was opened for another host. Try again on a new connection.',
 ];
 
 export const STALE_CONNECTION: OwnRefusal = [

@@ -68,7 +68,7 @@ function openSite(edge: EdgeSnapshot, request: TrafficRequest): OpenedSite {
 const UNAVAILABLE: Refusal = {
   status: moduleErrors.rows.ERR_POSTERN_MODULE_UNAVAILABLE.status,
   code: 'ERR_POSTERN_MODULE_UNAVAILABLE',
-  message: 'This site cannot be served at the moment. Whoever runs it finds the reason in the log.',
+  message: 'This site cannot be served at the moment. The log of the server has the reason.',
   reason: 'unprepared',
 };
 

@@ -24,7 +24,7 @@ export class OverloadRefusals {
 
   refuse({ port, source, accept }: IncomingRequest, limit: AdmissionLimit): void {
     const { status } = edgeErrors.rows[CODE];
-    const message = 'This server has more to do than it takes on at once. Try again in a moment.';
+    const message = 'This server is overloaded. Try again in a moment.';
     const error = { status, code: CODE, message, headers: ['retry-after', RETRY_AFTER_SECONDS] } as const;
     const { headers, body } = errorPage(error, this.#ports.newRequestId(), accept);
     source?.resume();
@@ -33,9 +33,6 @@ export class OverloadRefusals {
     const nowMs = performance.now();
     if (nowMs - this.#loggedAtMs < LOG_EVERY_MS) return;
     this.#loggedAtMs = nowMs;
-    this.#ports.warn(
-      { setting: SETTING_OF_LIMIT[limit], limit },
-      'requests are refused, because too many are under way',
-    );
+    this.#ports.warn({ setting: SETTING_OF_LIMIT[limit], limit }, 'rejecting requests: too many are in progress');
   }
 }

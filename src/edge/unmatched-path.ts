@@ -2,15 +2,15 @@ import type { EdgeErrorCode } from './errors.ts';
 
 /** Why no route serves a path: code, log value, message for the visitor. */
 export const UNMATCHED = {
-  none: ['ERR_POSTERN_NO_ROUTE', 'no_route', 'There is nothing at this address.'],
+  none: ['ERR_POSTERN_NO_ROUTE', 'no_route', 'There is no page at this address.'],
   ambiguous: [
     'ERR_POSTERN_BAD_PATH',
     'ambiguous_path',
-    'The path can be read in two ways. Write it without escaped slashes and parameters.',
+    'The path is ambiguous. Remove escaped slashes and path parameters.',
   ],
   other_access: [
     'ERR_POSTERN_BAD_PATH',
     'ambiguous_access',
-    'The path is close to one of this site with other access rules. Check upper and lower case, the slash at the end, and escapes.',
+    'The path is similar to a path of this site with different access rules. Check upper and lower case, the trailing slash and escapes.',
   ],
 } as const satisfies Readonly<Record<string, readonly [EdgeErrorCode, string, string]>>;

@@ -15,7 +15,7 @@ export function failureAnswer(failure: UpstreamFailure): ErrorAnswer {
   if (failure.reason === 'timeout' && failure.phase !== 'connect') {
     return answer(
       'ERR_POSTERN_UPSTREAM_TIMEOUT',
-      'The server behind this site did not answer in time. Try again later.',
+      'The upstream server of this site did not respond in time. Try again later.',
     );
   }
   if (failure.reason === UNSENDABLE_REQUEST) {
@@ -28,17 +28,20 @@ export function failureAnswer(failure: UpstreamFailure): ErrorAnswer {
   if (agentAddress !== undefined) {
     return answer(
       failure.phase === 'connect' ? 'ERR_POSTERN_UPSTREAM_UNREACHABLE' : 'ERR_POSTERN_UPSTREAM_BROKEN',
-      `The agent could not reach ${agentAddress}: ${wordsFor(failure.reason)}. Whoever runs this site has to start what the agent forwards to.`,
+      `The agent could not reach ${agentAddress}: ${wordsFor(failure.reason)}. The operator of this site must start the service that the agent forwards to.`,
     );
   }
   if (failure.reason === 'no_tunnel') return NO_TUNNEL;
   if (failure.phase === 'connect') {
     return answer(
       'ERR_POSTERN_UPSTREAM_UNREACHABLE',
-      'The server behind this site cannot be reached. Try again later.',
+      'The upstream server of this site cannot be reached. Try again later.',
     );
   }
-  return answer('ERR_POSTERN_UPSTREAM_BROKEN', 'The server behind this site gave no proper answer. Try again later.');
+  return answer(
+    'ERR_POSTERN_UPSTREAM_BROKEN',
+    'The upstream server of this site sent an invalid response. Try again later.',
+  );
 }
 
 function answer(code: EdgeErrorCode, message: string): ErrorAnswer {

@@ -103,7 +103,7 @@ export class EventRecorder {
         await this.#options.events.record(batch.map((waiting) => this.#eventOf(waiting)));
       } catch (err) {
         // They stay in the queue: the store may recover before it is full.
-        this.#options.log.error({ err, waiting: this.#queue.length }, 'events could not be recorded');
+        this.#options.log.error({ err, waiting: this.#queue.length }, 'failed to record events');
         return;
       }
       this.#queue.splice(0, batch.length);
@@ -131,7 +131,7 @@ export class EventRecorder {
     if (nowMs - this.#noticedAtMs < DROP_NOTICE_MS) return;
     this.#options.log.warn(
       { dropped: this.#droppedSinceNotice, queue: this.#options.maxQueued },
-      'events were dropped: they come faster than the store takes them',
+      'dropped events: they arrive faster than the store can write them',
     );
     this.#noticedAtMs = nowMs;
     this.#droppedSinceNotice = 0;

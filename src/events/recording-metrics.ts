@@ -23,18 +23,18 @@ export function addRecordingMetrics({ registry, recorders, changeEvents }: Recor
       },
     });
   };
-  perType('postern_events_recorded_total', 'Events that this process has recorded, by type.', () => [
+  perType('postern_events_recorded_total', 'Events recorded by this process, by type.', () => [
     changeEvents(),
     ...recorders.map(({ recorded }) => recorded),
   ]);
   perType(
     'postern_events_dropped_total',
-    'Events of agents and traffic that were dropped because their queue was full, by type.',
+    'Agent and traffic events dropped because their queue was full, by type.',
     () => recorders.map(({ dropped }) => dropped),
   );
   new Gauge({
     name: 'postern_events_queued',
-    help: 'Events of agents and traffic that wait to be written.',
+    help: 'Agent and traffic events that wait to be written.',
     registers,
     collect() {
       this.set(recorders.reduce((sum, { queued }) => sum + queued, 0));

@@ -5,28 +5,29 @@ export const gatewayErrors = errorTable({
   ERR_POSTERN_AGENT_TOKEN: {
     status: 401,
     explanation:
-      'The authtoken of the agent is not one of this server. Make one with POST /credentials and give it to the agent.',
+      'The server does not know the authtoken of the agent. Create one with POST /credentials and configure the agent with it.',
   },
   ERR_POSTERN_AGENT_REVOKED: {
     status: 401,
-    explanation: 'The credential that the agent logged in with was deleted. Give the agent another one.',
+    explanation: 'The credential of the agent was deleted. Configure the agent with another authtoken.',
   },
   ERR_POSTERN_AGENT_PROTOCOL: {
     status: 400,
-    explanation: 'Agent and server do not speak the same protocol. Use the same version of both.',
+    explanation: 'Agent and server use different protocol versions. Use the same release of both.',
   },
   ERR_POSTERN_AGENT_REPLACED: {
     status: 409,
-    explanation: 'Another run of the agent has taken this session or its name over.',
+    explanation: 'Another instance of the agent has taken over this session or its name.',
   },
   ERR_POSTERN_AGENT_SESSION: {
     status: 404,
-    explanation: 'The session that a connection wants to join does not exist, or the agent does not know its secret.',
+    explanation:
+      'The session that a connection tries to join does not exist, or the agent has the wrong secret for it.',
   },
   ERR_POSTERN_AGENT_CONNECTIONS: {
     status: 429,
     explanation:
-      'The session of the agent has 16 connections, and may not have more. Those that were lost count for up to 12 seconds. Start another agent for more.',
+      'The session of the agent has the maximum of 16 connections. Lost connections count for up to 12 seconds. Start another agent for more.',
   },
   ERR_POSTERN_TUNNEL_ACL: {
     status: 403,
@@ -34,23 +35,23 @@ export const gatewayErrors = errorTable({
   },
   ERR_POSTERN_TUNNEL_NAME_TAKEN: {
     status: 409,
-    explanation: 'The name that a tunnel asks for belongs to an edge or to another tunnel.',
+    explanation: 'The requested name belongs to an edge or to another tunnel.',
   },
   ERR_POSTERN_TUNNEL_INVALID: {
     status: 400,
-    explanation: 'What a tunnel asks for cannot be: a field is wrong, missing, or does not go with the protocol.',
+    explanation: 'The request for a tunnel is invalid: a field is wrong, missing, or not valid for the protocol.',
   },
   ERR_POSTERN_TUNNEL_LIMIT: {
     status: 429,
-    explanation: 'The agent has as many tunnels open as one session may have.',
+    explanation: 'The session has reached the maximum number of tunnels. Start another agent for more.',
   },
   ERR_POSTERN_TUNNEL_PORT: {
     status: 409,
-    explanation: 'No port for a tcp tunnel is free, or the one that was asked for is not.',
+    explanation: 'No port for TCP tunnels is free, or the requested port is not.',
   },
   ERR_POSTERN_GATEWAY_DRAINING: {
     status: 503,
-    explanation: 'The server is being stopped. The agent connects again by itself.',
+    explanation: 'The server is shutting down. The agent reconnects automatically.',
   },
 });
 

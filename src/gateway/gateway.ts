@@ -48,7 +48,7 @@ export class Gateway implements ConnectionHandler {
       region,
       sessions: () => this.#sessions.values(),
       isOnline: (tunnel) => this.#table.get(tunnel.id) === tunnel,
-      onProblem: (err) => log.error({ err }, 'who is online could not be written'),
+      onProblem: (err) => log.error({ err }, 'failed to write which agents are online'),
     });
     this.#names = new TunnelNames({
       domain: ports.domain,
@@ -130,7 +130,7 @@ export class Gateway implements ConnectionHandler {
       else {
         this.#judged.add(connection);
         this.#hello(connection, message).catch((err: unknown) => {
-          this.#ports.log.error({ err }, 'an agent could not be let in');
+          this.#ports.log.error({ err }, 'failed to admit an agent');
           connection.fail('something went wrong at the server');
         });
       }
@@ -160,7 +160,7 @@ export class Gateway implements ConnectionHandler {
     this.#commands.lost(connection);
     if (session === null) {
       this.#unknown.delete(connection);
-      if (reason !== null) this.#ports.log.warn({ ip: connection.remoteAddress, why: reason }, 'an agent was refused');
+      if (reason !== null) this.#ports.log.warn({ ip: connection.remoteAddress, why: reason }, 'rejected an agent');
       return;
     }
     const at = session.connections.indexOf(connection);
@@ -200,9 +200,9 @@ export class Gateway implements ConnectionHandler {
         // The last other connection may have been lost in the meantime, and with it the lease.
         await this.#attach(connection, claimed, hello, claimed.isOnline ? 'joined' : 'resumed');
       } else if (isOwner) {
-        const message = `one agent may have ${MAX_CONNECTIONS_PER_SESSION} connections, those included that were lost in the last seconds: close some, or start another agent for more`;
+        const message = `one agent may have ${MAX_CONNECTIONS_PER_SESSION} connections, including those lost in the last seconds: close some, or start another agent`;
         connection.refuse('ERR_POSTERN_AGENT_CONNECTIONS', message, true);
-      } else connection.refuse('ERR_POSTERN_AGENT_SESSION', 'the session to join is not known here', true);
+      } else connection.refuse('ERR_POSTERN_AGENT_SESSION', 'the session to join does not exist', true);
     } else if (isOwner) {
       claimed.generation += 1;
       // Connections from before the resume are void.
@@ -342,7 +342,7 @@ export class Gateway implements ConnectionHandler {
   /** Requests of a session are executed in order; a failure closes the connection, not the process. */
   #inTurn(session: AgentSession, task: () => Promise<void>): void {
     session.work = session.work.then(task).catch((err: unknown) => {
-      this.#ports.log.error({ err, session: session.id }, 'what an agent asked for could not be done');
+      this.#ports.log.error({ err, session: session.id }, 'failed to process a request of an agent');
       for (const connection of session.connections) connection.fail('something went wrong at the server');
     });
   }

@@ -206,17 +206,15 @@ function bindProblem(session: AgentSession, bind: Bind): BindRefusal | null {
     return invalid('a tunnel has either a protocol or labels');
   }
   if (bind.labels !== undefined) {
-    if (Object.keys(bind.labels).length === 0) return invalid('a tunnel with labels needs at least one');
+    if (Object.keys(bind.labels).length === 0) return invalid('a tunnel with labels requires at least one label');
     const problem = labelsProblem(bind.labels);
     if (problem !== null) return invalid(`the tunnel ${problem}`);
     if (bind.domain !== undefined || bind.port !== undefined || bind.modules !== undefined) {
-      return invalid(
-        'a tunnel with labels has no domain, port or modules of its own: those are the business of its edge',
-      );
+      return invalid('a tunnel with labels has no domain, port or modules of its own: configure them on its edge');
     }
     return null;
   }
   if (bind.proto === 'tcp' && bind.domain !== undefined) return invalid('a tcp tunnel has a port and no domain');
-  if (bind.proto !== 'tcp' && bind.port !== undefined) return invalid('only a tcp tunnel can ask for a port');
+  if (bind.proto !== 'tcp' && bind.port !== undefined) return invalid('only a tcp tunnel can request a port');
   return null;
 }

@@ -119,7 +119,7 @@ export class TunnelNames {
       );
     }
     if (other === session) {
-      return refusal('ERR_POSTERN_TUNNEL_NAME_TAKEN', `this agent has a tunnel for ${host} already`);
+      return refusal('ERR_POSTERN_TUNNEL_NAME_TAKEN', `this agent already has a tunnel for ${host}`);
     }
     if (!other.isOnline) this.#ports.endTunnel(holder, `${host} was taken over by another agent`);
     else if (await other.isAlive(HOLDER_ANSWERS_WITHIN_MS)) {

@@ -26,7 +26,7 @@ export async function publishCertificate(directory: string, { certificatePem }: 
     await rename(directory, aside);
     log.warn(
       { directory, moved_to: aside, fingerprint: new X509Certificate(certificatePem).fingerprint256 },
-      'the data directory had another internal CA than the store: clients must trust the one of the store',
+      'the internal CA in the data directory differs from the one in the store: clients must trust the one in the store',
     );
   }
   const path = join(directory, CERTIFICATE_FILE);

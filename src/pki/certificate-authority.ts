@@ -63,7 +63,7 @@ export async function openCertificateAuthority(
     const fields = { id, subject: certificate.subject, not_after: certificate.notAfter.toISOString() };
     log.info(
       fields,
-      files === null ? 'an internal CA was made' : 'the internal CA of the data directory is in the store now',
+      files === null ? 'created an internal CA' : 'copied the internal CA from the data directory to the store',
     );
   }
   return published(added);
@@ -136,6 +136,6 @@ export function backdated(nowMs: number): Date {
 }
 
 function broken(place: string, cause?: unknown): Error {
-  const message = `the internal CA in ${place} cannot be read: restore it from a backup, or remove the directory to have a new CA made`;
+  const message = `cannot read the internal CA in ${place}: restore it from a backup, or delete the directory so that the server creates a new CA`;
   return pkiErrors.create('ERR_POSTERN_INTERNAL_CA', message, { cause });
 }

@@ -4,7 +4,7 @@ export const pkiErrors = errorTable({
   ERR_POSTERN_INTERNAL_CA: {
     status: 500,
     explanation:
-      'An internal CA, or the copy of its certificate in the data directory, is missing or damaged. A missing one is made when the server starts. Restore a damaged one from a backup; a new one must be trusted again by clients.',
+      'An internal CA, or the copy of its certificate in the data directory, is missing or damaged. The server creates a missing one at startup. Restore a damaged one from a backup: clients would have to trust a new one.',
   },
   ERR_POSTERN_API_CERTIFICATE: {
     status: 503,

@@ -172,7 +172,7 @@ function unknownNames(reader: TrackingReader, ownerKind: string, registry: reado
 
 /** A module that cannot be applied rejects traffic: it may have been there to deny access. */
 function unknownModule(name: string, level: Module['level']): UnpreparedModule {
-  const message = `the ${name} module was set by a later version of Postern, and this one cannot apply it: start that version, or delete the ${level}`;
+  const message = `the ${name} module was set by a later version of Postern, which this version cannot apply: start that version, or delete the ${level}`;
   return {
     problem: { module: name, code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message },
     tls: level === 'edge' ? { clientAuthorities: [] } : {},

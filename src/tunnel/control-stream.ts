@@ -37,7 +37,7 @@ export class ControlStream {
   send(message: { readonly t: string }): void {
     if (this.#isOver || !this.#stream.writable) return;
     if (this.#stream.writableLength > MAX_UNSENT_BYTES) {
-      this.#problem('the other end does not read its control messages');
+      this.#problem('the peer does not read its control messages');
       return;
     }
     this.#stream.write(`${JSON.stringify(message)}\n`);
@@ -74,7 +74,7 @@ export class ControlStream {
     const leaked = ((now - this.#countedAtMs) / 1000) * MESSAGES_PER_SECOND;
     this.#messages = Math.max(0, this.#messages - leaked) + weight;
     this.#countedAtMs = now;
-    if (this.#messages > MESSAGE_BURST) this.#problem('control messages come faster than they may');
+    if (this.#messages > MESSAGE_BURST) this.#problem('too many control messages');
     else this.#handler.onLine(line);
   }
 

@@ -132,7 +132,7 @@ function decode<Message>(line: string, known: ReadonlyMap<string, Decoder>): Dec
     return { ok: false, reason: 'a control message is not JSON' };
   }
   if (typeof value !== 'object' || value === null || !('t' in value) || typeof value.t !== 'string') {
-    return { ok: false, reason: 'a control message is no object with a type' };
+    return { ok: false, reason: 'a control message is not an object with a type' };
   }
   const decoder = known.get(value.t);
   if (decoder === undefined) return { ok: true, ignored: value.t };

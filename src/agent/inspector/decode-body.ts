@@ -48,7 +48,7 @@ export async function decodeBody(bytes: Buffer, contentEncoding: string, maxByte
   const encoding = codings.join(', ');
   const unknown = codings.find((coding) => !Object.hasOwn(DECODERS, coding));
   if (unknown !== undefined || codings.length > MAX_CODINGS) {
-    return { bytes, encoding, isDecoded: false, problem: `the encoding ${encoding} is not known here` };
+    return { bytes, encoding, isDecoded: false, problem: `the encoding ${encoding} is not supported` };
   }
   let decoded = bytes;
   let problem: string | null = null;
@@ -79,7 +79,7 @@ function decodeOnce(
     const onData = guarded(owner, (chunk: Buffer): void => {
       chunks.push(chunk);
       length += chunk.length;
-      if (length > maxBytes) finish(`only the first ${maxBytes} bytes of what it decodes to`);
+      if (length > maxBytes) finish(`only the first ${maxBytes} decoded bytes`);
     });
     attach(decoder, 'data', onData);
     listenOnce(decoder, 'end', owner, () => finish(null));

@@ -67,7 +67,7 @@ export class InspectorApi {
       await handler(request, match[1] ?? '');
       return;
     }
-    throw new InspectorRefusal(404, 'not_found', 'there is nothing here');
+    throw new InspectorRefusal(404, 'not_found', 'not found');
   }
 
   #status({ response }: ApiRequest): void {
@@ -104,7 +104,7 @@ export class InspectorApi {
 
   #events({ response }: ApiRequest): void {
     if (this.#eventReaders >= MAX_EVENT_READERS) {
-      throw new InspectorRefusal(503, 'too_many', 'too many pages are following already: close some');
+      throw new InspectorRefusal(503, 'too_many', 'too many pages follow the requests: close some');
     }
     this.#eventReaders += 1;
     listenOnce(response, 'close', closing(response, 'inspector'), () => {
@@ -163,7 +163,7 @@ export class InspectorApi {
   #exchange(id: string): KeptExchange {
     const exchange = this.#parts.store.get(id);
     if (exchange !== null) return exchange;
-    throw new InspectorRefusal(404, 'not_found', 'this request is not kept, or not any more');
+    throw new InspectorRefusal(404, 'not_found', 'this request is not stored, or no longer');
   }
 }
 
@@ -184,7 +184,7 @@ export function sendJson(
 
 export function methodRefused(allowed: readonly string[]): InspectorRefusal {
   const allow = allowed.join(', ');
-  return new InspectorRefusal(405, 'method', `only ${allow} may be used here`, { allow });
+  return new InspectorRefusal(405, 'method', `the method must be ${allow}`, { allow });
 }
 
 function agentView(agent: NonNullable<ReturnType<InspectorOptions['status']>>): object {

@@ -72,7 +72,7 @@ function refuse(message: IncomingMessage, response: ServerResponse, error: unkno
     sendJson(response, error.status, { error: error.error, message: error.message }, error.headers);
     return;
   }
-  sendJson(response, 500, { error: 'internal', message: `this is a mistake of the inspector: ${String(error)}` });
+  sendJson(response, 500, { error: 'internal', message: `internal error of the inspector: ${String(error)}` });
 }
 
 function splitOnce(target: string): readonly string[] {

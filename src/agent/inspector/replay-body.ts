@@ -72,7 +72,7 @@ function fieldsOf(value: unknown, what: string, known: readonly string[]): JsonO
 function stringIn(object: JsonObject, field: string): string | undefined {
   const value = object[field];
   if (value === undefined || typeof value === 'string') return value;
-  throw bad(`"${field}" must be a text`);
+  throw bad(`"${field}" must be a string`);
 }
 
 function bad(message: string): InspectorRefusal {

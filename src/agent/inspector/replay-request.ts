@@ -45,12 +45,12 @@ function whyNeverReplayed(exchange: KeptExchange): string | null {
 function whyBodyIsMissing({ request, requestBody, method, isOver, problem }: KeptExchange): string | null {
   const { totalBytes, bytes, isTruncated } = requestBody;
   const declared = request.contentLength;
-  if (isTruncated) return `only ${bytes.length} of the ${totalBytes} bytes of its body were kept`;
+  if (isTruncated) return `only ${bytes.length} of the ${totalBytes} bytes of its body are stored`;
   if (declared !== null && totalBytes === declared) return null;
   if (totalBytes === 0 && BODILESS.has(method)) return null;
-  if (!isOver) return 'it is still under way, and its body may not be whole';
-  if (declared !== null) return `only ${totalBytes} of the ${declared} bytes of its body came`;
-  return problem === null ? null : 'it failed, and its body may not have come whole';
+  if (!isOver) return 'it is still in progress, and its body may be incomplete';
+  if (declared !== null) return `only ${totalBytes} of the ${declared} bytes of its body arrived`;
+  return problem === null ? null : 'it failed, and its body may be incomplete';
 }
 
 function keptHeaders({ request: { headers } }: KeptExchange): HeaderList {
@@ -75,11 +75,11 @@ function editedHeaders(given: NonNullable<ReplayEdit['headers']>, exchange: Kept
   let length = 0;
   for (const header of given) {
     const name = header.name.toLowerCase();
-    if (!isToken(name)) throw bad(`${JSON.stringify(header.name)} is no name of a header`);
-    if (COMPUTED.has(name)) throw bad(`the header ${name} is computed and cannot be given`);
+    if (!isToken(name)) throw bad(`${JSON.stringify(header.name)} is not a header name`);
+    if (COMPUTED.has(name)) throw bad(`the header ${name} is computed and cannot be set`);
     const value = header.value.includes(MASK) ? unmasked(name, header.value, exchange) : header.value.trim();
     if (/[^\t\x20-\x7e\x80-\xff]/.test(value))
-      throw bad(`the value of ${name} has a line break or another character that no header may have`);
+      throw bad(`the value of ${name} has a line break or another character that is not allowed in a header`);
     length += name.length + value.length;
     headers.push(name, value);
   }
@@ -93,7 +93,7 @@ function unmasked(name: string, shown: string, { request: { headers } }: KeptExc
     const value = headers[at + 1] as string;
     if (headers[at] === name && maskedValue(name, value) === shown.trim()) return value;
   }
-  throw bad(`the value of ${name} is masked: leave it exactly as it is shown, or write the whole value`);
+  throw bad(`the value of ${name} is masked: leave it unchanged, or enter the whole value`);
 }
 
 function bad(message: string): InspectorRefusal {

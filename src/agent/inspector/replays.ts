@@ -23,11 +23,11 @@ export class Replays {
   /** Returns the started exchange immediately. Throws `InspectorRefusal`. */
   start({ id, tunnelName, edit }: ReplayOrder): KeptExchange {
     const original = this.#store.get(id);
-    if (original === null) throw new InspectorRefusal(404, 'not_found', 'this request is not kept, or not any more');
+    if (original === null) throw new InspectorRefusal(404, 'not_found', 'this request is not stored, or no longer');
     const tunnel = this.#tunnel(tunnelName ?? original.request.tunnel.name);
     const request = replayRequest(original, edit);
     if (this.#underWay.size >= MAX_AT_ONCE) {
-      throw new InspectorRefusal(429, 'too_many', `${MAX_AT_ONCE} replays are under way: wait for one to end`);
+      throw new InspectorRefusal(429, 'too_many', `${MAX_AT_ONCE} replays are in progress: wait for one to end`);
     }
     const { authority } = original.request;
     const { method, target, headers, body } = request;

@@ -33,7 +33,7 @@ export class RequestGuard {
     throw new InspectorRefusal(
       403,
       'forbidden_host',
-      'the inspector is not called by this name: use http://127.0.0.1 or http://localhost with its port, or allow the name in its options',
+      'the inspector does not accept this host name: use http://127.0.0.1 or http://localhost with its port, or allow the name in its options',
     );
   }
 
@@ -49,7 +49,7 @@ export class RequestGuard {
       // Allowed only behind a proxy with a name of its own.
       (origin.toLowerCase() === `https://${host}` && !this.#ownHosts.has(host ?? ''));
     if (isOwnSite && isOwnOrigin) return;
-    throw new InspectorRefusal(403, 'forbidden_origin', 'pages of other origins may not ask the inspector');
+    throw new InspectorRefusal(403, 'forbidden_origin', 'requests from other origins are not allowed');
   }
 
   checkWrite({ headers }: IncomingMessage): void {
@@ -58,7 +58,7 @@ export class RequestGuard {
     }
     const given = headers[TOKEN_HEADER];
     if (typeof given === 'string' && isSame(given, this.token)) return;
-    throw new InspectorRefusal(403, 'wrong_token', `the header ${TOKEN_HEADER} must have the token of the page`);
+    throw new InspectorRefusal(403, 'wrong_token', `the header ${TOKEN_HEADER} must contain the token of the page`);
   }
 
   #isAllowed(host: string): boolean {

@@ -37,7 +37,7 @@ export function sendReplay(target: ReplayTarget, request: ReplayRequest, observe
     exchange?.abort();
     end(problem);
   };
-  const timer = setTimeout(() => giveUp(`given up after ${REPLAY_TIMEOUT_MS / 1_000} s`), REPLAY_TIMEOUT_MS).unref();
+  const timer = setTimeout(() => giveUp(`timed out after ${REPLAY_TIMEOUT_MS / 1_000} s`), REPLAY_TIMEOUT_MS).unref();
   try {
     const address = parseLocalAddress(target.forwardsTo, 'http');
     const upstream = openLocal(address, target.spec?.upstreamTls);

@@ -138,7 +138,7 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
     if (this.#websocketKey !== null && status < 300) {
       // The gateway would read a 2xx as a completed switch.
       this.#upstream?.abort();
-      this.#fail(WRONG_ANSWER, `the service answered ${status} to a WebSocket handshake`);
+      this.#fail(WRONG_ANSWER, `the service returned ${status} to a WebSocket handshake`);
       return;
     }
     this.status = status;
@@ -197,7 +197,7 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
     const at = head.headers.indexOf('sec-websocket-accept');
     if (key === null || head.headers[at + 1] !== hash('sha1', key.value + WEBSOCKET_GUID, 'base64')) {
       socket.destroy();
-      this.#fail(WRONG_ANSWER, 'the service did not answer the key of a WebSocket handshake');
+      this.#fail(WRONG_ANSWER, 'the service sent no valid Sec-WebSocket-Accept in a WebSocket handshake');
       return;
     }
     if (stream.destroyed || stream.closed) {
@@ -255,7 +255,7 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
       return;
     }
     this.#abandon();
-    this.#fail(WRONG_ANSWER, `the service gave an answer that cannot be forwarded: ${messageOf(error)}`);
+    this.#fail(WRONG_ANSWER, `the response of the service cannot be forwarded: ${messageOf(error)}`);
   }
 
   #abandon(): void {

@@ -30,7 +30,7 @@ export function parseLocalAddress(given: string | number, proto: 'http' | 'tcp')
     return localAddress(scheme, hostport.host, hostport.port, text);
   }
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) {
-    const message = `the address "${text}" is not one to forward to: a URL has http, https, h2c or tcp, a host, perhaps a port, and no path`;
+    const message = `the address "${text}" is invalid: use a URL with http, https, h2c or tcp, a host, an optional port, and no path`;
     throw new AgentError('ERR_POSTERN_AGENT_ADDRESS', message);
   }
   const hostport = hostAndPort(text, 0);
@@ -52,6 +52,6 @@ function localAddress(scheme: LocalAddress['scheme'], host: string, port: number
 }
 
 function bad(text: string): AgentError {
-  const message = `the address "${text}" is not one to forward to: give a port, host:port, or a URL such as http://localhost:8080`;
+  const message = `the address "${text}" is invalid: use a port, host:port, or a URL such as http://localhost:8080`;
   return new AgentError('ERR_POSTERN_AGENT_ADDRESS', message);
 }

@@ -23,8 +23,8 @@ const SENT_WORDS: Readonly<Record<string, string>> = {
 };
 
 const NO_CONNECTION: Readonly<Record<string, string>> = {
-  refused: 'takes no connections: start the service, or give its right address',
-  timeout: 'took no connection in time: check the address, and firewalls',
+  refused: 'refuses connections: start the service, or correct its address',
+  timeout: 'did not accept a connection in time: check the address and firewalls',
   dns: 'has a name that cannot be resolved: check the address',
 };
 

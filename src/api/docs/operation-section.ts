@@ -16,7 +16,7 @@ export function operationSection(entry: PathOperation, reader: DocumentReader): 
 <p class="endpoint"><span class="method ${method}">${method.toUpperCase()}</span> <code>${breakable(path)}</code></p>
 <div class="columns"><div>
 ${operation.description !== undefined && html`<p>${prose(operation.description)}</p>`}
-${scope !== undefined && html`<p class="scope">Needs the scope <code>${scope}</code>.</p>`}
+${scope !== undefined && html`<p class="scope">Requires the scope <code>${scope}</code>.</p>`}
 ${parameterSections(entry, reader)}
 ${bodySection(entry, reader)}
 ${errorSection(entry, reader)}

@@ -11,7 +11,7 @@ export function introductionSection(reader: DocumentReader): Html {
   return html`<header id="top">
 <h1>${info['title'] as string} <span class="version">${info['version'] as string}</span></h1>
 ${paragraphs.map((paragraph) => html`<p>${prose(paragraph)}</p>`)}
-<p>The examples below can be pasted into a shell once it knows your key. The same as an OpenAPI 3.1 document: <a href="/openapi.json">openapi.json</a>.</p>
+<p>To run the examples in a shell, set your API key first. The API is also available as an OpenAPI 3.1 document: <a href="/openapi.json">openapi.json</a>.</p>
 <pre><code>export POSTERN_API_KEY='…'
 curl '${reader.serverUrl}/edges/https' \\
   -H "Authorization: Bearer $POSTERN_API_KEY" \\
@@ -32,14 +32,14 @@ ${reader.operationsOf(tag.name).map((entry) => operationSection(entry, reader))}
 /** Objects shared by several resources. */
 export function sharedObjectsSection(names: readonly string[], reader: DocumentReader): Html {
   return html`<section id="shared-objects"><h2>Shared objects</h2>
-<p>Objects that several operations answer with, and the envelopes of lists.</p>
+<p>Objects that several operations return, and the envelopes of lists.</p>
 ${names.map((name) => objectSection(name, reader))}</section>`;
 }
 
 export function errorCodesSection(reader: DocumentReader): Html {
   const codes = Object.entries(reader.document.components.examples);
   return html`<section id="errors"><h2>Errors</h2>
-<p>Compare <code>error_code</code>; <code>msg</code> is for people. The body is an <a href="#schema-Error">Error</a>.</p>
+<p>Programs should compare <code>error_code</code>; <code>msg</code> is for people. The body is an <a href="#schema-Error">Error</a>.</p>
 <dl class="fields">${codes.map(
     ([code, { summary, value }]) =>
       html`<div id="${code}"><dt><code>${code}</code> <span class="type">${(value as { status_code: number }).status_code}</span></dt><dd>${prose(summary)}</dd></div>`,

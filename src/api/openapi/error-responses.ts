@@ -20,21 +20,21 @@ export const errorSchema: JsonObject = {
     error_code: {
       type: 'string',
       pattern: '^ERR_POSTERN_[A-Z_]+$',
-      description: 'Stable code of the error, to be compared by programs.',
+      description: 'Stable error code for programs.',
     },
-    status_code: { type: 'integer', description: 'The status of the response.' },
-    msg: { type: 'string', description: 'What is wrong and what to do about it, for people.' },
+    status_code: { type: 'integer', description: 'HTTP status of the response.' },
+    msg: { type: 'string', description: 'Message for people: what went wrong and what to do.' },
     details: {
       type: 'object',
       required: ['operation_id'],
       properties: {
         operation_id: {
           type: 'string',
-          description: 'Id of the request, which is also in the header Postern-Operation-Id and in the log.',
+          description: 'Id of the request. It is also in the Postern-Operation-Id header and in the log.',
         },
       },
       additionalProperties: { type: 'string' },
-      description: 'What the error is about, such as the JSON path of a field.',
+      description: 'Details of the error, such as the JSON path of a field.',
     },
   },
 };

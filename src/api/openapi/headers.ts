@@ -5,29 +5,29 @@ import type { Subject } from './subjects.ts';
 
 export const responseHeaders: Readonly<Record<string, HeaderObject>> = {
   'Postern-Operation-Id': {
-    description: 'Id of the request, which is also in the log of the server.',
+    description: "Id of the request. It is also in the server's log.",
     schema: { type: 'string' },
     example: SAMPLE_OPERATION_ID,
   },
   ETag: {
-    description: 'Revision of what is shown, to be sent back as If-Match. Live fields do not count.',
+    description: 'Revision of the returned resource, for If-Match. Live fields do not change it.',
     schema: { type: 'string' },
     example: '"12"',
   },
   'Postern-Revision': {
     description:
-      'Revision of the configuration that holds this write. The edge of the same process already applies it.',
+      'Revision of the configuration that includes this write. The edge of the same process already applies it.',
     schema: { type: 'string', pattern: '^[0-9]+$' },
     example: '12',
   },
   'Postern-Problem': {
     description:
-      'Present when what is shown lets no traffic through, because a module is enabled but cannot be prepared: the module, a colon and why; several are separated by "; ", and an edge names the route of each in parentheses.',
+      'Present if the returned edge or route rejects all traffic because an enabled module cannot be prepared: the module, a colon and the cause. Several are separated by "; ", and an edge names the route of each in parentheses.',
     schema: { type: 'string' },
     example:
       'oidc: login has no issuer: set it with PUT. To allow access without login, delete the module or set "enabled": false',
   },
-  Allow: { description: 'Methods that the path takes.', schema: { type: 'string' }, example: 'GET, HEAD, PATCH' },
+  Allow: { description: 'Methods that the path supports.', schema: { type: 'string' }, example: 'GET, HEAD, PATCH' },
   'Retry-After': { description: 'Seconds to wait.', schema: { type: 'string', pattern: '^[0-9]+$' }, example: '1' },
   'WWW-Authenticate': { description: 'Always Bearer.', schema: { type: 'string' }, example: 'Bearer' },
 };
@@ -35,7 +35,7 @@ export const responseHeaders: Readonly<Record<string, HeaderObject>> = {
 export const requestHeaders: Readonly<Record<string, ParameterObject>> = {
   ServiceVersion: serviceVersion('Version of the API: 2.', ['2']),
   ServiceVersionOr0: serviceVersion(
-    "Version of the API: 2, or 0, in which a tunnel's metadata is that of its agent's session.",
+    "Version of the API: 2, or 0. In version 0, the metadata of a tunnel is that of its agent's session.",
     ['2', '0'],
   ),
   IfMatch: {
@@ -43,7 +43,7 @@ export const requestHeaders: Readonly<Record<string, ParameterObject>> = {
     in: 'header',
     required: false,
     description:
-      'ETag that a response gave. When the resource has changed since, nothing is done and the answer is 412.',
+      'ETag from an earlier response. If the resource has changed since, the request has no effect and returns 412.',
     schema: { type: 'string' },
     example: '"12"',
   },
@@ -52,7 +52,7 @@ export const requestHeaders: Readonly<Record<string, ParameterObject>> = {
     in: 'header',
     required: false,
     description:
-      'Anything unique, such as a UUID. Sent again within 24 hours with the same body, the request is carried out once only.',
+      'A unique value, such as a UUID. A repeated request with the same key and body within 24 hours has no further effect.',
     schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
     example: '5d1f0c1e-7c4f-4a52-9d0b-3f5a0c9b8e11',
   },

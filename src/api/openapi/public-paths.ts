@@ -5,7 +5,7 @@ import { SECURITY_SCHEME } from './operation-object.ts';
 
 export const SERVICE_TAG: Tag = {
   name: 'service',
-  description: 'Health, metrics and documentation of the server itself. None of these needs a version.',
+  description: 'Health, metrics and documentation of the server. These paths do not require a version.',
   'x-displayName': 'Service',
 };
 
@@ -17,25 +17,20 @@ const healthSchema: JsonObject = {
       type: 'string',
       enum: ['starting', 'ready', 'degraded', 'failed', 'draining'],
       description:
-        'What the server is doing. `degraded`: the store cannot be reached or written at present, and traffic is served from memory. `failed`: the store is damaged or gone.',
+        'State of the server. `degraded`: the store cannot be reached or written, and traffic is served from memory. `failed`: the store is damaged or missing.',
     },
-    error_code: { type: 'string', description: 'Why the status is `degraded` or `failed`; the log says more.' },
+    error_code: { type: 'string', description: 'Cause of the status `degraded` or `failed`. The log has the details.' },
   },
 };
 
 /** Paths served beside the operations. */
 export const publicPaths: Readonly<Record<string, PathItem>> = {
   '/healthz': {
-    get: open('health.get', 'Tell whether the server is ready', {
+    get: open('health.get', 'Get the health of the server', {
       200: answer('Every listener is open. The store may be degraded.', JSON_TYPE, healthSchema, { status: 'ready' }),
-      503: answer(
-        'The server is starting or finishing its last requests, or its store has failed.',
-        JSON_TYPE,
-        healthSchema,
-        {
-          status: 'draining',
-        },
-      ),
+      503: answer('The server is starting or draining, or its store has failed.', JSON_TYPE, healthSchema, {
+        status: 'draining',
+      }),
     }),
   },
   '/metrics': {
@@ -44,7 +39,7 @@ export const publicPaths: Readonly<Record<string, PathItem>> = {
         200: answer('Metrics in the text format of Prometheus.', 'text/plain', { type: 'string' }),
         401: { $ref: '#/components/responses/ERR_POSTERN_UNAUTHENTICATED' },
       }),
-      description: 'Any API key will do; none is needed when the setting api_metrics_open is on.',
+      description: 'Requires any API key, unless the setting api_metrics_open is true.',
       security: [{ [SECURITY_SCHEME]: [] }, {}],
     },
   },
@@ -61,7 +56,7 @@ export const publicPaths: Readonly<Record<string, PathItem>> = {
 };
 
 function open(operationId: string, summary: string, responses: OperationObject['responses']): OperationObject {
-  const description = 'It needs neither an API key nor a version.';
+  const description = 'Requires neither an API key nor a version.';
   return { operationId, tags: [SERVICE_TAG.name], summary, description, security: [], responses };
 }
 

@@ -72,10 +72,10 @@ export function readHead(raw: RawHead, { dropped, hostPorts }: HeadRules): HeadR
     Number(named[2] ?? 0) > MAX_PORT ||
     (raw.authority !== null && facts.host !== null && facts.host !== raw.authority)
   ) {
-    return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', why: 'the request names no host, or two' };
+    return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', why: 'the request has no host or two hosts' };
   }
   if (hostPorts !== null && named[2] !== undefined && !hostPorts.has(Number(named[2]))) {
-    return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', why: 'the port that the request names is not served here' };
+    return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', why: 'the port in the Host header is not accepted' };
   }
   const reading = readPath(target);
   if (!reading.ok) return { ok: false, code: 'ERR_POSTERN_BAD_PATH', why: reading.why };
@@ -157,12 +157,11 @@ class HeaderFacts {
         return null;
       case 'content-length':
         if (this.contentLength !== null || !/^(0|[1-9]\d{0,15})$/.test(value))
-          return 'Content-Length is not one plain number';
+          return 'Content-Length is not a single number';
         this.contentLength = Number(value);
         return null;
       case 'transfer-encoding':
-        if (!this.#isHttp1 || this.isChunked || value !== 'chunked')
-          return 'Transfer-Encoding is something else than "chunked"';
+        if (!this.#isHttp1 || this.isChunked || value !== 'chunked') return 'Transfer-Encoding is not "chunked"';
         this.isChunked = true;
         return null;
       case 'connection':
@@ -179,7 +178,7 @@ class HeaderFacts {
         this.upgrade = value.trim().toLowerCase();
         return null;
       case 'expect':
-        if (value.toLowerCase() !== '100-continue') return 'Expect is something else than "100-continue"';
+        if (value.toLowerCase() !== '100-continue') return 'Expect is not "100-continue"';
         this.expectsContinue = true;
         return null;
       case 'x-forwarded-for':

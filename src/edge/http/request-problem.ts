@@ -12,14 +12,14 @@ export interface RequestProblem {
 export const TOO_SLOW: RequestProblem = {
   code: 'ERR_POSTERN_REQUEST_TIMEOUT',
   reason: 'request_timeout',
-  why: 'it did not come in time',
+  why: 'it did not arrive in time',
 };
 
 /** Appears in logs only: the response has started. */
 export const NOT_TAKEN: RequestProblem = {
   code: 'ERR_POSTERN_REQUEST_TIMEOUT',
   reason: 'answer_not_taken',
-  why: 'its answer was not taken in time',
+  why: 'its response was not read in time',
 };
 
 const BAD_HTTP: RequestProblem = {

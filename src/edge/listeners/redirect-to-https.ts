@@ -39,9 +39,9 @@ export function redirectToHttps(
     port.answer(status, headers, body);
   };
   if (!isIPv4(host) && hostNameProblem(host, 'refused') !== null) {
-    refuse('ERR_POSTERN_BAD_HTTP', 'The request does not name one host, in its usual form.');
+    refuse('ERR_POSTERN_BAD_HTTP', 'The request has no valid host.');
   } else if (options.hosts.find(host) === undefined) {
-    refuse('ERR_POSTERN_NO_ROUTE', 'No site of this name is served here.');
+    refuse('ERR_POSTERN_NO_ROUTE', 'This server has no site with this name.');
   } else {
     const httpsPort = options.httpsPort();
     const location = `https://${host}${httpsPort === HTTPS_PORT ? '' : `:${httpsPort}`}${path.target}`;

@@ -1,5 +1,5 @@
 const METHOD = /^[A-Z]{3,10} /;
-const TEXT = 'This port speaks HTTPS: write https:// in front of the address.\n';
+const TEXT = 'This port requires HTTPS: use https:// in the address.\n';
 
 /** A client that sends plain HTTP to the TLS port has mistyped an address; other protocols get no response. */
 export function plainHttpAnswer(firstBytes: Buffer): string {

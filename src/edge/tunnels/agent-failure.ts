@@ -2,13 +2,13 @@ import type { UpstreamFailure } from '../../upstream/upstream.ts';
 
 /** Reasons that an agent may report, with a description for people. */
 const WORDS: Readonly<Record<string, string>> = {
-  refused: 'nothing there takes connections',
-  timeout: 'it did not answer in time',
+  refused: 'the connection was refused',
+  timeout: 'it did not respond in time',
   dns: 'its name does not resolve',
-  tls: 'its TLS certificate or handshake was not accepted',
-  unanswered: 'it took the request and did not answer in time',
-  protocol: 'its answer was not of the protocol that was asked for',
-  closed: 'the connection was closed before an answer came',
+  tls: 'its TLS certificate or handshake was rejected',
+  unanswered: 'it accepted the request but did not respond in time',
+  protocol: 'its response does not follow the protocol',
+  closed: 'the connection was closed before the response',
 };
 /** In these cases the service did not receive the request, and another may. */
 const IS_UNSENT: ReadonlySet<string> = new Set(['refused', 'timeout', 'dns', 'tls']);

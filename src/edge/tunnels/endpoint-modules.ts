@@ -28,9 +28,9 @@ export class ModuleRefusal extends Error {}
 
 const WHY_NOT: Readonly<Record<Proto, string>> = {
   https: '',
-  http: 'over plain http nothing keeps a login or a certificate from whoever listens: use https',
-  tcp: 'a tcp tunnel carries bytes that the server does not look into',
-  tls: 'a tls tunnel is decrypted by the agent, and the server does not look into it',
+  http: 'plain http cannot protect a login or a client certificate: use https',
+  tcp: 'the server does not inspect the bytes of a tcp tunnel',
+  tls: 'the server cannot decrypt a tls tunnel',
 };
 
 /** Turns the modules that an agent asks for into configuration and records of an edge. Throws ModuleRefusal. */

@@ -137,10 +137,10 @@ export class Endpoints implements EndpointPublisher {
     const ours = `${first} to ${last} (setting tcp_ports)`;
     const code = 'ERR_POSTERN_TUNNEL_PORT';
     if (why === 'range')
-      return refused(code, `this server gives tcp tunnels the ports ${ours}, and ${port} is none of them`);
+      return refused(code, `the ports for tcp tunnels on this server are ${ours}, and ${port} is not one of them`);
     if (why === 'taken')
-      return refused(code, `the port ${port} is taken: ask for another, or for none in particular`, true);
-    return refused(code, `all ports of this server for tcp tunnels are taken: ${ours}`, true);
+      return refused(code, `port ${port} is in use: request another one, or none to get a free port`, true);
+    return refused(code, `all ports for tcp tunnels on this server are in use: ${ours}`, true);
   }
 
   #compile(endpoint: NewEndpoint): EdgeSnapshot {

@@ -8,7 +8,7 @@ const { status } = edgeErrors.rows[code];
 export const NO_TUNNEL: ErrorAnswer = {
   status,
   code,
-  message: 'No tunnel is online for this site right now. Whoever runs it has to start an agent.',
+  message: 'No tunnel is online for this site. Its operator must start an agent.',
 };
 
 /** An endpoint whose agent is offline. */
@@ -16,5 +16,5 @@ export const AGENT_OFFLINE: ErrorAnswer = {
   status,
   code,
   message:
-    'The agent that serves this site is offline right now. It comes back by itself, or whoever runs it has to start it.',
+    'The agent that serves this site is offline. It reconnects automatically if it is running; otherwise its operator must start it.',
 };

@@ -128,7 +128,7 @@ export class Deliverer {
         return;
       }
     } catch (err) {
-      log.error({ err }, 'the lanes of events could not be read');
+      log.error({ err }, 'failed to read the event lanes');
       this.#lookIn(POLL_MS);
     }
   }
@@ -155,10 +155,7 @@ export class Deliverer {
       .run()
       .catch((err: unknown) => {
         // The store is unavailable: the lease expires, and the first process to claim the lane continues.
-        log.error(
-          { err, subscription: lane.subscriptionId, destination: lane.destinationId },
-          'a lane of events broke off',
-        );
+        log.error({ err, subscription: lane.subscriptionId, destination: lane.destinationId }, 'an event lane failed');
       })
       .finally(() => {
         this.#ended.delete(ended);
@@ -185,7 +182,7 @@ export class Deliverer {
       this.#renewedUntilMs = untilMs;
       for (const [key, run] of before) if (held.get(key) !== run.lane.fence) run.lose();
     } catch (err) {
-      log.error({ err }, 'the lanes of events could not be kept');
+      log.error({ err }, 'failed to renew the event lanes');
       if (clock.nowMs() < this.#renewedUntilMs - LEASE_MARGIN_MS) return;
       for (const [, run] of before) run.lose();
     }

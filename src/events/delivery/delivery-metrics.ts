@@ -22,20 +22,20 @@ export class DeliveryMetrics {
     const registers = [registry];
     this.#attempts = new Counter({
       name: 'postern_event_attempts_total',
-      help: 'Attempts of this process to deliver an event, by kind of destination and what came of it.',
+      help: 'Delivery attempts of this process, by destination kind and result.',
       labelNames: ['kind', 'verdict'],
       registers,
     });
     this.#seconds = new Histogram({
       name: 'postern_event_attempt_seconds',
-      help: 'How long attempts took.',
+      help: 'Duration of delivery attempts.',
       labelNames: ['kind'],
       buckets: [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
       registers,
     });
     this.#suspensions = new Counter({
       name: 'postern_event_destinations_suspended_total',
-      help: 'Destinations that this process suspended, because they answered 410 (gone) or had failed for days (failing).',
+      help: 'Destinations that this process suspended because they returned 410 (gone) or failed for days (failing).',
       labelNames: ['reason'],
       registers,
     });
@@ -69,7 +69,7 @@ function addLaneMetrics(registers: Registry[], store: Pick<DeliveryStore, 'ledge
   };
   new Counter({
     name: 'postern_event_deliveries_total',
-    help: 'Deliveries by lane: how many were enqueued, and how many ended in which way.',
+    help: 'Deliveries by lane: enqueued, and finished by result.',
     labelNames: [...LANE, 'outcome'],
     registers,
     async collect() {
@@ -78,13 +78,13 @@ function addLaneMetrics(registers: Registry[], store: Pick<DeliveryStore, 'ledge
       for (const lane of all) for (const outcome of ENDS) this.inc({ ...labelsOf(lane), outcome }, lane[outcome]);
     },
   });
-  perLane('postern_event_deliveries_pending', 'Deliveries that wait, by lane.', (lane) => lane.pending);
+  perLane('postern_event_deliveries_pending', 'Pending deliveries, by lane.', (lane) => lane.pending);
   perLane(
     'postern_event_oldest_pending_seconds',
-    'Age of the oldest delivery that waits, by lane; 0 when none does.',
+    'Age of the oldest pending delivery, by lane; 0 if there is none.',
     ({ oldestPendingMs }) => (oldestPendingMs === null ? 0 : Math.max(0, clock.nowMs() - oldestPendingMs) / 1000),
   );
-  perLane('postern_event_lane_held', '1 where the destination is paused or suspended, by lane.', (lane) =>
+  perLane('postern_event_lane_held', '1 if the destination is paused or suspended, by lane.', (lane) =>
     lane.isHeld ? 1 : 0,
   );
 }

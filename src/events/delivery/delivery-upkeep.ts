@@ -27,9 +27,9 @@ export function startDeliveryUpkeep(options: DeliveryUpkeepOptions): { close(): 
         deadBeforeMs: nowMs - options.deadMs,
         pendingBeforeMs: nowMs - options.pendingMs,
       });
-      if (count > 0) log.info({ count }, 'event deliveries that have aged out were taken away');
+      if (count > 0) log.info({ count }, 'deleted expired event deliveries');
     } catch (err) {
-      log.error({ err }, 'event deliveries that have aged out could not be taken away');
+      log.error({ err }, 'failed to delete expired event deliveries');
     }
   }
   let running = prune();

@@ -129,7 +129,7 @@ export class LaneRun {
       return await sender.send(target.config, message, this.#abort.signal);
     } catch (err) {
       // A bug of ours. The event waits: a later version may handle it.
-      log.error({ err, ...this.#names() }, 'an event could not be sent');
+      log.error({ err, ...this.#names() }, 'failed to send an event');
       return { verdict: 'wait', status: null, error: 'internal error' };
     }
   }
@@ -140,12 +140,12 @@ export class LaneRun {
       await ports.suspend(this.lane.destinationId);
       ports.suspended(suspension ?? 'failing');
       ports.log.warn(
-        { ...this.#names(), reason: suspension === 'gone' ? 'it answered 410' : 'it has failed for too long' },
-        'an event destination is suspended: its events wait until it is resumed',
+        { ...this.#names(), reason: suspension === 'gone' ? 'it returned 410' : 'it has failed for too long' },
+        'suspended an event destination: its deliveries stay pending until it is resumed',
       );
       return await this.#release({ isHeld: true, nextAttemptAtMs });
     } catch (err) {
-      ports.log.error({ err, ...this.#names() }, 'an event destination could not be suspended');
+      ports.log.error({ err, ...this.#names() }, 'failed to suspend an event destination');
       return this.#release({ nextAttemptAtMs });
     }
   }
@@ -179,7 +179,7 @@ export class LaneRun {
       ...change,
     });
     this.#settledAt = performance.now();
-    if (next === null) ports.log.warn(this.#names(), 'another process has taken over a lane of events');
+    if (next === null) ports.log.warn(this.#names(), 'another process has taken over an event lane');
     return next ?? [];
   }
 
@@ -187,8 +187,8 @@ export class LaneRun {
     const { log } = this.#options.ports;
     if (ruling.state === 'delivered') return;
     const fields = { ...this.#names(), delivery: delivery.id, event: delivery.event.id, error: outcome.error };
-    if (ruling.state === 'dead') log.warn(fields, 'an event is dead: its destination did not take it');
-    else log.debug(fields, 'an event was not delivered and will be tried again');
+    if (ruling.state === 'dead') log.warn(fields, 'an event delivery is dead: its destination did not accept it');
+    else log.debug(fields, 'an event was not delivered and will be retried');
   }
 
   #names(): { readonly subscription: string; readonly destination: string } {

@@ -40,7 +40,7 @@ test('a store outage when an agent connects does not end the server, and the age
   state.isDown = true;
   const { agent, errors } = await loneGateway(t, { presence: store });
   const waiting = agent({ tunnels: [TUNNEL] });
-  await eventually('the server says so', () => errors.includes('an agent could not be let in'));
+  await eventually('the server says so', () => errors.includes('failed to admit an agent'));
   state.isDown = false;
   await waiting.ready;
   assert.ok(leases.has(waiting.tunnels[0]?.id ?? ''));

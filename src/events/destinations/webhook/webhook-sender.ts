@@ -67,7 +67,7 @@ export function createWebhookSender(ports: DestinationPorts): DestinationSender<
 
 function outcomeOf(status: number, retryAfter: string | null, nowMs: number): SendOutcome {
   if (status >= 200 && status < 300) return { verdict: 'delivered', status, error: null };
-  const error = `the receiver answered ${status}`;
+  const error = `the receiver returned ${status}`;
   if (status === GONE) return { verdict: 'gone', status, error };
   if (status < 500 && !WAIT_STATUSES.includes(status)) return { verdict: 'refused', status, error };
   const retryAfterMs = retryAfter === null ? null : retryAfterOf(retryAfter, nowMs);

@@ -16,7 +16,7 @@ const webhookConfig = Type.Object({
   url: Type.String({
     minLength: 1,
     maxLength: 2048,
-    description: 'Where events are sent: an absolute https or http URL without user name, password or fragment.',
+    description: 'URL to which events are sent: an absolute https or http URL without user name, password or fragment.',
   }),
   secret: secret(
     'masked',
@@ -25,7 +25,7 @@ const webhookConfig = Type.Object({
       maxLength: 100,
       pattern: SECRET_PATTERN,
       description:
-        'Signs deliveries (Standard Webhooks): "whsec_" and 24 to 64 bytes in base64. Made when left out. Shown only by the create.',
+        'Secret that signs deliveries (Standard Webhooks): "whsec_" and 24 to 64 bytes in base64. Generated if omitted. Only the response to the create shows it.',
       examples: ['whsec_EXAMPLEexampleEXAMPLEexampleEXAMPLEexampleE='],
     }),
   ),
@@ -35,8 +35,7 @@ const webhookConfig = Type.Object({
       default: '',
       maxLength: 100,
       pattern: SECRET_PATTERN,
-      description:
-        'A second valid secret while receivers change over: deliveries are signed with both. "" in a PATCH takes it away.',
+      description: 'Previous secret, for rotation: deliveries are signed with both secrets. "" in a PATCH removes it.',
     }),
   ),
   headers: secret(
@@ -45,7 +44,7 @@ const webhookConfig = Type.Object({
       default: {},
       maxProperties: 20,
       description:
-        'Headers to add, such as {"x-api-key": "…"}. Their values are secret. Not Host, Content-* or webhook-*.',
+        'Headers to add, such as {"x-api-key": "…"}. Their values are secret. Host, Content-* and webhook-* are not allowed.',
     }),
     'url',
   ),
@@ -61,7 +60,12 @@ export const webhook = defineDestinationKind({
   check: (config) => [...urlProblems(config.url), ...headerProblems(config.headers)],
   checkChange: (config, previous) =>
     config.secret === '' && previous.secret !== ''
-      ? [bodyProblem('secret', 'cannot be taken away: send another, and this one as previous_secret for a while')]
+      ? [
+          bodyProblem(
+            'secret',
+            'cannot be removed: send a new secret, and this one as previous_secret during the rotation',
+          ),
+        ]
       : [],
   complete: (config, newSecret) => (config.secret === '' ? { ...config, secret: newSecret() } : config),
   createSender: createWebhookSender,
@@ -74,7 +78,7 @@ function urlProblems(text: string): readonly FieldProblem[] {
   const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return refuse('must be an https or http URL');
   if (url.username !== '' || url.password !== '')
-    return refuse('must not contain a user name or password: put them into headers, where they are kept secret');
+    return refuse('must not contain a user name or password: use headers, whose values are secret');
   return text.includes('#') ? refuse('must not have a fragment') : [];
 }
 
