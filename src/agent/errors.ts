@@ -4,7 +4,8 @@ import { errorTable } from '../lib/errors.ts';
 export const agentErrors = errorTable({
   ERR_POSTERN_AGENT_OPTIONS: {
     status: 400,
-    explanation: 'An option of the agent is invalid or missing, such as the address of the server. The message names it.',
+    explanation:
+      'An option of the agent is invalid or missing, such as the address of the server. The message names it.',
   },
   ERR_POSTERN_AGENT_ADDRESS: {
     status: 400,
@@ -26,7 +27,7 @@ export const agentErrors = errorTable({
   ERR_POSTERN_AGENT_UNANSWERED: {
     status: 504,
     explanation:
-      'The server accepted the agent but did not respond to its tunnels. The agent reconnects automatically. If the error persists, check the server's log.',
+      'The server accepted the agent but did not respond to its tunnels. The agent reconnects automatically. If the error persists, check the log of the server.',
   },
   ERR_POSTERN_AGENT_CLOSED: {
     status: 503,

@@ -61,6 +61,6 @@ test('rejects commands where remote management is off', async (t) => {
   }
   const { ok, message } = await connection.message('done', 2);
   assert.equal(ok, false);
-  assert.match(message, /switched off/);
+  assert.match(message, /remote management is disabled/);
   assert.equal(agent.status, 'online');
 });

@@ -170,7 +170,7 @@ test('names a service that does not listen in the response', async (t) => {
   assert.equal(answer.headers['postern-tunnel-error'], 'refused');
   assert.equal(answer.headers['postern-tunnel-address'], `127.0.0.1:${port}`);
   const [event] = await over;
-  assert.match(event.problem, /^127\.0\.0\.1:\d+ takes no connections: start the service/);
+  assert.match(event.problem, /^127\.0\.0\.1:\d+ refuses connections: start the service/);
   assert.ok(gateway.connections[0]?.isOpen);
 });
 

@@ -101,7 +101,7 @@ test('rejects untrusted certificates with a helpful message', async (t) => {
   const stranger = await fakeGateway(t, { certificate: await issue(names) });
   assert.match(
     await refusalOf(t, stranger.addr),
-    /^stopped: .* authority that is not trusted here .* run "postern ca print > .* --root-ca/,
+    /^stopped: .* authority that is not trusted .* run "postern ca print > .* --root-ca/,
   );
   const good = await fakeGateway(t, { certificate: await gatewayCertificate() });
   const wrongName = await refusalOf(t, good.addr, 'other.test');
@@ -111,12 +111,12 @@ test('rejects untrusted certificates with a helpful message', async (t) => {
 
 test('describes a server that is not a gateway, and one that is missing', async (t) => {
   const otherProtocol = await fakeGateway(t, { alpn: ['http/1.1'] });
-  assert.match(await refusalOf(t, otherProtocol.addr), /speaks TLS but is no tunnel gateway/);
+  assert.match(await refusalOf(t, otherProtocol.addr), /is not a tunnel gateway/);
   const plain = createHttpServer().listen(0, '127.0.0.1');
   await once(plain, 'listening');
   t.after(() => void plain.close());
   const plainAddr = `127.0.0.1:${(plain.address() as AddressInfo).port}`;
-  assert.match(await refusalOf(t, plainAddr), /connecting: .*does not speak TLS|no tunnel gateway/);
+  assert.match(await refusalOf(t, plainAddr), /connecting: .*does not use TLS|not a tunnel gateway/);
   assert.match(await refusalOf(t, '127.0.0.1:1'), /^connecting: nothing listens at 127.0.0.1:1/);
   assert.match(await refusalOf(t, 'no-such-name.invalid:1'), /^connecting: the name in .* cannot be resolved/);
 });

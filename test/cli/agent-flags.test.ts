@@ -171,7 +171,7 @@ test('rejects contradictions before anything starts', async () => {
   const cases: readonly (readonly [readonly string[], RegExp])[] = [
     [['http'], /requires the address of a service/],
     [['http', '1', '2'], /takes one address/],
-    [['http', '70000'], /"70000" is not one to forward to/],
+    [['http', '70000'], /"70000" is invalid/],
     [['http', 'tcp://localhost:1'], /the scheme must be http, https or h2c/],
     [['tcp', 'http://localhost:1'], /forwards raw bytes/],
     [['tcp', '1', '--port', '0'], /--port must be a whole number from 1 to 65535/],

@@ -67,7 +67,7 @@ test('an event that is always rejected is dead after five attempts in ten minute
   const [, , dead] = await world.deliveries(refused);
   assert.equal(dead.state, 'dead');
   assert.equal(dead.attempts.length, 5);
-  assert.deepEqual([dead.attempts[4].status, dead.attempts[4].error], [400, 'the receiver answered 400']);
+  assert.deepEqual([dead.attempts[4].status, dead.attempts[4].error], [400, 'the receiver returned 400']);
   assert.ok(world.world.logLines.some((line) => line.includes('an event is dead')));
 });
 

@@ -53,7 +53,7 @@ test('a test sends a signed sample past the lanes and returns the outcome', asyn
   assert.equal(good.event.event_type, 'event_destination_test.v0');
   world.receiver.behave(lane.path, 500);
   const bad = await world.api('POST', `/event_destinations/${lane.destinationId}/test`);
-  assert.deepEqual([bad.is_delivered, bad.status, bad.error], [false, 500, 'the receiver answered 500']);
+  assert.deepEqual([bad.is_delivered, bad.status, bad.error], [false, 500, 'the receiver returned 500']);
   await world.api('PATCH', `/event_destinations/${lane.destinationId}`, {
     target: { webhook: { url: 'http://169.254.169.254/latest' } },
   });

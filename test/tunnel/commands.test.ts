@@ -55,7 +55,7 @@ test('an agent without remote management rejects all', async () => {
   for (const command of ['stop', 'restart', 'update'] as const) {
     const { status, body } = await told(agent.sessionId, command);
     assert.deepEqual([status, body.error_code], [409, 'ERR_POSTERN_AGENT_REFUSES']);
-    assert.match(body.msg, new RegExp(`remote_management: false: ${command} it where it runs`));
+    assert.match(body.msg, new RegExp(`remote_management: false: ${command} it on its machine`));
   }
   assert.equal(agent.status, 'online');
   await agent.close();

@@ -141,7 +141,7 @@ export class LaneRun {
       ports.suspended(suspension ?? 'failing');
       ports.log.warn(
         { ...this.#names(), reason: suspension === 'gone' ? 'it returned 410' : 'it has failed for too long' },
-        'suspended an event destination: its deliveries stay pending until it is resumed',
+        'an event destination is suspended: its deliveries stay pending until it is resumed',
       );
       return await this.#release({ isHeld: true, nextAttemptAtMs });
     } catch (err) {
@@ -187,7 +187,7 @@ export class LaneRun {
     const { log } = this.#options.ports;
     if (ruling.state === 'delivered') return;
     const fields = { ...this.#names(), delivery: delivery.id, event: delivery.event.id, error: outcome.error };
-    if (ruling.state === 'dead') log.warn(fields, 'an event delivery is dead: its destination did not accept it');
+    if (ruling.state === 'dead') log.warn(fields, 'an event is dead: its destination did not accept it');
     else log.debug(fields, 'an event was not delivered and will be retried');
   }
 

@@ -13,8 +13,8 @@ const WELL: LaneHealth = { failures: 0, failingCount: 0, failingSinceMs: null };
 
 const DELIVERED: SendOutcome = { verdict: 'delivered', status: 204, error: null };
 const DOWN: SendOutcome = { verdict: 'wait', status: null, error: 'connection refused' };
-const REFUSED: SendOutcome = { verdict: 'refused', status: 400, error: 'the receiver answered 400' };
-const GONE: SendOutcome = { verdict: 'gone', status: 410, error: 'the receiver answered 410' };
+const REFUSED: SendOutcome = { verdict: 'refused', status: 400, error: 'the receiver returned 400' };
+const GONE: SendOutcome = { verdict: 'gone', status: 410, error: 'the receiver returned 410' };
 
 /** Retries one event, each time exactly when it is due, until it is no longer pending. */
 function tryOut(outcome: SendOutcome, health = WELL, random = 0.5): { waits: number[]; last: Ruling; tookMs: number } {

@@ -254,7 +254,7 @@ test('stores a request that never reached the service with the error', async (co
   assert.equal(await world.pass('/down', { method: 'POST', body: 'x' }), 502);
   const { status, problem } = await world.newest();
   assert.equal(status, null);
-  assert.match(problem ?? '', /takes no connections/);
+  assert.match(problem ?? '', /refuses connections/);
   assert.equal((await world.list('?filter=status:failed')).length, 1);
 });
 

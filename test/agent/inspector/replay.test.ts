@@ -85,7 +85,7 @@ test('a failed replay is stored with the reason', async (context) => {
   const { id } = await world.newest();
   const failed = await replayed(world, { id, tunnel_name: 'down' });
   assert.equal(failed.status, null);
-  assert.match(failed.problem ?? '', /takes no connections/);
+  assert.match(failed.problem ?? '', /refuses connections/);
 });
 
 test('rejects a request that cannot be sent unchanged, but an edit may supply another body', async (context) => {
@@ -111,7 +111,7 @@ test('does not replay a request whose body was incomplete', async (context) => {
   });
   observer?.onRequestData(Buffer.from('12345'));
   const { id } = await world.newest();
-  assert.match(((await world.change('POST', { id })).json as { message: string }).message, /still under way/);
+  assert.match(((await world.change('POST', { id })).json as { message: string }).message, /still in progress/);
   observer?.onEnd('the client went away');
   assert.match(((await world.change('POST', { id })).json as { message: string }).message, /only 5 of the 10 bytes/);
 });

@@ -29,7 +29,7 @@ suite('Chromium and the edge itself', { skip }, () => {
       const response = await page.goto(`https://${refused.host}:${world.port}/`);
       assert.equal(response?.status(), 503);
       assert.match((await page.locator('h1').textContent()) ?? '', /503/);
-      assert.match((await page.locator('body').textContent()) ?? '', /nothing behind it yet/);
+      assert.match((await page.locator('body').textContent()) ?? '', /has no backend yet/);
       assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390);
       const [ground, ink] = (await page.evaluate(
         `(() => {

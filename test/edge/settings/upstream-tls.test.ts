@@ -65,7 +65,7 @@ suite('an upstream behind TLS', () => {
         const answer = await world.ask(host, '/', { headers: { accept } });
         assert.equal(answer.status, 502);
         assert.equal(answer.headers['postern-error-code'], 'ERR_POSTERN_UPSTREAM_UNREACHABLE');
-        assert.match(answer.text, /The server behind this site cannot be reached/);
+        assert.match(answer.text, /The upstream server of this site cannot be reached/);
         assert.doesNotMatch(answer.text, /localhost:\d+/);
       }
       const line = world.world.logLines.findLast(

@@ -134,7 +134,12 @@ test('forwards the response of a service that declines a WebSocket', async (cont
 });
 
 for (const [reason, status, code, words] of [
-  ['refused', 502, 'ERR_POSTERN_UPSTREAM_UNREACHABLE', /The agent could not reach localhost:3000: nothing there takes/],
+  [
+    'refused',
+    502,
+    'ERR_POSTERN_UPSTREAM_UNREACHABLE',
+    /The agent could not reach localhost:3000: the connection was refused/,
+  ],
   ['dns', 502, 'ERR_POSTERN_UPSTREAM_UNREACHABLE', /its name does not resolve/],
   ['closed', 502, 'ERR_POSTERN_UPSTREAM_BROKEN', /localhost:3000: the connection was closed/],
   ['made up', 502, 'ERR_POSTERN_UPSTREAM_BROKEN', /localhost:3000: it failed/],

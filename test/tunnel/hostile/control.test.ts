@@ -35,9 +35,9 @@ test('an HTTP/1.1 client at the gateway is disconnected', async () => {
 const WRONG_LINES: readonly (readonly [string, string | Buffer, RegExp])[] = [
   ['garbage', '\u0000\u0001 garbage\n', /not JSON/],
   ['bytes that are no UTF-8', Buffer.from([0xff, 0xfe, 0x0a]), /not JSON/],
-  ['a list', '[1, 2]\n', /no object with a type/],
-  ['null', 'null\n', /no object with a type/],
-  ['a type that is no text', '{"t": 1}\n', /no object with a type/],
+  ['a list', '[1, 2]\n', /not an object with a type/],
+  ['null', 'null\n', /not an object with a type/],
+  ['a type that is no text', '{"t": 1}\n', /not an object with a type/],
   ['a hello with wrong fields', '{"t": "hello", "version": "one"}\n', /hello has a wrong or missing field/],
   ['a bind before hello', '{"t":"bind","ref":0,"proto":"https","metadata":"","forwards_to":""}\n', /first message/],
   ['a bye before hello', '{"t":"bye"}\n', /first message/],

@@ -77,7 +77,7 @@ const SERVERS: readonly (readonly [string, (socket: TLSSocket) => void, RegExp])
       const session = connectHttp2('https://agent', { createConnection: () => socket }).on('error', () => {});
       session.once('connect', () => session.request({ ':path': '/' }).on('error', () => {}));
     },
-    /no Postern server/,
+    /not a Postern server/,
   ],
   [
     'garbage on the control stream',
@@ -88,7 +88,7 @@ const SERVERS: readonly (readonly [string, (socket: TLSSocket) => void, RegExp])
   [
     'a flood of messages',
     (socket) => control(socket, (write) => write('{"t":"later"}\n'.repeat(10_000))),
-    /faster than they may/,
+    /too many control messages/,
   ],
   [
     'bound before welcome',
@@ -184,8 +184,8 @@ test('leaves a server that never answers a bind for a new session', async (t) =>
   assert.deepEqual(
     [...new Set(reasons)].filter((reason) => reason.includes('answered')),
     [
-      'reconnecting: asked to open shop and 1 more, the server has not answered for 1 s',
-      'reconnecting: asked to open tunnel-1 and 2 more, the server has not answered for 1 s',
+      'reconnecting: the server has not responded to the request to open shop and 1 more for 1 s',
+      'reconnecting: the server has not responded to the request to open tunnel-1 and 2 more for 1 s',
     ],
   );
   assert.deepEqual(

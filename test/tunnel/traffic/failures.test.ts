@@ -14,16 +14,16 @@ const world = await TunnelWorld.open({ after });
 
 suite('a service that cannot be reached is 502, and the page names its address', () => {
   const cases: readonly { name: string; words: RegExp; addr: () => Promise<string> }[] = [
-    { name: 'nothing listens', words: /takes connections/, addr: deadAddress },
+    { name: 'nothing listens', words: /the connection was refused/, addr: deadAddress },
     { name: 'a name that does not resolve', words: /does not resolve/, addr: async () => 'nowhere.invalid:80' },
     {
       name: 'it closes without an answer',
-      words: /closed before an answer/,
+      words: /closed before the response/,
       addr: () => listeningTcp((bytes, end) => bytes.includes('\r\n\r\n') && end('')),
     },
     {
       name: 'it speaks something else',
-      words: /not of the protocol/,
+      words: /does not follow the protocol/,
       addr: () => listeningTcp((_bytes, end) => end('SSH-2.0-OpenSSH_9.9\r\n')),
     },
     {
