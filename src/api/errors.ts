@@ -50,10 +50,11 @@ export const apiErrors = errorTable({
   },
   ERR_POSTERN_RATE_LIMITED: {
     status: 429,
-    explanation: 'Too many requests, or too many failed authentications from this address. Wait for the time in Retry-After.',
+    explanation:
+      'Too many requests, or too many failed authentications from this address. Wait for the time in Retry-After.',
   },
   ERR_POSTERN_INTERNAL: {
     status: 500,
-    explanation: 'An internal error. The server's log has a line with the operation id.',
+    explanation: 'An internal error. The log of the server has a line with the operation id.',
   },
 });

@@ -4,8 +4,7 @@ import { errorTable } from '../lib/errors.ts';
 export const edgeErrors = errorTable({
   ERR_POSTERN_BAD_HTTP: {
     status: 400,
-    explanation:
-      'The request is malformed or ambiguous. It was not forwarded, and the connection is closed.',
+    explanation: 'The request is malformed or ambiguous. It was not forwarded, and the connection is closed.',
   },
   ERR_POSTERN_BAD_PATH: {
     status: 400,
@@ -39,12 +38,12 @@ export const edgeErrors = errorTable({
   ERR_POSTERN_EDGE_OVERLOADED: {
     status: 503,
     explanation:
-      'This process has reached its limit of requests (`edge_requests_in_flight`) or streams (`edge_streams_in_flight`), or the client's address has used its share (`edge_address_share`). The request was not forwarded: send it again after the seconds in `Retry-After`.',
+      'This process has reached its limit of requests (`edge_requests_in_flight`) or streams (`edge_streams_in_flight`), or the address of the client has used its share (`edge_address_share`). The request was not forwarded: send it again after the seconds in `Retry-After`.',
   },
   ERR_POSTERN_NO_TUNNEL: {
     status: 503,
     explanation:
-      'The backend of the route is a tunnel group, and no tunnel with its labels is online: start an agent with those labels. Or the host belongs to an agent's tunnel, and the agent is offline.',
+      'The backend of the route is a tunnel group, and no tunnel with its labels is online: start an agent with those labels. Or the host belongs to the tunnel of an agent, and that agent is offline.',
   },
   ERR_POSTERN_UPSTREAM_UNREACHABLE: {
     status: 502,
@@ -58,8 +57,7 @@ export const edgeErrors = errorTable({
   ERR_POSTERN_UPSTREAM_TIMEOUT: { status: 504, explanation: 'The upstream did not respond in time.' },
   ERR_POSTERN_EDGE_INTERNAL: {
     status: 500,
-    explanation:
-      'An internal error at the edge. Nothing was forwarded. The log has a line with the request id.',
+    explanation: 'An internal error at the edge. Nothing was forwarded. The log has a line with the request id.',
   },
 });
 

@@ -79,7 +79,7 @@ function decodeOnce(
     const onData = guarded(owner, (chunk: Buffer): void => {
       chunks.push(chunk);
       length += chunk.length;
-      if (length > maxBytes) finish(`only the first ${maxBytes} decoded bytes`);
+      if (length > maxBytes) finish(`only the first ${maxBytes} bytes after decoding`);
     });
     attach(decoder, 'data', onData);
     listenOnce(decoder, 'end', owner, () => finish(null));

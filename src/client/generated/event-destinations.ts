@@ -21,24 +21,24 @@ export interface EventDestination {
   readonly target: {
     /** Sends each event as a signed HTTP request (Standard Webhooks). */
     readonly webhook: {
-      /** Where events are sent: an absolute https or http URL without user name, password or fragment. */
+      /** URL to which events are sent: an absolute https or http URL without user name, password or fragment. */
       readonly url: string;
       /**
-       * Signs deliveries (Standard Webhooks): "whsec_" and 24 to 64 bytes in base64. Made when left out. Shown only by
-       * the create.
+       * Secret that signs deliveries (Standard Webhooks): "whsec_" and 24 to 64 bytes in base64. Generated if omitted.
+       * Only the response to the create shows it.
        */
       readonly secret: string;
-      /**
-       * A second valid secret while receivers change over: deliveries are signed with both. "" in a PATCH takes it
-       * away.
-       */
+      /** Previous secret, for rotation: deliveries are signed with both secrets. "" in a PATCH removes it. */
       readonly previous_secret: string;
-      /** Headers to add, such as {"x-api-key": "…"}. Their values are secret. Not Host, Content-* or webhook-*. */
+      /**
+       * Headers to add, such as {"x-api-key": "…"}. Their values are secret. Host, Content-* and webhook-* are not
+       * allowed.
+       */
       readonly headers: Readonly<Record<string, string>>;
     } | null;
-    /** Appends each event as a line of JSON to a file in the data directory. */
+    /** Appends each event as one line of JSON to a file in the data directory. */
     readonly file: {
-      /** Name of the file, without folders: letters, digits, "-", "_" and single dots, such as "audit.ndjson". */
+      /** Name of the file, without directories: letters, digits, "-", "_" and single dots, such as "audit.ndjson". */
       readonly name: string;
     } | null;
   };
@@ -58,26 +58,26 @@ export interface EventDestinationCreate {
     /** Sends each event as a signed HTTP request (Standard Webhooks). */
     readonly webhook?:
       | {
-          /** Where events are sent: an absolute https or http URL without user name, password or fragment. */
+          /** URL to which events are sent: an absolute https or http URL without user name, password or fragment. */
           readonly url: string;
           /**
-           * Signs deliveries (Standard Webhooks): "whsec_" and 24 to 64 bytes in base64. Made when left out. Shown only by
-           * the create.
+           * Secret that signs deliveries (Standard Webhooks): "whsec_" and 24 to 64 bytes in base64. Generated if omitted.
+           * Only the response to the create shows it.
            */
           readonly secret?: string | undefined;
-          /**
-           * A second valid secret while receivers change over: deliveries are signed with both. "" in a PATCH takes it
-           * away.
-           */
+          /** Previous secret, for rotation: deliveries are signed with both secrets. "" in a PATCH removes it. */
           readonly previous_secret?: string | undefined;
-          /** Headers to add, such as {"x-api-key": "…"}. Their values are secret. Not Host, Content-* or webhook-*. */
+          /**
+           * Headers to add, such as {"x-api-key": "…"}. Their values are secret. Host, Content-* and webhook-* are not
+           * allowed.
+           */
           readonly headers?: Readonly<Record<string, string>> | undefined;
         }
       | undefined;
-    /** Appends each event as a line of JSON to a file in the data directory. */
+    /** Appends each event as one line of JSON to a file in the data directory. */
     readonly file?:
       | {
-          /** Name of the file, without folders: letters, digits, "-", "_" and single dots, such as "audit.ndjson". */
+          /** Name of the file, without directories: letters, digits, "-", "_" and single dots, such as "audit.ndjson". */
           readonly name: string;
         }
       | undefined;
@@ -106,26 +106,26 @@ export interface EventDestinationUpdate {
         /** Sends each event as a signed HTTP request (Standard Webhooks). */
         readonly webhook?:
           | {
-              /** Where events are sent: an absolute https or http URL without user name, password or fragment. */
+              /** URL to which events are sent: an absolute https or http URL without user name, password or fragment. */
               readonly url: string;
               /**
-               * Signs deliveries (Standard Webhooks): "whsec_" and 24 to 64 bytes in base64. Made when left out. Shown only by
-               * the create.
+               * Secret that signs deliveries (Standard Webhooks): "whsec_" and 24 to 64 bytes in base64. Generated if omitted.
+               * Only the response to the create shows it.
                */
               readonly secret?: string | undefined;
-              /**
-               * A second valid secret while receivers change over: deliveries are signed with both. "" in a PATCH takes it
-               * away.
-               */
+              /** Previous secret, for rotation: deliveries are signed with both secrets. "" in a PATCH removes it. */
               readonly previous_secret?: string | undefined;
-              /** Headers to add, such as {"x-api-key": "…"}. Their values are secret. Not Host, Content-* or webhook-*. */
+              /**
+               * Headers to add, such as {"x-api-key": "…"}. Their values are secret. Host, Content-* and webhook-* are not
+               * allowed.
+               */
               readonly headers?: Readonly<Record<string, string>> | undefined;
             }
           | undefined;
-        /** Appends each event as a line of JSON to a file in the data directory. */
+        /** Appends each event as one line of JSON to a file in the data directory. */
         readonly file?:
           | {
-              /** Name of the file, without folders: letters, digits, "-", "_" and single dots, such as "audit.ndjson". */
+              /** Name of the file, without directories: letters, digits, "-", "_" and single dots, such as "audit.ndjson". */
               readonly name: string;
             }
           | undefined;

@@ -207,7 +207,7 @@ test('tcp: an offline agent, a stopped service, a forbidden address, a lost agen
   assert.equal(await outcome(portOf(closed)), 'address');
   world.edge.endpoints.withdraw(closed.id);
   const refused = await world.publish(id, { proto: 'tcp', modules: { compression: {} } });
-  assert.match(refused.ok ? '' : refused.message, /does not inspect|cannot decrypt/);
+  assert.match(refused.ok ? '' : refused.message, /does not inspect/);
 });
 
 test('tls: the handshake is the service’s own, the server only forwards it', async (context) => {

@@ -182,7 +182,7 @@ test('leaves a server that never answers a bind for a new session', async (t) =>
     ['online', 'online', 'online'],
   );
   assert.deepEqual(
-    [...new Set(reasons)].filter((reason) => reason.includes('answered')),
+    [...new Set(reasons)].filter((reason) => reason.includes('not responded')),
     [
       'reconnecting: the server has not responded to the request to open shop and 1 more for 1 s',
       'reconnecting: the server has not responded to the request to open tunnel-1 and 2 more for 1 s',
