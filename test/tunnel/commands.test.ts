@@ -69,7 +69,7 @@ test("the API returns the agent's refusal message", async () => {
   agent.say({ t: 'done', id, ok: false, message: 'a package of the distribution: use apt' });
   const { status, body } = await answer;
   assert.deepEqual([status, body.error_code], [409, 'ERR_POSTERN_AGENT_REFUSES']);
-  assert.match(body.msg, /refuses: a package of the distribution: use apt$/);
+  assert.match(body.msg, /rejected the command: a package of the distribution: use apt$/);
   agent.destroy();
 });
 
