@@ -1,21 +1,37 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { cp, mkdir, readFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { cp, mkdir, readFile, symlink } from 'node:fs/promises';
+import { createServer, type IncomingMessage } from 'node:http';
+import { request } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { type Flow, FlowCookies } from '../../src/modules/oidc/cookies/flow-cookies.ts';
+import { type BrowserKey, SessionCookies } from '../../src/modules/oidc/cookies/session-cookie.ts';
+import { loadKeyring } from '../../src/store/load-keyring.ts';
 import { startPostern, startServerProcess } from '../support/server-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 /**
- * Written by commit 8841b8c: a data directory that its server closed, and a backup of it. It has an edge with a route,
- * four modules, a secret, a policy, a subscription with a delivered event, internal CAs in files, and these two first
- * secrets.
+ * Each holds a data directory that the commit's server closed, and a backup of it. It has an edge with a route, four
+ * modules, a secret, a policy, a subscription with a delivered event, internal CAs in files, and the two first secrets.
+ * `tools/write-version-fixture.ts` writes such a file, since a61189e with cookies and the sources of the agent.
  */
-const FIXTURE = fileURLToPath(new URL('./fixtures/previous-version.tar.gz', import.meta.url));
+const COMMITS = ['8841b8c', 'a61189e'];
 const API_KEY = 'previous-version-test-api-key-0123456789';
 const AUTHTOKEN = 'previous-version-test-authtoken-0123456789';
+const NODE_MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
+
+interface Cookies {
+  readonly session: BrowserKey;
+  readonly flow: Flow;
+  /** Name and value, as the browser sends it. */
+  readonly flowCookie: string;
+}
 
 interface Edge {
   readonly hostports: readonly string[];
@@ -24,9 +40,10 @@ interface Edge {
   ];
 }
 
-async function unpacked(t: TestContext): Promise<string> {
+async function unpacked(t: TestContext, commit: string): Promise<string> {
   const folder = await tempDir(t);
-  execFileSync('tar', ['-xzf', FIXTURE, '-C', folder, '--no-same-owner']);
+  const fixture = fileURLToPath(new URL(`./fixtures/${commit}.tar.gz`, import.meta.url));
+  execFileSync('tar', ['-xzf', fixture, '-C', folder, '--no-same-owner']);
   return folder;
 }
 
@@ -54,49 +71,100 @@ async function holdsEverything(baseUrl: string): Promise<void> {
   assert.equal(credentials.length, 2);
 }
 
-suite('data written by the previous version', () => {
-  test('a data directory opens, with its secrets, its deliveries and its CAs', async (t) => {
-    const dataDir = join(await unpacked(t), 'data');
-    const path = join(dataDir, 'internal-ca', 'domain-localhost', 'certificate.pem');
-    const before = new X509Certificate(await readFile(path)).fingerprint256;
-    const { base_url: baseUrl } = await startServerProcess(t, dataDir).ready();
-    await holdsEverything(baseUrl);
-    type Deliveries = { event_deliveries: { state: string }[] };
-    const { event_deliveries: deliveries } = await read<Deliveries>(baseUrl, '/event_deliveries');
-    assert.deepEqual(
-      deliveries.map(({ state }) => state),
-      ['delivered'],
+for (const commit of COMMITS) {
+  suite(`what commit ${commit} wrote`, () => {
+    test('a data directory opens, with its secrets, its deliveries and its CAs', async (t) => {
+      const dataDir = join(await unpacked(t, commit), 'data');
+      const path = join(dataDir, 'internal-ca', 'domain-localhost', 'certificate.pem');
+      const before = new X509Certificate(await readFile(path)).fingerprint256;
+      const { base_url: baseUrl } = await startServerProcess(t, dataDir).ready();
+      await holdsEverything(baseUrl);
+      type Deliveries = { event_deliveries: { state: string }[] };
+      const { event_deliveries: deliveries } = await read<Deliveries>(baseUrl, '/event_deliveries');
+      assert.deepEqual(
+        deliveries.map(({ state }) => state),
+        ['delivered'],
+      );
+      const printed = startPostern(t, { args: ['ca', 'print', '--data-dir', dataDir] });
+      await printed.exited;
+      const [now = ''] = /-----BEGIN[\s\S]*?-----END CERTIFICATE-----/.exec(printed.stdout()) ?? [];
+      assert.equal(new X509Certificate(now).fingerprint256, before);
+    });
+
+    test('its agents’ token still opens a session', async (t) => {
+      const dataDir = join(await unpacked(t, commit), 'data');
+      const server = await startServerProcess(t, dataDir).ready();
+      const address = (server.addresses as unknown as { tunnel: string }).tunnel;
+      const agent = startPostern(t, {
+        args: ['http', '1', '--server-addr', address, '--inspect=false'],
+        env: { POSTERN_AUTHTOKEN: AUTHTOKEN, POSTERN_DATA_DIR: dataDir },
+      });
+      for (let tries = 0; tries < 200 && !agent.stdout().includes('online at'); tries += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+      assert.match(agent.stdout(), /online at/, agent.stderr());
+    });
+
+    test('a backup restores into an empty data directory', async (t) => {
+      const folder = await unpacked(t, commit);
+      const dataDir = join(folder, 'restored');
+      await mkdir(dataDir, { mode: 0o700 });
+      await cp(join(folder, 'data', 'secret.key'), join(dataDir, 'secret.key'));
+      const restore = startPostern(t, {
+        args: ['store', 'restore', join(folder, 'previous.backup'), '--data-dir', dataDir],
+      });
+      assert.deepEqual(await restore.exited, { code: 0, signal: null }, restore.stderr());
+      const { base_url: baseUrl } = await startServerProcess(t, dataDir).ready();
+      await holdsEverything(baseUrl);
+    });
+  });
+}
+
+suite('cookies and agents of commit a61189e', () => {
+  test('its cookies of a session and of a login in progress are accepted', async (t) => {
+    const folder = await unpacked(t, 'a61189e');
+    const { session, flow, flowCookie } = JSON.parse(await readFile(join(folder, 'cookies.json'), 'utf8')) as Cookies;
+    const keyring = loadKeyring({ dataDir: join(folder, 'data'), configured: null, mayCreate: false });
+    const sessions = new SessionCookies((purpose, data) => keyring.mac(purpose, data));
+    assert.deepEqual(sessions.verify(session.cookieValue, [session.companionValue]), session);
+    const flows = new FlowCookies({
+      seal: (purpose, text) => keyring.seal(text, `purpose/${purpose}`),
+      open: (purpose, sealed) => keyring.open(sealed, `purpose/${purpose}`),
+    });
+    assert.deepEqual(flows.find([flowCookie], flow.state), flow);
+  });
+
+  test('its agent connects to this server and carries a request', async (t) => {
+    const folder = await unpacked(t, 'a61189e');
+    const dataDir = join(folder, 'data');
+    const service = createServer((_request, response) => response.end('served by the old agent')).listen(
+      0,
+      '127.0.0.1',
     );
-    const printed = startPostern(t, { args: ['ca', 'print', '--data-dir', dataDir] });
-    await printed.exited;
-    const [now = ''] = /-----BEGIN[\s\S]*?-----END CERTIFICATE-----/.exec(printed.stdout()) ?? [];
-    assert.equal(new X509Certificate(now).fingerprint256, before);
-  });
+    await once(service, 'listening');
+    t.after(() => service.close());
+    const { addresses } = await startServerProcess(t, dataDir).ready();
+    const { edge, tunnel } = addresses as unknown as { edge: string; tunnel: string };
+    const ca = await readFile(join(dataDir, 'internal-ca', 'other', 'certificate.pem'), 'utf8');
 
-  test('its agents’ token still opens a session', async (t) => {
-    const dataDir = join(await unpacked(t), 'data');
-    const server = await startServerProcess(t, dataDir).ready();
-    const address = (server.addresses as unknown as { tunnel: string }).tunnel;
-    const agent = startPostern(t, {
-      args: ['http', '1', '--server-addr', address, '--inspect=false'],
-      env: { POSTERN_AUTHTOKEN: AUTHTOKEN, POSTERN_DATA_DIR: dataDir },
+    await symlink(NODE_MODULES, join(folder, 'agent', 'node_modules'));
+    const { connect } = (await import(
+      pathToFileURL(join(folder, 'agent', 'src', 'agent', 'index.ts')).href
+    )) as typeof import('../../src/agent/index.ts');
+    const { port } = service.address() as AddressInfo;
+    const agent = await connect({
+      serverAddr: tunnel,
+      authtoken: AUTHTOKEN,
+      ca,
+      tunnels: [{ proto: 'https', addr: port, domain: 'old.localhost' }],
     });
-    for (let tries = 0; tries < 200 && !agent.stdout().includes('online at'); tries += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-    assert.match(agent.stdout(), /online at/, agent.stderr());
-  });
+    t.after(() => agent.close());
 
-  test('a backup restores into an empty data directory', async (t) => {
-    const folder = await unpacked(t);
-    const dataDir = join(folder, 'restored');
-    await mkdir(dataDir, { mode: 0o700 });
-    await cp(join(folder, 'data', 'secret.key'), join(dataDir, 'secret.key'));
-    const restore = startPostern(t, {
-      args: ['store', 'restore', join(folder, 'previous.backup'), '--data-dir', dataDir],
-    });
-    assert.deepEqual(await restore.exited, { code: 0, signal: null }, restore.stderr());
-    const { base_url: baseUrl } = await startServerProcess(t, dataDir).ready();
-    await holdsEverything(baseUrl);
+    const [host, edgePort] = edge.split(':');
+    const sent = request({ host, port: edgePort, servername: 'old.localhost', rejectUnauthorized: false });
+    sent.setHeader('host', 'old.localhost').end();
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    assert.equal(response.statusCode, 200);
+    assert.equal(await text(response), 'served by the old agent');
   });
 });
