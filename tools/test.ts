@@ -1,11 +1,10 @@
 import { chmodSync, existsSync, globSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
-import { run } from 'node:test';
-import { spec } from 'node:test/reporters';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { installTestPackages } from './install-test-packages.ts';
+import { type Outcome, runFiles } from './test-runner/run-files.ts';
 
 /**
  * What `npm test` runs: all test files, or those whose path is given or lies under a given folder.
@@ -14,6 +13,7 @@ import { installTestPackages } from './install-test-packages.ts';
  */
 const root = fileURLToPath(new URL('..', import.meta.url));
 const FILE_TIMEOUT_MS = 5 * 60_000;
+const CLOSE_GRACE_MS = 20_000;
 const LONG_FILE_TIMEOUT_MS = 60 * 60_000;
 const POSTGRES_SUPPORT = join(root, 'test', 'support', 'postgres.ts');
 
@@ -38,7 +38,15 @@ const compiled = mkdtempSync(join(tmpdir(), 'postern-compiled-'));
 process.env['NODE_COMPILE_CACHE'] = compiled;
 const temporary = makeTemporaryDirectory();
 try {
-  const code = await runFiles(files);
+  const outcome = await runFiles(files, {
+    root,
+    directory: temporary,
+    // More than there are cores, because many wait for a clock, a disk or a child process.
+    concurrency: cpus().length * 2,
+    fileTimeoutMs: isLong ? LONG_FILE_TIMEOUT_MS : FILE_TIMEOUT_MS,
+    closeGraceMs: CLOSE_GRACE_MS,
+  });
+  const code = report(outcome);
   process.exitCode = (await leftBehind(temporary)) ? 1 : code;
 } finally {
   rmSync(temporary, { recursive: true, force: true });
@@ -94,31 +102,11 @@ async function leftBehind(path: string): Promise<boolean> {
   return left.length > 0;
 }
 
-async function runFiles(paths: string[]): Promise<number> {
-  const counts = { passed: 0, failed: 0, skipped: 0 };
-  const failures: string[] = [];
-  const tests = run({
-    files: paths,
-    // One more than there are cores, because many tests wait for a clock or a disk; two heavy ones per core would make
-    // the timings of both meaningless.
-    concurrency: cpus().length + 1,
-    timeout: isLong ? LONG_FILE_TIMEOUT_MS : FILE_TIMEOUT_MS,
-  });
-  tests.on('test:pass', ({ skip, details }) => {
-    if (details.type === 'suite') return;
-    if (skip === undefined || skip === false) counts.passed += 1;
-    else counts.skipped += 1;
-  });
-  tests.on('test:fail', ({ name, file, details }) => {
-    if (details.type === 'suite') return;
-    counts.failed += 1;
-    failures.push(`${file === undefined ? '' : relative(root, file)}: ${name}`);
-  });
-  for await (const text of tests.compose(spec())) process.stdout.write(text as string);
-  const summary = `${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped, in ${paths.length} files`;
+function report({ passed, skipped, failures }: Outcome): number {
+  const summary = `${passed} passed, ${failures.length} failed, ${skipped} skipped, in ${files.length} files`;
   console.log(`\n${summary}${failures.map((failure) => `\n  failed: ${failure}`).join('')}`);
-  if (counts.passed + counts.failed === 0) console.error('no test ran');
-  return counts.failed > 0 || counts.passed === 0 ? 1 : 0;
+  if (passed + failures.length === 0) console.error('no test ran');
+  return failures.length > 0 || passed === 0 ? 1 : 0;
 }
 
 function stop(message: string): never {

@@ -1,3 +1,4 @@
+// Own process: sets V8 flags.
 import assert from 'node:assert/strict';
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { after, test } from 'node:test';

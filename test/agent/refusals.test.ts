@@ -122,7 +122,10 @@ test('describes a server that is not a gateway, and one that is missing', async 
 });
 
 test('gives up on a server that never responds', async (t) => {
-  const silent = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
+  const silent = createServer((socket) => {
+    socket.on('error', () => {});
+    t.after(() => socket.destroy());
+  }).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   t.after(() => void silent.close());
   const agent = startAgent({

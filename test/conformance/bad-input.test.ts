@@ -1,3 +1,4 @@
+// Own process: takes long, so it starts first.
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import type { JsonValue } from '../../src/lib/json.ts';

@@ -1,3 +1,4 @@
+// Own process: takes long, so it starts first.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

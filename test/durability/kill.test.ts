@@ -1,3 +1,4 @@
+// Own process: takes long, so it starts first.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { describeFigures, runKillRounds } from './kill-rounds.ts';

@@ -1,3 +1,4 @@
+// Own process: takes long, so it starts first.
 import { suite, test } from 'node:test';
 import { runKillLedger } from './support/kill-ledger.ts';
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { execute, SHARED_SERVER_VARIABLE, startPostgres } from './postgres.ts';
+import { execute, startUnsharedPostgres } from './postgres.ts';
 
 /** A PostgreSQL that no other test file uses, so that it can be stopped, killed and restarted. */
 export interface OwnPostgres {
@@ -22,9 +22,7 @@ const UNPRIVILEGED_ID = 65_534;
 const DEADLINE_MS = 30_000;
 
 export async function startOwnPostgres(): Promise<OwnPostgres> {
-  // The runner's server serves other files too.
-  delete process.env[SHARED_SERVER_VARIABLE];
-  const first = await startPostgres();
+  const first = await startUnsharedPostgres();
   const dataDir = await dataDirectory(first.url);
   const command = readFileSync(`/proc/${postmasterOf(dataDir)}/cmdline`, 'utf8')
     .split('\0')

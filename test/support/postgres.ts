@@ -32,7 +32,7 @@ export interface FreshDatabase {
 }
 
 /** Set by the test runner, so that one server serves all test files. */
-export const SHARED_SERVER_VARIABLE = 'POSTERN_TEST_POSTGRES_URL';
+const SHARED_SERVER_VARIABLE = 'POSTERN_TEST_POSTGRES_URL';
 
 /** `nobody`: PostgreSQL will not run as root. */
 const UNPRIVILEGED_ID = 65_534;
@@ -41,7 +41,10 @@ const START_DEADLINE_MS = 30_000;
 /** A real PostgreSQL, from the binaries in npm, on a free loopback port. */
 export async function startPostgres(): Promise<PostgresServer> {
   const shared = process.env[SHARED_SERVER_VARIABLE];
-  if (shared !== undefined && shared !== '') return { url: shared, stop: async () => {} };
+  return shared !== undefined && shared !== '' ? { url: shared, stop: async () => {} } : startUnsharedPostgres();
+}
+
+export async function startUnsharedPostgres(): Promise<PostgresServer> {
   const home = mkdtempSync(join(tmpdir(), 'postern-postgres-'));
   const identity = process.getuid?.() === 0 ? { uid: UNPRIVILEGED_ID, gid: UNPRIVILEGED_ID } : {};
   chmodSync(home, 0o700);

@@ -1,3 +1,4 @@
+// Own process: measures memory.
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { after, test } from 'node:test';

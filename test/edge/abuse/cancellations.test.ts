@@ -1,3 +1,4 @@
+// Own process: measures memory.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type ClientHttp2Session, constants } from 'node:http2';

@@ -1,3 +1,4 @@
+// Own process: measures memory.
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import { EdgeWorld } from '../../support/edge-world.ts';

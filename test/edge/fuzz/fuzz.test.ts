@@ -1,3 +1,4 @@
+// Own process: takes long, so it starts first.
 import { test } from 'node:test';
 import { fuzzInProcess } from './support/fuzz-process.ts';
 

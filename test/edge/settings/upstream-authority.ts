@@ -18,8 +18,14 @@ export class UpstreamAuthority {
     const folder = await tempDir(test);
     const path = join(folder, 'roots.pem');
     await writeFile(path, issued.certificatePem);
-    process.env['SSL_CERT_FILE'] = path;
-    process.env['SSL_CERT_DIR'] = folder;
+    const before = { SSL_CERT_FILE: process.env['SSL_CERT_FILE'], SSL_CERT_DIR: process.env['SSL_CERT_DIR'] };
+    Object.assign(process.env, { SSL_CERT_FILE: path, SSL_CERT_DIR: folder });
+    test.after(async () => {
+      for (const [name, value] of Object.entries(before)) {
+        if (value === undefined) delete process.env[name];
+        else process.env[name] = value;
+      }
+    });
     return new UpstreamAuthority(issued);
   }
 

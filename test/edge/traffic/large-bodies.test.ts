@@ -1,3 +1,4 @@
+// Own process: measures memory.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { type ClientHttp2Stream, constants } from 'node:http2';

@@ -1,3 +1,4 @@
+// Own process: measures memory.
 import assert from 'node:assert/strict';
 import { constants } from 'node:http2';
 import { after, test } from 'node:test';

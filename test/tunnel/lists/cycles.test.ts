@@ -1,3 +1,4 @@
+// Own process: measures memory.
 import { test } from 'node:test';
 import { checkSoak, describeSoak, runCycles } from '../support/soak-cycles.ts';
 

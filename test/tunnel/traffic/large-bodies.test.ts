@@ -1,3 +1,4 @@
+// Own process: measures memory.
 import assert from 'node:assert/strict';
 import { text } from 'node:stream/consumers';
 import { after, suite, type TestContext, test } from 'node:test';

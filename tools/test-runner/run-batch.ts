@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+
+export interface BatchFile {
+  /** As it is reported: from the project's root. */
+  readonly name: string;
+  readonly path: string;
+  readonly timeoutMs: number;
+  /** The next file must find the process as this one did. A process of its own ends with the file instead. */
+  readonly sharesProcess: boolean;
+}
+
+const EXIT_GRACE_MS = 2_000;
+
+export interface BatchOptions {
+  /** Holds the name of the file that runs, for the case that the process crashes. */
+  readonly progressFile: string;
+  /** Sockets and threads need a moment to close. */
+  readonly closeGraceMs: number;
+}
+
+/** Runs test files one after another in this process. Each is one test, and the tests in it are its subtests. */
+export async function runBatch(
+  files: readonly BatchFile[],
+  { progressFile, closeGraceMs }: BatchOptions,
+): Promise<void> {
+  let hasLeft = false;
+  for (const { name, path, timeoutMs, sharesProcess } of files) {
+    writeFileSync(progressFile, name);
+    const before = { resources: countOf(process.getActiveResourcesInfo()), state: globalState() };
+    await test(name, { timeout: timeoutMs }, () => import(pathToFileURL(path).href));
+    if (!sharesProcess) continue;
+    const left = await leftOpen(before.resources, closeGraceMs);
+    const changed = changedState(before.state);
+    if (left.length + changed.length === 0) continue;
+    hasLeft = true;
+    await test(`${name} leaves the process as it found it`, () => {
+      assert.deepEqual({ open: left, changed }, { open: [], changed: [] });
+    });
+  }
+  // Open handles would keep a process that has already failed waiting for its time limit.
+  if (hasLeft) setTimeout(() => process.exit(1), EXIT_GRACE_MS).unref();
+}
+
+/** The kinds of handles beyond those that were open before. */
+async function leftOpen(before: ReadonlyMap<string, number>, graceMs: number): Promise<readonly string[]> {
+  const deadline = Date.now() + graceMs;
+  for (;;) {
+    // Before the first look too: a server that listens has its handle only a turn later.
+    await sleep(20);
+    const now = countOf(process.getActiveResourcesInfo());
+    const extra = [...now].filter(([kind, count]) => count > (before.get(kind) ?? 0)).map(([kind]) => kind);
+    if (extra.length === 0 || Date.now() > deadline) return extra;
+  }
+}
+
+function countOf(kinds: readonly string[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const kind of kinds) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  return counts;
+}
+
+/** State that the next file would inherit. */
+function globalState(): ReadonlyMap<string, string> {
+  return new Map([
+    ...Object.entries(process.env).map(([name, value]) => [`env ${name}`, value ?? ''] as const),
+    ['working directory', process.cwd()],
+    ['fetch', String(fetch === originalFetch)],
+  ]);
+}
+
+const originalFetch = fetch;
+
+function changedState(before: ReadonlyMap<string, string>): readonly string[] {
+  const after = globalState();
+  return [...new Set([...before.keys(), ...after.keys()])].filter((name) => before.get(name) !== after.get(name));
+}

@@ -1,0 +1,88 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { type Batch, needsOwnProcess, planBatches } from './plan-batches.ts';
+import type { BatchFile, BatchOptions } from './run-batch.ts';
+
+export interface RunOptions {
+  /** Names in reports are relative to it. */
+  readonly root: string;
+  /** Where the batches' entry files are written. */
+  readonly directory: string;
+  readonly concurrency: number;
+  readonly fileTimeoutMs: number;
+  /** How long after its last test a file may take to close what it opened. */
+  readonly closeGraceMs: number;
+}
+
+export interface Outcome {
+  readonly passed: number;
+  readonly skipped: number;
+  /** File and test of each failure. */
+  readonly failures: readonly string[];
+}
+
+interface Reported {
+  readonly name: string;
+  readonly file?: string | undefined;
+  readonly nesting: number;
+  readonly details: { readonly type?: string | undefined; readonly error?: unknown };
+}
+
+const RUN_BATCH = new URL('./run-batch.ts', import.meta.url).href;
+
+/** Runs the test files in batches, writes node's report of each test, and counts. */
+export async function runFiles(files: readonly string[], options: RunOptions): Promise<Outcome> {
+  const batches = planBatches(files);
+  const entries = batches.map((batch, index) => writeEntry(batch, index, options));
+  const outcome = { passed: 0, skipped: 0, failures: [] as string[] };
+  const names = new Set(files.map((file) => relative(options.root, file)));
+  const isFileItself = (event: Reported) => event.nesting === 0 && names.has(event.name);
+
+  const tests = run({
+    files: entries,
+    concurrency: options.concurrency,
+    timeout: options.fileTimeoutMs * Math.max(...batches.map((batch) => batch.files.length)),
+  });
+  tests.on('test:pass', (event) => {
+    if (isFileItself(event) || event.details.type === 'suite') return;
+    if (event.skip === undefined || event.skip === false) outcome.passed += 1;
+    else outcome.skipped += 1;
+  });
+  tests.on('test:fail', (event) => {
+    if (entries.includes(event.name)) {
+      outcome.failures.push(`${readFileSync(progressFile(event.name), 'utf8')}: ended the process of its batch`);
+    } else if (isFileItself(event)) {
+      if (!failedInSubtests(event)) outcome.failures.push(`${event.name}: the file itself`);
+    } else if (event.details.type !== 'suite') {
+      outcome.failures.push(`${event.file === undefined ? '' : relative(options.root, event.file)}: ${event.name}`);
+    }
+  });
+  for await (const text of tests.compose(spec())) process.stdout.write(text as string);
+  return outcome;
+}
+
+function writeEntry({ files }: Batch, index: number, options: RunOptions): string {
+  const { root, directory, fileTimeoutMs, closeGraceMs } = options;
+  const path = join(directory, `batch-${String(index + 1).padStart(3, '0')}.mjs`);
+  const batch: BatchFile[] = files.map((file) => ({
+    name: relative(root, file),
+    path: file,
+    timeoutMs: fileTimeoutMs,
+    sharesProcess: !needsOwnProcess(file),
+  }));
+  const batchOptions: BatchOptions = { progressFile: progressFile(path), closeGraceMs };
+  const parameters = [batch, batchOptions].map((value) => JSON.stringify(value, undefined, 2)).join(', ');
+  writeFileSync(path, `import { runBatch } from '${RUN_BATCH}';\nawait runBatch(${parameters});\n`);
+  writeFileSync(progressFile(path), path);
+  return path;
+}
+
+function progressFile(entry: string): string {
+  return `${entry}.running`;
+}
+
+function failedInSubtests({ details }: Reported): boolean {
+  return (details.error as { failureType?: string } | undefined)?.failureType === 'subtestsFailed';
+}

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { tempDir } from '../../test/support/temp-dir.ts';
+import { planBatches } from './plan-batches.ts';
+import type { Outcome } from './run-files.ts';
+
+const RUN_FILES = new URL('./run-files.ts', import.meta.url).href;
+const HEAD = `import { test } from 'node:test';\n`;
+
+async function filesWith(t: TestContext, texts: Readonly<Record<string, string>>) {
+  const root = await tempDir(t);
+  mkdirSync(join(root, 'test'));
+  const files = Object.entries(texts).map(([name, text]) => {
+    const path = join(root, 'test', `${name}.test.ts`);
+    writeFileSync(path, text);
+    return path;
+  });
+  return { root, files };
+}
+
+/** In another process: node:test refuses to run files from within a test. */
+async function run(
+  t: TestContext,
+  texts: Readonly<Record<string, string>>,
+): Promise<Outcome & { readonly output: string }> {
+  const { root, files } = await filesWith(t, texts);
+  const options = { root, directory: root, concurrency: 2, fileTimeoutMs: 30_000, closeGraceMs: 300 };
+  const script = `import { runFiles } from '${RUN_FILES}';
+    const outcome = await runFiles(${JSON.stringify(files)}, ${JSON.stringify(options)});
+    process.stdout.write('\\nOUTCOME ' + JSON.stringify(outcome));`;
+  // A file, since node:test hands its own flags on to the processes it starts, and `-e` is one.
+  const main = join(root, 'main.mjs');
+  writeFileSync(main, script);
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const output = await new Promise<string>((resolve, reject) => {
+    execFile(process.execPath, [main], { env, cwd: root }, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout);
+      else reject(new Error(stderr, { cause: error }));
+    });
+  });
+  const [report = '', outcome = ''] = output.split('\nOUTCOME ');
+  return { ...(JSON.parse(outcome) as Outcome), output: report };
+}
+
+suite('planBatches', () => {
+  test('gives a marked file a process of its own and starts it first', async (t) => {
+    const { files } = await filesWith(t, { a: HEAD, b: `// Own process: measures memory.\n${HEAD}`, c: HEAD });
+    const [a, b, c] = files;
+    assert.deepEqual(planBatches(files), [{ files: [b] }, { files: [a, c] }]);
+  });
+
+  test('contains every file exactly once, at most ten in a batch', async (t) => {
+    const texts = Object.fromEntries(Array.from({ length: 25 }, (_, index) => [`file-${index}`, HEAD]));
+    const { files } = await filesWith(t, texts);
+    const batches = planBatches(files);
+    assert.deepEqual(batches.flatMap((batch) => batch.files).sort(), [...files].sort());
+    assert.deepEqual(
+      batches.map((batch) => batch.files.length),
+      [10, 10, 5],
+    );
+  });
+});
+
+suite('runFiles', () => {
+  test('counts tests, subtests and skipped tests, but no files', async (t) => {
+    const outcome = await run(t, {
+      one: `${HEAD} test('parent', async (t) => { await t.test('child', () => {}); }); test('not now', { skip: true }, () => {});`,
+      two: `${HEAD} test('declared late', () => {});`,
+    });
+    assert.deepEqual([outcome.passed, outcome.skipped, outcome.failures], [3, 1, []]);
+    assert.match(outcome.output, /test\/one\.test\.ts[\s\S]*parent[\s\S]*child/);
+  });
+
+  test('names the file and the test of a failure and runs the other files', async (t) => {
+    const outcome = await run(t, {
+      one: `${HEAD} test('wrong', () => { throw new Error('expected'); });`,
+      two: `${HEAD} test('right', () => {});`,
+    });
+    assert.deepEqual([outcome.passed, outcome.failures], [1, ['test/one.test.ts: wrong']]);
+  });
+
+  test('fails a file that cannot be loaded and runs the other files', async (t) => {
+    const outcome = await run(t, {
+      one: `import './missing.ts';`,
+      two: `${HEAD} test('right', () => {});`,
+    });
+    assert.deepEqual([outcome.passed, outcome.failures], [1, ['test/one.test.ts: the file itself']]);
+  });
+
+  test('names the file that ended the process of its batch', async (t) => {
+    const outcome = await run(t, {
+      one: `${HEAD} test('right', () => {});`,
+      two: `${HEAD} test('exits', () => process.exit(3));`,
+      three: `${HEAD} test('never runs', () => {});`,
+    });
+    assert.deepEqual(outcome.failures, ['test/two.test.ts: ended the process of its batch']);
+  });
+
+  test('fails a file that leaves a socket open, changes the environment or replaces fetch', async (t) => {
+    const outcome = await run(t, {
+      one: `${HEAD} import { createServer } from 'node:net'; test('listens', () => { createServer().listen(0, '127.0.0.1'); });`,
+      two: `${HEAD} test('sets', () => { process.env.LEFT_BEHIND = '1'; });`,
+      three: `${HEAD} test('replaces', () => { globalThis.fetch = () => {}; });`,
+    });
+    assert.equal(outcome.passed, 3);
+    assert.deepEqual(
+      outcome.failures.map((failure) => failure.replace(/^.*?: (test\/.*)$/, '$1')),
+      ['one', 'two', 'three'].map((name) => `test/${name}.test.ts leaves the process as it found it`),
+    );
+    assert.match(outcome.output, /TCPServerWrap[\s\S]*env LEFT_BEHIND[\s\S]*'fetch'/);
+  });
+});
