@@ -2,15 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { logIn } from '../../support/identity-provider.ts';
 import { type Browser, LoginWorld } from '../../support/login-world.ts';
-import {
-  assertLoginWanted,
-  COMPANION,
-  cookieOf,
-  NAVIGATION,
-  SESSION,
-  siteAt,
-  userOf,
-} from '../people-and-programs/steps.ts';
+import { assertLoginWanted, COMPANION, cookieOf, NAVIGATION, SESSION, siteAt, userOf } from '../flow/steps.ts';
 
 /**
  * An attacker who controls `evil.corp.localhost` plants cookies for all of `corp.localhost`. Browsers protect only

@@ -12,7 +12,7 @@ import {
   siteAt,
   userIn,
   userOf,
-} from '../people-and-programs/steps.ts';
+} from '../flow/steps.ts';
 
 const world = await LoginWorld.open({ after });
 

@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { LoginWorld } from '../../support/login-world.ts';
-import {
-  askWithCookies,
-  assertLoginWanted,
-  COMPANION,
-  cookieOf,
-  SESSION,
-  seenIn,
-  userIn,
-} from '../people-and-programs/steps.ts';
+import { askWithCookies, assertLoginWanted, COMPANION, cookieOf, SESSION, seenIn, userIn } from '../flow/steps.ts';
 
 const world = await LoginWorld.open({ after });
 const { host } = await world.site();

@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import type { EdgeAnswer } from '../../support/edge-world.ts';
 import { logIn } from '../../support/identity-provider.ts';
 import { type Browser, LoginWorld } from '../../support/login-world.ts';
-import { COMPANION, cookieOf, routeOf, SESSION, sessionsAt, userOf } from '../people-and-programs/steps.ts';
+import { COMPANION, cookieOf, routeOf, SESSION, sessionsAt, userOf } from '../flow/steps.ts';
 
 const world = await LoginWorld.open({ after });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { EdgeAnswer } from '../../support/edge-world.ts';
 import { LoginWorld } from '../../support/login-world.ts';
-import { NAVIGATION } from '../people-and-programs/steps.ts';
+import { NAVIGATION } from '../flow/steps.ts';
 
 const world = await LoginWorld.open({ after });
 const { host } = await world.site();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { denyLogIn, logIn } from '../../support/identity-provider.ts';
 import { CLIENT_SECRET, LoginWorld } from '../../support/login-world.ts';
-import { COMPANION, change, cookieOf, routeOf, SESSION } from '../people-and-programs/steps.ts';
+import { COMPANION, change, cookieOf, routeOf, SESSION } from '../flow/steps.ts';
 
 test('after all kinds of flows neither log nor metrics contain a token, code, key, state or secret', async (t) => {
   const world = await LoginWorld.open(t, {

@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { rawExchange } from '../../edge/traffic/raw-exchange.ts';
 import { recordingUpstream } from '../../edge/traffic/recording-upstream.ts';
 import { LoginWorld } from '../../support/login-world.ts';
-import { routeOf } from '../people-and-programs/steps.ts';
+import { routeOf } from '../flow/steps.ts';
 
 const world = await LoginWorld.open({ after });
 const upstream = await recordingUpstream({ after });

@@ -5,7 +5,7 @@ import { after, suite, test } from 'node:test';
 import { rawExchange } from '../../edge/traffic/raw-exchange.ts';
 import { LoginWorld } from '../../support/login-world.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
-import { COMPANION, cookieOf, SESSION, seenIn, siteAt, userOf } from '../people-and-programs/steps.ts';
+import { COMPANION, cookieOf, SESSION, seenIn, siteAt, userOf } from '../flow/steps.ts';
 
 /** An app behind the edge that sets the edge's own cookies, to swap a visitor's login for one of the attacker's. */
 const world = await LoginWorld.open({ after });

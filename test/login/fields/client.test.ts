@@ -12,7 +12,7 @@ import {
   sessionsAt,
   userIn,
   userOf,
-} from '../people-and-programs/steps.ts';
+} from '../flow/steps.ts';
 
 const world = await LoginWorld.open({ after });
 const ALICE = 'alice@example.com';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { logIn } from '../../support/identity-provider.ts';
 import { LoginWorld } from '../../support/login-world.ts';
-import { assertLoginWanted, change, cookieNamesOf, seenIn, userOf } from '../people-and-programs/steps.ts';
+import { assertLoginWanted, change, cookieNamesOf, seenIn, userOf } from '../flow/steps.ts';
 
 const world = await LoginWorld.open({ after });
 

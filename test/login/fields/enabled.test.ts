@@ -9,7 +9,7 @@ import {
 } from '../../edge/traffic/web-socket.ts';
 import type { Site } from '../../support/edge-world.ts';
 import { LoginWorld } from '../../support/login-world.ts';
-import { assertLoginWanted, change, seenIn, userOf } from '../people-and-programs/steps.ts';
+import { assertLoginWanted, change, seenIn, userOf } from '../flow/steps.ts';
 
 const world = await LoginWorld.open({ after });
 const upstream = await recordingUpstream({ after });

@@ -4,7 +4,7 @@ import { rawExchange } from '../../edge/traffic/raw-exchange.ts';
 import { recordingUpstream } from '../../edge/traffic/recording-upstream.ts';
 import { echoingWebSockets } from '../../edge/traffic/web-socket.ts';
 import { LoginWorld } from '../../support/login-world.ts';
-import { change, seenIn } from '../people-and-programs/steps.ts';
+import { change, seenIn } from '../flow/steps.ts';
 
 const world = await LoginWorld.open({ after });
 const PREFLIGHT = { origin: 'https://app.example', 'access-control-request-method': 'PUT' };

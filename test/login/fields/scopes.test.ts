@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { LoginWorld } from '../../support/login-world.ts';
-import { assertLoginWanted, change, seenIn, userOf } from '../people-and-programs/steps.ts';
+import { assertLoginWanted, change, seenIn, userOf } from '../flow/steps.ts';
 
 const world = await LoginWorld.open({ after });
 
