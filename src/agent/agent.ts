@@ -278,10 +278,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     this.#setStatus('reconnecting');
   }
 
-  /**
-   * Unbinds the tunnels, waits for requests in progress, then leaves the session. No request that the server has
-   * accepted is lost.
-   */
+  /** Unbinds the tunnels, waits for accepted requests, then leaves the session. No accepted request is lost. */
   async #leave(): Promise<void> {
     if (this.status === 'stopped') return;
     this.#isLeaving = true;

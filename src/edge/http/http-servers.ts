@@ -80,9 +80,8 @@ const NO_TRAILERS = (): HeaderList => [];
 const YES = (): boolean => true;
 const NOTHING = Buffer.alloc(0);
 /**
- * Requests that a client may reset in a burst, and per second in the long run; beyond that its connection is closed
- * (CVE-2023-44487). These are the runtime's defaults, stated because they are deliberate: a user who browses a gallery
- * resets hundreds of images within seconds, but each reset request costs the upstream a connection or a reset.
+ * Resets allowed in a burst, and per second in the long run, before the connection is closed (CVE-2023-44487). The
+ * runtime's defaults, kept deliberately: browsing a gallery resets hundreds of images within seconds.
  */
 const STREAM_RESET_BURST = 1000;
 const STREAM_RESETS_PER_SECOND = 33;
@@ -225,8 +224,7 @@ export class HttpServers {
     // Received together with a rejected request: it may be a part of that one, and must not be processed.
     if (client === null) return;
     const reading = this.#read(request, client.facts, false);
-    // Ambiguous input may be followed by bytes that would be misread: the connection is closed. The same holds after a
-    // declined upgrade: the runtime's parser stops there.
+    // Bytes after ambiguous input would be misread, and the parser stops at a declined upgrade: closes.
     if (!reading.ok || this.#declined.has(request)) {
       response.setHeader('connection', 'close');
       client.isOver = true;
