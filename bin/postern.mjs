@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// The launcher. Old syntax on purpose: every Node since 12.20 must be able to read it, so that it can say what is missing.
+// The launcher. Deliberately old syntax: every Node since 12.20 must be able to parse it, so that it can report what is
+// missing.
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import module, { createRequire } from 'node:module';
@@ -15,7 +16,7 @@ const self = fileURLToPath(import.meta.url);
 const root = path.resolve(path.dirname(self), '..');
 
 const isRelaunched = process.env[LAUNCHED_MARK] === '1';
-// Whatever the program starts later must not believe that it was launched from here.
+// Programs started later must not believe that they were launched from here.
 delete process.env[LAUNCHED_MARK];
 
 if (Number(process.versions.node.split('.')[0]) >= OLDEST_MAJOR) {
@@ -33,14 +34,15 @@ if (Number(process.versions.node.split('.')[0]) >= OLDEST_MAJOR) {
 
 function runHere() {
   if (isRelaunched) {
-    // The channel closes with the launcher, also when that was killed with SIGKILL: nobody is left to stop us then.
+    // The channel closes with the launcher, even after a SIGKILL: then nobody else can stop us.
     process.on('disconnect', () => process.exit(1));
     if (!process.connected) process.exit(1);
-    // Listening alone would keep a finished command alive.
+    // The listener alone would keep a finished command alive.
     process.channel.unref();
   }
   keepCompiledCode();
-  // A checkout runs the source; the published package holds JavaScript, since Node strips no types inside node_modules.
+  // A checkout runs the source; the published package contains JavaScript, since Node does not strip types inside
+  // node_modules.
   const source = path.join(root, 'src', 'main', 'cli.ts');
   const program = fs.existsSync(source) ? source : path.join(root, 'dist', 'main', 'cli.js');
   import(pathToFileURL(program).href)
@@ -52,9 +54,9 @@ function runHere() {
 }
 
 /**
- * Half of a short command's time is stripping types and compiling. The cache is in the user's own directory: Node's default is
- * in the shared temporary directory, where another user could prepare code for us to run. NODE_COMPILE_CACHE names another,
- * NODE_DISABLE_COMPILE_CACHE=1 turns it off. Without a home that can be written to there is no cache, and no error.
+ * Half of a short command's time is stripping types and compiling. The cache is in the user's own directory: Node's
+ * default is in the shared temporary directory, where another user could plant code for us to run. NODE_COMPILE_CACHE
+ * overrides it, NODE_DISABLE_COMPILE_CACHE=1 turns it off. Without a writable home there is no cache, and no error.
  */
 function keepCompiledCode() {
   if (process.env.NODE_COMPILE_CACHE || typeof module.enableCompileCache !== 'function') return;
@@ -62,17 +64,17 @@ function keepCompiledCode() {
   if (!home || !path.isAbsolute(home)) return;
   const directory = path.join(home, 'postern', 'compiled');
   try {
-    // One by one: with `recursive`, Node spins for ever below a directory that refuses, such as /proc.
+    // One by one: with `recursive`, Node loops forever below a directory that refuses, such as /proc.
     for (const each of [home, path.dirname(directory), directory]) {
       if (!fs.existsSync(each)) fs.mkdirSync(each, { mode: 0o700 });
     }
     const found = fs.lstatSync(directory);
-    // As with ssh keys: if others can write there, its content is not ours.
+    // Like ssh keys: if others can write there, its content cannot be trusted.
     const isOurs =
       typeof process.getuid !== 'function' || (found.uid === process.getuid() && (found.mode & 0o022) === 0);
     if (found.isDirectory() && isOurs) module.enableCompileCache(directory);
   } catch {
-    // A slower start is all that it costs.
+    // It only costs a slower start.
   }
 }
 
@@ -97,7 +99,7 @@ function runOn(runtime) {
   });
 }
 
-/** The locked Node: what npm linked beside the package, else the platform package itself. */
+/** The locked Node: the one npm linked beside the package, otherwise the platform package itself. */
 function findRuntime() {
   const require = createRequire(import.meta.url);
   const candidates = [path.join(root, 'node_modules', '.bin', 'node')];

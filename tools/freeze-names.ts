@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { namesOfThisVersion } from '../test/architecture/frozen-names.ts';
 import { FROZEN_NAMES_FILE, readFrozenNames } from '../test/architecture/frozen-names-file.ts';
 
-/** Adds the names that are new to the list of frozen names. It removes none: a name that was published stays. */
+/** Adds new names to the list of frozen names. It removes none: a published name stays. */
 const frozen = new Set(readFrozenNames());
 const names = await namesOfThisVersion();
 const added = [...names].filter((name) => !frozen.has(name)).sort();

@@ -7,7 +7,7 @@ import { installTestPackages } from './install-test-packages.ts';
 import { type Outcome, runFiles } from './test-runner/run-files.ts';
 
 /**
- * What `npm test` runs: all test files, or those whose path is given or lies under a given folder.
+ * Runs `npm test`: all test files, or those given by path or folder.
  *   npm test -- test/e2e            only these
  *   npm test -- --long              also test/long, and longer loops elsewhere
  */

@@ -3,8 +3,8 @@ import { Pool } from 'undici';
 import { openUpstream } from '../../src/upstream/open-upstream.ts';
 
 /**
- * One HTTP client under the same load as the others: `client.ts CLIENT PORT REQUESTS`. It prints its CPU time per request.
- * All of them read answers as a proxy does: headers as a list, the body in chunks as they come.
+ * One HTTP client under the same load as the others: `client.ts CLIENT PORT REQUESTS`. It prints its CPU time per
+ * request. All of them read responses like a proxy: headers as a list, the body in chunks as they arrive.
  */
 const [name = '', portText = '', countText = ''] = process.argv.slice(2);
 const port = Number(portText);

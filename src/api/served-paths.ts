@@ -10,7 +10,7 @@ interface Node {
   readonly methods: Set<string>;
 }
 
-/** The paths of the API as a tree of segments. The framework's router cannot list the methods that a path takes. */
+/** The paths of the API as a tree of segments. The framework's router cannot list the methods of a path. */
 export class ServedPaths {
   readonly #root: Node = emptyNode();
 
@@ -22,7 +22,7 @@ export class ServedPaths {
     }
   }
 
-  /** Methods that a path takes, sorted; HEAD goes with GET. None: there is nothing at the path. */
+  /** Methods of a path, sorted; HEAD is implied by GET. Empty: nothing is at the path. */
   methodsOf(path: string): readonly string[] {
     const methods = new Set<string>();
     for (const node of matches(this.#root, segmentsOf(path), 0)) {

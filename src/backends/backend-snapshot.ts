@@ -18,10 +18,10 @@ export interface UpstreamAddress {
   readonly isTls: boolean;
 }
 
-/** What a kind of backend finds its targets with. */
+/** Lookups that a kind of backend uses to find its targets. */
 export interface TargetPorts {
   upstreamFor(address: string, isTls: boolean): Upstream;
-  /** Online tunnels that have all these labels, the least busy first; an unreachable target when there is none. */
+  /** Online tunnels with all of these labels, least busy first; an unreachable target when there is none. */
   tunnelsWith(labels: Readonly<Record<string, string>>): readonly Target[];
   /** A number from 0 up to but not including 1. */
   random(): number;

@@ -14,22 +14,25 @@ export interface Backend<Config extends TObject = TObject> {
   /** The folder's name, and the last segment of `/backends/static`. */
   readonly name: string;
   readonly idPrefix: string;
-  /** As a sentence names one of it: "a static backend". */
+  /** Its name in a sentence: "a static backend". */
   readonly title: string;
   readonly description: string;
   readonly example: JsonObject;
-  /** Its fields beside `description` and `metadata`. `anyBackend` holds the record kinds of all backends, its own included. */
+  /**
+   * Its fields beside `description` and `metadata`. `anyBackend` lists the record kinds of all backends, including its
+   * own.
+   */
   config(anyBackend: readonly string[]): Config;
   check?(config: Static<Config>): readonly FieldProblem[];
-  /** Read-only fields that show the current moment. */
+  /** Read-only fields computed at read time. */
   readonly live?: LiveBackendFields<Static<Config>>;
-  /** Ids of the backends that a configuration names. A kind that has this is checked for cycles. */
+  /** Ids of the backends that a configuration refers to. A kind with this hook is checked for cycles. */
   memberIds?(config: Static<Config>): readonly string[];
-  /** Addresses that it sends to: their connections are closed when no edge leads there. */
+  /** Addresses that it sends to: their connections are closed when no edge uses them. */
   upstreamAddresses?(config: Static<Config>): readonly UpstreamAddress[];
-  /** Where a request can go, in the order in which targets are tried; the next only when one cannot be reached. */
+  /** Targets in the order of attempts; the next one only when one cannot be reached. */
   targets(backend: BackendSnapshot<Static<Config>>, ports: TargetPorts): readonly Target[];
-  /** Rows for the answers of its unreachable targets. */
+  /** Errors of its unreachable targets. */
   readonly errors?: ErrorRows;
 }
 
@@ -43,7 +46,7 @@ export interface LiveBackendFields<Config> {
 }
 
 export interface LivePorts {
-  /** Every tunnel that is online. */
+  /** All online tunnels. */
   onlineTunnels(): Promise<
     readonly { readonly id: string; readonly labels: Readonly<Record<string, string>> | null }[]
   >;

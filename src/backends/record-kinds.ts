@@ -1,7 +1,7 @@
 import { type Backend, recordKindOf } from './backend.ts';
 import { backends } from './registry.ts';
 
-/** Kinds of record that a field may name when any backend will do. */
+/** Record kinds of a field that accepts any backend. */
 export const backendRecordKinds: readonly string[] = backends.map(recordKindOf);
 
 const byRecordKind = new Map<string, Backend>(backends.map((backend) => [recordKindOf(backend), backend]));

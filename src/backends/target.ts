@@ -15,7 +15,7 @@ export type Target =
   /** There is nothing to send to; counts as "cannot be reached". */
   | { readonly kind: 'unreachable'; readonly error: UnreachableAnswer; readonly reason: string };
 
-/** The answer when no other target can be reached either. */
+/** The response when no other target can be reached either. */
 export interface UnreachableAnswer {
   readonly status: number;
   readonly code: ErrorCode;

@@ -28,7 +28,7 @@ export interface LoadedConfig {
   readonly config: Config;
   /** The origin of each value: `flag --domain`, `variable POSTERN_DOMAIN`, `postern.yaml:3`, `default`. */
   readonly sources: Readonly<Record<OwnName, string> & Record<string, string>>;
-  /** Every value by the name of its setting, those of modules too. */
+  /** Every value by the name of its setting, including those of modules. */
   readonly values: Readonly<Record<string, unknown>>;
   readonly warnings: readonly string[];
 }
@@ -77,7 +77,7 @@ function readConfigFile(path: string | undefined, readText: (path: string) => st
   return { name: path, entries: readConfigText(text, path) };
 }
 
-/** Of a module's setting that the defaults file does not have yet. */
+/** Default of a module's setting that the defaults file does not have yet. */
 function declaredDefault(name: string): unknown {
   return (settingOf(name) as Partial<DeclaredSetting<unknown>>).default;
 }

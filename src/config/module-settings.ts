@@ -2,7 +2,7 @@ import type { SettingRisk } from '../lib/settings/setting.ts';
 import { type ModuleSettings, settingsOf } from '../modules/module-settings.ts';
 import { modules } from '../modules/registry.ts';
 
-/** Each module's own settings, out of the values of all. */
+/** Each module's own settings, selected from all values. */
 export function moduleSettings(values: Readonly<Record<string, unknown>>): ModuleSettings {
   return new Map(
     modules.flatMap(({ name, settings }) => {
@@ -12,7 +12,7 @@ export function moduleSettings(values: Readonly<Record<string, unknown>>): Modul
   );
 }
 
-/** What the modules' own rows call risky in these values. */
+/** Values that the modules' own rows consider risky. */
 export function moduleRisks(settings: ModuleSettings): readonly SettingRisk[] {
   return modules.flatMap((module) => {
     const values: Readonly<Record<string, unknown>> = settingsOf(settings, module);

@@ -252,7 +252,7 @@ export interface Config extends SettingValues<OwnRows> {
 
 export const settingNames: readonly string[] = Object.keys(settings);
 
-/** Throws for a name that is none: callers have looked it up, or took it from `settingNames`. */
+/** Throws for an unknown name: callers have looked it up, or took it from `settingNames`. */
 export function settingOf(name: string): Setting<unknown> {
   const setting = Object.hasOwn(settings, name) ? settings[name] : undefined;
   if (setting === undefined) throw new Error(`there is no setting ${name}`);

@@ -72,7 +72,7 @@ const UNAVAILABLE: Refusal = {
   reason: 'unprepared',
 };
 
-/** The module of the edge that declares the path. Null when none does: then the first that serves own paths answers. */
+/** The module of the edge that declares the path. Null when none does: then the first one with own paths responds. */
 function ownerOf(edge: EdgeSnapshot, path: string): string | null {
   for (const route of edge.ownPathRoutes) {
     for (const { name, ownPaths } of route.modules) if (ownPaths?.includes(path) === true) return name;
@@ -94,7 +94,7 @@ function moduleFor(
   return 'refusal' in entered ? entered : { found: entered.prepared };
 }
 
-/** Asks the modules of a route, up to the one that serves the path. */
+/** Calls the modules of a route, up to the one that serves the path. */
 function enter(
   route: RouteSnapshot,
   request: TrafficRequest,

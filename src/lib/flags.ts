@@ -44,7 +44,7 @@ export function usage(message: string): Error {
   return flagErrors.create('ERR_POSTERN_USAGE', message);
 }
 
-/** Words of a command line, told apart by the runtime's parser. Flags that nobody knows are among them. */
+/** Tokens of a command line, split by the runtime's parser. They include unknown flags. */
 export function flagTokens(args: readonly string[], known: ReadonlyMap<string, FlagForm>) {
   const options: Record<string, { type: 'string' | 'boolean' }> = {};
   for (const [name, form] of known) options[name] = { type: form === 'value' ? 'string' : 'boolean' };

@@ -13,7 +13,7 @@ export function labelsProblem(labels: Readonly<Record<string, string>>): string 
   return null;
 }
 
-/** Whether all wanted labels are there, with equal values. */
+/** Whether all wanted labels are present, with equal values. */
 export function hasLabels(
   labels: Readonly<Record<string, string>> | null,
   wanted: Readonly<Record<string, string>>,

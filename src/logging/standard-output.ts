@@ -5,7 +5,7 @@ const STANDARD_OUTPUT = 1;
 /** How long an ending process waits for a stalled reader. */
 const FLUSH_MS = 1000;
 
-/** What a command that runs for long prints with. */
+/** Printer of a long-running command. */
 interface DroppingPrinter {
   print(line: string): void;
   describeDropped(lineOf: (count: number) => string): void;

@@ -8,7 +8,7 @@ interface Owner {
   readonly settings?: DeclaredSettings;
 }
 
-/** A module's own settings, typed by the rows that it declares. Its defaults, where nothing was configured. */
+/** A module's own settings, typed by its declared rows. Its defaults, where nothing was configured. */
 export function settingsOf(settings: ModuleSettings, module: Owner): never {
   return (settings.get(module.name) ?? defaultsOf(module.settings ?? {})) as never;
 }

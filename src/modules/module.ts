@@ -29,11 +29,12 @@ export interface Module<Config extends TObject = TObject, Settings extends Decla
   readonly constants?: { readonly schema: TProperties; readonly values: JsonObject };
   /** A valid body; `{backend}` and the like are replaced by ids in the documentation. */
   readonly example: JsonObject;
-  /** Rows of the error page and the OpenAPI document, under a heading of their own. */
+  /** Rows of the errors page and the OpenAPI document, under their own heading. */
   readonly errors?: { readonly title: string; readonly rows: ErrorRows };
   /**
-   * Request headers that the module sends upstream and upstreams therefore trust: names in lower case, or prefixes that end in
-   * `*`. The edge drops them from the requests of all clients, on every host. Names that start with `postern-` always are.
+   * Request headers that the module sends upstream and upstreams therefore trust: names in lower case, or prefixes that
+   * end in `*`. The edge drops them from the requests of all clients, on every host. Names that start with `postern-`
+   * are always reserved.
    */
   readonly reservedHeaders?: readonly string[];
   /** Names of its cookies that are the same on every host, in lower case, or prefixes that end in `*`: no upstream may set them. */
@@ -56,9 +57,9 @@ export interface Module<Config extends TObject = TObject, Settings extends Decla
   createRuntime?(ports: RuntimePorts, settings: SettingValues<Settings>): Promise<ModuleRuntime>;
 }
 
-/** What decides, beside the configuration itself, whether it can be. */
+/** Context of a check, beside the configuration itself. */
 export interface CheckContext<Settings = never> {
-  /** The module's own. */
+  /** The module's own settings. */
   readonly settings: Settings;
   /** Limits of issuers named by an agent; absent for operators. */
   readonly agentIssuers?: Pick<IssuerAccess, 'isAddressAllowed' | 'isPlainHttpAllowed'>;

@@ -2,7 +2,7 @@ import type { Module } from './module.ts';
 
 /** Names that belong to modules on every host, whether or not the host uses the module. Collected once, at start. */
 export interface ReservedNames {
-  /** Request headers that upstreams take from the edge alone: names, or prefixes that end in `*`. */
+  /** Request headers that upstreams trust because only the edge sends them: names, or prefixes that end in `*`. */
   readonly headers: readonly string[];
   /** Cookies that no upstream may set: names, or prefixes that end in `*`. */
   readonly cookies: readonly string[];
@@ -14,7 +14,7 @@ const HEADER = /^[a-z0-9-]+\*?$/;
 // RFC 6265 cookie names, in lower case.
 const COOKIE = /^[!#$%&'+\-.^_`|~0-9a-z]+\*?$/;
 
-/** Throws when a declaration is malformed, or two modules claim one name: the server then does not start. */
+/** Throws when a declaration is malformed, or when two modules claim one name: the server then does not start. */
 export function reservedNames(modules: readonly Module[]): ReservedNames {
   const owners = new Map<string, string>();
   for (const { name: module, reservedHeaders = [], reservedCookies = [], ownPaths = [] } of modules) {

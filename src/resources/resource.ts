@@ -149,7 +149,7 @@ export interface Authorization {
 }
 
 export interface ResourceSettings {
-  /** What modules' own settings say, for their checks. */
+  /** Values of the modules' own settings, for their checks. */
   readonly moduleSettings: ModuleSettings;
   /** The port that the edge listens on; null: any free one. */
   readonly edgePort: number | null;

@@ -5,7 +5,7 @@ export interface OwnCookieNames {
   has(name: string): boolean;
 }
 
-/** Those that modules reserve on every host, and those that the configuration of this edge's modules adds. */
+/** Names reserved by modules on every host, and those added by the configuration of this edge's modules. */
 export class EdgeCookieNames implements OwnCookieNames {
   readonly #isReserved: (name: string) => boolean;
   readonly #added = new Set<string>();

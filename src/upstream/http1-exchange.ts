@@ -25,7 +25,7 @@ export class Http1Exchange implements UpstreamExchange {
   /** Whether the connection had carried a request before: then it may have died unnoticed. */
   isOnKeptConnection = false;
   hasRetried = false;
-  /** The client was told to send its body. */
+  /** The client has been asked to send its body. */
   hasContinued = false;
   hasHead = false;
   isOver = false;

@@ -34,7 +34,7 @@ const FACTS = [
   'www-authenticate',
 ];
 
-/** A client may name the version by the retired service's header too. */
+/** A client may also send the version in the retired service's header. */
 const BOTH_VERSIONS = { 'ngrok-version': '2' };
 
 for (const path of paths) {

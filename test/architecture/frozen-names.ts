@@ -76,7 +76,7 @@ function errorCodes(): string[] {
   );
 }
 
-/** The keys of object literals that are given to a logger, and those of the lines about requests. */
+/** The keys of object literals passed to a logger, and those of request lines. */
 function logFields(): string[] {
   const isOfLogger = /\b\w*[lL]og(?:ger)?\b\??\.(?:trace|debug|info|warn|error|fatal)\(\s*/g;
   const logged = files.flatMap(({ text }) => keysOfObjects(text, isOfLogger));
@@ -86,7 +86,7 @@ function logFields(): string[] {
   return [...logged, ...access].map((field) => `log field: ${field}`);
 }
 
-/** Fields that may be absent end in a question mark. */
+/** Optional fields end in a question mark. */
 function tunnelMessages(): string[] {
   const isMessage = /\bType\.Object\(\s*(?=\{\s*t: Type\.Literal\(')/g;
   return files

@@ -1,4 +1,7 @@
-/** Keys of the object literals that follow a match of `before` at once. Those in spreads such as `...(isOn && { key })` count, too. */
+/**
+ * Keys of the object literals right after a match of `before`, including those in spreads such as `...(isOn && { key
+ * })`.
+ */
 export function keysOfObjects(text: string, before: RegExp): string[] {
   return Array.from(text.matchAll(before.global ? before : new RegExp(before.source, 'gy')), (match) => {
     const start = match.index + match[0].length;
@@ -16,7 +19,7 @@ function keysAt(text: string, start: number): string[] {
   return keys;
 }
 
-/** The text between the commas that stand in no bracket and no string. */
+/** The text between commas outside of brackets and strings. */
 function entriesOf(inner: string): string[] {
   const entries: string[] = [];
   let from = 0;
@@ -34,7 +37,7 @@ function entriesOf(inner: string): string[] {
   return entries.filter((entry) => entry !== '');
 }
 
-/** Where what begins here ends: the closing bracket, quote or end of a comment; the same place for anything else. */
+/** The end of what starts here: the closing bracket, quote or end of a comment; the same position for anything else. */
 function endOf(text: string, start: number): number {
   const first = text[start] as string;
   if (text.startsWith('//', start)) return text.indexOf('\n', start);

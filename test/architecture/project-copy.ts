@@ -18,7 +18,7 @@ const COPIED = [
   'tsconfig.json',
 ];
 
-/** A copy of the project to which a test adds something, and in which it then runs the project's own programs. */
+/** A copy of the project that a test extends, and in which it then runs the project's own programs. */
 export class ProjectCopy {
   readonly root: string;
 
@@ -45,7 +45,7 @@ export class ProjectCopy {
     writeFileSync(join(this.root, path), text);
   }
 
-  /** Runs a file of the copy, and answers what it prints. */
+  /** Runs a file of the copy, and returns its output. */
   async run(path: string, ...args: readonly string[]): Promise<string> {
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const options = { cwd: this.root, env, timeout: 120_000, maxBuffer: 16 * 1024 * 1024 };

@@ -7,7 +7,7 @@ import { projectRoot } from './source-files.ts';
 
 const HERE = 'test/architecture/throwaway-backend';
 const REGISTRY = 'src/backends/registry.ts';
-/** What `npm run generate` makes; nobody writes these. */
+/** Files written by `npm run generate`. */
 const GENERATED = /^(openapi\.json|docs\/reference\/|src\/client\/generated\/|src\/cli\/api\/generated\/)/;
 
 test('a kind of backend is one folder and one line of the registry', { timeout: 240_000 }, async (t) => {

@@ -4,7 +4,7 @@ import { howToPlans } from './how-to-plans.ts';
 import { markdownPages, shellBlocks } from './markdown.ts';
 import { tutorialPlans } from './tutorial-plans.ts';
 
-/** Pages whose commands no test of this folder runs: another test does, or the reason why none can. */
+/** Pages whose commands no test of this folder runs, with the test that does, or the reason why none can. */
 const NOT_RUN: Readonly<Record<string, string>> = {
   'CONTRIBUTING.md': 'CI runs them (.ci/run), held by tutorials.test.ts',
   'bench/edge/README.md': 'benchmarks of several minutes',

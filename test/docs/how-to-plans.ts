@@ -9,7 +9,7 @@ import type { PageRun, Treatment } from './reader.ts';
 
 export interface Plan {
   readonly blocks: readonly Treatment[];
-  /** Typed first: what the page presupposes, such as an edge of the reader's own. */
+  /** Typed first: prerequisites of the page, such as an edge of the reader. */
   readonly setup?: string;
 }
 
@@ -29,7 +29,7 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     blocks: [{ run: quiet }, { run: quiet }, { run: quiet }, { custom: restoreWithPassphrase }],
   },
   'docs/how-to/rotate-the-secret-key.md': {
-    // The server of the reader runs; the copy that the page before restored is stopped.
+    // The reader's server runs; the copy restored by the previous page is stopped.
     setup: 'export POSTERN_DATA_DIR=restored; OLD=$(cat restored/secret.key)',
     blocks: [{ custom: rotate }],
   },
@@ -134,7 +134,7 @@ async function restrict({ text }: ShellBlock, { terminal }: PageRun): Promise<vo
   assert.match(answer, /ERR_POSTERN_ADDRESS_NOT_ALLOWED/);
 }
 
-/** A folder of its own: nothing of the server's is next to the agent but the file that was copied. */
+/** A separate folder: the copied file is all that the agent has of the server. */
 async function dialFromElsewhere({ text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {
   await terminal.run('mkdir elsewhere && cp postern-cas.pem elsewhere');
   const TOKEN = (await readFile(join(reader.folder, 'postern-data', 'first-authtoken'), 'utf8')).trim();
@@ -156,7 +156,7 @@ async function checkAgentConfig({ text }: ShellBlock, { reader, terminal }: Page
   assert.match(output, /app\.example\.com/);
 }
 
-/** The receiver ends when the page is over: the terminal is the last to use it. */
+/** The receiver ends with the page: the terminal is the last to use it. */
 let received: { readonly headers: IncomingMessage['headers']; readonly body: string }[] = [];
 
 async function createDestination({ text }: ShellBlock, { terminal }: PageRun): Promise<void> {

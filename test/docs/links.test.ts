@@ -97,7 +97,7 @@ test('every source file that a page of internals or a README of src/ names is th
 
 test('every path that a page names is there', () => {
   const missing = pages.flatMap((page) =>
-    // What a changelog or a decision reports may be gone.
+    // A changelog or a decision may name files that are gone.
     Array.from(
       readPage(page).matchAll(/`((?:src|test|tools|bench|bin|docs|spec)\/[\w./-]*\w)`/g),
       ([, path = '']) => path,

@@ -21,7 +21,7 @@ const PHRASES: readonly (readonly [RegExp, string])[] = [
   [/(^|[.!?] +)(Of (?!course)|Whoever )/, 'put the subject first'],
 ];
 
-/** The interface is not ours to word; the page of errors is generated from the tables in src/. */
+/** The interface's wording is not ours; the errors page is generated from the tables in src/. */
 const EXEMPT = new Set(['spec/interface.md', 'docs/reference/errors.md']);
 
 test('no page uses a phrase that makes readers stumble', () => {

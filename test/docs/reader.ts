@@ -7,7 +7,7 @@ import { type PosternProcess, type ReadyLine, startServerProcess } from '../supp
 import { projectRoot, type ShellBlock, shellBlocks } from './markdown.ts';
 import { Terminal } from './terminal.ts';
 
-/** What becomes of a block: it runs in the page's terminal, in a terminal of its own, or not, for the reason given. */
+/** How a block is treated: it runs in the page's terminal, in its own terminal, or not, for the given reason. */
 export type Treatment =
   | { readonly run: RegExp }
   | { readonly background: RegExp; readonly replacesPrevious?: boolean }
@@ -20,11 +20,11 @@ export interface PageRun {
   readonly terminal: Terminal;
 }
 
-/** Ports that pages name; the reader has free ones in their place. */
+/** Ports named in pages; the reader uses free ones instead. */
 const SERVICE_PORTS = ['3000', '3001', '3002', '7090'] as const;
 export type ServicePort = (typeof SERVICE_PORTS)[number];
 
-/** Someone who follows the documentation in one checkout, against one server. */
+/** A reader who follows the documentation in one checkout, against one server. */
 export class Reader {
   readonly folder: string;
   readonly server: PosternProcess;
@@ -48,7 +48,8 @@ export class Reader {
   }
 
   static async open(cleanup: Cleanup): Promise<Reader> {
-    // Looks like a checkout, but everything that commands write lands in a folder of the test's own. Links, so that compiled code is cached.
+    // Looks like a checkout, but everything that commands write lands in the test's own folder. Links, so that compiled
+    // code is cached.
     const folder = await mkdtemp(join(tmpdir(), 'postern-test-docs-'));
     cleanup.after(() => rm(folder, { recursive: true, force: true }));
     for (const name of ['bin', 'src', 'tools', 'package.json', 'node_modules'])
@@ -80,7 +81,7 @@ export class Reader {
     return new Terminal({ cwd, env: { ...this.env, ...env } });
   }
 
-  /** One command in a terminal of its own. */
+  /** One command in its own terminal. */
   async once(script: string, env: Readonly<Record<string, string>> = {}): Promise<string> {
     const terminal = this.terminal(env);
     try {
@@ -90,7 +91,7 @@ export class Reader {
     }
   }
 
-  /** A block with this machine's ports in it. */
+  /** A block with this machine's ports. */
   adapt(text: string): string {
     return text.replaceAll(/\b(3000|3001|3002|7090)\b/g, (port) => this.#ports.get(port) ?? port);
   }
@@ -137,7 +138,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Services of the pages print nothing when they are ready. */
+/** The pages' services print nothing when they are ready. */
 async function untilAccepts(port: number): Promise<void> {
   const deadlineMs = performance.now() + 60_000;
   while (performance.now() < deadlineMs) {

@@ -8,7 +8,7 @@ export interface TerminalOptions {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** A shell that keeps its variables and functions between blocks, as a reader's terminal does. */
+/** A shell that keeps its variables and functions between blocks, like a reader's terminal. */
 export class Terminal {
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
@@ -16,7 +16,7 @@ export class Terminal {
   #blocks = 0;
 
   constructor({ cwd, env }: TerminalOptions) {
-    // A process group of its own: whatever a block started ends with the terminal.
+    // A separate process group: everything that a block started ends with the terminal.
     this.#child = spawn('bash', ['--norc', '-euo', 'pipefail'], { cwd, env, detached: true });
     this.#exited = once(this.#child, 'close');
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
@@ -26,7 +26,7 @@ export class Terminal {
     }
   }
 
-  /** Types a block and waits until it is over. Rejects with the output when a command fails. */
+  /** Types a block and waits until it has finished. Rejects with the output when a command fails. */
   async run(script: string): Promise<string> {
     this.#blocks += 1;
     const mark = `-- end of block ${this.#blocks} --`;
@@ -36,7 +36,7 @@ export class Terminal {
     return whole.slice(0, whole.lastIndexOf(mark)).trimEnd();
   }
 
-  /** Types a command that goes on running, and waits for its first sign of life. */
+  /** Types a long-running command, and waits for its first output. */
   start(script: string, ready: RegExp): Promise<string> {
     const start = this.#output.length;
     this.#child.stdin?.write(`${script}\n`);

@@ -27,7 +27,7 @@ export const tutorialPlans: Readonly<Record<string, readonly Treatment[]>> = {
     { run: /All is well\./ },
     { run: /enabled/ },
     { run: /shop\.localhost:7443[\s\S]*"https_edges":\[[\s\S]*"compression":\{/ },
-    // The doctor of the page takes the server's default ports; here they are others.
+    // The page's doctor uses the server's default ports; here they differ.
     { custom: runDoctor },
     { run: quiet },
   ],
@@ -59,7 +59,7 @@ async function runDoctor({ text }: ShellBlock, { reader, terminal }: PageRun): P
   assert.match(await terminal.run(`${text.trim()} ${flags}`), /no problems|0 problems/);
 }
 
-/** The agent is online a moment after it says so. */
+/** The agent is online a moment after it reports that. */
 async function reachTunnelGroup({ text }: ShellBlock, { terminal }: PageRun): Promise<void> {
   assert.match(await terminal.run(text), /Hello through the tunnel/);
 }
@@ -71,7 +71,7 @@ async function startProvider({ text }: ShellBlock, { reader, terminal }: PageRun
   await terminal.run('until grep -q issuer dev-idp.log; do sleep 0.1; done');
 }
 
-/** What the browser does first: the way to the provider must exist, with the redirect URI that dev-idp knows. */
+/** The browser's first step: the redirect to the provider must exist, with the redirect URI that dev-idp knows. */
 async function listUsers({ text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {
   await terminal.run(text);
   const redirect = await terminal.run(

@@ -31,7 +31,7 @@ suite('the README and the tutorials, followed one after another', () => {
     const { https_edges: edges } = JSON.parse(output) as {
       https_edges: { hostports: string[]; routes: { compression: object; backend: object }[] }[];
     };
-    // The tutorials delete what they make; the edge of the README is left.
+    // The tutorials delete what they create; the README's edge stays.
     assert.deepEqual(
       edges.map(({ hostports }) => hostports),
       [['hello.localhost:7443']],

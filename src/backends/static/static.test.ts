@@ -42,7 +42,7 @@ suite('static backend', () => {
       const config = { address: 'shop:80', tls: { enabled } };
       const backend = { config } as unknown as BackendSnapshot<never>;
       assert.deepEqual(staticBackend.targets(backend, ports), [{ kind: 'upstream', upstream, name: 'shop:80' }]);
-      // The pool is released under the same key under which it was opened.
+      // The pool is released under the key under which it was opened.
       assert.deepEqual(staticBackend.upstreamAddresses?.(config as never), [{ address: 'shop:80', isTls: enabled }]);
     }
     assert.deepEqual(opened, [

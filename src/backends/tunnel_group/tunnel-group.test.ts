@@ -16,7 +16,7 @@ suite('tunnel_group backend', () => {
       },
     } as unknown as TargetPorts;
     assert.equal(tunnelGroup.targets({ config: { labels } } as unknown as BackendSnapshot<never>, ports), found);
-    // The very object: the edge keeps a group's members by it.
+    // The same object: the edge caches a group's members by it.
     assert.equal(asked[0], labels);
   });
 

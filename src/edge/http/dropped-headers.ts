@@ -47,14 +47,14 @@ export class DroppedHeaders {
   constructor(patterns: readonly string[], reserved: readonly string[] = []) {
     const prefixes: string[] = [];
     const isReserved = nameMatcher([...EDGE_HEADERS, ...reserved]);
-    // A proxy is trusted with addresses, never with a name that a module states.
+    // A proxy may report addresses, but never a name that a module sets.
     this.#addresses = new Set([...ADDRESSES].filter((name) => !isReserved(name)));
     for (const pattern of [...EDGE_HEADERS, ...reserved, ...patterns]) {
       const name = pattern.toLowerCase().replaceAll('_', '-');
       if (name.endsWith('*')) prefixes.push(name.slice(0, -1));
       else this.#names.add(name);
     }
-    // Neither the setting's names nor the modules' hold a character that is special in a regular expression.
+    // Neither the setting's names nor the modules' contain special characters of regular expressions.
     this.#prefixes = new RegExp(`^(?:${prefixes.join('|')})`);
   }
 

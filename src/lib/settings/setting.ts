@@ -42,10 +42,10 @@ export function optional<Value>(kind: SettingKind<Value>, text: SettingText): Se
   return { kind: kind as SettingKind<Value | null>, isOptional: true, secrecy: 'public', usedFrom: null, ...text };
 }
 
-/** The row of a module's setting, which brings its default along: the defaults file is made from it. */
+/** The row of a module's setting, which includes its default: the defaults file is generated from it. */
 export interface DeclaredSetting<Value> extends Setting<Value> {
   readonly default: WireValue;
-  /** What `postern doctor` warns of, for a value that works and lets in more than may be meant. */
+  /** A warning of `postern doctor` for a value that works but allows more than may be intended. */
   risk?(value: Value): SettingRisk | null;
 }
 

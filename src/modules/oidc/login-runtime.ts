@@ -42,7 +42,7 @@ export class LoginRuntime implements ModuleRuntime {
   readonly identity: UpstreamIdentity;
   readonly ownPaths: OwnPaths;
   readonly #ports: RuntimePorts;
-  /** After which a login that nobody used is forgotten. */
+  /** Unused logins are deleted after this time. */
   readonly #retentionSeconds: number;
   readonly #providers: Readonly<Record<ConfiguredBy, Providers>>;
   readonly #orphans: OrphanedLogins;

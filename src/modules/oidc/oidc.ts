@@ -87,7 +87,7 @@ export const oidc = defineModule({
   errors: { title: 'Traffic: login', rows: loginErrors.rows },
   // Upstreams made for ngrok's edges trust its names.
   reservedHeaders: ['postern-auth-*', 'ngrok-auth-*'],
-  // Those of another cookie_prefix are reserved by the edge that has it.
+  // Cookies of another cookie_prefix are reserved by the edge that has it.
   reservedCookies: ['postern.session', '__host-postern.session', '__host-postern-*'],
   ownPaths: LOGIN_PATHS,
   agent: { form: oidcAgentForm },

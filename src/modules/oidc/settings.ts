@@ -5,7 +5,7 @@ const issuerList = textList('OpenID issuers, such as https://accounts.example.co
   return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
 });
 
-/** What an operator decides about logins for the whole server. */
+/** Settings for logins on the whole server. */
 export const oidcSettings = {
   oidc_http_issuers: declared(hostList, {
     default: [],

@@ -9,7 +9,7 @@ import { EdgeWorld } from '../../support/edge-world.ts';
 test('a throwaway kind is served by the API, the compiler and the edge', { timeout: 60_000 }, async () => {
   const world = await EdgeWorld.open({ after });
   const upstream = createServer((_request, response) => response.end('from the address')).listen(0, '127.0.0.1');
-  // Connections are the edge's to close.
+  // The edge closes connections.
   upstream.keepAliveTimeout = 0;
   await once(upstream, 'listening');
   after(() => upstream.close());
@@ -35,13 +35,13 @@ test('a throwaway kind is served by the API, the compiler and the edge', { timeo
   await world.api('PATCH', `/backends/throwaway/${id}`, { address: `127.0.0.1:${port}` });
   assert.equal((await world.ask(site.host)).text, 'from the address');
 
-  // Kinds that name any backend name this one too, and cycles through it are found.
+  // Kinds that accept any backend accept this one too, and cycles through it are found.
   const { id: outer } = await world.api('POST', '/backends/failover', { backends: [id] });
   const cycle = await world.world.api('PATCH', `/backends/throwaway/${id}`, { fallback: [outer] });
   assert.equal(cycle.body.error_code, 'ERR_POSTERN_REFERENCE_CYCLE');
   assert.equal((await world.ask((await world.site(outer)).host)).text, 'from the address');
 
-  // No edge leads to the address: its pool is drained.
+  // No edge uses the address: its pool is drained.
   const [socket] = await connection;
   const closed = once(socket, 'close');
   for (const { id: edgeId } of (await world.api('GET', '/edges/https')).https_edges) {
