@@ -20,7 +20,7 @@ interface Sample {
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
-  /** Of one response, as transferred: the proxies compress at different levels. */
+  /** Size of one response as transferred: the proxies compress at different levels. */
   readonly bodyBytes: number;
 }
 

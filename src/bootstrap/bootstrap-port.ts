@@ -17,7 +17,7 @@ export function bootstrapPort(context: DocumentsContext, replica: Replica): Boot
       try {
         await documents.create(compiled, { ...OPERATOR_REQUEST, body }, null);
       } catch (error) {
-        // Another process started at the same moment with the same preset: the key exists, whoever created it.
+        // Another process started at the same moment with the same preset: the key already exists.
         if (!(error instanceof PosternError && error.code === 'ERR_POSTERN_ALREADY_EXISTS')) throw error;
       }
     },

@@ -104,7 +104,7 @@ async function newAuthority({ commonName, domain, nowMs }: AuthorityRequest): Pr
   const extensions: Extension[] = [
     new BasicConstraintsExtension(true, 0, true),
     new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
-    // Never valid for client certificates, whoever trusts it.
+    // Never valid for client certificates, even where it is trusted.
     new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
     await SubjectKeyIdentifierExtension.create(keys.publicKey),
   ];

@@ -1,25 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { confusingPhrases } from '../support/confusing-phrases.ts';
 import { markdownPages, proseLines } from './markdown.ts';
-
-/** Phrases that make a reader stumble, and what to write instead. */
-const PHRASES: readonly (readonly [RegExp, string])[] = [
-  [/\bwhoever\b/i, 'name the subject: "a client that …"'],
-  [/\bin words\b|\bwith words\b/i, 'say what the text contains'],
-  [/\banew\b/i, 'again, or a verb with re-: "reconnects"'],
-  [/\ball the same\b/i, 'still, anyway'],
-  [/\bof before\b/i, 'earlier, previous'],
-  [/\bany more\b|\bnot? longer any\b/i, 'no longer'],
-  [/\bby what right\b/i, 'credentials'],
-  [/\bfor ever\b/i, 'indefinitely, permanently'],
-  [/\b(is|are|was|were) told\b/i, 'is notified, gets, receives'],
-  [/\bunder way\b/i, 'in flight, in progress'],
-  [/\blets? nothing through\b/i, 'refuses traffic'],
-  [/\b(is|are|be|was|were) judged\b/i, 'is checked, is evaluated'],
-  [/\btaken out\b|\btakes out\b/i, 'removes'],
-  [/\bat whichever\b|\bin whatever\b/i, 'at any, in any'],
-  [/(^|[.!?] +)(Of (?!course)|Whoever )/, 'put the subject first'],
-];
 
 /** The interface's wording is not ours; the errors page is generated from the tables in src/. */
 const EXEMPT = new Set(['spec/interface.md', 'docs/reference/errors.md']);
@@ -29,9 +11,7 @@ test('no page uses a phrase that makes readers stumble', () => {
     .filter((page) => !EXEMPT.has(page))
     .flatMap((page) =>
       proseLines(page).flatMap(({ line, text }) =>
-        PHRASES.filter(([phrase]) => phrase.test(text)).map(
-          ([phrase, instead]) => `${page}:${line}: "${phrase.exec(text)?.[0]}" – ${instead}`,
-        ),
+        confusingPhrases(text).map((problem) => `${page}:${line}: ${problem}`),
       ),
     );
   assert.deepEqual(found, []);

@@ -77,7 +77,7 @@ suite('a bug while a response is sent', () => {
   });
 });
 
-/** Of a server's stream: the class is not public. */
+/** Prototype of a server's stream: the class is not public. */
 async function streamPrototype(): Promise<object> {
   const { createServer, connect } = await import('node:http2');
   const server = createServer().listen(0);

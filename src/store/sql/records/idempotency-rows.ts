@@ -3,7 +3,7 @@ import { execute, integer, type Program, queryOne, text } from '../statements/st
 
 export const IDEMPOTENCY_WINDOW_MS = 24 * 60 * 60 * 1000;
 
-/** Of any age: the caller knows the time. */
+/** Returns a record of any age: the caller knows the time. */
 export function* readIdempotency(scope: string): Program<IdempotencyRecord | null> {
   const row = yield* queryOne('SELECT scope, body_hash, kind, id, created_at_ms FROM idempotency WHERE scope = ?', [
     scope,

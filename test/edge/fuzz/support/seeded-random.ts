@@ -11,7 +11,7 @@ export class SeededRandom extends Random {
     return this.isChosen(probability);
   }
 
-  /** Of a list that is not empty. */
+  /** For a list that is not empty. */
   override pick<T>(from: readonly T[]): T {
     return from[this.below(from.length)] as T;
   }
