@@ -2,8 +2,8 @@ import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } f
 import type { Clock } from '../../../lib/clock.ts';
 import type { GuardedFetch } from '../../../lib/guarded-fetch.ts';
 import { askForJson } from './ask-provider.ts';
+import { KeptAnswer } from './cached-response.ts';
 import { type DiscoveredMetadata, discover } from './discovery.ts';
-import { KeptAnswer } from './kept-answer.ts';
 import { LoginProblem } from './login-problem.ts';
 
 export interface ProviderPorts {
