@@ -2,7 +2,7 @@ import type { HeaderList } from '../../lib/header-list.ts';
 import { decodeBody } from './decode-body.ts';
 import type { KeptBody } from './kept-body.ts';
 import type { KeptExchange } from './kept-exchange.ts';
-import { whyNotReplayed } from './replay-request.ts';
+import { replayProblem } from './replay-request.ts';
 import { shownHeaders } from './sensitive-headers.ts';
 
 /** Limit for a decoded body: a larger one is for a program, not for a page. */
@@ -51,7 +51,7 @@ export async function detailOf(exchange: KeptExchange, isUnmasked: boolean): Pro
   const { request, requestBody, responseHeaders, responseBody } = exchange;
   return {
     ...summaryOf(exchange),
-    not_replayable: whyNotReplayed(exchange),
+    not_replayable: replayProblem(exchange),
     request: {
       headers: shownHeaders(request.headers, isUnmasked),
       body: await bodyOf(requestBody, request.headers),

@@ -22,13 +22,13 @@ const MAX_HEADERS = 300;
 const MAX_HEADER_LENGTH = 65_536;
 
 /** Null when the request can be replayed unchanged; otherwise the reason. */
-export function whyNotReplayed(exchange: KeptExchange): string | null {
-  return whyNeverReplayed(exchange) ?? whyBodyIsMissing(exchange);
+export function replayProblem(exchange: KeptExchange): string | null {
+  return unsupportedProblem(exchange) ?? missingBodyProblem(exchange);
 }
 
 /** The request of an exchange with the changes of `edit`. Throws `InspectorRefusal`. */
 export function replayRequest(exchange: KeptExchange, edit: ReplayEdit): ReplayRequest {
-  const problem = whyNeverReplayed(exchange) ?? (edit.body === undefined ? whyBodyIsMissing(exchange) : null);
+  const problem = unsupportedProblem(exchange) ?? (edit.body === undefined ? missingBodyProblem(exchange) : null);
   if (problem !== null) throw new InspectorRefusal(409, 'not_replayable', problem);
   return {
     method: edit.method === undefined ? exchange.method : editedMethod(edit.method, exchange.method),
@@ -38,11 +38,11 @@ export function replayRequest(exchange: KeptExchange, edit: ReplayEdit): ReplayR
   };
 }
 
-function whyNeverReplayed(exchange: KeptExchange): string | null {
+function unsupportedProblem(exchange: KeptExchange): string | null {
   return exchange.isWebSocket ? 'a WebSocket cannot be replayed' : null;
 }
 
-function whyBodyIsMissing({ request, requestBody, method, isOver, problem }: KeptExchange): string | null {
+function missingBodyProblem({ request, requestBody, method, isOver, problem }: KeptExchange): string | null {
   const { totalBytes, bytes, isTruncated } = requestBody;
   const declared = request.contentLength;
   if (isTruncated) return `only ${bytes.length} of the ${totalBytes} bytes of its body are stored`;

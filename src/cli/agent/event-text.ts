@@ -65,7 +65,7 @@ export function unboundText({ message, code, retry }: UnboundEvent): string {
   return `${retry ? 'rejected for now' : 'rejected'}: ${refusalText(message, code)}${retry ? '; retrying' : ''}`;
 }
 
-export function commandWords({ command, isAccepted }: CommandEvent): string {
+export function commandText({ command, isAccepted }: CommandEvent): string {
   if (!isAccepted) return `rejected the server's request to ${command}: remote management is off`;
   if (command === 'update')
     return 'the server asked this agent to update: install a new version of postern and restart it';

@@ -24,7 +24,7 @@ export type Handshake =
   | { readonly certificate: null; readonly problem: string };
 
 /** The certificate presented for a name. Trust is not checked here. */
-export function shakeHands({ host, port }: ListenAddress, servername: string): Promise<Handshake> {
+export function performHandshake({ host, port }: ListenAddress, servername: string): Promise<Handshake> {
   return new Promise((resolve) => {
     const socket = connectTls({ host, port, servername, rejectUnauthorized: false, timeout: TIMEOUT_MS });
     const fail = (problem: string): void => {

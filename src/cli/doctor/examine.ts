@@ -85,7 +85,7 @@ async function withGoodKey(transport: Transport, key: ApiKey, installation: Inst
   if (judged.some(({ level }) => level === 'problem')) return judged;
   const resources = new Resources(transport);
   let edges: readonly HttpsEdge[] = [];
-  const unread = await orWhyNot('edges', async () => {
+  const unread = await checkOrReport('edges', async () => {
     edges = await Array.fromAsync(resources.httpsEdges.list());
     return [];
   });
@@ -102,12 +102,12 @@ async function withGoodKey(transport: Transport, key: ApiKey, installation: Inst
     ['backends', async () => checkBackends(live, await Array.fromAsync(resources.staticBackends.list()))],
   ];
   const findings = [...judged];
-  for (const [name, check] of checks) findings.push(...(await orWhyNot(name, check)));
+  for (const [name, check] of checks) findings.push(...(await checkOrReport(name, check)));
   return findings;
 }
 
 /** A key may read some resources and not others: unreadable ones are reported, and the rest is checked anyway. */
-async function orWhyNot(name: string, check: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {
+async function checkOrReport(name: string, check: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {
   try {
     return await check();
   } catch (error) {

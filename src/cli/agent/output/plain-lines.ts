@@ -2,7 +2,7 @@ import type { AgentEvent } from '../../../agent/events.ts';
 import { printable } from '../../api/cell-text.ts';
 import { LOG_LEVELS } from '../agent-flags.ts';
 import {
-  commandWords,
+  commandText,
   durationText,
   publicName,
   STOPPED_BY_SERVER,
@@ -128,7 +128,7 @@ function lineOf(event: AgentEvent, serverAddr: string, before: StatusHistory): L
       const fields = { event: 'command', command: event.command, accepted: event.isAccepted };
       return {
         level: event.isAccepted && event.command !== 'update' ? 'info' : 'warn',
-        message: commandWords(event),
+        message: commandText(event),
         fields,
       };
     }

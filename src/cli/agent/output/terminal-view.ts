@@ -1,7 +1,7 @@
 import type { AgentHandle } from '../../../agent/handle.ts';
 import type { Terminal } from '../agent-ports.ts';
 import type { AgentState } from '../agent-state.ts';
-import { commandWords, statusText, unboundText } from '../event-text.ts';
+import { commandText, statusText, unboundText } from '../event-text.ts';
 import { frame, plural } from './frame.ts';
 import type { Reporter } from './reporter.ts';
 import { type StyledLine, toScreen, widthOf } from './styled-text.ts';
@@ -65,7 +65,7 @@ export class TerminalView implements Reporter {
     const { serverAddr } = this.#options;
     if (event.type === 'unbound' && !event.retry)
       this.#finalMessages.push(`${event.tunnel.name}: ${unboundText(event)}`);
-    if (event.type === 'command') this.#note = commandWords(event);
+    if (event.type === 'command') this.#note = commandText(event);
     const isEnd = event.type === 'status' && event.status === 'stopped' && event.reason !== null;
     if (isEnd) this.#finalMessages.push(statusText(event, serverAddr));
     this.#changed();

@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import type { TlsCertificate } from '../../../client/generated/tls-certificates.ts';
-import { dialled, shakeHands } from '../dial.ts';
+import { dialled, performHandshake } from '../dial.ts';
 import { type Finding, type Findings, findingsOf } from '../finding.ts';
 import { inTurns } from '../in-turns.ts';
 import type { LiveInstallation } from '../installation.ts';
@@ -22,7 +22,7 @@ export async function checkHandshakes(
   await inTurns(hosts.slice(0, MAX_HOSTS), async (host) => {
     // Any name below a wildcard works.
     const name = host.replace(/^\*\./, 'postern-doctor.');
-    const { certificate, problem } = await shakeHands(dialled(config.edge_listen), name);
+    const { certificate, problem } = await performHandshake(dialled(config.edge_listen), name);
     if (certificate === null)
       found.problem(`${host}: the handshake failed: ${problem}`, "see the server's log, with log_level debug");
     else {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../lib/clock.ts';
 
-export interface KeptAnswerOptions<Answer> {
+export interface CachedResponseOptions<Answer> {
   load(): Promise<Answer>;
   readonly clock: Clock;
   /** From this age on it is reloaded in the background while the old one is used. */
@@ -17,14 +17,14 @@ export interface KeptAnswerOptions<Answer> {
  * States: none (load and wait) → kept (return at once) → old (return at once, load in the background) → spent (load and
  * wait). A failed load changes only the time of the next attempt: until then waiting callers get the same failure.
  */
-export class KeptAnswer<Answer> {
-  readonly #options: KeptAnswerOptions<Answer>;
+export class CachedResponse<Answer> {
+  readonly #options: CachedResponseOptions<Answer>;
   #kept: { readonly answer: Answer; readonly atMs: number } | null = null;
   #failed: { readonly error: unknown; readonly atMs: number } | null = null;
   #loading: Promise<Answer> | null = null;
   #askedForMs: number | null = null;
 
-  constructor(options: KeptAnswerOptions<Answer>) {
+  constructor(options: CachedResponseOptions<Answer>) {
     this.#options = options;
   }
 

@@ -2,7 +2,7 @@ import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } f
 import type { Clock } from '../../../lib/clock.ts';
 import type { GuardedFetch } from '../../../lib/guarded-fetch.ts';
 import { askForJson } from './ask-provider.ts';
-import { KeptAnswer } from './cached-response.ts';
+import { CachedResponse } from './cached-response.ts';
 import { type DiscoveredMetadata, discover } from './discovery.ts';
 import { LoginProblem } from './login-problem.ts';
 
@@ -24,14 +24,14 @@ const KEYS_GOOD_FOR_MS = 60 * MINUTE_MS;
 export class Provider {
   readonly issuer: string;
   readonly ports: ProviderPorts;
-  readonly #metadata: KeptAnswer<DiscoveredMetadata>;
-  readonly #keys: KeptAnswer<JWTVerifyGetKey>;
+  readonly #metadata: CachedResponse<DiscoveredMetadata>;
+  readonly #keys: CachedResponse<JWTVerifyGetKey>;
 
   constructor(issuer: string, ports: ProviderPorts) {
     this.issuer = issuer;
     this.ports = ports;
     const { clock } = ports;
-    this.#metadata = new KeptAnswer({
+    this.#metadata = new CachedResponse({
       load: () => discover(issuer, ports),
       clock,
       refreshAfterMs: METADATA_REFRESH_MS,
@@ -39,7 +39,7 @@ export class Provider {
       goodForMs: Number.POSITIVE_INFINITY,
       floorMs: FLOOR_MS,
     });
-    this.#keys = new KeptAnswer({
+    this.#keys = new CachedResponse({
       load: async () => loadKeys((await this.metadata()).jwks_uri, ports.fetch),
       clock,
       refreshAfterMs: KEYS_REFRESH_MS,
