@@ -3,14 +3,15 @@ import { attach, guarded } from '../lib/guarded-listeners.ts';
 import type { ClientSide } from './client-side.ts';
 import { ReplayedBody } from './replayed-body.ts';
 
-/** `longer`: it has more than was asked for. `cut`: it did not come to its end. */
+/** `longer`: it exceeds the requested size. `cut`: it is incomplete. */
 export type BodyReading = Buffer | 'longer' | 'cut';
 
 type State = 'unread' | 'reading' | 'partly' | 'whole' | 'cut';
 
 /**
- * Reads the body of a request into memory, up to a bound, and gives it on afterwards. States: *unread* (nothing was asked for) →
- * *reading* → *partly* (more than the bound; the source is paused), *whole* or *cut*. A later, larger bound goes on from *partly*.
+ * Reads the body of a request into memory, up to a limit, and forwards it afterwards. States: *unread* (nothing was
+ * requested) → *reading* → *partly* (more than the limit; the source is paused), *whole* or *cut*. A later, larger
+ * limit continues from *partly*.
  */
 export class BodyReader {
   readonly #client: ClientSide;
@@ -21,7 +22,7 @@ export class BodyReader {
   #maxBytes = 0;
   #settle: (() => void) | null = null;
 
-  /** `onBytes` is told of all bytes as they come. */
+  /** `onBytes` is called with the number of bytes as they arrive. */
   constructor(client: ClientSide, onBytes: (count: number) => void = () => {}) {
     this.#client = client;
     this.#onBytes = onBytes;
@@ -32,7 +33,7 @@ export class BodyReader {
     const { source, head, port } = this.#client;
     if ((head.contentLength ?? 0) > maxBytes) return 'longer';
     if (source !== null && (this.#state === 'unread' || this.#state === 'partly') && this.#bytes <= maxBytes) {
-      // The client waits for this before it sends; the upstream cannot be asked yet.
+      // The client waits for this before it sends; the upstream cannot be contacted yet.
       if (this.#state === 'unread' && head.expectsContinue) port.informational(100, []);
       await this.#readUpTo(source, maxBytes);
     }
@@ -40,14 +41,14 @@ export class BodyReader {
     return this.#bytes > maxBytes ? 'longer' : Buffer.concat(this.#chunks);
   }
 
-  /** The client's side as it is forwarded: with the body from its first byte on. */
+  /** The client's side as it is forwarded: with the body from its first byte. */
   forwarded(): ClientSide {
     const { source, head } = this.#client;
     if (source === null || this.#state === 'unread') return this.#client;
     const rest = this.#state === 'partly' ? source : null;
     return {
       ...this.#client,
-      // RFC 9110 §10.1.1: the client has been asked for its body already.
+      // RFC 9110 §10.1.1: the client has already been asked for its body.
       head: { ...head, expectsContinue: false },
       source: new ReplayedBody(this.#chunks, rest, this.#client.port),
       countedBytes: this.#bytes,
@@ -69,7 +70,7 @@ export class BodyReader {
     });
   }
 
-  /** Bugs of these listeners are the client's side's to contain. */
+  /** The client's side contains bugs of these listeners. */
   readonly #owner = { contain: (error: unknown): void => this.#client.port.contain(error) };
 
   readonly #onData = guarded(this.#owner, (chunk: Buffer): void => {
@@ -81,7 +82,7 @@ export class BodyReader {
 
   readonly #onEnd = guarded(this.#owner, (): void => {
     const { head, isBodyWhole } = this.#client;
-    // An upload of unknown length that was cut ends as well; one of known length is judged by its bytes.
+    // A truncated upload of unknown length also ends; one of known length is checked by its bytes.
     const isWhole = head.contentLength === null ? isBodyWhole() : this.#bytes === head.contentLength;
     this.#stop(isWhole ? 'whole' : 'cut');
   });

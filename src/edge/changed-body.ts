@@ -2,11 +2,11 @@ import type { Transform } from 'node:stream';
 import { type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
 import type { BodyChange } from './response-changes.ts';
 
-/** Where a changed body goes. */
+/** Receives a changed body. */
 export interface ChangedBodyReader extends ListenerOwner {
-  /** Answers false when it cannot take more; then `ChangedBody.resume` is called when it can again. */
+  /** Returns false when it cannot accept more; `ChangedBody.resume` is called when it can. */
   onChangedChunk(chunk: Buffer): boolean;
-  /** The first stream takes data again. */
+  /** The first stream accepts data again. */
   onChangedRoom(): void;
   onChangedEnd(): void;
   /** A module's stream failed, or closed before its end. */
@@ -14,8 +14,8 @@ export interface ChangedBodyReader extends ListenerOwner {
 }
 
 /**
- * A response's body on its way through the streams of the modules that change it, one after the other. A slow client slows each
- * of them down, and the first says so to the upstream. When one fails, its reader destroys all.
+ * A response's body on its way through the streams of the modules that change it, one after the other. A slow client
+ * applies back-pressure through each of them up to the upstream. When one fails, its reader destroys all.
  */
 export class ChangedBody {
   readonly #streams: Transform[] = [];
@@ -35,7 +35,7 @@ export class ChangedBody {
     return this.#streams[0] as Transform;
   }
 
-  /** Answers false when it cannot take more; then `onChangedRoom` is called when it can again. */
+  /** Returns false when it cannot accept more; `onChangedRoom` is called when it can. */
   write(chunk: Buffer): boolean {
     return this.#first.write(chunk);
   }

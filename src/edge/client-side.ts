@@ -12,6 +12,6 @@ export interface ClientSide {
   readonly trailers: () => HeaderList;
   /** Asked once the source has ended: whether the client said that this is the end of the body. */
   readonly isBodyWhole: () => boolean;
-  /** Bytes at the beginning of the source that a module has read: they are counted already. */
+  /** Bytes at the start of the source that a module has read: they are already counted. */
   readonly countedBytes?: number;
 }

@@ -53,7 +53,7 @@ export class Exchange implements OwnPathRequest {
   #permitVersion = 0;
   readonly client: ClientSide;
   #forwarding: Forwarding | null = null;
-  /** The client's body, or what gives it on after a module has read it. */
+  /** The client's body, or the stream that replays it after a module has read it. */
   #forwardedBody: Readable | null = null;
   #isDone = false;
 
@@ -199,7 +199,7 @@ export class Exchange implements OwnPathRequest {
     else new RequestChanges(this, route.requestChangers, (client) => this.#forward(route, client)).start();
   }
 
-  /** `client` with the request as the modules have changed it. */
+  /** `client` with the modules' changes of the request. */
   #forward(route: RouteSnapshot, client: ClientSide): void {
     this.#forwardedBody = client.source;
     const targets = route.backend === null ? [] : this.runtime.targetsOf(route.backend);
@@ -280,7 +280,7 @@ export class Exchange implements OwnPathRequest {
   answer(status: number, headers: HeaderList, body: Buffer): void {
     this.status = status;
     this.bytesOut += body.length;
-    // What stands between would hold the rest back.
+    // A stream in between would hold the rest back.
     if (this.#forwardedBody !== this.client.source) this.#forwardedBody?.destroy();
     this.client.source?.resume();
     this.client.port.answer(status, headers, body);

@@ -37,7 +37,7 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
   #changed: ChangedResponse | null = null;
   #body: ChangedBody | null = null;
   #gathered: GatheredBody | null = null;
-  /** Of the upstream, once its answer has ended. */
+  /** Trailers of the upstream, once its response has ended. */
   #trailers: HeaderList = NO_TRAILERS;
   #switched: SwitchedSides | null = null;
   #isOver = false;
@@ -163,7 +163,7 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     }
     this.#exchange.runtime.answering(this.#exchange);
     this.#exchange.status = status;
-    // Nobody reads what the client sends.
+    // Nobody reads the client's data.
     this.#client.source?.resume();
     this.#changed = changed;
     this.#streamFixed(changed, body);
@@ -209,7 +209,7 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
   }
 
   onChangedEnd(): void {
-    // A stream may end before the upstream does, as one that truncates a body.
+    // A stream may end before the upstream does, for example one that truncates a body.
     this.#upstream?.abort();
     this.#endWith(this.#trailers);
   }

@@ -3,7 +3,9 @@ import type { HeaderChange } from '../modules/prepared-module.ts';
 import type { RequestChanger } from '../snapshot/edge-snapshot.ts';
 import { SPECIAL } from './http/dropped-headers.ts';
 
-/** The edge computes these for each connection; from a module they would contradict it (RFC 9110 §7.6.1, RFC 9112 §6). */
+/**
+ * The edge computes these for each connection; values from a module would contradict it (RFC 9110 §7.6.1, RFC 9112 §6).
+ */
 const FRAMING: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -16,10 +18,10 @@ const FRAMING: ReadonlySet<string> = new Set([
   'http2-settings',
 ]);
 
-/** Answers to the handshake of a WebSocket: another key would not match what the client waits for (RFC 6455 §4.1). */
+/** Part of a WebSocket handshake: another key would not match what the client expects (RFC 6455 §4.1). */
 const HANDSHAKE: ReadonlySet<string> = new Set(['sec-websocket-key', 'sec-websocket-version']);
 
-/** Nothing that CGI folds into another name, as it does "x_forwarded_for". */
+/** No character that CGI folds into another name, as it does "x_forwarded_for". */
 const NAME = /^[a-z0-9-]+$/;
 
 /** Throws when a module puts framing into a response's head: a second length could split the response. */
@@ -30,7 +32,7 @@ export function assertNoFraming(module: string, headers: HeaderList): void {
   }
 }
 
-/** The headers of a request as a module changes them. Throws when it touches one that is not a module's to change. */
+/** Applies a module's changes to a request's headers. Throws when it touches one that modules may not change. */
 export function withHeaderChange(module: RequestChanger, headers: HeaderList, change: HeaderChange): HeaderList {
   const { remove = NONE, set = NONE, add = NONE } = change;
   const gone = new Set(remove);

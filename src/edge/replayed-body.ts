@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { attach, guarded, ignoreErrors, type ListenerOwner } from '../lib/guarded-listeners.ts';
 
-/** A request's body of which the first part was read already: that part, then the rest as it comes and is taken. */
+/** A request's body whose first part was already read: that part, then the rest as it arrives and is read. */
 export class ReplayedBody extends Readable {
   readonly #first: Buffer[];
   readonly #rest: Readable | null;
@@ -16,7 +16,7 @@ export class ReplayedBody extends Readable {
     this.#owner = owner;
     if (rest !== null) {
       ignoreErrors(rest);
-      // Also while nobody reads: a client that goes away must be noticed.
+      // Even while nobody reads: a client that disconnects must be noticed.
       attach(rest, 'close', this.#onCut);
     }
   }

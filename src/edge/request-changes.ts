@@ -11,8 +11,8 @@ const TOO_LONG_MESSAGE = 'The body of the request is larger than this site takes
 const CUT_MESSAGE = 'The request was refused: its body was cut off.';
 
 /**
- * Takes an admitted request through the modules that change requests, one after the other. It ends in one call of `forward`, in
- * a refusal, or, when the exchange is done meanwhile, in nothing.
+ * Passes an admitted request through the modules that change requests, one after the other. It ends in one call of
+ * `forward`, in a rejection, or in nothing when the exchange has ended in the meantime.
  */
 export class RequestChanges {
   readonly #exchange: Exchange;
@@ -49,7 +49,7 @@ export class RequestChanges {
     this.#forward({ ...client, head: { ...client.head, headers: this.#headers } });
   }
 
-  /** Answers whether the next module is to be asked now. */
+  /** Returns whether to call the next module now. */
   #take(change: RequestTransform | null, module: RequestChanger, at: number): boolean {
     if (change === null) return true;
     if ('refusal' in change) {

@@ -5,11 +5,11 @@ import { assertNoFraming } from './module-headers.ts';
 
 export type BodyChange = ResponseTransform & { readonly createStream: () => Transform };
 
-/** What the modules of a route make of one response. */
+/** One response after the changes of a route's modules. */
 export interface ChangedResponse extends Pick<ResponseTransform, 'headers'> {
-  /** Changes of the body, in the order in which it passes them. Empty where no body follows. */
+  /** Changes of the body, in order. Empty where no body follows. */
   readonly bodies: readonly BodyChange[];
-  /** The length that the upstream announced is not the client's. */
+  /** The upstream's announced length does not apply to the client. */
   readonly isLengthOpen: boolean;
   /** Every change, in order: each may change the trailers. */
   readonly all: readonly ResponseTransform[];
@@ -39,13 +39,13 @@ export function changedResponse(
   return { headers, all, bodies: hasBody(request, head) ? (bodies ?? NONE) : NONE, isLengthOpen: bodies !== null };
 }
 
-/** What was known of the upstream's body is not true of a changed one. */
+/** Facts about the upstream's body do not hold for a changed one. */
 function seenHead(head: TrafficResponseHead, headers: TrafficResponseHead['headers'], isBodyChanged: boolean) {
   if (isBodyChanged) return { status: head.status, headers, bodyBytes: null };
   return headers === head.headers ? head : { ...head, headers };
 }
 
-/** All at once, if every change can. */
+/** In one call, if every change supports it. */
 export function changedWhole(bodies: readonly BodyChange[], body: Buffer): Buffer {
   let changed = body;
   for (const change of bodies) changed = change.whole?.(changed) ?? changed;

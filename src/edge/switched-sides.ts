@@ -4,13 +4,13 @@ import { type ListenerOwner, listen } from '../lib/guarded-listeners.ts';
 import { splice } from '../lib/splice.ts';
 import { WebSocketGoodbye } from './web-socket-goodbye.ts';
 
-/** Counts what a switched exchange carries. */
+/** Counts the bytes of a switched exchange. */
 export interface SwitchedCounts {
   bytesIn: number;
   bytesOut: number;
 }
 
-/** Both ends of an exchange that has switched protocols: bytes go either way until one side ends. */
+/** Both ends of an exchange that has switched protocols: bytes flow both ways until one side ends. */
 export class SwitchedSides {
   readonly #client: Duplex;
   readonly #upstream: Duplex;

@@ -42,7 +42,7 @@ export interface ServerOptions {
   readonly isTerminal?: boolean;
   /** Sends commands to agents; tests pass their own. */
   readonly sessionCommands?: SessionCommands;
-  /** Instead of the registry; tests add modules of their own. */
+  /** Replaces the registry; tests add their own modules. */
   readonly modules?: readonly Module[];
 }
 

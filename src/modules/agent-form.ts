@@ -3,11 +3,11 @@ import type { JsonObject } from '../lib/json.ts';
 
 export type AgentProtocol = 'https' | 'http' | 'tcp' | 'tls';
 
-/** How agents may ask for a module on the addresses of their own tunnels. */
+/** How agents may request a module on their own endpoints. */
 export interface AgentAccess {
-  /** Data alone: `npm run generate` writes it to the file that the agent's commands read. */
+  /** Plain data: `npm run generate` writes it to the file that the agent's commands read. */
   readonly form: AgentForm;
-  /** Fields in the bind message. Absent: those of the module's configuration, decoded as PUT decodes them. */
+  /** Fields in the bind message. Absent: those of the module's configuration, decoded like a PUT. */
   readonly schema?: TObject;
   /** Turns a decoded form into the module's configuration and the records that it refers to. Absent: the form is the configuration. */
   accept?(form: JsonObject, endpointId: string): AcceptedForm | { readonly problem: string };
@@ -35,7 +35,7 @@ export interface AgentForm {
   readonly order: number;
   /** Key of a tunnel in the agent's file. */
   readonly key: string;
-  /** What the key holds: a map of the fields, the value of the only field, or `true`. */
+  /** Form of the key's value: a map of the fields, the value of the only field, or `true`. */
   readonly shape: 'map' | 'list' | 'switch';
   readonly protocols: readonly AgentProtocol[];
   /** Why a tunnel of another kind cannot have it. Absent: because the edge of a labelled tunnel decides. */
@@ -57,9 +57,9 @@ export interface AgentField {
   readonly name: string;
   /** Key in the agent's file, where it differs from the name. */
   readonly key?: string;
-  /** A value for messages that say what to write. */
+  /** A value for messages that show what to write. */
   readonly example: string;
-  /** It must have a value; its flag stands for the module. */
+  /** It must have a value; its flag represents the module. */
   readonly isNeeded?: true;
   /** Name of a rule in src/lib/field-rules.ts, for a text or each item of a list. */
   readonly rule?: 'cidr';

@@ -3,7 +3,7 @@ import type { Module } from './module.ts';
 
 export type AgentModule = Module & { readonly agent: AgentAccess };
 
-/** Modules that agents can ask for, in the order of their forms. */
+/** Modules that agents can request, in the order of their forms. */
 export function agentModules(modules: readonly Module[]): readonly AgentModule[] {
   return modules
     .filter((module): module is AgentModule => module.agent !== undefined)

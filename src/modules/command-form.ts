@@ -3,7 +3,7 @@ import { secretVisibility } from '../lib/schema/schema-facts.ts';
 import type { AgentField, AgentFlag, AgentForm } from './agent-form.ts';
 import type { AgentModule } from './agent-modules.ts';
 
-/** A form as the agent's commands get it: the declaration, and the facts of each field's schema. */
+/** A form as the agent's commands read it: the declaration, and the facts of each field's schema. */
 export interface CommandForm extends Omit<AgentForm, 'fields'> {
   readonly module: string;
   readonly fields: readonly CommandField[];
@@ -13,7 +13,7 @@ export interface CommandField extends Omit<AgentField, 'key'> {
   readonly key: string;
   readonly kind: FieldKind;
   readonly isSecret: boolean;
-  /** The bind message always has it; an empty list stands for nothing. */
+  /** The bind message always has it; an empty list means absent. */
   readonly isAlwaysSent: boolean;
   readonly minimum?: number;
   readonly maximum?: number;
@@ -35,7 +35,9 @@ export function commandForm({ name, config, agent }: AgentModule): CommandForm {
   return { module: name, ...agent.form, fields: agent.form.fields.map((field) => commandField(name, field, schema)) };
 }
 
-/** Throws for a field that the schema does not have, or of a type that neither a flag nor a line of YAML can hold. */
+/**
+ * Throws for a field that the schema does not have, or of a type that neither a flag nor a line of YAML can express.
+ */
 function commandField(module: string, field: AgentField, schema: TObject): CommandField {
   const property = schema.properties[field.name] as (TSchema & Facts) | undefined;
   const kind = KINDS[property?.type ?? ''];

@@ -41,7 +41,7 @@ export interface Module<Config extends TObject = TObject, Settings extends Decla
   readonly reservedCookies?: readonly string[];
   /** Paths under `/.postern/` that it serves on the hosts where it is enabled: see `PreparedModule.ownPaths`. */
   readonly ownPaths?: readonly string[];
-  /** How agents may ask for it on addresses of their own; absent: they may not. */
+  /** How agents may request it on their own endpoints; absent: they may not. */
   readonly agent?: AgentAccess;
   /** Settings of the server that belong to the module: flags, variables, YAML keys and their documentation are made from the rows. */
   readonly settings?: Settings;

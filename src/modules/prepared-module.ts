@@ -53,8 +53,8 @@ export interface PreparedModule {
   upstreamHeaders?(request: TrafficRequest): HeaderList;
   /**
    * Changes a request on its way to the upstream; null forwards it unchanged. Called once per request, in registry
-   * order, after every module has let it pass. `headers` are the client's end-to-end headers with the changes of the
-   * modules before this one.
+   * order, after every module has admitted it. `headers` are the client's end-to-end headers with the changes of
+   * earlier modules.
    */
   transformRequest?(
     request: TrafficRequest,
@@ -171,7 +171,7 @@ export interface Refusal {
   readonly action?: { readonly label: string; readonly href: string };
 }
 
-/** A change of headers, a refusal, or a demand to see the body first. */
+/** A change of headers, a rejection, or a request to read the body first. */
 export type RequestTransform = HeaderChange | { readonly refusal: Refusal } | BodyDemand;
 
 /**

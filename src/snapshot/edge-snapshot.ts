@@ -30,9 +30,9 @@ export interface RouteSnapshot extends MatchableRoute {
   readonly edgeId: string;
   /** Enabled modules of the edge and the route, in registry order. */
   readonly modules: readonly NamedModule[];
-  /** Those of them that change requests, in the same order. */
+  /** The modules that change requests, in the same order. */
   readonly requestChangers: readonly RequestChanger[];
-  /** Those of them that change responses, in reverse order: a response comes from the other side. */
+  /** The modules that change responses, in reverse order: a response comes from the other side. */
   readonly responseChangers: readonly NamedModule[];
   /** Why it rejects all traffic, if it does: because of itself or its edge. */
   readonly problem: ModuleProblem | null;

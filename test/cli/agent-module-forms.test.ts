@@ -54,7 +54,7 @@ test('agent and server agree about every range', () => {
   );
   fc.assert(
     fc.property(range, (text) => {
-      // An empty text is a mistake in the file before it is a range.
+      // An empty text is already a mistake in the file, before it is checked as a range.
       if (text !== '') assert.equal(isTakenByAgent(text), isTakenByServer(text), JSON.stringify(text));
     }),
     { numRuns: 500, examples: [['10.0.0.0/8'], ['10.0.0.1/8'], ['::1/64'], ['all'], ['0.0.0.0/0']] },

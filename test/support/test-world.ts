@@ -19,7 +19,7 @@ export interface WorldOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** The data directory of an earlier world, to be opened again. */
   readonly dataDir?: string;
-  /** Instead of the registry. */
+  /** Replaces the registry. */
   readonly modules?: readonly Module[];
 }
 

@@ -6,7 +6,10 @@ export const name = 'agent-forms';
 
 const PATH = 'src/cli/agent/generated/module-forms.json';
 
-/** What the agent's commands know of modules. A file, because loading the modules takes longer than a command may. */
+/**
+ * The facts about modules that the agent's commands need. A file, because loading the modules takes longer than a
+ * command may.
+ */
 export function generate(): Promise<Map<string, string>> {
   const forms = agentModules(modules).map(commandForm);
   return Promise.resolve(new Map([[PATH, `${JSON.stringify(forms, null, 1)}\n`]]));

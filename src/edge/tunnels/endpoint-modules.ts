@@ -33,7 +33,7 @@ const WHY_NOT: Readonly<Record<Proto, string>> = {
   tls: 'the server cannot decrypt a tls tunnel',
 };
 
-/** Turns the modules that an agent asks for into configuration and records of an edge. Throws ModuleRefusal. */
+/** Turns the modules that an agent requests into configuration and records of an edge. Throws ModuleRefusal. */
 export function decodeModules(
   endpointId: string,
   proto: Proto,
@@ -75,7 +75,7 @@ function acceptForm(module: AgentModule, form: JsonValue, endpointId: string, se
   return accepted;
 }
 
-/** As PUT would decode it, where the form is the module's configuration. */
+/** Decoded like a PUT, where the form is the module's configuration. */
 function decodeForm(module: AgentModule, form: JsonObject, server: ModuleServer): JsonObject {
   const { moduleSettings, agentIssuers } = server;
   const { schema } = module.agent;
@@ -90,7 +90,7 @@ function decodeForm(module: AgentModule, form: JsonObject, server: ModuleServer)
   throw new ModuleRefusal(`${module.name}: ${fieldName(problem?.path ?? '')} ${problem?.message ?? ''}`);
 }
 
-/** The rule that the agent's commands apply to the same field. */
+/** The same rule that the agent's commands apply to the field. */
 function checkRule(module: string, { rule }: AgentField, value: JsonValue | undefined): void {
   if (rule === undefined) return;
   for (const text of Array.isArray(value) ? value : [value]) {

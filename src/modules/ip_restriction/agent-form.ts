@@ -3,7 +3,7 @@ import type { AgentForm } from '../agent-form.ts';
 
 const ranges = Type.Array(Type.String({ maxLength: 64 }), { maxItems: 100 });
 
-/** In the bind message: ranges in place of the policies that an operator would name. */
+/** In the bind message: ranges instead of the policies that an operator would refer to. */
 export const ipRestrictionAgentSchema = Type.Object({ allow: ranges, deny: ranges });
 
 export const ipRestrictionAgentForm: AgentForm = {

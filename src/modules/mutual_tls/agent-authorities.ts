@@ -6,7 +6,7 @@ import type { mutualTlsAgentSchema } from './agent-form.ts';
 
 const MAX_AUTHORITIES = 10;
 
-/** Each text may hold several certificates. */
+/** Each text may contain several certificates. */
 export function agentAuthorities(form: JsonObject, endpointId: string): AcceptedForm | { readonly problem: string } {
   // The server has decoded the form by its schema.
   const { ca_pems: pems } = form as Static<typeof mutualTlsAgentSchema>;

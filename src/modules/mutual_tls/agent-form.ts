@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import type { AgentForm } from '../agent-form.ts';
 
-/** In the bind message: certificates in place of the authorities that an operator would name. */
+/** In the bind message: certificates instead of the authorities that an operator would refer to. */
 export const mutualTlsAgentSchema = Type.Object({
   ca_pems: Type.Array(Type.String({ maxLength: 16_384 }), { minItems: 1, maxItems: 10 }),
 });

@@ -17,9 +17,9 @@ export interface Sending {
   readonly trailers?: Readonly<Record<string, string>>;
 }
 
-/** A request under way. */
+/** A request in progress. */
 export interface Sent {
-  /** Where the body goes. */
+  /** Where the body is written. */
   readonly outgoing: Writable & { destroy(): unknown };
   /** Resolves when the edge asks for the body. */
   readonly continued: Promise<unknown>;
@@ -37,12 +37,12 @@ export interface WholeAnswer extends Answered {
   readonly body: Buffer;
 }
 
-/** Begins a request; its body is the caller's to send. */
+/** Starts a request; the caller sends its body. */
 export async function begin(edge: EdgeWorld, host: string, protocol: Protocol, sending: Sending = {}): Promise<Sent> {
   return protocol === 'h2' ? beginHttp2(edge, host, sending) : beginHttp1(edge, host, sending);
 }
 
-/** A request and its whole answer. */
+/** A request and its complete response. */
 export async function ask(
   edge: EdgeWorld,
   host: string,
@@ -57,7 +57,7 @@ export async function ask(
   return { ...answer, body: await bytesOf(answer.incoming) };
 }
 
-/** Fails when the answer is cut. */
+/** Fails when the response is truncated. */
 export async function bytesOf(incoming: Readable): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of incoming) chunks.push(chunk as Buffer);

@@ -17,12 +17,12 @@ export interface Way {
 
 export type Serve = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** The whole server with modules of the test's own, and one upstream reached over HTTP/1.1, HTTP/2 and a tunnel. */
+/** The whole server with the test's own modules, and one upstream reached over HTTP/1.1, HTTP/2 and a tunnel. */
 export class HookedWorld {
   readonly edge: EdgeWorld;
   readonly hooks: HookedModules;
   readonly ways: readonly Way[];
-  /** Routes of the ways, in the API. */
+  /** Routes of the paths, in the API. */
   readonly routePaths: readonly string[];
   readonly #upstream: { serve: Serve; upgrade: (request: IncomingMessage, socket: Duplex) => void };
 
@@ -47,7 +47,7 @@ export class HookedWorld {
     };
     const one = createServer(serve);
     one.on('upgrade', (request, socket: Duplex) => upstream.upgrade(request, socket));
-    // Otherwise the server invites the body by itself, before the test has looked.
+    // Otherwise the server asks for the body by itself, before the test has looked.
     one.on('checkContinue', serve);
     const two = createSecureServer({ key, cert }, serve as never);
     const [onePort, twoPort] = [await listenOn(test, one), await listenOn(test, two)];

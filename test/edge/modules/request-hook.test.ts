@@ -19,7 +19,7 @@ interface Seen {
 let seen: Seen[] = [];
 let begun = 0;
 
-/** Remembers what came, and answers with nothing. */
+/** Records the request, and responds with nothing. */
 const remember = async (request: IncomingMessage): Promise<void> => {
   begun += 1;
   const body = (await bytesOf(request)).toString();
@@ -40,7 +40,7 @@ beforeEach(() => {
 
 const REFUSAL = { status: 401, code: 'ERR_POSTERN_BAD_HTTP', message: 'no', reason: 'signature' } as const;
 
-/** Reads bodies of up to `maxBytes` and says upstream how long they were. */
+/** Reads bodies of up to `maxBytes` and reports their length upstream. */
 function measuring(maxBytes: number, whenLonger?: BodyDemand['whenLonger']) {
   return {
     transformRequest: () => ({

@@ -15,7 +15,7 @@ const MANY_BYTES = 64 * 1024 * 1024;
 const GZIP = { 'accept-encoding': 'gzip' };
 const streams = new Set<Transform>();
 
-/** Every chunk, and the end, gets a mark. */
+/** Marks every chunk and the end. */
 function marking(mark: string): Transform {
   const stream = new Transform({
     transform: (chunk: Buffer, _encoding, done) => done(null, Buffer.concat([Buffer.from(mark), chunk])),
@@ -94,7 +94,7 @@ for (const protocol of PROTOCOLS) {
         world.serve = hello;
         hooks.first.transform = (_request, head) => ({ ...marked('a', head, true), trailers: (list) => list });
         hooks.second.transform = (_request, head) => ({ ...marked('b', head, true), trailers: (list) => list });
-        // On a busy machine the body may come later than the edge holds a head back: then it is streamed.
+        // On a busy machine the body may arrive after the edge stops holding the head back: then it is streamed.
         let answer = await ask(edge, host, protocol);
         for (let tries = 0; tries < 100 && answer.body.toString() === 'abhelloaba'; tries += 1)
           answer = await ask(edge, host, protocol);

@@ -31,7 +31,7 @@ export interface TunnelConfig {
   readonly metadata: string | null;
   readonly hostHeader: string | null;
   readonly inspect: boolean;
-  /** What was asked for, by the module's name. */
+  /** Requested modules, by name. */
   readonly modules: ModuleConfigs;
   readonly upstreamTls: UpstreamTlsConfig | null;
 }

@@ -1,7 +1,7 @@
 import { FIELD_RULES } from '../../../lib/field-rules.ts';
 import type { CommandField, CommandForm } from '../../../modules/command-form.ts';
 
-/** A module as a person asks for it: the fields of the bind message, with file names in place of certificates. */
+/** A module as the user requests it: the fields of the bind message, with file names instead of certificates. */
 export type ModuleConfig = Readonly<Record<string, FieldValue>>;
 export type FieldValue = string | number | boolean | readonly string[];
 /** By the module's name. */
@@ -9,17 +9,20 @@ export type ModuleConfigs = Readonly<Record<string, ModuleConfig>>;
 
 export type Fits = (text: string) => string | null;
 
-/** How the agent's commands name a text that a rule cannot read at all. */
+/** The commands' wording for a text that a rule cannot parse at all. */
 const WORDING: Readonly<Record<NonNullable<CommandField['rule']>, string>> = {
   cidr: 'must be a CIDR range such as 10.0.0.0/8, or 192.0.2.7/32 for one address',
 };
 
-/** The rule of a field's text or items, which the server applies as well. */
+/** The rule of a field's text or items, which the server applies too. */
 export function ruleOf({ rule }: CommandField): Fits {
   return rule === undefined ? () => null : (text) => FIELD_RULES[rule](text, WORDING[rule]);
 }
 
-/** Null for a module that nobody asked for. Fields without a value are left out, unless the bind message always has them. */
+/**
+ * Null for a module that was not requested. Fields without a value are omitted, unless the bind message always has
+ * them.
+ */
 export function configOf(form: CommandForm, values: ReadonlyMap<string, FieldValue | null>): ModuleConfig | null {
   const isEmpty = (value: FieldValue | null | undefined): boolean =>
     value === null || value === undefined || (Array.isArray(value) && value.length === 0);
@@ -31,7 +34,7 @@ export function configOf(form: CommandForm, values: ReadonlyMap<string, FieldVal
   return Object.fromEntries(entries.filter((entry): entry is [string, FieldValue] => entry[1] !== null));
 }
 
-/** For a person, such as "login at https://idp.example.com". */
+/** For display, such as "login at https://idp.example.com". */
 export function summaryOf({ summary }: CommandForm, config: ModuleConfig | undefined): readonly string[] {
   if (config === undefined) return [];
   return summary.flatMap((template) => {

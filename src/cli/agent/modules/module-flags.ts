@@ -23,7 +23,7 @@ export function goesWith({ protocols }: Pick<CommandForm, 'protocols'>, proto: P
   return protocols.includes(proto) || (proto === 'http' && protocols.includes('https'));
 }
 
-/** The flag that stands for the module in messages. */
+/** The flag that represents the module in messages. */
 export function leadingFlag({ flag, fields }: CommandForm): string {
   return `--${flag?.name ?? fields.find((field) => field.flag !== undefined)?.flag?.name ?? ''}`;
 }
@@ -38,7 +38,7 @@ function flagOf({ flag, kind, isCertificateFile, isSecret }: CommandField): Flag
   const isFile = isCertificateFile === true;
   return {
     ...flag,
-    // A file name may hold a comma.
+    // A file name may contain a comma.
     kind: isFile ? 'repeated' : KINDS[kind],
     target: { in: 'command' },
     ...(isFile && { isFile }),

@@ -4,7 +4,7 @@ import type { CommandForm } from '../../../modules/command-form.ts';
 const FORMS_URL = new URL('../generated/module-forms.json', import.meta.url);
 
 /**
- * Forms of the modules that agents can ask for, read from a generated file: loading the modules would delay every
+ * Forms of the modules that agents can request, read from a generated file: loading the modules would delay every
  * command. `npm run check` compares the file with the registry.
  */
 export function moduleForms(): readonly CommandForm[] {

@@ -33,11 +33,11 @@ function moduleFromYaml(form: CommandForm, tunnel: YamlFields): ModuleConfig | n
   const values = readFields(fields, map);
   const isNone = (field: CommandField): boolean => !map.has(field.key) || map.isEmptyList(field.key);
   if (whenEmpty !== undefined && fields.every(isNone)) return map.problem(null, whenEmpty);
-  // Present although nothing in it could be read: what is wrong has been recorded.
+  // Present although nothing in it could be parsed: the problems have been recorded.
   return configOf(form, values) ?? {};
 }
 
-/** `key` in place of the field's own, for a form of one field. */
+/** `key` replaces the field's own key, for a form of one field. */
 function readFields(
   fields: readonly CommandField[],
   map: YamlFields,
