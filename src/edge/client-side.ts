@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { HeaderList } from '../lib/header-list.ts';
-import type { ClientPort } from './http/client-port.ts';
 import type { RequestHead } from './http/request-head.ts';
+import type { ClientPort } from './http/response-writer.ts';
 
 /** What the client sent and where answers go. */
 export interface ClientSide {

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import { breakOff } from '../lib/break-off.ts';
 import { type ListenerOwner, listen } from '../lib/guarded-listeners.ts';
 import { splice } from '../lib/splice.ts';
-import { WebSocketGoodbye } from './web-socket-goodbye.ts';
+import { WebSocketGoodbye } from './web-socket-close.ts';
 
 /** Counts the bytes of a switched exchange. */
 export interface SwitchedCounts {

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { reportBug } from '../../lib/bug-report.ts';
 import type { ListenerOwner } from '../../lib/guarded-listeners.ts';
 import type { ConnectionFacts } from '../connection-facts.ts';
-import { Http1Port } from './http1-port.ts';
+import { Http1Port } from './http1-response-writer.ts';
 import { NOT_TAKEN, problemOf, type RequestProblem } from './request-problem.ts';
 import { Stall } from './stall.ts';
 import type { SweepLimits } from './sweep.ts';

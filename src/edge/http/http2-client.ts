@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { reportBug } from '../../lib/bug-report.ts';
 import type { ListenerOwner } from '../../lib/guarded-listeners.ts';
 import type { ConnectionFacts } from '../connection-facts.ts';
-import type { Http2Port } from './http2-port.ts';
+import type { Http2Port } from './http2-response-writer.ts';
 import { Stall } from './stall.ts';
 import type { SweepLimits } from './sweep.ts';
 

@@ -3,8 +3,8 @@ import { hostNameProblem } from '../../lib/host-name.ts';
 import type { ConnectionFacts } from '../connection-facts.ts';
 import { errorPage } from '../error-page.ts';
 import { type EdgeErrorCode, edgeErrors } from '../errors.ts';
-import type { ClientPort } from '../http/client-port.ts';
 import type { RequestHead } from '../http/request-head.ts';
+import type { ClientPort } from '../http/response-writer.ts';
 
 const HTTPS_PORT = 443;
 const NOTHING = Buffer.alloc(0);

@@ -4,10 +4,10 @@ import { ignoreErrors, listen, listenOnce } from '../../lib/guarded-listeners.ts
 import type { HeaderList } from '../../lib/header-list.ts';
 import { cancelStream, failStream } from '../../lib/http2-reset.ts';
 import { headerObject } from '../../upstream/header-object.ts';
-import type { ClientPort } from './client-port.ts';
 import { pairsOf } from './header-list.ts';
 import type { Http2Client } from './http2-client.ts';
 import { NOT_TAKEN, type RequestProblem, TOO_SLOW } from './request-problem.ts';
+import type { ClientPort } from './response-writer.ts';
 import { Stall } from './stall.ts';
 import type { SweepLimits } from './sweep.ts';
 

@@ -3,9 +3,9 @@ import type { Duplex } from 'node:stream';
 import { breakOff } from '../../lib/break-off.ts';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../lib/header-list.ts';
-import type { ClientPort } from './client-port.ts';
 import { pairsOf } from './header-list.ts';
 import type { RequestProblem } from './request-problem.ts';
+import type { ClientPort } from './response-writer.ts';
 
 const noop = (): void => {};
 

@@ -2,8 +2,8 @@ import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../lib/header-list.ts';
-import type { ClientPort } from './client-port.ts';
 import type { RequestProblem } from './request-problem.ts';
+import type { ClientPort } from './response-writer.ts';
 
 const noop = (): void => {};
 /** Time for the client to read the response and close; after that it is disconnected. */
