@@ -30,11 +30,11 @@ export class BodyReader {
   }
 
   async read(maxBytes: number): Promise<BodyReading> {
-    const { source, head, port } = this.#client;
+    const { source, head, writer } = this.#client;
     if ((head.contentLength ?? 0) > maxBytes) return 'longer';
     if (source !== null && (this.#state === 'unread' || this.#state === 'partly') && this.#bytes <= maxBytes) {
       // The client waits for this before it sends; the upstream cannot be contacted yet.
-      if (this.#state === 'unread' && head.expectsContinue) port.informational(100, []);
+      if (this.#state === 'unread' && head.expectsContinue) writer.informational(100, []);
       await this.#readUpTo(source, maxBytes);
     }
     if (this.#state === 'cut') return 'cut';
@@ -50,7 +50,7 @@ export class BodyReader {
       ...this.#client,
       // RFC 9110 §10.1.1: the client has already been asked for its body.
       head: { ...head, expectsContinue: false },
-      source: new ReplayedBody(this.#chunks, rest, this.#client.port),
+      source: new ReplayedBody(this.#chunks, rest, this.#client.writer),
       countedBytes: this.#bytes,
     };
   }
@@ -71,7 +71,7 @@ export class BodyReader {
   }
 
   /** The client's side contains bugs of these listeners. */
-  readonly #owner = { contain: (error: unknown): void => this.#client.port.contain(error) };
+  readonly #owner = { contain: (error: unknown): void => this.#client.writer.contain(error) };
 
   readonly #onData = guarded(this.#owner, (chunk: Buffer): void => {
     this.#chunks.push(chunk);

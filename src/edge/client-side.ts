@@ -1,12 +1,12 @@
 import type { Readable } from 'node:stream';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { RequestHead } from './http/request-head.ts';
-import type { ClientPort } from './http/response-writer.ts';
+import type { ResponseWriter } from './http/response-writer.ts';
 
 /** What the client sent and where answers go. */
 export interface ClientSide {
   readonly head: RequestHead;
-  readonly port: ClientPort;
+  readonly writer: ResponseWriter;
   /** Null when there is no body. */
   readonly source: Readable | null;
   readonly trailers: () => HeaderList;

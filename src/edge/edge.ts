@@ -188,10 +188,10 @@ export function createEdge(options: EdgeOptions): Edge {
     limits: settings.http,
     rules,
     handle: (connection, request) => {
-      const { reading, port, accept } = request;
+      const { reading, writer, accept } = request;
       const edge = reading.ok ? snapshots.findPlain(reading.head.host) : undefined;
       if (reading.ok && edge === undefined)
-        redirectToHttps(redirects, connection, { head: reading.head, port, accept });
+        redirectToHttps(redirects, connection, { head: reading.head, writer, accept });
       else serve(plainRuntime, edge === undefined ? connection : onPlainHost(connection, edge), request);
     },
     onSessionError: () => {},
@@ -285,9 +285,9 @@ function onPlainHost(connection: ConnectionFacts, { id: edgeId, tlsGeneration }:
 }
 
 function serveRequest(runtime: EdgeRuntime, connection: ConnectionFacts, request: IncomingRequest): void {
-  const { reading, port, source, trailers, isBodyWhole } = request;
+  const { reading, writer, source, trailers, isBodyWhole } = request;
   if (reading.ok) {
-    new Exchange(runtime, connection, { head: reading.head, port, source, trailers, isBodyWhole }).start();
+    new Exchange(runtime, connection, { head: reading.head, writer, source, trailers, isBodyWhole }).start();
     return;
   }
   const { code, why } = reading;
@@ -298,6 +298,6 @@ function serveRequest(runtime: EdgeRuntime, connection: ConnectionFacts, request
     id,
     request.accept,
   );
-  port.answer(status, headers, body);
+  writer.answer(status, headers, body);
   runtime.unread(connection, { id, status, code, bytesOut: body.length });
 }

@@ -64,8 +64,8 @@ export class Exchange implements OwnPathRequest {
     this.nowMs = runtime.clock.nowMs();
     this.id = runtime.newRequestId(this.nowMs);
     this.clientAddress = runtime.clientAddress(connection.remoteAddress, client.head);
-    client.port.onGone = (problem) => this.#gone(problem);
-    client.port.onBug = (error) => this.bug(error);
+    client.writer.onGone = (problem) => this.#gone(problem);
+    client.writer.onBug = (error) => this.bug(error);
   }
 
   get isDone(): boolean {
@@ -283,7 +283,7 @@ export class Exchange implements OwnPathRequest {
     // A stream in between would hold the rest back.
     if (this.#forwardedBody !== this.client.source) this.#forwardedBody?.destroy();
     this.client.source?.resume();
-    this.client.port.answer(status, headers, body);
+    this.client.writer.answer(status, headers, body);
     this.done();
   }
 
@@ -293,7 +293,7 @@ export class Exchange implements OwnPathRequest {
     if (this.#isDone) return;
     this.connection.retire();
     this.#forwarding?.abort();
-    if (this.client.port.isHeadSent) this.cut('bug');
+    if (this.client.writer.isHeadSent) this.cut('bug');
     else this.refuse('ERR_POSTERN_EDGE_INTERNAL', 'bug', BUG_MESSAGE);
   }
 
@@ -302,7 +302,7 @@ export class Exchange implements OwnPathRequest {
     if (this.#isDone) return;
     this.refusedBy = `cut:${reason}`;
     this.#forwarding?.abort();
-    this.client.port.cut();
+    this.client.writer.cut();
     this.done();
   }
 
@@ -323,7 +323,7 @@ export class Exchange implements OwnPathRequest {
   #gone(problem?: RequestProblem): void {
     if (this.#isDone) return;
     if (problem !== undefined) {
-      if (this.client.port.isHeadSent) {
+      if (this.client.writer.isHeadSent) {
         this.cut(problem.reason);
         return;
       }

@@ -46,7 +46,7 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     this.#exchange = exchange;
     this.#client = client;
     this.#route = route;
-    client.port.onDrain = () => this.#drained();
+    client.writer.onDrain = () => this.#drained();
   }
 
   start(targets: readonly Target[]): void {
@@ -118,7 +118,7 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
 
   onInformational(status: number, headers: HeaderList): void {
     try {
-      if (!this.#isOver) this.#client.port.informational(status, this.#withoutOwn(headers));
+      if (!this.#isOver) this.#client.writer.informational(status, this.#withoutOwn(headers));
     } catch (error) {
       this.#broke(error);
     }
@@ -145,7 +145,7 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     if (changed === null || changed.bodies.length === 0) {
       // RFC 9110 §8.6: for HEAD, the length is that of the body that GET would return.
       const announced = this.#exchange.method === 'HEAD' ? (head.declaredBytes ?? null) : bodyBytes;
-      this.#client.port.head(status, headers, changed?.isLengthOpen === true ? null : announced);
+      this.#client.writer.head(status, headers, changed?.isLengthOpen === true ? null : announced);
     } else if (bodyBytes !== null && areWhole(changed.bodies)) {
       this.#gathered = new GatheredBody(headers, (late) => this.#streamGathered(late));
     } else this.#startStreams(changed);
@@ -171,7 +171,7 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
 
   #streamFixed(changed: ChangedResponse, body: Buffer): void {
     if (changed.bodies.length === 0) {
-      this.#client.port.head(this.#exchange.status, changed.headers, null);
+      this.#client.writer.head(this.#exchange.status, changed.headers, null);
       this.#endWith(NO_TRAILERS);
       return;
     }
@@ -195,13 +195,13 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
   #startStreams({ bodies, headers }: ChangedResponse): ChangedBody {
     const body = new ChangedBody(bodies, this);
     this.#body = body;
-    this.#client.port.head(this.#exchange.status, headers, null);
+    this.#client.writer.head(this.#exchange.status, headers, null);
     return body;
   }
 
   onChangedChunk(chunk: Buffer): boolean {
     this.#exchange.bytesOut += chunk.length;
-    return this.#client.port.write(chunk);
+    return this.#client.writer.write(chunk);
   }
 
   onChangedRoom(): void {
@@ -227,7 +227,7 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     this.#exchange.status = head.status;
     this.#upstream = null;
     try {
-      this.#splice(this.#client.port.acceptSwitch(head.status, this.#withoutOwn(head.headers)), socket);
+      this.#splice(this.#client.writer.acceptSwitch(head.status, this.#withoutOwn(head.headers)), socket);
     } catch (error) {
       breakOff(socket);
       this.#broke(error);
@@ -258,7 +258,7 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
       return true;
     }
     this.#exchange.bytesOut += chunk.length;
-    return this.#client.port.write(chunk);
+    return this.#client.writer.write(chunk);
   }
 
   onEnd(upstreamTrailers: HeaderList): void {
@@ -284,24 +284,24 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
   #endWith(trailers: HeaderList): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#client.port.end(changedTrailers(this.#changed, trailers));
+    this.#client.writer.end(changedTrailers(this.#changed, trailers));
     this.#exchange.done();
   }
 
   #answerGathered({ headers, chunks }: GatheredBody, upstreamTrailers: HeaderList): void {
     this.abort();
-    const { port } = this.#client;
+    const { writer } = this.#client;
     const { status } = this.#exchange;
     const whole = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
     const body = changedWhole(this.#changed?.bodies ?? [], whole);
     const trailers = changedTrailers(this.#changed, upstreamTrailers);
     this.#exchange.bytesOut += body.length;
-    if (trailers.length === 0) port.answer(status, headers, body);
+    if (trailers.length === 0) writer.answer(status, headers, body);
     else {
       // HTTP/1.1 has no trailers after a Content-Length.
-      port.head(status, headers, null);
-      port.write(body);
-      port.end(trailers);
+      writer.head(status, headers, null);
+      writer.write(body);
+      writer.end(trailers);
     }
     this.#exchange.done();
   }
@@ -320,7 +320,7 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     this.#gathered = null;
     this.#exchange.runtime.upstreamFailed(this.#exchange, failure);
     // Part of a response was sent: the client must see that it is truncated.
-    if (this.#client.port.isHeadSent) this.#exchange.cut(`upstream_${failure.reason}`);
+    if (this.#client.writer.isHeadSent) this.#exchange.cut(`upstream_${failure.reason}`);
     else
       this.#failed(
         failureAnswer(failure),

@@ -22,13 +22,13 @@ export class OverloadRefusals {
     this.#ports = ports;
   }
 
-  refuse({ port, source, accept }: IncomingRequest, limit: AdmissionLimit): void {
+  refuse({ writer, source, accept }: IncomingRequest, limit: AdmissionLimit): void {
     const { status } = edgeErrors.rows[CODE];
     const message = 'This server is overloaded. Try again in a moment.';
     const error = { status, code: CODE, message, headers: ['retry-after', RETRY_AFTER_SECONDS] } as const;
     const { headers, body } = errorPage(error, this.#ports.newRequestId(), accept);
     source?.resume();
-    port.answer(status, headers, body);
+    writer.answer(status, headers, body);
     this.#ports.refused(limit);
     const nowMs = performance.now();
     if (nowMs - this.#loggedAtMs < LOG_EVERY_MS) return;

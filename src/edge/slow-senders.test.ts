@@ -16,7 +16,7 @@ function sender(
     client: {
       source,
       isBodyWhole: () => fields.isWhole === true,
-      port: {
+      writer: {
         onGone: (problem?: { readonly code: string }) => {
           made.problem = problem?.code ?? '';
         },

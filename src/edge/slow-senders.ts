@@ -3,7 +3,9 @@ import { TOO_SLOW } from './http/request-problem.ts';
 
 /** An exchange as this check sees it. */
 export interface Sender {
-  readonly client: Pick<ClientSide, 'source' | 'isBodyWhole'> & { readonly port: Pick<ClientSide['port'], 'onGone'> };
+  readonly client: Pick<ClientSide, 'source' | 'isBodyWhole'> & {
+    readonly writer: Pick<ClientSide['writer'], 'onGone'>;
+  };
   readonly connection: { retire(): void };
   readonly isAnswering: boolean;
   readonly bytesIn: number;
@@ -51,7 +53,7 @@ export class SlowSenders {
     for (const { connection, client } of tooSlow) {
       // RFC 9110 §15.5.9: the rest of the body is not awaited.
       connection.retire();
-      client.port.onGone(TOO_SLOW);
+      client.writer.onGone(TOO_SLOW);
     }
   }
 }

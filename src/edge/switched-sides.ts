@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import { breakOff } from '../lib/break-off.ts';
 import { type ListenerOwner, listen } from '../lib/guarded-listeners.ts';
 import { splice } from '../lib/splice.ts';
-import { WebSocketGoodbye } from './web-socket-close.ts';
+import { WebSocketClose } from './web-socket-close.ts';
 
 /** Counts the bytes of a switched exchange. */
 export interface SwitchedCounts {
@@ -14,12 +14,12 @@ export interface SwitchedCounts {
 export class SwitchedSides {
   readonly #client: Duplex;
   readonly #upstream: Duplex;
-  readonly #goodbye: WebSocketGoodbye;
+  readonly #close: WebSocketClose;
 
   constructor(client: Duplex, upstream: Duplex) {
     this.#client = client;
     this.#upstream = upstream;
-    this.#goodbye = new WebSocketGoodbye(client, upstream);
+    this.#close = new WebSocketClose(client, upstream);
   }
 
   carry(counts: SwitchedCounts, owner: ListenerOwner, onOver: () => void): void {
@@ -34,7 +34,7 @@ export class SwitchedSides {
 
   /** The server stops: a WebSocket would hold it up for as long as somebody keeps it open. */
   goAway(): void {
-    this.#goodbye.say();
+    this.#close.send();
   }
 
   breakOff(): void {

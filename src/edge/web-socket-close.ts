@@ -10,14 +10,14 @@ const TO_UPSTREAM = Buffer.from([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe9]);
 const GRACE_MS = 1000;
 
 /** Closes a forwarded WebSocket cleanly: inserts a Close frame between two frames in each direction. */
-export class WebSocketGoodbye {
+export class WebSocketClose {
   readonly #client: Duplex;
   readonly #upstream: Duplex;
   readonly #framesToClient = new FrameBoundary();
   readonly #framesToUpstream = new FrameBoundary();
   #isWanted = false;
-  #isSaidToClient = false;
-  #isSaidToUpstream = false;
+  #isSentToClient = false;
+  #isSentToUpstream = false;
 
   constructor(client: Duplex, upstream: Duplex) {
     this.#client = client;
@@ -27,29 +27,29 @@ export class WebSocketGoodbye {
     listen(client, 'data', owner, (chunk: Buffer) => this.#passes(this.#framesToUpstream, chunk));
   }
 
-  say(): void {
+  send(): void {
     if (this.#isWanted) return;
     this.#isWanted = true;
-    this.#sayBetweenFrames();
+    this.#sendBetweenFrames();
   }
 
   #passes(frames: FrameBoundary, chunk: Buffer): void {
     frames.pass(chunk);
     // After the chunk, which is still to be written.
-    if (this.#isWanted) queueMicrotask(() => this.#sayBetweenFrames());
+    if (this.#isWanted) queueMicrotask(() => this.#sendBetweenFrames());
   }
 
-  #sayBetweenFrames(): void {
-    if (!this.#isSaidToClient && this.#framesToClient.isBetweenFrames) {
-      this.#isSaidToClient = true;
+  #sendBetweenFrames(): void {
+    if (!this.#isSentToClient && this.#framesToClient.isBetweenFrames) {
+      this.#isSentToClient = true;
       insteadOfTheRest(this.#upstream, this.#client, TO_CLIENT);
     }
-    if (!this.#isSaidToUpstream && this.#framesToUpstream.isBetweenFrames) {
-      this.#isSaidToUpstream = true;
+    if (!this.#isSentToUpstream && this.#framesToUpstream.isBetweenFrames) {
+      this.#isSentToUpstream = true;
       insteadOfTheRest(this.#client, this.#upstream, TO_UPSTREAM);
     }
     // Not one by one: a server that sees the end of its connection may not finish its current frame.
-    if (this.#isSaidToClient && this.#isSaidToUpstream)
+    if (this.#isSentToClient && this.#isSentToUpstream)
       for (const side of [this.#client, this.#upstream]) endSoon(side);
   }
 }

@@ -31,13 +31,13 @@ import type { ConnectionFacts } from '../connection-facts.ts';
 import type { DroppedHeaders } from './dropped-headers.ts';
 import { Http1Client } from './http1-client.ts';
 import { Http1Facts } from './http1-facts.ts';
-import { Http1SwitchPort } from './http1-switch-writer.ts';
+import { Http1SwitchWriter } from './http1-switch-writer.ts';
 import { Http2Client } from './http2-client.ts';
-import { Http2Port } from './http2-response-writer.ts';
+import { Http2ResponseWriter } from './http2-response-writer.ts';
 import { http1Head, http2Head, versionProblem, withStreamedBody } from './raw-head.ts';
 import { type HeadReading, type HeadRules, readHead } from './request-head.ts';
 import type { RequestProblem } from './request-problem.ts';
-import type { ClientPort } from './response-writer.ts';
+import type { ResponseWriter } from './response-writer.ts';
 import { sweep } from './sweep.ts';
 import { TurnBudget } from './turn-budget.ts';
 
@@ -54,7 +54,7 @@ export interface HttpLimits {
 
 export interface IncomingRequest {
   readonly reading: HeadReading;
-  readonly port: ClientPort;
+  readonly writer: ResponseWriter;
   /** Null when there is no body. */
   readonly source: IncomingMessage | ServerHttp2Stream | null;
   readonly trailers: () => HeaderList;
@@ -232,7 +232,7 @@ export class HttpServers {
     const hasBody = reading.ok && (reading.head.isChunked || (reading.head.contentLength ?? 0) > 0);
     this.#handle(new Http1Facts(client.facts, response), {
       reading,
-      port: client.portFor(response, this.#drain),
+      writer: client.writerFor(response, this.#drain),
       source: hasBody ? request : null,
       trailers: hasBody
         ? () => this.#rules.dropped.forwardableTrailers(request.rawTrailers, request.method ?? '')
@@ -247,7 +247,7 @@ export class HttpServers {
     if (client === null) return;
     this.#handle(client.facts, {
       reading: this.#read(request, client.facts, true),
-      port: new Http1SwitchPort(socket, firstBytes, client),
+      writer: new Http1SwitchWriter(socket, firstBytes, client),
       source: null,
       trailers: NO_TRAILERS,
       isBodyWhole: YES,
@@ -272,7 +272,7 @@ export class HttpServers {
   #refuseUnread(client: Http1Client, socket: Duplex, { code, why }: RequestProblem): void {
     this.#handle(client.facts, {
       reading: { ok: false, code, why },
-      port: new Http1SwitchPort(socket, NOTHING, client),
+      writer: new Http1SwitchWriter(socket, NOTHING, client),
       source: null,
       trailers: NO_TRAILERS,
       isBodyWhole: YES,
@@ -323,7 +323,7 @@ export class HttpServers {
     if (!stream.endAfterHeaders) watchStreamEnd(stream);
     this.#handle(client.facts, {
       reading: withStreamedBody(reading, hasBody),
-      port: new Http2Port(stream, String(headers[':method']), client),
+      writer: new Http2ResponseWriter(stream, String(headers[':method']), client),
       source: hasBody ? stream : null,
       trailers: hasBody ? trailersOf(stream, client, this.#rules.dropped, String(headers[':method'])) : NO_TRAILERS,
       isBodyWhole: hasBody ? () => hasStreamEnd(stream) : YES,

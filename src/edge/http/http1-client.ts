@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { reportBug } from '../../lib/bug-report.ts';
 import type { ListenerOwner } from '../../lib/guarded-listeners.ts';
 import type { ConnectionFacts } from '../connection-facts.ts';
-import { Http1Port } from './http1-response-writer.ts';
+import { Http1ResponseWriter } from './http1-response-writer.ts';
 import { NOT_TAKEN, problemOf, type RequestProblem } from './request-problem.ts';
 import { Stall } from './stall.ts';
 import type { SweepLimits } from './sweep.ts';
@@ -16,7 +16,7 @@ export class Http1Client implements ListenerOwner {
   readonly #socket: Socket;
   readonly #stall = new Stall();
   /** Writer of the latest request's response. */
-  #port: Http1Port | null = null;
+  #writer: Http1ResponseWriter | null = null;
 
   constructor(socket: Socket, facts: Omit<ConnectionFacts, 'retire'>) {
     this.#socket = socket;
@@ -30,9 +30,9 @@ export class Http1Client implements ListenerOwner {
     this.#socket.destroy();
   }
 
-  portFor(response: ServerResponse<IncomingMessage>, drain: { readonly isDraining: boolean }): Http1Port {
-    this.#port = new Http1Port(response, drain, this);
-    return this.#port;
+  writerFor(response: ServerResponse<IncomingMessage>, drain: { readonly isDraining: boolean }): Http1ResponseWriter {
+    this.#writer = new Http1ResponseWriter(response, drain, this);
+    return this.#writer;
   }
 
   /** The runtime cannot continue reading. `refuse` responds where no request has been read. */
@@ -41,15 +41,15 @@ export class Http1Client implements ListenerOwner {
     if (this.isOver) return;
     this.isOver = true;
     const problem = problemOf(error);
-    const port = this.#port;
+    const writer = this.#writer;
     // A client that preconnects and never sends a request needs no response.
     if (problem === null || !this.#socket.writable || this.#socket.bytesRead === 0) this.#socket.destroy();
-    else if (port === null) refuse(problem);
-    else if (!port.isRequestWhole) port.fail(problem);
-    else if (!port.isUnderWay) refuse(problem);
+    else if (writer === null) refuse(problem);
+    else if (!writer.isRequestWhole) writer.fail(problem);
+    else if (!writer.isUnderWay) refuse(problem);
     else {
       // Responses to earlier requests go first: a rejection before them would be taken for one of theirs.
-      port.afterwards(() => {
+      writer.afterwards(() => {
         if (this.#socket.writable) refuse(problem);
       });
     }
@@ -64,7 +64,7 @@ export class Http1Client implements ListenerOwner {
     const { writableLength } = this.#socket;
     const taken = writableLength === 0 ? 0 : this.#socket.bytesWritten - writableLength;
     if (this.#stall.lasts(writableLength > 0, taken, nowMs) < sendTimeoutMs) return;
-    this.#port?.fail(NOT_TAKEN);
+    this.#writer?.fail(NOT_TAKEN);
     this.#socket.destroy();
   }
 }

@@ -5,12 +5,12 @@ import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../../lib/
 import type { HeaderList } from '../../lib/header-list.ts';
 import { pairsOf } from './header-list.ts';
 import type { RequestProblem } from './request-problem.ts';
-import type { ClientPort } from './response-writer.ts';
+import type { ResponseWriter } from './response-writer.ts';
 
 const noop = (): void => {};
 
 /** Writes a response over HTTP/1.1. */
-export class Http1Port implements ClientPort {
+export class Http1ResponseWriter implements ResponseWriter {
   onDrain: () => void = noop;
   onGone: (problem?: RequestProblem) => void = noop;
   onBug: (error: unknown) => void;
@@ -163,10 +163,10 @@ export class Http1Port implements ClientPort {
   }
 }
 
-function flushHead(port: Http1Port): void {
+function flushHead(writer: Http1ResponseWriter): void {
   try {
-    port.flushHead();
+    writer.flushHead();
   } catch (error) {
-    port.contain(error);
+    writer.contain(error);
   }
 }

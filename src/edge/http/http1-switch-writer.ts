@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../lib/header-list.ts';
 import type { RequestProblem } from './request-problem.ts';
-import type { ClientPort } from './response-writer.ts';
+import type { ResponseWriter } from './response-writer.ts';
 
 const noop = (): void => {};
 /** Time for the client to read the response and close; after that it is disconnected. */
@@ -13,7 +13,7 @@ const LINGER_MS = 1000;
  * Writes the response to an HTTP/1.1 request for which the runtime hands over the raw socket: one that asked to switch
  * protocols, or that could not be parsed. Unless the protocol is switched, the connection ends with the response.
  */
-export class Http1SwitchPort implements ClientPort {
+export class Http1SwitchWriter implements ResponseWriter {
   onDrain: () => void = noop;
   onGone: (problem?: RequestProblem) => void = noop;
   onBug: (error: unknown) => void;

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { reportBug } from '../../lib/bug-report.ts';
 import type { ListenerOwner } from '../../lib/guarded-listeners.ts';
 import type { ConnectionFacts } from '../connection-facts.ts';
-import type { Http2Port } from './http2-response-writer.ts';
+import type { Http2ResponseWriter } from './http2-response-writer.ts';
 import { Stall } from './stall.ts';
 import type { SweepLimits } from './sweep.ts';
 
@@ -15,7 +15,7 @@ export class Http2Client implements ListenerOwner {
   readonly onBug: (error: unknown) => void;
   readonly #socket: Socket;
   /** A list with swap-remove: see LiveExchanges. */
-  readonly #ports: Http2Port[] = [];
+  readonly #writers: Http2ResponseWriter[] = [];
   #quietSinceMs = performance.now();
   /** Bytes read from streams that have ended. */
   #takenBefore = 0;
@@ -39,19 +39,19 @@ export class Http2Client implements ListenerOwner {
     this.session.destroy();
   }
 
-  add(port: Http2Port): void {
-    port.position = this.#ports.length;
-    this.#ports.push(port);
+  add(writer: Http2ResponseWriter): void {
+    writer.position = this.#writers.length;
+    this.#writers.push(writer);
   }
 
-  delete(port: Http2Port): void {
-    this.#takenBefore += port.taken;
-    const last = this.#ports.pop();
-    if (last !== undefined && last !== port) {
-      this.#ports[port.position] = last;
-      last.position = port.position;
+  delete(writer: Http2ResponseWriter): void {
+    this.#takenBefore += writer.taken;
+    const last = this.#writers.pop();
+    if (last !== undefined && last !== writer) {
+      this.#writers[writer.position] = last;
+      last.position = writer.position;
     }
-    if (this.#ports.length === 0) this.#quietSinceMs = performance.now();
+    if (this.#writers.length === 0) this.#quietSinceMs = performance.now();
   }
 
   /**
@@ -68,10 +68,10 @@ export class Http2Client implements ListenerOwner {
    */
   check(nowMs: number, limits: SweepLimits): void {
     let taken = this.#takenBefore;
-    for (const port of this.#ports) taken += port.taken;
+    for (const writer of this.#writers) taken += writer.taken;
     this.#isMoving = this.#stall.lasts(true, taken, nowMs) < limits.sendTimeoutMs;
-    for (let at = this.#ports.length - 1; at >= 0; at -= 1) this.#ports[at]?.check(nowMs, limits);
-    if (this.#ports.length > 0) return;
+    for (let at = this.#writers.length - 1; at >= 0; at -= 1) this.#writers[at]?.check(nowMs, limits);
+    if (this.#writers.length > 0) return;
     if (this.session.closed || this.session.destroyed) {
       // Not immediately: its last bytes may still be in flight.
       this.#closedSinceMs ??= nowMs;

@@ -7,14 +7,14 @@ import { headerObject } from '../../upstream/header-object.ts';
 import { pairsOf } from './header-list.ts';
 import type { Http2Client } from './http2-client.ts';
 import { NOT_TAKEN, type RequestProblem, TOO_SLOW } from './request-problem.ts';
-import type { ClientPort } from './response-writer.ts';
+import type { ResponseWriter } from './response-writer.ts';
 import { Stall } from './stall.ts';
 import type { SweepLimits } from './sweep.ts';
 
 const noop = (): void => {};
 
 /** Writes a response over HTTP/2. */
-export class Http2Port implements ClientPort {
+export class Http2ResponseWriter implements ResponseWriter {
   onDrain: () => void = noop;
   onGone: (problem?: RequestProblem) => void = noop;
   onBug: (error: unknown) => void;

@@ -7,7 +7,7 @@ import type { RequestProblem } from './request-problem.ts';
  * Writes the response of one exchange, over HTTP/1.1 or HTTP/2. Header lists are flat with names in lower case and
  * contain no framing: the writer computes it.
  */
-export interface ClientPort extends ListenerOwner {
+export interface ResponseWriter extends ListenerOwner {
   /** 1xx other than 101. */
   informational(status: number, headers: HeaderList): void;
   /** `bodyBytes` null: only the end will show. */

@@ -4,7 +4,7 @@ import type { ConnectionFacts } from '../connection-facts.ts';
 import { errorPage } from '../error-page.ts';
 import { type EdgeErrorCode, edgeErrors } from '../errors.ts';
 import type { RequestHead } from '../http/request-head.ts';
-import type { ClientPort } from '../http/response-writer.ts';
+import type { ResponseWriter } from '../http/response-writer.ts';
 
 const HTTPS_PORT = 443;
 const NOTHING = Buffer.alloc(0);
@@ -18,7 +18,7 @@ export interface RedirectOptions {
 
 export interface PlainRequest {
   readonly head: RequestHead;
-  readonly port: ClientPort;
+  readonly writer: ResponseWriter;
   readonly accept: string | undefined;
 }
 
@@ -29,14 +29,14 @@ export interface PlainRequest {
 export function redirectToHttps(
   options: RedirectOptions,
   connection: ConnectionFacts,
-  { head, port, accept }: PlainRequest,
+  { head, writer, accept }: PlainRequest,
 ): void {
   const { host, path } = head;
   connection.retire();
   const refuse = (code: EdgeErrorCode, message: string): void => {
     const { status } = edgeErrors.rows[code];
     const { headers, body } = errorPage({ status, code, message }, options.newRequestId(), accept);
-    port.answer(status, headers, body);
+    writer.answer(status, headers, body);
   };
   if (!isIPv4(host) && hostNameProblem(host, 'refused') !== null) {
     refuse('ERR_POSTERN_BAD_HTTP', 'The request has no valid host.');
@@ -45,6 +45,6 @@ export function redirectToHttps(
   } else {
     const httpsPort = options.httpsPort();
     const location = `https://${host}${httpsPort === HTTPS_PORT ? '' : `:${httpsPort}`}${path.target}`;
-    port.answer(308, ['location', location], NOTHING);
+    writer.answer(308, ['location', location], NOTHING);
   }
 }

@@ -35,9 +35,9 @@ async function openRedirects(t: TestContext, { httpsPort = 7443, maxConnectionsP
     scheme: 'http',
     rules: { dropped: new DroppedHeaders([]), hostPorts: null },
     limits: LIMITS,
-    handle: (connection, { reading, port, accept }) => {
-      if (reading.ok) redirectToHttps(redirects, connection, { head: reading.head, port, accept });
-      else port.answer(edgeErrors.rows[reading.code].status, ['connection', 'close'], Buffer.alloc(0));
+    handle: (connection, { reading, writer, accept }) => {
+      if (reading.ok) redirectToHttps(redirects, connection, { head: reading.head, writer, accept });
+      else writer.answer(edgeErrors.rows[reading.code].status, ['connection', 'close'], Buffer.alloc(0));
     },
     onSessionError: () => {},
   });

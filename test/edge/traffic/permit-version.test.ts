@@ -55,7 +55,7 @@ function underWay() {
     tls: {},
     tlsGeneration: 'g',
   } as unknown as EdgeSnapshot;
-  const port = { isHeadSent: true, cut() {} };
+  const writer = { isHeadSent: true, cut() {} };
   const head = { method: 'GET', host: 'app.example', path: { path: '/', target: '/', key: '/' }, headers: [] };
   const upstream = { send: () => ({ abort() {} }) };
   const runtime = {
@@ -73,7 +73,7 @@ function underWay() {
     },
   } as unknown as EdgeRuntime;
   const connection = { edgeId: 'edghts_1', tlsGeneration: 'g', remoteAddress: '192.0.2.1', clientCertificate: null };
-  const client = { head, port, source: null, trailers: () => [] } as unknown as ClientSide;
+  const client = { head, writer, source: null, trailers: () => [] } as unknown as ClientSide;
   const exchange = new Exchange(runtime, connection as unknown as ConstructorParameters<typeof Exchange>[1], client);
   exchange.start();
   return { exchange, user, judged };
