@@ -58,8 +58,8 @@ export function startingError(): PosternError {
   });
 }
 
-function unauthenticated(why: string): Error {
-  return apiErrors.create('ERR_POSTERN_UNAUTHENTICATED', `${why}: send "Authorization: Bearer <API key>"`, {
+function unauthenticated(problem: string): Error {
+  return apiErrors.create('ERR_POSTERN_UNAUTHENTICATED', `${problem}: send "Authorization: Bearer <API key>"`, {
     headers: { 'www-authenticate': 'Bearer' },
   });
 }

@@ -23,6 +23,6 @@ export function requestedVersion(headers: IncomingHttpHeaders, operation: Operat
   throw versionError(`version "${String(named).slice(0, 20)}" is not served here`);
 }
 
-function versionError(why: string): Error {
-  return apiErrors.create('ERR_POSTERN_VERSION', `${why}: send "Service-Version: 2"`);
+function versionError(problem: string): Error {
+  return apiErrors.create('ERR_POSTERN_VERSION', `${problem}: send "Service-Version: 2"`);
 }

@@ -290,11 +290,11 @@ function serveRequest(runtime: EdgeRuntime, connection: ConnectionFacts, request
     new Exchange(runtime, connection, { head: reading.head, writer, source, trailers, isBodyWhole }).start();
     return;
   }
-  const { code, why } = reading;
+  const { code, message } = reading;
   const { status } = edgeErrors.rows[code];
   const id = runtime.newRequestId(runtime.clock.nowMs());
   const { headers, body } = errorPage(
-    { status, code, message: `The request was refused: ${why}.` },
+    { status, code, message: `The request was refused: ${message}.` },
     id,
     request.accept,
   );

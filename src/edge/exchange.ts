@@ -140,7 +140,7 @@ export class Exchange implements OwnPathRequest {
     }
     const match = edge.routes.match(this.client.head.path, this.host);
     if (match.found === null) {
-      const [code, reason, message] = UNMATCHED[match.why];
+      const [code, reason, message] = UNMATCHED[match.reason];
       this.refuse(code, reason, message);
       return;
     }
@@ -328,7 +328,7 @@ export class Exchange implements OwnPathRequest {
         return;
       }
       this.#forwarding?.abort();
-      this.refuse(problem.code, problem.reason, `The request was refused: ${problem.why}.`);
+      this.refuse(problem.code, problem.reason, `The request was refused: ${problem.message}.`);
       return;
     }
     this.refusedBy ??= 'client:gone';

@@ -15,7 +15,7 @@ export interface CanonicalPath {
 
 export type PathReading =
   | { readonly ok: true; readonly path: CanonicalPath }
-  | { readonly ok: false; readonly why: string };
+  | { readonly ok: false; readonly message: string };
 
 const PLAIN = /^\/[A-Za-z0-9\-_~/]*$/;
 
@@ -26,8 +26,8 @@ export function readPath(target: string): PathReading {
   if (PLAIN.test(path) && !path.includes('//') && isVisibleAscii(target)) {
     return { ok: true, path: { target, path, key: path, otherKeys: [] } };
   }
-  const why = problemOf(target, path);
-  if (why !== null) return { ok: false, why };
+  const message = problemOf(target, path);
+  if (message !== null) return { ok: false, message };
   const key = matchKey(path);
   return { ok: true, path: { target, path, key, otherKeys: otherReadings(key) } };
 }

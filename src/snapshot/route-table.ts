@@ -11,7 +11,7 @@ export interface MatchableRoute {
 
 export type RouteMatch<Route> =
   | { readonly found: Route }
-  | { readonly found: null; readonly why: 'none' | 'ambiguous' | 'other_access' };
+  | { readonly found: null; readonly reason: 'none' | 'ambiguous' | 'other_access' };
 
 /** Routes of one edge: an exact path beats a prefix, the longest prefix wins. */
 export class RouteTable<Route extends MatchableRoute> {
@@ -44,10 +44,10 @@ export class RouteTable<Route extends MatchableRoute> {
   /** A path that an upstream could read as another route's is rejected rather than guessed. */
   match(path: CanonicalPath, host: string): RouteMatch<Route> {
     const found = this.#find(path.key);
-    if (path.otherKeys.some((key) => this.#find(key) !== found)) return { found: null, why: 'ambiguous' };
-    if (found === null) return { found, why: 'none' };
+    if (path.otherKeys.some((key) => this.#find(key) !== found)) return { found: null, reason: 'ambiguous' };
+    if (found === null) return { found, reason: 'none' };
     const isAmbiguous = this.#guard?.isAmbiguous(path.key, found) === true && !this.#ambiguous.passOn(host);
-    return isAmbiguous ? { found: null, why: 'other_access' } : { found };
+    return isAmbiguous ? { found: null, reason: 'other_access' } : { found };
   }
 
   #find(key: string): Route | null {

@@ -269,9 +269,9 @@ export class HttpServers {
   }
 
   /** The parser rejected it. */
-  #refuseUnread(client: Http1Client, socket: Duplex, { code, why }: RequestProblem): void {
+  #refuseUnread(client: Http1Client, socket: Duplex, { code, message }: RequestProblem): void {
     this.#handle(client.facts, {
-      reading: { ok: false, code, why },
+      reading: { ok: false, code, message },
       writer: new Http1SwitchWriter(socket, NOTHING, client),
       source: null,
       trailers: NO_TRAILERS,
@@ -282,12 +282,12 @@ export class HttpServers {
 
   #read(request: IncomingMessage, { isFromProxy }: ConnectionFacts, hasUpgrade: boolean): HeadReading {
     if (request.rawHeaders.length > 2 * this.#maxHeaderCount) {
-      return { ok: false, code: 'ERR_POSTERN_HEADERS_TOO_LARGE', why: 'it has too many headers' };
+      return { ok: false, code: 'ERR_POSTERN_HEADERS_TOO_LARGE', message: 'it has too many headers' };
     }
-    const why = versionProblem(request);
-    return why === null
+    const message = versionProblem(request);
+    return message === null
       ? readHead(http1Head(request, hasUpgrade, this.#scheme, isFromProxy), this.#rules)
-      : { ok: false, code: 'ERR_POSTERN_BAD_HTTP', why };
+      : { ok: false, code: 'ERR_POSTERN_BAD_HTTP', message };
   }
 
   #onSession(client: Http2Client, socket: Socket): void {

@@ -24,7 +24,7 @@ export interface RequestHead {
 
 export type HeadReading =
   | { readonly ok: true; readonly head: RequestHead }
-  | { readonly ok: false; readonly code: EdgeErrorCode; readonly why: string };
+  | { readonly ok: false; readonly code: EdgeErrorCode; readonly message: string };
 
 export interface RawHead {
   readonly method: string;
@@ -57,13 +57,13 @@ export interface HeadRules {
 export function readHead(raw: RawHead, { dropped, hostPorts }: HeadRules): HeadReading {
   // As an Upgrade, another protocol (such as h2c) would bypass every module.
   if (raw.method === 'TRACE' || (raw.method === 'CONNECT' && raw.protocol !== 'websocket')) {
-    return { ok: false, code: 'ERR_POSTERN_METHOD_REFUSED', why: `the method ${raw.method} is not forwarded` };
+    return { ok: false, code: 'ERR_POSTERN_METHOD_REFUSED', message: `the method ${raw.method} is not forwarded` };
   }
   const facts = new HeaderFacts(raw.scheme);
   const problem = facts.read(raw, dropped);
-  if (problem !== null) return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', why: problem };
+  if (problem !== null) return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', message: problem };
   const target = originForm(raw, facts);
-  if (typeof target !== 'string') return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', why: target.why };
+  if (typeof target !== 'string') return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', message: target.message };
   const authority = raw.authority ?? facts.host;
   const named = authority === null ? null : AUTHORITY.exec(authority);
   if (
@@ -72,13 +72,13 @@ export function readHead(raw: RawHead, { dropped, hostPorts }: HeadRules): HeadR
     Number(named[2] ?? 0) > MAX_PORT ||
     (raw.authority !== null && facts.host !== null && facts.host !== raw.authority)
   ) {
-    return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', why: 'the request has no host or two hosts' };
+    return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', message: 'the request has no host or two hosts' };
   }
   if (hostPorts !== null && named[2] !== undefined && !hostPorts.has(Number(named[2]))) {
-    return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', why: 'the port in the Host header is not accepted' };
+    return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', message: 'the port in the Host header is not accepted' };
   }
   const reading = readPath(target);
-  if (!reading.ok) return { ok: false, code: 'ERR_POSTERN_BAD_PATH', why: reading.why };
+  if (!reading.ok) return { ok: false, code: 'ERR_POSTERN_BAD_PATH', message: reading.message };
   return {
     ok: true,
     head: {
@@ -100,16 +100,16 @@ export function readHead(raw: RawHead, { dropped, hostPorts }: HeadRules): HeadR
  * Absolute-form must name the same host as the Host header (RFC 9112 §3.2.2); the request is always forwarded in
  * origin-form.
  */
-function originForm(raw: RawHead, facts: HeaderFacts): string | { readonly why: string } {
+function originForm(raw: RawHead, facts: HeaderFacts): string | { readonly message: string } {
   const { target } = raw;
   if (target.startsWith('/')) return target;
   if (raw.scheme === 'http/2')
-    return target === '*' ? { why: 'OPTIONS * is not forwarded' } : { why: 'the path does not start with "/"' };
+    return target === '*' ? { message: 'OPTIONS * is not forwarded' } : { message: 'the path does not start with "/"' };
   const absolute = /^(https?):\/\/([^/?#\\@]+)(\/[^#]*)?$/i.exec(target);
   if (absolute?.[1]?.toLowerCase() !== raw.absoluteScheme)
-    return { why: `the target is neither a path nor an ${raw.absoluteScheme} URL` };
+    return { message: `the target is neither a path nor an ${raw.absoluteScheme} URL` };
   if (absolute[2]?.toLowerCase() !== facts.host?.toLowerCase())
-    return { why: 'the target and the Host header name different hosts' };
+    return { message: 'the target and the Host header name different hosts' };
   return absolute[3] ?? '/';
 }
 

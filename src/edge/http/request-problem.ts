@@ -6,32 +6,32 @@ export interface RequestProblem {
   /** For log and metrics. */
   readonly reason: string;
   /** Message for the client. */
-  readonly why: string;
+  readonly message: string;
 }
 
 export const TOO_SLOW: RequestProblem = {
   code: 'ERR_POSTERN_REQUEST_TIMEOUT',
   reason: 'request_timeout',
-  why: 'it did not arrive in time',
+  message: 'it did not arrive in time',
 };
 
 /** Appears in logs only: the response has started. */
 export const NOT_TAKEN: RequestProblem = {
   code: 'ERR_POSTERN_REQUEST_TIMEOUT',
   reason: 'answer_not_taken',
-  why: 'its response was not read in time',
+  message: 'its response was not read in time',
 };
 
 const BAD_HTTP: RequestProblem = {
   code: 'ERR_POSTERN_BAD_HTTP',
   reason: 'bad_http',
-  why: 'it is not well-formed HTTP',
+  message: 'it is not well-formed HTTP',
 };
 
 const TOO_LARGE: RequestProblem = {
   code: 'ERR_POSTERN_HEADERS_TOO_LARGE',
   reason: 'headers_too_large',
-  why: 'its headers are too large',
+  message: 'its headers are too large',
 };
 
 /** Null when the connection itself broke. */

@@ -14,7 +14,7 @@ export type HelloProblem = 'not_tls' | 'malformed' | 'bad_name';
 
 export type HelloReading =
   | { readonly ok: true; readonly hello: ClientHello }
-  | { readonly ok: false; readonly problem: HelloProblem; readonly why: string };
+  | { readonly ok: false; readonly problem: HelloProblem; readonly message: string };
 
 /** Type of the message. */
 export const CLIENT_HELLO = 1;
@@ -63,7 +63,7 @@ function readExtensions(extensions: ByteCursor): HelloReading {
       const host = name.toLowerCase().replace(/\.$/, '');
       // Addresses are not allowed here (RFC 6066 §3), and "*" must not be looked up as a pattern.
       const problem = hostNameProblem(host, 'refused');
-      if (problem !== null) return { ok: false, problem: 'bad_name', why: 'its server name is not a host name' };
+      if (problem !== null) return { ok: false, problem: 'bad_name', message: 'its server name is not a host name' };
       serverName = host;
     } else if (type === ALPN) {
       const protocols = readProtocols(content);
@@ -92,6 +92,6 @@ function readProtocols(content: ByteCursor): readonly string[] | null {
   return isWhole ? protocols : null;
 }
 
-function malformed(why: string): HelloReading {
-  return { ok: false, problem: 'malformed', why };
+function malformed(message: string): HelloReading {
+  return { ok: false, problem: 'malformed', message };
 }

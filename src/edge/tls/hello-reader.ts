@@ -3,7 +3,7 @@ import { CLIENT_HELLO, type HelloProblem, type HelloReading, messageLength, read
 export type ReaderState =
   | { readonly state: 'more' }
   | { readonly state: 'done'; readonly hello: Extract<HelloReading, { ok: true }>['hello'] }
-  | { readonly state: 'refused'; readonly problem: HelloProblem | 'too_large'; readonly why: string };
+  | { readonly state: 'refused'; readonly problem: HelloProblem | 'too_large'; readonly message: string };
 
 /** Real ones have 200 bytes to 2 KB, including post-quantum key shares. */
 export const MAX_HELLO_BYTES = 16 * 1024;
@@ -77,7 +77,7 @@ export class HelloReader {
     if (available < RECORD_HEADER_BYTES) return null;
     const length = this.#bytes.readUInt16BE(this.#position + 3);
     const isAllowed = length > 0 && length <= MAX_RECORD_BYTES;
-    return isAllowed ? null : { state: 'refused', problem: 'malformed', why: 'a record is empty or too long' };
+    return isAllowed ? null : { state: 'refused', problem: 'malformed', message: 'a record is empty or too long' };
   }
 
   #recordEnd(): number | null {
@@ -100,22 +100,23 @@ function appended(bytes: Buffer, length: number, chunk: Buffer): Buffer {
 
 function stateOf(message: Buffer, maxBytes: number): ReaderState {
   // Decided by its first byte, before waiting for the rest.
-  if (message[0] !== CLIENT_HELLO) return { state: 'refused', problem: 'malformed', why: 'it is not a ClientHello' };
+  if (message[0] !== CLIENT_HELLO)
+    return { state: 'refused', problem: 'malformed', message: 'it is not a ClientHello' };
   const length = messageLength(message);
   if (length === null || length > message.length) return length !== null && length > maxBytes ? tooLarge() : MORE;
   // RFC 8446 §5.1: nothing may share the record with the end of a ClientHello, because the keys change after it.
   if (length < message.length)
-    return { state: 'refused', problem: 'malformed', why: 'something follows in the same record' };
+    return { state: 'refused', problem: 'malformed', message: 'something follows in the same record' };
   const reading = readClientHello(message);
   return reading.ok
     ? { state: 'done', hello: reading.hello }
-    : { state: 'refused', problem: reading.problem, why: reading.why };
+    : { state: 'refused', problem: reading.problem, message: reading.message };
 }
 
 function tooLarge(): ReaderState {
-  return { state: 'refused', problem: 'too_large', why: 'it is larger than any real one' };
+  return { state: 'refused', problem: 'too_large', message: 'it is larger than any real one' };
 }
 
 function notTls(): ReaderState {
-  return { state: 'refused', problem: 'not_tls', why: 'the bytes are not those of TLS' };
+  return { state: 'refused', problem: 'not_tls', message: 'the bytes are not those of TLS' };
 }

@@ -13,7 +13,7 @@ export type PeekFailure = HelloProblem | 'too_large' | 'timeout' | 'closed';
 
 export type PeekResult =
   | { readonly ok: true; readonly hello: ClientHello }
-  | { readonly ok: false; readonly reason: PeekFailure; readonly why: string; readonly bytes: Buffer };
+  | { readonly ok: false; readonly reason: PeekFailure; readonly message: string; readonly bytes: Buffer };
 
 /**
  * Reads the ClientHello from a socket and puts its bytes back, so that a TLS server can take the socket over unchanged.
@@ -32,13 +32,13 @@ export function peekClientHello(socket: Socket, limits: PeekLimits, done: (resul
     socket.off('close', onClosed);
     done(result);
   };
-  const fail = (reason: PeekFailure, why: string) => finish({ ok: false, reason, why, bytes: reader.bytes });
+  const fail = (reason: PeekFailure, message: string) => finish({ ok: false, reason, message, bytes: reader.bytes });
   const onClosed = guarded(owner, () => fail('closed', 'the client went away before its ClientHello was whole'));
   const onReadable = guarded(owner, () => {
     for (let chunk = socket.read() as Buffer | null; chunk !== null; chunk = socket.read() as Buffer | null) {
       const reading = reader.push(chunk);
       if (reading.state === 'more') continue;
-      if (reading.state === 'refused') return fail(reading.problem, reading.why);
+      if (reading.state === 'refused') return fail(reading.problem, reading.message);
       socket.unshift(reader.bytes);
       return finish({ ok: true, hello: reading.hello });
     }

@@ -93,11 +93,11 @@ export class PendingHandshakes {
     this.#finish(handshake);
   }
 
-  fail(handshake: Handshake, reason: HandshakeFailure, why: string): void {
+  fail(handshake: Handshake, reason: HandshakeFailure, message: string): void {
     if (!this.#finish(handshake)) return;
     this.#metrics.handshakeFailed(reason);
     const { address, serverName } = handshake;
-    this.#log.debug({ address, server_name: serverName, reason, why }, 'TLS handshake failed');
+    this.#log.debug({ address, server_name: serverName, reason, why: message }, 'TLS handshake failed');
   }
 
   async drain(timeoutMs: number): Promise<void> {

@@ -55,8 +55,8 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
     });
   }
 
-  function refuseHello(handshake: Handshake, { reason, why, bytes }: Extract<PeekResult, { ok: false }>): void {
-    handshakes.fail(handshake, reason === 'timeout' ? 'hello_timeout' : reason, why);
+  function refuseHello(handshake: Handshake, { reason, message, bytes }: Extract<PeekResult, { ok: false }>): void {
+    handshakes.fail(handshake, reason === 'timeout' ? 'hello_timeout' : reason, message);
     if (reason === 'bad_name') endWithAlert(handshake.socket, 'unrecognized_name');
     else if (reason === 'malformed' || reason === 'too_large') endWithAlert(handshake.socket, 'decode_error');
     else if (reason === 'not_tls') endWith(handshake.socket, plainHttpAnswer(bytes));

@@ -11,7 +11,7 @@ export function matchProblem(match: string): string | null {
   if (match.length > MAX_MATCH_LENGTH) return `must have at most ${MAX_MATCH_LENGTH} characters`;
   if (/[?#]/.test(match)) return 'must be a path without "?" or "#"';
   const reading = readPath(match);
-  if (!reading.ok) return `can never match, because the edge rejects such requests: ${reading.why}`;
+  if (!reading.ok) return `can never match, because the edge rejects such requests: ${reading.message}`;
   // Its other reading does not lie below it, whatever follows: every request for it would be ambiguous.
   if (reading.path.otherKeys.length > 0)
     return 'can never match, because the edge rejects ambiguous paths: remove ";" and "%2F"';
