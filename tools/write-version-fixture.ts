@@ -68,7 +68,7 @@ async function create(baseUrl: string): Promise<void> {
     oidc: { issuer: 'https://login.example.com', client_id: 'fixture', client_secret: 'fixture-client-secret' },
   });
   await post('/credentials', { description: 'fixture', acl: ['bind:app.example.com'] });
-  // The event is delivered within a second; the server drains what is under way when it stops.
+  // The event is delivered within a second; the server drains what is in progress when it stops.
   await sleep(3000);
 }
 
