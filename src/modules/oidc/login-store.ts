@@ -1,5 +1,5 @@
-import type { JsonObject } from '../lib/json.ts';
-import type { PageQuery, Secrets } from './store.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import type { PageQuery, Secrets } from '../../store/store.ts';
 
 export interface LoginUser {
   readonly id: string;
