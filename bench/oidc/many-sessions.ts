@@ -19,7 +19,10 @@ const WRITERS = 64;
 export async function fillWithSessions(dataDir: string, place: LoginPlace, count: number): Promise<readonly string[]> {
   const { config } = loadConfig({ flags: new Map(), env: { POSTERN_DATA_DIR: dataDir } });
   const store = await openStore(config, systemClock);
-  const cookies = new SessionCookies((purpose, data) => store.mac(purpose, data));
+  const cookies = new SessionCookies(
+    (purpose, data) => store.mac(purpose, data),
+    (bytes) => randomBytes(bytes).toString('base64url'),
+  );
   const ksuid = createKsuidSource();
   const headers: string[] = [];
   const write = async (): Promise<void> => {

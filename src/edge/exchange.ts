@@ -2,7 +2,14 @@ import type { Readable } from 'node:stream';
 import { reportBug } from '../lib/bug-report.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import { moduleErrors } from '../modules/errors.ts';
-import type { ClientCertificate, OwnPathRequest, Permit, Refusal, Verdict } from '../modules/prepared-module.ts';
+import {
+  type ClientCertificate,
+  isPass,
+  type OwnPathRequest,
+  type Permit,
+  type Refusal,
+  type Verdict,
+} from '../modules/prepared-module.ts';
 import type { EdgeSnapshot, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import { BodyReader } from './body-reader.ts';
 import type { ClientSide } from './client-side.ts';
@@ -161,8 +168,8 @@ export class Exchange implements OwnPathRequest {
   #judgeFrom(position: number, route: RouteSnapshot): void {
     for (let at = position; at < route.modules.length; at += 1) {
       const module = route.modules[at];
-      const verdict = module?.prepared.judge?.(this) ?? 'pass';
-      if (verdict === 'pass') continue;
+      const verdict = module?.prepared.judge?.(this);
+      if (verdict === undefined || isPass(verdict)) continue;
       const name = module?.name ?? '';
       if (!(verdict instanceof Promise)) {
         this.refusedByModule(verdict, name);
@@ -180,7 +187,7 @@ export class Exchange implements OwnPathRequest {
   #lateVerdict(verdict: Verdict, module: string, next: number, route: RouteSnapshot): void {
     if (this.#isDone) return;
     try {
-      if (verdict === 'pass') this.#judgeFrom(next, route);
+      if (isPass(verdict)) this.#judgeFrom(next, route);
       else this.refusedByModule(verdict, module);
     } catch (error) {
       this.bug(error);
@@ -236,15 +243,15 @@ export class Exchange implements OwnPathRequest {
     this.permit = held;
     for (const { name, prepared } of route.modules) {
       if (held?.module === name) continue;
-      const verdict = prepared.judge?.(this) ?? 'pass';
-      if (verdict === 'pass') continue;
+      const verdict = prepared.judge?.(this);
+      if (verdict === undefined || isPass(verdict)) continue;
       if (!(verdict instanceof Promise)) {
         this.cut(name);
         return;
       }
       verdict.then(
         (late) => {
-          if (late !== 'pass') this.cut(name);
+          if (!isPass(late)) this.cut(name);
         },
         (error: unknown) => this.bug(error),
       );

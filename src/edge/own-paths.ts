@@ -1,11 +1,12 @@
 import { moduleErrors } from '../modules/errors.ts';
-import type {
-  OwnAnswer,
-  OwnPathSite,
-  OwnPaths,
-  PreparedModule,
-  Refusal,
-  TrafficRequest,
+import {
+  isPass,
+  type OwnAnswer,
+  type OwnPathSite,
+  type OwnPaths,
+  type PreparedModule,
+  type Refusal,
+  type TrafficRequest,
 } from '../modules/prepared-module.ts';
 import { type CanonicalPath, readPath } from '../snapshot/canonical-path.ts';
 import type { EdgeSnapshot, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
@@ -104,10 +105,11 @@ function enter(
   | { readonly module: string; readonly refusal: Refusal } {
   for (const { name, prepared } of route.modules) {
     if (prepared.ownPaths !== undefined && (owner ?? name) === name) return { module: name, prepared };
-    const verdict = prepared.judge?.(request) ?? 'pass';
+    const verdict = prepared.judge?.(request);
+    if (verdict === undefined || isPass(verdict)) continue;
     // A module that needs time to decide has not admitted the request.
     if (verdict instanceof Promise) return { module: name, refusal: UNAVAILABLE };
-    if (verdict !== 'pass') return { module: name, refusal: verdict };
+    return { module: name, refusal: verdict };
   }
   return { module: '', prepared: null };
 }

@@ -94,7 +94,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
       endpoints: {
         modules,
         moduleSettings,
-        agentIssuers: runtimes.agentIssuers,
+        agentNetwork: runtimes.network,
         tcpPorts: config.tcp_ports,
         domain: config.domain,
       },

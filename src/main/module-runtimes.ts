@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
 import type { Config } from '../config/schema.ts';
@@ -5,25 +7,20 @@ import type { Catalog } from '../documents/catalog.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createGuardedFetch } from '../lib/guarded-fetch.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
-import { isLoopbackHost } from '../lib/listen-address.ts';
 import { localhostLookup } from '../lib/localhost-lookup.ts';
-import { moduleRecordKey } from '../modules/module.ts';
-import type { IssuerAccess, ModuleRuntime, RuntimePorts } from '../modules/module-runtime.ts';
+import { type Module, moduleRecordKey } from '../modules/module.ts';
+import type { ModuleNetwork, ModuleRuntime, ModuleTimers, RuntimePorts } from '../modules/module-runtime.ts';
 import { settingsOf } from '../modules/module-settings.ts';
-import { agentIssuers } from '../modules/oidc/agent-issuers.ts';
-import { oidc } from '../modules/oidc/oidc.ts';
-import type { OidcSettings } from '../modules/oidc/settings.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';
-import { signingKeyRecords } from './signing-key-records.ts';
+import { moduleRecords } from './module-records.ts';
 
 const ROUTE_KIND = 'https_edge_route';
 const EVERYTHING = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
 
 export interface ModuleRuntimes {
   readonly byModule: ReadonlyMap<string, ModuleRuntime>;
-  /** Limits of issuers named by agents. */
-  readonly agentIssuers: IssuerAccess;
+  readonly network: ModuleNetwork;
   edgeChanged(edgeId: string): void;
   close(): Promise<void>;
 }
@@ -41,15 +38,26 @@ interface RuntimeDependencies {
 
 /** Opens the modules' per-process state. */
 export async function openModuleRuntimes(deps: RuntimeDependencies): Promise<ModuleRuntimes> {
-  const ports = runtimePorts(deps);
+  const { isAddressAllowed } = deps;
+  const network: ModuleNetwork = {
+    isAddressAllowed,
+    createFetch: (limits) =>
+      createGuardedFetch({
+        isAddressAllowed: (ip, port, isTls) => isAddressAllowed(ip, port) && limits.isAddressAllowed(ip, port, isTls),
+        isPlainHttpAllowed: (hostname) => limits.isPlainHttpAllowed(hostname),
+        lookup: localhostLookup,
+      }),
+  };
+  const ksuid = createKsuidSource();
   const byModule = new Map<string, ModuleRuntime>();
   for (const module of deps.catalog.modules) {
+    const ports = runtimePorts(module, deps, network, ksuid);
     const runtime = await module.createRuntime?.(ports, settingsOf(deps.config.moduleSettings, module));
     if (runtime !== undefined) byModule.set(module.name, runtime);
   }
   return {
     byModule,
-    agentIssuers: ports.agentIssuers,
+    network,
     edgeChanged: (edgeId) => {
       for (const runtime of byModule.values()) runtime.edgeChanged?.(edgeId);
     },
@@ -59,48 +67,46 @@ export async function openModuleRuntimes(deps: RuntimeDependencies): Promise<Mod
   };
 }
 
-function runtimePorts({
-  config,
-  store,
-  replica,
-  clock,
-  logger,
-  registry,
-  isAddressAllowed,
-}: RuntimeDependencies): RuntimePorts {
-  const ksuid = createKsuidSource();
-  const login: OidcSettings = settingsOf(config.moduleSettings, oidc);
-  const isPlainHttpAllowed = (hostname: string): boolean =>
-    isLoopbackHost(hostname) || login.oidc_http_issuers.includes(hostname);
-  const happenings = new Counter({
-    name: 'postern_login_events_total',
-    help: 'Logins, refreshes and logouts, by result.',
-    labelNames: ['event'],
-    registers: [registry],
-  });
+const timers: ModuleTimers = {
+  every: (ms, task) => {
+    const timer = setInterval(task, ms).unref();
+    return () => clearInterval(timer);
+  },
+  sleep: (ms) => sleep(ms),
+};
+
+function runtimePorts(
+  module: Module,
+  { store, replica, clock, logger, registry }: RuntimeDependencies,
+  network: ModuleNetwork,
+  ksuid: (nowMs: number) => string,
+): RuntimePorts {
   return {
     clock,
+    timers,
     log: logger,
-    fetch: createGuardedFetch({ isAddressAllowed, isPlainHttpAllowed, lookup: localhostLookup }),
-    isPlainHttpAllowed,
-    agentIssuers: agentIssuers({
-      allowedCidrs: login.agent_issuer_allow_cidrs,
-      isUpstreamAllowed: isAddressAllowed,
-      isPlainHttpAllowed,
-      lookup: localhostLookup,
-    }),
+    network,
+    records: moduleRecords(module, store, replica),
+    ownStore: ownStores(store).get(module.name) ?? null,
     mac: (purpose, data) => store.mac(purpose, data),
     seal: (purpose, text) => store.seal(purpose, text),
     open: (purpose, sealed) => store.open(purpose, sealed),
     newId: (prefix) => `${prefix}_${ksuid(clock.nowMs())}`,
-    logins: { ...store.logins, isShared: store.engine === 'postgres' },
-    signingKeys: signingKeyRecords(store, replica),
-    moduleConfigs: (edgeId, module) =>
+    randomText: (bytes) => randomBytes(bytes).toString('base64url'),
+    ownConfigs: (edgeId) =>
       replica.pageOfParent(ROUTE_KIND, edgeId, EVERYTHING).flatMap(({ id }) => {
-        const key = moduleRecordKey(ROUTE_KIND, id, module);
+        const key = moduleRecordKey(ROUTE_KIND, id, module.name);
         const record = replica.get(key.kind, key.id);
         return record === undefined ? [] : [record.doc];
       }),
-    count: (event) => happenings.inc({ event }),
+    counter: ({ name, help, label }) => {
+      const counter = new Counter({ name, help, labelNames: [label], registers: [registry] });
+      return (value) => counter.inc({ [label]: value });
+    },
   };
+}
+
+/** Parts of the store that were made for one module, by its name. */
+function ownStores(store: Store): ReadonlyMap<string, unknown> {
+  return new Map([['oidc', { ...store.logins, isShared: store.engine === 'postgres' }]]);
 }

@@ -4,7 +4,7 @@ import type { JsonObject } from '../lib/json.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';
 import type { DeclaredSettings, SettingValues } from '../lib/settings/setting.ts';
 import type { AgentAccess } from './agent-form.ts';
-import type { IssuerAccess, ModuleRuntime, RuntimePorts } from './module-runtime.ts';
+import type { ModuleNetwork, ModuleRuntime, RuntimePorts } from './module-runtime.ts';
 import type { Preparation, PreparePorts } from './prepared-module.ts';
 
 /**
@@ -45,6 +45,8 @@ export interface Module<Config extends TObject = TObject, Settings extends Decla
   readonly agent?: AgentAccess;
   /** Settings of the server that belong to the module: flags, variables, YAML keys and their documentation are made from the rows. */
   readonly settings?: Settings;
+  /** Kinds of records that the module stores for itself: see `RuntimePorts.records`. */
+  readonly recordKinds?: readonly string[];
   /** Rules that the schema cannot express: across fields, and formats. */
   check?(config: Static<Config>, context: CheckContext<SettingValues<Settings>>): readonly FieldProblem[];
   /**
@@ -61,8 +63,8 @@ export interface Module<Config extends TObject = TObject, Settings extends Decla
 export interface CheckContext<Settings = never> {
   /** The module's own settings. */
   readonly settings: Settings;
-  /** Limits of issuers named by an agent; absent for operators. */
-  readonly agentIssuers?: Pick<IssuerAccess, 'isAddressAllowed' | 'isPlainHttpAllowed'>;
+  /** Where the server may connect, when an agent asks for the module; absent for operators. */
+  readonly agentNetwork?: Pick<ModuleNetwork, 'isAddressAllowed'>;
 }
 
 /**

@@ -9,7 +9,7 @@ export interface PreparePorts<Settings = Readonly<Record<string, unknown>>> {
   /** A configuration record's document, with its secrets. */
   record(kind: string, id: string): JsonObject | undefined;
   /** Documents of a record's children. */
-  children(kind: string, parentId: string): readonly JsonObject[];
+  children(kind: string, parentId: string): readonly ChildRecord[];
   /** Who configured the module. Agents are trusted less: nothing of an operator's may be used for them unchecked. */
   readonly configuredBy: ConfiguredBy;
   /** The module's own settings. */
@@ -18,6 +18,11 @@ export interface PreparePorts<Settings = Readonly<Record<string, unknown>>> {
   readonly place: { readonly edgeId: string /** Null for a module of an edge. */; readonly routeId: string | null };
   /** The module's own, if any; null where no traffic is served and only problems are collected. */
   readonly runtime: ModuleRuntime | null;
+}
+
+export interface ChildRecord {
+  readonly id: string;
+  readonly doc: JsonObject;
 }
 
 export type ConfiguredBy = 'operator' | 'agent';
@@ -153,7 +158,31 @@ export interface ClientCertificate {
   readonly subjectAltNames: string;
 }
 
-export type Verdict = 'pass' | Refusal;
+/** Made once, not per request: a pass is on the path of every request. */
+export type Verdict = Pass | Refusal;
+
+export interface Pass {
+  readonly isPass: true;
+  /** Stable name of why it may pass, such as `logged_in`. */
+  readonly reason: string;
+  readonly rule?: DecidingRule;
+}
+
+/** The configured rule that decided. */
+export interface DecidingRule {
+  /** Kind and id of its record. */
+  readonly kind: string;
+  readonly id: string;
+  /** The record that it belongs to, such as a policy. */
+  readonly parent: string;
+  /** What it says, such as `deny 10.0.0.0/8`. */
+  readonly text: string;
+}
+
+/** A promise is not a pass: nobody has decided yet. */
+export function isPass(verdict: Verdict | Promise<Verdict>): verdict is Pass {
+  return (verdict as Partial<Pass>).isPass === true;
+}
 
 export interface Refusal {
   readonly status: number;
@@ -164,6 +193,8 @@ export interface Refusal {
   readonly title?: string;
   /** Stable value for metrics and log. */
   readonly reason: string;
+  /** The rule that refused, where there is one. */
+  readonly rule?: DecidingRule;
   readonly headers?: HeaderList;
   /** For programs, beside the message. */
   readonly details?: JsonObject;

@@ -204,7 +204,8 @@ function recordPorts(reader: TrackingReader, configuredBy: ConfiguredBy): Record
       const record = reader.get(kind, id);
       return record === undefined ? undefined : withSecrets(record);
     },
-    children: (kind, parentId) => reader.children(kind, parentId).map(withSecrets),
+    children: (kind, parentId) =>
+      reader.children(kind, parentId).map((record) => ({ id: record.id, doc: withSecrets(record) })),
   };
 }
 

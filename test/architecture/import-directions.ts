@@ -4,7 +4,8 @@ export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   // Modules declare settings in their folders; config reads the rows off the registry.
   config: ['lib', 'modules'],
   logging: ['lib', 'config'],
-  store: ['lib'],
+  // One file, for its types: the interface of logins, which the store implements.
+  store: ['lib', 'modules'],
   replica: ['lib', 'store'],
   pki: ['lib', 'config', 'store', 'replica'],
   backends: ['lib', 'upstream'],

@@ -32,6 +32,14 @@ test('a module imports lib, the contract and itself, never another module', () =
   assert.deepEqual(wrong, []);
 });
 
+test('the store knows of modules only the interface of logins, which it implements', () => {
+  const wrong = files
+    .filter((file) => file.path.startsWith('src/store/'))
+    .flatMap((file) => file.imports.filter((line) => line.target.startsWith('src/modules/')))
+    .filter((line) => line.target !== 'src/modules/oidc/login-store.ts' || !line.isTypeOnly);
+  assert.deepEqual(wrong, []);
+});
+
 test('store engines are named in main only', () => {
   const wrong = files
     .filter((file) => !file.path.startsWith('src/main/') && !file.path.startsWith('src/store/'))

@@ -7,23 +7,33 @@ import { projectRoot } from './source-files.ts';
 
 const HERE = 'test/architecture/throwaway-module';
 const PROGRAM = 'use-throwaway.ts';
+/** A second module, which uses every hook on traffic and every port. */
+const HOOKED = 'test/architecture/throwaway-hooks';
 const REGISTRY = 'src/modules/registry.ts';
 /** Files that `npm run generate` writes. */
 const GENERATED =
   /^(openapi\.json|docs\/reference\/|src\/config\/defaults\.yaml|src\/client\/generated\/|src\/cli\/(api|agent)\/generated\/)/;
 
-test('a module is one folder and one line of the registry', { timeout: 240_000 }, async (t) => {
+test('a module is one folder and one line of the registry', { timeout: 400_000 }, async (t) => {
   const copy = await ProjectCopy.make(t);
   for (const file of readdirSync(join(projectRoot, HERE)).filter((name) => name !== PROGRAM)) {
     const text = readFileSync(join(projectRoot, HERE, file), 'utf8');
     const moved = text.replaceAll('../../../src/modules/', '../').replaceAll('../../../src/', '../../');
     copy.write(join('src/modules/throwaway', file), moved);
   }
+  const hooked = readFileSync(join(projectRoot, HOOKED, 'hooked.ts'), 'utf8');
+  copy.write(
+    'src/modules/hooked/hooked.ts',
+    hooked.replaceAll('../../../src/modules/', '../').replaceAll('../../../src/', '../../'),
+  );
   const registry = copy.read(REGISTRY);
   const registered = registry
-    .replace(/^/, "import { throwaway } from './throwaway/throwaway.ts';\n")
-    .replace('oidc, compression', 'oidc, throwaway, compression');
-  assert.match(registered, /oidc, throwaway, compression/);
+    .replace(
+      /^/,
+      "import { throwaway } from './throwaway/throwaway.ts';\nimport { hooked } from './hooked/hooked.ts';\n",
+    )
+    .replace('oidc, compression', 'oidc, throwaway, hooked, compression');
+  assert.match(registered, /oidc, throwaway, hooked, compression/);
   copy.write(REGISTRY, registered);
 
   const written = [...(await copy.run('tools/generate.ts')).matchAll(/^wrote (.+)$/gm)].map((match) => match[1] ?? '');
@@ -41,4 +51,6 @@ test('a module is one folder and one line of the registry', { timeout: 240_000 }
 
   cpSync(join(projectRoot, HERE, PROGRAM), join(copy.root, HERE, PROGRAM));
   assert.match(await copy.run(join(HERE, PROGRAM)), /pass 3\n/);
+  cpSync(join(projectRoot, HOOKED, 'use-hooked.ts'), join(copy.root, HOOKED, 'use-hooked.ts'));
+  assert.match(await copy.run(join(HOOKED, 'use-hooked.ts')), /pass 1\n/);
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { createCatalog } from '../../src/documents/catalog.ts';
+import { isPass } from '../../src/modules/prepared-module.ts';
 import { modules } from '../../src/modules/registry.ts';
 import { resources } from '../../src/resources/registry.ts';
 import type { EdgeSnapshot } from '../../src/snapshot/edge-snapshot.ts';
@@ -66,7 +67,8 @@ async function open(t: TestContext): Promise<{ world: TestWorld; slices: Slices;
 function letsIn(edge: EdgeSnapshot | undefined, address: string): boolean {
   const route = [...(edge?.routes.all ?? [])][0];
   const module = route?.modules.find(({ name }) => name === 'ip_restriction');
-  return module?.prepared.judge?.({ clientAddress: address } as never) === 'pass';
+  const verdict = module?.prepared.judge?.({ clientAddress: address } as never);
+  return verdict !== undefined && isPass(verdict);
 }
 
 function howManyLetIn(snapshots: Snapshots, address: string): number {

@@ -20,7 +20,7 @@ export interface DecodedModules {
 export interface ModuleServer {
   readonly modules: readonly Module[];
   readonly moduleSettings: ModuleSettings;
-  readonly agentIssuers?: CheckContext['agentIssuers'];
+  readonly agentNetwork?: CheckContext['agentNetwork'];
 }
 
 /** Refusal message for the agent's user. */
@@ -77,12 +77,12 @@ function acceptForm(module: AgentModule, form: JsonValue, endpointId: string, se
 
 /** Decoded like a PUT, where the form is the module's configuration. */
 function decodeForm(module: AgentModule, form: JsonObject, server: ModuleServer): JsonObject {
-  const { moduleSettings, agentIssuers } = server;
+  const { moduleSettings, agentNetwork } = server;
   const { schema } = module.agent;
   const decoded = createDecoder(schema ?? module.config).decode(form);
   const context = {
     settings: settingsOf(moduleSettings, module),
-    ...(agentIssuers !== undefined && { agentIssuers }),
+    ...(agentNetwork !== undefined && { agentNetwork }),
   };
   const checked = decoded.ok && schema === undefined ? (module.check?.(decoded.value as never, context) ?? []) : [];
   const [problem] = decoded.ok ? checked : decoded.problems;

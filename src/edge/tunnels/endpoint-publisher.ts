@@ -1,7 +1,7 @@
 import { formatListenAddress, isWildcardHost, type PortRange } from '../../lib/listen-address.ts';
 import type { CheckContext, Module } from '../../modules/module.ts';
 import type { ModuleSettings } from '../../modules/module-settings.ts';
-import type { TrafficRequest } from '../../modules/prepared-module.ts';
+import { isPass, type TrafficRequest } from '../../modules/prepared-module.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../../snapshot/snapshots.ts';
 import { decodeModules, ModuleRefusal, type Proto } from './endpoint-modules.ts';
@@ -16,7 +16,7 @@ export interface EndpointSettings {
   readonly modules: readonly Module[];
   readonly moduleSettings: ModuleSettings;
   /** Limits of the issuers that agents name. */
-  readonly agentIssuers?: CheckContext['agentIssuers'];
+  readonly agentNetwork?: CheckContext['agentNetwork'];
   readonly tcpPorts: PortRange;
   /** Name of this server, where the listener's address cannot be dialled. */
   readonly domain: string;
@@ -169,7 +169,10 @@ export class Endpoints implements EndpointPublisher {
       proto,
       // The only module that these may have looks at nothing else; one that decides later has not admitted it.
       isAddressAllowed: (clientAddress) =>
-        judges.every((module) => module.judge?.({ clientAddress } as TrafficRequest) === 'pass'),
+        judges.every((module) => {
+          const verdict = module.judge?.({ clientAddress } as TrafficRequest);
+          return verdict !== undefined && isPass(verdict);
+        }),
     };
   }
 }

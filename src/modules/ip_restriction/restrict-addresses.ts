@@ -1,5 +1,5 @@
 import { type AddressMatcher, cidrMatcher, parseAddress } from '../../lib/cidr.ts';
-import type { Preparation, PreparePorts, Refusal } from '../prepared-module.ts';
+import type { Preparation, PreparePorts, Refusal, Verdict } from '../prepared-module.ts';
 
 const REFUSED: Refusal = {
   status: 403,
@@ -13,11 +13,20 @@ export function restrictAddresses(policyIds: readonly string[], ports: PreparePo
   // A missing policy or rule may have contained a deny: the rest must not decide alone.
   const lost = policyIds.find((id) => ports.record('ip_policy', id) === undefined);
   if (lost !== undefined) return unprepared(`the IP policy ${lost} does not exist`);
-  const rules = policyIds.flatMap((id) => ports.children('ip_policy_rule', id));
-  const strange = rules.find((rule) => rule['action'] !== 'allow' && rule['action'] !== 'deny');
+  const rules = policyIds.flatMap((parent) =>
+    ports.children('ip_policy_rule', parent).map(({ id, doc }) => ({ id, doc, parent })),
+  );
+  const strange = rules.find(({ doc }) => doc['action'] !== 'allow' && doc['action'] !== 'deny');
   if (strange !== undefined) return unprepared('a rule of its policies has an unknown action');
-  const matchers = (action: string): readonly AddressMatcher[] =>
-    rules.filter((rule) => rule['action'] === action).map((rule) => cidrMatcher(rule['cidr'] as string));
+  const matchers = (action: string): readonly RuleMatcher[] =>
+    rules
+      .filter(({ doc }) => doc['action'] === action)
+      .map(({ id, doc, parent }) => {
+        const cidr = doc['cidr'] as string;
+        const rule = { kind: 'ip_policy_rule', id, parent, text: `${action} ${cidr}` };
+        const verdict: Verdict = action === 'allow' ? { isPass: true, reason: 'address', rule } : { ...REFUSED, rule };
+        return { matches: cidrMatcher(cidr), verdict };
+      });
   const allow = matchers('allow');
   const deny = matchers('deny');
   return {
@@ -25,12 +34,18 @@ export function restrictAddresses(policyIds: readonly string[], ports: PreparePo
     prepared: {
       judge: (request) => {
         const address = parseAddress(request.clientAddress);
-        const isAllowed =
-          address !== null && allow.some((matches) => matches(address)) && !deny.some((matches) => matches(address));
-        return isAllowed ? 'pass' : REFUSED;
+        if (address === null) return REFUSED;
+        const decides = deny.find(({ matches }) => matches(address)) ?? allow.find(({ matches }) => matches(address));
+        return decides?.verdict ?? REFUSED;
       },
     },
   };
+}
+
+/** A rule, and the verdict on every address that it decides about. */
+interface RuleMatcher {
+  readonly matches: AddressMatcher;
+  readonly verdict: Verdict;
 }
 
 function unprepared(what: string): Preparation {

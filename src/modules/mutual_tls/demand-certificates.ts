@@ -1,5 +1,7 @@
 import type { HeaderList } from '../../lib/header-list.ts';
-import type { ClientCertificate, Preparation, PreparePorts, Refusal } from '../prepared-module.ts';
+import type { ClientCertificate, Pass, Preparation, PreparePorts, Refusal } from '../prepared-module.ts';
+
+const VALID: Pass = { isPass: true, reason: 'client_certificate' };
 
 const NO_CERTIFICATE: Refusal = {
   status: 421,
@@ -37,7 +39,7 @@ export function demandCertificates(authorityIds: readonly string[], ports: Prepa
       judge: ({ clientCertificate, nowMs }) => {
         const isValid =
           clientCertificate !== null && clientCertificate.notBeforeMs <= nowMs && nowMs < clientCertificate.notAfterMs;
-        return isValid ? 'pass' : NO_CERTIFICATE;
+        return isValid ? VALID : NO_CERTIFICATE;
       },
       upstreamHeaders: ({ clientCertificate }) =>
         clientCertificate === null ? NONE : standingHeaders(clientCertificate),

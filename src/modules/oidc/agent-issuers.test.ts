@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo, LookupFunction } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { FetchProblem } from '../../lib/fetch-problem.ts';
+import { createGuardedFetch } from '../../lib/guarded-fetch.ts';
 import { type AgentIssuerOptions, agentIssuers } from './agent-issuers.ts';
 
 const SPECIAL = [
@@ -26,12 +27,15 @@ const SPECIAL = [
   'fec0::1',
 ];
 
-function opened(options: Partial<AgentIssuerOptions> = {}) {
+function opened({
+  lookup = resolvingTo('127.0.0.1'),
+  ...options
+}: Partial<AgentIssuerOptions> & { lookup?: LookupFunction } = {}) {
   return agentIssuers({
     allowedCidrs: [],
     isUpstreamAllowed: () => true,
     isPlainHttpAllowed: () => true,
-    lookup: resolvingTo('127.0.0.1'),
+    createFetch: (limits) => createGuardedFetch({ ...limits, lookup }),
     ...options,
   });
 }

@@ -1,9 +1,8 @@
-import type { LookupFunction } from 'node:net';
 import { cidrMatcher, parseAddress } from '../../lib/cidr.ts';
 import { FetchProblem } from '../../lib/fetch-problem.ts';
-import { createGuardedFetch } from '../../lib/guarded-fetch.ts';
+import type { GuardedFetch } from '../../lib/guarded-fetch.ts';
 import { publicAddressGuard } from '../../lib/public-address-guard.ts';
-import type { IssuerAccess } from '../module-runtime.ts';
+import type { ModuleNetwork } from '../module-runtime.ts';
 
 export interface AgentIssuerOptions {
   /** `agent_issuer_allow_cidrs`. */
@@ -11,7 +10,16 @@ export interface AgentIssuerOptions {
   /** Limits of operators' issuers; those of agents lie within them. */
   isUpstreamAllowed(ip: string, port: number): boolean;
   isPlainHttpAllowed(hostname: string): boolean;
-  readonly lookup: LookupFunction;
+}
+
+/** Which servers may be contacted as issuers. */
+export interface IssuerLimits {
+  isPlainHttpAllowed(hostname: string): boolean;
+  isAddressAllowed(ip: string, port: number, isTls: boolean): boolean;
+}
+
+export interface IssuerAccess extends IssuerLimits {
+  readonly fetch: GuardedFetch;
 }
 
 /**
@@ -19,7 +27,7 @@ export interface AgentIssuerOptions {
  * is dialled. An agent's token is no permission to reach the server's own network. Ranges that the operator allows
  * count as public, and may be contacted over plain http where operators' issuers may.
  */
-export function agentIssuers(options: AgentIssuerOptions): IssuerAccess {
+export function agentIssuerLimits(options: AgentIssuerOptions): IssuerLimits {
   const { allowedCidrs } = options;
   const isPublic = publicAddressGuard(allowedCidrs);
   const listed = allowedCidrs.map(cidrMatcher);
@@ -30,10 +38,17 @@ export function agentIssuers(options: AgentIssuerOptions): IssuerAccess {
   const isAddressAllowed = (ip: string, port: number, isTls: boolean): boolean =>
     options.isUpstreamAllowed(ip, port) && (isTls ? isPublic(ip) : isListed(ip));
   const isPlainHttpAllowed = (hostname: string): boolean => listed.length > 0 && options.isPlainHttpAllowed(hostname);
-  const fetch = createGuardedFetch({ isAddressAllowed, isPlainHttpAllowed, lookup: options.lookup });
+  return { isAddressAllowed, isPlainHttpAllowed };
+}
+
+/** Within those limits. */
+export function agentIssuers(
+  options: AgentIssuerOptions & { readonly createFetch: ModuleNetwork['createFetch'] },
+): IssuerAccess {
+  const limits = agentIssuerLimits(options);
+  const fetch = options.createFetch(limits);
   return {
-    isAddressAllowed,
-    isPlainHttpAllowed,
+    ...limits,
     fetch: (url, init) =>
       fetch(url, init).catch((error: unknown) => {
         if (!(error instanceof FetchProblem) || error.reason !== 'address_refused') throw error;

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { isLoopbackHost } from '../../lib/listen-address.ts';
-import type { IssuerAccess } from '../module-runtime.ts';
+import type { IssuerLimits } from './agent-issuers.ts';
 
 /** The problem with an issuer's URL, or null. OpenID Connect Discovery 1.0 §3: https, no query, no fragment. */
 export function issuerProblem(issuer: string, httpHosts: readonly string[]): string | null {
@@ -26,7 +26,7 @@ const LOOPBACK = ['127.0.0.1', '::1'];
  */
 export function agentIssuerProblem(
   issuer: string,
-  { isPlainHttpAllowed, isAddressAllowed }: Pick<IssuerAccess, 'isAddressAllowed' | 'isPlainHttpAllowed'>,
+  { isPlainHttpAllowed, isAddressAllowed }: IssuerLimits,
 ): string | null {
   const { protocol, hostname, port } = new URL(issuer);
   const advice = 'the operator of the server can allow more with the setting agent_issuer_allow_cidrs';
@@ -37,4 +37,9 @@ export function agentIssuerProblem(
   const dialledPort = port === '' ? (isTls ? 443 : 80) : Number(port);
   if (addresses.length === 0 || addresses.some((ip) => isAddressAllowed(ip, dialledPort, isTls))) return null;
   return `must have a public address when an agent requests it, and ${hostname} has none: ${advice}`;
+}
+
+/** Hosts (as in URL.hostname) that may be contacted without TLS. */
+export function plainHttpHosts(httpHosts: readonly string[]): (hostname: string) => boolean {
+  return (hostname) => isLoopbackHost(hostname) || httpHosts.includes(hostname);
 }

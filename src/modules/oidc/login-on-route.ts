@@ -1,4 +1,4 @@
-import type { OwnPaths, Permit, PreparedModule, TrafficRequest, Verdict } from '../prepared-module.ts';
+import type { OwnPaths, Pass, Permit, PreparedModule, TrafficRequest, Verdict } from '../prepared-module.ts';
 import { type CookieNames, cookieNames } from './cookies/session-cookie.ts';
 import { loginRequired } from './flow/login-required.ts';
 import type { LoginRuntime } from './login-runtime.ts';
@@ -36,7 +36,7 @@ export class LoginOnRoute implements PreparedModule {
 
   judge(request: TrafficRequest): Verdict | Promise<Verdict> {
     // No identity is attached: the permit stays empty.
-    if (request.method === 'OPTIONS' && this.config.passesOptions) return 'pass';
+    if (request.method === 'OPTIONS' && this.config.passesOptions) return OPTIONS_PASS;
     const session = this.#runtime.sessions.find(request.headerLines('cookie'), this.cookieNames);
     const verdict =
       session instanceof Promise
@@ -117,17 +117,19 @@ export class LoginOnRoute implements PreparedModule {
     }
     if (grant.needsRefresh(request.nowMs)) return this.#refreshed(request, grant);
     request.permit = new LoginPermit(grant, this);
-    return 'pass';
+    return LOGGED_IN;
   }
 
   async #refreshed(request: TrafficRequest, grant: Grant): Promise<Verdict> {
     const isInForce = await this.#runtime.refresh.refresh(grant, this.client);
     if (!isInForce || grant.isEnded) return loginRequired(request, this, SESSION_OVER);
     request.permit = new LoginPermit(grant, this);
-    return 'pass';
+    return LOGGED_IN;
   }
 }
 
+const LOGGED_IN: Pass = { isPass: true, reason: 'logged_in' };
+const OPTIONS_PASS: Pass = { isPass: true, reason: 'options_passthrough' };
 const NO_IDENTITY: readonly string[] = [];
 
 /** The key stays: logins of other routes may depend on it, and the next login replaces it. */

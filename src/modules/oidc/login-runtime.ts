@@ -1,5 +1,6 @@
-import type { LoginRecord, LoginRecords, ModuleLog, ModuleRuntime, RuntimePorts } from '../module-runtime.ts';
+import type { ModuleLog, ModuleRuntime, RuntimePorts } from '../module-runtime.ts';
 import type { ConfiguredBy, OwnPaths, Refusal, TrafficRequest } from '../prepared-module.ts';
+import { agentIssuers } from './agent-issuers.ts';
 import { FlowCookies } from './cookies/flow-cookies.ts';
 import { type BrowserKey, SessionCookies } from './cookies/session-cookie.ts';
 import { LoginAttempts } from './flow/login-attempts.ts';
@@ -8,8 +9,11 @@ import { OwnLoginPaths } from './flow/own-login-paths.ts';
 import { SpentStates } from './flow/spent-states.ts';
 import { AssertionSigner } from './identity/assertion-signer.ts';
 import { rotateSigningKeys } from './identity/signing-key-rotation.ts';
+import { type SigningKeyRecords, signingKeys } from './identity/signing-keys.ts';
 import { UpstreamIdentity } from './identity/upstream-identity.ts';
+import { plainHttpHosts } from './issuer-problem.ts';
 import type { LoginOnRoute } from './login-on-route.ts';
+import type { LoginRecord, LoginRecords } from './login-store.ts';
 import type { LoginProblem } from './provider/login-problem.ts';
 import type { OidcClient } from './provider/oidc-client.ts';
 import { Providers } from './provider/providers.ts';
@@ -47,22 +51,47 @@ export class LoginRuntime implements ModuleRuntime {
   readonly #providers: Readonly<Record<ConfiguredBy, Providers>>;
   readonly #orphans: OrphanedLogins;
   readonly #looking = new Map<Grant, Promise<void>>();
-  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #timers: (() => void)[] = [];
+  readonly #signingKeys: SigningKeyRecords;
+  readonly #count: (event: string) => void;
   readonly #unsubscribe: () => void;
   #seq = 0;
   #following: Promise<void> | null = null;
 
   private constructor(ports: RuntimePorts, settings: OidcSettings) {
-    const { logins, clock, log } = ports;
+    const { clock, log, network, timers } = ports;
+    const logins = ports.ownStore as LoginRecords;
+    const isPlainHttpAllowed = plainHttpHosts(settings.oidc_http_issuers);
     this.#ports = ports;
     this.#retentionSeconds = settings.login_retention_days * DAY_SECONDS;
     this.records = logins;
     this.log = log;
     this.#providers = {
-      operator: new Providers(ports),
-      agent: new Providers({ clock, ...ports.agentIssuers }),
+      operator: new Providers({
+        clock,
+        isPlainHttpAllowed,
+        fetch: network.createFetch({ isAddressAllowed: network.isAddressAllowed, isPlainHttpAllowed }),
+      }),
+      agent: new Providers({
+        clock,
+        ...agentIssuers({
+          allowedCidrs: settings.agent_issuer_allow_cidrs,
+          isUpstreamAllowed: network.isAddressAllowed,
+          isPlainHttpAllowed,
+          createFetch: network.createFetch,
+        }),
+      }),
     };
-    this.cookies = new SessionCookies((purpose, data) => ports.mac(purpose, data));
+    this.#signingKeys = signingKeys(ports.records);
+    this.#count = ports.counter({
+      name: 'postern_login_events_total',
+      help: 'Logins, refreshes and logouts, by result.',
+      label: 'event',
+    });
+    this.cookies = new SessionCookies(
+      (purpose, data) => ports.mac(purpose, data),
+      (bytes) => ports.randomText(bytes),
+    );
     this.flows = new FlowCookies(ports);
     this.spentStates = new SpentStates(logins);
     this.attempts = new LoginAttempts(
@@ -70,20 +99,21 @@ export class LoginRuntime implements ModuleRuntime {
       clock,
     );
     this.sessions = new Sessions(logins, this.cookies, clock);
-    this.activity = new Activity(logins, (err) => log.error({ err }, 'failed to write the activity of logins'));
+    this.activity = new Activity(logins, timers, (err) => log.error({ err }, 'failed to write the activity of logins'));
     this.refresh = new TokenRefresh({
       records: logins,
       clock,
+      timers,
       log,
       count: (happening) => this.count(happening),
       outageMs: settings.login_outage_hours * HOUR_MS,
     });
-    this.signer = new AssertionSigner(ports.signingKeys);
+    this.signer = new AssertionSigner(this.#signingKeys);
     this.identity = new UpstreamIdentity(this.signer, (issuer) =>
       settings.oidc_unverified_email_issuers.includes(issuer),
     );
     this.ownPaths = new OwnLoginPaths(this);
-    this.#orphans = new OrphanedLogins(ports);
+    this.#orphans = new OrphanedLogins(ports, logins);
     const stopHearing = logins.onChanged((changes) => this.sessions.changed(changes));
     const stopResets = logins.onReset(() => this.#readAgain());
     this.#unsubscribe = () => {
@@ -103,12 +133,16 @@ export class LoginRuntime implements ModuleRuntime {
     return this.#providers[configuredBy];
   }
 
+  randomText(bytes: number): string {
+    return this.#ports.randomText(bytes);
+  }
+
   newId(prefix: string): string {
     return this.#ports.newId(prefix);
   }
 
   count(happening: string): void {
-    this.#ports.count(happening);
+    this.#count(happening);
   }
 
   loggedIn(edgeId: string, key: BrowserKey, records: readonly LoginRecord[], previous: PreviousKey | null): void {
@@ -170,7 +204,7 @@ export class LoginRuntime implements ModuleRuntime {
   }
 
   async close(): Promise<void> {
-    for (const timer of this.#timers) clearInterval(timer);
+    for (const stop of this.#timers) stop();
     this.#unsubscribe();
     await this.#following;
     await this.#orphans.close();
@@ -178,10 +212,10 @@ export class LoginRuntime implements ModuleRuntime {
   }
 
   async #begin(): Promise<void> {
-    const { signingKeys, clock } = this.#ports;
-    await rotateSigningKeys(signingKeys, clock).catch((err: unknown) => {
+    const { clock } = this.#ports;
+    await rotateSigningKeys(this.#signingKeys, clock).catch((err: unknown) => {
       // A read-only store is no reason not to start while there is a key to sign with.
-      if (signingKeys.list().length === 0) throw err;
+      if (this.#signingKeys.list().length === 0) throw err;
       this.log.error({ err }, 'failed to rotate the assertion keys');
     });
     this.#seq = await this.records.currentSeq();
@@ -197,13 +231,13 @@ export class LoginRuntime implements ModuleRuntime {
   }
 
   async #tidyUp(): Promise<void> {
-    const { clock, signingKeys } = this.#ports;
+    const { clock } = this.#ports;
     this.sessions.sweep();
     // First: logins used within the last seconds must not count as unused.
     await this.activity.flush();
     const now = clock.nowMs();
     await this.records.prune(now, now - this.#retentionSeconds * 1000);
-    await rotateSigningKeys(signingKeys, clock);
+    await rotateSigningKeys(this.#signingKeys, clock);
   }
 
   /** Applies changes of other processes. */
@@ -223,9 +257,9 @@ export class LoginRuntime implements ModuleRuntime {
   }
 
   #every(ms: number, problem: string, task: () => Promise<void>): void {
-    const timer = setInterval(() => {
+    const run = (): void => {
       task().catch((err: unknown) => this.log.error({ err }, problem));
-    }, ms);
-    this.#timers.push(timer.unref());
+    };
+    this.#timers.push(this.#ports.timers.every(ms, run));
   }
 }

@@ -1,5 +1,12 @@
 import type { JsonObject } from '../../lib/json.ts';
-import type { PageQuery, Secrets } from '../../store/store.ts';
+
+type Secrets = Readonly<Record<string, string>>;
+
+interface PageQuery {
+  /** Only ids below this one; the record itself may be deleted. */
+  readonly beforeId: string | null;
+  readonly limit: number;
+}
 
 export interface LoginUser {
   readonly id: string;
@@ -138,3 +145,11 @@ export interface LoginStore {
   /** As in the store: everything known about grants must be read again. */
   onReset(reload: () => void | Promise<void>): () => void;
 }
+
+/** What the module uses of it; users and lists are for the API. */
+export interface LoginRecords extends Omit<LoginStore, 'getUser' | 'listUsers' | 'listSessions' | 'deleteUser'> {
+  /** Whether other processes also write, so that their changes must be polled. */
+  readonly isShared: boolean;
+}
+
+export type LoginRecord = LoginSession;

@@ -3,11 +3,14 @@ import { secret } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { type CheckContext, defineModule, enabledField } from '../module.ts';
+import type { ModuleNetwork } from '../module-runtime.ts';
 import type { Preparation, PreparePorts, Refusal } from '../prepared-module.ts';
 import { oidcAgentForm } from './agent-form.ts';
+import { agentIssuerLimits } from './agent-issuers.ts';
 import { loginErrors } from './errors.ts';
 import { LOGIN_PATHS } from './flow/own-login-paths.ts';
-import { agentIssuerProblem, issuerProblem } from './issuer-problem.ts';
+import { SIGNING_KEY_KIND } from './identity/signing-keys.ts';
+import { agentIssuerProblem, issuerProblem, plainHttpHosts } from './issuer-problem.ts';
 import { type LoginConfig, LoginOnRoute } from './login-on-route.ts';
 import { LoginRuntime } from './login-runtime.ts';
 import { OidcClient } from './provider/oidc-client.ts';
@@ -92,6 +95,7 @@ export const oidc = defineModule({
   ownPaths: LOGIN_PATHS,
   agent: { form: oidcAgentForm },
   settings: oidcSettings,
+  recordKinds: [SIGNING_KEY_KIND],
   createRuntime: (ports, settings) => LoginRuntime.open(ports, settings),
 });
 
@@ -100,12 +104,20 @@ export const oidc = defineModule({
  */
 function check(config: Type.Static<typeof oidcConfig>, context: CheckContext<OidcSettings>): readonly FieldProblem[] {
   const { issuer } = config;
-  const { settings, agentIssuers } = context;
+  const { settings, agentNetwork } = context;
   if (issuer === '') return [];
   const problem =
     issuerProblem(issuer, settings.oidc_http_issuers) ??
-    (agentIssuers === undefined ? null : agentIssuerProblem(issuer, agentIssuers));
+    (agentNetwork === undefined ? null : agentIssuerProblem(issuer, agentLimits(settings, agentNetwork)));
   return problem === null ? [] : [bodyProblem('issuer', problem)];
+}
+
+function agentLimits(settings: OidcSettings, { isAddressAllowed }: Pick<ModuleNetwork, 'isAddressAllowed'>) {
+  return agentIssuerLimits({
+    allowedCidrs: settings.agent_issuer_allow_cidrs,
+    isUpstreamAllowed: isAddressAllowed,
+    isPlainHttpAllowed: plainHttpHosts(settings.oidc_http_issuers),
+  });
 }
 
 function prepare(config: Type.Static<typeof oidcConfig>, { place, runtime, configuredBy }: PreparePorts): Preparation {

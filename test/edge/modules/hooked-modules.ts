@@ -30,7 +30,7 @@ export class HookedModules {
       prepare: () => ({
         ok: true,
         prepared: {
-          judge: (request) => this[name].judge?.(request) ?? 'pass',
+          judge: (request) => this[name].judge?.(request) ?? { isPass: true, reason: 'nothing' },
           transformRequest: (request, headers) => this[name].transformRequest?.(request, headers) ?? null,
           transform: (request, head) => this[name].transform?.(request, head) ?? null,
         },

@@ -6,6 +6,7 @@ import { Exchange } from '../../../src/edge/exchange.ts';
 import type { Permit, PreparedModule, Verdict } from '../../../src/modules/prepared-module.ts';
 import type { EdgeSnapshot, RouteSnapshot } from '../../../src/snapshot/edge-snapshot.ts';
 
+const PASS: Verdict = { isPass: true, reason: 'member' };
 const REFUSAL: Verdict = { status: 403, code: 'ERR_POSTERN_LOGIN_DENIED', message: 'no', reason: 'group' };
 
 /**
@@ -28,13 +29,13 @@ function underWay() {
     judge: (request) => {
       judged.push('gives');
       request.permit = permit;
-      return 'pass';
+      return PASS;
     },
   };
   const looks: PreparedModule = {
     judge: ({ permit: held }) => {
       judged.push('looks');
-      return held !== null && user.isMember ? 'pass' : REFUSAL;
+      return held !== null && user.isMember ? PASS : REFUSAL;
     },
   };
   const route = {

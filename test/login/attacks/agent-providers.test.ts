@@ -1,47 +1,36 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createGuardedFetch } from '../../../src/lib/guarded-fetch.ts';
-import type { LoginRecords } from '../../../src/modules/module-runtime.ts';
 import { settingsOf } from '../../../src/modules/module-settings.ts';
-import { agentIssuers } from '../../../src/modules/oidc/agent-issuers.ts';
 import { LoginOnRoute } from '../../../src/modules/oidc/login-on-route.ts';
 import { LoginRuntime } from '../../../src/modules/oidc/login-runtime.ts';
+import type { LoginRecords } from '../../../src/modules/oidc/login-store.ts';
 import { oidc } from '../../../src/modules/oidc/oidc.ts';
+import type { OidcSettings } from '../../../src/modules/oidc/settings.ts';
 import type { ConfiguredBy } from '../../../src/modules/prepared-module.ts';
+import { idleLogins, inertPorts } from '../../support/inert-ports.ts';
 import { openHostileWorld, refused } from '../hostile/hostile-world.ts';
+
+const defaults: OidcSettings = settingsOf(new Map(), oidc);
 
 test("cached data of an operator's issuer on a private network does not serve an agent that names it", async (t) => {
   const { provider } = await openHostileWorld(t);
-  const everywhere = { isAddressAllowed: () => true, isPlainHttpAllowed: () => true };
+  // Plain http is allowed, so that the address alone decides.
+  const settings: OidcSettings = {
+    ...defaults,
+    oidc_http_issuers: ['127.0.0.1'],
+    agent_issuer_allow_cidrs: ['10.0.0.0/8'],
+  };
+  const lookup = () => assert.fail('an address is not looked up');
   const runtime = await LoginRuntime.open(
-    {
-      clock: { nowMs: () => Date.now() },
-      log: { info() {}, warn() {}, error() {} },
-      fetch: createGuardedFetch(everywhere),
-      isPlainHttpAllowed: () => true,
-      // Plain http is allowed, so that the address alone decides.
-      agentIssuers: agentIssuers({
-        allowedCidrs: ['10.0.0.0/8'],
-        isUpstreamAllowed: () => true,
-        isPlainHttpAllowed: () => true,
-        lookup: () => assert.fail('an address is not looked up'),
-      }),
-      mac: () => '',
-      seal: () => '',
-      open: () => null,
-      newId: (prefix) => `${prefix}_1`,
-      logins: {
-        onChanged: () => () => {},
-        onReset: () => () => {},
-        currentSeq: () => Promise.resolve(0),
-        listEdgeIds: () => Promise.resolve([]),
-        isShared: false,
-      } as unknown as LoginRecords,
-      signingKeys: { list: () => [], add: () => Promise.resolve(), remove: () => Promise.resolve() },
-      moduleConfigs: () => [],
-      count() {},
-    },
-    settingsOf(new Map(), oidc),
+    inertPorts({
+      network: {
+        isAddressAllowed: () => true,
+        createFetch: (limits) => createGuardedFetch({ ...limits, lookup }),
+      },
+      ownStore: idleLogins() as LoginRecords,
+    }),
+    settings,
   );
   t.after(() => runtime.close());
   const start = { redirectUri: 'https://a.example/cb', state: 's', nonce: 'n', codeVerifier: 'v'.repeat(43) };

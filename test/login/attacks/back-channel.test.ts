@@ -1,40 +1,26 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createGuardedFetch } from '../../../src/lib/guarded-fetch.ts';
-import type { LoginRecords, RuntimePorts } from '../../../src/modules/module-runtime.ts';
+import type { RuntimePorts } from '../../../src/modules/module-runtime.ts';
 import { settingsOf } from '../../../src/modules/module-settings.ts';
 import { backChannelLogout } from '../../../src/modules/oidc/flow/back-channel-logout.ts';
 import { LoginOnRoute } from '../../../src/modules/oidc/login-on-route.ts';
 import { LoginRuntime } from '../../../src/modules/oidc/login-runtime.ts';
+import type { LoginRecords } from '../../../src/modules/oidc/login-store.ts';
 import { oidc } from '../../../src/modules/oidc/oidc.ts';
 import type { OwnPathRequest, OwnPathSite } from '../../../src/modules/prepared-module.ts';
+import { idleLogins, inertPorts } from '../../support/inert-ports.ts';
 import { openHostileWorld } from '../hostile/hostile-world.ts';
 
 /** A login runtime with a store that can only end logins, and fail at that. */
 function portsWith(logins: Partial<LoginRecords>): RuntimePorts {
-  const fetch = createGuardedFetch({ isAddressAllowed: () => true, isPlainHttpAllowed: () => true });
-  return {
-    clock: { nowMs: () => Date.now() },
-    log: { info() {}, warn() {}, error() {} },
-    fetch,
-    isPlainHttpAllowed: () => true,
-    agentIssuers: { fetch, isAddressAllowed: () => true, isPlainHttpAllowed: () => true },
-    mac: () => '',
-    seal: () => '',
-    open: () => null,
-    newId: (prefix) => `${prefix}_1`,
-    logins: {
-      onChanged: () => () => {},
-      currentSeq: () => Promise.resolve(0),
-      onReset: () => () => {},
-      listEdgeIds: () => Promise.resolve([]),
-      isShared: false,
-      ...logins,
-    } as LoginRecords,
-    signingKeys: { list: () => [], add: () => Promise.resolve(), remove: () => Promise.resolve() },
-    moduleConfigs: () => [],
-    count() {},
-  };
+  return inertPorts({
+    network: {
+      isAddressAllowed: () => true,
+      createFetch: () => createGuardedFetch({ isAddressAllowed: () => true, isPlainHttpAllowed: () => true }),
+    },
+    ownStore: { ...idleLogins(), ...logins },
+  });
 }
 
 test('a logout that the store could not write is not treated as used when the provider repeats it', async (t) => {

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { after, afterEach, test } from 'node:test';
 import { decodeJwt } from 'jose';
-import type { LoginRecords, RuntimePorts, SigningKeyRecord } from '../../../src/modules/module-runtime.ts';
+import type { RuntimePorts } from '../../../src/modules/module-runtime.ts';
 import { settingsOf } from '../../../src/modules/module-settings.ts';
+import type { SigningKeyRecord } from '../../../src/modules/oidc/identity/signing-keys.ts';
 import { LoginRuntime } from '../../../src/modules/oidc/login-runtime.ts';
 import { oidc } from '../../../src/modules/oidc/oidc.ts';
 import { EdgeWorld } from '../../support/edge-world.ts';
+import { idleLogins, inertPorts } from '../../support/inert-ports.ts';
 import { LoginWorld, type Seen } from '../../support/login-world.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
@@ -44,23 +46,19 @@ test('a session cookie that cannot be looked up gets an error page, and nothing 
 });
 
 function runtimePorts(keys: readonly SigningKeyRecord[]): RuntimePorts {
-  const logins = {
-    onChanged: () => () => {},
-    currentSeq: () => Promise.resolve(0),
-    onReset: () => () => {},
-    listEdgeIds: () => Promise.resolve([]),
-    isShared: false,
-  };
-  return {
-    clock: { nowMs: () => Date.now() },
-    log: { info() {}, warn() {}, error() {} },
-    logins: logins as Partial<LoginRecords> as LoginRecords,
-    signingKeys: {
-      list: () => keys,
+  return inertPorts({
+    records: {
+      list: () =>
+        keys.map(({ id, createdAtMs, privateKey: text }) => ({
+          id,
+          doc: { created_at_ms: createdAtMs },
+          secret: { field: 'private_key', text },
+        })),
       add: () => Promise.reject(new Error('the disk is full')),
       remove: () => Promise.resolve(),
     },
-  } as Partial<RuntimePorts> as RuntimePorts;
+    ownStore: idleLogins(),
+  });
 }
 
 test('a store that accepts no new signing key prevents a start only when there is none at all', async (t) => {

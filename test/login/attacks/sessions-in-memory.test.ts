@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
-import { hash } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { suite, test } from 'node:test';
-import type { LoginChange, LoginRecord, LoginRecords } from '../../../src/modules/module-runtime.ts';
 import { type BrowserKey, SessionCookies } from '../../../src/modules/oidc/cookies/session-cookie.ts';
+import type { LoginChange, LoginRecord, LoginRecords } from '../../../src/modules/oidc/login-store.ts';
 import { Sessions } from '../../../src/modules/oidc/sessions/sessions.ts';
 
 /**
  * The state in memory with a store whose responses the test delays or fails: races that real parts show once a year.
  */
-const cookies = new SessionCookies((purpose, data) => hash('sha256', `${purpose}/${data}`));
+const cookies = new SessionCookies(
+  (purpose, data) => hash('sha256', `${purpose}/${data}`),
+  (bytes) => randomBytes(bytes).toString('base64url'),
+);
 
 function record(id: string, key: BrowserKey, clientId = 'shop'): LoginRecord {
   return {

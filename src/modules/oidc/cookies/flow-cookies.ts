@@ -1,4 +1,4 @@
-import { hash, randomBytes } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { OWN_COOKIE_MARK } from '../../prepared-module.ts';
 import { clearCookie, cookieValues, markedCookies, setCookie } from './cookie-header.ts';
 
@@ -34,6 +34,7 @@ const MAX_AGE_MS = 15 * 60_000;
 export interface Sealer {
   seal(purpose: string, text: string): string;
   open(purpose: string, sealed: string): string | null;
+  randomText(bytes: number): string;
 }
 
 export class FlowCookies {
@@ -48,7 +49,7 @@ export class FlowCookies {
    * keeps no cookie.
    */
   newState(round: number): string {
-    return `${randomBytes(32).toString('base64url')}.${Math.min(round, 9)}`;
+    return `${this.#sealer.randomText(32)}.${Math.min(round, 9)}`;
   }
 
   /** Cookies to set: the new flow, and deletions of the oldest ones that no longer fit beside it. */

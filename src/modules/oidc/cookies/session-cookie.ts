@@ -1,4 +1,4 @@
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { OWN_COOKIE_MARK } from '../../prepared-module.ts';
 import { type Cookie, clearCookie, cookieValues, markedCookies, setCookie } from './cookie-header.ts';
 
@@ -30,13 +30,15 @@ export interface BrowserKey {
  */
 export class SessionCookies {
   readonly #mac: (purpose: string, data: string) => string;
+  readonly #randomText: (bytes: number) => string;
 
-  constructor(mac: (purpose: string, data: string) => string) {
+  constructor(mac: (purpose: string, data: string) => string, randomText: (bytes: number) => string) {
     this.#mac = mac;
+    this.#randomText = randomText;
   }
 
   create(): BrowserKey {
-    return this.#keyOf(randomBytes(32).toString('base64url'));
+    return this.#keyOf(this.#randomText(32));
   }
 
   /** The key in a session cookie that has its companion; null for everything else. */

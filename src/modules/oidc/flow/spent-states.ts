@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { LruMap } from '../../../lib/lru-map.ts';
-import type { LoginRecords } from '../../module-runtime.ts';
 import { type Flow, flowEndsAtMs } from '../cookies/flow-cookies.ts';
+import type { LoginRecords } from '../login-store.ts';
 
 /** Replays of states used here cost no lookup in the store. */
 const MAX_KNOWN = 10_000;

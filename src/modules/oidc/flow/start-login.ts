@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { OwnAnswer, OwnPathRequest, OwnPathSite } from '../../prepared-module.ts';
 import { askedFor, type Flow } from '../cookies/flow-cookies.ts';
 import { isLoop, recentLogins } from '../cookies/trail-cookie.ts';
@@ -52,8 +51,8 @@ async function toProvider(
   const { config, client } = login;
   const flow: Flow = {
     state: runtime.flows.newState(round),
-    nonce: randomBytes(32).toString('base64url'),
-    codeVerifier: randomBytes(32).toString('base64url'),
+    nonce: runtime.randomText(32),
+    codeVerifier: runtime.randomText(32),
     returnTo,
     routeId: config.routeId,
     host: request.host,

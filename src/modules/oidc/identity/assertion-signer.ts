@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
-import type { SigningKeyRecords } from '../../module-runtime.ts';
 import type { Grant } from '../sessions/grant.ts';
 import type { SentEmail } from './sent-email.ts';
+import type { SigningKeyRecords } from './signing-keys.ts';
 
 const LIFETIME_SECONDS = 300;
 /** An assertion is reused for this long, so that it costs a signature per minute instead of per request. */

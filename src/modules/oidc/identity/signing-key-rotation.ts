@@ -1,7 +1,7 @@
 import { generateKeyPair } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { Clock } from '../../../lib/clock.ts';
-import type { SigningKeyRecords } from '../../module-runtime.ts';
+import type { SigningKeyRecords } from './signing-keys.ts';
 
 const DAY_MS = 86_400_000;
 const LIFETIME_MS = 30 * DAY_MS;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
-import type { LoginRecord } from '../../module-runtime.ts';
 import type { TrafficRequest } from '../../prepared-module.ts';
+import type { LoginRecord } from '../login-store.ts';
 import { Grant } from '../sessions/grant.ts';
 import { AssertionSigner } from './assertion-signer.ts';
 import { UpstreamIdentity } from './upstream-identity.ts';

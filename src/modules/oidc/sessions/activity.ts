@@ -1,4 +1,5 @@
-import type { LoginRecords } from '../../module-runtime.ts';
+import type { ModuleTimers } from '../../module-runtime.ts';
+import type { LoginRecords } from '../login-store.ts';
 import type { Grant, SessionLimits } from './grant.ts';
 
 /** After a crash, `last_active` in the store is early by at most this. */
@@ -12,12 +13,12 @@ export class Activity {
   readonly #onProblem: (error: unknown) => void;
   #dirty = new Map<Grant, SessionLimits>();
   #writing: Promise<void> = Promise.resolve();
-  readonly #timer: NodeJS.Timeout;
+  readonly #stop: () => void;
 
-  constructor(records: LoginRecords, onProblem: (error: unknown) => void) {
+  constructor(records: LoginRecords, timers: ModuleTimers, onProblem: (error: unknown) => void) {
     this.#records = records;
     this.#onProblem = onProblem;
-    this.#timer = setInterval(() => void this.flush(), ACTIVITY_INTERVAL_MS).unref();
+    this.#stop = timers.every(ACTIVITY_INTERVAL_MS, () => void this.flush());
   }
 
   used(grant: Grant, limits: SessionLimits, nowMs: number): void {
@@ -32,7 +33,7 @@ export class Activity {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer);
+    this.#stop();
     await this.flush();
   }
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../lib/json.ts';
-import type { LoginRecord } from '../../module-runtime.ts';
 import type { Assertion } from '../identity/assertion-signer.ts';
+import type { LoginRecord } from '../login-store.ts';
 
 /** How long a login lasts, in seconds; 0 = unlimited. The module's current values, regardless of those at login. */
 export interface SessionLimits {

@@ -1,22 +1,25 @@
 import type { RuntimePorts } from '../../module-runtime.ts';
+import type { LoginRecords } from '../login-store.ts';
 
 /**
  * Ends logins whose provider or client is no longer configured on any route of their edge. The check of each request
  * rejects them anyway; this makes the API show it too. A disabled module still counts: it may be enabled again.
  */
 export class OrphanedLogins {
-  readonly #ports: RuntimePorts;
+  readonly #ports: Pick<RuntimePorts, 'ownConfigs' | 'log'>;
+  readonly #records: LoginRecords;
   readonly #edges = new Set<string>();
   readonly #waiting = new Set<string>();
   #running: Promise<void> = Promise.resolve();
 
-  constructor(ports: RuntimePorts) {
+  constructor(ports: Pick<RuntimePorts, 'ownConfigs' | 'log'>, records: LoginRecords) {
     this.#ports = ports;
+    this.#records = records;
   }
 
   /** Handles changes made while no process was running. */
   async open(): Promise<void> {
-    for (const edgeId of await this.#ports.logins.listEdgeIds()) {
+    for (const edgeId of await this.#records.listEdgeIds()) {
       this.#edges.add(edgeId);
       await this.#end(edgeId);
     }
@@ -40,12 +43,12 @@ export class OrphanedLogins {
   }
 
   async #end(edgeId: string): Promise<void> {
-    const kept = this.#ports.moduleConfigs(edgeId, 'oidc').map((config) => ({
+    const kept = this.#ports.ownConfigs(edgeId).map((config) => ({
       issuer: config['issuer'] as string,
       clientId: config['client_id'] as string,
     }));
     try {
-      const ended = await this.#ports.logins.endOrphans(edgeId, kept);
+      const ended = await this.#records.endOrphans(edgeId, kept);
       if (ended.length > 0) {
         this.#ports.log.info(
           { edge: edgeId, ended: ended.length },

@@ -1,8 +1,8 @@
 import type { Clock } from '../../../lib/clock.ts';
 import { LruMap } from '../../../lib/lru-map.ts';
-import type { LoginChange, LoginRecord, LoginRecords } from '../../module-runtime.ts';
 import { cookieValues } from '../cookies/cookie-header.ts';
 import type { BrowserKey, CookieNames, SessionCookies } from '../cookies/session-cookie.ts';
+import type { LoginChange, LoginRecord, LoginRecords } from '../login-store.ts';
 import { Grant, type Session } from './grant.ts';
 
 /** Keys of ended logins; browsers continue to send them. */

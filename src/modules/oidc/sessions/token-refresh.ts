@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../../lib/clock.ts';
 import type { JsonObject } from '../../../lib/json.ts';
-import type { LoginRecords, ModuleLog } from '../../module-runtime.ts';
+import type { ModuleLog, ModuleTimers } from '../../module-runtime.ts';
+import type { LoginRecords } from '../login-store.ts';
 import { LoginProblem } from '../provider/login-problem.ts';
 import type { OidcClient, RefreshedTokens } from '../provider/oidc-client.ts';
 import { isStoreOutage } from '../store-outage.ts';
@@ -18,6 +18,7 @@ const WAIT_MS = 5_000;
 export interface RefreshPorts {
   readonly records: LoginRecords;
   readonly clock: Clock;
+  readonly timers: Pick<ModuleTimers, 'sleep'>;
   readonly log: ModuleLog;
   readonly count: (happening: string) => void;
   /** How long a login may outlive its last successful refresh while refreshes fail. */
@@ -187,7 +188,7 @@ export class TokenRefresh {
         grant.update(record);
         return true;
       }
-      await sleep(POLL_MS);
+      await this.#ports.timers.sleep(POLL_MS);
     }
     return true;
   }

@@ -1,0 +1,31 @@
+import type { Module } from '../modules/module.ts';
+import type { ModuleRecords } from '../modules/module-runtime.ts';
+import { addSealedRecord } from '../replica/add-sealed-record.ts';
+import type { Replica } from '../replica/replica.ts';
+import type { Store } from '../store/store.ts';
+
+/** Records of the kinds that a module declares. Throws for every other kind: they belong to somebody else. */
+export function moduleRecords(module: Module, store: Store, replica: Replica): ModuleRecords {
+  const own = (kind: string): string => {
+    if (module.recordKinds?.includes(kind) === true) return kind;
+    throw new Error(`the ${module.name} module does not declare the record kind ${kind}`);
+  };
+  return {
+    list: (kind) =>
+      [...replica.all(own(kind))].map(({ id, doc, secrets }) => {
+        const [[pointer = '', sealed = '""'] = []] = Object.entries(secrets ?? {});
+        return { id, doc, secret: { field: pointer.slice(1), text: JSON.parse(sealed) as string } };
+      }),
+    add: (kind, { id, doc, secret }) =>
+      addSealedRecord(store, replica, {
+        kind: own(kind),
+        id,
+        doc,
+        field: `/${secret.field}`,
+        secret: secret.text,
+      }),
+    remove: async (kind, id) => {
+      await store.commit({ deletes: [{ kind: own(kind), id }] });
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import type { RuntimePorts } from '../../src/modules/module-runtime.ts';
+import type { LoginRecords } from '../../src/modules/oidc/login-store.ts';
+
+/** Ports that perform nothing: a module that has them has no effect. A test replaces those that it looks at. */
+export function inertPorts(ports: Partial<RuntimePorts> = {}): RuntimePorts {
+  return {
+    clock: { nowMs: () => Date.now() },
+    timers: { every: () => () => {}, sleep: () => Promise.resolve() },
+    log: { info() {}, warn() {}, error() {} },
+    network: {
+      isAddressAllowed: () => false,
+      createFetch: () => () => Promise.reject(new Error('no request is made')),
+    },
+    records: { list: () => [], add: () => Promise.resolve(), remove: () => Promise.resolve() },
+    ownStore: null,
+    mac: () => '',
+    seal: () => '',
+    open: () => null,
+    newId: (prefix) => `${prefix}_1`,
+    randomText: (bytes) => 'A'.repeat(Math.ceil((bytes * 4) / 3)),
+    ownConfigs: () => [],
+    counter: () => () => {},
+    ...ports,
+  };
+}
+
+/** A store of logins in which nothing ever happens. */
+export function idleLogins(): Partial<LoginRecords> {
+  return {
+    onChanged: () => () => {},
+    onReset: () => () => {},
+    currentSeq: () => Promise.resolve(0),
+    listEdgeIds: () => Promise.resolve([]),
+    isShared: false,
+  };
+}
