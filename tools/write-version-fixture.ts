@@ -94,9 +94,11 @@ async function writeCookies(): Promise<void> {
   const { FlowCookies } = await load<typeof import('../src/modules/oidc/cookies/flow-cookies.ts')>(
     `${cookies}/flow-cookies.ts`,
   );
+  const randomText = (bytes: number): string => randomBytes(bytes).toString('base64url');
   const flows = new FlowCookies({
     seal: (purpose, text) => keyring.seal(text, `purpose/${purpose}`),
     open: (purpose, sealed) => keyring.open(sealed, `purpose/${purpose}`),
+    randomText,
   });
   const flow = {
     state: flows.newState(0),
@@ -109,7 +111,7 @@ async function writeCookies(): Promise<void> {
     redirectUri: 'https://app.localhost/postern/oidc/callback',
     startedAtMs: Date.now(),
   };
-  const session = new SessionCookies((purpose, data) => keyring.mac(purpose, data)).create();
+  const session = new SessionCookies((purpose, data) => keyring.mac(purpose, data), randomText).create();
   const flowCookie = flows.start([], flow)[0]?.split(';')[0];
   writeFileSync(join(folder, 'cookies.json'), JSON.stringify({ session, flow, flowCookie }));
 }

@@ -1,24 +1,13 @@
 import type { HeaderList } from '../lib/header-list.ts';
+import { HOP_BY_HOP } from '../lib/hop-by-hop.ts';
 import type { HeaderChange } from '../modules/prepared-module.ts';
 import type { RequestChanger } from '../snapshot/edge-snapshot.ts';
 import { SPECIAL } from './http/dropped-headers.ts';
 
-/**
- * The edge computes these for each connection; values from a module would contradict it (RFC 9110 §7.6.1, RFC 9112 §6).
- */
-const FRAMING: ReadonlySet<string> = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'content-length',
-  'http2-settings',
-]);
+/** The edge computes these for each connection; from a module they would contradict it (RFC 9112 §6). */
+const FRAMING: ReadonlySet<string> = new Set([...HOP_BY_HOP, 'content-length']);
 
-/** Part of a WebSocket handshake: another key would not match what the client expects (RFC 6455 §4.1). */
+/** The response to a WebSocket handshake depends on these: the client checks it (RFC 6455 §4.1). */
 const HANDSHAKE: ReadonlySet<string> = new Set(['sec-websocket-key', 'sec-websocket-version']);
 
 /** No character that CGI folds into another name, as it does "x_forwarded_for". */

@@ -125,11 +125,13 @@ suite('cookies and agents of commit a61189e', () => {
     const folder = await unpacked(t, 'a61189e');
     const { session, flow, flowCookie } = JSON.parse(await readFile(join(folder, 'cookies.json'), 'utf8')) as Cookies;
     const keyring = loadKeyring({ dataDir: join(folder, 'data'), configured: null, mayCreate: false });
-    const sessions = new SessionCookies((purpose, data) => keyring.mac(purpose, data));
+    const randomText = (): string => assert.fail('no cookie is made');
+    const sessions = new SessionCookies((purpose, data) => keyring.mac(purpose, data), randomText);
     assert.deepEqual(sessions.verify(session.cookieValue, [session.companionValue]), session);
     const flows = new FlowCookies({
       seal: (purpose, text) => keyring.seal(text, `purpose/${purpose}`),
       open: (purpose, sealed) => keyring.open(sealed, `purpose/${purpose}`),
+      randomText,
     });
     assert.deepEqual(flows.find([flowCookie], flow.state), flow);
   });
