@@ -13,7 +13,7 @@ export function moduleRecords(module: Module, store: Store, replica: Replica): M
   return {
     list: (kind) =>
       [...replica.all(own(kind))].map(({ id, doc, secrets }) => {
-        const [[pointer = '', sealed = '""'] = []] = Object.entries(secrets ?? {});
+        const [pointer, sealed] = Object.entries(secrets ?? {})[0] ?? ['/', '""'];
         return { id, doc, secret: { field: pointer.slice(1), text: JSON.parse(sealed) as string } };
       }),
     add: (kind, { id, doc, secret }) =>

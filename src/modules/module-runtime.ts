@@ -50,9 +50,9 @@ export interface ModuleTimers {
 /** Requests to servers outside. */
 export interface ModuleNetwork {
   /** Whether the server may connect there at all: never to metadata addresses or to itself. */
-  isAddressAllowed(ip: string, port: number): boolean;
+  readonly isAddressAllowed: (ip: string, port: number) => boolean;
   /** Bounded, without redirects, within the limits of `isAddressAllowed` and these. */
-  createFetch(limits: Pick<GuardedFetchOptions, 'isAddressAllowed' | 'isPlainHttpAllowed'>): GuardedFetch;
+  readonly createFetch: (limits: Pick<GuardedFetchOptions, 'isAddressAllowed' | 'isPlainHttpAllowed'>) => GuardedFetch;
 }
 
 /** Records that belong to a module, in the store and its backups, the same for all processes. */

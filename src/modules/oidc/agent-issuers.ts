@@ -14,8 +14,8 @@ export interface AgentIssuerOptions {
 
 /** Which servers may be contacted as issuers. */
 export interface IssuerLimits {
-  isPlainHttpAllowed(hostname: string): boolean;
-  isAddressAllowed(ip: string, port: number, isTls: boolean): boolean;
+  readonly isPlainHttpAllowed: (hostname: string) => boolean;
+  readonly isAddressAllowed: (ip: string, port: number, isTls: boolean) => boolean;
 }
 
 export interface IssuerAccess extends IssuerLimits {

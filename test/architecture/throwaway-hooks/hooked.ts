@@ -118,12 +118,13 @@ export const hooked = defineModule({
     },
   },
   check: ({ mark }) => (mark === 'nothing' ? [bodyProblem('mark', 'must not be "nothing"')] : []),
-  prepare: ({ mark }, { runtime, settings, record, children, place }) => {
+  prepare: ({ mark }, ports) => {
+    const { runtime, settings, place } = ports;
     if (mark === '') {
       return { ok: false, problem: { code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message: 'the mark is missing' } };
     }
-    record('https_edge', place.edgeId);
-    children('https_edge_route', place.edgeId);
+    ports.record('https_edge', place.edgeId);
+    ports.children('https_edge_route', place.edgeId);
     const open = runtime instanceof HookedRuntime ? runtime : null;
     return { ok: true, prepared: prepared(mark, settings.hooked_bytes, open) };
   },
