@@ -86,9 +86,10 @@ export class Tunnel implements AgentTunnel {
     };
   }
 
-  bound({ id, url, proto }: Bound): void {
+  bound({ id, public_url: publicUrl, url, proto }: Bound): void {
     this.id = id;
-    this.url = url ?? null;
+    // A server from before `public_url` sends `url` alone.
+    this.url = publicUrl ?? url ?? null;
     if (proto !== undefined) this.proto = proto;
     this.status = 'online';
     this.problem = null;

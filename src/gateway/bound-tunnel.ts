@@ -18,7 +18,7 @@ export class BoundTunnel implements OnlineTunnel {
   forwardsTo: string;
   modules: NonNullable<Bind['modules']>;
   /** Set once it is published. */
-  url: string | null = null;
+  publicUrl: string | null = null;
   hostport: string | null = null;
   readonly #session: AgentSession;
 

@@ -256,16 +256,14 @@ export class Gateway implements ConnectionHandler {
       connection.send({ t: 'unbound', ref, code, message, retry });
       return;
     }
-    this.#ports.log.info(
-      { session: session.id, tunnel: outcome.id, url: outcome.url, labels: outcome.labels },
-      'a tunnel is online',
-    );
+    const { id, publicUrl, proto, labels } = outcome;
+    this.#ports.log.info({ session: session.id, tunnel: id, url: publicUrl, labels }, 'a tunnel is online');
     connection.send({
       t: 'bound',
       ref,
-      id: outcome.id,
-      ...(outcome.url !== null && { url: outcome.url }),
-      ...(outcome.proto !== null && { proto: outcome.proto }),
+      id,
+      ...(publicUrl !== null && { public_url: publicUrl, url: publicUrl }),
+      ...(proto !== null && { proto }),
       region: this.#ports.region,
     });
   }

@@ -110,7 +110,7 @@ export class Presence {
     const { region } = this.#options;
     const leases = [
       this.#lease('tunnel', tunnel.id, session.id, session.credentialId, {
-        ...(tunnel.url !== null && { public_url: tunnel.url }),
+        ...(tunnel.publicUrl !== null && { public_url: tunnel.publicUrl }),
         started_at: tunnel.startedAt,
         metadata: tunnel.metadata,
         session_metadata: session.hello.metadata,
@@ -126,7 +126,7 @@ export class Presence {
         region,
         created_at: tunnel.startedAt,
         updated_at: tunnel.startedAt,
-        public_url: tunnel.url ?? '',
+        public_url: tunnel.publicUrl ?? '',
         proto: tunnel.proto ?? '',
         hostport: tunnel.hostport ?? '',
         type: 'ephemeral',

@@ -124,7 +124,7 @@ export class TunnelBinder {
       if (host !== null) names.release(host, tunnel);
       return gone;
     }
-    tunnel.url = published.url;
+    tunnel.publicUrl = published.publicUrl;
     tunnel.hostport = published.hostport;
     session.tunnels.set(tunnel.id, tunnel);
     await this.#online(tunnel);

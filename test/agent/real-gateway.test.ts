@@ -41,7 +41,7 @@ async function realGateway(t: TestContext) {
       table,
       endpoints: {
         isCoveredByEdge: () => false,
-        publish: async ({ proto, host }) => ({ ok: true, url: `${proto}://${host}`, hostport: `${host}:443` }),
+        publish: async ({ proto, host }) => ({ ok: true, publicUrl: `${proto}://${host}`, hostport: `${host}:443` }),
         withdraw: () => {},
       },
       log: {

@@ -110,12 +110,12 @@ export class Endpoints implements EndpointPublisher {
         this.#tlsHosts.delete(host);
         this.#options.connections.cutAll(endpoint.id, 'withdrawn');
       });
-      return { ok: true, url: `tls://${hostport}`, hostport };
+      return { ok: true, publicUrl: `tls://${hostport}`, hostport };
     }
     this.#published.set(endpoint.id, () => snapshots.removeEphemeral(endpoint.id));
     snapshots.addEphemeral(edge);
     const isUsual = proto === 'http' ? http === HTTP_PORT : https === HTTPS_PORT;
-    return { ok: true, url: `${proto}://${isUsual ? host : hostport}`, hostport };
+    return { ok: true, publicUrl: `${proto}://${isUsual ? host : hostport}`, hostport };
   }
 
   async #publishTcp(endpoint: NewEndpoint, edge: EdgeSnapshot): Promise<Publication> {
@@ -129,7 +129,7 @@ export class Endpoints implements EndpointPublisher {
     });
     const { host } = settings.tcpPorts;
     const hostport = formatListenAddress({ host: isWildcardHost(host) ? settings.domain : host, port: opened.port });
-    return { ok: true, url: `tcp://${hostport}`, hostport };
+    return { ok: true, publicUrl: `tcp://${hostport}`, hostport };
   }
 
   #noPort(why: NoPort, port: number | null): Publication {

@@ -25,7 +25,7 @@ export type Publication =
   | {
       readonly ok: true;
       /** `https://name.localhost:7443`, `tcp://127.0.0.1:20001`. */
-      readonly url: string;
+      readonly publicUrl: string;
       readonly hostport: string;
     }
   | { readonly ok: false; readonly code: string; readonly message: string; readonly retry: boolean };

@@ -59,7 +59,7 @@ test('tcp: a port of the range, bytes both ways, each direction ended separately
   const published = await world.publish(id, { proto: 'tcp' });
   const port = portOf(published);
   assert.ok(port >= world.tcpPorts.first && port <= world.tcpPorts.last);
-  assert.equal(published.ok && published.url, `tcp://127.0.0.1:${port}`);
+  assert.equal(published.ok && published.publicUrl, `tcp://127.0.0.1:${port}`);
   const socket = await dial(context, port, true);
   socket.end('everything');
   assert.equal(await readAll(socket), 'heard everything');
@@ -214,7 +214,7 @@ test('tcp: an offline agent, a stopped service, a forbidden address, a lost agen
 test('tls: the handshake is the service’s own, the server only forwards it', async (context) => {
   const { id, agent } = await world.tunnel(context);
   const { host, ...published } = await world.publish(id, { proto: 'tls' });
-  assert.equal(published.ok && published.url, `tls://${host}:${world.clients.port}`);
+  assert.equal(published.ok && published.publicUrl, `tls://${host}:${world.clients.port}`);
   const own = await issue({ commonName: host, dnsNames: [host], usages: ['server'] });
   const service = createTls({ cert: own.certificatePem, key: own.keyPem }, (socket) => {
     socket.on('error', () => {});

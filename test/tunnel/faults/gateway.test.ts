@@ -94,7 +94,7 @@ function slowEndpoints() {
         asked.resolve();
         await go.promise;
         published.add(id);
-        return { ok: true, url: `${proto}://${host}`, hostport: `${host}:443` };
+        return { ok: true, publicUrl: `${proto}://${host}`, hostport: `${host}:443` };
       },
       withdraw: (id: string) => void published.delete(id),
     },

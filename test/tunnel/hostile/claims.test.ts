@@ -23,7 +23,10 @@ async function refusalOf(agent: RawAgent, fields: Readonly<Record<string, unknow
 async function urlOf(agent: RawAgent, fields: Readonly<Record<string, unknown>>): Promise<string> {
   const answer = await agent.bind(fields);
   assert.equal(answer.t, 'bound', JSON.stringify(answer));
-  return (answer as Extract<typeof answer, { t: 'bound' }>).url ?? '';
+  const { url, public_url: publicUrl } = answer as Extract<typeof answer, { t: 'bound' }>;
+  // Agents from before `public_url` read `url`.
+  assert.equal(url, publicUrl);
+  return url ?? '';
 }
 
 test('labels forbidden by the acl are refused, each of them, and get no traffic', async () => {

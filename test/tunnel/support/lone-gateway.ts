@@ -51,7 +51,8 @@ export async function loneGateway(test: Cleanup, ports: Partial<GatewayPorts>): 
     table,
     endpoints: {
       isCoveredByEdge: () => false,
-      publish: ({ proto, host }) => Promise.resolve({ ok: true, url: `${proto}://${host}`, hostport: `${host}:443` }),
+      publish: ({ proto, host }) =>
+        Promise.resolve({ ok: true, publicUrl: `${proto}://${host}`, hostport: `${host}:443` }),
       withdraw: () => {},
     },
     log: { info: () => {}, warn: () => {}, error: (_fields, message) => errors.push(message) },
