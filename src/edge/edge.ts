@@ -3,7 +3,6 @@ import type { Clock } from '../lib/clock.ts';
 import { createDenseIds } from '../lib/dense-ids.ts';
 import type { RequestFacts } from '../lib/request-facts.ts';
 import type { ReservedNames } from '../modules/reserved-names.ts';
-import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
 import { accessLine, unreadLine } from './access-log.ts';
 import { AddressesInUse } from './addresses-in-use.ts';
@@ -14,14 +13,14 @@ import type { ConnectionFacts } from './connection-facts.ts';
 import type { EdgeMetrics, LiveCounts } from './edge-metrics.ts';
 import type { EdgeRuntime } from './edge-runtime.ts';
 import type { EdgeSettings } from './edge-settings.ts';
-import { errorPage } from './error-page.ts';
-import { edgeErrors } from './errors.ts';
-import { Exchange } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
 import { DroppedHeaders } from './http/dropped-headers.ts';
 import { HttpServers, type IncomingRequest } from './http/http-servers.ts';
 import { redirectToHttps } from './listeners/redirect-to-https.ts';
 import { LiveExchanges } from './live-exchanges.ts';
+import { onPlainHost, plainFacts } from './plain-connection.ts';
 import { OverloadRefusals } from './refuse-overload.ts';
+import { serveRequest } from './serve-request.ts';
 import { LOOK_EVERY_MS, SlowSenders } from './slow-senders.ts';
 import type { CertificateStore } from './tls/certificate-store.ts';
 import { createTlsFront } from './tls/tls-front.ts';
@@ -264,40 +263,4 @@ export function createEdge(options: EdgeOptions): Edge {
       clearInterval(slowTimer);
     },
   };
-}
-
-/** Nothing was proven, and only the requests name their host. */
-function plainFacts(socket: Socket, addresses: ClientAddresses): Omit<ConnectionFacts, 'retire'> {
-  const remoteAddress = socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, '') ?? '';
-  return {
-    edgeId: '',
-    tlsGeneration: '',
-    tlsVersion: '',
-    clientAuthorities: [],
-    remoteAddress,
-    isFromProxy: addresses.isTrusted(remoteAddress),
-    clientCertificate: null,
-  };
-}
-
-function onPlainHost(connection: ConnectionFacts, { id: edgeId, tlsGeneration }: EdgeSnapshot): ConnectionFacts {
-  return { ...connection, edgeId, tlsGeneration, retire: () => connection.retire() };
-}
-
-function serveRequest(runtime: EdgeRuntime, connection: ConnectionFacts, request: IncomingRequest): void {
-  const { reading, writer, source, trailers, isBodyWhole } = request;
-  if (reading.ok) {
-    new Exchange(runtime, connection, { head: reading.head, writer, source, trailers, isBodyWhole }).start();
-    return;
-  }
-  const { code, message } = reading;
-  const { status } = edgeErrors.rows[code];
-  const id = runtime.newRequestId(runtime.clock.nowMs());
-  const { headers, body } = errorPage(
-    { status, code, message: `The request was refused: ${message}.` },
-    id,
-    request.accept,
-  );
-  writer.answer(status, headers, body);
-  runtime.unread(connection, { id, status, code, bytesOut: body.length });
 }

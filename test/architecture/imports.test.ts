@@ -50,6 +50,15 @@ test('store engines are named in main only', () => {
   );
 });
 
+test('the gateway knows of the edge only the two contracts between them', () => {
+  const contracts = ['src/edge/tunnels/online-tunnels.ts', 'src/edge/tunnels/endpoints.ts'];
+  const wrong = files
+    .filter((file) => file.path.startsWith('src/gateway/'))
+    .flatMap((file) => file.imports.filter(({ target }) => target.startsWith('src/edge/')))
+    .filter(({ target, isTypeOnly }) => !isTypeOnly || !contracts.includes(target));
+  assert.deepEqual(wrong, []);
+});
+
 test('the api knows no noun by name', () => {
   const wrong = files
     .filter((file) => file.path.startsWith('src/api/'))

@@ -1,0 +1,23 @@
+import type { Socket } from 'node:net';
+import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
+import type { ClientAddresses } from './client-address.ts';
+import type { ConnectionFacts } from './connection-facts.ts';
+
+/** Nothing was proven, and only the requests name their host. */
+export function plainFacts(socket: Socket, addresses: ClientAddresses): Omit<ConnectionFacts, 'retire'> {
+  const remoteAddress = socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, '') ?? '';
+  return {
+    edgeId: '',
+    tlsGeneration: '',
+    tlsVersion: '',
+    clientAuthorities: [],
+    remoteAddress,
+    isFromProxy: addresses.isTrusted(remoteAddress),
+    clientCertificate: null,
+  };
+}
+
+/** The facts of a connection for a request whose host is served over plain HTTP. */
+export function onPlainHost(connection: ConnectionFacts, { id: edgeId, tlsGeneration }: EdgeSnapshot): ConnectionFacts {
+  return { ...connection, edgeId, tlsGeneration, retire: () => connection.retire() };
+}

@@ -1,0 +1,25 @@
+import type { ConnectionFacts } from './connection-facts.ts';
+import type { EdgeRuntime } from './edge-runtime.ts';
+import { errorPage } from './error-page.ts';
+import { edgeErrors } from './errors.ts';
+import { Exchange } from './exchange.ts';
+import type { IncomingRequest } from './http/http-servers.ts';
+
+/** A request that can be read becomes an exchange; any other is refused. */
+export function serveRequest(runtime: EdgeRuntime, connection: ConnectionFacts, request: IncomingRequest): void {
+  const { reading, writer, source, trailers, isBodyWhole } = request;
+  if (reading.ok) {
+    new Exchange(runtime, connection, { head: reading.head, writer, source, trailers, isBodyWhole }).start();
+    return;
+  }
+  const { code, message } = reading;
+  const { status } = edgeErrors.rows[code];
+  const id = runtime.newRequestId(runtime.clock.nowMs());
+  const { headers, body } = errorPage(
+    { status, code, message: `The request was refused: ${message}.` },
+    id,
+    request.accept,
+  );
+  writer.answer(status, headers, body);
+  runtime.unread(connection, { id, status, code, bytesOut: body.length });
+}
