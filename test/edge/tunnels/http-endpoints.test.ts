@@ -41,7 +41,7 @@ test('serves a host of an http tunnel over plain HTTP only', async (context) => 
   const { host, id: endpointId, ...published } = await world.publish(id, { proto: 'http' });
   assert.deepEqual(published, {
     ok: true,
-    url: `http://${host}:${world.httpPort}`,
+    publicUrl: `http://${host}:${world.httpPort}`,
     hostport: `${host}:${world.httpPort}`,
   });
   const answer = await ask(host, { path: '/p?q', method: 'POST', body: 'text' });

@@ -29,7 +29,7 @@ test('serves a published host through its tunnel until it is withdrawn', async (
   const { host, id: endpointId, ...published } = await world.publish(id);
   assert.deepEqual(published, {
     ok: true,
-    url: `https://${host}:${world.clients.port}`,
+    publicUrl: `https://${host}:${world.clients.port}`,
     hostport: `${host}:${world.clients.port}`,
   });
   const answer = await world.clients.ask(host, '/x?y=1');
