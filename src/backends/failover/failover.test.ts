@@ -16,7 +16,7 @@ suite('failover backend', () => {
   });
 
   test('rejects a backend that is named twice', () => {
-    assert.match(failover.check?.({ backends: ['a', 'b', 'a'] } as never)[0]?.message ?? '', /names a twice/);
+    assert.match(failover.check?.({ backends: ['a', 'b', 'a'] } as never)[0]?.message ?? '', /lists a twice/);
     assert.deepEqual(failover.check?.({ backends: ['a', 'b'] } as never), []);
   });
 
