@@ -35,7 +35,9 @@ async function listening(t: TestContext, isTls: boolean) {
     const [response] = (await once(request, 'response')) as [import('node:http').IncomingMessage];
     return Buffer.concat(await response.toArray()).toString();
   };
-  return { draining, port, fetchText };
+  /** Resolves when the server has received the next request. */
+  const received = () => once(server, 'request');
+  return { draining, port, fetchText, received };
 }
 
 async function testLeaf(t: TestContext) {
@@ -52,18 +54,19 @@ async function elapsedMs(action: Promise<unknown>): Promise<number> {
 for (const isTls of [false, true]) {
   suite(`drainingServer ${isTls ? 'with' : 'without'} TLS`, { timeout: TIMEOUT_MS }, () => {
     test('lets a request in flight finish, and then waits no longer', async (t) => {
-      const { draining, fetchText } = await listening(t, isTls);
+      const { draining, fetchText, received } = await listening(t, isTls);
+      const isReceived = received();
       const answer = fetchText();
-      await sleep(SLOW_MS / 3);
+      await isReceived;
       const took = await elapsedMs(draining.drain(LONG_MS));
       assert.equal(await answer, 'whole');
-      assert(took < SLOW_MS * 5, `${took} ms`);
+      assert(took < LONG_MS / 2, `${took} ms`);
     });
 
     test('does not wait for kept-alive connections', async (t) => {
       const { draining, fetchText } = await listening(t, isTls);
       await fetchText();
-      assert((await elapsedMs(draining.drain(LONG_MS))) < SLOW_MS * 5);
+      assert((await elapsedMs(draining.drain(LONG_MS))) < LONG_MS / 2);
     });
 
     test('does not wait for connections that never sent anything', async (t) => {
@@ -71,14 +74,15 @@ for (const isTls of [false, true]) {
       const silent = connect(port, '127.0.0.1');
       await once(silent, 'connect');
       while (draining.connectionCount === 0) await sleep(5);
-      assert((await elapsedMs(draining.drain(LONG_MS))) < SLOW_MS * 5);
+      assert((await elapsedMs(draining.drain(LONG_MS))) < LONG_MS / 2);
       silent.destroy();
     });
 
     test('cuts off unfinished requests at the deadline', async (t) => {
-      const { draining, fetchText } = await listening(t, isTls);
+      const { draining, fetchText, received } = await listening(t, isTls);
+      const isReceived = received();
       const answer = assert.rejects(fetchText());
-      await sleep(SLOW_MS / 3);
+      await isReceived;
       await draining.drain(10);
       await answer;
     });
