@@ -91,7 +91,7 @@ const WRONG: readonly (readonly [string, readonly RegExp[]])[] = [
     'version: 2\ntunnels:\n  a:\n    addr: 1',
     [/^f:4: tunnels.a: proto is missing: write proto: http, tcp or tls, or labels$/],
   ],
-  ['version: 2\ntunnels:\n  a:\n    addr: 99999\n    proto: http', [/^f:4: tunnels.a: the address "99999" is not one/]],
+  ['version: 2\ntunnels:\n  a:\n    addr: 99999\n    proto: http', [/^f:4: tunnels.a: the address "99999" is invalid/]],
   ['version: 2\ntunnels:\n  a:\n    addr: 1\n    proto: https', [/^f:5: use "proto: http"/]],
   [
     'version: 2\ntunnels:\n  a:\n    addr: 1\n    proto: udp',
