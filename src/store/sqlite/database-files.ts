@@ -88,10 +88,12 @@ function gone(path: string, what: string) {
   );
 }
 
+/** SQLite reports several problems as lines; log lines and messages have one. */
 export function damaged(path: string, problem: string, cause?: unknown) {
+  const found = problem.replaceAll(/\s+/g, ' ');
   return storeErrors.create(
     'ERR_POSTERN_STORE_CORRUPT',
-    `the database ${path} is damaged: ${problem}. Stop the server, keep a copy of the file, and restore a backup (postern store restore --replace)`,
+    `the database ${path} is damaged: ${found}. Stop the server, keep a copy of the file, and restore a backup (postern store restore --replace)`,
     { cause },
   );
 }
