@@ -121,7 +121,10 @@ for (const [role, world] of [
       const edgeId = edge.split('/').at(-1) as string;
       const { body } = await newRoute(edge, { oidc: UNPREPARED });
       await breakMutualTls(world, edgeId, [GONE]);
-      assert.match((await why(`${edge}/mutual_tls`)) ?? '', /^mutual_tls: the certificate authority ca_\w+ .* does not exist/);
+      assert.match(
+        (await why(`${edge}/mutual_tls`)) ?? '',
+        /^mutual_tls: the certificate authority ca_\w+ .* does not exist/,
+      );
       assert.match((await why(edge)) ?? '', new RegExp(`^mutual_tls: .*; oidc: .* \\(${body.id}\\)$`));
       assert.match((await why(`${edge}/routes/${body.id}`)) ?? '', /^mutual_tls: .*; oidc: (?!.*\(edghtsrt_)/);
       assert.match((await why(`${edge}/routes/${body.id}/oidc`)) ?? '', /^oidc: (?!.*mutual_tls)/);
