@@ -8,6 +8,7 @@ export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   store: ['lib', 'modules'],
   replica: ['lib', 'store'],
   pki: ['lib', 'config', 'store', 'replica'],
+  acme: [],
   backends: ['lib', 'upstream'],
   modules: ['lib', 'backends'],
   snapshot: ['lib', 'modules', 'backends', 'replica', 'store'],
