@@ -1,4 +1,4 @@
-import { formatListenAddress, isLoopbackHost } from '../lib/listen-address.ts';
+import { formatListenAddress, isLoopbackHost, overlapping } from '../lib/listen-address.ts';
 import { configErrors } from './errors.ts';
 import { type Config, INTERNAL_CERTIFICATE } from './schema.ts';
 
@@ -22,6 +22,10 @@ export function checkTogether(config: Config): void {
     throw together(
       'roles has gateway without edge: the edge in the same process serves the tunnels of agents, so add edge',
     );
+  }
+  for (const name of ['edge_listen', 'edge_http_listen'] as const) {
+    const [wide, narrow] = (overlapping(config[name]) ?? []).map(formatListenAddress);
+    if (wide !== undefined) throw together(`${name} has ${wide}, which includes ${narrow}: remove one of the two`);
   }
   if (api_tls_cert === null && !isLoopbackHost(api_listen.host)) {
     throw together(

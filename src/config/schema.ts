@@ -11,6 +11,7 @@ import {
   httpUrl,
   integer,
   listenAddress,
+  listenAddresses,
   portList,
   portRange,
   postgresUrl,
@@ -91,10 +92,13 @@ const ownSettings = {
     description:
       'Base domain of ephemeral endpoints. The internal CA that users are asked to trust can issue certificates for this domain only.',
   }),
-  edge_listen: required(listenAddress, { description: 'Listen address of the HTTPS edge.' }),
-  edge_http_listen: required(listenAddress, {
+  edge_listen: required(listenAddresses, {
     description:
-      'Listen address of the plain HTTP edge. It redirects requests for the hosts of edges to HTTPS and rejects all others.',
+      'Listen address of the HTTPS edge, or several: 0.0.0.0:443,[::]:443. URLs have the port of the first. [::] also accepts IPv4, unless the list has an IPv4 address with the same port. The server starts only if it can open all of them.',
+  }),
+  edge_http_listen: required(listenAddresses, {
+    description:
+      'Listen address of the plain HTTP edge, or several, as for edge_listen. It redirects requests for the hosts of edges to HTTPS and rejects all others.',
   }),
   access_log: required(boolean, {
     description: 'Log one line per request at the edge, without headers or query.',

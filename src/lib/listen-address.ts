@@ -6,6 +6,9 @@ export interface ListenAddress {
   readonly port: number;
 }
 
+/** The first one appears in URLs. */
+export type ListenAddresses = readonly [ListenAddress, ...ListenAddress[]];
+
 export interface PortRange {
   readonly host: string;
   readonly first: number;
@@ -29,6 +32,23 @@ export function parseListenAddress(text: string): ListenAddress | null {
 
 export function formatListenAddress({ host, port }: ListenAddress): string {
   return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/**
+ * Whether the wildcard `[::]` must leave IPv4 to another address of the list: it takes both families otherwise, and the
+ * second listener on the port would fail.
+ */
+export function isIpv6Only({ host, port }: ListenAddress, all: readonly ListenAddress[]): boolean {
+  return isIPv6(host) && isWildcardHost(host) && all.some((other) => other.port === port && !isIPv6(other.host));
+}
+
+/** Two addresses of the list that cannot both be opened because one includes the other; null: there are none. */
+export function overlapping(all: readonly ListenAddress[]): readonly [ListenAddress, ListenAddress] | null {
+  for (const wide of all) {
+    const narrow = all.find((other) => other !== wide && includes(wide, other));
+    if (narrow !== undefined) return [wide, narrow];
+  }
+  return null;
 }
 
 export function parsePortRange(text: string): PortRange | null {
@@ -69,6 +89,10 @@ function isHost(text: string): boolean {
   if (isIPv4(text)) return true;
   // Only digits and dots but not an IPv4 address: a typo (`127.0.0.256`), not a name.
   return isIP(text) === 0 && isHostName(text) && !/^[\d.]+$/.test(text);
+}
+
+function includes(wide: ListenAddress, { host, port }: ListenAddress): boolean {
+  return port !== 0 && wide.port === port && isWildcardHost(wide.host) && isIP(wide.host) === isIP(host);
 }
 
 function isLoopbackV6(host: string): boolean {

@@ -170,7 +170,7 @@ function resourceSettings(
 ): ResourceSettings {
   return {
     // Port 0 means "any free one": only the edge will know which.
-    edgePort: config.edge_listen.port === 0 ? null : config.edge_listen.port,
+    edgePorts: config.edge_listen.some(({ port }) => port === 0) ? null : config.edge_listen.map(({ port }) => port),
     tunnelNamesUnder,
     region: config.region,
     domain: config.domain,

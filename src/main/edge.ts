@@ -5,7 +5,7 @@ import type { Catalog } from '../documents/catalog.ts';
 import { createEdge } from '../edge/edge.ts';
 import { EdgeMetrics } from '../edge/edge-metrics.ts';
 import type { EdgeSettings } from '../edge/edge-settings.ts';
-import { openEdgeListener } from '../edge/listeners/edge-listener.ts';
+import { type OpenServer, openEdgeListener } from '../edge/listeners/edge-listener.ts';
 import { openPlainListener } from '../edge/listeners/plain-listener.ts';
 import { createCertificateStore } from '../edge/tls/certificate-store.ts';
 import type { EndpointPublisher } from '../edge/tunnels/endpoints.ts';
@@ -13,7 +13,7 @@ import type { OnlineTunnels } from '../edge/tunnels/online-tunnels.ts';
 import type { TrafficReporter } from '../events/traffic-reporter.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
-import type { ListenAddress } from '../lib/listen-address.ts';
+import type { ListenAddresses } from '../lib/listen-address.ts';
 import type { RequestLogger } from '../logging/request-lines.ts';
 import { reservedNames } from '../modules/reserved-names.ts';
 import type { InternalCa } from '../pki/internal-ca.ts';
@@ -45,8 +45,8 @@ export interface EdgeDependencies {
 }
 
 export interface OpenedEdge {
-  readonly https: ListenAddress;
-  readonly http: ListenAddress;
+  readonly https: ListenAddresses;
+  readonly http: ListenAddresses;
   readonly snapshots: Snapshots;
   /** Endpoints of agents. */
   readonly endpoints: EndpointPublisher;
@@ -99,7 +99,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
         domain: config.domain,
       },
     },
-    publicPorts: () => ({ https: https.address.port, http: http.address.port }),
+    publicPorts: () => ({ https: https.addresses[0].port, http: http.addresses[0].port }),
   });
   snapshots.onSwap((edgeId, now, before) => {
     runtimes.edgeChanged(edgeId);
@@ -109,12 +109,12 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
   deps.own.setTunnelPorts(edge.tunnelPorts);
   const onProblem = (err: Error): void => logger.error({ err }, 'failed to accept a connection');
   const https = await openEdgeListener({
-    open: (server) => listenOn(server, 'edge_listen', config.edge_listen),
+    open: openersOf(config, 'edge_listen'),
     onSocket: (socket) => edge.accept(socket),
     onProblem,
   });
   const http = await openPlainListener({
-    open: (server) => listenOn(server, 'edge_http_listen', config.edge_http_listen),
+    open: openersOf(config, 'edge_http_listen'),
     onSocket: (socket) => edge.acceptPlain(socket),
     maxConnectionsPerAddress: config.edge_connections_per_address,
     onProblem,
@@ -124,8 +124,8 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
     throw error;
   });
   return {
-    https: https.address,
-    http: http.address,
+    https: https.addresses,
+    http: http.addresses,
     snapshots,
     endpoints: edge.endpoints,
     drain: async (timeoutMs) => {
@@ -138,6 +138,11 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
       await runtimes.close();
     },
   };
+}
+
+function openersOf(config: Config, setting: 'edge_listen' | 'edge_http_listen'): readonly OpenServer[] {
+  const all = config[setting];
+  return all.map((address) => (server) => listenOn(server, setting, address, all));
 }
 
 function edgeSettings(config: Config): EdgeSettings {

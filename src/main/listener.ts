@@ -6,7 +6,7 @@ import type { ApiFace } from '../api/starting-face.ts';
 import { type Config, variableOf } from '../config/schema.ts';
 import { type DrainingServer, drainingServer } from '../lib/draining-server.ts';
 import { closing, ignoreErrors, type ListenerOwner, listenOnce, listenPer } from '../lib/guarded-listeners.ts';
-import { formatListenAddress, type ListenAddress } from '../lib/listen-address.ts';
+import { formatListenAddress, isIpv6Only, type ListenAddress } from '../lib/listen-address.ts';
 import type { TlsSource } from '../pki/tls-source.ts';
 import { mainErrors } from './errors.ts';
 
@@ -68,12 +68,20 @@ export async function openListener({ setting, address, face, tls }: ListenerOpti
   };
 }
 
-/** Opens the address, or names the setting to change. Returns the actual port. */
-export async function listenOn(server: Server, setting: ListenSetting, address: ListenAddress): Promise<ListenAddress> {
+/**
+ * Opens the address, or names the setting to change. Returns the actual port. `all`: the addresses of a setting that
+ * has several.
+ */
+export async function listenOn(
+  server: Server,
+  setting: ListenSetting,
+  address: ListenAddress,
+  all: readonly ListenAddress[] = [address],
+): Promise<ListenAddress> {
   await new Promise<void>((resolve, reject) => {
     const owner: ListenerOwner = { contain: reject };
     listenOnce(server, 'error', owner, (cause: Error) => reject(listenError(setting, address, cause)));
-    server.listen({ host: address.host, port: address.port }, resolve);
+    server.listen({ host: address.host, port: address.port, ipv6Only: isIpv6Only(address, all) }, resolve);
   });
   server.removeAllListeners('error');
   // A connection that could not be accepted, for example for lack of file descriptors, is no reason to stop: the next
@@ -88,6 +96,7 @@ function listenError(setting: ListenSetting, address: ListenAddress, cause: Erro
   const reasons: Record<string, string> = {
     EADDRINUSE: `port ${address.port} is already in use`,
     EADDRNOTAVAIL: `the address ${address.host} does not belong to this machine`,
+    EAFNOSUPPORT: `this machine does not support the kind of address ${address.host}`,
     ENOTFOUND: `the name ${address.host} does not resolve`,
     EACCES: `this user has no permission to open port ${address.port}`,
   };

@@ -9,7 +9,12 @@ import { createCatalog } from '../documents/catalog.ts';
 import { agentEvents } from '../gateway/agent-events.ts';
 import { OnlineTunnelTable } from '../gateway/online-tunnel-table.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
-import { formatListenAddress, isWildcardHost, type ListenAddress } from '../lib/listen-address.ts';
+import {
+  formatListenAddress,
+  isWildcardHost,
+  type ListenAddress,
+  type ListenAddresses,
+} from '../lib/listen-address.ts';
 import { followBugs } from '../logging/bug-log.ts';
 import { addLogMetrics } from '../logging/log-metrics.ts';
 import { createLog, type ServerLog } from '../logging/logger.ts';
@@ -51,6 +56,9 @@ export interface RunningServer {
     readonly api: ListenAddress;
     readonly edge?: ListenAddress;
     readonly edgeHttp?: ListenAddress;
+    /** All of them, the first included. */
+    readonly edgeAll?: ListenAddresses;
+    readonly edgeHttpAll?: ListenAddresses;
     readonly tunnel?: ListenAddress;
   };
   /** The prefix of every `uri`, without a trailing slash. */
@@ -161,7 +169,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       })
     : null;
   opened.defer(() => edge?.drain(0));
-  if (edge !== null) own.addEdge(edge.https, edge.http);
+  if (edge !== null) own.addEdge(...edge.https, ...edge.http);
 
   if (edge !== null && config.roles.includes('gateway')) {
     const { endpoints } = edge;
@@ -223,7 +231,12 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     {
       addresses: {
         api: formatListenAddress(listener.address),
-        ...(edge && { edge: formatListenAddress(edge.https), edge_http: formatListenAddress(edge.http) }),
+        ...(edge && {
+          edge: formatListenAddress(edge.https[0]),
+          edge_http: formatListenAddress(edge.http[0]),
+          edge_all: edge.https.map(formatListenAddress),
+          edge_http_all: edge.http.map(formatListenAddress),
+        }),
         ...(gateway && { tunnel: formatListenAddress(gateway.address) }),
       },
       base_url: baseUrl,
@@ -251,7 +264,12 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   return {
     addresses: {
       api: listener.address,
-      ...(edge && { edge: edge.https, edgeHttp: edge.http }),
+      ...(edge && {
+        edge: edge.https[0],
+        edgeHttp: edge.http[0],
+        edgeAll: edge.https,
+        edgeHttpAll: edge.http,
+      }),
       ...(gateway && { tunnel: gateway.address }),
     },
     baseUrl,

@@ -1,19 +1,20 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { closing, type ListenerOwner, listen, listenOnce, listenPer, reporting } from '../../lib/guarded-listeners.ts';
-import type { ListenAddress } from '../../lib/listen-address.ts';
+import type { ListenAddress, ListenAddresses } from '../../lib/listen-address.ts';
 
 /** Opens a server at the configured address, and returns the actual port. */
 export type OpenServer = (server: Server) => Promise<ListenAddress>;
 
 export interface EdgeListenerOptions {
-  readonly open: OpenServer;
+  /** One per address. */
+  readonly open: readonly OpenServer[];
   readonly onSocket: (socket: Socket) => void;
   /** A connection could not be accepted, mostly for lack of file descriptors. The listener continues. */
   readonly onProblem: (error: Error) => void;
 }
 
 export interface EdgeListener {
-  readonly address: ListenAddress;
+  readonly addresses: ListenAddresses;
   readonly connectionCount: number;
   /**
    * Stops accepting immediately; resolves when the last connection is closed. Remaining ones are closed by force after
@@ -22,36 +23,48 @@ export interface EdgeListener {
   drain(timeoutMs: number): Promise<void>;
 }
 
-/** The TCP side of the HTTPS edge. */
+/** The TCP side of the HTTPS edge, on all of its addresses or on none. */
 export async function openEdgeListener({ open, onSocket, onProblem }: EdgeListenerOptions): Promise<EdgeListener> {
   const sockets = new Set<Socket>();
-  // Complete responses are written at once: waiting to fill a packet only costs time.
-  const server = createServer({ noDelay: true, keepAlive: true });
-  const ownerOf = (socket: Socket): ListenerOwner => closing(socket, 'edge listener');
-  listenPer(server, 'connection', ownerOf, (socket: Socket) => {
+  const servers: Server[] = [];
+  const addresses: ListenAddress[] = [];
+  const closeAll = (): Promise<unknown> =>
+    Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  const accept = (socket: Socket): void => {
     sockets.add(socket);
     listenOnce(socket, 'close', reporting('edge listener'), () => sockets.delete(socket));
     onSocket(socket);
-  });
-  const address = await open(server);
-  // Only now: before it is open, an error is reported by `open`.
-  listen(server, 'error', reporting('edge listener'), (error: Error) => onProblem(error));
+  };
+  try {
+    for (const openServer of open) {
+      // Complete responses are written at once: waiting to fill a packet only costs time.
+      const server = createServer({ noDelay: true, keepAlive: true });
+      listenPer(server, 'connection', (socket: Socket): ListenerOwner => closing(socket, 'edge listener'), accept);
+      addresses.push(await openServer(server));
+      servers.push(server);
+      // Only now: before it is open, an error is reported by `open`.
+      listen(server, 'error', reporting('edge listener'), (error: Error) => onProblem(error));
+    }
+  } catch (error) {
+    const closed = closeAll();
+    for (const socket of sockets) socket.destroy();
+    await closed;
+    throw error;
+  }
   let drained: Promise<void> | null = null;
   return {
-    address,
+    addresses: addresses as readonly ListenAddress[] as ListenAddresses,
     get connectionCount() {
       return sockets.size;
     },
     drain: (timeoutMs) => {
-      drained ??= new Promise((resolve) => {
+      drained ??= (async () => {
         const timer = setTimeout(() => {
           for (const socket of sockets) socket.destroy();
         }, timeoutMs);
-        server.close(() => {
-          clearTimeout(timer);
-          resolve();
-        });
-      });
+        await closeAll();
+        clearTimeout(timer);
+      })();
       return drained;
     },
   };

@@ -6,6 +6,7 @@ import {
   formatPortRange,
   isHostName,
   type ListenAddress,
+  type ListenAddresses,
   type PortRange,
   parseListenAddress,
   parsePortRange,
@@ -49,6 +50,25 @@ export const listenAddress: SettingKind<ListenAddress> = parsedText(
   parseListenAddress,
   formatListenAddress,
 );
+
+/** Far more than any machine needs; every address is a listener. */
+const MAX_LISTEN_ADDRESSES = 32;
+
+/** One address stays text, so that it is printed as it was written. */
+export const listenAddresses: SettingKind<ListenAddresses> = {
+  schema: Type.Union([Type.String(), Type.Array(Type.String())]),
+  allowed: 'HOST:PORT or [IPV6]:PORT, or a list of them; port 0 picks a free port',
+  decode: (wire) => {
+    const items = typeof wire === 'string' ? wire.split(',') : (wire as readonly string[]);
+    const texts = [...new Set(items.map((item) => item.trim()))];
+    const addresses = texts.flatMap((item) => parseListenAddress(item) ?? []);
+    const [first, ...others] = addresses;
+    if (first === undefined || addresses.length < texts.length || texts.length > MAX_LISTEN_ADDRESSES) return undefined;
+    return [first, ...others];
+  },
+  encode: ([first, ...others]) =>
+    others.length === 0 ? formatListenAddress(first) : [first, ...others].map(formatListenAddress),
+};
 
 export const portRange: SettingKind<PortRange> = parsedText(
   'HOST:FIRST-LAST, such as 127.0.0.1:20000-20099',

@@ -29,7 +29,7 @@ export const httpsEdges = defineResource({
   normalize: (config) => ({ ...config, hostports: config.hostports.map(lowerCaseHost) }),
   check: (config, settings) => {
     const wrong = config.hostports
-      .map((hostport) => hostportProblem(hostport, settings.edgePort))
+      .map((hostport) => hostportProblem(hostport, settings.edgePorts))
       .find((problem) => problem !== null);
     if (wrong !== undefined) return [bodyProblem('hostports', wrong)];
     const repeated = config.hostports.find((hostport, index) => config.hostports.indexOf(hostport) !== index);

@@ -43,7 +43,7 @@ async function openRedirects(t: TestContext, { httpsPort = 7443, maxConnectionsP
   });
   const facts = { edgeId: '', tlsGeneration: '', tlsVersion: '', clientAuthorities: [], clientCertificate: null };
   const listener = await openPlainListener({
-    open,
+    open: [open],
     onSocket: (socket) =>
       servers.accept(socket, 'http/1.1', { ...facts, isFromProxy: false, remoteAddress: '127.0.0.1' }),
     maxConnectionsPerAddress,
@@ -91,7 +91,9 @@ suite('plain HTTP', () => {
     ['absolute form (RFC 9112 §3.2.2)', 'http://app.localhost/a', 'app.localhost', 'https://app.localhost:7443/a'],
   ] as const) {
     test(`redirects ${what}`, async (t) => {
-      const { address } = await openRedirects(t);
+      const {
+        addresses: [address],
+      } = await openRedirects(t);
       const answer = await send(address.port, get(target, `Host: ${host}`));
       assert.match(answer, /^HTTP\/1\.1 308 /);
       assert.equal(/^location: (.*)\r$/im.exec(answer)?.[1], location);
@@ -99,7 +101,9 @@ suite('plain HTTP', () => {
   }
 
   test('omits the default port', async (t) => {
-    const { address } = await openRedirects(t, { httpsPort: 443 });
+    const {
+      addresses: [address],
+    } = await openRedirects(t, { httpsPort: 443 });
     assert.match(
       await send(address.port, get('/x', 'Host: app.localhost')),
       /location: https:\/\/app\.localhost\/x\r/i,
@@ -107,7 +111,9 @@ suite('plain HTTP', () => {
   });
 
   test('redirects a POST without reading its body or mistaking it for a request', async (t) => {
-    const { address } = await openRedirects(t);
+    const {
+      addresses: [address],
+    } = await openRedirects(t);
     const inner = get('/inner', 'Host: app.localhost');
     for (const framing of [`Content-Length: ${inner.length}`, 'Content-Length: 99999999\r\nExpect: 100-continue']) {
       const answer = await send(address.port, `POST / HTTP/1.1\r\nHost: app.localhost\r\n${framing}\r\n\r\n${inner}`);
@@ -142,7 +148,9 @@ suite('plain HTTP', () => {
     ['too many bytes of headers', get('/', 'Host: app.localhost', `X: ${'x'.repeat(20_000)}`), 431],
   ] as const) {
     test(`answers ${what} with ${status}`, async (t) => {
-      const { address } = await openRedirects(t);
+      const {
+        addresses: [address],
+      } = await openRedirects(t);
       const answer = await send(address.port, text);
       assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `));
       assert.doesNotMatch(answer, /location:/i);
@@ -150,7 +158,9 @@ suite('plain HTTP', () => {
   }
 
   test('answers people with a page and programs with JSON, without repeating the host', async (t) => {
-    const { address } = await openRedirects(t);
+    const {
+      addresses: [address],
+    } = await openRedirects(t);
     const page = await send(address.port, get('/', 'Host: other.localhost', 'Accept: text/html'));
     assert.match(page, /<h1>404 Not Found<\/h1>/);
     assert.doesNotMatch(page, /other\.localhost/);
@@ -158,7 +168,9 @@ suite('plain HTTP', () => {
   });
 
   test('limits connections of one address', async (t) => {
-    const { address } = await openRedirects(t, { maxConnectionsPerAddress: 1 });
+    const {
+      addresses: [address],
+    } = await openRedirects(t, { maxConnectionsPerAddress: 1 });
     const held = connect(address.port, '127.0.0.1');
     t.after(() => held.destroy());
     await once(held, 'connect');
@@ -170,12 +182,15 @@ suite('the TCP listener', () => {
   test('passes sockets on, and drains: no new ones, old ones until the deadline', async (t) => {
     const sockets: Socket[] = [];
     const listener = await openEdgeListener({
-      open,
+      open: [open],
       onSocket: (socket) => sockets.push(socket.resume()),
       onProblem: () => {},
     });
     t.after(() => listener.drain(0));
-    const clients = [connect(listener.address.port, '127.0.0.1'), connect(listener.address.port, '127.0.0.1')];
+    const clients = [
+      connect(listener.addresses[0].port, '127.0.0.1'),
+      connect(listener.addresses[0].port, '127.0.0.1'),
+    ];
     for (const client of clients) client.on('error', () => {}).resume();
     await until(() => sockets.length === 2);
     assert.equal(listener.connectionCount, 2);
@@ -184,7 +199,7 @@ suite('the TCP listener', () => {
       isDrained = true;
     });
     clients[0]?.end();
-    const late = connect(listener.address.port, '127.0.0.1');
+    const late = connect(listener.addresses[0].port, '127.0.0.1');
     const [error] = (await once(late, 'error')) as [NodeJS.ErrnoException];
     assert.equal(error.code, 'ECONNREFUSED');
     assert.equal(isDrained, false);
@@ -194,6 +209,9 @@ suite('the TCP listener', () => {
 
   test('reports why it could not be opened', async () => {
     const refuse = () => Promise.reject(new Error('port 1 is already in use'));
-    await assert.rejects(openEdgeListener({ open: refuse, onSocket: () => {}, onProblem: () => {} }), /already in use/);
+    await assert.rejects(
+      openEdgeListener({ open: [refuse], onSocket: () => {}, onProblem: () => {} }),
+      /already in use/,
+    );
   });
 });

@@ -117,7 +117,7 @@ export class TunnelWorld {
       accessLog: null,
       createMetrics: (live) => new EdgeMetrics(registry, live),
       isUpstreamAllowed: () => true,
-      publicPorts: () => ({ https: https.address.port, http: http.address.port }),
+      publicPorts: () => ({ https: https.addresses[0].port, http: http.addresses[0].port }),
       tunnels: {
         online: tunnels,
         endpoints: { modules, moduleSettings: new Map(), tcpPorts, domain: 'localhost' },
@@ -125,9 +125,9 @@ export class TunnelWorld {
       },
     });
     const onProblem = (error: Error): void => assert.fail(error);
-    const https = await openEdgeListener({ open: openServer, onSocket: (socket) => edge.accept(socket), onProblem });
+    const https = await openEdgeListener({ open: [openServer], onSocket: (socket) => edge.accept(socket), onProblem });
     const http = await openPlainListener({
-      open: openServer,
+      open: [openServer],
       onSocket: (socket) => edge.acceptPlain(socket),
       maxConnectionsPerAddress: 0,
       onProblem,
@@ -140,9 +140,9 @@ export class TunnelWorld {
       certificates.close();
       await runtimes.close();
     };
-    const clients = EdgeWorld.over(world, https.address.port);
+    const clients = EdgeWorld.over(world, https.addresses[0].port);
     holder.clients = clients;
-    return new TunnelWorld({ edge, clients, tunnels, httpPort: http.address.port, tcpPorts, closed, registry });
+    return new TunnelWorld({ edge, clients, tunnels, httpPort: http.addresses[0].port, tcpPorts, closed, registry });
   }
 
   /** An online tunnel whose agent echoes the request. */

@@ -16,13 +16,14 @@ export async function checkHandshakes(
   uploaded: readonly TlsCertificate[],
 ): Promise<readonly Finding[]> {
   const found = findingsOf('handshakes');
-  if (!isLocal || !config.roles.includes('edge') || config.edge_listen.port === 0) return found.list;
+  const address = config.edge_listen.find(({ port }) => port !== 0);
+  if (!isLocal || !config.roles.includes('edge') || address === undefined) return found.list;
   const hosts = hostsOf(edges);
   const own = uploaded.map(({ certificate_pem: pem }) => pem.replaceAll(/\s/g, ''));
   await inTurns(hosts.slice(0, MAX_HOSTS), async (host) => {
     // Any name below a wildcard works.
     const name = host.replace(/^\*\./, 'postern-doctor.');
-    const { certificate, problem } = await performHandshake(dialled(config.edge_listen), name);
+    const { certificate, problem } = await performHandshake(dialled(address), name);
     if (certificate === null)
       found.problem(`${host}: the handshake failed: ${problem}`, "see the server's log, with log_level debug");
     else {

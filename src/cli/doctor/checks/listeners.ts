@@ -68,5 +68,5 @@ function placesOf(config: Config): readonly Place[] {
   const settings: ListenSetting[] = ['api_listen'];
   if (config.roles.includes('edge')) settings.push('edge_listen', 'edge_http_listen');
   if (config.roles.includes('gateway')) settings.push('tunnel_listen');
-  return settings.map((setting) => ({ setting, address: config[setting] }));
+  return settings.flatMap((setting) => [config[setting]].flat().map((address) => ({ setting, address })));
 }
