@@ -27,12 +27,25 @@ export function checkTogether(config: Config): void {
     const [wide, narrow] = (overlapping(config[name]) ?? []).map(formatListenAddress);
     if (wide !== undefined) throw together(`${name} has ${wide}, which includes ${narrow}: remove one of the two`);
   }
+  checkAcme(config);
   if (api_tls_cert === null && !isLoopbackHost(api_listen.host)) {
     throw together(
       `api_listen is ${formatListenAddress(api_listen)}, which is not loopback, and API keys would cross the network unencrypted: ` +
         'set api_tls_cert and api_tls_key (POSTERN_API_TLS_CERT, POSTERN_API_TLS_KEY), or api_tls_cert to "internal", or listen on 127.0.0.1',
     );
   }
+}
+
+function checkAcme({ acme_eab_key_id, acme_eab_key, acme_challenges, acme_dns_hook, acme_directory }: Config): void {
+  if ((acme_eab_key_id === null) !== (acme_eab_key === null)) {
+    const [missing, given] =
+      acme_eab_key === null ? ['acme_eab_key', 'acme_eab_key_id'] : ['acme_eab_key_id', 'acme_eab_key'];
+    throw together(`${given} is set without ${missing}: external account binding needs both`);
+  }
+  if (acme_challenges.includes('dns-01') && acme_dns_hook === null) {
+    throw together('acme_challenges has dns-01: set acme_dns_hook to the executable that publishes the DNS records');
+  }
+  if (acme_directory.length === 0) throw together('acme_directory is empty: list at least one directory URL');
 }
 
 function together(message: string): Error {

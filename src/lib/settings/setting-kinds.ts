@@ -100,6 +100,21 @@ export const secretKeys = text(
   (value) => value.split(',').every((key) => /^[A-Za-z0-9+/]{43}=$/.test(key.trim())),
 );
 
+export const email = text('an email address, such as admin@example.com', (value) =>
+  /^[\x21-\x7e]{1,64}@[A-Za-z0-9.-]{1,253}$/.test(value),
+);
+
+export const visibleText = text('1 to 256 visible ASCII characters', (value) => /^[\x21-\x7e]{1,256}$/.test(value));
+
+/** At least 128 bits. Base64url as RFC 8555 §7.3.4 says, with or without padding. */
+export const macKey = text('a key in base64url of at least 16 bytes', (value) =>
+  /^[A-Za-z0-9_-]{22,512}={0,2}$/.test(value),
+);
+
+export const httpsUrlList = textList('https:// URLs without user, query or fragment', (value) => {
+  return value.startsWith('https://') && parseHttpUrl(value) !== null;
+});
+
 export const cidrList = textList('CIDR ranges, such as 10.0.0.0/8', isCidr);
 
 export const hostList = textList('host names or addresses, with an optional port', (value) => {

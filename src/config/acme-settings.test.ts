@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { PosternError } from '../lib/errors.ts';
+import { loadConfig } from './load.ts';
+
+const load = (env: Readonly<Record<string, string>>) => loadConfig({ flags: new Map(), env }).config;
+
+function refusal(env: Readonly<Record<string, string>>): string {
+  try {
+    load(env);
+  } catch (error) {
+    assert(error instanceof PosternError, String(error));
+    return error.message;
+  }
+  return assert.fail('was accepted');
+}
+
+suite('settings of ACME', () => {
+  test('ACME is off by default', () => {
+    const config = load({});
+    assert.equal(config.acme, 'off');
+    assert.deepEqual(config.acme_directory, ['https://acme-v02.api.letsencrypt.org/directory']);
+    assert.deepEqual(config.acme_challenges, ['tls-alpn-01', 'http-01']);
+    assert.equal(config.acme_dns_hook_timeout, 300);
+  });
+
+  test('takes several directories', () => {
+    const config = load({ POSTERN_ACME_DIRECTORY: 'https://a.example/dir, https://b.example/dir' });
+    assert.deepEqual(config.acme_directory, ['https://a.example/dir', 'https://b.example/dir']);
+  });
+
+  test('rejects a directory without TLS, or with a password', () => {
+    assert.match(refusal({ POSTERN_ACME_DIRECTORY: 'http://a.example/dir' }), /allowed: a list of: https:\/\/ URLs/);
+    assert.match(refusal({ POSTERN_ACME_DIRECTORY: 'https://u:p@a.example/dir' }), /allowed/);
+    assert.match(refusal({ POSTERN_ACME_DIRECTORY: ',' }), /at least one directory/);
+  });
+
+  test('requires both parts of an external account binding, and shows neither', () => {
+    assert.match(refusal({ POSTERN_ACME_EAB_KEY_ID: 'kid-1' }), /without acme_eab_key:/);
+    const key = 'zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W';
+    const message = refusal({ POSTERN_ACME_EAB_KEY: key });
+    assert.match(message, /without acme_eab_key_id:/);
+    assert.doesNotMatch(message, /zWND/);
+    assert.doesNotMatch(refusal({ POSTERN_ACME_EAB_KEY: 'short+secret' }), /short/);
+  });
+
+  test('dns-01 requires a hook', () => {
+    assert.match(refusal({ POSTERN_ACME_CHALLENGES: 'dns-01' }), /set acme_dns_hook/);
+    const config = load({ POSTERN_ACME_CHALLENGES: 'dns-01', POSTERN_ACME_DNS_HOOK: '/usr/local/bin/hook' });
+    assert.deepEqual(config.acme_challenges, ['dns-01']);
+  });
+
+  test('rejects an unknown challenge, an address that is no email address, and ACME neither on nor off', () => {
+    assert.match(refusal({ POSTERN_ACME_CHALLENGES: 'dns-02' }), /tls-alpn-01, http-01, dns-01/);
+    assert.match(refusal({ POSTERN_ACME_EMAIL: 'admin' }), /email address/);
+    assert.match(refusal({ POSTERN_ACME: 'true' }), /allowed: off, on/);
+  });
+});
