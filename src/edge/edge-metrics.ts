@@ -5,6 +5,7 @@ import { unreadReason } from './access-log.ts';
 import type { AdmissionLimit } from './admission.ts';
 import type { UnreadRefusal } from './edge-runtime.ts';
 import type { Exchange } from './exchange.ts';
+import type { ChallengeType } from './tls/acme-challenges.ts';
 import { type MetricsLevel, type SeriesLabels, TrafficSeries } from './traffic-series.ts';
 import { TUNNEL_BACKEND_KIND } from './tunnels/tunnel-backend.ts';
 
@@ -34,6 +35,7 @@ export class EdgeMetrics {
   readonly #refused: Counter<'edge' | 'route' | 'module' | 'reason'>;
   readonly #failures: Counter<'phase' | 'reason'>;
   readonly #handshakes: Counter<'reason'>;
+  readonly #challenges: Counter<'type'>;
   readonly #sessions: Counter<'reason'>;
   readonly #overload: Counter<'limit'>;
   readonly #rawConnections: Gauge<'proto'>;
@@ -87,6 +89,12 @@ export class EdgeMetrics {
       name: 'postern_edge_handshake_failures_total',
       help: 'Failed TLS handshakes, by reason.',
       labelNames: ['reason'],
+      registers,
+    });
+    this.#challenges = new Counter({
+      name: 'postern_edge_acme_challenges_total',
+      help: 'Answered validations of ACME servers, by type of challenge.',
+      labelNames: ['type'],
       registers,
     });
     this.#sessions = new Counter({
@@ -173,6 +181,10 @@ export class EdgeMetrics {
 
   handshakeFailed(reason: string): void {
     this.#handshakes.labels(reason).inc();
+  }
+
+  challengeAnswered(type: ChallengeType): void {
+    this.#challenges.labels(type).inc();
   }
 
   sessionFailed(reason: string): void {

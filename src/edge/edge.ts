@@ -16,12 +16,15 @@ import type { EdgeSettings } from './edge-settings.ts';
 import type { Exchange } from './exchange.ts';
 import { DroppedHeaders } from './http/dropped-headers.ts';
 import { HttpServers, type IncomingRequest } from './http/http-servers.ts';
+import type { RequestHead } from './http/request-head.ts';
+import { answerChallenge } from './listeners/answer-challenge.ts';
 import { redirectToHttps } from './listeners/redirect-to-https.ts';
 import { LiveExchanges } from './live-exchanges.ts';
 import { onPlainHost, plainFacts } from './plain-connection.ts';
 import { OverloadRefusals } from './refuse-overload.ts';
 import { serveRequest } from './serve-request.ts';
 import { LOOK_EVERY_MS, SlowSenders } from './slow-senders.ts';
+import type { AcmeChallenge, AcmeChallenges } from './tls/acme-challenges.ts';
 import type { CertificateStore } from './tls/certificate-store.ts';
 import { createTlsFront } from './tls/tls-front.ts';
 import type { TlsLog } from './tls/tls-ports.ts';
@@ -34,6 +37,7 @@ import { Upstreams } from './upstreams.ts';
 export interface EdgeOptions {
   readonly snapshots: Snapshots;
   readonly certificates: CertificateStore;
+  readonly challenges: Pick<AcmeChallenges, 'forHello' | 'forRequest'>;
   readonly settings: EdgeSettings;
   /** Names that modules claim on every host. */
   readonly reserved: Pick<ReservedNames, 'headers'>;
@@ -182,12 +186,20 @@ export function createEdge(options: EdgeOptions): Edge {
       log.debug({ err: error }, 'an HTTP/2 connection was ended');
     },
   });
+  const challengeOf = ({ method, host, path }: RequestHead): AcmeChallenge | undefined =>
+    options.challenges.forRequest({ method, host, target: path.target });
   const plainServers = new HttpServers({
     scheme: 'http',
     limits: settings.http,
     rules,
     handle: (connection, request) => {
       const { reading, writer, accept } = request;
+      const challenge = reading.ok ? challengeOf(reading.head) : undefined;
+      if (challenge !== undefined) {
+        metrics.challengeAnswered('http-01');
+        answerChallenge(challenge, connection, writer);
+        return;
+      }
       const edge = reading.ok ? snapshots.findPlain(reading.head.host) : undefined;
       if (reading.ok && edge === undefined)
         redirectToHttps(redirects, connection, { head: reading.head, writer, accept });
@@ -199,6 +211,7 @@ export function createEdge(options: EdgeOptions): Edge {
     snapshots,
     passthroughFor: (host) => tunnels.passthroughFor(host),
     certificates: options.certificates,
+    challenges: options.challenges,
     limits: settings.tls,
     clock,
     log,

@@ -7,6 +7,7 @@ import { EdgeMetrics } from '../edge/edge-metrics.ts';
 import type { EdgeSettings } from '../edge/edge-settings.ts';
 import { type OpenServer, openEdgeListener } from '../edge/listeners/edge-listener.ts';
 import { openPlainListener } from '../edge/listeners/plain-listener.ts';
+import { AcmeChallenges } from '../edge/tls/acme-challenges.ts';
 import { createCertificateStore } from '../edge/tls/certificate-store.ts';
 import type { EndpointPublisher } from '../edge/tunnels/endpoints.ts';
 import type { OnlineTunnels } from '../edge/tunnels/online-tunnels.ts';
@@ -75,9 +76,11 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
     clock,
     onProblem: (host, err) => logger.error({ host, err }, 'failed to issue a certificate'),
   });
+  const challenges = new AcmeChallenges({ records: replica, clock });
   const edge = createEdge({
     snapshots,
     certificates,
+    challenges,
     settings: edgeSettings(config),
     reserved: reservedNames(modules),
     clock,
@@ -135,6 +138,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
       await Promise.all(closed);
       snapshots.close();
       certificates.close();
+      challenges.close();
       await runtimes.close();
     },
   };

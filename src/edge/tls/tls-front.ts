@@ -1,7 +1,11 @@
 import type { Socket } from 'node:net';
-import type { TLSSocket } from 'node:tls';
+import type { Server, TLSSocket } from 'node:tls';
+import { ignoreErrors } from '../../lib/guarded-listeners.ts';
 import type { TlsPolicy } from '../../modules/prepared-module.ts';
+import type { AcmeChallenge } from './acme-challenges.ts';
+import { ChallengeServers } from './challenge-servers.ts';
 import { verifiedCertificateOf } from './client-certificate.ts';
+import type { ClientHello } from './client-hello.ts';
 import { handshakeFailure } from './handshake-failure.ts';
 import { HostServers } from './host-servers.ts';
 import { type PeekResult, peekClientHello } from './peek.ts';
@@ -44,13 +48,19 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
     onSecure,
     onFailure,
   });
+  const challengeServers = new ChallengeServers({
+    handshakeTimeoutMs: limits.handshakeTimeoutMs,
+    clock,
+    onSecure: onProved,
+    onFailure,
+  });
 
   function accept(socket: Socket): void {
     const handshake = handshakes.start(socket);
     if (handshake === null) return;
     peekClientHello(socket, { timeoutMs: limits.helloTimeoutMs }, (result) => {
       if (handshake.isOver) return;
-      if (result.ok) choose(handshake, result.hello.serverName);
+      if (result.ok) choose(handshake, result.hello);
       else refuseHello(handshake, result);
     });
   }
@@ -64,8 +74,14 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
   }
 
   /** A name without an edge never gets another host's certificate. */
-  function choose(handshake: Handshake, name: string | null): void {
+  function choose(handshake: Handshake, hello: ClientHello): void {
+    const name = hello.serverName;
     handshake.serverName = name;
+    const challenge = options.challenges.forHello(hello);
+    if (challenge !== undefined) {
+      prove(handshake, challenge);
+      return;
+    }
     const passthrough = name === null ? undefined : options.passthroughFor?.(name);
     if (passthrough !== undefined) {
       handshakes.succeed(handshake);
@@ -98,16 +114,43 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
       return;
     }
     try {
-      const server = servers.serverFor(certificate, handshake.edge.tls);
-      // The runtime's own timeout restarts with every byte.
-      handshake.timer = setTimeout(() => {
-        handshakes.fail(handshake, 'handshake_timeout', 'the handshake did not end in time');
-        handshake.socket.destroy();
-      }, limits.handshakeTimeoutMs);
-      server.emit('connection', handshake.socket);
+      shake(handshake, servers.serverFor(certificate, handshake.edge.tls));
     } catch (error) {
       failCertificate(handshake, error);
     }
+  }
+
+  function shake(handshake: Handshake, server: Server): void {
+    // The runtime's own timeout restarts with every byte.
+    handshake.timer = setTimeout(() => {
+      handshakes.fail(handshake, 'handshake_timeout', 'the handshake did not end in time');
+      handshake.socket.destroy();
+    }, limits.handshakeTimeoutMs);
+    server.emit('connection', handshake.socket);
+  }
+
+  /** An ACME server asks for a proof. Its connection never reaches HTTP, whatever the host's edge or tunnel requires. */
+  function prove(handshake: Handshake, challenge: AcmeChallenge): void {
+    challengeServers
+      .serverFor(challenge)
+      .then((server) => {
+        if (!handshake.isOver) shake(handshake, server);
+      })
+      .catch((error: unknown) => failCertificate(handshake, error));
+  }
+
+  function onProved(socket: TLSSocket): void {
+    // Its client may still reset the connection.
+    ignoreErrors(socket);
+    const handshake = handshakes.of(socket);
+    if (handshake === undefined) {
+      socket.destroy();
+      return;
+    }
+    handshakes.succeed(handshake);
+    metrics.challengeAnswered('tls-alpn-01');
+    log.debug({ address: handshake.address, server_name: handshake.serverName }, 'answered an ACME challenge');
+    endWith(socket, '');
   }
 
   function onSecure(socket: TLSSocket): void {

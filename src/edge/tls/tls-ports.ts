@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
+import type { AcmeChallenges, ChallengeType } from './acme-challenges.ts';
 import type { CertificateStore } from './certificate-store.ts';
 import type { EdgeConnection } from './edge-connection.ts';
 import type { HandshakeFailure } from './handshake-failure.ts';
@@ -9,6 +10,7 @@ import type { TlsLimits } from './tls-limits.ts';
 export interface TlsFrontOptions {
   readonly snapshots: { find(host: string): EdgeSnapshot | undefined };
   readonly certificates: Pick<CertificateStore, 'certificateFor'>;
+  readonly challenges: Pick<AcmeChallenges, 'forHello'>;
   readonly limits?: Partial<TlsLimits>;
   readonly clock: Clock;
   readonly log: TlsLog;
@@ -28,4 +30,5 @@ export interface TlsLog {
 
 export interface TlsMetrics {
   handshakeFailed(reason: HandshakeFailure): void;
+  challengeAnswered(type: ChallengeType): void;
 }

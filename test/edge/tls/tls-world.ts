@@ -5,6 +5,7 @@ import { createServer as createHttp2, type IncomingHttpHeaders, type ServerHttp2
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
+import { AcmeChallenges } from '../../../src/edge/tls/acme-challenges.ts';
 import type { CertificateRecord, CertificateRecordChange } from '../../../src/edge/tls/certificate-records.ts';
 import { type CertificateStore, createCertificateStore } from '../../../src/edge/tls/certificate-store.ts';
 import type { EdgeConnection } from '../../../src/edge/tls/edge-connection.ts';
@@ -24,6 +25,8 @@ export interface TlsWorld {
   readonly certificates: CertificateStore;
   /** Called before the internal CA issues a certificate, which then waits. */
   beforeMint: (host: string) => Promise<void> | void;
+  /** ACME challenges answered. */
+  challengesAnswered: number;
   readonly clock: { offsetMs: number; nowMs(): number };
   readonly connections: EdgeConnection[];
   readonly failures: string[];
@@ -69,11 +72,15 @@ export async function openTlsWorld(test: TestContext, limits: Partial<TlsLimits>
   const front = createTlsFront({
     snapshots: hosts,
     certificates,
+    challenges: new AcmeChallenges({ records, clock }),
     limits,
     clock,
     log: { debug: () => {}, error: () => {} },
     metrics: {
       handshakeFailed: (reason) => failures.push(reason),
+      challengeAnswered: () => {
+        world.challengesAnswered += 1;
+      },
     },
     onConnection: (connection) => {
       connections.push(connection);
@@ -103,6 +110,7 @@ export async function openTlsWorld(test: TestContext, limits: Partial<TlsLimits>
     port,
     ca,
     beforeMint: () => {},
+    challengesAnswered: 0,
     front,
     certificates,
     clock,

@@ -9,6 +9,7 @@ import { EdgeMetrics } from '../../../src/edge/edge-metrics.ts';
 import type { EdgeSettings } from '../../../src/edge/edge-settings.ts';
 import { openEdgeListener } from '../../../src/edge/listeners/edge-listener.ts';
 import { openPlainListener } from '../../../src/edge/listeners/plain-listener.ts';
+import { AcmeChallenges } from '../../../src/edge/tls/acme-challenges.ts';
 import { createCertificateStore } from '../../../src/edge/tls/certificate-store.ts';
 import type { NewEndpoint, Publication } from '../../../src/edge/tunnels/endpoints.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
@@ -110,6 +111,7 @@ export class TunnelWorld {
     const edge = createEdge({
       snapshots,
       certificates,
+      challenges: new AcmeChallenges({ records: replica, clock }),
       settings: { ...SETTINGS, upstream: { ...SETTINGS.upstream, ...upstream }, tls },
       reserved: reservedNames(modules),
       clock,
