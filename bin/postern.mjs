@@ -14,6 +14,7 @@ const LAUNCHED_MARK = 'POSTERN_LAUNCHER';
 
 const self = fileURLToPath(import.meta.url);
 const root = path.resolve(path.dirname(self), '..');
+const SOURCE = path.join(root, 'src', 'main', 'cli.ts');
 
 const isRelaunched = process.env[LAUNCHED_MARK] === '1';
 // Programs started later must not believe that they were launched from here.
@@ -24,9 +25,7 @@ if (Number(process.versions.node.split('.')[0]) >= OLDEST_MAJOR) {
 } else {
   const runtime = isRelaunched ? null : findRuntime();
   if (runtime === null) {
-    console.error(
-      `postern: needs Node ${OLDEST_MAJOR} or newer, this is ${process.versions.node}: install it, or run "npm ci" in the checkout, which brings one`,
-    );
+    console.error(`postern: needs Node ${OLDEST_MAJOR} or newer, this is ${process.versions.node}: ${remedy()}`);
     process.exit(1);
   }
   runOn(runtime);
@@ -43,8 +42,7 @@ function runHere() {
   keepCompiledCode();
   // A checkout runs the source; the published package contains JavaScript, since Node does not strip types inside
   // node_modules.
-  const source = path.join(root, 'src', 'main', 'cli.ts');
-  const program = fs.existsSync(source) ? source : path.join(root, 'dist', 'main', 'cli.js');
+  const program = isCheckout() ? SOURCE : path.join(root, 'dist', 'main', 'cli.js');
   import(pathToFileURL(program).href)
     .then((cli) => cli.main())
     .catch((error) => {
@@ -76,6 +74,16 @@ function keepCompiledCode() {
   } catch {
     // It only costs a slower start.
   }
+}
+
+function isCheckout() {
+  return fs.existsSync(SOURCE);
+}
+
+/** Depends on the kind of installation: "npm ci" means nothing to somebody who installed the package. */
+function remedy() {
+  if (isCheckout()) return `run "npm ci" in ${root}, which installs the right Node for this checkout only`;
+  return 'install a newer Node, and run "npm install -g postern" with its npm; or use the single executable, which contains its own';
 }
 
 function runOn(runtime) {

@@ -1,11 +1,12 @@
 // Own process: takes long, so it starts first.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { cp, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { builtPackage } from '../support/built-package.ts';
 import { findOldNode } from '../support/old-node.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TEST_API_KEY, TestWorld } from '../support/test-world.ts';
@@ -38,7 +39,7 @@ test('the packed client works on its own where it is installed', { timeout: TIME
   const project = join(folder, 'project');
   const home = join(project, 'node_modules', 'postern');
   await mkdir(home, { recursive: true });
-  await run('tar', ['-xzf', await pack(folder), '-C', home, '--strip-components=1']);
+  await run('tar', ['-xzf', (await builtPackage()).tarball, '-C', home, '--strip-components=1']);
   await writeFile(join(project, 'program.mjs'), PROGRAM);
 
   const world = await TestWorld.open(t);
@@ -67,24 +68,3 @@ test('the packed client works on its own where it is installed', { timeout: TIME
     cwd: project,
   });
 });
-
-/** From a copy of the checkout: another test may be building in this one. */
-async function pack(folder: string): Promise<string> {
-  const copy = join(folder, 'checkout');
-  await mkdir(join(copy, 'node_modules'), { recursive: true });
-  for (const path of ['package.json', 'tsconfig.json', 'bin', 'src', 'tools']) {
-    await cp(join(root, path), join(copy, path), {
-      recursive: true,
-      filter: (source) => !source.includes('node_modules'),
-    });
-  }
-  for (const name of await readdir(join(root, 'node_modules'))) {
-    if (!name.startsWith('.postern')) await symlink(join(root, 'node_modules', name), join(copy, 'node_modules', name));
-  }
-  await run(process.execPath, ['tools/build.ts'], { cwd: copy });
-  const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], {
-    cwd: copy,
-  });
-  const [packed] = JSON.parse(stdout.slice(stdout.indexOf('['))) as [{ filename: string }];
-  return join(folder, packed.filename);
-}

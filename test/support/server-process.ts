@@ -14,6 +14,11 @@ export interface ProcessOptions {
   readonly cwd?: string;
   /** Another copy of the launcher than the checkout's. */
   readonly launcher?: string;
+  /** Another installation altogether: the words that start it. */
+  readonly command?: readonly string[];
+  /** Another user, for tests that run as root. */
+  readonly uid?: number;
+  readonly gid?: number;
 }
 
 export interface Exit {
@@ -41,11 +46,14 @@ export interface ReadyLine {
 }
 
 export function startPostern(test: Cleanup, options: ProcessOptions): PosternProcess {
-  const child = spawn(options.node ?? process.execPath, [options.launcher ?? LAUNCHER, ...(options.args ?? [])], {
+  const [program = '', ...first] = commandOf(options);
+  const child = spawn(program, [...first, ...(options.args ?? [])], {
     // Settings of the machine that runs the tests must not leak into the tested program.
     env: { ...withoutPostern(process.env), ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
     cwd: options.cwd,
+    ...(options.uid !== undefined && { uid: options.uid }),
+    ...(options.gid !== undefined && { gid: options.gid }),
   });
   let stdout = '';
   let stderr = '';
@@ -69,6 +77,14 @@ export function startPostern(test: Cleanup, options: ProcessOptions): PosternPro
     lines,
     ready: () => ready(child, lines, () => stdout + stderr),
   };
+}
+
+/** The checkout, unless a test wants another installation or `npm test` was given a single executable to test. */
+function commandOf({ command, node, launcher }: ProcessOptions): readonly string[] {
+  if (command !== undefined) return command;
+  const binary = process.env['POSTERN_TEST_BINARY'];
+  if (binary !== undefined && node === undefined && launcher === undefined) return [binary];
+  return [node ?? process.execPath, launcher ?? LAUNCHER];
 }
 
 export function startServerProcess(

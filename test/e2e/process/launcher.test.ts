@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { cp, mkdir, readFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -60,6 +60,20 @@ suite('launcher on an old Node', options, () => {
     const outcome = runCopy(node, join(root, 'bin', 'postern.mjs'));
     assert.equal(outcome.code, 1);
     assert.match(outcome.stderr, /^postern: needs Node 24 or newer, this is \d+\.\d+\.\d+: .*\n$/);
+    assert.match(outcome.stderr, /npm install -g postern/, 'the remedy for an installed package');
+    assert.doesNotMatch(outcome.stderr, /npm ci/);
+  });
+
+  test('names the checkout in which to run npm ci', async (t) => {
+    const root = await tempDir(t);
+    await mkdir(join(root, 'bin'));
+    await mkdir(join(root, 'src', 'main'), { recursive: true });
+    await cp(launcherPath, join(root, 'bin', 'postern.mjs'));
+    await writeFile(join(root, 'src', 'main', 'cli.ts'), '');
+    const outcome = runCopy(node, join(root, 'bin', 'postern.mjs'));
+    assert.equal(outcome.code, 1);
+    assert(outcome.stderr.includes(`run "npm ci" in ${root}`), outcome.stderr);
+    assert.doesNotMatch(outcome.stderr, /install -g/);
   });
 });
 
