@@ -1,8 +1,5 @@
-import { readFileSync } from 'node:fs';
-
-/** `dist` and `src` have the same depth. */
-const PACKAGE_URL = new URL('../../package.json', import.meta.url);
+import { readProgramFile } from '../lib/program-files.ts';
 
 export function ownVersion(): string {
-  return (JSON.parse(readFileSync(PACKAGE_URL, 'utf8')) as { version: string }).version;
+  return (JSON.parse(readProgramFile('../package.json')) as { version: string }).version;
 }

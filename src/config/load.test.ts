@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { parse, stringify } from 'yaml';
 import { PosternError } from '../lib/errors.ts';
 import { parseFlags } from '../lib/flags.ts';
-import { type ConfigInput, configFlags, DEFAULTS_URL, loadConfig } from './load.ts';
+import { readProgramFile } from '../lib/program-files.ts';
+import { type ConfigInput, configFlags, DEFAULTS_FILE, loadConfig } from './load.ts';
 import { flagOf, settingNames, variableOf } from './schema.ts';
 
 interface Given {
@@ -34,7 +34,7 @@ suite('loadConfig', () => {
     const { config } = load();
     assert.deepEqual(config.api_listen, { host: '127.0.0.1', port: 7080 });
     assert.equal(config.database_url, null);
-    assert.deepEqual(Object.keys(parse(readFileSync(DEFAULTS_URL, 'utf8')) as object), settingNames);
+    assert.deepEqual(Object.keys(parse(readProgramFile(DEFAULTS_FILE)) as object), settingNames);
   });
 
   test('prefers the flag over the variable, the file and the default, in this order', () => {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { FlagForm } from '../lib/flags.ts';
+import { readProgramFile } from '../lib/program-files.ts';
 import type { DeclaredSetting } from '../lib/settings/setting.ts';
 import { checkTogether } from './check-together.ts';
 import { decodeSetting, isUnset } from './decode.ts';
@@ -9,7 +10,7 @@ import { moduleSettings } from './module-settings.ts';
 import { type FileEntry, readConfigText } from './read-file.ts';
 import { type Config, flagOf, type OwnName, settingNames, settingOf, variableOf } from './schema.ts';
 
-export const DEFAULTS_URL = new URL('./defaults.yaml', import.meta.url);
+export const DEFAULTS_FILE = 'config/defaults.yaml';
 const CONFIG_FLAG = 'config';
 
 /** The flags that `loadConfig` understands, for parsers of a command line. */
@@ -40,7 +41,7 @@ export interface LoadedConfig {
 export function loadConfig({ flags, env, readText = readUtf8 }: ConfigInput): LoadedConfig {
   const warnings = checkVariables(env);
   const file = readConfigFile(flags.get(CONFIG_FLAG) || env[CONFIG_VARIABLE], readText);
-  const defaults = readConfigText(readFileSync(DEFAULTS_URL, 'utf8'), 'defaults.yaml');
+  const defaults = readConfigText(readProgramFile(DEFAULTS_FILE), 'defaults.yaml');
 
   const values: Record<string, unknown> = {};
   const sources: Record<string, string> = {};

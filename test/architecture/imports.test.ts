@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { WORKERS } from '../../tools/binary/build-binary.ts';
 import { productFiles, type SourceFile } from './source-files.ts';
 
 /** What a module may import from the modules' folder beside itself. */
@@ -113,4 +114,22 @@ function findCycle(graph: ReadonlyMap<SourceFile['path'], readonly string[]>): r
 test("no PEM text reaches the certificate library's parser, which takes exponential time", () => {
   const users = files.filter(({ text }) => /\bPemConverter\b/.test(text)).map(({ path }) => path);
   assert.deepEqual(users, [], 'use src/lib/pem-blocks.ts, or node:crypto, and give DER to @peculiar/x509');
+});
+
+test('program files are read through lib/program-files.ts, which also finds them inside the single executable', () => {
+  const wrong = files.filter(
+    ({ path, text }) => path !== 'src/lib/program-files.ts' && /\bimport\.meta\.(url|dirname|filename)\b/.test(text),
+  );
+  assert.deepEqual(
+    wrong.map((file) => file.path),
+    [],
+  );
+});
+
+test('every thread of the program is embedded in the single executable', () => {
+  const started = files.flatMap(({ text }) =>
+    Array.from(text.matchAll(/startProgramWorker\('([^']+)'/g), ([, path = '']) => path),
+  );
+  assert.ok(started.length > 0);
+  assert.deepEqual([...new Set(started)].sort(), [...WORKERS].sort(), 'list it in tools/binary/build-binary.ts');
 });

@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { stringify } from 'yaml';
-import { DEFAULTS_URL } from '../../src/config/load.ts';
+import { DEFAULTS_FILE } from '../../src/config/load.ts';
 import { type FileEntry, readConfigText } from '../../src/config/read-file.ts';
 import { flagOf, settingNames, settingOf, variableOf } from '../../src/config/schema.ts';
+import { readProgramFile } from '../../src/lib/program-files.ts';
 import type { DeclaredSetting } from '../../src/lib/settings/setting.ts';
 
 const DEFAULTS_PATH = 'src/config/defaults.yaml';
@@ -16,7 +16,7 @@ export const name = 'configuration';
  * written once.
  */
 export async function generate(): Promise<Map<string, string>> {
-  const defaults = readConfigText(await readFile(DEFAULTS_URL, 'utf8'), DEFAULTS_PATH);
+  const defaults = readConfigText(readProgramFile(DEFAULTS_FILE), DEFAULTS_PATH);
   return new Map([
     [DEFAULTS_PATH, defaultsFile(defaults)],
     [REFERENCE_PATH, referencePage(defaults)],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { sourceHash } from '../../lib/plain-page.ts';
+import { readProgramFile } from '../../lib/program-files.ts';
 
 /** Concatenated in this order into one script: each part needs only those before it. */
 const SCRIPTS = ['element', 'format', 'server', 'body-view', 'detail', 'editor', 'request-list', 'main'];
@@ -36,7 +36,7 @@ export function loadInspectorPage(token: string): InspectorPage {
 }
 
 function read(name: string): string {
-  return readFileSync(new URL(`./page/${name}`, import.meta.url), 'utf8');
+  return readProgramFile(`agent/inspector/page/${name}`);
 }
 
 /** The files are modules for linters and readers. In the page they share one scope. */

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readProgramFile } from '../../lib/program-files.ts';
 import type { Operation } from '../../resources/operation.ts';
 
 /** An operation without its behaviour. */
@@ -9,8 +9,6 @@ export interface OperationFile {
   /** By resource (`https_edges`) and by module of a resource (`https_edge_routes.oidc`). */
   readonly descriptions: Readonly<Record<string, string>>;
 }
-
-const OPERATIONS_URL = new URL('./generated/operations.json', import.meta.url);
 
 /**
  * The operations of the API, read from a generated file: loading every module and resource took 0.5 s of each command.
@@ -25,7 +23,7 @@ export function resourceDescription(resource: string): string {
 }
 
 function operationFile(): OperationFile {
-  file ??= JSON.parse(readFileSync(OPERATIONS_URL, 'utf8')) as OperationFile;
+  file ??= JSON.parse(readProgramFile('cli/api/generated/operations.json')) as OperationFile;
   return file;
 }
 

@@ -1,4 +1,5 @@
 import { basename, relative, resolve } from 'node:path';
+import { isSea } from 'node:sea';
 import { formatListenAddress, isWildcardHost } from '../../lib/listen-address.ts';
 import type { RunningServer } from '../server.ts';
 import { programVersion } from '../version.ts';
@@ -54,6 +55,7 @@ function firstTunnel({ addresses: { tunnel }, bootstrapped }: Welcomed, dataDir:
 
 /** How to run this program again from this directory. */
 function ownCommand(): string {
+  if (isSea()) return process.argv0;
   const [, program = ''] = process.argv;
   return basename(program) === 'postern.mjs' ? `node ${relative(process.cwd(), program)}` : 'postern';
 }

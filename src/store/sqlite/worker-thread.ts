@@ -1,5 +1,6 @@
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { PosternError } from '../../lib/errors.ts';
+import { startProgramWorker } from '../../lib/program-files.ts';
 import { storeErrors } from '../errors.ts';
 import {
   fromWire,
@@ -51,7 +52,7 @@ export class WorkerThread {
   }
 
   #start(): Worker {
-    const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: this.#options });
+    const worker = startProgramWorker('store/sqlite/worker', { workerData: this.#options });
     let cause: unknown;
     worker.on('message', (reply: WorkerReply) => this.#settle(reply));
     worker.on('error', (error) => {

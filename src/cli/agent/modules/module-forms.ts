@@ -1,14 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { readProgramFile } from '../../../lib/program-files.ts';
 import type { CommandForm } from '../../../modules/command-form.ts';
-
-const FORMS_URL = new URL('../generated/module-forms.json', import.meta.url);
 
 /**
  * Forms of the modules that agents can request, read from a generated file: loading the modules would delay every
  * command. `npm run check` compares the file with the registry.
  */
 export function moduleForms(): readonly CommandForm[] {
-  forms ??= JSON.parse(readFileSync(FORMS_URL, 'utf8')) as readonly CommandForm[];
+  forms ??= JSON.parse(readProgramFile('cli/agent/generated/module-forms.json')) as readonly CommandForm[];
   return forms;
 }
 

@@ -1,0 +1,42 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+/** Its own program rather than its JavaScript face: the type check must pass where it is not installed yet. */
+const ESBUILD = join(root, 'node_modules', '@esbuild', `${process.platform}-${process.arch}`, 'bin', 'esbuild');
+
+const SHARED = [
+  '--bundle',
+  '--platform=node',
+  `--target=node${process.versions.node.split('.')[0]}`,
+  '--minify-syntax',
+  '--minify-whitespace',
+  // Names of classes and functions show up in stack traces.
+  '--keep-names',
+  '--legal-comments=none',
+  '--log-level=warning',
+];
+
+/** Dependencies in CommonJS call `require` for parts of Node, which a module does not have. */
+const REQUIRE = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
+
+/** The program as one module: starts `main` when it is loaded. */
+export function bundleProgram(outfile: string): void {
+  const entry = `
+    import { main } from './src/main/cli.ts';
+    main().catch((error) => { console.error(error); process.exit(1); });
+  `;
+  esbuild([`--format=esm`, `--banner:js=${REQUIRE}`, '--sourcefile=executable.ts', `--outfile=${outfile}`], entry);
+}
+
+/** A worker's program as one script: a thread that starts from text takes no module. */
+export function bundleWorker(source: string, outfile: string): void {
+  esbuild([source, '--format=cjs', `--outfile=${outfile}`]);
+}
+
+function esbuild(args: readonly string[], input = ''): void {
+  if (!existsSync(ESBUILD)) throw new Error(`${ESBUILD} is missing: run npm ci`);
+  execFileSync(ESBUILD, [...SHARED, ...args], { cwd: root, input, stdio: ['pipe', 'inherit', 'inherit'] });
+}
