@@ -69,10 +69,16 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
     config,
     clock,
     internalCa: deps.internalCa,
+    records: replica,
     onProblem: (err) => logger.error({ err }, 'failed to renew the certificate of the tunnel listener'),
   });
   const context = { minVersion: 'TLSv1.2', ALPNProtocols: [ALPN] } as const;
-  const server = createServer({ ...context, ...tls.current, handshakeTimeout: HANDSHAKE_TIMEOUT_MS });
+  const server = createServer({
+    ...context,
+    ...tls.current,
+    SNICallback: (name, done) => done(null, tls.contextFor(name)),
+    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+  });
   tls.onChange((pair) => server.setSecureContext({ minVersion: 'TLSv1.2', ...pair }));
   const handshakes = new Handshakes(MAX_HANDSHAKES);
   const ownerOf = (socket: Socket): ListenerOwner => closing(socket, 'tunnel listener');

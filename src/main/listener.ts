@@ -46,6 +46,7 @@ export async function openListener({ setting, address, face, tls }: ListenerOpti
       : createTlsServer({
           ...options,
           ...tls.current,
+          SNICallback: (name, done) => done(null, tls.contextFor(name)),
           minVersion: 'TLSv1.2',
           handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
         });

@@ -103,6 +103,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     config,
     clock,
     internalCa,
+    records: replica,
     onProblem: (err) => logger.error({ err }, 'failed to renew the certificate of the API'),
   });
   opened.defer(() => tls?.close());

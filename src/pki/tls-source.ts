@@ -1,12 +1,14 @@
 import { readFile, stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
-import { createSecureContext } from 'node:tls';
+import { createSecureContext, type SecureContext } from 'node:tls';
 import { type Config, INTERNAL_CERTIFICATE } from '../config/schema.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isHostName, isWildcardHost, type ListenAddress } from '../lib/listen-address.ts';
 import { pkiErrors } from './errors.ts';
 import type { InternalCa } from './internal-ca.ts';
+import type { ManagedRecords } from './managed-certificates.ts';
+import { ManagedContexts } from './managed-contexts.ts';
 
 const LEAF_DAYS = 90;
 const RENEW_BEFORE_MS = 30 * 24 * 60 * 60 * 1000;
@@ -20,6 +22,8 @@ export interface TlsPair {
 /** Source of a listener's certificate for as long as it runs: certificates expire before servers stop. */
 export interface TlsSource {
   readonly current: TlsPair;
+  /** The context of a name with a certificate from an ACME server; undefined: `current` is presented. */
+  contextFor(serverName: string): SecureContext | undefined;
   onChange(listener: (pair: TlsPair) => void): void;
   close(): void;
 }
@@ -46,33 +50,45 @@ export interface TlsSourceOptions {
   readonly config: Config;
   readonly clock: Clock;
   readonly internalCa: () => Promise<InternalCa>;
+  /** Where certificates from ACME servers are found. */
+  readonly records: ManagedRecords;
   readonly onProblem: (error: unknown) => void;
 }
 
 /** Null: the API is served without TLS, which `loadConfig` allows on loopback only. */
-export async function openApiTls({
-  config,
-  clock,
-  internalCa,
-  onProblem,
-}: TlsSourceOptions): Promise<TlsSource | null> {
-  const { api_tls_cert: cert, api_tls_key: key } = config;
-  if (cert === null) return null;
-  const provider =
-    cert === INTERNAL_CERTIFICATE || key === null
-      ? await internalProvider(await internalCa(), clock, apiNames(config))
-      : await fileProvider({ setting: 'api_tls', certPath: cert, keyPath: key });
-  return renewing(provider, onProblem);
+export async function openApiTls(options: TlsSourceOptions): Promise<TlsSource | null> {
+  const { api_tls_cert: certPath, api_tls_key: keyPath } = options.config;
+  if (certPath === null) return null;
+  return openTlsSource(options, apiNames(options.config), { setting: 'api_tls', certPath, keyPath });
 }
 
 /** Agents send their token over it: there is no listener without TLS. */
-export async function openTunnelTls({ config, clock, internalCa, onProblem }: TlsSourceOptions): Promise<TlsSource> {
-  const { tunnel_tls_cert: cert, tunnel_tls_key: key } = config;
-  const provider =
-    cert === INTERNAL_CERTIFICATE || key === null
-      ? await internalProvider(await internalCa(), clock, tunnelNames(config))
-      : await fileProvider({ setting: 'tunnel_tls', certPath: cert, keyPath: key });
-  return renewing(provider, onProblem);
+export async function openTunnelTls(options: TlsSourceOptions): Promise<TlsSource> {
+  const { tunnel_tls_cert: certPath, tunnel_tls_key: keyPath } = options.config;
+  return openTlsSource(options, tunnelNames(options.config), { setting: 'tunnel_tls', certPath, keyPath });
+}
+
+async function openTlsSource(
+  { clock, internalCa, records, onProblem }: TlsSourceOptions,
+  names: CertificateNames,
+  { setting, certPath, keyPath }: Omit<CertificateFiles, 'keyPath'> & { readonly keyPath: string | null },
+): Promise<TlsSource> {
+  // Files are an explicit choice, which a certificate of an ACME server does not replace.
+  if (certPath !== INTERNAL_CERTIFICATE && keyPath !== null)
+    return renewing(await fileProvider({ setting, certPath, keyPath }), onProblem);
+  const source = renewing(await internalProvider(await internalCa(), clock, names), onProblem);
+  const managed = new ManagedContexts({ records, clock, names: names.hosts, onProblem });
+  return {
+    get current() {
+      return source.current;
+    },
+    contextFor: (serverName) => managed.contextFor(serverName),
+    onChange: (listener) => source.onChange(listener),
+    close: () => {
+      source.close();
+      managed.close();
+    },
+  };
 }
 
 function renewing(provider: TlsProvider, onProblem: (error: unknown) => void): TlsSource {
@@ -91,6 +107,7 @@ function renewing(provider: TlsProvider, onProblem: (error: unknown) => void): T
     get current() {
       return current;
     },
+    contextFor: () => undefined,
     onChange: (listener) => {
       listeners.push(listener);
     },

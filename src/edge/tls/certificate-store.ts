@@ -1,15 +1,19 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { InternalCa } from '../../pki/internal-ca.ts';
+import { ManagedCertificates } from '../../pki/managed-certificates.ts';
 import type { CertificateRecords } from './certificate-records.ts';
 import { MintedLeaves } from './minted-leaves.ts';
 import type { ServedCertificate } from './served-certificate.ts';
 import { CERTIFICATE_KIND, DOMAIN_KIND, UploadedCertificates } from './uploaded-certificates.ts';
 
+/** The authority in a domain's policy that stands for the configured ACME servers. */
+const MANAGED_AUTHORITY = 'letsencrypt';
+
 export interface CertificateStoreOptions {
   readonly records: CertificateRecords;
   readonly ca: Pick<InternalCa, 'mintLeaf'>;
   readonly clock: Clock;
-  /** A leaf of the internal CA could not be renewed or issued ahead of time. */
+  /** A leaf of the internal CA could not be renewed or issued ahead of time, or a managed certificate is unusable. */
   readonly onProblem: (host: string, error: unknown) => void;
 }
 
@@ -31,11 +35,12 @@ export interface CertificateStore {
 }
 
 /**
- * Selects a host's certificate: the best uploaded one, otherwise one of the internal CA. Follows the configuration
- * immediately.
+ * Selects a host's certificate: the best uploaded one, otherwise one that an ACME server issued, otherwise one of the
+ * internal CA. A domain's policy can ask for one of the last two. Follows the configuration immediately.
  */
 export function createCertificateStore({ records, ca, clock, onProblem }: CertificateStoreOptions): CertificateStore {
   const uploaded = new UploadedCertificates();
+  const managed = new ManagedCertificates({ records, onProblem });
   const minted = new MintedLeaves({ ca, clock, onProblem });
   for (const kind of [CERTIFICATE_KIND, DOMAIN_KIND]) {
     for (const record of records.all(kind)) uploaded.apply({ op: 'put', record });
@@ -43,8 +48,18 @@ export function createCertificateStore({ records, ca, clock, onProblem }: Certif
   const unsubscribe = records.onChange((changes) => {
     for (const change of changes) uploaded.apply(change);
   });
-  const certificateFor = (host: string, isListed = false) =>
-    uploaded.find(host, clock.nowMs()) ?? minted.get(host, isListed);
+  const findManaged = (host: string, nowMs: number): ServedCertificate | null => {
+    const pair = managed.find(host, nowMs);
+    return pair === null ? null : { source: 'managed', ...pair };
+  };
+  const find = (host: string): ServedCertificate | null => {
+    const nowMs = clock.nowMs();
+    const authority = uploaded.authorityOf(host);
+    if (authority === null) return uploaded.find(host, nowMs) ?? findManaged(host, nowMs);
+    // Until an explicitly managed name has its certificate, an uploaded one is better than one that nobody trusts.
+    return authority === MANAGED_AUTHORITY ? (findManaged(host, nowMs) ?? uploaded.find(host, nowMs)) : null;
+  };
+  const certificateFor = (host: string, isListed = false) => find(host) ?? minted.get(host, isListed);
   return {
     certificateFor,
     warm: async (hosts) => {
@@ -57,6 +72,9 @@ export function createCertificateStore({ records, ca, clock, onProblem }: Certif
       }
     },
     forget: (hosts) => hosts.flatMap((host) => minted.forget(host)),
-    close: unsubscribe,
+    close: () => {
+      unsubscribe();
+      managed.close();
+    },
   };
 }

@@ -2,7 +2,7 @@
 export interface ServedCertificate {
   /** Equal only for the same certificate and key. */
   readonly identity: string;
-  readonly source: 'uploaded' | 'internal';
+  readonly source: 'uploaded' | 'managed' | 'internal';
   /** The chain, the host's own certificate first. */
   readonly certificatePem: string;
   readonly privateKeyPem: string;

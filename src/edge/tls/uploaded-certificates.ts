@@ -20,7 +20,8 @@ interface Uploaded {
 interface ReservedDomain {
   readonly domain: string;
   readonly certificateId: string;
-  readonly isManaged: boolean;
+  /** Of its policy; null: it has none. */
+  readonly authority: string | null;
 }
 
 /** Uploaded certificates by their names. The cost of a change does not depend on their number. */
@@ -48,12 +49,16 @@ export class UploadedCertificates {
    */
   find(host: string, nowMs: number): ServedCertificate | null {
     const reserved = this.#byHost.find(host);
-    if (reserved?.isManaged === true) return null;
     const chosen = reserved === undefined ? undefined : this.#certificates.get(reserved.certificateId);
     if (chosen !== undefined && isValid(chosen, nowMs)) return served(chosen);
     const dot = host.indexOf('.');
     const found = this.#longestValid(host, nowMs) ?? this.#longestValid(`*${host.slice(dot)}`, nowMs);
     return found === undefined ? null : served(found);
+  }
+
+  /** The authority in the policy of the host's reserved domain; null: it has no policy. */
+  authorityOf(host: string): string | null {
+    return this.#byHost.find(host)?.authority ?? null;
   }
 
   #longestValid(name: string, nowMs: number): Uploaded | undefined {
@@ -83,10 +88,11 @@ export class UploadedCertificates {
   }
 
   #addDomain({ id, doc }: CertificateRecord): void {
+    const policy = doc['certificate_management_policy'] ?? null;
     const domain: ReservedDomain = {
       domain: doc['domain'] as string,
       certificateId: (doc['certificate_id'] as string | null) ?? '',
-      isManaged: (doc['certificate_management_policy'] ?? null) !== null,
+      authority: (policy as { readonly authority?: string } | null)?.authority ?? null,
     };
     this.#domains.set(id, domain);
     this.#byHost.set(domain.domain, domain);

@@ -89,3 +89,24 @@ export function certificateRecord(id: string, issued: Issued, dnsNames: readonly
     secrets: { '/private_key_pem': JSON.stringify(issued.keyPem) },
   };
 }
+
+/** As the ACME worker stores it. `doc` adds the fields of a job, which the edge must ignore. */
+export function managedRecord(id: string, hostname: string, issued: Issued | null, doc: object = {}) {
+  const certificate = issued === null ? null : new X509Certificate(issued.certificatePem);
+  return {
+    kind: 'managed_certificate',
+    id,
+    revision: 1,
+    doc: {
+      hostname,
+      private_key_type: 'ecdsa',
+      certificate_pem: issued?.certificatePem ?? null,
+      serial_number: certificate?.serialNumber.toLowerCase() ?? null,
+      not_before: certificate?.notBefore.toISOString() ?? null,
+      not_after: certificate?.notAfter.toISOString() ?? null,
+      job: null,
+      ...doc,
+    },
+    secrets: issued === null ? null : { '/private_key': JSON.stringify(issued.keyPem) },
+  };
+}
