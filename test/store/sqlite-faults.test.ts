@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { databasePath } from '../../src/store/data-directory.ts';
+import type { CommitMark } from '../../src/store/sql/commits/commit-rows.ts';
 import { SqliteConnection } from '../../src/store/sqlite/sqlite-connection.ts';
 import { WorkerThread } from '../../src/store/sqlite/worker-thread.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -93,8 +94,7 @@ test('reports jobs that a failing group had committed individually before the di
 test('a thread that dies fails its requests, and the next request gets a new one', async (t) => {
   const location = await emptyLocation(t, 'sqlite');
   await (await openAt(location)).close();
-  const thread = new WorkerThread({ path: databasePath(location.dataDir), access: 'write', maxPages: undefined });
-  t.after(() => thread.close());
+  const thread = threadOn(t, databasePath(location.dataDir));
   const read = () => thread.request({ do: 'read', job: { name: 'readRevision', args: [] }, view: null });
   assert.equal(await read(), 0);
   const pending = Array.from({ length: 50 }, () => read());
@@ -104,6 +104,23 @@ test('a thread that dies fails its requests, and the next request gets a new one
   assert.ok(failures.length > 0);
   for (const { reason } of failures) assert.equal(reason.code, 'ERR_POSTERN_STORE_UNAVAILABLE');
   assert.equal(await read(), 0);
+});
+
+test('a probe keeps the locks that tell other processes about this one', async (t) => {
+  if (!existsSync('/proc/locks')) {
+    t.skip('this system does not list its locks');
+    return;
+  }
+  const location = await emptyLocation(t, 'sqlite');
+  await (await openAt(location)).close();
+  const path = databasePath(location.dataDir);
+  const thread = threadOn(t, path);
+  const seen = (await thread.request({ do: 'read', job: { name: 'readCommit', args: [] }, view: null })) as CommitMark;
+  const file = new RegExp(` ${process.pid} [0-9a-f]+:[0-9a-f]+:${statSync(path).ino} `);
+  const isLocked = () => file.test(readFileSync('/proc/locks', 'utf8'));
+  assert.ok(isLocked());
+  await thread.request({ do: 'probe', seen });
+  assert.ok(isLocked());
 });
 
 test('every connection syncs its log at each commit', async (t) => {
@@ -152,4 +169,14 @@ async function fillUntilFull(store: Store): Promise<string[]> {
 async function idsOf(store: Store): Promise<string[]> {
   const { records } = await everything(store);
   return records.map(({ id }) => id).sort();
+}
+
+function threadOn(t: TestContext, path: string): WorkerThread {
+  const headerFile = openSync(path, 'r');
+  const thread = new WorkerThread({ path, access: 'write', maxPages: undefined, headerFile });
+  t.after(async () => {
+    await thread.close();
+    closeSync(headerFile);
+  });
+  return thread;
 }

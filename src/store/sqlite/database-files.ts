@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, type Stats, statSync } from 'node:fs';
+import { readSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { storeErrors } from '../errors.ts';
 
@@ -12,11 +12,18 @@ const MAGIC = 'SQLite format 3\0';
  */
 export class DatabaseFiles {
   readonly #path: string;
+  readonly #headerFile: number;
   #identities: ReadonlyMap<string, string> | null = null;
   #largestBytes = 0;
 
-  constructor(path: string) {
+  /**
+   * `headerFile`: the open database file. It stays open as long as any connection of this process: POSIX drops all locks
+   * that a process holds on a file when the process closes any descriptor of it, and another process, such as a backup,
+   * would then take itself for the last one and delete the log (https://www.sqlite.org/howtocorrupt.html, 2.2).
+   */
+  constructor(path: string, headerFile: number) {
     this.#path = path;
+    this.#headerFile = headerFile;
   }
 
   /** Once, after the connection's first transaction: then its log and the log's index exist. */
@@ -57,12 +64,7 @@ export class DatabaseFiles {
 
   #header(): Buffer {
     const header = Buffer.alloc(HEADER_BYTES);
-    const file = openSync(this.#path, 'r');
-    try {
-      readSync(file, header, 0, header.length, 0);
-    } finally {
-      closeSync(file);
-    }
+    readSync(this.#headerFile, header, 0, header.length, 0);
     return header;
   }
 }

@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs';
 import { createGroupCommit, type JobOutcome } from '../group-commit.ts';
 import { History } from '../history.ts';
 import type { CommitMark } from '../sql/commits/commit-rows.ts';
@@ -25,8 +26,9 @@ export function createSqliteEngine({
   probeIntervalMs,
   onClosed,
 }: SqliteEngineOptions): SqlEngine {
-  const writer = new WorkerThread({ path, access: 'write', maxPages });
-  const reader = new WorkerThread({ path, access: 'read', maxPages: undefined });
+  const headerFile = openSync(path, 'r');
+  const writer = new WorkerThread({ path, access: 'write', maxPages, headerFile });
+  const reader = new WorkerThread({ path, access: 'read', maxPages: undefined, headerFile });
   const history = new History(commit, () => readIn(null, 'readCommit', []));
   const monitor = new StoreHealthMonitor();
   const group = createGroupCommit(history.guard((jobs) => monitor.watchingWrite(() => runGroup(jobs))));
@@ -55,6 +57,7 @@ export function createSqliteEngine({
     history.close();
     await group.close();
     await Promise.all([writer.close(), reader.close()]);
+    closeSync(headerFile);
     onClosed();
   }
 

@@ -7,6 +7,8 @@ export interface WorkerOptions {
   readonly path: string;
   readonly access: 'write' | 'read';
   readonly maxPages: number | undefined;
+  /** A descriptor of the database file, which the owner of the threads closes after them. */
+  readonly headerFile: number;
 }
 
 export type WorkerTask =

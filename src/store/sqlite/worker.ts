@@ -22,7 +22,7 @@ import {
 /** The thread that waits for the disk, so that the server's event loop does not. One writes, another reads. */
 const options = workerData as WorkerOptions;
 const connection = new SqliteConnection(options);
-const files = new DatabaseFiles(options.path);
+const files = new DatabaseFiles(options.path, options.headerFile);
 const views = new Map<number, SqliteConnection>();
 
 parentPort?.on('message', ({ id, task }: WorkerRequest) => {
