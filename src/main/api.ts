@@ -83,7 +83,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
       accountId: store.accountId,
       // A single process knows of a subscription before its creation is answered; where several share a store, others
       // learn of it later.
-      isWanted: (type: string) => wanted.has(type) || (store.engine === 'postgres' && 'unknown'),
+      isWanted: (type: string) => wanted.has(type) || (store.sharing.isShared && 'unknown'),
       newId,
       nowMs: () => clock.nowMs(),
     },

@@ -108,5 +108,11 @@ function runtimePorts(
 
 /** Parts of the store that were made for one module, by its name. */
 function ownStores(store: Store): ReadonlyMap<string, unknown> {
-  return new Map([['oidc', { ...store.logins, isShared: store.engine === 'postgres' }]]);
+  const logins = {
+    ...store.logins,
+    get isShared() {
+      return store.sharing.isShared;
+    },
+  };
+  return new Map([['oidc', logins]]);
 }

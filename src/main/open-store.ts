@@ -7,9 +7,9 @@ import type { Store } from '../store/store.ts';
 type StoreSettings = Pick<Config, 'data_dir' | 'database_url' | 'database_migrate_under_old_nodes' | 'secret_key'>;
 
 /** The only place that knows the engines by name. */
-export function openStore(settings: StoreSettings, clock: Clock): Promise<Store> {
+export function openStore(settings: StoreSettings, clock: Clock, isTakingOver = false): Promise<Store> {
   const { data_dir: dataDir, database_url: url, secret_key: secretKey } = settings;
-  if (url === null) return openSqliteStore({ dataDir, secretKey, clock });
+  if (url === null) return openSqliteStore({ dataDir, secretKey, clock, isTakingOver });
   const { database_migrate_under_old_nodes: mayMigrateUnderOldNodes } = settings;
   return openPostgresStore({ url, dataDir, secretKey, clock, mayMigrateUnderOldNodes });
 }

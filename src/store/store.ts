@@ -21,6 +21,7 @@ export type { StoreHealth, StoreState } from './store-health.ts';
  */
 export interface Store {
   readonly engine: 'sqlite' | 'postgres';
+  readonly sharing: StoreSharing;
 
   /** Applies the write set durably: once this resolves with `ok`, the change survives `kill -9` and power loss. */
   commit(writeSet: WriteSet): Promise<CommitResult>;
@@ -76,6 +77,21 @@ export interface Store {
   /** Counters for metrics and for the benchmark. */
   stats(): StoreStats;
   close(): Promise<void>;
+}
+
+/**
+ * Whether another process may write to the store. With PostgreSQL always. With SQLite one process owns the data
+ * directory; while it hands over to the next one, both write, each after the other, and each follows the other's
+ * commits.
+ */
+export interface StoreSharing {
+  readonly isShared: boolean;
+  /** Another process is about to open the store. */
+  begin(): void;
+  /** The other process is gone. */
+  end(): void;
+  /** For the process that takes over: resolves when the one before it is gone, and this one owns the store. */
+  own(): Promise<void>;
 }
 
 export interface RecordKey {

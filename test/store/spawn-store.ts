@@ -20,7 +20,7 @@ export interface StoreProcess {
 export function spawnStore(
   t: Pick<TestContext, 'after'>,
   location: StoreLocation,
-  mode: 'hold' | 'write',
+  mode: 'hold' | 'write' | 'take-over',
 ): StoreProcess {
   const child = spawn(process.execPath, [SCRIPT, JSON.stringify(location), mode], {
     stdio: ['ignore', 'pipe', 'inherit'],

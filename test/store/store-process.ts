@@ -9,13 +9,14 @@ import { put } from './conformance/store-under-test.ts';
  */
 const WRITERS = 8;
 const location = JSON.parse(process.argv[2] ?? '') as StoreLocation;
-const isWriting = process.argv[3] === 'write';
+const isTakingOver = process.argv[3] === 'take-over';
+const isWriting = process.argv[3] === 'write' || isTakingOver;
 
 try {
   const { dataDir, secretKey = null } = location;
   const store =
     location.engine === 'sqlite'
-      ? await openSqliteStore({ dataDir, secretKey })
+      ? await openSqliteStore({ dataDir, secretKey, isTakingOver })
       : await openPostgresStore({ url: location.url, dataDir, secretKey });
   process.stdout.write('ready\n');
   if (isWriting) await Promise.all(Array.from({ length: WRITERS }, (_, writer) => writeForever(writer)));

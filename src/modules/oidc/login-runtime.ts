@@ -56,6 +56,7 @@ export class LoginRuntime implements ModuleRuntime {
   readonly #count: (event: string) => void;
   readonly #unsubscribe: () => void;
   #seq = 0;
+  #wasShared = false;
   #following: Promise<void> | null = null;
 
   private constructor(ports: RuntimePorts, settings: OidcSettings) {
@@ -221,12 +222,15 @@ export class LoginRuntime implements ModuleRuntime {
     this.#seq = await this.records.currentSeq();
     await this.#orphans.open();
     this.#every(MINUTE_MS, 'failed to delete expired logins', () => this.#tidyUp());
-    if (!this.records.isShared) return;
-    this.#every(FOLLOW_MS, 'failed to read changes of logins', () => {
+    this.#every(FOLLOW_MS, 'failed to read changes of logins', async () => {
+      const { isShared } = this.records;
+      // Once more after the other process is gone, for its last changes.
+      if (!isShared && !this.#wasShared) return;
       this.#following ??= this.#follow().finally(() => {
         this.#following = null;
       });
-      return this.#following;
+      await this.#following;
+      this.#wasShared = isShared;
     });
   }
 

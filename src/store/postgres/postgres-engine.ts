@@ -13,6 +13,7 @@ import {
 } from '../sql/programs.ts';
 import type { SqlEngine } from '../sql/sql-engine.ts';
 import { execute, type Program, statement } from '../sql/statements/statement.ts';
+import type { StoreSharing } from '../store.ts';
 import type { StoreHealthMonitor } from '../store-health.ts';
 import { inTransaction, isLostBeforeCommit, type PostgresConnection } from './postgres-connection.ts';
 import type { RevisionWatch } from './revision-watch.ts';
@@ -32,6 +33,9 @@ export interface PostgresEngineOptions {
 const STALLED_WRITE_TIMEOUT_MS = 2_000;
 
 const MAX_RETRIES = 2;
+
+/** Any number of processes work on one database. */
+const ALWAYS_SHARED: StoreSharing = { isShared: true, begin: () => {}, end: () => {}, own: () => Promise.resolve() };
 
 export const READ_VIEW = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 /**
@@ -94,6 +98,7 @@ export function createPostgresEngine({ pool, watch, channel, history, monitor }:
     name: 'postgres',
     history,
     monitor,
+    sharing: ALWAYS_SHARED,
     read: (name, ...args) => inTransaction(pool, READ_VIEW, (connection) => runProgram(connection, name, args)),
     readProven: <Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>) =>
       history.noticing(async () => {

@@ -1,4 +1,5 @@
 import { storeErrors } from '../errors.ts';
+import { isCompatible } from '../sql/schema/compatible.ts';
 import { schemaVersion } from '../sql/schema/migrate.ts';
 import { currentSchema } from '../sql/schema/migrations.ts';
 import { integer, type Program, queryOne, textOrNull } from '../sql/statements/statement.ts';
@@ -11,7 +12,9 @@ import { OLDER_SERVERS } from './schema-names.ts';
 export function* refuseOldNodes(): Program<void> {
   const found = yield* schemaVersion('postgres');
   if (found === 0 || found >= currentSchema.version) return;
-  const row = yield* queryOne(OLDER_SERVERS, [`/${currentSchema.version}`]);
+  // Servers of the schema that is there can follow; those of an even older one may not.
+  const known = isCompatible(found) ? found : currentSchema.version;
+  const row = yield* queryOne(OLDER_SERVERS, [`/${known}`]);
   const count = row === null ? 0 : integer(row, 'servers');
   if (row === null || count === 0) return;
   throw storeErrors.create(

@@ -65,6 +65,7 @@ export function createSqlStore({
 
   return {
     engine: engine.name,
+    sharing: engine.sharing,
     accountId,
     commit,
     mac: (purpose, data) => keyring.mac(purpose, data),

@@ -1,4 +1,5 @@
 import type { History } from '../history.ts';
+import type { StoreSharing } from '../store.ts';
 import type { StoreHealthMonitor } from '../store-health.ts';
 import type { ProgramArgs, ProgramName, ProgramResult } from './programs.ts';
 
@@ -7,6 +8,7 @@ export interface SqlEngine {
   readonly name: 'sqlite' | 'postgres';
   readonly history: History;
   readonly monitor: StoreHealthMonitor;
+  readonly sharing: StoreSharing;
   /** One consistent view per call. Never waits for a writer. */
   read<Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>): Promise<ProgramResult<Name>>;
   /**

@@ -1,10 +1,12 @@
 import type { Clock } from '../../lib/clock.ts';
 import { databasePath, makePrivateFile } from '../data-directory.ts';
 import { syncDirectory } from '../key-file.ts';
+import type { KeySource } from '../load-keyring.ts';
 import { createSqlStore } from '../sql/create-sql-store.ts';
+import { refuseIncompatible } from '../sql/schema/compatible.ts';
 import { type Initialised, initialise } from '../sql/schema/initialise.ts';
 import type { Store } from '../store.ts';
-import { lockDirectory } from './directory-lock.ts';
+import { lockAsSuccessor, lockDirectory } from './directory-lock.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { createSqliteEngine } from './sqlite-engine.ts';
 
@@ -18,16 +20,23 @@ export interface OpenSqliteStoreOptions {
   readonly keepRevisions?: number;
   readonly probeIntervalMs?: number;
   readonly clock?: Clock;
+  /** Opens the store beside its owner, which is handing over to this process. */
+  readonly isTakingOver?: boolean;
 }
 
 export async function openSqliteStore(options: OpenSqliteStoreOptions): Promise<Store> {
-  const { dataDir, secretKey, maxPages, keepRevisions, probeIntervalMs, clock } = options;
-  const lock = lockDirectory(dataDir);
+  const { dataDir, secretKey, maxPages, keepRevisions, probeIntervalMs, clock, isTakingOver = false } = options;
+  const successor = isTakingOver ? lockAsSuccessor(dataDir) : null;
+  const lock = successor ?? lockDirectory(dataDir);
   try {
     const path = databasePath(dataDir);
     makePrivateFile(path);
-    const { keyring, accountId, commit } = prepare(path, dataDir, secretKey);
-    const engine = createSqliteEngine({ path, maxPages, commit, probeIntervalMs, onClosed: () => lock.release() });
+    const { keyring, accountId, commit } = prepare(path, { dataDir, configured: secretKey }, isTakingOver);
+    const engine = createSqliteEngine({
+      ...{ path, maxPages, commit, probeIntervalMs, isTakingOver },
+      own: () => successor?.own() ?? Promise.resolve(),
+      onClosed: () => lock.release(),
+    });
     return createSqlStore({ engine, keyring, accountId, clock, keepRevisions });
   } catch (error) {
     lock.release();
@@ -39,13 +48,15 @@ export async function openSqliteStore(options: OpenSqliteStoreOptions): Promise<
  * In this thread: nothing is being served yet, and a wrong key or a newer store must be reported before the start
  * continues.
  */
-function prepare(path: string, dataDir: string, secretKey: string | null): Initialised {
+function prepare(path: string, source: KeySource, isTakingOver: boolean): Initialised {
   const connection = new SqliteConnection({ path, access: 'write' });
   try {
-    const source = { dataDir, configured: secretKey };
-    return connection.transaction('IMMEDIATE', () => connection.run(initialise('sqlite', source)));
+    return connection.transaction('IMMEDIATE', () => {
+      if (isTakingOver) connection.run(refuseIncompatible('sqlite'));
+      return connection.run(initialise('sqlite', source));
+    });
   } finally {
     connection.close();
-    syncDirectory(dataDir);
+    syncDirectory(source.dataDir);
   }
 }

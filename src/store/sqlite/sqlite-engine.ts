@@ -4,7 +4,9 @@ import { History } from '../history.ts';
 import type { CommitMark } from '../sql/commits/commit-rows.ts';
 import type { ProgramArgs, ProgramName, ProgramResult, QueuedJob } from '../sql/programs.ts';
 import type { SqlEngine } from '../sql/sql-engine.ts';
+import type { StoreSharing } from '../store.ts';
 import { StoreHealthMonitor } from '../store-health.ts';
+import { ForeignCommits } from './foreign-commits.ts';
 import { startProbes } from './probes.ts';
 import { outcomeFromWire, type WireGroup, type WireProvenRead } from './worker-protocol.ts';
 import { WorkerThread } from './worker-thread.ts';
@@ -15,6 +17,10 @@ export interface SqliteEngineOptions {
   /** The last commit when the store was opened. */
   readonly commit: CommitMark;
   readonly probeIntervalMs?: number | undefined;
+  /** Another process owns the data directory, and this one is taking over from it. */
+  readonly isTakingOver: boolean;
+  /** Resolves when this process owns the data directory. */
+  readonly own: () => Promise<void>;
   readonly onClosed: () => void;
 }
 
@@ -24,6 +30,8 @@ export function createSqliteEngine({
   maxPages,
   commit,
   probeIntervalMs,
+  isTakingOver,
+  own,
   onClosed,
 }: SqliteEngineOptions): SqlEngine {
   const headerFile = openSync(path, 'r');
@@ -38,6 +46,19 @@ export function createSqliteEngine({
     history.advance(await history.noticing(() => probed), epoch);
     if (monitor.needsWrite) await group.submit({ name: 'probeWrite', args: [], epoch: history.epoch });
   }, probeIntervalMs);
+  const foreign = new ForeignCommits(() => readIn(null, 'readRevision', []));
+  if (isTakingOver) foreign.follow();
+  const sharing: StoreSharing = {
+    get isShared() {
+      return foreign.isFollowing;
+    },
+    begin: () => foreign.follow(),
+    end: () => void foreign.stop(),
+    own: async () => {
+      await own();
+      await foreign.stop();
+    },
+  };
   let lastView = 0;
   let closing: Promise<void> | null = null;
 
@@ -53,6 +74,7 @@ export function createSqliteEngine({
   }
 
   async function close(): Promise<void> {
+    await foreign.stop();
     await probes.close();
     history.close();
     await group.close();
@@ -85,9 +107,9 @@ export function createSqliteEngine({
         await reader.request({ do: 'close_view', view });
       }
     },
-    // One process owns the data directory, so nobody else writes.
-    onForeignCommit: () => {},
-    compareWith: () => {},
+    sharing,
+    onForeignCommit: (listener) => foreign.onCommit(listener),
+    compareWith: (applied) => foreign.compareWith(applied),
     commitCount: () => group.commitCount(),
     close: () => {
       closing ??= close();

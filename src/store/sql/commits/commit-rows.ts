@@ -34,21 +34,29 @@ const POSITION = `SELECT newest.number AS number, newest.id AS id,
     (SELECT id FROM commits WHERE number = ?) AS seen_id,
     (SELECT min(number) FROM commits) AS oldest,
     (SELECT value FROM counter WHERE name = 'revision') AS revision,
-    (SELECT value FROM meta WHERE name = 'schema_version') AS schema_version
+    (SELECT value FROM meta WHERE name = 'schema_version') AS schema_version,
+    (SELECT value FROM meta WHERE name = 'compatible_from') AS compatible_from
   FROM commits newest ORDER BY newest.number DESC LIMIT 1`;
 
 /**
  * The current position of the store. Rejects a database that lacks the last commit seen by this process: then
  * everything this process knows may belong to a discarded history. Also rejects a schema that a newer version created
- * in the meantime.
+ * in the meantime, unless that only added to this one.
  */
 export function* provePosition(seen: CommitMark): Program<StorePosition> {
   const row = yield* queryOne(POSITION, [seen.number]);
   if (row === null) throw wentBack(`it has no commits, and this process has seen commit ${seen.number} (${seen.id})`);
   const version = Number(text(row, 'schema_version'));
-  if (version > currentSchema.version) throw tooNew(version);
+  if (version > currentSchema.version && !isFollowable(version, textOrNull(row, 'compatible_from')))
+    throw tooNew(version);
   if (textOrNull(row, 'seen_id') !== seen.id) throw wentBack(differenceFrom(seen, row));
   return { revision: integer(row, 'revision'), commit: { number: integer(row, 'number'), id: text(row, 'id') } };
+}
+
+/** A successor has only added to the tables, so this process can finish its work. The text names both versions. */
+function isFollowable(version: number, compatibleFrom: string | null): boolean {
+  const [of, from] = (compatibleFrom ?? '').split(' ').map(Number);
+  return of === version && from !== undefined && from <= currentSchema.version;
 }
 
 function differenceFrom(seen: CommitMark, row: Row): string {

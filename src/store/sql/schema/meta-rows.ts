@@ -1,6 +1,6 @@
 import { type Program, queryOne, statement, text } from '../statements/statement.ts';
 
-export type MetaName = 'schema_version' | 'account_id' | 'key_check';
+export type MetaName = 'schema_version' | 'compatible_from' | 'account_id' | 'key_check';
 
 export function* readMeta(name: MetaName): Program<string | null> {
   const row = yield* queryOne('SELECT value FROM meta WHERE name = ?', [name]);

@@ -1,5 +1,6 @@
 import { storeErrors } from '../../errors.ts';
 import { integer, type Program, queryOne, statement, text } from '../statements/statement.ts';
+import { writeMeta } from './meta-rows.ts';
 import { currentSchema, migrations } from './migrations.ts';
 import { type Dialect, type Migration, stepSql } from './schema.ts';
 
@@ -20,12 +21,10 @@ export function* migrate(options: MigrateOptions): Program<void> {
   const found = yield* schemaVersion(options.dialect);
   if (found > newest) throw tooNew(found, newest);
   const pending = list.filter(({ version }) => version > found && version <= (options.upTo ?? newest));
-  for (const { version, steps } of pending) {
+  for (const { version, compatibleFrom = version, steps } of pending) {
     for (const step of steps) yield statement(stepSql(options.dialect, step));
-    yield statement(
-      'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
-      ['schema_version', String(version)],
-    );
+    yield* writeMeta('schema_version', String(version));
+    yield* writeMeta('compatible_from', `${version} ${compatibleFrom}`);
   }
   if (found > 0 || pending.length === 0) return;
   yield statement('INSERT INTO counter (name, value) VALUES (?, 0), (?, 0)', ['revision', 'changes_floor']);

@@ -34,6 +34,12 @@ export type MigrationStep =
 
 export interface Migration {
   readonly version: number;
+  /**
+   * The oldest schema whose programs can go on with the changed tables, because the migration only adds what they
+   * ignore: they drain while their successor migrates. Programs that know no more than schema 7 reject every newer one.
+   * Absent: no older program.
+   */
+  readonly compatibleFrom?: number;
   readonly steps: readonly MigrationStep[];
 }
 
