@@ -68,9 +68,9 @@ export interface Edge {
   readonly tunnelPorts: { readonly host: string; has(port: number): boolean };
   /**
    * Tells clients to connect elsewhere, closes WebSockets, lets requests in progress finish for up to `timeoutMs`, then
-   * cuts the rest.
+   * cuts the rest. For the first `lingerMs` connections may still send one request each.
    */
-  drain(timeoutMs: number): Promise<void>;
+  drain(timeoutMs: number, lingerMs?: number): Promise<void>;
   readonly requestsInFlight: number;
 }
 
@@ -254,12 +254,20 @@ export function createEdge(options: EdgeOptions): Edge {
     get requestsInFlight() {
       return live.count;
     },
-    drain: async (timeoutMs) => {
-      servers.startDraining();
-      plainServers.startDraining();
-      tunnels.startDraining();
+    drain: async (timeoutMs, lingerMs = 0) => {
       const deadline = performance.now() + timeoutMs;
       const left = (): number => Math.max(0, deadline - performance.now());
+      tunnels.startDraining();
+      if (lingerMs > 0) {
+        for (const each of [servers, plainServers]) each.startDraining(true);
+        const lingersUntilMs = performance.now() + Math.min(lingerMs, timeoutMs);
+        const isOpen = (): boolean => servers.connectionCount + plainServers.connectionCount + front.pendingCount > 0;
+        while (isOpen() && performance.now() < lingersUntilMs) {
+          live.goAway();
+          await new Promise((resolve) => setTimeout(resolve, 10));
+        }
+      }
+      for (const each of [servers, plainServers]) each.startDraining();
       live.goAway();
       // A client in its handshake may already have sent a request.
       await front.drain(left());

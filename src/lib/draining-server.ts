@@ -1,6 +1,6 @@
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { Server as HttpsServer } from 'node:https';
-import type { Socket } from 'node:net';
+import { Server as NetServer, type Socket } from 'node:net';
 import { closing, type ListenerOwner, listenOnce, listenPer } from './guarded-listeners.ts';
 
 interface Connection {
@@ -10,15 +10,20 @@ interface Connection {
    */
   socket: Socket;
   requests: number;
+  /** The response to the latest request. */
+  response: ServerResponse | null;
+  /** Its last response asks the client to send the next request elsewhere. */
+  isTold: boolean;
 }
 
 export interface DrainingServer {
   readonly connectionCount: number;
   /**
    * Stops accepting, lets requests in flight finish for up to `timeoutMs`, then closes the rest. Resolves when all
-   * connections are closed.
+   * connections are closed. For the first `lingerMs` a connection without a request in flight may still send one, which
+   * is answered with `Connection: close`: its client may have sent it already.
    */
-  drain(timeoutMs: number): Promise<void>;
+  drain(timeoutMs: number, lingerMs?: number): Promise<void>;
 }
 
 /**
@@ -29,12 +34,13 @@ export function drainingServer(server: HttpServer | HttpsServer): DrainingServer
   // Keyed by remote end, because behind TLS the accepted socket and the request's socket are two objects.
   const connections = new Map<string, Connection>();
   let isDraining = false;
+  let isLingering = false;
   let drained: Promise<void> | null = null;
 
   const ownerOf = (socket: Socket): ListenerOwner => closing(socket, 'HTTP server');
   listenPer(server, 'connection', ownerOf, (socket: Socket) => {
     const key = remoteEnd(socket);
-    connections.set(key, { socket, requests: 0 });
+    connections.set(key, { socket, requests: 0, response: null, isTold: false });
     listenOnce(socket, 'close', ownerOf(socket), () => connections.delete(key));
   });
   const ownerOfRequest = ({ socket }: IncomingMessage): ListenerOwner => ownerOf(socket);
@@ -43,11 +49,11 @@ export function drainingServer(server: HttpServer | HttpsServer): DrainingServer
     if (connection === undefined) return;
     connection.requests += 1;
     connection.socket = request.socket;
-    // Tells the client to send its next request elsewhere.
-    if (isDraining && !response.headersSent) response.setHeader('Connection', 'close');
+    connection.response = response;
+    if (isDraining) tell(connection);
     listenOnce(response, 'close', ownerOf(request.socket), () => {
       connection.requests -= 1;
-      if (isDraining) closeIfIdle(connection);
+      if (isDraining && (!isLingering || connection.isTold)) closeIfIdle(connection);
     });
   });
 
@@ -55,21 +61,41 @@ export function drainingServer(server: HttpServer | HttpsServer): DrainingServer
     get connectionCount() {
       return connections.size;
     },
-    drain: (timeoutMs) => {
+    drain: (timeoutMs, lingerMs = 0) => {
       drained ??= new Promise((resolve) => {
         isDraining = true;
         const deadline = setTimeout(() => {
           for (const { socket } of connections.values()) socket.destroy();
         }, timeoutMs);
-        server.close(() => {
+        const linger = setTimeout(() => {
+          isLingering = false;
+          for (const connection of connections.values()) closeIfIdle(connection);
+        }, lingerMs);
+        const onClosed = (): void => {
           clearTimeout(deadline);
+          clearTimeout(linger);
           resolve();
-        });
-        for (const connection of connections.values()) closeIfIdle(connection);
+        };
+        isLingering = lingerMs > 0;
+        for (const connection of connections.values()) tell(connection);
+        // An HTTP server's own `close` also closes connections that were accepted a moment ago.
+        if (isLingering) NetServer.prototype.close.call(server, onClosed);
+        else {
+          server.close(onClosed);
+          for (const connection of connections.values()) closeIfIdle(connection);
+        }
       });
       return drained;
     },
   };
+}
+
+/** Asks the client to send its next request elsewhere. */
+function tell(connection: Connection): void {
+  const { response } = connection;
+  if (response === null || response.headersSent) return;
+  response.setHeader('Connection', 'close');
+  connection.isTold = true;
 }
 
 /** `destroySoon` flushes first: the response has been written to the socket, but not yet to the network. */

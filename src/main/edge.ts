@@ -51,7 +51,7 @@ export interface OpenedEdge {
   readonly snapshots: Snapshots;
   /** Endpoints of agents. */
   readonly endpoints: EndpointPublisher;
-  drain(timeoutMs: number): Promise<void>;
+  drain(timeoutMs: number, lingerMs?: number): Promise<void>;
 }
 
 const SECOND = 1000;
@@ -131,10 +131,10 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
     http: http.addresses,
     snapshots,
     endpoints: edge.endpoints,
-    drain: async (timeoutMs) => {
+    drain: async (timeoutMs, lingerMs) => {
       // The listeners stop first, then the edge closes its connections, and the listeners see the last of them close.
       const closed = [https.drain(timeoutMs + SECOND), http.drain(timeoutMs + SECOND)];
-      await edge.drain(timeoutMs);
+      await edge.drain(timeoutMs, lingerMs);
       await Promise.all(closed);
       snapshots.close();
       certificates.close();

@@ -65,7 +65,7 @@ export async function openListener({ setting, address, face, tls }: ListenerOpti
     get connectionCount() {
       return draining.connectionCount;
     },
-    drain: (timeoutMs) => draining.drain(timeoutMs),
+    drain: (timeoutMs, lingerMs) => draining.drain(timeoutMs, lingerMs),
   };
 }
 

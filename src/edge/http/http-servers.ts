@@ -28,7 +28,6 @@ import { outliveStreams } from '../../lib/http2-outlive-streams.ts';
 import { hasStreamEnd, watchStreamEnd } from '../../lib/http2-stream-end.ts';
 import { REPEATED_FIELDS } from '../../lib/repeated-fields.ts';
 import type { ConnectionFacts } from '../connection-facts.ts';
-import type { DroppedHeaders } from './dropped-headers.ts';
 import { Http1Client } from './http1-client.ts';
 import { Http1Facts } from './http1-facts.ts';
 import { Http1SwitchWriter } from './http1-switch-writer.ts';
@@ -39,6 +38,7 @@ import { type HeadReading, type HeadRules, readHead } from './request-head.ts';
 import type { RequestProblem } from './request-problem.ts';
 import type { ResponseWriter } from './response-writer.ts';
 import { sweep } from './sweep.ts';
+import { trailersOf } from './trailers.ts';
 import { TurnBudget } from './turn-budget.ts';
 
 export interface HttpLimits {
@@ -102,6 +102,8 @@ export class HttpServers {
   #arriving: ServerHttp2Session | null = null;
   readonly #turns = new TurnBudget();
   readonly #drain = { isDraining: false };
+  /** While draining, a connection may send one more request. */
+  #isLingering = false;
 
   constructor(options: HttpServersOptions) {
     const { limits } = options;
@@ -183,11 +185,18 @@ export class HttpServers {
     else this.#onSession(new Http2Client(session, socket, facts), socket);
   }
 
-  /** Sends GOAWAY on HTTP/2 and `Connection: close` on HTTP/1.1; requests in progress finish. */
-  startDraining(): void {
+  /**
+   * Sends GOAWAY on HTTP/2 and `Connection: close` on HTTP/1.1; requests in progress finish. With `lingers`, a connection
+   * gets this with its next response, so that no request is on its way to a closed connection. Call it again without, to
+   * close those that sent none.
+   */
+  startDraining(lingers = false): void {
     this.#drain.isDraining = true;
-    for (const client of this.#sockets.values()) if (client instanceof Http2Client) client.session.close();
-    this.#http1.closeIdleConnections();
+    this.#isLingering = lingers;
+    for (const client of this.#sockets.values()) {
+      if (client instanceof Http2Client && (!lingers || client.hasRequests)) client.session.close();
+    }
+    if (!lingers) this.#http1.closeIdleConnections();
   }
 
   /** Closes each connection when its last bytes are sent; the rest is cut at the deadline. No request may be left. */
@@ -296,7 +305,7 @@ export class HttpServers {
     this.#sessions.set(session, client);
     outliveStreams(session, socket);
     ignoreErrors(session);
-    if (this.#drain.isDraining) session.close();
+    if (this.#drain.isDraining && !this.#isLingering) session.close();
   }
 
   #onStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: readonly string[]): void {
@@ -318,6 +327,7 @@ export class HttpServers {
       stream.close();
       return;
     }
+    if (this.#isLingering) client.closeSoon();
     const reading = readHead(http2Head(headers, raw, client.facts.isFromProxy), this.#rules);
     const hasBody = !stream.endAfterHeaders && headers[':protocol'] === undefined;
     if (!stream.endAfterHeaders) watchStreamEnd(stream);
@@ -330,17 +340,4 @@ export class HttpServers {
       accept: headers.accept,
     });
   }
-}
-
-function trailersOf(
-  stream: ServerHttp2Stream,
-  client: Http2Client,
-  dropped: DroppedHeaders,
-  method: string,
-): () => HeaderList {
-  let trailers: HeaderList = [];
-  listen(stream, 'trailers', client, (_fields: unknown, _flags: number, rawTrailers: readonly string[]) => {
-    trailers = dropped.forwardableTrailers(rawTrailers, method);
-  });
-  return () => trailers;
 }

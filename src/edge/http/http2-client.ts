@@ -1,7 +1,7 @@
 import type { ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { reportBug } from '../../lib/bug-report.ts';
-import type { ListenerOwner } from '../../lib/guarded-listeners.ts';
+import { guarded, type ListenerOwner } from '../../lib/guarded-listeners.ts';
 import type { ConnectionFacts } from '../connection-facts.ts';
 import type { Http2ResponseWriter } from './http2-response-writer.ts';
 import { Stall } from './stall.ts';
@@ -37,6 +37,15 @@ export class Http2Client implements ListenerOwner {
   contain(error: unknown): void {
     this.onBug(error);
     this.session.destroy();
+  }
+
+  get hasRequests(): boolean {
+    return this.#writers.length > 0;
+  }
+
+  /** GOAWAY names the last request that is served, so all that arrived together are read first. */
+  closeSoon(): void {
+    setImmediate(guarded(this, () => this.session.close()));
   }
 
   add(writer: Http2ResponseWriter): void {

@@ -78,6 +78,26 @@ for (const isTls of [false, true]) {
       silent.destroy();
     });
 
+    test('answers one more request on a connection that lingers, then closes it', async (t) => {
+      const { draining, fetchText } = await listening(t, isTls);
+      // Node's client without TLS reuses the connection; with TLS it is a new one, accepted and still silent.
+      if (!isTls) await fetchText();
+      const late = isTls ? fetchText() : null;
+      while (draining.connectionCount === 0) await sleep(5);
+      const drained = draining.drain(LONG_MS, LONG_MS);
+      assert.equal(await (late ?? fetchText()), 'whole');
+      assert((await elapsedMs(drained)) < LONG_MS / 2);
+    });
+
+    test('closes connections that sent nothing when they have lingered', async (t) => {
+      const { draining, port } = await listening(t, isTls);
+      const silent = connect(port, '127.0.0.1');
+      await once(silent, 'connect');
+      while (draining.connectionCount === 0) await sleep(5);
+      assert((await elapsedMs(draining.drain(LONG_MS, 20))) < LONG_MS / 2);
+      silent.destroy();
+    });
+
     test('cuts off unfinished requests at the deadline', async (t) => {
       const { draining, fetchText, received } = await listening(t, isTls);
       const isReceived = received();
