@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { createServer, type TLSSocket } from 'node:tls';
+import { createServer, type TLSSocket, type TlsOptions } from 'node:tls';
 import type { Logger } from 'pino';
 import { Gauge, type Registry } from 'prom-client';
 import type { Config } from '../config/schema.ts';
@@ -72,13 +72,14 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
     records: replica,
     onProblem: (err) => logger.error({ err }, 'failed to renew the certificate of the tunnel listener'),
   });
-  const context = { minVersion: 'TLSv1.2', ALPNProtocols: [ALPN] } as const;
-  const server = createServer({
-    ...context,
+  const options: TlsOptions = {
+    minVersion: 'TLSv1.2',
+    ALPNProtocols: [ALPN],
     ...tls.current,
     SNICallback: (name, done) => done(null, tls.contextFor(name)),
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
-  });
+  };
+  const server = createServer(options);
   tls.onChange((pair) => server.setSecureContext({ minVersion: 'TLSv1.2', ...pair }));
   const handshakes = new Handshakes(MAX_HANDSHAKES);
   const ownerOf = (socket: Socket): ListenerOwner => closing(socket, 'tunnel listener');

@@ -20,7 +20,7 @@ interface Uploaded {
 interface ReservedDomain {
   readonly domain: string;
   readonly certificateId: string;
-  /** Of its policy; null: it has none. */
+  /** The authority that its policy names; null: it has no policy. */
   readonly authority: string | null;
 }
 
