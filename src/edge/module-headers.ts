@@ -13,6 +13,9 @@ const HANDSHAKE: ReadonlySet<string> = new Set(['sec-websocket-key', 'sec-websoc
 /** No character that CGI folds into another name, as it does "x_forwarded_for". */
 const NAME = /^[a-z0-9-]+$/;
 
+/** A control character, or one that a byte cannot hold. */
+const UNSENDABLE = /[^\t\x20-\x7e\x80-\xff]/;
+
 /** Throws when a module puts framing into a response's head: a second length could split the response. */
 export function assertNoFraming(module: string, headers: HeaderList): void {
   for (let at = 0; at < headers.length; at += 2) {
@@ -28,6 +31,8 @@ export function withHeaderChange(module: RequestChanger, headers: HeaderList, ch
   for (let at = 0; at < set.length; at += 2) gone.add(set[at] as string);
   for (const name of gone) assertMayChange(module, name);
   for (let at = 0; at < add.length; at += 2) assertMayChange(module, add[at] as string);
+  assertSendable(module, set);
+  assertSendable(module, add);
   const kept = headers.filter((_, at) => !gone.has(headers[at - (at % 2)] as string));
   return [...kept, ...set, ...add];
 }
@@ -37,4 +42,13 @@ const NONE: HeaderList = [];
 function assertMayChange(module: RequestChanger, name: string): void {
   if (NAME.test(name) && !SPECIAL.has(name) && !HANDSHAKE.has(name) && !module.isForeignHeader(name)) return;
   throw new Error(`the ${module.name} module changes the request header ${JSON.stringify(name)}, which is not its own`);
+}
+
+/** Without this check the upstream's client would reject the value, and the visitor would get the blame. */
+function assertSendable(module: RequestChanger, headers: HeaderList): void {
+  for (let at = 0; at < headers.length; at += 2) {
+    if (!UNSENDABLE.test(headers[at + 1] as string)) continue;
+    const name = JSON.stringify(headers[at]);
+    throw new Error(`the ${module.name} module gives the request header ${name} a value with forbidden characters`);
+  }
 }

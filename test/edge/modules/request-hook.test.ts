@@ -279,6 +279,12 @@ for (const protocol of PROTOCOLS) {
         assert.equal((await ask(edge, host, protocol)).status, 500, JSON.stringify(change));
       }
     }
+    for (const value of ['a\r\nb: c', 'nul \u0000', 'cut to a line feed: \u010a', '\u20ac']) {
+      for (const change of [{ set: ['x-own', value] }, { add: ['x-own', value] }]) {
+        hooks.first.transformRequest = () => change;
+        assert.equal((await ask(edge, host, protocol)).status, 500, JSON.stringify(change));
+      }
+    }
     hooks.first.transformRequest = () => {
       throw new Error('a bug of the module');
     };
