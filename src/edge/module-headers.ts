@@ -16,11 +16,16 @@ const NAME = /^[a-z0-9-]+$/;
 /** A control character, or one that a byte cannot hold. */
 const UNSENDABLE = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** Throws when a module puts framing into a response's head: a second length could split the response. */
-export function assertNoFraming(module: string, headers: HeaderList): void {
+/**
+ * Throws when a module puts framing into a response's head, which could split the response, or a value that cannot be
+ * sent. The upstream's own values were checked when they arrived.
+ */
+export function assertResponseHeaders(module: string, headers: HeaderList, before: HeaderList): void {
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] as string;
     if (FRAMING.has(name)) throw new Error(`the ${module} module sets the header ${name}, which only the edge may`);
+    const value = headers[at + 1] as string;
+    if (value !== before[at + 1] && UNSENDABLE.test(value)) throw unsendable(module, 'response', name);
   }
 }
 
@@ -47,8 +52,11 @@ function assertMayChange(module: RequestChanger, name: string): void {
 /** Without this check the upstream's client would reject the value, and the visitor would get the blame. */
 function assertSendable(module: RequestChanger, headers: HeaderList): void {
   for (let at = 0; at < headers.length; at += 2) {
-    if (!UNSENDABLE.test(headers[at + 1] as string)) continue;
-    const name = JSON.stringify(headers[at]);
-    throw new Error(`the ${module.name} module gives the request header ${name} a value with forbidden characters`);
+    if (UNSENDABLE.test(headers[at + 1] as string)) throw unsendable(module.name, 'request', headers[at] as string);
   }
+}
+
+/** Without the value, which may be a secret. */
+function unsendable(module: string, message: 'request' | 'response', name: string): Error {
+  return new Error(`the ${module} module gives the ${message} header ${name} a value with forbidden characters`);
 }

@@ -1,7 +1,7 @@
 import type { Transform } from 'node:stream';
 import type { ResponseTransform, TrafficRequest, TrafficResponseHead } from '../modules/prepared-module.ts';
 import type { NamedModule } from '../snapshot/edge-snapshot.ts';
-import { assertNoFraming } from './module-headers.ts';
+import { assertResponseHeaders } from './module-headers.ts';
 
 export type BodyChange = ResponseTransform & { readonly createStream: () => Transform };
 
@@ -27,7 +27,7 @@ export function changedResponse(
   for (const { name, prepared } of changers) {
     const change = prepared.transform?.(request, seenHead(head, headers, bodies !== null)) ?? null;
     if (change === null) continue;
-    assertNoFraming(name, change.headers);
+    assertResponseHeaders(name, change.headers, headers);
     headers = change.headers;
     all ??= [];
     all.push(change);

@@ -248,6 +248,16 @@ for (const protocol of PROTOCOLS) {
           assert.equal((await ask(edge, host, protocol)).status, 500);
         }
       });
+
+      test('a module that makes a header that cannot be sent is a bug: 500, and nothing of the answer', async () => {
+        for (const value of ['a\r\nb: c', 'nul \u0000', 'cut to a line feed: \u010a']) {
+          hooks.first.transform = (_request, { headers }) => ({
+            headers: [...headers, 'x-own', value],
+            createStream: null,
+          });
+          assert.equal((await ask(edge, host, protocol)).status, 500, JSON.stringify(value));
+        }
+      });
     });
   }
 }
