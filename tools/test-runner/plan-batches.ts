@@ -10,7 +10,7 @@ const MAX_FILES = 10;
 /** A line of a test file that measures memory, changes what a process has only once, or takes long; the reason follows. */
 const OWN_PROCESS = /^\/\/ Own process: \S/m;
 /** Files in these folders have not been tried in a shared process yet. */
-const OWN_PROCESS_FOLDERS = /\/test\/(docs|durability|e2e|events|long|tunnel|edge\/(abuse|clients|modules))\//;
+const OWN_PROCESS_FOLDERS = /\/test\/long\//;
 
 /** Files with a process of their own come first: the longest are among them, and a long one that starts last delays the end. */
 export function planBatches(files: readonly string[]): readonly Batch[] {

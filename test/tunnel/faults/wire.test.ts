@@ -187,11 +187,13 @@ suite('a wire that fails', { concurrency: 4 }, () => {
     };
     const workers = Array.from({ length: 6 }, (_, worker) => ask(worker));
     for (let round = 0; round < 5; round += 1) {
-      // Long enough for the newest connection to have joined.
-      await sleep(700);
+      // A handshake needs less: the newest connection has joined, and carries requests.
+      await eventually('two connections carry requests', () => {
+        return proxy.open.length === 2 && proxy.open.every(({ carried }) => carried > 30_000);
+      });
       proxy.open[0]?.cut();
-      await eventually('it has two connections', () => proxy.open.length === 2);
     }
+    await eventually('it has two connections', () => proxy.open.length === 2);
     isStopped = true;
     await Promise.all(workers);
     t.diagnostic(JSON.stringify(counts));

@@ -21,6 +21,8 @@ export class ProxiedConnection {
   readonly #flows: readonly [Flow, Flow];
   readonly #proxy: FaultyProxy;
   isOpen = true;
+  /** Bytes that arrived from either end. */
+  carried = 0;
 
   constructor(near: Socket, far: Socket, proxy: FaultyProxy) {
     this.#proxy = proxy;
@@ -79,6 +81,7 @@ export class ProxiedConnection {
   }
 
   async #carry(flow: Flow, chunk: Buffer): Promise<void> {
+    this.carried += chunk.length;
     if (flow.isDropped) return;
     const { delayMs } = this.#proxy;
     const bytes = flow.corruptNext ? Buffer.from(chunk) : chunk;
