@@ -17,3 +17,23 @@ test('tests are written with suite and test, not with describe and it', () => {
     [],
   );
 });
+
+test('a test in src stands beside the file that it tests, or in the folder of its module', () => {
+  const paths = new Set(files.map(({ path }) => path));
+  const lost = [...paths].filter(
+    (path) =>
+      /^src\/.*\.test\.ts$/.test(path) &&
+      !path.startsWith('src/modules/') &&
+      !paths.has(path.replace(/\.test\.ts$/, '.ts')),
+  );
+  assert.deepEqual(lost, []);
+});
+
+test('a test in src does not start the server: such tests stand in test', () => {
+  const starts = /from '[^']*(?:-world|\/server|\/server-process)\.ts'/;
+  const wrong = files.filter(({ path, text }) => /^src\/.*\.test\.ts$/.test(path) && starts.test(text));
+  assert.deepEqual(
+    wrong.map(({ path }) => path),
+    [],
+  );
+});

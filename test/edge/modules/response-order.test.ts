@@ -1,3 +1,4 @@
+// Own process: its modules are shared by everything in a process.
 import assert from 'node:assert/strict';
 import { Transform } from 'node:stream';
 import { after, before, beforeEach, suite, test } from 'node:test';

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { suite, test } from 'node:test';
-import { tempDir } from '../../test/support/temp-dir.ts';
-import { loadConfig } from '../config/load.ts';
-import { startServer } from './server.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { startServer } from '../../src/main/server.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
 const silent = { write: () => {} };
 
