@@ -9,6 +9,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   openssl: 'openssl',
   strace: 'strace',
   chromium: 'chromium',
+  pebble: 'pebble',
 };
 
 /**

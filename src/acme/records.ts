@@ -24,6 +24,8 @@ export type AcmeAccountDoc = {
   readonly created_at: string;
   /** When the current key was put to use. */
   readonly key_created_at: string;
+  /** While the key is being changed, the secret `/next_private_key` is the new one. */
+  readonly key_change_started_at: string | null;
 };
 
 export type ManagedCertificateDoc = {

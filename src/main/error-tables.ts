@@ -1,3 +1,4 @@
+import { acmeErrors } from '../acme/errors.ts';
 import { agentErrors } from '../agent/errors.ts';
 import { apiErrors } from '../api/errors.ts';
 import { backends } from '../backends/registry.ts';
@@ -31,6 +32,7 @@ export const errorTables: readonly { readonly title: string; readonly rows: Erro
   { title: 'The store', rows: storeErrors.rows },
   { title: 'Settings', rows: configErrors.rows },
   { title: 'Server certificates', rows: pkiErrors.rows },
+  { title: 'Certificates from ACME servers', rows: acmeErrors.rows },
   { title: 'The program', rows: mainErrors.rows },
   { title: 'The command line', rows: flagErrors.rows },
   { title: 'The command line: agent commands', rows: agentCommandErrors.rows },

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DestinationStream } from 'pino';
 import { Registry } from 'prom-client';
+import type { ResolveName } from '../acme/orders/dns-diagnosis.ts';
 import { Health } from '../api/health.ts';
 import { type ApiFace, startingFace } from '../api/starting-face.ts';
 import { type Bootstrapped, bootstrap } from '../bootstrap/bootstrap.ts';
@@ -32,6 +33,7 @@ import type { Store } from '../store/store.ts';
 import { reportStore } from '../store/store-reports.ts';
 import { startStoreUpkeep } from '../store/store-upkeep.ts';
 import { OwnAddresses } from '../upstream/own-addresses.ts';
+import { openAcme } from './acme.ts';
 import { openApi } from './api.ts';
 import { openEdge } from './edge.ts';
 import { type EventDelivery, openEventDelivery, openEventRecording } from './events.ts';
@@ -49,6 +51,8 @@ export interface ServerOptions {
   readonly sessionCommands?: SessionCommands;
   /** Replaces the registry; tests add their own modules. */
   readonly modules?: readonly Module[];
+  /** Replaces the system's resolver in diagnoses of failed certificate orders. */
+  readonly resolveName?: ResolveName;
 }
 
 export interface RunningServer {
@@ -195,6 +199,11 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   }
   opened.defer(() => gateway?.drain(0));
 
+  // After the listeners, which answer the challenges.
+  const { resolveName } = options;
+  const acme = edge === null ? null : openAcme({ config, store, replica, clock, logger, registry, resolveName });
+  opened.defer(() => acme?.close());
+
   // A process without an edge compiles the same snapshots, so that its API reports a write's effect on edges elsewhere.
   const served =
     edge?.snapshots ??
@@ -257,7 +266,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     // Load balancers see /healthz report it, and stop sending, before the listeners close.
     if (config.drain_delay > 0) await sleep(config.drain_delay * 1000);
     const timeoutMs = config.shutdown_timeout * 1000;
-    await Promise.all([edge?.drain(timeoutMs), listener.drain(timeoutMs), delivery?.close(timeoutMs)]);
+    await Promise.all([acme?.close(), edge?.drain(timeoutMs), listener.drain(timeoutMs), delivery?.close(timeoutMs)]);
     // Last: requests in progress went through it.
     await gateway?.drain(timeoutMs);
     logger.info('drained');

@@ -9,13 +9,6 @@ const ENTRY_POINTS = ['src/client/index.ts', 'src/agent/index.ts', 'src/main/cli
 
 /** Exported for a test that looks at this one piece. */
 const FOR_TESTS = [
-  'src/acme/records.ts ACME_ACCOUNT_KIND',
-  'src/acme/records.ts MANAGED_CERTIFICATE',
-  'src/acme/records.ts ACME_CHALLENGE_KIND',
-  'src/acme/records.ts PRIVATE_KEY',
-  'src/acme/records.ts NEXT_PRIVATE_KEY',
-  'src/acme/records.ts managedStatus',
-  'src/acme/records.ts challengeId',
   'src/config/print.ts maskedUrl',
   'src/edge/own-cookies.ts setsOwnCookie',
   'src/modules/compression/accept-encoding.ts CODINGS',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Clock } from '../../src/lib/clock.ts';
-import { type RunningServer, startServer } from '../../src/main/server.ts';
+import { type RunningServer, type ServerOptions, startServer } from '../../src/main/server.ts';
 import type { Module } from '../../src/modules/module.ts';
 import type { SessionCommand } from '../../src/resources/operation.ts';
 import type { Cleanup } from './cleanup.ts';
@@ -21,6 +21,7 @@ export interface WorldOptions {
   readonly dataDir?: string;
   /** Replaces the registry. */
   readonly modules?: readonly Module[];
+  readonly resolveName?: ServerOptions['resolveName'];
 }
 
 export interface ApiAnswer {
@@ -85,6 +86,7 @@ export class TestWorld {
       logDestination,
       ...(options.clock !== undefined && { clock: options.clock }),
       ...(options.modules !== undefined && { modules: options.modules }),
+      ...(options.resolveName !== undefined && { resolveName: options.resolveName }),
       // With a gateway, commands go to agents.
       ...(!env.POSTERN_ROLES.includes('gateway') && {
         sessionCommands: {

@@ -1,0 +1,181 @@
+import { createHash } from 'node:crypto';
+import { rfc3339 } from '../../lib/clock.ts';
+import type { RecordKey, RecordPut } from '../../store/store.ts';
+import { AcmeFailure } from '../client/acme-failure.ts';
+import type { Authorization, Challenge } from '../client/acme-orders.ts';
+import { problemText } from '../client/problem.ts';
+import {
+  ACME_CHALLENGE_KIND,
+  type AcmeChallengeDoc,
+  type ChallengeType,
+  challengeId,
+  type OrderInFlight,
+} from '../records.ts';
+import { dnsDiagnosis } from './dns-diagnosis.ts';
+import type { Lease } from './lease.ts';
+import type { OrderingAccount } from './open-order.ts';
+import type { OrderPorts } from './order-ports.ts';
+import type { Polling } from './polling.ts';
+
+const ANSWERED_TYPES = ['tls-alpn-01', 'http-01'] as const;
+/** A challenge that was left behind is not answered any longer after this time. */
+const CHALLENGE_MS = 60 * 60 * 1000;
+
+/** Proves control over the name. Returns when the server has accepted it. */
+export async function authorize(
+  lease: Lease,
+  ports: OrderPorts,
+  at: OrderingAccount & { readonly polling: Polling },
+  url: string,
+): Promise<void> {
+  const { orders } = at;
+  const authorization = await orders.authorization(url);
+  if (authorization.status === 'valid') return;
+  const challenge = chosenChallenge(lease, ports, at, authorization);
+  if (authorization.status !== 'pending') throw await refused(lease, ports, challenge, authorization);
+  const prove = () => validate(lease, ports, at, { url, challenge, authorization });
+  if (challenge.type === 'dns-01') await ports.hookTurns.run(dnsName(lease.doc.hostname), prove);
+  else await prove();
+}
+
+/** Why an invalid order failed, if one of its authorizations did. */
+export async function failedAuthorization(
+  lease: Lease,
+  ports: OrderPorts,
+  { orders }: OrderingAccount,
+  urls: readonly string[],
+): Promise<AcmeFailure | null> {
+  for (const url of urls) {
+    const authorization = await orders.authorization(url);
+    const [challenge] = authorization.challenges;
+    if (authorization.status === 'invalid' && challenge !== undefined) {
+      return refused(lease, ports, challenge, authorization);
+    }
+  }
+  return null;
+}
+
+interface Validation {
+  readonly url: string;
+  readonly challenge: Challenge;
+  readonly authorization: Authorization;
+}
+
+async function validate(
+  lease: Lease,
+  ports: OrderPorts,
+  at: OrderingAccount & { readonly polling: Polling },
+  { url, challenge, authorization }: Validation,
+): Promise<void> {
+  await publish(lease, ports, at, challenge, authorization);
+  if (challenge.status === 'pending') {
+    await ports.wait(ports.propagationMs, at.signal);
+    await at.orders.answer(challenge);
+  }
+  for (;;) {
+    const seen = await at.orders.authorization(url);
+    if (seen.status === 'valid') return;
+    if (seen.status !== 'pending') throw await refused(lease, ports, challenge, seen);
+    await at.polling.next(seen.retryAtMs, `has not validated ${lease.doc.hostname} by ${challenge.type}`);
+  }
+}
+
+async function publish(
+  lease: Lease,
+  ports: OrderPorts,
+  { account, signal }: OrderingAccount,
+  { type, token }: Challenge,
+  { expiresMs }: Authorization,
+): Promise<void> {
+  const { hostname } = lease.doc;
+  const order = lease.doc.order as OrderInFlight;
+  const keyAuthorization = `${token}.${account.key.thumbprint}`;
+  if (type === 'dns-01') {
+    const value = createHash('sha256').update(keyAuthorization).digest('base64url');
+    const record = { fqdn: dnsName(hostname), value };
+    // Stored first: the node that continues after a crash knows what to remove.
+    await lease.save({ order: { ...order, challenge_type: type, dns_record: record } });
+    await ports.hook?.run('present', record, signal);
+    return;
+  }
+  const nowMs = ports.clock.nowMs();
+  const doc: AcmeChallengeDoc = {
+    hostname,
+    type: type as AcmeChallengeDoc['type'],
+    token,
+    key_authorization: keyAuthorization,
+    expires_at: rfc3339(Math.min(expiresMs ?? Number.POSITIVE_INFINITY, nowMs + CHALLENGE_MS)),
+  };
+  await lease.save({ order: { ...order, challenge_type: doc.type } }, { puts: [challengePut(doc)] });
+}
+
+/** Removes what was published for the order. A hook's failure is only logged: the certificate does not depend on it. */
+export async function cleanUp(lease: Lease, ports: OrderPorts, signal: AbortSignal): Promise<void> {
+  const record = lease.doc.order?.dns_record ?? null;
+  if (record === null || ports.hook === null) return;
+  try {
+    await ports.hook.run('cleanup', record, signal);
+  } catch (err) {
+    ports.log.warn({ hostname: lease.doc.hostname, err }, 'failed to remove a DNS record of ACME');
+  }
+}
+
+/** Challenge records of the name that exist. */
+export function challengeKeys(replica: OrderPorts['replica'], hostname: string): readonly RecordKey[] {
+  return ANSWERED_TYPES.map((type) => ({ kind: ACME_CHALLENGE_KIND, id: challengeId(hostname, type) })).filter(
+    ({ kind, id }) => replica.get(kind, id) !== undefined,
+  );
+}
+
+function challengePut(doc: AcmeChallengeDoc): RecordPut {
+  const id = challengeId(doc.hostname, doc.type);
+  return { kind: ACME_CHALLENGE_KIND, id, parent: null, doc, secrets: null, uniqueKeys: [], references: [] };
+}
+
+/** One that an interrupted order has begun with; else the configured ones, another one after each failure. */
+function chosenChallenge(
+  lease: Lease,
+  { challenges }: OrderPorts,
+  { server }: OrderingAccount,
+  { challenges: offered }: Authorization,
+): Challenge {
+  const { hostname, order, job, challenge_type: successful } = lease.doc;
+  const types = hostname.startsWith('*.') ? (['dns-01'] as const) : challenges;
+  const begun = order?.challenge_type ?? null;
+  const wanted = begun === null ? rotated(types, successful, job?.attempts ?? 0) : [begun];
+  for (const type of wanted) {
+    const challenge = offered.find((candidate) => candidate.type === type);
+    if (challenge !== undefined) return challenge;
+  }
+  const names = [...new Set(offered.map(({ type }) => type.slice(0, 40)))].join(', ') || 'none';
+  const message = `${server.host} offers no usable challenge for ${hostname}: it offers ${names}, and acme_challenges has ${types.join(', ')}`;
+  throw new AcmeFailure('ERR_POSTERN_ACME_NO_CHALLENGE', message);
+}
+
+function rotated(
+  types: readonly ChallengeType[],
+  first: ChallengeType | null,
+  failures: number,
+): readonly ChallengeType[] {
+  const start = Math.max(first === null ? 0 : types.indexOf(first), 0) + failures;
+  return types.map((_, index) => types[(start + index) % types.length] as ChallengeType);
+}
+
+async function refused(
+  lease: Lease,
+  { resolve }: OrderPorts,
+  { type }: Challenge,
+  { challenges, status }: Authorization,
+): Promise<AcmeFailure> {
+  const { hostname } = lease.doc;
+  const failed = challenges.find(({ problem }) => problem !== null) ?? null;
+  const reason =
+    failed?.problem == null ? `the authorization is "${status.slice(0, 40)}"` : problemText(failed.problem);
+  const diagnosis = type === 'dns-01' ? null : await dnsDiagnosis(hostname, resolve);
+  const message = `${diagnosis === null ? '' : `${diagnosis}; `}${failed?.type ?? type} failed for ${hostname}: ${reason}`;
+  return new AcmeFailure('ERR_POSTERN_ACME_CHALLENGE', message, { problem: failed?.problem?.type ?? null });
+}
+
+function dnsName(hostname: string): string {
+  return `_acme-challenge.${hostname.startsWith('*.') ? hostname.slice(2) : hostname}`;
+}

@@ -1,0 +1,99 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import { type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
+import { AcmeFailure, shownText } from '../client/acme-failure.ts';
+
+export interface DnsHookOptions {
+  readonly path: string;
+  readonly timeoutMs: number;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export interface DnsRecord {
+  /** With `_acme-challenge.`, without a final dot. */
+  readonly fqdn: string;
+  readonly value: string;
+}
+
+/** Everything else in our environment may be a secret: our own, or of another program. */
+const PASSED_VARIABLES = ['PATH', 'HOME', 'USER', 'LANG', 'TZ', 'TMPDIR'];
+const MAX_ERROR_BYTES = 4096;
+
+/** Runs the operator's executable, which publishes DNS records where we cannot. */
+export class DnsHook {
+  readonly #options: DnsHookOptions;
+
+  constructor(options: DnsHookOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when the hook has exited with 0. */
+  run(command: 'present' | 'cleanup', { fqdn, value }: DnsRecord, signal: AbortSignal): Promise<void> {
+    const { path, timeoutMs, env } = this.#options;
+    return new Promise((resolve, reject) => {
+      const passed = PASSED_VARIABLES.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]]));
+      const child = spawn(path, [command, fqdn, value], {
+        // A process group of its own, so that everything it starts can be killed with it.
+        detached: true,
+        shell: false,
+        env: Object.fromEntries(passed) as Record<string, string>,
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+      const errors = lastLineOf(child.stderr);
+      const end = (reason: string | null): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', stop);
+        // A process that it left in the background may hold the pipe open.
+        child.stderr.destroy();
+        if (reason === null) resolve();
+        else reject(failure(path, command, fqdn, reason));
+      };
+      const kill = (reason: string): void => {
+        killGroup(child);
+        end(reason);
+      };
+      const stop = (): void => kill('the server is stopping');
+      const timer = setTimeout(
+        () => kill(`it ran longer than ${timeoutMs / 1000} s (acme_dns_hook_timeout) and was killed`),
+        timeoutMs,
+      );
+      const owner: ListenerOwner = { contain: (error) => kill(String(error)) };
+      listenOnce(child, 'error', owner, (error: NodeJS.ErrnoException) => {
+        end(`it cannot be started (${error.code ?? error.message}): check the path and that it is executable`);
+      });
+      // Not "close": that waits for the pipe.
+      listenOnce(child, 'exit', owner, (code: number | null, by: string | null) => {
+        if (code === 0) end(null);
+        else end(`${code === null ? `it was ended by ${by}` : `it exited with ${code}`}${errors()}`);
+      });
+      signal.addEventListener('abort', stop);
+      if (signal.aborted) stop();
+    });
+  }
+}
+
+/** What a hook writes at the end is usually its reason. */
+function lastLineOf(stream: Readable): () => string {
+  let text = '';
+  listen(stream, 'data', { contain: () => stream.destroy() }, (chunk: Buffer) => {
+    text = (text + chunk.toString('utf8')).slice(-MAX_ERROR_BYTES);
+  });
+  listen(stream, 'error', { contain: () => {} }, () => {});
+  return () => {
+    const line = text.trim().split('\n').at(-1) ?? '';
+    return line === '' ? '' : `: ${shownText(line)}`;
+  };
+}
+
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+function failure(path: string, command: string, fqdn: string, reason: string): AcmeFailure {
+  return new AcmeFailure('ERR_POSTERN_ACME_DNS_HOOK', `acme_dns_hook ${path} ${command} ${fqdn} failed: ${reason}`);
+}
