@@ -10,6 +10,8 @@ const PACKAGES: Readonly<Record<string, string>> = {
   strace: 'strace',
   chromium: 'chromium',
   pebble: 'pebble',
+  haproxy: 'haproxy',
+  nginx: 'nginx-light libnginx-mod-stream',
 };
 
 /**
@@ -19,7 +21,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
 export function installTestPackages(): void {
   const missing = Object.keys(PACKAGES).filter((program) => !isOnPath(program));
   if (missing.length === 0) return;
-  const packages = missing.map((program) => PACKAGES[program] ?? program);
+  const packages = missing.flatMap((program) => (PACKAGES[program] ?? program).split(' '));
   if (process.platform !== 'linux' || process.getuid?.() !== 0 || !isOnPath('apt-get')) {
     console.error(
       `\n!! Tests need programs that are not installed: ${missing.join(', ')}. Install them first (Debian: apt-get install ${packages.join(' ')}).\n`,
@@ -43,7 +45,8 @@ export function installTestPackages(): void {
 }
 
 function isOnPath(program: string): boolean {
-  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => {
+  // nginx is not on the path of ordinary users.
+  return [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin'].some((folder) => {
     try {
       accessSync(join(folder, program), constants.X_OK);
       return true;

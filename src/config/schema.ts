@@ -112,6 +112,10 @@ const ownSettings = {
   trusted_proxies: required(cidrList, {
     description: 'Address ranges of proxies in front of the edge whose X-Forwarded-For header is trusted. Empty: none.',
   }),
+  proxy_protocol_from: required(cidrList, {
+    description:
+      'Address ranges of load balancers that start each connection with a PROXY protocol header (version 1 or 2). From these addresses the header is required, on the edge listeners, the tunnel listener and the ports of TCP tunnels, and the address in it is the client address. From all other addresses the header is refused. Empty: none. The API listener does not use it.',
+  }),
   ambiguous_paths: required(choice(AMBIGUOUS_PATHS), {
     description:
       'How to handle a path that the upstream may interpret as the path of a route with different access modules, such as /ADMIN next to a protected /admin. "refuse" returns 400; "pass" forwards it through the route that it matches literally.',

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
 import { createDenseIds } from '../lib/dense-ids.ts';
+import { type ArrivedClient, type ArrivingClients, peerOf } from '../lib/proxy-protocol/arriving-clients.ts';
 import type { RequestFacts } from '../lib/request-facts.ts';
 import type { ReservedNames } from '../modules/reserved-names.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
@@ -50,6 +51,8 @@ export interface EdgeOptions {
   createMetrics(live: LiveCounts): EdgeMetrics;
   /** Ports of the listeners as clients see them. Called once these are open. */
   readonly publicPorts: PublicPorts;
+  /** For the ports of tcp tunnels. Absent: every client connects directly. */
+  readonly tcpClients?: ArrivingClients;
   /** Absent: no agent can reach this process. */
   readonly tunnels?: TunnelOptions;
   /** Allowed upstream addresses, checked when a connection is made. */
@@ -59,9 +62,9 @@ export interface EdgeOptions {
 
 export interface Edge {
   /** Takes over an accepted connection of the HTTPS listener. */
-  accept(socket: Socket): void;
+  accept(socket: Socket, client?: ArrivedClient): void;
   /** Takes over an accepted connection of the plain HTTP listener. */
-  acceptPlain(socket: Socket): void;
+  acceptPlain(socket: Socket, client?: ArrivedClient): void;
   /** Endpoints published by agents. */
   readonly endpoints: EndpointPublisher;
   /** Ports of current tcp tunnels: addresses of our own. */
@@ -108,6 +111,7 @@ export function createEdge(options: EdgeOptions): Edge {
     clock,
     random,
     metrics,
+    ...(options.tcpClients !== undefined && { clients: options.tcpClients }),
     onProblem: (error) => log.error({ err: error }, 'failed to accept a connection'),
   });
   const targetsOf = backendTargets({
@@ -247,8 +251,9 @@ export function createEdge(options: EdgeOptions): Edge {
   const slowTimer = setInterval(() => slowSenders.look(performance.now()), LOOK_EVERY_MS).unref();
 
   return {
-    accept: (socket) => front.accept(socket),
-    acceptPlain: (socket) => plainServers.accept(socket, 'http/1.1', plainFacts(socket, addresses)),
+    accept: (socket, client) => front.accept(socket, client),
+    acceptPlain: (socket, client = peerOf(socket)) =>
+      plainServers.accept(socket, 'http/1.1', plainFacts(client.address, addresses)),
     endpoints: tunnels.endpoints,
     tunnelPorts: tunnels.ports,
     get requestsInFlight() {

@@ -1,11 +1,9 @@
-import type { Socket } from 'node:net';
 import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { ClientAddresses } from './client-address.ts';
 import type { ConnectionFacts } from './connection-facts.ts';
 
 /** Nothing was proven, and only the requests name their host. */
-export function plainFacts(socket: Socket, addresses: ClientAddresses): Omit<ConnectionFacts, 'retire'> {
-  const remoteAddress = socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, '') ?? '';
+export function plainFacts(remoteAddress: string, addresses: ClientAddresses): Omit<ConnectionFacts, 'retire'> {
   return {
     edgeId: '',
     tlsGeneration: '',

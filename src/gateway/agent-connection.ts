@@ -47,10 +47,10 @@ export class AgentConnection implements AgentLink, ListenerOwner {
   #isClosed = false;
   #reason: string | null = null;
 
-  constructor(socket: TLSSocket, handler: ConnectionHandler) {
+  constructor(socket: TLSSocket, handler: ConnectionHandler, remoteAddress: string) {
     this.#socket = socket;
     this.#handler = handler;
-    this.remoteAddress = socket.remoteAddress ?? '';
+    this.remoteAddress = remoteAddress;
     socket.setNoDelay(true);
     socket.setKeepAlive(true, TCP_PROBE_AFTER_MS);
     const session = connect('https://agent', {

@@ -1,5 +1,6 @@
 import type { TLSSocket } from 'node:tls';
 import { rfc3339 } from '../lib/clock.ts';
+import { peerOf } from '../lib/proxy-protocol/arriving-clients.ts';
 import type { AgentMessage, Bind, Hello } from '../tunnel/messages.ts';
 import { CONNECTIONS_PER_SESSION, MAX_CONNECTIONS_PER_SESSION, PROTOCOL_VERSION } from '../tunnel/protocol.ts';
 import { AgentConnection, type ConnectionHandler } from './agent-connection.ts';
@@ -87,8 +88,8 @@ export class Gateway implements ConnectionHandler {
   }
 
   /** Takes over a connection after its TLS handshake. */
-  accept(socket: TLSSocket): void {
-    const connection = new AgentConnection(socket, this);
+  accept(socket: TLSSocket, remoteAddress: string = peerOf(socket).address): void {
+    const connection = new AgentConnection(socket, this, remoteAddress);
     this.#connections.set(connection, null);
     this.#unknown.add(connection);
     if (this.#unknown.size <= MAX_UNKNOWN) return;

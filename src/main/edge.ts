@@ -15,6 +15,7 @@ import type { TrafficReporter } from '../events/traffic-reporter.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
 import type { ListenAddresses } from '../lib/listen-address.ts';
+import type { ArrivingClients } from '../lib/proxy-protocol/arriving-clients.ts';
 import type { RequestLogger } from '../logging/request-lines.ts';
 import { reservedNames } from '../modules/reserved-names.ts';
 import type { InternalCa } from '../pki/internal-ca.ts';
@@ -27,6 +28,7 @@ import type { OwnAddresses } from '../upstream/own-addresses.ts';
 import { upstreamGuard } from '../upstream/upstream-guard.ts';
 import { listenOn } from './listener.ts';
 import { openModuleRuntimes } from './module-runtimes.ts';
+import type { ProxiedListener } from './proxied-clients.ts';
 
 export interface EdgeDependencies {
   readonly config: Config;
@@ -41,6 +43,7 @@ export interface EdgeDependencies {
   readonly own: OwnAddresses;
   readonly internalCa: () => Promise<InternalCa>;
   readonly traffic: TrafficReporter;
+  readonly clientsOf: (listener: ProxiedListener) => ArrivingClients;
   /** Tunnels of agents, from this process's gateway. */
   readonly tunnels: OnlineTunnels;
 }
@@ -102,6 +105,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
         domain: config.domain,
       },
     },
+    tcpClients: deps.clientsOf('tcp'),
     publicPorts: () => ({ https: https.addresses[0].port, http: http.addresses[0].port }),
   });
   snapshots.onSwap((edgeId, now, before) => {
@@ -113,12 +117,14 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
   const onProblem = (err: Error): void => logger.error({ err }, 'failed to accept a connection');
   const https = await openEdgeListener({
     open: openersOf(config, 'edge_listen'),
-    onSocket: (socket) => edge.accept(socket),
+    clients: deps.clientsOf('edge'),
+    onSocket: (socket, client) => edge.accept(socket, client),
     onProblem,
   });
   const http = await openPlainListener({
     open: openersOf(config, 'edge_http_listen'),
-    onSocket: (socket) => edge.acceptPlain(socket),
+    clients: deps.clientsOf('edge_http'),
+    onSocket: (socket, client) => edge.acceptPlain(socket, client),
     maxConnectionsPerAddress: config.edge_connections_per_address,
     onProblem,
   }).catch(async (error: unknown) => {

@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import { createServer as createTcpServer, type Socket } from 'node:net';
 import { createServer, type TLSSocket, type TlsOptions } from 'node:tls';
 import type { Logger } from 'pino';
 import { Gauge, type Registry } from 'prom-client';
@@ -12,6 +12,7 @@ import type { Clock } from '../lib/clock.ts';
 import { closing, ignoreErrors, type ListenerOwner, listen, listenPer, reporting } from '../lib/guarded-listeners.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
 import type { ListenAddress } from '../lib/listen-address.ts';
+import type { ArrivingClients } from '../lib/proxy-protocol/arriving-clients.ts';
 import type { InternalCa } from '../pki/internal-ca.ts';
 import { openTunnelTls } from '../pki/tls-source.ts';
 import type { Replica } from '../replica/replica.ts';
@@ -35,6 +36,7 @@ export interface GatewayDependencies {
   readonly endpoints: EndpointPublisher;
   readonly table: OnlineTunnelTable;
   readonly events: GatewayEvents;
+  readonly clients: ArrivingClients;
 }
 
 export interface OpenedGateway {
@@ -83,23 +85,31 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
   tls.onChange((pair) => server.setSecureContext({ minVersion: 'TLSv1.2', ...pair }));
   const handshakes = new Handshakes(MAX_HANDSHAKES);
   const ownerOf = (socket: Socket): ListenerOwner => closing(socket, 'tunnel listener');
-  listenPer(server, 'connection', ownerOf, (socket: Socket) => handshakes.began(socket));
   listenPer(server, 'secureConnection', ownerOf, (socket: TLSSocket) => {
-    handshakes.ended(socket);
+    const address = handshakes.ended(socket);
     ignoreErrors(socket);
-    if (socket.alpnProtocol === ALPN) gateway.accept(socket);
+    if (address !== null && socket.alpnProtocol === ALPN) gateway.accept(socket, address);
     else socket.destroy();
   });
   listen(server, 'tlsClientError', reporting('tunnel listener'), (error: Error, socket: TLSSocket) => {
-    logger.debug({ err: error, ip: socket.remoteAddress }, 'TLS handshake with an agent failed');
+    logger.debug({ err: error, ip: handshakes.ended(socket) }, 'TLS handshake with an agent failed');
     socket.destroy();
   });
-  const address = await listenOn(server, 'tunnel_listen', config.tunnel_listen);
+  // The TLS server never listens: a proxy's header comes before TLS.
+  const listener = createTcpServer();
+  listenPer(listener, 'connection', ownerOf, (socket: Socket) =>
+    deps.clients.admit(socket, (client) => {
+      handshakes.began(socket, client.address);
+      server.emit('connection', socket);
+    }),
+  );
+  const address = await listenOn(listener, 'tunnel_listen', config.tunnel_listen);
   return {
     address,
     gateway,
     drain: async (timeoutMs) => {
-      server.close();
+      listener.close();
+      deps.clients.close();
       await gateway.drain(timeoutMs);
       tls.close();
     },

@@ -40,6 +40,7 @@ import { type EventDelivery, openEventDelivery, openEventRecording } from './eve
 import { type OpenedGateway, openGateway } from './gateway.ts';
 import { openListener } from './listener.ts';
 import { openStore } from './open-store.ts';
+import { proxiedClients } from './proxied-clients.ts';
 import { programVersion } from './version.ts';
 
 export interface ServerOptions {
@@ -157,6 +158,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
 
   const own = new OwnAddresses();
   own.addControl(listener.address);
+  const clientsOf = proxiedClients({ config, logger, registry });
   const edge = config.roles.includes('edge')
     ? await openEdge({
         config,
@@ -170,6 +172,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
         own,
         internalCa,
         traffic: recording.traffic,
+        clientsOf,
         tunnels,
       })
     : null;
@@ -194,6 +197,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       endpoints,
       events,
       table: tunnels,
+      clients: clientsOf('tunnel'),
     });
     own.addControl(gateway.address);
   }

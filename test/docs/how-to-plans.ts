@@ -40,7 +40,13 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     blocks: [{ run: /"status":"ready"/ }, { run: /^postern_store_up 1$/m }, { custom: runDoctorAsJson }],
   },
   'docs/how-to/stop-and-drain.md': { blocks: [{ run: /drain_delay: 12[\s\S]*shutdown_timeout: 30/ }] },
-  'docs/how-to/run-behind-a-proxy.md': { blocks: [{ custom: printProxyConfig }] },
+  'docs/how-to/run-behind-a-proxy.md': {
+    blocks: [
+      { custom: printProxyConfig },
+      { custom: printBalancedConfig },
+      { run: /postern_proxy_protocol_refusals_total/ },
+    ],
+  },
   'docs/how-to/set-limits.md': { blocks: [{ run: /edge_request_timeout: 300[\s\S]*edge_requests_in_flight: 2000/ }] },
   'docs/how-to/change-which-headers-pass.md': { blocks: [{ run: /x-forwarded-\*/ }] },
   'docs/how-to/trust-the-internal-ca.md': { blocks: [{ run: quiet }, { run: /Firefox/ }] },
@@ -118,6 +124,13 @@ async function printProxyConfig({ page, text }: ShellBlock, { reader, terminal }
   const yaml = /^```yaml\n([\s\S]*?)^```$/m.exec(readPage(page))?.[1] ?? '';
   await writeFile(join(reader.folder, 'postern-server.yaml'), yaml);
   assert.match(await terminal.run(text), /trusted_proxies: \[?10\.0\.0\.0\/8[\s\S]*edge_host_ports: \["?443/);
+}
+
+async function printBalancedConfig({ page, text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {
+  const [, yaml = ''] = Array.from(readPage(page).matchAll(/^```yaml\n([\s\S]*?)^```$/gm), ([, block]) => block);
+  await writeFile(join(reader.folder, 'postern-balanced.yaml'), yaml);
+  const printed = await terminal.run(text);
+  assert.match(printed, /edge_listen: \[0\.0\.0\.0:443, "\[::\]:443"\][\s\S]*proxy_protocol_from: \[10\.0\.0\.5\/32/);
 }
 
 async function presentCertificate({ text }: ShellBlock, { terminal }: PageRun): Promise<void> {

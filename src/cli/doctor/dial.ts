@@ -1,6 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
 import { connect as connectTcp, createServer } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { cidrMatcher, parseAddress } from '../../lib/cidr.ts';
 import { formatListenAddress, isWildcardHost, type ListenAddress } from '../../lib/listen-address.ts';
 
 const TIMEOUT_MS = 3000;
@@ -23,10 +24,23 @@ export type Handshake =
   | { readonly certificate: X509Certificate; readonly problem: null }
   | { readonly certificate: null; readonly problem: string };
 
-/** The certificate presented for a name. Trust is not checked here. */
-export function performHandshake({ host, port }: ListenAddress, servername: string): Promise<Handshake> {
+/**
+ * The certificate presented for a name. Trust is not checked here. `proxies`: addresses from which the server expects a
+ * PROXY header, which may include this machine.
+ */
+export function performHandshake(
+  { host, port }: ListenAddress,
+  servername: string,
+  proxies: readonly string[] = [],
+): Promise<Handshake> {
   return new Promise((resolve) => {
-    const socket = connectTls({ host, port, servername, rejectUnauthorized: false, timeout: TIMEOUT_MS });
+    const tcp = connectTcp({ host, port, timeout: TIMEOUT_MS });
+    tcp.once('connect', () => {
+      if (isAmong(proxies, tcp.localAddress)) tcp.write('PROXY UNKNOWN\r\n');
+    });
+    const socket = connectTls({ socket: tcp, servername, rejectUnauthorized: false });
+    tcp.once('error', (error) => socket.destroy(error));
+    tcp.once('timeout', () => fail('no answer'));
     const fail = (problem: string): void => {
       socket.destroy();
       resolve({ certificate: null, problem });
@@ -39,7 +53,6 @@ export function performHandshake({ host, port }: ListenAddress, servername: stri
       socket.destroy();
       resolve({ certificate, problem: null });
     });
-    socket.once('timeout', () => fail('no answer'));
     socket.once('error', (error) => fail(reasonOf(error)));
   });
 }
@@ -57,6 +70,11 @@ export function listenProblem({ host, port }: ListenAddress): Promise<string | n
 export function dialled({ host, port }: ListenAddress): ListenAddress {
   if (!isWildcardHost(host)) return { host, port };
   return { host: host.includes(':') ? '::1' : '127.0.0.1', port };
+}
+
+function isAmong(ranges: readonly string[], address: string | undefined): boolean {
+  const parsed = parseAddress(address ?? '');
+  return parsed !== null && ranges.some((range) => cidrMatcher(range)(parsed));
 }
 
 export function addressText(address: ListenAddress): string {

@@ -1,6 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { closing, type ListenerOwner, listen, listenOnce, listenPer, reporting } from '../../lib/guarded-listeners.ts';
 import type { ListenAddress, ListenAddresses } from '../../lib/listen-address.ts';
+import { type ArrivedClient, type ArrivingClients, peerOf } from '../../lib/proxy-protocol/arriving-clients.ts';
 
 /** Opens a server at the configured address, and returns the actual port. */
 export type OpenServer = (server: Server) => Promise<ListenAddress>;
@@ -8,7 +9,9 @@ export type OpenServer = (server: Server) => Promise<ListenAddress>;
 export interface EdgeListenerOptions {
   /** One per address. */
   readonly open: readonly OpenServer[];
-  readonly onSocket: (socket: Socket) => void;
+  /** Absent: every client connects directly. */
+  readonly clients?: ArrivingClients;
+  readonly onSocket: (socket: Socket, client: ArrivedClient) => void;
   /** A connection could not be accepted, mostly for lack of file descriptors. The listener continues. */
   readonly onProblem: (error: Error) => void;
 }
@@ -24,7 +27,12 @@ export interface EdgeListener {
 }
 
 /** The TCP side of the HTTPS edge, on all of its addresses or on none. */
-export async function openEdgeListener({ open, onSocket, onProblem }: EdgeListenerOptions): Promise<EdgeListener> {
+export async function openEdgeListener({
+  open,
+  clients,
+  onSocket,
+  onProblem,
+}: EdgeListenerOptions): Promise<EdgeListener> {
   const sockets = new Set<Socket>();
   const servers: Server[] = [];
   const addresses: ListenAddress[] = [];
@@ -33,7 +41,8 @@ export async function openEdgeListener({ open, onSocket, onProblem }: EdgeListen
   const accept = (socket: Socket): void => {
     sockets.add(socket);
     listenOnce(socket, 'close', reporting('edge listener'), () => sockets.delete(socket));
-    onSocket(socket);
+    if (clients === undefined) onSocket(socket, peerOf(socket));
+    else clients.admit(socket, (client) => onSocket(socket, client));
   };
   try {
     for (const openServer of open) {
@@ -58,6 +67,7 @@ export async function openEdgeListener({ open, onSocket, onProblem }: EdgeListen
       return sockets.size;
     },
     drain: (timeoutMs) => {
+      clients?.close();
       drained ??= (async () => {
         const timer = setTimeout(() => {
           for (const socket of sockets) socket.destroy();

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { closing, ignoreErrors, listenOnce } from '../../lib/guarded-listeners.ts';
+import type { ArrivedClient } from '../../lib/proxy-protocol/arriving-clients.ts';
 import { AddressCounter } from '../tls/address-counter.ts';
 import { type EdgeListener, type EdgeListenerOptions, openEdgeListener } from './edge-listener.ts';
 
@@ -14,16 +15,16 @@ export function openPlainListener(options: PlainListenerOptions): Promise<EdgeLi
   const addresses = new AddressCounter({ maxTotal: 0, maxPerAddress: maxConnectionsPerAddress });
   return openEdgeListener({
     ...rest,
-    onSocket: (socket: Socket) => {
+    onSocket: (socket: Socket, client: ArrivedClient) => {
       // A reset can occur at any time from here on.
       ignoreErrors(socket);
-      const { remoteAddress } = socket;
-      if (remoteAddress === undefined || addresses.enter(remoteAddress) !== null) {
+      const { address } = client;
+      if (address === '' || addresses.enter(address) !== null) {
         socket.destroy();
         return;
       }
-      listenOnce(socket, 'close', closing(socket, 'plain listener'), () => addresses.leave(remoteAddress));
-      onSocket(socket);
+      listenOnce(socket, 'close', closing(socket, 'plain listener'), () => addresses.leave(address));
+      onSocket(socket, client);
     },
   });
 }

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { closing, guarded, ignoreErrors, listenOnce } from '../../lib/guarded-listeners.ts';
+import type { ArrivedClient } from '../../lib/proxy-protocol/arriving-clients.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { AddressCounter } from './address-counter.ts';
 import type { HandshakeFailure } from './handshake-failure.ts';
@@ -10,8 +11,7 @@ import type { TlsLog, TlsMetrics } from './tls-ports.ts';
 /** peeking → choosing (the certificate) → shaking hands → over, by success or failure; each state can fail. */
 export interface Handshake {
   readonly socket: Socket;
-  /** IPv4 addresses are written as IPv4, even on an IPv6 listener. */
-  readonly address: string;
+  readonly client: ArrivedClient;
   serverName: string | null;
   edge: EdgeSnapshot | null;
   timer: NodeJS.Timeout | null;
@@ -51,20 +51,20 @@ export class PendingHandshakes {
   }
 
   /** Null when the connection was rejected and closed. */
-  start(socket: Socket): Handshake | null {
+  start(socket: Socket, client: ArrivedClient): Handshake | null {
     // A reset can occur at any time from here on; the 'close' that follows reports it.
     ignoreErrors(socket);
-    const address = socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, '');
-    const refusal = address === undefined ? 'closed' : this.#admit(address);
-    if (address === undefined || refusal !== null) {
-      this.#metrics.handshakeFailed(refusal ?? 'closed');
+    const { address } = client;
+    const refusal = address === '' ? 'closed' : this.#admit(address);
+    if (refusal !== null) {
+      this.#metrics.handshakeFailed(refusal);
       this.#log.debug({ address, reason: refusal }, 'connection refused');
       socket.destroy();
       return null;
     }
     const handshake: Handshake = {
       socket,
-      address,
+      client,
       serverName: null,
       edge: null,
       timer: null,
@@ -96,8 +96,8 @@ export class PendingHandshakes {
   fail(handshake: Handshake, reason: HandshakeFailure, message: string): void {
     if (!this.#finish(handshake)) return;
     this.#metrics.handshakeFailed(reason);
-    const { address, serverName } = handshake;
-    this.#log.debug({ address, server_name: serverName, reason, why: message }, 'TLS handshake failed');
+    const { client, serverName } = handshake;
+    this.#log.debug({ address: client.address, server_name: serverName, reason, why: message }, 'TLS handshake failed');
   }
 
   async drain(timeoutMs: number): Promise<void> {
@@ -138,7 +138,7 @@ export class PendingHandshakes {
     handshake.isOver = true;
     if (handshake.timer !== null) clearTimeout(handshake.timer);
     this.#handshakes.delete(handshake.socket);
-    this.#pending.leave(handshake.address);
+    this.#pending.leave(handshake.client.address);
     if (this.#handshakes.size === 0) this.#onIdle();
     return true;
   }

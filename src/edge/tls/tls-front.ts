@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
 import { ignoreErrors } from '../../lib/guarded-listeners.ts';
+import { type ArrivedClient, peerOf } from '../../lib/proxy-protocol/arriving-clients.ts';
 import type { TlsPolicy } from '../../modules/prepared-module.ts';
 import type { AcmeChallenge } from './acme-challenges.ts';
 import { ChallengeServers } from './challenge-servers.ts';
@@ -17,8 +18,8 @@ import { DEFAULT_TLS_LIMITS } from './tls-limits.ts';
 import type { TlsFrontOptions } from './tls-ports.ts';
 
 export interface TlsFront {
-  /** Takes over an accepted connection. */
-  accept(socket: Socket): void;
+  /** Takes over an accepted connection. The time that its PROXY header took counts towards the ClientHello's. */
+  accept(socket: Socket, client?: ArrivedClient): void;
   /** Open connections, including those in their handshake. */
   readonly connectionCount: number;
   readonly pendingCount: number;
@@ -55,10 +56,10 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
     onFailure,
   });
 
-  function accept(socket: Socket): void {
-    const handshake = handshakes.start(socket);
+  function accept(socket: Socket, client: ArrivedClient = peerOf(socket)): void {
+    const handshake = handshakes.start(socket, client);
     if (handshake === null) return;
-    peekClientHello(socket, { timeoutMs: limits.helloTimeoutMs }, (result) => {
+    peekClientHello(socket, { timeoutMs: Math.max(1, limits.helloTimeoutMs - client.waitedMs) }, (result) => {
       if (handshake.isOver) return;
       if (result.ok) choose(handshake, result.hello);
       else refuseHello(handshake, result);
@@ -85,7 +86,7 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
     const passthrough = name === null ? undefined : options.passthroughFor?.(name);
     if (passthrough !== undefined) {
       handshakes.succeed(handshake);
-      passthrough(handshake.socket, handshake.address);
+      passthrough(handshake.socket, handshake.client);
       return;
     }
     const edge = name === null ? undefined : snapshots.find(name);
@@ -177,7 +178,7 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
       servername: serverName,
       edge,
       tlsGeneration: edge.tlsGeneration,
-      remoteAddress: handshake.address,
+      remoteAddress: handshake.client.address,
       clientCertificate,
     });
   }

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
+import type { ArrivedClient } from '../../lib/proxy-protocol/arriving-clients.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { AcmeChallenges, ChallengeType } from './acme-challenges.ts';
 import type { CertificateStore } from './certificate-store.ts';
@@ -21,7 +22,7 @@ export interface TlsFrontOptions {
 }
 
 /** Takes over a socket whose ClientHello has not been consumed. */
-export type Passthrough = (socket: Socket, remoteAddress: string) => void;
+export type Passthrough = (socket: Socket, client: ArrivedClient) => void;
 
 export interface TlsLog {
   debug(fields: object, message: string): void;

@@ -121,7 +121,7 @@ export class Endpoints implements EndpointPublisher {
   async #publishTcp(endpoint: NewEndpoint, edge: EdgeSnapshot): Promise<Publication> {
     const { ports, connections, settings } = this.#options;
     const raw = this.#rawEndpoint(endpoint, 'tcp', edge);
-    const opened = await ports.open(endpoint.port, (socket, address) => connections.carry(raw, socket, address));
+    const opened = await ports.open(endpoint.port, (socket, client) => connections.carry(raw, socket, client));
     if (typeof opened === 'string') return this.#noPort(opened, endpoint.port);
     this.#published.set(endpoint.id, () => {
       opened.close();

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
 import { formatListenAddress } from '../../lib/listen-address.ts';
+import type { ArrivedClient } from '../../lib/proxy-protocol/arriving-clients.ts';
 import type { RawConnectionFacts } from '../../lib/raw-connection-facts.ts';
 import type { OnlineTunnels } from './online-tunnels.ts';
 import { RawConnection } from './raw-connection.ts';
@@ -34,11 +35,11 @@ export class RawConnections {
     return this.#count;
   }
 
-  carry(endpoint: RawEndpoint, socket: Socket, address: string): void {
+  carry(endpoint: RawEndpoint, socket: Socket, { address, port, headerBytes }: ArrivedClient): void {
     const { endpointId, tunnelId, proto } = endpoint;
     const localAddress = `${socket.localAddress}:${socket.localPort}`;
     const { tunnels, clock, connectTimeoutMs } = this.#options;
-    const clientAddress = formatListenAddress({ host: address, port: socket.remotePort ?? 0 });
+    const clientAddress = formatListenAddress({ host: address, port });
     const startedAtMs = clock.nowMs();
     const startedAt = performance.now();
     this.#count += 1;
@@ -51,7 +52,8 @@ export class RawConnections {
       onOver: (outcome) => {
         this.#remove(endpointId, connection);
         const seconds = (performance.now() - startedAt) / 1000;
-        const { bytesRead: bytesIn, bytesWritten: bytesOut } = socket;
+        const bytesIn = Math.max(0, socket.bytesRead - headerBytes);
+        const bytesOut = socket.bytesWritten;
         const facts = {
           ...{ endpointId, tunnelId, proto, clientAddress, localAddress },
           ...{ startedAtMs, seconds, bytesIn, bytesOut, outcome },

@@ -11,6 +11,7 @@ import {
   reporting,
 } from '../../lib/guarded-listeners.ts';
 import type { PortRange } from '../../lib/listen-address.ts';
+import { type ArrivedClient, type ArrivingClients, peerOf } from '../../lib/proxy-protocol/arriving-clients.ts';
 import { AddressCounter } from '../tls/address-counter.ts';
 
 export interface TcpPortsOptions {
@@ -19,6 +20,8 @@ export interface TcpPortsOptions {
   readonly maxConnections: number;
   readonly maxConnectionsPerAddress: number;
   readonly random: () => number;
+  /** Absent: every client connects directly. */
+  readonly clients?: ArrivingClients;
   /** A connection could not be accepted, mostly for lack of file descriptors. */
   readonly onProblem: (error: Error) => void;
 }
@@ -31,6 +34,8 @@ export interface OpenPort {
   /** Stops accepting connections immediately. */
   close(): void;
 }
+
+type OnSocket = (socket: Socket, client: ArrivedClient) => void;
 
 /** The ports for tcp tunnels: one listener per tunnel while it exists. */
 export class TcpPorts {
@@ -56,11 +61,12 @@ export class TcpPorts {
   /** Accepts no more connections on any port. */
   close(): void {
     this.#isClosed = true;
+    this.#options.clients?.close();
     for (const server of this.#servers) server.close();
     this.#servers.clear();
   }
 
-  async open(wanted: number | null, onSocket: (socket: Socket, address: string) => void): Promise<OpenPort | NoPort> {
+  async open(wanted: number | null, onSocket: OnSocket): Promise<OpenPort | NoPort> {
     const { first, last } = this.#options.range;
     if (this.#isClosed) return 'none';
     if (wanted !== null) {
@@ -77,12 +83,16 @@ export class TcpPorts {
     return 'none';
   }
 
-  async #tryOpen(port: number, onSocket: (socket: Socket, address: string) => void): Promise<OpenPort | null> {
+  async #tryOpen(port: number, onSocket: OnSocket): Promise<OpenPort | null> {
     if (this.#held.has(port)) return null;
     this.#held.add(port);
     const server = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true, pauseOnConnect: true });
     const ownerOf = (socket: Socket): ListenerOwner => closing(socket, 'tcp port');
-    listenPer(server, 'connection', ownerOf, (socket: Socket) => this.#admit(socket, onSocket));
+    listenPer(server, 'connection', ownerOf, (socket: Socket) => {
+      const { clients } = this.#options;
+      if (clients === undefined) this.#admit(socket, peerOf(socket), onSocket);
+      else clients.admit(socket, (client) => this.#admit(socket, client, onSocket));
+    });
     const isOpen = await listening(server, this.#options.range.host, port);
     if (!isOpen) {
       this.#held.delete(port);
@@ -100,16 +110,16 @@ export class TcpPorts {
     };
   }
 
-  #admit(socket: Socket, onSocket: (socket: Socket, address: string) => void): void {
+  #admit(socket: Socket, client: ArrivedClient, onSocket: OnSocket): void {
     // A reset can occur at any time from here on.
     ignoreErrors(socket);
-    const address = socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, '');
-    if (address === undefined || this.#addresses.enter(address) !== null) {
+    const { address } = client;
+    if (address === '' || this.#addresses.enter(address) !== null) {
       socket.destroy();
       return;
     }
     listenOnce(socket, 'close', closing(socket, 'tcp port'), () => this.#addresses.leave(address));
-    onSocket(socket, address);
+    onSocket(socket, client);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
+import type { ArrivingClients } from '../../lib/proxy-protocol/arriving-clients.ts';
 import type { RawConnectionFacts } from '../../lib/raw-connection-facts.ts';
 import type { Snapshots } from '../../snapshot/snapshots.ts';
 import { DeadlineTicker } from '../../upstream/deadline-ticker.ts';
@@ -28,6 +29,7 @@ export interface TunnelTrafficOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly metrics: { rawOpened(proto: 'tcp' | 'tls'): void; rawClosed(facts: RawConnectionFacts): void };
+  readonly clients?: ArrivingClients;
   readonly onProblem: (error: Error) => void;
 }
 
@@ -62,6 +64,7 @@ export function createTunnelTraffic(options: TunnelTrafficOptions): TunnelTraffi
     maxConnections,
     maxConnectionsPerAddress,
     random: options.random,
+    ...(options.clients !== undefined && { clients: options.clients }),
     onProblem: options.onProblem,
   });
   const endpoints = new Endpoints({
@@ -77,7 +80,7 @@ export function createTunnelTraffic(options: TunnelTrafficOptions): TunnelTraffi
     ports: { host: tunnels.endpoints.tcpPorts.host, has: (port) => ports.has(port) },
     passthroughFor: (host) => {
       const endpoint = endpoints.tlsEndpoint(host);
-      return endpoint && ((socket, address) => connections.carry(endpoint, socket, address));
+      return endpoint && ((socket, client) => connections.carry(endpoint, socket, client));
     },
     startDraining: () => ports.close(),
     drain: async (leftMs) => {

@@ -23,7 +23,7 @@ export async function checkHandshakes(
   await inTurns(hosts.slice(0, MAX_HOSTS), async (host) => {
     // Any name below a wildcard works.
     const name = host.replace(/^\*\./, 'postern-doctor.');
-    const { certificate, problem } = await performHandshake(dialled(address), name);
+    const { certificate, problem } = await performHandshake(dialled(address), name, config.proxy_protocol_from);
     if (certificate === null)
       found.problem(`${host}: the handshake failed: ${problem}`, "see the server's log, with log_level debug");
     else {
