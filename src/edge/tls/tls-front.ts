@@ -150,7 +150,7 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
     }
     handshakes.succeed(handshake);
     metrics.challengeAnswered('tls-alpn-01');
-    log.debug({ address: handshake.address, server_name: handshake.serverName }, 'answered an ACME challenge');
+    log.debug({ address: handshake.client.address, server_name: handshake.serverName }, 'answered an ACME challenge');
     endWith(socket, '');
   }
 
