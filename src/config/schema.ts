@@ -78,7 +78,7 @@ const ownSettings = {
   }),
   api_tls_key: optional(path, { description: 'PEM file with the private key for api_tls_cert.' }),
   metrics_level: required(choice(METRICS_LEVELS), {
-    description: 'Granularity of the traffic metrics: per route (about 19 series each), per edge, or per process.',
+    description: 'Granularity of the traffic metrics: route (about 19 series for each route), edge, or process.',
   }),
   api_metrics_open: required(boolean, { description: 'Serve /metrics without an API key.' }),
   api_rate_limit: required(integer(0, 1_000_000), {
@@ -279,7 +279,8 @@ const ownSettings = {
 /** They come after the modules' settings. */
 const processSettings = {
   log_level: required(choice(LOG_LEVELS), {
-    description: 'Minimum level to log. With debug, an error at startup includes its stack trace.',
+    description:
+      'Minimum level to log: trace, debug, info, warn, error or fatal. With debug, an error at startup includes its stack trace.',
   }),
   drain_delay: required(integer(0, 600), {
     description:

@@ -45,7 +45,7 @@ test('a module is one folder and one line of the registry', { timeout: 400_000 }
   assert.match(copy.read('docs/reference/errors.md'), /ERR_POSTERN_THROWAWAY/);
   assert.match(copy.read('docs/reference/configuration.md'), /POSTERN_THROWAWAY_LIMIT/);
   assert.match(copy.read('src/config/defaults.yaml'), /^throwaway_limit: 5$/m);
-  assert.match(await copy.run('bin/postern.mjs', 'server', '--help'), /--throwaway-limit +Characters that/);
+  assert.match(await copy.run('bin/postern.mjs', 'server', '--help'), /--throwaway-limit\s+Characters that/);
   assert.match(await copy.run('bin/postern.mjs', 'http', '--help'), /--throwaway-greeting TEXT +Greeting for/);
   assert.match(await copy.run('bin/postern.mjs', 'completion', 'bash'), /--throwaway-greeting/);
 

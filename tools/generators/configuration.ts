@@ -4,6 +4,7 @@ import { type FileEntry, readConfigText } from '../../src/config/read-file.ts';
 import { flagOf, settingNames, settingOf, variableOf } from '../../src/config/schema.ts';
 import { readProgramFile } from '../../src/lib/program-files.ts';
 import type { DeclaredSetting } from '../../src/lib/settings/setting.ts';
+import { wrapText } from '../../src/lib/wrap-text.ts';
 
 const DEFAULTS_PATH = 'src/config/defaults.yaml';
 const REFERENCE_PATH = 'docs/reference/configuration.md';
@@ -31,7 +32,7 @@ function defaultsFile(defaults: Map<string, FileEntry>): string {
     '# "npm run generate" writes the comments from src/config/schema.ts and src/modules/*/settings.ts.',
   ];
   const blocks = settingNames.map((setting) => {
-    const comment = wrap(words(setting)).map((line) => `# ${line}`);
+    const comment = wrapText(words(setting), COMMENT_WIDTH).map((line) => `# ${line}`);
     const text = defaultText(setting, defaults);
     const value = text.includes('\n') ? `\n${block(setting, defaults)}` : padded(text);
     return [...comment, `${setting}:${value}`].join('\n');
@@ -99,15 +100,4 @@ function defaultOf(setting: string, defaults: Map<string, FileEntry>): unknown {
 
 function padded(text: string): string {
   return text === '' ? '' : ` ${text}`;
-}
-
-function wrap(text: string): string[] {
-  const lines = [''];
-  for (const word of text.split(' ')) {
-    const line = lines.at(-1) ?? '';
-    if (line === '') lines[lines.length - 1] = word;
-    else if (line.length + word.length < COMMENT_WIDTH) lines[lines.length - 1] = `${line} ${word}`;
-    else lines.push(word);
-  }
-  return lines;
 }

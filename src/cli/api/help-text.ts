@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { isJsonObject } from '../../lib/json.ts';
+import { wrapText } from '../../lib/wrap-text.ts';
 import type { ApiResource } from './api-resources.ts';
 import type { Flag } from './flag.ts';
 import { operationFlags, takesFields } from './operation-flags.ts';
@@ -20,11 +21,12 @@ Calls the management API. RESOURCE is one of:
 
 ${columns(rows)}
 
-postern api RESOURCE --help lists its verbs, and postern api RESOURCE VERB --help the flags of one.
+Run postern api RESOURCE --help for the verbs of a resource, postern api RESOURCE VERB --help for the flags.
 
-The server address comes from --api-url, POSTERN_CLI_API_URL or POSTERN_API_URL (default http://127.0.0.1:7080). The API key comes
-from --api-key-file, POSTERN_CLI_API_KEY or POSTERN_API_KEY. For a server on this machine, the CLI also finds the key in the file
-first-api-key in POSTERN_DATA_DIR or ./postern-data.
+The server address comes from --api-url, POSTERN_CLI_API_URL or POSTERN_API_URL (default
+http://127.0.0.1:7080). The API key comes from --api-key-file, POSTERN_CLI_API_KEY or POSTERN_API_KEY. For a
+server on this machine, the CLI also finds the key in the file first-api-key in POSTERN_DATA_DIR or
+./postern-data.
 Pass long or secret values as @FILE: other users of the machine can read the command line.
 
 ${EXIT_CODES}`;
@@ -37,7 +39,7 @@ ${description}
 
 ${columns(operations.map(({ verb, summary }) => [verb, summary]))}
 
-postern api ${name} VERB --help lists the flags.`;
+Run postern api ${name} VERB --help for the flags.`;
 }
 
 export function operationHelp(operation: OperationDescription): string {
@@ -115,19 +117,8 @@ function columns(rows: readonly (readonly [string, string])[]): string {
   const indent = ' '.repeat(width + 2);
   return rows
     .map(([left, right]) => {
-      const text = wrap(right, HELP_WIDTH - indent.length).join(`\n${indent}`);
+      const text = wrapText(right, HELP_WIDTH - indent.length).join(`\n${indent}`);
       return left.length + 2 > width ? `  ${left}\n${indent}${text}` : `  ${left.padEnd(width)}${text}`;
     })
     .join('\n');
-}
-
-function wrap(text: string, width: number): readonly string[] {
-  const lines = [''];
-  for (const word of text.split(' ')) {
-    const line = lines.at(-1) ?? '';
-    if (line === '') lines[lines.length - 1] = word;
-    else if (line.length + word.length < width) lines[lines.length - 1] = `${line} ${word}`;
-    else lines.push(word);
-  }
-  return lines;
 }

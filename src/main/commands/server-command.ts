@@ -3,7 +3,7 @@ import { problemText } from '../../cli/problem-text.ts';
 import { foreignApiUrl } from '../../config/foreign-api-url.ts';
 import { configFlags, loadConfig } from '../../config/load.ts';
 import { printConfig } from '../../config/print.ts';
-import { flagOf, settingNames, settingOf } from '../../config/schema.ts';
+import { settingsHelp } from '../../config/settings-help.ts';
 import { type FlagForm, parseFlags, usage } from '../../lib/flags.ts';
 import { type RunningServer, startServer } from '../server.ts';
 import { watchProcessFailure } from './process-failure.ts';
@@ -11,11 +11,19 @@ import { stopSignal } from './stop-signal.ts';
 import { welcomeText } from './welcome-text.ts';
 
 const PRINT_FLAG = 'print-config';
+/** Columns of the narrowest usual terminal. */
+const HELP_WIDTH = 80;
 /** For closing the rest after requests and agents have had their time. */
 const DRAIN_MARGIN_MS = 10_000;
 const FLAGS: ReadonlyMap<string, FlagForm> = new Map([...configFlags, [PRINT_FLAG, 'switch']]);
 
-export const serverCommand: Command = { help: helpText(), run };
+export const serverCommand: Command = {
+  // Built when it is read: a start does not need it.
+  get help() {
+    return helpText();
+  },
+  run,
+};
 
 async function run(args: readonly string[], context: CommandContext): Promise<number> {
   const { flags, positionals } = parseFlags(args, FLAGS);
@@ -50,21 +58,21 @@ async function run(args: readonly string[], context: CommandContext): Promise<nu
 }
 
 function helpText(): string {
-  const names = settingNames.map((name) => `--${flagOf(name)}`);
-  const width = Math.max(...names.map((name) => name.length)) + 2;
-  const rows = settingNames.map((name, index) => {
-    const { description, usedFrom } = settingOf(name);
-    return `  ${names[index]?.padEnd(width)}${description}${usedFrom === null ? '' : ` (Used from ${usedFrom}.)`}`;
-  });
   return `
 Usage: postern server [--config FILE] [--print-config] [FLAGS]
 
-Starts the server. Each flag is also a variable (--data-dir is POSTERN_DATA_DIR) and a line of the YAML file (data_dir).
-Flags override variables, variables override the file, and the file overrides the defaults.
+Starts the server. Each flag is also an environment variable and a line of the
+YAML file: --data-dir is POSTERN_DATA_DIR and data_dir. Flags override
+variables, variables override the file, and the file overrides the defaults.
+In flags and variables, separate the items of a list with commas.
 
-  ${'--config'.padEnd(width)}YAML file with settings
-  ${'--print-config'.padEnd(width)}print the effective settings and their sources, with secrets masked, and exit
+  --config
+      YAML file with settings.
+  --print-config
+      Print the effective settings and their sources, with secrets masked, and
+      exit.
 
-${rows.join('\n')}
+Settings:
+${settingsHelp(HELP_WIDTH)}
 `;
 }

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import { wrapText } from './wrap-text.ts';
+
+suite('wrapText', () => {
+  test('fills each line up to the width', () => {
+    assert.deepEqual(wrapText('one two three', 7), ['one two', 'three']);
+    assert.deepEqual(wrapText('one two three', 6), ['one', 'two', 'three']);
+  });
+
+  test('gives a word that is too long a line of its own', () => {
+    assert.deepEqual(wrapText('a incomprehensible b', 5), ['a', 'incomprehensible', 'b']);
+  });
+
+  test('loses no word and keeps every line of several words within the width', () => {
+    const words = fc.array(fc.stringMatching(/^[a-z]{1,12}$/), { minLength: 1 });
+    fc.assert(
+      fc.property(words, fc.integer({ min: 1, max: 40 }), (given, width) => {
+        const lines = wrapText(given.join(' '), width);
+        assert.equal(lines.join(' '), given.join(' '));
+        for (const line of lines) assert(!line.includes(' ') || line.length <= width, line);
+      }),
+    );
+  });
+});
