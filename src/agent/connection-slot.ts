@@ -114,8 +114,8 @@ export class ConnectionSlot implements GatewayConnectionHandler {
       connection.close(message.message);
     } else if (message.t === 'welcome') {
       if (isGreeting && this.#claim !== null) this.#welcomed(connection, message, this.#claim);
-      else connection.fail('the server said welcome twice');
-    } else if (isGreeting) connection.fail('the first message of a server is welcome');
+      else connection.fail('the server sent welcome twice');
+    } else if (isGreeting) connection.fail('the first message of the server must be welcome');
     else if (message.t !== 'drain') this.#owner.onMessage(connection, message);
   }
 

@@ -94,7 +94,7 @@ export function notGateway(serverAddr: string): DialProblem {
 export function dialTimeout(serverAddr: string, timeoutMs: number): DialProblem {
   return {
     code: 'ERR_POSTERN_AGENT_UNREACHABLE',
-    message: `${serverAddr} did not answer within ${timeoutMs / 1000} s: check the address, the network and firewalls`,
+    message: `${serverAddr} did not respond within ${timeoutMs / 1000} s: check the address, the network and firewalls`,
     isCertificate: false,
   };
 }

@@ -82,9 +82,9 @@ export class GatewayConnection implements ListenerOwner {
     this.#session = session;
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     this.#windows = new SessionWindows(session);
-    this.#liveness = new Liveness(socket, session, () => this.fail('the server no longer answers'), timings.liveness);
+    this.#liveness = new Liveness(socket, session, () => this.fail('the server no longer responds'), timings.liveness);
     this.#greetingTimer = setTimeout(
-      () => this.fail('the server did not say welcome in time'),
+      () => this.fail('the server did not send welcome in time'),
       timings.welcomeTimeoutMs,
     );
     listen(

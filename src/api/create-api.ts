@@ -43,7 +43,7 @@ export interface Api {
   close(): Promise<void>;
 }
 
-/** The HTTP face of the management API. It is built from the list of operations and knows none of them by name. */
+/** The HTTP server of the management API. It is built from the list of operations and knows none of them by name. */
 export async function createApi(deps: ApiDependencies): Promise<Api> {
   const denseIds = createDenseIds('op');
   const newOperationId = (): string => denseIds(deps.clock.nowMs());

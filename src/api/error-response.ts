@@ -6,14 +6,14 @@ import { apiErrors } from './errors.ts';
 const FRAMEWORK_ERRORS: ReadonlyMap<string, () => PosternError> = new Map([
   [
     'FST_ERR_CTP_BODY_TOO_LARGE',
-    () => apiErrors.create('ERR_POSTERN_BODY_TOO_LARGE', 'the body is larger than 1 MiB (1048576 bytes): send less'),
+    () => apiErrors.create('ERR_POSTERN_BODY_TOO_LARGE', 'the body is larger than 1 MiB (1048576 bytes)'),
   ],
   ['FST_ERR_CTP_INVALID_MEDIA_TYPE', contentTypeError],
   ['FST_ERR_CTP_INVALID_TYPE', contentTypeError],
   ['FST_ERR_CTP_EMPTY_TYPE', contentTypeError],
   [
     'FST_ERR_CTP_INVALID_CONTENT_LENGTH',
-    () => apiErrors.create('ERR_POSTERN_BAD_REQUEST', 'the body is not as long as Content-Length says'),
+    () => apiErrors.create('ERR_POSTERN_BAD_REQUEST', 'the length of the body does not match Content-Length'),
   ],
   [
     'FST_ERR_BAD_URL',
@@ -41,7 +41,7 @@ export function shownError(error: unknown): PosternError {
   if (known !== undefined) return known();
   return apiErrors.create(
     'ERR_POSTERN_INTERNAL',
-    'internal error; the log of the server has a line with this operation id',
+    'internal error: see the line with this operation id in the log of the server',
     {
       cause: error,
     },

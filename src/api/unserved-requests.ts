@@ -35,7 +35,7 @@ export function unroutableProblem({ headers, httpVersion }: IncomingMessage): Po
   }
   return httpVersion === '1.0'
     ? null
-    : apiErrors.create('ERR_POSTERN_BAD_REQUEST', `HTTP/${httpVersion} is not served here: send HTTP/1.1`);
+    : apiErrors.create('ERR_POSTERN_BAD_REQUEST', `HTTP/${httpVersion} is not supported: use HTTP/1.1`);
 }
 
 /** Rejects with 405 or 404. Without a key, a caller learns only about public pages. */
@@ -58,7 +58,7 @@ export function pathRefusals(paths: ServedPaths): RefusePath {
     if (allowed.length === 0 || allowed.includes(method)) {
       return apiErrors.create(
         'ERR_POSTERN_UNKNOWN_PATH',
-        'there is nothing at this path: GET /openapi.json or /docs shows what there is',
+        'this path does not exist: GET /openapi.json or /docs lists the available paths',
       );
     }
     return apiErrors.create(

@@ -20,7 +20,7 @@ export function requestedVersion(headers: IncomingHttpHeaders, operation: Operat
   if (named === '0' && operation.acceptsVersion0 === true) return { version: 0, isLegacyClient };
   if (named === undefined || named === '') throw versionError('the request has no version');
   if (named === '0') throw versionError('version 0 is supported only for GET /tunnels and GET /tunnels/{id}');
-  throw versionError(`version "${String(named).slice(0, 20)}" is not served here`);
+  throw versionError(`version "${String(named).slice(0, 20)}" is not supported`);
 }
 
 function versionError(problem: string): Error {

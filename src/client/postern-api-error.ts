@@ -47,7 +47,8 @@ export function apiErrorOf(response: Response, text: string, nowMs: number): Pos
     status: response.status,
     operationId: response.headers.get('postern-operation-id') ?? details['operation_id'] ?? null,
     details,
-    message: typeof body.msg === 'string' ? body.msg : `the answer is ${response.status}, and not one of Postern`,
+    message:
+      typeof body.msg === 'string' ? body.msg : `the response has status ${response.status} and is not from Postern`,
     retryAfterMs: retryAfter(response.headers.get('retry-after'), nowMs),
     text,
   });

@@ -66,5 +66,8 @@ function parseBody<Body extends object>(text: string): Body {
   } catch {
     // Reported below, together with JSON that is not an object.
   }
-  throw new PosternConnectionError('not_postern', 'the answer is not JSON: is baseUrl the address of the Postern API?');
+  throw new PosternConnectionError(
+    'not_postern',
+    'the response is not JSON: check that baseUrl is the address of the Postern API',
+  );
 }

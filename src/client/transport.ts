@@ -97,7 +97,7 @@ export class Transport {
       if (error instanceof PosternApiError) throw error;
       if (signal?.aborted === true) throw signal.reason;
       if (limit.hasPassed()) {
-        throw new PosternConnectionError('timeout', `${this.#baseUrl} did not answer within ${timeoutMs} ms`);
+        throw new PosternConnectionError('timeout', `${this.#baseUrl} did not respond within ${timeoutMs} ms`);
       }
       throw networkError(this.#baseUrl, error);
     } finally {

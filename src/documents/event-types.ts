@@ -8,7 +8,7 @@ const OTHER_TYPES: readonly EventType[] = [
   { type: 'agent_session_stop.v0', description: 'An agent disconnected.', scope: 'tunnel_sessions:read' },
   { type: 'tunnel_start.v0', description: 'A tunnel went online.', scope: 'tunnels:read' },
   { type: 'tunnel_stop.v0', description: 'A tunnel went offline.', scope: 'tunnels:read' },
-  { type: 'http_request_complete.v0', description: 'The edge answered an HTTP request.', scope: 'edges:read' },
+  { type: 'http_request_complete.v0', description: 'The edge responded to an HTTP request.', scope: 'edges:read' },
   {
     type: 'tcp_connection_closed.v0',
     description: 'A TCP connection through the edge ended.',

@@ -3,14 +3,14 @@ import type { HeaderList } from '../lib/header-list.ts';
 import type { RequestHead } from './http/request-head.ts';
 import type { ResponseWriter } from './http/response-writer.ts';
 
-/** What the client sent and where answers go. */
+/** The request of a client, and the writer of its response. */
 export interface ClientSide {
   readonly head: RequestHead;
   readonly writer: ResponseWriter;
   /** Null when there is no body. */
   readonly source: Readable | null;
   readonly trailers: () => HeaderList;
-  /** Asked once the source has ended: whether the client said that this is the end of the body. */
+  /** Called once the source has ended: whether the client marked the end of the body. */
   readonly isBodyWhole: () => boolean;
   /** Bytes at the start of the source that a module has read: they are already counted. */
   readonly countedBytes?: number;

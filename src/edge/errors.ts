@@ -29,7 +29,7 @@ export const edgeErrors = errorTable({
   ERR_POSTERN_EDGE_BODY_TOO_LARGE: {
     status: 413,
     explanation:
-      'A module of the route reads the body of requests before they are forwarded, and this body is larger than it takes. The request was not forwarded.',
+      'A module of the route reads the body of requests before they are forwarded, and this body is larger than the module accepts. The request was not forwarded.',
   },
   ERR_POSTERN_NO_BACKEND: {
     status: 503,

@@ -335,7 +335,7 @@ export class Exchange implements OwnPathRequest {
         return;
       }
       this.#forwarding?.abort();
-      this.refuse(problem.code, problem.reason, `The request was refused: ${problem.message}.`);
+      this.refuse(problem.code, problem.reason, `The request was rejected: ${problem.message}.`);
       return;
     }
     this.refusedBy ??= 'client:gone';

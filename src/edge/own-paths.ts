@@ -19,7 +19,7 @@ export function isOwnPath(path: CanonicalPath): boolean {
   return path.key.startsWith(PREFIX);
 }
 
-/** What a module answers itself, such as the way back from a login. */
+/** Paths that a module serves itself, such as the callback of a login. */
 export function serveOwnPath(edge: EdgeSnapshot, exchange: Exchange): void {
   const opened = openSite(edge, exchange);
   if ('refusal' in opened) {

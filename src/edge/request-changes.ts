@@ -7,8 +7,8 @@ import type { Exchange } from './exchange.ts';
 import { withHeaderChange } from './module-headers.ts';
 import { withoutOwnCookies } from './own-cookies.ts';
 
-const TOO_LONG_MESSAGE = 'The body of the request is larger than this site takes. Send less.';
-const CUT_MESSAGE = 'The request was refused: its body was cut off.';
+const TOO_LONG_MESSAGE = 'The body of the request is larger than this site accepts.';
+const CUT_MESSAGE = 'The request was rejected: its body is incomplete.';
 
 /**
  * Passes an admitted request through the modules that change requests, one after the other. It ends in one call of

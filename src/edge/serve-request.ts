@@ -5,7 +5,7 @@ import { edgeErrors } from './errors.ts';
 import { Exchange } from './exchange.ts';
 import type { IncomingRequest } from './http/http-servers.ts';
 
-/** A request that can be read becomes an exchange; any other is refused. */
+/** Starts an exchange for a request that can be parsed, and rejects any other. */
 export function serveRequest(runtime: EdgeRuntime, connection: ConnectionFacts, request: IncomingRequest): void {
   const { reading, writer, source, trailers, isBodyWhole } = request;
   if (reading.ok) {
@@ -16,7 +16,7 @@ export function serveRequest(runtime: EdgeRuntime, connection: ConnectionFacts, 
   const { status } = edgeErrors.rows[code];
   const id = runtime.newRequestId(runtime.clock.nowMs());
   const { headers, body } = errorPage(
-    { status, code, message: `The request was refused: ${message}.` },
+    { status, code, message: `The request was rejected: ${message}.` },
     id,
     request.accept,
   );

@@ -21,7 +21,7 @@ export function failureAnswer(failure: UpstreamFailure): ErrorAnswer {
   if (failure.reason === UNSENDABLE_REQUEST) {
     return answer(
       'ERR_POSTERN_BAD_HTTP',
-      'The request was refused: the server behind this site cannot be sent it as it is.',
+      'The request was rejected: it cannot be forwarded to the upstream server of this site unchanged.',
     );
   }
   const { agentAddress } = failure;

@@ -63,8 +63,8 @@ export class AgentConnection implements AgentLink, ListenerOwner {
     outliveStreams(session, socket);
     this.#session = session;
     this.#windows = new SessionWindows(session);
-    this.#liveness = new Liveness(socket, session, () => this.fail('the agent no longer answers'));
-    this.#greetingTimer = setTimeout(() => this.fail('the agent did not say hello in time'), HELLO_TIMEOUT_MS);
+    this.#liveness = new Liveness(socket, session, () => this.fail('the agent no longer responds'));
+    this.#greetingTimer = setTimeout(() => this.fail('the agent did not send hello in time'), HELLO_TIMEOUT_MS);
     listenOnce(session, 'connect', this, () => this.#connected());
     listen(session, 'remoteSettings', this, ({ maxConcurrentStreams }: Settings) => {
       this.#maxStreams = Math.min(MAX_STREAMS, maxConcurrentStreams ?? MAX_STREAMS);
@@ -76,7 +76,7 @@ export class AgentConnection implements AgentLink, ListenerOwner {
 
   contain(error: unknown): void {
     reportBug(error, { part: 'agent connection', remote_address: this.remoteAddress });
-    this.fail('something went wrong at the server');
+    this.fail('the server has an internal error');
   }
 
   get hasRoom(): boolean {
@@ -167,7 +167,7 @@ export class AgentConnection implements AgentLink, ListenerOwner {
       { endStream: false },
     );
     listenOnce(stream, 'response', this, (headers: Readonly<Record<string, unknown>>) => {
-      if (headers[':status'] !== 200) this.fail('the other end is no agent');
+      if (headers[':status'] !== 200) this.fail('the peer is not a Postern agent');
     });
     this.#control = new ControlStream(stream, {
       onLine: (line) => this.#line(line),

@@ -97,7 +97,7 @@ export class Gateway implements ConnectionHandler {
     const [oldest] = this.#unknown;
     if (oldest === undefined) return;
     this.#unknown.delete(oldest);
-    oldest.fail('too many connections have not said who they are');
+    oldest.fail('too many unauthenticated connections');
   }
 
   /** Sends the command; resolves once the agent has responded. */
@@ -126,20 +126,20 @@ export class Gateway implements ConnectionHandler {
   onMessage(connection: AgentConnection, message: AgentMessage): void {
     const session = this.#connections.get(connection) ?? null;
     if (session === null) {
-      if (message.t !== 'hello') connection.fail('the first message of an agent is hello');
-      else if (this.#judged.has(connection)) connection.fail('the agent said hello twice');
+      if (message.t !== 'hello') connection.fail('the first message of an agent must be hello');
+      else if (this.#judged.has(connection)) connection.fail('the agent sent hello twice');
       else {
         this.#judged.add(connection);
         this.#hello(connection, message).catch((err: unknown) => {
           this.#ports.log.error({ err }, 'failed to admit an agent');
-          connection.fail('something went wrong at the server');
+          connection.fail('the server has an internal error');
         });
       }
       return;
     }
     switch (message.t) {
       case 'hello':
-        connection.fail('the agent said hello twice');
+        connection.fail('the agent sent hello twice');
         return;
       case 'bind':
         this.#inTurn(session, () => this.#bind(session, connection, message));
@@ -176,7 +176,7 @@ export class Gateway implements ConnectionHandler {
       return;
     }
     if (hello.version !== PROTOCOL_VERSION) {
-      const message = `this server speaks version ${PROTOCOL_VERSION} of the protocol and the agent version ${hello.version}: use the same release of both`;
+      const message = `the server speaks protocol version ${PROTOCOL_VERSION}, but the agent version ${hello.version}: use the same release of both`;
       connection.refuse('ERR_POSTERN_AGENT_PROTOCOL', message, false);
       return;
     }
@@ -184,7 +184,7 @@ export class Gateway implements ConnectionHandler {
     if (credential === null) {
       await new Promise((resolve) => setTimeout(resolve, WRONG_TOKEN_DELAY_MS));
       const message =
-        'the authtoken is not one of this server: check it, or make one with "postern api credentials create"';
+        'this server does not know the authtoken: check it, or create one with "postern api credentials create"';
       connection.refuse('ERR_POSTERN_AGENT_TOKEN', message, false);
       return;
     }
@@ -201,13 +201,13 @@ export class Gateway implements ConnectionHandler {
         // The last other connection may have been lost in the meantime, and with it the lease.
         await this.#attach(connection, claimed, hello, claimed.isOnline ? 'joined' : 'resumed');
       } else if (isOwner) {
-        const message = `one agent may have ${MAX_CONNECTIONS_PER_SESSION} connections, including those lost in the last seconds: close some, or start another agent`;
+        const message = `an agent may have at most ${MAX_CONNECTIONS_PER_SESSION} connections, including those lost in the last seconds: close some, or start another agent`;
         connection.refuse('ERR_POSTERN_AGENT_CONNECTIONS', message, true);
       } else connection.refuse('ERR_POSTERN_AGENT_SESSION', 'the session to join does not exist', true);
     } else if (isOwner) {
       claimed.generation += 1;
       // Connections from before the resume are void.
-      for (const old of [...claimed.connections]) old.fail('the agent came back on a new connection');
+      for (const old of [...claimed.connections]) old.fail('the agent resumed its session on a new connection');
       await this.#attach(connection, claimed, hello, 'resumed');
     } else {
       const id = this.#ports.newId('ts');
@@ -281,7 +281,7 @@ export class Gateway implements ConnectionHandler {
     this.#ports.events.sessionStopped(session.id);
     this.#ports.log.info({ session: session.id, why: reason }, 'an agent went offline');
     session.offlineTimer = setTimeout(() => {
-      void this.#endSession(session, null, 'the agent did not come back');
+      void this.#endSession(session, null, 'the agent did not reconnect in time');
     }, RESUME_WITHIN_MS).unref();
   }
 
@@ -324,7 +324,7 @@ export class Gateway implements ConnectionHandler {
     for (const session of [...this.#sessions.values()]) {
       if (session.credentialId !== credentialId) continue;
       if (credential === null) {
-        const reason = 'the credential of this agent was deleted: give it another authtoken';
+        const reason = 'the credential of this agent was deleted: configure another authtoken';
         void this.#endSession(session, 'ERR_POSTERN_AGENT_REVOKED', reason);
         continue;
       }
@@ -342,7 +342,7 @@ export class Gateway implements ConnectionHandler {
   #inTurn(session: AgentSession, task: () => Promise<void>): void {
     session.work = session.work.then(task).catch((err: unknown) => {
       this.#ports.log.error({ err, session: session.id }, 'failed to process a request of an agent');
-      for (const connection of session.connections) connection.fail('something went wrong at the server');
+      for (const connection of session.connections) connection.fail('the server has an internal error');
     });
   }
 }

@@ -90,7 +90,7 @@ export class TunnelBinder {
     if (proto === 'tcp') {
       if (!acl.allowsPorts()) {
         const message =
-          'the acl of this credential allows no tcp ports: only one without rules, or with "bind:*", does';
+          'the acl of this credential does not allow TCP tunnels: add "bind:*", or remove its "bind:" rules';
         return { code: 'ERR_POSTERN_TUNNEL_ACL', message, retry: false };
       }
       tunnel = this.#newTunnel(session, bind, null);
@@ -199,7 +199,7 @@ function knownTunnel(session: AgentSession, bind: Bind): BoundTunnel | undefined
 function bindProblem(session: AgentSession, bind: Bind): BindRefusal | null {
   const invalid = (message: string): BindRefusal => ({ code: 'ERR_POSTERN_TUNNEL_INVALID', message, retry: false });
   if (session.tunnels.size >= MAX_TUNNELS_PER_SESSION) {
-    const message = `one agent may have ${MAX_TUNNELS_PER_SESSION} tunnels: start another agent for more`;
+    const message = `an agent may have at most ${MAX_TUNNELS_PER_SESSION} tunnels: start another agent for more`;
     return { code: 'ERR_POSTERN_TUNNEL_LIMIT', message, retry: false };
   }
   if ((bind.labels === undefined) === (bind.proto === undefined)) {

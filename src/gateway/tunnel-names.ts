@@ -70,7 +70,7 @@ export class TunnelNames {
       if (!acl.allowsHost(host)) {
         return refusal(
           'ERR_POSTERN_TUNNEL_ACL',
-          `the acl of this credential allows no names of its own choice under ${this.#ports.domain}: ask for one that it names with --domain, or add "bind:*.${this.#ports.domain}" to it`,
+          `the acl of this credential does not allow generated names under ${this.#ports.domain}: request an allowed name with --domain, or add "bind:*.${this.#ports.domain}" to the acl`,
         );
       }
       // A wildcard edge on the base domain covers them all: a random name collides with no particular host.
@@ -91,7 +91,7 @@ export class TunnelNames {
     if (!acl.allowsHost(host)) {
       return refusal(
         'ERR_POSTERN_TUNNEL_ACL',
-        `the acl of this credential does not allow ${host}: add "bind:${host}" to it`,
+        `the acl of this credential does not allow ${host}: add "bind:${host}" to the acl`,
       );
     }
     if (this.#ports.isCoveredByEdge(host) && !acl.namesExactly(host)) {
@@ -128,7 +128,7 @@ export class TunnelNames {
         `${host} is held by another agent with this credential (session ${other.id}): stop that one first, or use another name`,
         true,
       );
-    } else this.#ports.endSession(other, 'another agent took over, and this one no longer answered');
+    } else this.#ports.endSession(other, 'another agent took over the name because this one no longer responded');
     // Another tunnel may have taken it while the holder was being checked.
     return this.#free(session, host, proto);
   }

@@ -7,7 +7,7 @@ import type { RecordReader } from '../replica/record-reader.ts';
 import type { RecordKey, Store, StoredRecord } from '../store/store.ts';
 
 /**
- * One operation of the management API. The HTTP face, the OpenAPI document, `postern api` and the client are all built
+ * One operation of the management API. The HTTP server, the OpenAPI document, `postern api` and the client are all built
  * from the list of these; none of them knows a noun by name.
  */
 export interface Operation {

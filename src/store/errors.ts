@@ -4,16 +4,17 @@ export const storeErrors = errorTable({
   ERR_POSTERN_STORE_FULL: {
     status: 507,
     explanation:
-      'The disk or the database that holds the store is full. Nothing of the request was applied. Free space and send it again: no restart is needed.',
+      'The disk or the database that contains the store is full. The request was not applied. Free space, then send it again. No restart is needed.',
   },
   ERR_POSTERN_STORE_UNAVAILABLE: {
     status: 503,
     explanation:
-      'The store could not be reached or answered too late. If the request was a write, its outcome is not known: read the resource before sending it again, or send an Idempotency-Key.',
+      'The store could not be reached or did not respond in time. If the request was a write, its outcome is unknown: read the resource before you send it again, or send an Idempotency-Key.',
   },
   ERR_POSTERN_STORE_IN_USE: {
     status: 503,
-    explanation: 'Another process holds the data directory. Stop it, or start with another POSTERN_DATA_DIR.',
+    explanation:
+      'Another process uses the data directory. Stop that process, or set another directory with POSTERN_DATA_DIR.',
   },
   ERR_POSTERN_STORE_TOO_NEW: {
     status: 503,
@@ -22,40 +23,39 @@ export const storeErrors = errorTable({
   ERR_POSTERN_STORE_OLD_NODES: {
     status: 503,
     explanation:
-      'Servers of an older version use the database, and this version would change its tables under them. Stop them first, or set database_migrate_under_old_nodes.',
+      'This version has to migrate the database, but servers of an older version are connected to it. Stop them first, or set database_migrate_under_old_nodes.',
   },
   ERR_POSTERN_STORE_WENT_BACK: {
     status: 503,
     explanation:
-      'The database was restored to an earlier time, or failed over to a server that had not received every commit. Nothing of the request was applied. The node reads all configuration again by itself: send the request again.',
+      'The database was restored to an earlier time, or failed over to a server that had not received every commit. The request was not applied. The server reloads all configuration automatically. Send the request again.',
   },
   ERR_POSTERN_STORE_CORRUPT: {
     status: 503,
-    explanation: 'The store holds something that Postern did not write. Restore a backup.',
+    explanation: 'The store contains data that Postern did not write. Restore a backup.',
   },
   ERR_POSTERN_STORE_GONE: {
     status: 503,
     explanation:
-      'The database, or a file or table of it, was removed or replaced while the server was running. Nothing more is written. Stop the server, put back what was removed or restore a backup, and start again.',
+      'The database, or one of its files or tables, was removed or replaced while the server was running. The server no longer writes to it. Stop the server, put the file or table back or restore a backup, then start the server.',
   },
   ERR_POSTERN_STORE_READ_ONLY: {
     status: 503,
     explanation:
-      'The database takes no writes: its disk is mounted read-only, its files are not writable, or it is a standby of PostgreSQL. Nothing of the request was applied. Mend it, or name the primary in POSTERN_DATABASE_URL, and send the request again: no restart is needed.',
+      'The database is read-only: its disk is mounted read-only, its files are not writable, or it is a PostgreSQL standby. The request was not applied. Make the database writable, or promote the standby, then send the request again. No restart is needed, unless you change POSTERN_DATABASE_URL.',
   },
   ERR_POSTERN_SECRET_KEY: {
     status: 503,
     explanation:
-      'The secret key is missing, malformed, or not the one that the store was written with. Give back the right POSTERN_SECRET_KEY or the key file of the data directory.',
+      'The secret key is missing, malformed, or not the one that the store was written with. Set the right POSTERN_SECRET_KEY, or restore the key file in the data directory.',
   },
   ERR_POSTERN_BACKUP_INVALID: {
     status: 400,
-    explanation:
-      'The backup file is damaged, cut short, of another kind, or its passphrase is wrong. Nothing was restored.',
+    explanation: 'The file is damaged, truncated or not a backup, or the passphrase is wrong. Nothing was restored.',
   },
   ERR_POSTERN_RESTORE_NOT_EMPTY: {
     status: 409,
-    explanation: 'The store to restore into already holds records. Restore into an empty one, or say --replace.',
+    explanation: 'The target store already contains records. Restore into an empty store, or use --replace.',
   },
   ERR_POSTERN_DATA_DIR: {
     status: 503,

@@ -112,13 +112,13 @@ export class History {
 function decidedOnLostState() {
   return storeErrors.create(
     'ERR_POSTERN_STORE_WENT_BACK',
-    'the database went back to an earlier state, and the request was decided on the later one. Nothing was applied: send it again',
+    'the database went back to an earlier state, and the request was based on the later one. Nothing was applied: send it again',
   );
 }
 
 function outcomeUnknown() {
   return storeErrors.create(
     'ERR_POSTERN_STORE_UNAVAILABLE',
-    'the database went back to an earlier state while the request was written: read the resource before you send it again',
+    'the database went back to an earlier state during the write: read the resource before you send the request again',
   );
 }

@@ -14,7 +14,7 @@ export function readKeyFile(dataDir: string): Buffer[] | null {
   const lines = readFileSync(path, 'utf8')
     .split('\n')
     .filter((line) => line.trim() !== '');
-  if (lines.length === 0) throw malformed(path, 'holds no key');
+  if (lines.length === 0) throw malformed(path, 'contains no key');
   return lines.map((line) => parseSecretKey(line, path));
 }
 
@@ -47,11 +47,11 @@ export function syncDirectory(path: string): void {
 export function parseSecretKey(text: string, where: string): Buffer {
   const trimmed = text.trim();
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(trimmed)) {
-    throw malformed(where, `must be base64 of ${SECRET_KEY_BYTES} bytes, and has other characters in it`);
+    throw malformed(where, `must be ${SECRET_KEY_BYTES} bytes in base64, but contains other characters`);
   }
   const key = Buffer.from(trimmed, 'base64');
   if (key.length !== SECRET_KEY_BYTES) {
-    throw malformed(where, `must be base64 of ${SECRET_KEY_BYTES} bytes, and decodes to ${key.length}`);
+    throw malformed(where, `must be ${SECRET_KEY_BYTES} bytes in base64, but decodes to ${key.length}`);
   }
   return key;
 }
@@ -59,6 +59,6 @@ export function parseSecretKey(text: string, where: string): Buffer {
 function malformed(where: string, problem: string) {
   return storeErrors.create(
     'ERR_POSTERN_SECRET_KEY',
-    `${where}: ${problem}. A new key can be made with: openssl rand -base64 32`,
+    `${where}: ${problem}. To create a new key, run: openssl rand -base64 32`,
   );
 }

@@ -65,7 +65,7 @@ function derivedKey(keys: ReadonlyMap<string, Buffer>, keyId: string): Buffer {
   if (key === undefined) {
     throw storeErrors.create(
       'ERR_POSTERN_SECRET_KEY',
-      `a secret was sealed with key ${keyId}, which is not among those given (${[...keys.keys()].join(', ')})`,
+      `a secret was encrypted with key ${keyId}, which is not configured (configured: ${[...keys.keys()].join(', ')})`,
       { details: { key_id: keyId } },
     );
   }
@@ -90,7 +90,10 @@ function openWith(keys: ReadonlyMap<string, Buffer>, sealed: string, context: st
   try {
     return decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
   } catch (cause) {
-    throw corrupt(`the sealed secret of ${context} does not open: it was changed, or belongs to another row`, cause);
+    throw corrupt(
+      `the encrypted secret of ${context} cannot be decrypted: it was changed, or belongs to another row`,
+      cause,
+    );
   }
 }
 
@@ -98,7 +101,7 @@ function parse(sealed: string): { readonly keyId: string; readonly bytes: Buffer
   const [scheme, keyId, payload] = sealed.split('.');
   const bytes = Buffer.from(payload ?? '', 'base64url');
   if (scheme !== SCHEME || keyId === undefined || bytes.length < NONCE_BYTES + TAG_BYTES) {
-    throw corrupt('a sealed secret is not in a form that Postern writes');
+    throw corrupt('an encrypted secret is not in the format that Postern writes');
   }
   return { keyId, bytes };
 }

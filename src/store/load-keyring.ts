@@ -20,7 +20,7 @@ export function loadKeyring(source: KeySource & { readonly mayCreate: boolean })
   if (!source.mayCreate) {
     throw storeErrors.create(
       'ERR_POSTERN_SECRET_KEY',
-      `the store exists, and its secret key is missing: ${whereKeysAre(source)} is not there. Put the key file back, or set POSTERN_SECRET_KEY`,
+      `the store exists, but its secret key is missing: ${whereKeysAre(source)} does not exist. Restore the key file, or set POSTERN_SECRET_KEY`,
     );
   }
   const key = randomBytes(SECRET_KEY_BYTES);
@@ -51,7 +51,7 @@ export function verifyKeyCheck(check: string, keyring: Keyring, source: KeySourc
   if (!keyring.keyIds.includes(wanted)) {
     throw storeErrors.create(
       'ERR_POSTERN_SECRET_KEY',
-      `the store was written with secret key ${wanted}, and ${whereKeysAre(source)} gives ${keyring.keyIds.join(', ')}: give back the right key`,
+      `the store was written with secret key ${wanted}, but ${whereKeysAre(source)} has ${keyring.keyIds.join(', ')}: restore the right key`,
       { details: { wanted_key_id: wanted, given_key_id: keyring.keyIds.join(', ') } },
     );
   }

@@ -41,7 +41,7 @@ export interface RotateResult {
  *
  *   key file    [old] → [new, old] → rows one batch after the other → check value → [new]
  *
- * SQLite: rejected while a server holds the data directory. PostgreSQL: with the key file, rejected while any server is
+ * SQLite: rejected while a server uses the data directory. PostgreSQL: with the key file, rejected while any server is
  * connected, since those know only the old key; with POSTERN_SECRET_KEY, servers may run if each was restarted with
  * `NEW,OLD` before. A server that was not keeps serving what it has read, and cannot open what it reads afterwards.
  */
@@ -124,13 +124,13 @@ function* finish({ dialect }: OfflineDatabase, keyring: Keyring): Program<number
 function noKeys(dataDir: string) {
   return storeErrors.create(
     'ERR_POSTERN_SECRET_KEY',
-    `there is no secret key to rotate: neither POSTERN_SECRET_KEY nor ${keyFilePath(dataDir)} is there, or the store is new`,
+    `there is no secret key to rotate: POSTERN_SECRET_KEY is not set and ${keyFilePath(dataDir)} does not exist, or the store is new`,
   );
 }
 
 function oneKeyOnly() {
   return storeErrors.create(
     'ERR_POSTERN_SECRET_KEY',
-    'POSTERN_SECRET_KEY holds one key: to rotate, put a new one in front of it, with a comma between (NEW,OLD), restart the servers with it, and run this again',
+    'POSTERN_SECRET_KEY contains only one key: set it to NEW,OLD (the new key, a comma, the old key), restart the servers with it, and run this command again',
   );
 }

@@ -20,7 +20,7 @@ function reportResets(store: Pick<Store, 'onReset' | 'stats'>, logger: Logger): 
     reported = resets;
     logger.error(
       { err },
-      'the database lost commits that this node has seen: reloading all configuration, logins and claims, and rejecting writes until that is done. Repeat the lost writes',
+      'the database lost commits that this node has seen: reloading all configuration, logins and claims. Writes are rejected until the reload is complete. Repeat the lost writes',
     );
   });
 }

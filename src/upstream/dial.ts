@@ -101,7 +101,7 @@ export function createDial(options: DialOptions): Dial {
       fail(connectFailure(error));
     });
     const onClose = guarded(owner, () =>
-      fail(failed('connect', 'closed', 'the connection was closed while it was made', false)),
+      fail(failed('connect', 'closed', 'the connection was closed while connecting', false)),
     );
     const onReady = guarded(owner, () => {
       end();

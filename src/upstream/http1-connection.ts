@@ -185,10 +185,10 @@ export class Http1Connection implements ResponseSink, BodySink, ByteTarget, Tick
       if (nowMs >= this.#continueByMs) this.#continue(exchange);
     } else if (!exchange.hasHead && this.#deadlineMs !== 0) {
       if (nowMs < this.#deadlineMs) return;
-      this.#fail(failed('head', 'timeout', `no answer within ${responseTimeoutMs} ms`, true));
+      this.#fail(failed('head', 'timeout', `no response within ${responseTimeoutMs} ms`, true));
     } else if (this.#hasStalled(nowMs, idleTimeoutMs)) {
       const phase = exchange.hasHead ? 'body' : 'send';
-      this.#fail(failed(phase, 'timeout', `no byte either way for ${idleTimeoutMs} ms`, true));
+      this.#fail(failed(phase, 'timeout', `no data in either direction for ${idleTimeoutMs} ms`, true));
     }
   }
 

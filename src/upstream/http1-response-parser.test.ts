@@ -191,7 +191,7 @@ suite('refused', () => {
     'chunked in odd case': withHeader('Transfer-Encoding: ChunKed'),
     'chunked in HTTP/1.0': answer('HTTP/1.0 200 OK', 'Transfer-Encoding: chunked', '', ''),
     '100 with a length': answer('HTTP/1.1 100 Continue', 'Content-Length: 5', '', ''),
-    '101 that was not asked for': answer('HTTP/1.1 101 X', 'Upgrade: websocket', '', ''),
+    '101 that was not requested': answer('HTTP/1.1 101 X', 'Upgrade: websocket', '', ''),
     'chunk size 0x5': withChunks('0x5', 'hello', '0', '', ''),
     'chunk size -1': withChunks('-1', ''),
     'chunk size +5': withChunks('+5', 'hello', '0', '', ''),

@@ -149,11 +149,11 @@ export class Http1ResponseParser {
   #accept(status: number, isHttp11: boolean): void {
     const { isChunked, contentLength } = this.#block;
     // RFC 9112 §6.1: an HTTP/1.0 sender cannot have meant this framing.
-    if (isChunked && !isHttp11) this.#fail('Transfer-Encoding in an HTTP/1.0 answer');
+    if (isChunked && !isHttp11) this.#fail('Transfer-Encoding in an HTTP/1.0 response');
     else if (status >= 200) this.#acceptFinal(status, isHttp11);
-    else if (isChunked || contentLength > 0) this.#fail('an informational answer that announces a body');
+    else if (isChunked || contentLength > 0) this.#fail('an informational response that announces a body');
     else if (status === 101) this.#acceptSwitch();
-    else if (this.#informational === MAX_INFORMATIONAL) this.#fail('too many informational answers');
+    else if (this.#informational === MAX_INFORMATIONAL) this.#fail('too many informational responses');
     else {
       this.#informational += 1;
       this.#sink.onInformational(status, this.#block.headers);
@@ -163,7 +163,7 @@ export class Http1ResponseParser {
   #acceptSwitch(): void {
     const { headers, upgrade } = this.#block;
     if (this.#switchTo === null || upgrade.toLowerCase() !== this.#switchTo) {
-      this.#fail('101 Switching Protocols that was not asked for');
+      this.#fail('101 Switching Protocols that was not requested');
       return;
     }
     this.state = 'switched';

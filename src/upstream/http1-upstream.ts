@@ -109,7 +109,7 @@ export class Http1Upstream implements Upstream, ConnectionOwner, ExchangeOwner {
     if (this.#drained !== null && !exchange.hasRetried) {
       const refusal = setImmediate(() => {
         exchange.end();
-        exchange.handler.onFailure(failed('connect', 'draining', 'this upstream takes no more requests', false));
+        exchange.handler.onFailure(failed('connect', 'draining', 'this upstream accepts no new requests', false));
       });
       exchange.cancelDial = () => clearImmediate(refusal);
       return;

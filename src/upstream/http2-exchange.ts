@@ -153,9 +153,9 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
       if (nowMs >= this.#continueByMs) this.#continue();
     } else if (!this.#hasHead && this.#headByMs !== 0) {
       if (nowMs < this.#headByMs) return;
-      this.#fail(failed('head', 'timeout', `no answer within ${responseTimeoutMs} ms`, true), true);
+      this.#fail(failed('head', 'timeout', `no response within ${responseTimeoutMs} ms`, true), true);
     } else if (nowMs - this.#progressAtMs >= idleTimeoutMs) {
-      const message = `no byte either way for ${idleTimeoutMs} ms`;
+      const message = `no data in either direction for ${idleTimeoutMs} ms`;
       this.#fail(failed(this.#hasHead ? 'body' : 'send', 'timeout', message, true), true);
     }
   }

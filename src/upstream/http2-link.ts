@@ -144,7 +144,7 @@ export class Http2Link implements Ticked, ListenerOwner {
       if (nowMs - this.#idleSinceMs >= keepAliveMs) this.retire();
     } else if (this.#pingedAtMs !== 0) {
       if (nowMs - this.#pingedAtMs >= PING_TIMEOUT_MS)
-        this.#session.destroy(new Error('the upstream does not answer pings'));
+        this.#session.destroy(new Error('the upstream does not respond to pings'));
     } else if (nowMs - this.#heardAtMs >= PING_AFTER_MS && !this.#session.destroyed) {
       this.#pingedAtMs = nowMs;
       this.#session.ping(noop);

@@ -84,7 +84,7 @@ export class NegotiatedUpstream implements Upstream {
     this.#pending += 1;
     pending.onSettled = () => this.#settled(pending);
     if (this.#drained !== null) {
-      const draining = failed('connect', 'draining', 'this upstream takes no more requests', false);
+      const draining = failed('connect', 'draining', 'this upstream accepts no new requests', false);
       const refusal = setImmediate(() => pending.fail(draining));
       pending.cancelDial = () => clearImmediate(refusal);
     } else this.#dialFor(pending);

@@ -9,7 +9,7 @@ import type { UpstreamRequest } from './upstream.ts';
  */
 export class UnsafeRequestError extends Error {
   constructor(what: string) {
-    super(`request refused by the upstream carrier: ${what}`);
+    super(`the upstream client rejected the request: ${what}`);
     this.name = 'UnsafeRequestError';
   }
 }
@@ -44,7 +44,7 @@ const CONNECTION_AUTH = /^(?:ntlm|negotiate)(?: |$)/i;
 /** Checks the parts of the request line. */
 export function assertSafeRequest({ method, target, authority }: UpstreamRequest): void {
   if (!METHODS.has(method)) {
-    if (!isToken(method)) throw new UnsafeRequestError('the method is no token');
+    if (!isToken(method)) throw new UnsafeRequestError('the method is not a token');
     // Its response has neither body nor end, which this client does not support.
     if (method === 'CONNECT') throw new UnsafeRequestError('CONNECT');
   }
@@ -54,7 +54,7 @@ export function assertSafeRequest({ method, target, authority }: UpstreamRequest
 
 export function assertSafeName(name: string): void {
   if (COMMON.has(name)) return;
-  if (!isToken(name)) throw new UnsafeRequestError('a header name that is no token');
+  if (!isToken(name)) throw new UnsafeRequestError('a header name that is not a token');
   if (RESERVED.has(name.toLowerCase())) throw new UnsafeRequestError(`${name} among the headers`);
 }
 

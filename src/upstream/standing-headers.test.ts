@@ -30,7 +30,7 @@ test('sends standing headers over both protocols, each list complete', () => {
 for (const [what, list] of [
   ['a line feed in a value', ['postern-auth-user-name', 'Ann\nx: y']],
   ['a character that latin1 cuts to a line feed', ['postern-auth-user-name', 'Ann\u010ax: y']],
-  ['a name that is no token', ['bad name', 'x']],
+  ['a name that is not a token', ['bad name', 'x']],
   ['framing', ['content-length', '3']],
 ] as const)
   test(`rejects ${what}, the second time like the first`, () => {

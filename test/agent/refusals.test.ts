@@ -136,11 +136,11 @@ test('gives up on a server that never responds', async (t) => {
   });
   t.after(() => agent.close());
   const [event] = await once(agent, 'status');
-  assert.match(event.reason, /did not answer within 0.1 s/);
+  assert.match(event.reason, /did not respond within 0.1 s/);
   const mute = await fakeGateway(t, { onHello: () => true });
   const waiting = agentFor(t, mute, { tunnels: [TUNNEL], timings: { ...QUICK, welcomeTimeoutMs: 100 } });
   const [late] = await once(waiting, 'status');
-  assert.equal(late.reason, 'the server did not say welcome in time');
+  assert.equal(late.reason, 'the server did not send welcome in time');
 });
 
 test('garbage from the server costs only the connection', async (t) => {

@@ -156,7 +156,7 @@ test('detects a silently dead connection', async (t) => {
   const lost = once(agent, 'status');
   relay.freeze();
   const [event] = await lost;
-  assert.deepEqual([event.status, event.reason], ['reconnecting', 'the server no longer answers']);
+  assert.deepEqual([event.status, event.reason], ['reconnecting', 'the server no longer responds']);
   await once(agent, 'bound');
   assert.equal((await gateway.connection(1)).hello.resume?.session, 'ts_1');
 });

@@ -37,7 +37,7 @@ test('reports that no server runs, and checks the rest', async (t) => {
     ],
   );
   assert.match(said(diagnosis, 'settings')[0] ?? '', /^ok: /);
-  assert.match(said(diagnosis, 'data_dir')[0] ?? '', /^hint: .*first-api-key is still there/);
+  assert.match(said(diagnosis, 'data_dir')[0] ?? '', /^hint: .*first-api-key still exists/);
 });
 
 test('names the process that holds a port in use', async (t) => {

@@ -146,7 +146,7 @@ suite('while a SQLite store is open', () => {
     const error = Object.assign(new Error('attempt to write a readonly database'), { errcode: 8 });
     const { code, status, message } = fromSqliteError(error, file(location.dataDir)) as PosternError;
     assert.deepEqual([code, status], ['ERR_POSTERN_STORE_READ_ONLY', 503]);
-    assert.match(message, /postern\.sqlite cannot be written.*mount its disk for writing/);
+    assert.match(message, /postern\.sqlite is not writable.*mount its disk read-write/);
   });
 });
 

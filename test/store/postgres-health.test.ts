@@ -19,7 +19,7 @@ test('a read-only database degrades the store until it accepts writes again', as
   await untilHealth(store, 'degraded', 'ERR_POSTERN_STORE_READ_ONLY');
   await assert.rejects(store.commit({ puts: [put('edge', 'e2')] }), {
     code: 'ERR_POSTERN_STORE_READ_ONLY',
-    message: /name the primary in POSTERN_DATABASE_URL/,
+    message: /set POSTERN_DATABASE_URL to the primary/,
   });
   // Connections made in the meantime are replaced: after a failover they lead to the former primary.
   await querySql(besides(location), `ALTER DATABASE ${name} RESET ALL`);

@@ -20,7 +20,7 @@ test('rejects a second process on the data directory, by name, until the first i
   const holder = spawnStore(t, location, 'hold');
   await holder.line('ready');
   const message = new RegExp(
-    `process ${holder.child.pid} holds the data directory ${location.dataDir}: stop it, or .*POSTERN_DATA_DIR`,
+    `process ${holder.child.pid} uses the data directory ${location.dataDir}: stop it, or .*POSTERN_DATA_DIR`,
   );
   await assert.rejects(openAt(location), { code: 'ERR_POSTERN_STORE_IN_USE', message });
   await holder.killed();

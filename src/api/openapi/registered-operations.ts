@@ -13,7 +13,7 @@ export function registeredOperations(
   const catalog = createCatalog(resources, modules);
   const noDocuments = new Proxy({} as Documents, {
     get: () => {
-      throw new Error('this operation was made to be described, not to be run');
+      throw new Error('this operation can only be described, not run');
     },
   });
   return { catalog, operations: operationsOf(catalog, noDocuments) };

@@ -90,7 +90,7 @@ function exampleOf(operation: OperationDescription, flags: readonly Flag[]): str
 function exampleFlags(example: JsonObject, flags: readonly Flag[]): readonly string[] {
   return Object.entries(example).map(([field, value]) => {
     const flag = flags.find(({ target }) => target.in === 'body' && target.path.join('.') === field);
-    if (flag === undefined) throw new Error(`the example names ${field}, which is no field`);
+    if (flag === undefined) throw new Error(`the example names ${field}, which is not a field`);
     if (flag.kind === 'switch') return `--${value === true ? '' : 'no-'}${flag.name}`;
     return `--${flag.name} ${quoted(flag.isSecret === true ? '@FILE' : exampleText(value))}`;
   });

@@ -3,7 +3,7 @@ const WARN_BEFORE_DAYS = 30;
 
 export interface RemainingTime {
   readonly state: 'ended' | 'soon' | 'fine';
-  /** `ended on 2026-01-31`, `ends on 2026-01-31 (12 days)`. */
+  /** `expired on 2026-01-31`, `expires on 2026-01-31 (12 days)`. */
   readonly words: string;
 }
 

@@ -25,7 +25,7 @@ const KEY_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
  * read.
  */
 const MAX_INFORMATIONAL = 100;
-const OFFLINE = 'the agent of this tunnel has no connection that takes requests';
+const OFFLINE = 'the agent of this tunnel has no connection that accepts requests';
 
 /**
  * A request through a tunnel. It handles what only tunnels have: an agent that reports that it could not reach its
@@ -79,7 +79,7 @@ export class TunnelExchange implements UpstreamExchange, UpstreamHandler {
     }
     this.#inner?.abort();
     this.#inner = null;
-    this.#handler.onFailure(failed('head', 'malformed', 'informational answers come without end', true));
+    this.#handler.onFailure(failed('head', 'malformed', 'too many informational responses', true));
   }
 
   onHead(head: ResponseHead): void {

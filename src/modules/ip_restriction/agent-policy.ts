@@ -9,7 +9,7 @@ const EVERYBODY = ['0.0.0.0/0', '::/0'];
 export function agentPolicy(form: JsonObject, endpointId: string): AcceptedForm | { readonly problem: string } {
   // The server has decoded the form by its schema.
   const { allow, deny } = form as Static<typeof ipRestrictionAgentSchema>;
-  if (allow.length === 0 && deny.length === 0) return { problem: 'give at least one range that is allowed or denied' };
+  if (allow.length === 0 && deny.length === 0) return { problem: 'must have at least one allowed or denied range' };
   const policyId = `${endpointId}.policy`;
   const rule = (action: 'allow' | 'deny', cidr: string, at: number): AgentRecord => {
     return { kind: 'ip_policy_rule', id: `${policyId}.${action}.${at}`, parent: policyId, doc: { action, cidr } };

@@ -12,15 +12,15 @@ export function agentAuthorities(form: JsonObject, endpointId: string): Accepted
   const { ca_pems: pems } = form as Static<typeof mutualTlsAgentSchema>;
   const certificates = readAll(pems);
   if (certificates === null) {
-    return { problem: 'a CA certificate cannot be read: give certificates in PEM, and nothing else' };
+    return { problem: 'a CA certificate cannot be parsed: use PEM certificates only' };
   }
   if (certificates.length === 0 || certificates.length > MAX_AUTHORITIES) {
-    return { problem: `give 1 to ${MAX_AUTHORITIES} CA certificates` };
+    return { problem: `must have 1 to ${MAX_AUTHORITIES} CA certificates` };
   }
   if (certificates.some(({ isCa }) => !isCa)) {
     return {
       problem:
-        'a certificate is not one of an authority (basicConstraints CA:TRUE is missing): give the certificate of the CA, not one that it issued',
+        'a certificate is not a CA certificate (basicConstraints CA:TRUE is missing): use the certificate of the CA, not one that it issued',
     };
   }
   const records = certificates.map(({ pem }, at) => ({

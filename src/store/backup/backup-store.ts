@@ -108,7 +108,7 @@ function wrapSourceKeys({ dataDir, secretKey = null }: StoreLocation, check: str
   if (keys === null) {
     throw storeErrors.create(
       'ERR_POSTERN_SECRET_KEY',
-      `the secret key cannot be put into the backup: ${whereKeysAre(keySource)} is not there`,
+      `cannot include the secret key in the backup: ${whereKeysAre(keySource)} does not exist`,
     );
   }
   // Otherwise a wrong key in the backup would be noticed only at a restore.

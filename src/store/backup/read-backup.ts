@@ -34,7 +34,7 @@ export async function readBackup(file: string, onRow: OnRow = () => {}): Promise
   let trailer: BackupTrailer | null = null;
   let tables: ReadonlyMap<string, Table> = new Map();
   for await (const line of linesOf(file)) {
-    if (trailer !== null) throw invalidBackup('the backup goes on after its end');
+    if (trailer !== null) throw invalidBackup('the backup has data after its last line');
     const value = parseLine(line);
     if (header === null) {
       header = asHeader(value);
@@ -49,7 +49,7 @@ export async function readBackup(file: string, onRow: OnRow = () => {}): Promise
     }
     hash.update(`${line}\n`);
   }
-  if (header === null || trailer === null) throw invalidBackup('the backup is cut short: its last line is missing');
+  if (header === null || trailer === null) throw invalidBackup('the backup is truncated: its last line is missing');
   if (trailer.sha256 !== hash.digest('hex')) throw invalidBackup('the backup is damaged: its checksum does not match');
   for (const name of tables.keys()) {
     if ((trailer.rows[name] ?? 0) !== (counts.get(name) ?? 0)) {
@@ -76,13 +76,13 @@ async function* linesOf(file: string): AsyncGenerator<string> {
   } catch (error) {
     if (error instanceof PosternError) throw error;
     throw invalidBackup(
-      `the backup cannot be read to its end: ${error instanceof Error ? error.message : 'unknown error'}`,
+      `cannot read the whole backup: ${error instanceof Error ? error.message : 'unknown error'}`,
       error,
     );
   } finally {
     input.destroy();
   }
-  if (rest !== '') throw invalidBackup('the backup is cut short in the middle of a line');
+  if (rest !== '') throw invalidBackup('the backup is truncated in the middle of a line');
 }
 
 function parseLine(line: string): unknown {
@@ -95,10 +95,10 @@ function parseLine(line: string): unknown {
 
 function asHeader(value: unknown): BackupHeader {
   const header = value as BackupHeader | null;
-  if (header?.format !== BACKUP_FORMAT) throw invalidBackup('the file is not a backup of Postern');
+  if (header?.format !== BACKUP_FORMAT) throw invalidBackup('the file is not a Postern backup');
   if (header.format_version !== BACKUP_FORMAT_VERSION) {
     throw invalidBackup(
-      `the backup has format version ${header.format_version}, and this Postern reads ${BACKUP_FORMAT_VERSION}`,
+      `the backup has format version ${header.format_version}, but this version of Postern reads only ${BACKUP_FORMAT_VERSION}`,
     );
   }
   return header;

@@ -18,6 +18,6 @@ export interface ReplaceOptions<Location extends StoreLocation> {
 export function notEmpty(where: string) {
   return storeErrors.create(
     'ERR_POSTERN_RESTORE_NOT_EMPTY',
-    `the store in ${where} already holds records: restore into an empty one, or say that it may be replaced`,
+    `the store in ${where} already contains records: restore into an empty store, or use --replace`,
   );
 }

@@ -67,12 +67,12 @@ async function decideKeys(backup: VerifiedBackup, { target, passphrase }: Restor
     if (needed.every((id) => idsOf(present).includes(id))) return null;
     throw storeErrors.create(
       'ERR_POSTERN_SECRET_KEY',
-      `the backup needs secret key ${needed.join(', ')}, and ${whereKeysAre(keySource(target))} gives ${idsOf(present).join(', ')}: give the key of the backup, or move this one away`,
+      `the backup requires secret key ${needed.join(', ')}, but ${whereKeysAre(keySource(target))} has ${idsOf(present).join(', ')}: set the key of the backup, or remove this one`,
       { details: { wanted_key_id: needed.join(', '), given_key_id: idsOf(present).join(', ') } },
     );
   }
   if (backup.header.keys === null) return null;
-  if (passphrase === undefined) throw invalidBackup('the backup holds the secret key: give its passphrase');
+  if (passphrase === undefined) throw invalidBackup('the backup contains the secret key: its passphrase is required');
   return unwrapKeys(backup.header.keys, typeof passphrase === 'string' ? passphrase : await passphrase());
 }
 
@@ -103,7 +103,7 @@ async function fillFromBackup(
     waiting.rows.push([...values]);
   });
   await flush();
-  if (again.trailer.sha256 !== trailer.sha256) throw invalidBackup('the backup changed while it was read');
+  if (again.trailer.sha256 !== trailer.sha256) throw invalidBackup('the backup changed while it was being read');
   await run(migrate({ dialect }));
 }
 

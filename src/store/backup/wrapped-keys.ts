@@ -41,7 +41,7 @@ export function unwrapKeys(wrapped: WrappedKeys, passphrase: string): Buffer[] {
       bytes.subarray(at * SECRET_KEY_BYTES, (at + 1) * SECRET_KEY_BYTES),
     );
   } catch (cause) {
-    throw invalidBackup('the passphrase does not open the secret key in the backup', cause);
+    throw invalidBackup('wrong passphrase: it does not decrypt the secret key in the backup', cause);
   }
 }
 

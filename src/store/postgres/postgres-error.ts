@@ -21,7 +21,7 @@ export function fromPostgresError(error: unknown): unknown {
   if (state === DISK_FULL) {
     return storeErrors.create(
       'ERR_POSTERN_STORE_FULL',
-      'the database server has no space left, and nothing was applied: free space there and try again',
+      'the database server has no space left. Nothing was applied: free space there and try again',
       { cause: error },
     );
   }
@@ -36,7 +36,7 @@ export function fromPostgresError(error: unknown): unknown {
   if (state !== null && GONE.has(state)) {
     return storeErrors.create(
       'ERR_POSTERN_STORE_GONE',
-      `the database, or a table of it, is not there: ${messageOf(error)}. Check POSTERN_DATABASE_URL and its search_path, or restore a backup (postern store restore)`,
+      `the database, or one of its tables, does not exist: ${messageOf(error)}. Check POSTERN_DATABASE_URL and its search_path, or restore a backup (postern store restore)`,
       { cause: error },
     );
   }

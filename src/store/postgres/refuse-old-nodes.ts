@@ -19,7 +19,7 @@ export function* refuseOldNodes(): Program<void> {
   if (row === null || count === 0) return;
   throw storeErrors.create(
     'ERR_POSTERN_STORE_OLD_NODES',
-    `this version has to change the tables of the database (schema ${found} to ${currentSchema.version}), and ${count} server${count === 1 ? '' : 's'} of an older version ${count === 1 ? 'is' : 'are'} connected (${textOrNull(row, 'addresses') ?? 'local'}): stop them first, or set database_migrate_under_old_nodes to true, which stops their writes instead`,
+    `this version has to migrate the database (schema ${found} to ${currentSchema.version}), and ${count} server${count === 1 ? '' : 's'} of an older version ${count === 1 ? 'is' : 'are'} still connected (${textOrNull(row, 'addresses') ?? 'local'}): stop them first, or set database_migrate_under_old_nodes to true, which makes them reject writes`,
     { details: { schema_version: String(found), known_schema_version: String(currentSchema.version) } },
   );
 }

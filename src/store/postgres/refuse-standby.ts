@@ -13,7 +13,7 @@ export function* refuseStandby(): Program<void> {
 export function readOnlyDatabase(problem: string, cause?: unknown) {
   return storeErrors.create(
     'ERR_POSTERN_STORE_READ_ONLY',
-    `the database takes no writes: ${problem}. Nothing was applied: name the primary in POSTERN_DATABASE_URL, or let it take over`,
+    `the database is read-only: ${problem}. Nothing was applied: set POSTERN_DATABASE_URL to the primary, or promote this server`,
     { cause },
   );
 }

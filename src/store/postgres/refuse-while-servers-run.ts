@@ -8,6 +8,6 @@ export function* refuseWhileServersRun(): Program<void> {
   if (row?.locked === true) return;
   throw storeErrors.create(
     'ERR_POSTERN_STORE_IN_USE',
-    'a Postern server is connected to the database: stop every one of them first',
+    'a Postern server is connected to the database: stop all servers first',
   );
 }

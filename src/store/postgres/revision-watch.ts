@@ -96,7 +96,7 @@ export class RevisionWatch {
       await client.connect();
       await client.query(`LISTEN "${channel}"`);
       const { rows } = await client.query<{ locked: boolean }>(TRY_SERVER_LOCK);
-      if (rows[0]?.locked !== true) throw new Error('a restore is under way');
+      if (rows[0]?.locked !== true) throw new Error('a restore is in progress');
       await client.query(TAKE_VERSION_LOCK, [`/${currentSchema.version}`]);
       this.#retryMs = FIRST_RETRY_MS;
     } catch {

@@ -37,13 +37,13 @@ export function* readSchemaNames(): Program<SchemaNames> {
   if (row === null || textOrNull(row, 'name') === null) {
     throw storeErrors.create(
       'ERR_POSTERN_STORE_UNAVAILABLE',
-      'the search_path of the database connection names no schema that exists: create it, or change the address',
+      'no schema in the search_path of the database connection exists: create one, or change POSTERN_DATABASE_URL',
     );
   }
   if (row['encoding'] !== 'UTF8') {
     throw storeErrors.create(
       'ERR_POSTERN_STORE_UNAVAILABLE',
-      `the database has the encoding ${row['encoding']}, and Postern needs one with UTF8`,
+      `the database has the encoding ${row['encoding']}, but Postern requires UTF8`,
     );
   }
   // Hashed, because a schema's name may be as long as a channel's name may be.

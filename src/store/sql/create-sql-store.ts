@@ -149,7 +149,7 @@ function openChanges(
     if (change.op === 'delete') return { op: 'delete', key: change.key, revision };
     if (change.op === 'touch') return { op: 'put', record: openRecord(change.record, keyring) };
     const put = putByKey.get(keyText(change.key));
-    if (put === undefined) throw new Error(`the engine answered a put of ${change.key.kind} that was not asked for`);
+    if (put === undefined) throw new Error(`the engine answered a put of ${change.key.kind} that was not requested`);
     const { kind, id, parent, doc, secrets } = put;
     return { op: 'put', record: { kind, id, parent, revision, doc, secrets } };
   });

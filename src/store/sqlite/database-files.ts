@@ -51,7 +51,7 @@ export class DatabaseFiles {
   /** Whether the file still starts like a database: an overwritten one does not, whatever is in memory. */
   checkHeader(): void {
     if (this.#header().toString('latin1', 0, MAGIC.length) !== MAGIC)
-      throw damaged(this.#path, 'it does not begin like a database');
+      throw damaged(this.#path, 'it does not start with the header of a database');
   }
 
   #checkLength(bytes: number): void {
@@ -86,7 +86,7 @@ function identityOf({ dev, ino }: Stats): string {
 function gone(path: string, what: string) {
   return storeErrors.create(
     'ERR_POSTERN_STORE_GONE',
-    `${path} ${what} while the server was running, and nothing more is written. Stop the server, put the file back or restore a backup (postern store restore), and start again`,
+    `${path} ${what} while the server was running. The server no longer writes to it. Stop the server, put the file back or restore a backup (postern store restore), then start the server`,
   );
 }
 

@@ -92,7 +92,7 @@ function inUse(dataDir: string) {
   const holder = pid === null ? 'another process' : `process ${pid}`;
   return storeErrors.create(
     'ERR_POSTERN_STORE_IN_USE',
-    `${holder} holds the data directory ${dataDir}: stop it, or choose another POSTERN_DATA_DIR`,
+    `${holder} uses the data directory ${dataDir}: stop it, or set another directory with POSTERN_DATA_DIR`,
     { details: { data_dir: dataDir, ...(pid === null ? {} : { pid }) } },
   );
 }

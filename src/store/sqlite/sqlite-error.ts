@@ -32,7 +32,7 @@ export function fromSqliteError(error: unknown, path: string): unknown {
     case SQLITE_READONLY:
       return storeErrors.create(
         'ERR_POSTERN_STORE_READ_ONLY',
-        `the database ${path} cannot be written (${messageOf(error)}), and nothing was applied: mount its disk for writing and let this user write to the file and its directory`,
+        `the database ${path} is not writable (${messageOf(error)}). Nothing was applied: mount its disk read-write, and give this user write access to the file and its directory`,
         { cause: error },
       );
     case SQLITE_BUSY:
@@ -55,7 +55,7 @@ export function isBusy(error: unknown): boolean {
 function storeFull(cause: unknown, path: string) {
   return storeErrors.create(
     'ERR_POSTERN_STORE_FULL',
-    `the disk that holds ${path} is full, and nothing was applied: free space there and try again`,
+    `the disk of ${path} is full. Nothing was applied: free space there and try again`,
     { cause },
   );
 }

@@ -78,7 +78,7 @@ export class WorkerThread {
     for (const { reject } of failed) {
       reject(
         storeErrorOf(cause) ??
-          storeErrors.create('ERR_POSTERN_STORE_UNAVAILABLE', 'the thread of the database ended', { cause }),
+          storeErrors.create('ERR_POSTERN_STORE_UNAVAILABLE', 'the database thread ended', { cause }),
       );
     }
   }

@@ -32,7 +32,7 @@ suite('life of the server process', { timeout: TIMEOUT_MS }, () => {
     const { base_url } = await startServerProcess(t, dataDir).ready();
     const second = startServerProcess(t, dataDir);
     assert.deepEqual(await second.exited, { code: 1, signal: null });
-    assert.match(second.stderr(), /^postern: process \d+ holds the data directory .*POSTERN_DATA_DIR\n$/);
+    assert.match(second.stderr(), /^postern: process \d+ uses the data directory .*POSTERN_DATA_DIR\n$/);
     assert.equal((await fetch(`${base_url}/healthz`)).status, 200);
   });
 

@@ -88,7 +88,7 @@ suite('postern store', { timeout: TIMEOUT_MS }, () => {
 
     const again = await store(t, elsewhere, ['restore', file]);
     assert.equal(again.code, 1);
-    assert.match(again.stderr(), /^postern: .*already holds records/);
+    assert.match(again.stderr(), /^postern: .*already contains records/);
     const replaced = await store(t, elsewhere, ['restore', file, '--replace']);
     assert.equal(replaced.code, 0, replaced.stderr());
     for (const process of [backup, wrong, restored])
@@ -120,7 +120,7 @@ suite('postern store', { timeout: TIMEOUT_MS }, () => {
     await server.ready();
     const refused = await store(t, dataDir, ['rotate-key']);
     assert.equal(refused.code, 1);
-    assert.match(refused.stderr(), /^postern: process \d+ holds the data directory/);
+    assert.match(refused.stderr(), /^postern: process \d+ uses the data directory/);
     await stop(server);
     const rotated = await store(t, dataDir, ['rotate-key']);
     assert.equal(rotated.code, 0, rotated.stderr());

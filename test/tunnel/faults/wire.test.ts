@@ -42,7 +42,7 @@ suite('a wire that fails', { concurrency: 4 }, () => {
     for (const connection of proxy.open) connection.drop();
     const [event] = await lost;
     const noticedMs = performance.now() - began;
-    assert.deepEqual([event.status, event.reason], ['reconnecting', 'the server no longer answers']);
+    assert.deepEqual([event.status, event.reason], ['reconnecting', 'the server no longer responds']);
     await once(agent, 'bound');
     t.diagnostic(`noticed after ${Math.round(noticedMs)} ms, back after ${Math.round(performance.now() - began)} ms`);
     assert.deepEqual([agent.url, agent.tunnels[0]?.id], [url, id]);
@@ -255,7 +255,7 @@ suite('a wire that fails', { concurrency: 4 }, () => {
     const reasons: string[] = [];
     agent.on('status', ({ reason }) => reasons.push(reason ?? ''));
     for (const connection of proxy.open) connection.cut();
-    await eventually('it says so', () => reasons.some((reason) => /did not answer within 0\.3 s/.test(reason)));
+    await eventually('it says so', () => reasons.some((reason) => /did not respond within 0\.3 s/.test(reason)));
     proxy.isSilent = false;
     await eventually('it is served', async () => (await world.edge.status(host)) === 200);
     await agent.close();

@@ -77,7 +77,7 @@ test('a wrong and an empty token get advice', async () => {
     agent.say(helloOf(token));
     const { code, message, retry } = await agent.message('refused');
     assert.deepEqual([code, retry], ['ERR_POSTERN_AGENT_TOKEN', false]);
-    assert.match(message, /check it, or make one/);
+    assert.match(message, /check it, or create one/);
     await agent.closed();
   }
 });
@@ -136,7 +136,7 @@ test('does not wait longer than 10 s for a slow hello', async () => {
   await Promise.all([silent.closed(60_000), halfway.closed(60_000)]);
   const tookMs = performance.now() - began;
   assert.ok(tookMs > 8_000, `${tookMs} ms`);
-  await refusedWith(/did not say hello in time/);
+  await refusedWith(/did not send hello in time/);
 });
 
 test('limits the connections of an agent', async () => {

@@ -65,12 +65,12 @@ function control(socket: TLSSocket, begin: (write: (bytes: string | Buffer) => v
 const SERVERS: readonly (readonly [string, (socket: TLSSocket) => void, RegExp])[] = [
   ['garbage', (socket) => socket.write(Buffer.alloc(1_000, 'garbage ')), /the connection failed|was closed/],
   ['HTTP/1.1', (socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'), /the connection failed|was closed/],
-  ['nothing at all', () => {}, /did not say welcome in time/],
+  ['nothing at all', () => {}, /did not send welcome in time/],
   ['a close at once', (socket) => socket.destroy(), /was closed|the connection failed/],
   [
     'no control stream',
     (socket) => void connectHttp2('https://agent', { createConnection: () => socket }).on('error', () => {}),
-    /did not say welcome in time/,
+    /did not send welcome in time/,
   ],
   [
     'a request instead of a control stream',
@@ -94,7 +94,7 @@ const SERVERS: readonly (readonly [string, (socket: TLSSocket) => void, RegExp])
   [
     'bound before welcome',
     (socket) => control(socket, (write) => write('{"t":"bound","ref":0,"id":"x","region":"r"}\n')),
-    /first message of a server is welcome/,
+    /first message of the server must be welcome/,
   ],
   [
     'a welcome with wrong fields',
@@ -236,6 +236,6 @@ test('leaves a server that welcomes twice, and tries one that withdraws its welc
   const reasons: string[] = [];
   const agent = agentFor(t, gateway, { tunnels: [TUNNEL] });
   agent.on('status', ({ reason }) => reasons.push(reason ?? ''));
-  await eventually('it says so', () => reasons.includes('the server said welcome twice'));
+  await eventually('it says so', () => reasons.includes('the server sent welcome twice'));
   await eventually('it tries again', () => gateway.accepted >= 3);
 });

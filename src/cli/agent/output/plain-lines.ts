@@ -101,7 +101,7 @@ function lineOf(event: AgentEvent, serverAddr: string, before: StatusHistory): L
     }
     case 'request': {
       const { tunnel, method, path, status, durationMs, bytesIn, bytesOut, problem } = event;
-      const what = `${printable(method)} ${printable(path)} ${status === 0 ? 'given up' : status} ${durationText(durationMs)}`;
+      const what = `${printable(method)} ${printable(path)} ${status === 0 ? 'aborted' : status} ${durationText(durationMs)}`;
       const fields = {
         event: 'request',
         tunnel: tunnel.name,

@@ -66,7 +66,7 @@ async function checkFile(path: string, found: Findings): Promise<void> {
     found.problem(`${path} has mode ${modeText(stats)}, but contains secrets`, `chmod 600 ${path}`);
   }
   if (FIRST_KEYS.includes(basename(path)))
-    found.hint(`${path} is still there`, 'move its content to a safe place and delete the file');
+    found.hint(`${path} still exists`, 'move its content to a safe place and delete the file');
 }
 
 function modeText({ mode }: Stats): string {

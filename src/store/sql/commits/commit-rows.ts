@@ -45,7 +45,7 @@ const POSITION = `SELECT newest.number AS number, newest.id AS id,
  */
 export function* provePosition(seen: CommitMark): Program<StorePosition> {
   const row = yield* queryOne(POSITION, [seen.number]);
-  if (row === null) throw wentBack(`it has no commits, and this process has seen commit ${seen.number} (${seen.id})`);
+  if (row === null) throw wentBack(`it has no commits, but this process has seen commit ${seen.number} (${seen.id})`);
   const version = Number(text(row, 'schema_version'));
   if (version > currentSchema.version && !isFollowable(version, textOrNull(row, 'compatible_from')))
     throw tooNew(version);
@@ -62,17 +62,17 @@ function isFollowable(version: number, compatibleFrom: string | null): boolean {
 function differenceFrom(seen: CommitMark, row: Row): string {
   const mine = `this process has seen commit ${seen.number} (${seen.id})`;
   const other = textOrNull(row, 'seen_id');
-  if (other !== null) return `${mine}, and the database holds another under this number (${other})`;
+  if (other !== null) return `${mine}, but the database has a different commit with this number (${other})`;
   if (seen.number < (integerOrNull(row, 'oldest') ?? 0)) {
-    return `${mine}, which is older than all that the database remembers: this process was cut off for too long`;
+    return `${mine}, which is older than the history that the database keeps: this process was disconnected for too long`;
   }
-  return `${mine}, and the database ends at commit ${integer(row, 'number')} (${text(row, 'id')})`;
+  return `${mine}, but the last commit of the database is ${integer(row, 'number')} (${text(row, 'id')})`;
 }
 
 function wentBack(difference: string) {
   return storeErrors.create(
     'ERR_POSTERN_STORE_WENT_BACK',
-    `the database is not the one that this process has followed: ${difference}. Nothing was applied, and all configuration is read again: send the request again`,
+    `the database has a different history: ${difference}. Nothing was applied. The server reloads all configuration: send the request again`,
   );
 }
 

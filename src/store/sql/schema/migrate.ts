@@ -45,7 +45,7 @@ export function* schemaVersion(dialect: Dialect): Program<number> {
 export function tooNew(found: number, known: number = currentSchema.version) {
   return storeErrors.create(
     'ERR_POSTERN_STORE_TOO_NEW',
-    `the store has schema version ${found}, and this Postern knows versions up to ${known}: start the version that wrote the store, or a later one`,
+    `the store has schema version ${found}, but this version of Postern supports only versions up to ${known}: start the version that wrote the store, or a later one`,
     { details: { schema_version: String(found), known_schema_version: String(known) } },
   );
 }

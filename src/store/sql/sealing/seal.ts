@@ -64,6 +64,6 @@ export function parseObject(text: string): JsonObject {
   try {
     return JSON.parse(text) as JsonObject;
   } catch (cause) {
-    throw storeErrors.create('ERR_POSTERN_STORE_CORRUPT', 'a row of the store does not hold JSON', { cause });
+    throw storeErrors.create('ERR_POSTERN_STORE_CORRUPT', 'a row of the store does not contain JSON', { cause });
   }
 }
