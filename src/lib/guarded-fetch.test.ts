@@ -175,7 +175,7 @@ test('rejects a name that resolves to a good address first and a bad one later (
   const url = origin.replace('127.0.0.1', 'idp.example');
   assert.equal((await fetch(url)).status, 200);
   await refused(fetch(url), 'address_refused');
-  assert.deepEqual(answers, [], 'each request resolves once, and connects to what was judged');
+  assert.deepEqual(answers, [], 'each request resolves once, and connects to the checked address');
 });
 
 test('connects only to the allowed ones of several addresses', async (t) => {

@@ -22,7 +22,7 @@ test('a gigabyte of buffers passes without a collection of the whole heap', asyn
   const majors = (): number => kinds.filter((kind) => kind === constants.NODE_PERFORMANCE_GC_MAJOR).length;
   await pass(1e9);
   const untuned = majors();
-  assert.ok(untuned >= 5, `only ${untuned} full collections: V8 needs no help any more, and this can go`);
+  assert.ok(untuned >= 5, `only ${untuned} full collections: V8 no longer needs this setting, remove it`);
   tuneRuntime();
   await pass(2e8);
   kinds.length = 0;

@@ -123,7 +123,7 @@ test('opens another connection before a drain, and loses no request', async (t) 
     if (how === 'message') connection.send({ t: 'drain' });
     else connection.session.goaway(0);
     const next = await gateway.connection(1);
-    assert.equal(next.hello.join?.session, 'ts_1', 'a resume would cut what is under way');
+    assert.equal(next.hello.join?.session, 'ts_1', 'a resume would cut requests in progress');
     const other = next.request(tunnel);
     release.resolve();
     assert.equal((await answer).body, 'begun and done');

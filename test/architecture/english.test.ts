@@ -2,40 +2,25 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { confusingPhrases } from '../support/confusing-phrases.ts';
 import { filesIn, projectRoot } from './source-files.ts';
 
-/** Phrases that make a reader stumble, in texts that users see. */
-const PHRASES =
-  /\bwhoever\b|\bin words\b|\banew\b|\ball the same\b|(?<!\bfor \(.*)\bof before\b|\bany more\b|\bfor ever\b|\b(?:is|are|was|were) told\b|\bby what right\b/i;
+/** The list of phrases itself. */
+const PHRASE_LIST = 'test/support/confusing-phrases.ts';
+/** Code, not prose: `for (const x of before)`. */
+const LOOP = /\bfor \(.*\)/;
 
-/** Folders whose comments are held to the same list; extend it as they are cleaned. */
-const CLEAN_COMMENTS: readonly string[] = ['src/config/'];
-
-const isComment = (line: string): boolean => /^\s*(?:\/\/|\/?\*)/.test(line);
-
-function stumbles(path: string, isRead: (line: string) => boolean): readonly string[] {
+function problemsIn(path: string): readonly string[] {
   return readFileSync(join(projectRoot, path), 'utf8')
     .split('\n')
-    .flatMap((line, index) => {
-      const phrase = isRead(line) ? PHRASES.exec(line)?.[0] : undefined;
-      return phrase === undefined ? [] : [`${path}:${index + 1}: "${phrase}"`];
-    });
+    .flatMap((line, index) => confusingPhrases(line.replace(LOOP, '')).map((each) => `${path}:${index + 1}: ${each}`));
 }
 
-test('no text in src uses a phrase that makes readers stumble', () => {
-  const found = filesIn('src/**/*.{ts,yaml,html}')
-    .filter((path) => !path.endsWith('.test.ts'))
-    .flatMap((path) => {
-      const hasCleanComments = CLEAN_COMMENTS.some((folder) => path.startsWith(folder));
-      // A comment behind code counts as a comment.
-      return stumbles(path, (line) => hasCleanComments || !(isComment(line) || /\s\/\/ .*$/.test(line)));
-    });
-  assert.deepEqual(found, []);
-});
-
-test('no description in openapi.json uses one', () => {
-  assert.deepEqual(
-    stumbles('openapi.json', () => true),
-    [],
-  );
+test('no text, comment or test name uses a phrase that makes readers stumble', () => {
+  const files = [
+    ...filesIn('src/**/*.{ts,js,yaml,html}'),
+    ...filesIn('{test,tools,bench}/**/*.{ts,js,mjs}'),
+    'openapi.json',
+  ].filter((path) => path !== PHRASE_LIST);
+  assert.deepEqual(files.flatMap(problemsIn), []);
 });

@@ -198,7 +198,7 @@ const tunnelCases: readonly InterfaceCase[] = [
   },
   {
     row: 'Get tunnel',
-    title: 'a backend tunnel that no group matches has no backends, and metadata all the same',
+    title: 'a backend tunnel that no group matches has no backends but still has metadata',
     params: ({ tunnels }) => ({ id: tunnels.unmatched }),
     answer: ({ tunnels, session }, baseUrl) => ({
       id: tunnels.unmatched,

@@ -46,12 +46,12 @@ const damages: readonly { readonly title: string; readonly sql: string; readonly
   {
     title: 'a record that went without a change',
     sql: "DELETE FROM records WHERE kind = 'certificate_authority' AND id = (SELECT max(id) FROM records WHERE kind = 'certificate_authority')",
-    found: /is not there, and by the changes it is/,
+    found: /is missing, but the changes have it/,
   },
   {
     title: 'a deleted record that came back',
     sql: `INSERT INTO records (kind, id, parent, revision, doc) VALUES ('ip_policy', 'ipp_${'0'.repeat(27)}', NULL, 3, '{}')`,
-    found: /is there, and by the changes it is not/,
+    found: /exists, but the changes do not have it/,
   },
   {
     title: 'a record with the revision of an earlier write',

@@ -76,12 +76,12 @@ function foldProblems(changes: readonly ChangeRow[], records: readonly Row[]): s
   for (const row of records) {
     const key = keyOf(row);
     const last = folded.get(key);
-    if (last === undefined) problems.push(`${key} is there, and by the changes it is not`);
+    if (last === undefined) problems.push(`${key} exists, but the changes do not have it`);
     else if (last !== Number(row['revision']))
       problems.push(`${key} has revision ${String(row['revision'])}, and by the changes ${last}`);
     folded.delete(key);
   }
-  for (const key of folded.keys()) problems.push(`${key} is not there, and by the changes it is`);
+  for (const key of folded.keys()) problems.push(`${key} is missing, but the changes have it`);
   return problems;
 }
 

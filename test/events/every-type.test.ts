@@ -79,7 +79,7 @@ test('each change, by each operation that causes it, becomes a signed request, a
   for (const each of received) verify(each, lane.secret);
   for (const [type, id] of caused) {
     const told = received.filter(({ event }) => event.event_type === type && event.object.id === id);
-    assert.ok(told.length > 0, `${type} of ${id} was told`);
+    assert.ok(told.length > 0, `${type} of ${id} was delivered`);
     assert.match(told[0]?.event.principal.id, /^ak_/);
     assert.match(told[0]?.event.account_id, /^ac_/);
   }
@@ -90,7 +90,7 @@ test('each change, by each operation that causes it, becomes a signed request, a
     assert.ok(text.includes(`postern_events_recorded_total{type="${type}"} ${count}\n`), `${type} was counted`);
   }
   const everything = received.map(({ body }) => body).join('\n');
-  for (const secret of [...secrets, lane.secret]) assert.ok(!everything.includes(secret), 'a secret was told');
+  for (const secret of [...secrets, lane.secret]) assert.ok(!everything.includes(secret), 'an event contains a secret');
 });
 
 test('a request through the edge becomes an event, without header and query', async (t) => {

@@ -29,7 +29,7 @@ test('without its store, login returns 503 and changes nothing, and known users 
   assert.equal(site.tokenRequests('authorization_code'), redeemed, 'the code is not spent');
   const page = await visitor.open(site.host, callback);
   assert.match(page.text, /database of this site cannot be reached/);
-  assert.equal(page.headers['set-cookie'], undefined, 'the login under way stays good');
+  assert.equal(page.headers['set-cookie'], undefined, 'the login in progress stays valid');
 
   const logout = { method: 'POST', headers: { 'sec-fetch-site': 'same-origin' } };
   assertAway(await known.open(site.host, '/.postern/logout', logout), 'logout');

@@ -41,8 +41,8 @@ test('the headers of a webhook do not follow to another url', async () => {
   });
   assert.equal(moved.status, 400);
   assert.equal(moved.body.details.field, '/target/webhook/headers');
-  const anew = { url: 'https://evil.example.com/', headers: { 'x-api-key': 'other' } };
-  assert.equal((await world.api('PATCH', made.uri, { target: { webhook: anew } })).status, 200);
+  const replaced = { url: 'https://evil.example.com/', headers: { 'x-api-key': 'other' } };
+  assert.equal((await world.api('PATCH', made.uri, { target: { webhook: replaced } })).status, 200);
 });
 
 test('a mask for a header name that every object inherits does not stand for a stored one', async () => {

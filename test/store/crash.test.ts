@@ -32,7 +32,7 @@ for (const engine of ENGINES) {
         const routes = new Map(
           records.filter(({ kind }) => kind === 'route').map((record) => [record.id, record.revision]),
         );
-        for (const [id, at] of answered) assert.equal(edges.get(id), at, `${id} was answered and is not there`);
+        for (const [id, at] of answered) assert.equal(edges.get(id), at, `${id} was acknowledged but is missing`);
         assert.deepEqual(routes, edges, 'one half of a write is missing');
         const revisions = [...edges.values()].sort((one, other) => one - other);
         assert.deepEqual(

@@ -69,7 +69,7 @@ test('a lost notification costs only latency: the poll finds the revision', asyn
   await until(() => heard.length > 0);
   assert.deepEqual(heard, [[]]);
   await sleep(150);
-  assert.equal(heard.length, 1, 'one revision is told once');
+  assert.equal(heard.length, 1, 'one revision is announced once');
 });
 
 test('own commits are announced with their changes, and not again by the own notification', async (t) => {

@@ -46,5 +46,5 @@ test('a node whose clock is an hour ahead takes over no claim or lease of anothe
     untilMs: ahead(),
   });
   assert.deepEqual(lanes, []);
-  assert.ok(nextDueMs !== null && nextDueMs > ahead(), 'the time is told by the clock of the one who asks');
+  assert.ok(nextDueMs !== null && nextDueMs > ahead(), 'the returned time is on the clock of the caller');
 });

@@ -75,7 +75,7 @@ function sampleWorld(context: ExampleContext, isCreate: boolean): SampleWorld {
       const kind = 'kind' in target ? target.kind : context.catalog.kindOfId(target.id);
       const resource = context.catalog.resourceOfKind(kind ?? '');
       if (resource === undefined)
-        throw new Error(`the example refers to ${JSON.stringify(target)}, which is not there`);
+        throw new Error(`the example refers to ${JSON.stringify(target)}, which does not exist`);
       const id = 'id' in target ? target.id : sampleId(resource);
       return { id, uri: resourceUri(resource, { id }, context) };
     },

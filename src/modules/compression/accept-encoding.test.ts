@@ -44,7 +44,7 @@ const CASES: readonly (readonly [name: string, header: string | undefined, expec
   ['1.001', 'gzip;q=1.001', null],
   ['a fourth decimal', 'gzip;q=0.5000', null],
   ['a negative weight', 'gzip;q=-1', null],
-  ['a weight in words', 'gzip;q=high, deflate', 'deflate'],
+  ['a weight that is not a number', 'gzip;q=high, deflate', 'deflate'],
   ['a weight without number', 'gzip;q=, deflate', 'deflate'],
   ['a quoted weight', 'gzip;q="1", deflate', 'deflate'],
   ['spaces around "="', 'gzip;q = 1, deflate', 'deflate'],

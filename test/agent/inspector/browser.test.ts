@@ -39,7 +39,7 @@ function row(page: Page, path: string) {
 test('requests appear live, can be filtered, viewed and cleared', { skip }, async (context) => {
   const world = await InspectorWorld.open(context);
   const { page, complaints, requested } = await open(context, world);
-  assert.equal(await page.locator('#empty').textContent(), 'Nothing yet. Requests appear here as they come.');
+  assert.equal(await page.locator('#empty').textContent(), 'No requests yet. They appear here as they arrive.');
   await world.pass('/first', {
     method: 'POST',
     headers: { authorization: 'Bearer abc' },
@@ -60,7 +60,7 @@ test('requests appear live, can be filtered, viewed and cleared', { skip }, asyn
     await page.locator('pre[aria-label="Body of the request"]').textContent(),
     '{\n  "big": 12345678901234567890\n}',
   );
-  await page.getByLabel('How the body of the request is shown').selectOption('hex');
+  await page.getByLabel('Display format of the request body').selectOption('hex');
   assert.match((await page.locator('pre.hex').textContent()) ?? '', /^000000 {2}7b 22 62 69 67 22 3a .* {2}\{"big":1/);
 
   await page.locator('#filter-status').selectOption('4xx');
@@ -79,7 +79,7 @@ test('requests appear live, can be filtered, viewed and cleared', { skip }, asyn
   await row(page, '/third').waitFor();
 
   await page.getByRole('button', { name: 'Clear' }).click();
-  await page.getByText('Nothing yet.').waitFor();
+  await page.getByText('No requests yet.').waitFor();
   assert.deepEqual(await world.list(), []);
   assert.deepEqual(complaints, []);
   assert.ok(
@@ -252,5 +252,5 @@ test('the page reports that the agent is gone', { skip }, async (context) => {
   const world = await InspectorWorld.open(context);
   const { page } = await open(context, world);
   await world.inspector.close();
-  await page.locator('#agent.lost', { hasText: 'is it still running' }).waitFor();
+  await page.locator('#agent.lost', { hasText: 'check that it is running' }).waitFor();
 });

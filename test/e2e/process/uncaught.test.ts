@@ -30,7 +30,7 @@ suite('an exception that no connection owns', { timeout: 120_000 }, () => {
       while (!server.stdout().includes('uncaught exception')) await new Promise((resolve) => setTimeout(resolve, 20));
       socket.write(body);
       await once(socket, 'close');
-      assert.match(answer, /HTTP\/1\.1 201 /, 'what is under way finishes');
+      assert.match(answer, /HTTP\/1\.1 201 /, 'requests in progress finish');
       assert.deepEqual(await server.exited, { code: 1, signal: null });
       const fatal = server.lines().filter(({ level }) => level === 'fatal');
       assert.match(JSON.stringify(fatal), new RegExp(`injected ${fault}`));

@@ -40,7 +40,7 @@ upstream.answer = (request, response) => {
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; !(await isSo()); tries += 1) {
-    assert.ok(tries < 200, 'it did not come to pass within 10 s');
+    assert.ok(tries < 200, 'the condition did not hold within 10 s');
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

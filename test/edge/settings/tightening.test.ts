@@ -140,7 +140,7 @@ const CHANGES: readonly (readonly [string, (site: Site) => Promise<unknown>, Reg
     /module="cut",reason="ip_restriction"/,
   ],
   [
-    'a module cannot be prepared any more',
+    'a module can no longer be prepared',
     (site) => stored.putRouteModule(site, 'ip_restriction', { enabled: true, ip_policy_ids: 'no list' }),
     /module="cut",reason="configuration"/,
   ],

@@ -162,7 +162,7 @@ suite('issued certificates', () => {
     assert.equal(certificates.certificateFor('a.b.below.test'), made[3]);
     const onItsWay = certificates.certificateFor(HOST);
     certificates.forget([HOST]);
-    assert.ok((await onItsWay).certificatePem.length > 0, 'whoever waits is served');
+    assert.ok((await onItsWay).certificatePem.length > 0, 'a waiting client is served');
     assert.deepEqual(certificates.forget([HOST]), []);
   });
 

@@ -42,8 +42,8 @@ function assertLogged(requestId: unknown): void {
 
 suite('a bug while a response is sent', () => {
   test('to an HTTP/1.1 client is a 500, closes that connection and is counted', async (t) => {
-    const mend = breakMethod(ServerResponse.prototype, 'writeHead');
-    t.after(mend);
+    const restore = breakMethod(ServerResponse.prototype, 'writeHead');
+    t.after(restore);
     // For the upstream in this process it would be one as well.
     const before = await bugsCounted();
     const agent = world.agent();

@@ -17,7 +17,7 @@ const { host, routePath } = await world.site(await world.staticBackend(upstream.
 async function until(condition: () => boolean): Promise<void> {
   const end = performance.now() + 3000;
   while (!condition()) {
-    if (performance.now() > end) throw new Error('did not come about within 3 s');
+    if (performance.now() > end) throw new Error('the condition did not hold within 3 s');
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

@@ -228,6 +228,6 @@ async function assertReceived(
   assert.deepEqual(
     acknowledged.filter((id) => !objects.has(id)),
     [],
-    'what was acknowledged was told',
+    'every acknowledged change was delivered',
   );
 }

@@ -98,11 +98,7 @@ for (const { name, hide } of HIDDEN) {
     plant(victim, hide(`${flow.name}=${flow.value}`));
     const answer = await victim.open(host, `${callback.pathname}${callback.search}`);
     assert.equal(answer.status, 302);
-    assert.match(
-      String(answer.headers['location']),
-      /\/\.postern\/login\?/,
-      'from the beginning, as whoever the victim is',
-    );
+    assert.match(String(answer.headers['location']), /\/\.postern\/login\?/, 'from the beginning, as the victim');
     assert.equal(cookieOf(world, victim, host, COMPANION), '');
   });
 }

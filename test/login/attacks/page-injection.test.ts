@@ -48,7 +48,7 @@ for (const markup of MARKUP) {
       const answer = await world.browser().open(host, path);
       if (answer.status !== 302) assertClean(answer, path);
     }
-    // The page for a POST names where to log in, and nothing of the request.
+    // The page for a POST contains the login URL and no part of the request.
     const posted = await world.edge.ask(host, `/?x=${encoded}`, { method: 'POST', headers: NAVIGATION });
     assert.equal(posted.status, 401);
     assertClean(posted, 'POST');

@@ -31,5 +31,5 @@ test('a logout in progress while a login replaced the key ends that login', asyn
   assert.equal((await browser.open(host)).status, 200);
   const answer = await before.ask(host, '/.postern/logout', PROGRAM);
   assert.equal(JSON.parse(answer.text).logged_out, true);
-  assert.equal((await browser.open(host)).status, 302, 'who is told that they are logged out is logged out');
+  assert.equal((await browser.open(host)).status, 302, 'a user who sees the logged-out page is logged out');
 });

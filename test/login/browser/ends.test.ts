@@ -125,7 +125,7 @@ test('inactivity ends a session, and requests delay it', { skip }, async (t) => 
   assert.equal(visitor.loginsAt(world.provider.issuer), 1);
   world.clock.reset();
   assert.equal((await page.goto(url))?.status(), 200);
-  assert.equal(visitor.loginsAt(world.provider.issuer), 2, 'with the clock set right it is over all the same');
+  assert.equal(visitor.loginsAt(world.provider.issuer), 2, 'it is still over after the clock was corrected');
 });
 
 test('the maximum duration ends a session, however much it is used', { skip }, async (t) => {

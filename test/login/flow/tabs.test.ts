@@ -40,7 +40,7 @@ test('eight concurrent tabs: each finishes separately, at its own page, in any o
     assert.equal(await userOf(browser, host, tab.path), 'alice@example.com');
   }
   assert.equal(flows(browser, host), 0);
-  assert.equal((await sessionsAt(world, host)).length, 1, 'one login, made anew, not eight');
+  assert.equal((await sessionsAt(world, host)).length, 1, 'one new login, not eight');
 });
 
 test('a ninth tab drops the oldest flow, and that tab still gets in', async (t) => {

@@ -109,7 +109,7 @@ suite('a wire that fails', { concurrency: 4 }, () => {
       const { agent, host } = await agentBehind(proxy, { liveness: QUICK_LIVENESS });
       const accepted = proxy.accepted;
       for (const connection of proxy.open) connection.drop(direction);
-      await eventually('it has connected anew', () => proxy.accepted >= accepted + 2);
+      await eventually('it has reconnected', () => proxy.accepted >= accepted + 2);
       await eventually('it is served', async () => (await world.edge.status(host)) === 200);
       await agent.close();
     });

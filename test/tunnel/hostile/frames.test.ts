@@ -133,10 +133,10 @@ test('responses that never come or never end are abandoned by their client and r
   };
   const sockets = await Promise.all(Array.from({ length: 20 }, () => world.edge.connect(host)));
   for (const socket of sockets) socket.write(`GET / HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
-  await eventually('all are under way', () => open === 20);
+  await eventually('all are in progress', () => open === 20);
   await honest.check();
   for (const socket of sockets) socket.destroy();
-  await eventually('none is under way', () => open === 0);
+  await eventually('none is in progress', () => open === 0);
   agent.destroy();
 });
 

@@ -145,7 +145,7 @@ test('rejects streams for unknown tunnels without piling up', async (t) => {
     assert.equal(headers[':status'], 404);
     stream.destroy();
   }
-  await eventually('nothing is under way', () => agent.active === 0);
+  await eventually('nothing is in progress', () => agent.active === 0);
   assert.equal(agent.status, 'online');
 });
 

@@ -14,14 +14,14 @@ export function bodyView(body, id, side) {
     shown.textContent = forms.get(name)();
     shown.className = name;
   };
-  const choice = element('select', { 'aria-label': `How the body of the ${side} is shown` });
+  const choice = element('select', { 'aria-label': `Display format of the ${side} body` });
   for (const name of forms.keys()) choice.append(element('option', { value: name }, name));
   choice.addEventListener('change', () => show(choice.value));
   show(choice.value);
   const download = element(
     'a',
     { href: `/api/requests/http/${id}/body?side=${side}`, download: true },
-    'Download as it came',
+    'Download raw body',
   );
   const bar = element('div', { class: 'body-bar' }, choice, element('span', {}, wordsOf(body)), download);
   const problem = body.problem === null ? null : element('p', { class: 'problem' }, body.problem);
@@ -52,6 +52,6 @@ function wordsOf(body) {
   const words = [sizeText(body.total_bytes)];
   if (body.content_type !== '') words.push(body.content_type);
   if (body.content_encoding !== null) words.push(`${body.content_encoding}${body.is_decoded ? ', decoded' : ''}`);
-  if (body.is_truncated) words.push(`only the first ${sizeText(body.kept_bytes)} kept`);
+  if (body.is_truncated) words.push(`only the first ${sizeText(body.kept_bytes)} stored`);
   return words.join(' · ');
 }

@@ -65,7 +65,7 @@ function timing(detail) {
   if (first !== null && whole !== null) {
     words.append(element('span', { class: 'key load' }, `body took ${durationText(Math.max(whole - first, 0))}`));
   }
-  words.append(element('span', {}, whole === null ? 'under way' : `${durationText(whole)} in all`));
+  words.append(element('span', {}, whole === null ? 'in progress' : `${durationText(whole)} in total`));
   made.append(words);
   if (problem !== null) made.append(element('p', { class: 'problem' }, problem));
   return made;
@@ -77,7 +77,8 @@ function buttons(detail, actions) {
   replay.addEventListener('click', () => actions.replay(detail));
   const edit = element('button', { type: 'button', disabled: detail.is_websocket }, 'Edit and replay');
   edit.addEventListener('click', () => actions.edit(detail));
-  const why = refused === null ? null : element('span', { class: 'quiet' }, `No replay as it is: ${refused}.`);
+  const why =
+    refused === null ? null : element('span', { class: 'quiet' }, `Cannot be replayed unchanged: ${refused}.`);
   return element('div', { class: 'actions' }, replay, edit, why);
 }
 
@@ -100,7 +101,7 @@ function side(title, { headers, body }, id) {
 }
 
 function pending(detail) {
-  const words = detail.duration_ms === null ? 'No answer yet.' : 'There was no answer.';
+  const words = detail.duration_ms === null ? 'No response yet.' : 'There was no response.';
   return element('section', { class: 'side' }, element('h3', {}, 'Response'), element('p', { class: 'quiet' }, words));
 }
 

@@ -21,15 +21,19 @@ export function openEditor(detail, send) {
   const original = editableText(request.body);
   const body = element('textarea', { id: 'edit-body', rows: '9', spellcheck: 'false' });
   body.value = original ?? '';
-  if (original === null)
-    body.placeholder = 'Left empty, the body is sent as it was. Text written here takes its place.';
+  if (original === null) body.placeholder = 'Leave empty to send the original body. Text entered here replaces it.';
   const problem = element('p', { class: 'problem', role: 'alert' });
   const form = element(
     'form',
     {},
     element('h2', { id: 'editor-title' }, 'Edit and replay'),
     element('div', { class: 'line' }, element('label', {}, 'Method', method), element('label', {}, 'Path', path)),
-    element('label', {}, 'Headers, one in a line (masked values that stay as shown are sent as they were)', headers),
+    element(
+      'label',
+      {},
+      'Headers, one per line (masked values that you leave unchanged are sent with their real values)',
+      headers,
+    ),
     element('label', {}, 'Body', body),
     problem,
     element(
@@ -77,7 +81,7 @@ function headersIn(text) {
     .filter((line) => line.trim() !== '')
     .map((line) => {
       const at = line.indexOf(':');
-      if (at < 1) throw new Error(`“${line}” is no header: write name: value`);
+      if (at < 1) throw new Error(`“${line}” is not a header: use name: value`);
       return { name: line.slice(0, at).trim(), value: line.slice(at + 1).trim() };
     });
 }

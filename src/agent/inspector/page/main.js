@@ -65,9 +65,11 @@ function showCount() {
   empty.hidden = list.size > 0;
   empty.textContent = isFiltered()
     ? 'No request matches the filter.'
-    : 'Nothing yet. Requests appear here as they come.';
+    : 'No requests yet. They appear here as they arrive.';
   if (chosen === null) {
-    showNoDetail(list.size > 0 ? 'Choose a request to see it.' : 'Requests through the tunnels are shown here.');
+    showNoDetail(
+      list.size > 0 ? 'Select a request to see its details.' : 'Requests through the tunnels are shown here.',
+    );
   }
 }
 
@@ -137,12 +139,12 @@ async function showStatus() {
     const words = [state?.status ?? 'starting'];
     if (state?.region) words.push(state.region);
     if (state?.round_trip_ms != null) words.push(`${Math.round(state.round_trip_ms)} ms`);
-    if (state?.active > 0) words.push(`${state.active} under way`);
+    if (state?.active > 0) words.push(`${state.active} in progress`);
     if (agent.textContent !== words.join(' · ')) agent.textContent = words.join(' · ');
     agent.className = state?.status === 'online' ? 'online' : '';
     showTunnels(tunnels);
   } catch {
-    agent.textContent = 'the agent does not answer: is it still running?';
+    agent.textContent = 'the agent does not respond: check that it is running';
     agent.className = 'lost';
   }
 }

@@ -46,7 +46,7 @@ test('gives back successful and unsent attempts', () => {
   for (let at = 0; at < 10; at += 1) {
     const attempt = begin('198.51.100.1');
     assert.ok(!('limit' in attempt));
-    assert.ok('limit' in begin('198.51.100.1'), 'one is under way');
+    assert.ok('limit' in begin('198.51.100.1'), 'one is in progress');
     if (at % 2 === 0) attempt.succeeded();
     else attempt.unused();
   }

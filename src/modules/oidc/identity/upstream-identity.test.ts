@@ -57,7 +57,7 @@ test('returns the same list while its content is the same, and a new one after a
   const later = identity.headersFor(grant, at(NOW_MS + 60_000));
   assert.notEqual(later, first);
   assert.deepEqual(later.slice(0, -1), first.slice(0, -1));
-  assert.notEqual(later.at(-1), first.at(-1), 'it is signed anew');
+  assert.notEqual(later.at(-1), first.at(-1), 'it is signed again');
 });
 
 test('sends changes of a login to the upstream immediately', () => {

@@ -72,7 +72,7 @@ export class RawHttp2 {
   async until(isSo: () => boolean): Promise<void> {
     const deadline = performance.now() + 20_000;
     while (!isSo() && !this.isClosed) {
-      if (performance.now() > deadline) throw new Error('it did not come to pass within 20 s');
+      if (performance.now() > deadline) throw new Error('the condition did not hold within 20 s');
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 100);
         this.#waiting.push(() => {
