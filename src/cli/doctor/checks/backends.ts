@@ -1,8 +1,8 @@
 import type { StaticBackend } from '../../../client/generated/static-backends.ts';
 import { dialProblem } from '../dial.ts';
 import { type Finding, findingsOf } from '../finding.ts';
-import { inTurns } from '../in-turns.ts';
 import type { Installation } from '../installation.ts';
+import { inTurns } from '../map-concurrently.ts';
 
 const MAX_BACKENDS = 500;
 

@@ -2,8 +2,8 @@ import type { X509Certificate } from 'node:crypto';
 import type { TlsCertificate } from '../../../client/generated/tls-certificates.ts';
 import { dialled, performHandshake } from '../dial.ts';
 import { type Finding, type Findings, findingsOf } from '../finding.ts';
-import { inTurns } from '../in-turns.ts';
 import type { LiveInstallation } from '../installation.ts';
+import { inTurns } from '../map-concurrently.ts';
 import { remainingTime } from '../remaining-time.ts';
 import { hostsOf } from './hosts.ts';
 

@@ -1,8 +1,8 @@
 import { lookup } from 'node:dns/promises';
 import type { HttpsEdge } from '../../../client/generated/https-edges.ts';
 import { type Finding, findingsOf } from '../finding.ts';
-import { inTurns } from '../in-turns.ts';
 import type { LiveInstallation } from '../installation.ts';
+import { inTurns } from '../map-concurrently.ts';
 
 const MAX_HOSTS = 200;
 const TIMEOUT_MS = 3000;

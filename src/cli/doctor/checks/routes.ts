@@ -1,8 +1,8 @@
 import type { HttpsEdge } from '../../../client/generated/https-edges.ts';
 import type { Transport } from '../../../client/transport.ts';
 import { type Finding, type Findings, findingsOf } from '../finding.ts';
-import { inTurns } from '../in-turns.ts';
 import type { LiveInstallation } from '../installation.ts';
+import { inTurns } from '../map-concurrently.ts';
 import { publicProvider } from '../public-providers.ts';
 
 /** Edges and routes that reject everything, have no backend, or admit everybody. */

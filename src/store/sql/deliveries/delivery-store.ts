@@ -1,5 +1,5 @@
 import type { Delivery, DeliveryAttempt, DeliveryStore, PendingDelivery } from '../../store.ts';
-import { tellListeners } from '../commits/tell-listeners.ts';
+import { tellListeners } from '../commits/notify-listeners.ts';
 import { openEvent, sealEvent } from '../sealing/seal.ts';
 import type { SqlEngine } from '../sql-engine.ts';
 import type { TimeAt } from '../statements/store-time.ts';

@@ -1,6 +1,6 @@
 import type { Keyring } from '../../keyring.ts';
 import type { LoginChange, LoginListener, LoginSession, LoginStore, LoginUser, Secrets } from '../../store.ts';
-import { tellListeners } from '../commits/tell-listeners.ts';
+import { tellListeners } from '../commits/notify-listeners.ts';
 import { openSecrets, parseObject, sealSecrets } from '../sealing/seal.ts';
 import type { SqlEngine } from '../sql-engine.ts';
 import type { TimeAt } from '../statements/store-time.ts';
