@@ -26,7 +26,7 @@ export interface Committed {
  * The record as this write left it; undefined when the write did not change it. The replica may already show what the
  * next writer of the same group commit made of it, or that it was deleted.
  */
-export function writtenIn({ changes }: Committed, { kind, id }: RecordKey): StoredRecord | undefined {
+export function writtenRecord({ changes }: Committed, { kind, id }: RecordKey): StoredRecord | undefined {
   for (const change of changes) {
     if (change.op === 'put' && change.record.kind === kind && change.record.id === id) return change.record;
   }

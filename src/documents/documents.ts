@@ -13,7 +13,7 @@ import type { Expectation, OutboxEvent, RecordKey, StoredRecord, WriteSet } from
 import { authorize, authorizeChange } from './authorize.ts';
 import { type ChangeVerb, changeEvent, isChangeWanted } from './change-events.ts';
 import { changedConfig } from './changed-config.ts';
-import { commitWithRetries, writtenIn } from './commit-with-retries.ts';
+import { commitWithRetries, writtenRecord } from './commit-with-retries.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { checkConfig, decodeWrite } from './decode-write.ts';
 import type { DocumentsContext } from './documents-context.ts';
@@ -146,7 +146,7 @@ export class Documents implements DocumentsPort {
       },
       parentField: parentFieldOf(compiled),
     });
-    const created = writtenIn(committed, own) ?? this.require(compiled.kind, id);
+    const created = writtenRecord(committed, own) ?? this.require(compiled.kind, id);
     const answer = await this.#answer(compiled, created, { ...viewOf(principal), masked: 'clear' });
     return { ...answer, body: { ...answer.body, ...creation.shownOnce }, revision: committed.revision };
   }
@@ -246,7 +246,7 @@ export class Documents implements DocumentsPort {
       };
     };
     const committed = await this.#context.mutex.run(id, () => commitWithRetries(this.#context, { attempt }));
-    const written = writtenIn(committed, { kind: compiled.kind, id });
+    const written = writtenRecord(committed, { kind: compiled.kind, id });
     return {
       record: written ?? requireUnder(this.#context, compiled, id, parentId),
       revision: committed.revision,

@@ -3,7 +3,7 @@ import { resourceErrors } from '../resources/errors.ts';
 import type { OperationRequest, OperationResult, Principal } from '../resources/operation.ts';
 import type { Expectation, StoredRecord, WriteSet } from '../store/store.ts';
 import { changeEvent, isChangeWanted } from './change-events.ts';
-import { commitWithRetries, writtenIn } from './commit-with-retries.ts';
+import { commitWithRetries, writtenRecord } from './commit-with-retries.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { decodeModule } from './decode-write.ts';
 import type { DocumentsContext } from './documents-context.ts';
@@ -52,7 +52,7 @@ export class ModuleDocuments {
     };
     return this.#takingTurnsIfObserved(compiled, id, async () => {
       const committed = await commitWithRetries(this.#context, { attempt });
-      const written = writtenIn(committed, module.keyOn(id));
+      const written = writtenRecord(committed, module.keyOn(id));
       const answer =
         written === undefined ? this.get(address, request.principal) : this.#answer(module, written, request.principal);
       return { ...answer, revision: committed.revision };

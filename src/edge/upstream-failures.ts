@@ -2,7 +2,7 @@ import { UNSENDABLE_REQUEST } from '../upstream/unsendable.ts';
 import type { UpstreamFailure } from '../upstream/upstream.ts';
 import type { ErrorAnswer } from './error-page.ts';
 import { type EdgeErrorCode, edgeErrors } from './errors.ts';
-import { wordsFor } from './tunnels/agent-failure.ts';
+import { reasonText } from './tunnels/agent-failure.ts';
 import { NO_TUNNEL } from './tunnels/no-tunnel.ts';
 
 /** Another target may get the request only if this one certainly did not, or if that does not matter. */
@@ -28,7 +28,7 @@ export function failureAnswer(failure: UpstreamFailure): ErrorAnswer {
   if (agentAddress !== undefined) {
     return answer(
       failure.phase === 'connect' ? 'ERR_POSTERN_UPSTREAM_UNREACHABLE' : 'ERR_POSTERN_UPSTREAM_BROKEN',
-      `The agent could not reach ${agentAddress}: ${wordsFor(failure.reason)}. The operator of this site must start the service that the agent forwards to.`,
+      `The agent could not reach ${agentAddress}: ${reasonText(failure.reason)}. The operator of this site must start the service that the agent forwards to.`,
     );
   }
   if (failure.reason === 'no_tunnel') return NO_TUNNEL;

@@ -39,9 +39,9 @@ export interface AgentForm {
   readonly shape: 'map' | 'list' | 'switch';
   readonly protocols: readonly AgentProtocol[];
   /** Why a tunnel of another kind cannot have it. Absent: because the edge of a labelled tunnel decides. */
-  readonly whyNot?: string;
+  readonly unsupportedReason?: string;
   /** Why it needs TLS, for a module without the protocol http. */
-  readonly whyTls?: string;
+  readonly tlsReason?: string;
   /** In the order of help and messages. */
   readonly fields: readonly AgentField[];
   /** The flag of a switch. */

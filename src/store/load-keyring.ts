@@ -20,7 +20,7 @@ export function loadKeyring(source: KeySource & { readonly mayCreate: boolean })
   if (!source.mayCreate) {
     throw storeErrors.create(
       'ERR_POSTERN_SECRET_KEY',
-      `the store exists, but its secret key is missing: ${whereKeysAre(source)} does not exist. Restore the key file, or set POSTERN_SECRET_KEY`,
+      `the store exists, but its secret key is missing: ${keyLocation(source)} does not exist. Restore the key file, or set POSTERN_SECRET_KEY`,
     );
   }
   const key = randomBytes(SECRET_KEY_BYTES);
@@ -34,7 +34,7 @@ export function readKeys({ dataDir, configured }: KeySource): readonly Buffer[] 
   return configured.split(',').map((text) => parseSecretKey(text, 'POSTERN_SECRET_KEY'));
 }
 
-export function whereKeysAre({ dataDir, configured }: KeySource): string {
+export function keyLocation({ dataDir, configured }: KeySource): string {
   return configured === null || configured.trim() === '' ? keyFilePath(dataDir) : 'POSTERN_SECRET_KEY';
 }
 
@@ -51,7 +51,7 @@ export function verifyKeyCheck(check: string, keyring: Keyring, source: KeySourc
   if (!keyring.keyIds.includes(wanted)) {
     throw storeErrors.create(
       'ERR_POSTERN_SECRET_KEY',
-      `the store was written with secret key ${wanted}, but ${whereKeysAre(source)} has ${keyring.keyIds.join(', ')}: restore the right key`,
+      `the store was written with secret key ${wanted}, but ${keyLocation(source)} has ${keyring.keyIds.join(', ')}: restore the right key`,
       { details: { wanted_key_id: wanted, given_key_id: keyring.keyIds.join(', ') } },
     );
   }

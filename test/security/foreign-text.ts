@@ -18,7 +18,7 @@ import { didYouMean } from '../../src/lib/near-match.ts';
 import { createDecoder } from '../../src/lib/schema/decode-body.ts';
 import { mapOf } from '../../src/lib/schema/map-of.ts';
 import { chooseCoding } from '../../src/modules/compression/accept-encoding.ts';
-import { tagAsAsked, weakened } from '../../src/modules/compression/entity-tag.ts';
+import { requestedTag, weakened } from '../../src/modules/compression/entity-tag.ts';
 import { readFacts } from '../../src/modules/compression/response-facts.ts';
 import { withVary } from '../../src/modules/compression/response-headers.ts';
 import { cookieValues, markedCookies } from '../../src/modules/oidc/cookies/cookie-header.ts';
@@ -156,7 +156,7 @@ export const FOREIGN_TEXT_READERS: readonly ForeignTextReader[] = [
     },
   })),
   head('Accept-Encoding', chooseCoding, BLANKS),
-  head('If-None-Match', (text) => tagAsAsked(['etag', '"a"'], text), BLANKS),
+  head('If-None-Match', (text) => requestedTag(['etag', '"a"'], text), BLANKS),
   head('If-Match', (text) => refused(() => parseIfMatch(text)), BLANKS),
   head('ETag', weakened, BLANKS),
   head('Vary', (text) => withVary(['vary', text]), { ...BLANKS, names: filled('accept-encoding ,') }),

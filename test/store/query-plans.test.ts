@@ -77,7 +77,15 @@ const SAMPLES: Samples = {
   endLoginsByProvider: [
     [{ issuer: 'i', clientId: 'c', identity: null, providerSessionId: 's', token: null }],
     [{ issuer: 'i', clientId: 'c', identity: 'u', providerSessionId: null, token: null }],
-    [{ issuer: 'i', clientId: 'c', identity: 'u', providerSessionId: 's', token: { key: 'logout:1', goodUntilMs: 1 } }],
+    [
+      {
+        issuer: 'i',
+        clientId: 'c',
+        identity: 'u',
+        providerSessionId: 's',
+        token: { key: 'logout:1', validUntilMs: 1 },
+      },
+    ],
   ],
   endOrphanedLogins: [['edghts_1', []]],
   pruneLogins: [[5, 3, 100]],

@@ -22,7 +22,7 @@ import type {
 import { messageOf } from '../../upstream/upstream-failure.ts';
 import type { ExchangeObserver } from '../exchange-observer.ts';
 import { answerFailure, type LocalFailure, problemText } from './local-failure.ts';
-import { type RequestReading, withoutOurs } from './request-reading.ts';
+import { type RequestReading, withoutTunnelHeaders } from './request-reading.ts';
 
 export interface HttpExchangeParts {
   readonly upstream: Upstream;
@@ -119,7 +119,7 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
     const stream = this.#stream;
     if (stream.destroyed || stream.closed || stream.headersSent) return;
     try {
-      stream.additionalHeaders({ ':status': status, ...headerObject(withoutOurs(headers)) });
+      stream.additionalHeaders({ ':status': status, ...headerObject(withoutTunnelHeaders(headers)) });
     } catch (error) {
       this.#broke(error);
     }
@@ -142,7 +142,7 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
       return;
     }
     this.status = status;
-    const headers = withoutOurs(head.headers);
+    const headers = withoutTunnelHeaders(head.headers);
     this.#parts.observer?.onResponseHead(status, headers);
     const stream = this.#stream;
     if (stream.destroyed || stream.closed) return;
@@ -179,7 +179,7 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
 
   onEnd(trailers: HeaderList): void {
     this.#upstream = null;
-    this.#trailers = withoutOurs(trailers);
+    this.#trailers = withoutTunnelHeaders(trailers);
     const stream = this.#stream;
     const isEmpty = this.#isAnswered;
     this.#isAnswered = true;
@@ -205,7 +205,7 @@ export class HttpExchange implements UpstreamHandler, ListenerOwner {
       return;
     }
     // The service's response to a key that only the agent knows means nothing to the client.
-    const shown = withoutOurs(key.isOwn ? head.headers.toSpliced(at, 2) : head.headers);
+    const shown = withoutTunnelHeaders(key.isOwn ? head.headers.toSpliced(at, 2) : head.headers);
     try {
       stream.respond([':status', '200', ...shown]);
     } catch (error) {

@@ -49,7 +49,7 @@ export function readRequest(raw: readonly string[]): RequestReading | null {
 }
 
 /** Only the agent itself may send these headers to the gateway. */
-export function withoutOurs(headers: readonly string[]): readonly string[] {
+export function withoutTunnelHeaders(headers: readonly string[]): readonly string[] {
   let kept: string[] | null = null;
   for (let at = 0; at < headers.length; at += 2) {
     const isOurs = (headers[at] as string).startsWith('postern-');

@@ -1,5 +1,5 @@
 /** Processes the items with limited concurrency, and returns the results in the order of the items. */
-export async function inTurns<Item, Result>(
+export async function mapConcurrently<Item, Result>(
   items: readonly Item[],
   task: (item: Item) => Promise<Result>,
   atOnce = 16,

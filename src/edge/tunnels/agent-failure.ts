@@ -25,7 +25,7 @@ export function agentFailure(reason: string, address: string | undefined): Upstr
   return {
     phase: mayHaveBeenSent ? 'send' : 'connect',
     reason: known,
-    message: `the agent could not reach ${agentAddress}: ${wordsFor(known)}`,
+    message: `the agent could not reach ${agentAddress}: ${reasonText(known)}`,
     mayHaveBeenSent,
     agentAddress,
   };
@@ -36,7 +36,7 @@ export function knownReason(reason: string): string {
   return Object.hasOwn(WORDS, reason) ? reason : 'failed';
 }
 
-export function wordsFor(reason: string): string {
+export function reasonText(reason: string): string {
   return (Object.hasOwn(WORDS, reason) ? WORDS[reason] : undefined) ?? 'it failed';
 }
 

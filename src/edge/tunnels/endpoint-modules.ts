@@ -26,7 +26,7 @@ export interface ModuleServer {
 /** Refusal message for the agent's user. */
 export class ModuleRefusal extends Error {}
 
-const WHY_NOT: Readonly<Record<Proto, string>> = {
+const UNSUPPORTED_REASONS: Readonly<Record<Proto, string>> = {
   https: '',
   http: 'plain http cannot protect a login or a client certificate: use https',
   tcp: 'the server does not inspect the bytes of a tcp tunnel',
@@ -58,7 +58,9 @@ function moduleFor(name: string, proto: Proto, offered: ReadonlyMap<string, Agen
   const module = offered.get(name);
   if (module === undefined) throw new ModuleRefusal(`there is no module "${name}"`);
   if (module.agent.form.protocols.includes(proto)) return module;
-  throw new ModuleRefusal(`${name} cannot be applied to a tunnel of the protocol ${proto}: ${WHY_NOT[proto]}`);
+  throw new ModuleRefusal(
+    `${name} cannot be applied to a tunnel of the protocol ${proto}: ${UNSUPPORTED_REASONS[proto]}`,
+  );
 }
 
 function acceptForm(module: AgentModule, form: JsonValue, endpointId: string, server: ModuleServer): AcceptedForm {

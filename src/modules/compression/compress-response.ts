@@ -4,7 +4,7 @@ import { codecs, MAX_WHOLE_BYTES } from './codecs.ts';
 import { isEventStream } from './compressible-type.ts';
 import { CompressingStream } from './compressing-stream.ts';
 import { eligibilityOf } from './eligibility.ts';
-import { tagAsAsked } from './entity-tag.ts';
+import { requestedTag } from './entity-tag.ts';
 import { fixedBodyIn } from './fixed-bodies.ts';
 import { readFacts, saysNoTransform } from './response-facts.ts';
 import { compressedHeaders, compressedTrailers, withVary } from './response-headers.ts';
@@ -21,7 +21,8 @@ export function compressResponse(request: TrafficRequest, head: TrafficResponseH
       return compressed(head, coding, isEventStream(facts.contentType));
     }
   }
-  const tagged = head.status === 304 ? tagAsAsked(head.headers, request.combinedHeader('if-none-match')) : head.headers;
+  const tagged =
+    head.status === 304 ? requestedTag(head.headers, request.combinedHeader('if-none-match')) : head.headers;
   const headers = withVary(tagged);
   return headers === head.headers ? null : { headers, createStream: null };
 }

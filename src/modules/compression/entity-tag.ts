@@ -18,7 +18,7 @@ export function weakened(tag: string): string | null {
  * cache that holds the weak one must not freshen it by another strong tag (RFC 9111 §4.3.4): it gets back the tag that
  * it sent.
  */
-export function tagAsAsked(headers: HeaderList, ifNoneMatch: string | undefined): HeaderList {
+export function requestedTag(headers: HeaderList, ifNoneMatch: string | undefined): HeaderList {
   if (ifNoneMatch === undefined) return headers;
   const at = headers.findIndex((name, index) => index % 2 === 0 && name === 'etag');
   const tag = headers[at + 1];

@@ -11,8 +11,8 @@ export const mutualTlsAgentForm: AgentForm = {
   key: 'mutual_tls_cas',
   shape: 'list',
   protocols: ['https'],
-  whyNot: 'the server requests client certificates only where it terminates TLS',
-  whyTls: 'client certificates require TLS',
+  unsupportedReason: 'the server requests client certificates only where it terminates TLS',
+  tlsReason: 'client certificates require TLS',
   fields: [
     {
       name: 'ca_pems',

@@ -6,7 +6,7 @@ export const oidcAgentForm: AgentForm = {
   key: 'oidc',
   shape: 'map',
   protocols: ['https'],
-  whyTls: 'login requires TLS',
+  tlsReason: 'login requires TLS',
   fields: [
     {
       name: 'issuer',

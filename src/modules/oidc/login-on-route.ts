@@ -43,7 +43,7 @@ export class LoginOnRoute implements PreparedModule {
         ? session.then((late) => this.#judgeSession(request, late))
         : this.#judgeSession(request, session);
     if (!(verdict instanceof Promise)) return verdict;
-    return verdict.catch((error: unknown) => this.#runtime.storeAway(request, error).refusal);
+    return verdict.catch((error: unknown) => this.#runtime.storeUnavailable(request, error).refusal);
   }
 
   upstreamHeaders(request: TrafficRequest): readonly string[] {

@@ -4,7 +4,7 @@ import { agentIssuers } from './agent-issuers.ts';
 import { FlowCookies } from './cookies/flow-cookies.ts';
 import { type BrowserKey, SessionCookies } from './cookies/session-cookie.ts';
 import { LoginAttempts } from './flow/login-attempts.ts';
-import { storeAway } from './flow/login-failures.ts';
+import { storeUnavailable } from './flow/login-failures.ts';
 import { OwnLoginPaths } from './flow/own-login-paths.ts';
 import { SpentStates } from './flow/spent-states.ts';
 import { AssertionSigner } from './identity/assertion-signer.ts';
@@ -167,11 +167,11 @@ export class LoginRuntime implements ModuleRuntime {
   }
 
   /** The response while the store is unavailable; any other error is rethrown. */
-  storeAway(request: TrafficRequest, error: unknown): { readonly refusal: Refusal } {
+  storeUnavailable(request: TrafficRequest, error: unknown): { readonly refusal: Refusal } {
     if (!isStoreOutage(error)) throw error;
     this.count('store_away');
     this.log.error({ err: error, request_id: request.id }, 'the login store is unavailable');
-    return storeAway(request);
+    return storeUnavailable(request);
   }
 
   /** Ends an expired login, off the request's path. */

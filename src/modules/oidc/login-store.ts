@@ -78,7 +78,7 @@ export interface ProviderLogout {
   readonly identity: string | null;
   readonly providerSessionId: string | null;
   /** The logout token, valid once; remembered until it would have expired anyway. */
-  readonly token: { readonly key: string; readonly goodUntilMs: number } | null;
+  readonly token: { readonly key: string; readonly validUntilMs: number } | null;
 }
 
 export interface LoginClient {

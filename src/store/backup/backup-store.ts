@@ -7,7 +7,7 @@ import { createGzip } from 'node:zlib';
 import { storeErrors } from '../errors.ts';
 import { syncDirectory } from '../key-file.ts';
 import { createKeyring, sealedKeyId } from '../keyring.ts';
-import { readKeys, verifyKeyCheck, whereKeysAre } from '../load-keyring.ts';
+import { keyLocation, readKeys, verifyKeyCheck } from '../load-keyring.ts';
 import type { OfflineDatabase, RunProgram } from '../offline/offline-database.ts';
 import { openOfflineDatabase } from '../offline/open-offline-database.ts';
 import type { StoreLocation } from '../offline/store-location.ts';
@@ -108,7 +108,7 @@ function wrapSourceKeys({ dataDir, secretKey = null }: StoreLocation, check: str
   if (keys === null) {
     throw storeErrors.create(
       'ERR_POSTERN_SECRET_KEY',
-      `cannot include the secret key in the backup: ${whereKeysAre(keySource)} does not exist`,
+      `cannot include the secret key in the backup: ${keyLocation(keySource)} does not exist`,
     );
   }
   // Otherwise a wrong key in the backup would be noticed only at a restore.

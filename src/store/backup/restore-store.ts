@@ -2,7 +2,7 @@ import { makeDataDirectory } from '../data-directory.ts';
 import { storeErrors } from '../errors.ts';
 import { writeKeyFile } from '../key-file.ts';
 import { keyIdOf } from '../keyring.ts';
-import { readKeys, whereKeysAre } from '../load-keyring.ts';
+import { keyLocation, readKeys } from '../load-keyring.ts';
 import type { RunProgram } from '../offline/offline-database.ts';
 import type { StoreLocation } from '../offline/store-location.ts';
 import { migrate } from '../sql/schema/migrate.ts';
@@ -67,7 +67,7 @@ async function decideKeys(backup: VerifiedBackup, { target, passphrase }: Restor
     if (needed.every((id) => idsOf(present).includes(id))) return null;
     throw storeErrors.create(
       'ERR_POSTERN_SECRET_KEY',
-      `the backup requires secret key ${needed.join(', ')}, but ${whereKeysAre(keySource(target))} has ${idsOf(present).join(', ')}: set the key of the backup, or remove this one`,
+      `the backup requires secret key ${needed.join(', ')}, but ${keyLocation(keySource(target))} has ${idsOf(present).join(', ')}: set the key of the backup, or remove this one`,
       { details: { wanted_key_id: needed.join(', '), given_key_id: idsOf(present).join(', ') } },
     );
   }

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { Keyring } from '../keyring.ts';
 import type { Change, CommitListener, CommitResult, RecordKey, RecordPut, Store, WriteSet } from '../store.ts';
-import { tellListeners } from './commits/notify-listeners.ts';
+import { notifyListeners } from './commits/notify-listeners.ts';
 import { createDeliveryStore } from './deliveries/delivery-store.ts';
 import { createEventStore } from './events/event-store.ts';
 import { createLoginStore } from './logins/login-store.ts';
@@ -44,7 +44,7 @@ export function createSqlStore({
   const deliveries = createDeliveryStore(engine, timeAt);
   const recorded = new Map<string, number>();
   let writeSets = 0;
-  engine.onForeignCommit(() => tellListeners(listeners, []));
+  engine.onForeignCommit(() => notifyListeners(listeners, []));
   engine.compareWith(() => Math.min(...[...followers.values()].map((applied) => applied())));
 
   async function commit(writeSet: WriteSet): Promise<CommitResult> {
@@ -58,7 +58,7 @@ export function createSqlStore({
     const changes = openChanges(result.changes, result.revision, writeSet.puts ?? [], keyring);
     // Outcomes of a group arrive in the order of their revisions, and nothing is awaited here: so listeners are called
     // in order.
-    if (changes.length > 0) tellListeners(listeners, changes);
+    if (changes.length > 0) notifyListeners(listeners, changes);
     if (result.enqueued > 0) deliveries.announce();
     return { ok: true, revision: result.revision, changes };
   }

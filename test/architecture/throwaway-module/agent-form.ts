@@ -5,7 +5,7 @@ export const throwawayAgentForm: AgentForm = {
   key: 'throwaway',
   shape: 'map',
   protocols: ['https'],
-  whyTls: 'greetings are private',
+  tlsReason: 'greetings are private',
   fields: [
     {
       name: 'greeting',

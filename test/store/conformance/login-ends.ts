@@ -80,7 +80,7 @@ export function loginEnds(openStore: OpenStore): void {
         clientId: 'client-1',
         identity: identityOf('au_1'),
         providerSessionId: null,
-        token: { key: 'logout:1', goodUntilMs: 1_000 },
+        token: { key: 'logout:1', validUntilMs: 1_000 },
       };
       await store.logins.recordLogin(newLogin('as_1'));
       const answers = await Promise.all(Array.from({ length: 5 }, () => store.logins.endByProvider(logout)));

@@ -67,7 +67,7 @@ function moduleRule(form: CommandForm): Rule {
     key: form.key,
     isGiven: ({ modules }) => form.module in modules,
     goesWith: PROTOS.filter((proto) => goesWith(form, proto)),
-    why: form.whyNot ?? EDGE,
+    why: form.unsupportedReason ?? EDGE,
   };
 }
 
@@ -91,7 +91,7 @@ export function tunnelProblems(
     }
   }
   if (tunnel.schemes?.includes('http') === true) {
-    for (const { module, key, protocols, whyTls: why } of moduleForms()) {
+    for (const { module, key, protocols, tlsReason: why } of moduleForms()) {
       if (!(module in tunnel.modules) || protocols.includes('http')) continue;
       problems.push({ key, message: `${spell(key)} cannot be used with the scheme http: ${why}` });
     }

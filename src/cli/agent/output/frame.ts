@@ -101,13 +101,13 @@ function tunnelLines(tunnel: AgentTunnel, isFirst: boolean, columns: number): re
   const target = printable(tunnel.forwardsTo);
   const isBad = tunnel.status === 'refused' || tunnel.status === 'waiting';
   const text = isBad
-    ? `${printable(tunnel.name)} (${target}) ${badWords(tunnel)}`
+    ? `${printable(tunnel.name)} (${target}) ${refusedText(tunnel)}`
     : `${publicName(tunnel)} → ${target}`;
   const style: Style = isBad ? 'red' : tunnel.status === 'online' ? 'cyan' : 'dim';
   return fact(label, [span(text, style)], columns);
 }
 
-function badWords({ status, problem }: AgentTunnel): string {
+function refusedText({ status, problem }: AgentTunnel): string {
   const why = problem === null ? '' : `: ${refusalText(problem, null)}`;
   return status === 'waiting' ? `rejected for now${why}` : `rejected${why}`;
 }

@@ -2,7 +2,7 @@ import type { StaticBackend } from '../../../client/generated/static-backends.ts
 import { dialProblem } from '../dial.ts';
 import { type Finding, findingsOf } from '../finding.ts';
 import type { Installation } from '../installation.ts';
-import { inTurns } from '../map-concurrently.ts';
+import { mapConcurrently } from '../map-concurrently.ts';
 
 const MAX_BACKENDS = 500;
 
@@ -17,7 +17,7 @@ export async function checkBackends(
       found.hint('upstreams are checked only from the machine of the server: run this command there');
     return found.list;
   }
-  await inTurns(backends.slice(0, MAX_BACKENDS), async ({ id, address }) => {
+  await mapConcurrently(backends.slice(0, MAX_BACKENDS), async ({ id, address }) => {
     const problem = await dialProblem(placeOf(address));
     if (problem === null) found.ok(`${id} ${address} is open`);
     else

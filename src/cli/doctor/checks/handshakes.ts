@@ -3,7 +3,7 @@ import type { TlsCertificate } from '../../../client/generated/tls-certificates.
 import { dialled, performHandshake } from '../dial.ts';
 import { type Finding, type Findings, findingsOf } from '../finding.ts';
 import type { LiveInstallation } from '../installation.ts';
-import { inTurns } from '../map-concurrently.ts';
+import { mapConcurrently } from '../map-concurrently.ts';
 import { remainingTime } from '../remaining-time.ts';
 import { hostsOf } from './hosts.ts';
 
@@ -20,7 +20,7 @@ export async function checkHandshakes(
   if (!isLocal || !config.roles.includes('edge') || address === undefined) return found.list;
   const hosts = hostsOf(edges);
   const own = uploaded.map(({ certificate_pem: pem }) => pem.replaceAll(/\s/g, ''));
-  await inTurns(hosts.slice(0, MAX_HOSTS), async (host) => {
+  await mapConcurrently(hosts.slice(0, MAX_HOSTS), async (host) => {
     // Any name below a wildcard works.
     const name = host.replace(/^\*\./, 'postern-doctor.');
     const { certificate, problem } = await performHandshake(dialled(address), name, config.proxy_protocol_from);

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import type { HttpsEdge } from '../../../client/generated/https-edges.ts';
 import { type Finding, findingsOf } from '../finding.ts';
 import type { LiveInstallation } from '../installation.ts';
-import { inTurns } from '../map-concurrently.ts';
+import { mapConcurrently } from '../map-concurrently.ts';
 
 const MAX_HOSTS = 200;
 const TIMEOUT_MS = 3000;
@@ -12,7 +12,7 @@ export async function checkHosts({ edges }: LiveInstallation): Promise<readonly 
   const found = findingsOf('hosts');
   // Clients resolve these themselves, and the hosts below a wildcard are unknown.
   const hosts = hostsOf(edges).filter((host) => !host.startsWith('*.') && !/(^|\.)localhost$/.test(host));
-  await inTurns(hosts.slice(0, MAX_HOSTS), async (host) => {
+  await mapConcurrently(hosts.slice(0, MAX_HOSTS), async (host) => {
     if (await isKnown(host)) found.ok(`${host} resolves`);
     else {
       found.hint(

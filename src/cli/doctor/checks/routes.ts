@@ -2,13 +2,13 @@ import type { HttpsEdge } from '../../../client/generated/https-edges.ts';
 import type { Transport } from '../../../client/transport.ts';
 import { type Finding, type Findings, findingsOf } from '../finding.ts';
 import type { LiveInstallation } from '../installation.ts';
-import { inTurns } from '../map-concurrently.ts';
+import { mapConcurrently } from '../map-concurrently.ts';
 import { publicProvider } from '../public-providers.ts';
 
 /** Edges and routes that reject everything, have no backend, or admit everybody. */
 export async function checkRoutes({ edges, transport }: LiveInstallation): Promise<readonly Finding[]> {
   const found = findingsOf('routes');
-  await inTurns(edges, (edge) => checkEdge(edge, transport, found));
+  await mapConcurrently(edges, (edge) => checkEdge(edge, transport, found));
   return found.list;
 }
 

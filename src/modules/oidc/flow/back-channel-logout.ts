@@ -5,7 +5,7 @@ import { LoginOnRoute } from '../login-on-route.ts';
 import type { LoginRuntime } from '../login-runtime.ts';
 import { jsonAnswer } from '../pages/page.ts';
 import { LoginProblem } from '../provider/login-problem.ts';
-import { LOGOUT_TOKEN_GOOD_FOR_MS } from '../provider/logout-token.ts';
+import { LOGOUT_TOKEN_LIFETIME_MS } from '../provider/logout-token.ts';
 import { identityOf } from '../sessions/record-login.ts';
 
 const MAX_BODY_BYTES = 65_536;
@@ -31,7 +31,7 @@ export async function backChannelLogout(
       clientId,
       identity: sub === null ? null : identityOf(issuer, sub),
       providerSessionId: sid,
-      token: { key, goodUntilMs: iatMs + LOGOUT_TOKEN_GOOD_FOR_MS },
+      token: { key, validUntilMs: iatMs + LOGOUT_TOKEN_LIFETIME_MS },
     });
     if (ended === null) throw new LoginProblem('token', 'logout_token_jti', 'the logout token was used before');
     runtime.count('back_channel_logout');

@@ -110,7 +110,7 @@ export function tooManyAttempts({ limit, retryAfterSeconds }: TooManyAttempts, r
 }
 
 /** Nothing was changed: logged-in users stay so, and a login in progress can continue when the store is back. */
-export function storeAway(request: TrafficRequest): { readonly refusal: Refusal } {
+export function storeUnavailable(request: TrafficRequest): { readonly refusal: Refusal } {
   return failed(
     'ERR_POSTERN_LOGIN_UNAVAILABLE',
     'store_away',

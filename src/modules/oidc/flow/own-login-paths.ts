@@ -52,7 +52,7 @@ export class OwnLoginPaths implements OwnPaths {
     const query = new URLSearchParams(at === -1 ? '' : request.target.slice(at + 1));
     const answer = serve(this.#runtime, request, site, query);
     return answer instanceof Promise
-      ? answer.catch((error: unknown) => this.#runtime.storeAway(request, error))
+      ? answer.catch((error: unknown) => this.#runtime.storeUnavailable(request, error))
       : answer;
   }
 }

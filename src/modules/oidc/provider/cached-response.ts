@@ -6,7 +6,7 @@ export interface CachedResponseOptions<Answer> {
   /** From this age on it is reloaded in the background while the old one is used. */
   readonly refreshAfterMs: number;
   /** From this age on the old one is no longer valid. */
-  readonly goodForMs: number;
+  readonly validForMs: number;
   /** Minimum time between attempts after a failure, and between requested reloads. */
   readonly floorMs: number;
 }
@@ -30,7 +30,7 @@ export class CachedResponse<Answer> {
 
   async get(): Promise<Answer> {
     const kept = this.#kept;
-    if (kept === null || !this.#isWithin(kept.atMs, this.#options.goodForMs)) return this.#load();
+    if (kept === null || !this.#isWithin(kept.atMs, this.#options.validForMs)) return this.#load();
     if (!this.#isWithin(kept.atMs, this.#options.refreshAfterMs)) this.#load().catch(ignore);
     return kept.answer;
   }

@@ -14,7 +14,7 @@ export interface LogoutToken {
 const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 const MAX_AGE_SECONDS = 300;
 /** From its issue time, with the clock tolerance on both sides: after this it is rejected for its age. */
-export const LOGOUT_TOKEN_GOOD_FOR_MS = (MAX_AGE_SECONDS + 2 * CLOCK_TOLERANCE_SECONDS) * 1000;
+export const LOGOUT_TOKEN_LIFETIME_MS = (MAX_AGE_SECONDS + 2 * CLOCK_TOLERANCE_SECONDS) * 1000;
 /** Anybody who finds the address can send one: implausible tokens are not parsed. */
 const MAX_TOKEN_CHARACTERS = 16_384;
 const MAX_ID_CHARACTERS = 255;

@@ -18,7 +18,7 @@ const FLOOR_MS = 5_000;
 const METADATA_REFRESH_MS = 60 * MINUTE_MS;
 const KEYS_REFRESH_MS = 10 * MINUTE_MS;
 /** A key that the provider has withdrawn is not trusted longer than this, even when its keys cannot be fetched. */
-const KEYS_GOOD_FOR_MS = 60 * MINUTE_MS;
+const KEYS_VALID_FOR_MS = 60 * MINUTE_MS;
 
 /** Cached data of one OpenID provider, for all its clients. */
 export class Provider {
@@ -36,14 +36,14 @@ export class Provider {
       clock,
       refreshAfterMs: METADATA_REFRESH_MS,
       // Endpoints hardly ever move, and a server there still has to prove its identity.
-      goodForMs: Number.POSITIVE_INFINITY,
+      validForMs: Number.POSITIVE_INFINITY,
       floorMs: FLOOR_MS,
     });
     this.#keys = new CachedResponse({
       load: async () => loadKeys((await this.metadata()).jwks_uri, ports.fetch),
       clock,
       refreshAfterMs: KEYS_REFRESH_MS,
-      goodForMs: KEYS_GOOD_FOR_MS,
+      validForMs: KEYS_VALID_FOR_MS,
       floorMs: FLOOR_MS,
     });
   }

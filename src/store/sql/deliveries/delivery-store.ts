@@ -1,5 +1,5 @@
 import type { Delivery, DeliveryAttempt, DeliveryStore, PendingDelivery } from '../../store.ts';
-import { tellListeners } from '../commits/notify-listeners.ts';
+import { notifyListeners } from '../commits/notify-listeners.ts';
 import { openEvent, sealEvent } from '../sealing/seal.ts';
 import type { SqlEngine } from '../sql-engine.ts';
 import type { TimeAt } from '../statements/store-time.ts';
@@ -15,7 +15,7 @@ export interface OpenedDeliveryStore {
 
 export function createDeliveryStore(engine: SqlEngine, timeAt: TimeAt): OpenedDeliveryStore {
   const listeners = new Set<() => void>();
-  const announce = (): void => tellListeners(listeners, undefined);
+  const announce = (): void => notifyListeners(listeners, undefined);
 
   async function get(id: string): Promise<Delivery | null> {
     const row = await engine.read('getDelivery', id);

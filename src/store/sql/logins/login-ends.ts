@@ -35,7 +35,7 @@ export function* endLoginsByKey(keyHash: string): Program<readonly LoginChange[]
 /** In one transaction with the use of its token: a logout that could not be written may be sent again. Null: used before. */
 export function* endLoginsByProvider(logout: ProviderLogout): Program<readonly LoginChange[] | null> {
   const { issuer, clientId, identity, providerSessionId, token } = logout;
-  if (token !== null && !(yield* claimLoginOnce(token.key, token.goodUntilMs))) return null;
+  if (token !== null && !(yield* claimLoginOnce(token.key, token.validUntilMs))) return null;
   // It identifies nobody; without this line it would match everybody.
   if (identity === null && providerSessionId === null) return [];
   const conditions = ['issuer = ?', 'client_id = ?'];

@@ -1,6 +1,6 @@
 import type { Keyring } from '../../keyring.ts';
 import type { LoginChange, LoginListener, LoginSession, LoginStore, LoginUser, Secrets } from '../../store.ts';
-import { tellListeners } from '../commits/notify-listeners.ts';
+import { notifyListeners } from '../commits/notify-listeners.ts';
 import { openSecrets, parseObject, sealSecrets } from '../sealing/seal.ts';
 import type { SqlEngine } from '../sql-engine.ts';
 import type { TimeAt } from '../statements/store-time.ts';
@@ -19,7 +19,7 @@ export function createLoginStore(engine: SqlEngine, keyring: Keyring, timeAt: Ti
    * commits.
    */
   function announce(changes: readonly LoginChange[]): void {
-    if (changes.length > 0) tellListeners(listeners, changes);
+    if (changes.length > 0) notifyListeners(listeners, changes);
   }
 
   function announceEnds(changes: readonly LoginChange[]): string[] {
