@@ -90,8 +90,12 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     this.#slots[0]?.begin(0);
   }
 
+  get publicUrl(): string | null {
+    return this.tunnels[0]?.publicUrl ?? null;
+  }
+
   get url(): string | null {
-    return this.tunnels[0]?.url ?? null;
+    return this.publicUrl;
   }
 
   get sessionId(): string | null {

@@ -18,6 +18,9 @@ export interface AgentTunnel {
   readonly name: string;
   /** Null until the server has assigned one. */
   readonly id: string | null;
+  /** Public address. Null for a tunnel with labels, and until the server has assigned one. */
+  readonly publicUrl: string | null;
+  /** The former name of `publicUrl`. */
   readonly url: string | null;
   readonly proto: 'http' | 'https' | 'tcp' | 'tls' | null;
   readonly labels: Readonly<Record<string, string>> | null;
@@ -31,7 +34,9 @@ export interface AgentTunnel {
 /** A running agent. */
 export interface AgentHandle extends EventEmitter<AgentEventMap> {
   readonly tunnels: readonly AgentTunnel[];
-  /** URL of the first tunnel. */
+  /** Public address of the first tunnel. */
+  readonly publicUrl: string | null;
+  /** The former name of `publicUrl`. */
   readonly url: string | null;
   readonly status: AgentStatus;
   readonly sessionId: string | null;

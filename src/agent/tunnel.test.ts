@@ -14,7 +14,8 @@ test('a tunnel reads its public address from servers of either wire form', () =>
     assert.ok(decoded.ok && 'message' in decoded && decoded.message.t === 'bound');
     const tunnel = new Tunnel(0, { addr: '3000', proto: 'https' });
     tunnel.bound(decoded.message);
-    assert.equal(tunnel.url, 'https://a.test', JSON.stringify(form));
+    assert.equal(tunnel.publicUrl, 'https://a.test', JSON.stringify(form));
+    assert.equal(tunnel.url, tunnel.publicUrl, 'programs may still use the former name');
     // The next session asks for the same name.
     assert.equal(tunnel.bindMessage().domain, 'a.test', JSON.stringify(form));
   }

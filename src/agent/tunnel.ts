@@ -15,6 +15,8 @@ export class Tunnel implements AgentTunnel {
   readonly spec: TunnelSpec;
   readonly address: LocalAddress;
   id: string | null = null;
+  publicUrl: string | null = null;
+  /** A field, not a getter: programs may copy the tunnel's own fields. */
   url: string | null = null;
   proto: AgentTunnel['proto'];
   status: TunnelStatus = 'binding';
@@ -89,12 +91,13 @@ export class Tunnel implements AgentTunnel {
   bound({ id, public_url: publicUrl, url, proto }: Bound): void {
     this.id = id;
     // A server from before `public_url` sends `url` alone.
-    this.url = publicUrl ?? url ?? null;
+    this.publicUrl = publicUrl ?? url ?? null;
+    this.url = this.publicUrl;
     if (proto !== undefined) this.proto = proto;
     this.status = 'online';
     this.problem = null;
     this.problemCode = null;
-    this.#had = boundName(this.url, this.spec.proto ?? null);
+    this.#had = boundName(this.publicUrl, this.spec.proto ?? null);
   }
 
   /** Returns the next step: bind `again` now, `wait` and retry, or accept the refusal. */

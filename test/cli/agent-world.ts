@@ -18,6 +18,7 @@ export class ScriptedAgent extends EventEmitter<AgentEventMap> implements AgentH
   active = 0;
   closes = 0;
   readonly sessionId = 'ts_1';
+  readonly publicUrl = null;
   readonly url = null;
   /** Resolve it to let `close` finish. */
   closed: Promise<void> = Promise.resolve();
@@ -29,6 +30,7 @@ export class ScriptedAgent extends EventEmitter<AgentEventMap> implements AgentH
       ref,
       name: spec.name ?? '',
       id: null,
+      publicUrl: null,
       url: null,
       proto: spec.proto ?? null,
       labels: spec.labels ?? null,
@@ -48,9 +50,9 @@ export class ScriptedAgent extends EventEmitter<AgentEventMap> implements AgentH
     this.tell({ type: 'status', status, reason, code, nextTryMs, region: status === 'online' ? 'local' : null });
   }
 
-  bind(ref: number, url: string | null): void {
+  bind(ref: number, publicUrl: string | null): void {
     const tunnel = this.tunnels[ref] as Writable<AgentTunnel>;
-    Object.assign(tunnel, { status: 'online', url, id: `tn_${ref}` });
+    Object.assign(tunnel, { status: 'online', publicUrl, url: publicUrl, id: `tn_${ref}` });
     this.tell({ type: 'bound', tunnel });
   }
 

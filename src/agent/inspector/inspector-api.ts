@@ -92,7 +92,7 @@ export class InspectorApi {
     const tunnels = this.#parts.options.tunnels().map((tunnel) => ({
       name: tunnel.name,
       id: tunnel.id,
-      url: tunnel.url,
+      url: tunnel.publicUrl,
       proto: tunnel.proto,
       labels: tunnel.labels,
       forwards_to: tunnel.forwardsTo,

@@ -50,9 +50,9 @@ export function inTime(ms: number): string {
 }
 
 /** The public address of a tunnel. */
-export function publicName({ url, labels, proto }: AgentTunnel): string {
+export function publicName({ publicUrl, labels, proto }: AgentTunnel): string {
   if (labels !== null) return labelsText(labels);
-  return url === null ? `${proto ?? ''} (no address yet)`.trim() : printable(url);
+  return publicUrl === null ? `${proto ?? ''} (no address yet)`.trim() : printable(publicUrl);
 }
 
 export function labelsText(labels: Readonly<Record<string, string>>): string {

@@ -86,7 +86,7 @@ function lineOf(event: AgentEvent, serverAddr: string, before: StatusHistory): L
       };
     }
     case 'bound': {
-      const { name, id, url, labels, forwardsTo } = event.tunnel;
+      const { name, id, publicUrl: url, labels, forwardsTo } = event.tunnel;
       const fields = withoutNulls({ event: 'bound', tunnel: name, id, url, labels, forwards_to: forwardsTo });
       return {
         level: 'info',
