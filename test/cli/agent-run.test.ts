@@ -128,7 +128,7 @@ test('prints lines for a whole life', async () => {
     '12:00:00 info  online at 127.0.0.1:7444, region local',
     '12:00:00 info  http: https://x.localhost:7443 → 3000',
     '12:00:00 info  http: GET /a\\u001b[2Jb 200 12 ms',
-    '12:00:00 warn  http: GET / given up 12 ms: the client went away',
+    '12:00:00 warn  http: GET / aborted 12 ms: the client went away',
     '12:00:00 info  http: connection from 192.0.2.7:5 opened',
     '12:00:00 warn  http: connection from 192.0.2.7:6 failed: refused',
     '12:00:00 warn  disconnected: it fell silent; retrying in 2 s',

@@ -26,7 +26,7 @@ test('every example of the README runs', async (t) => {
   const env = { ...process.env, POSTERN_API_URL: world.baseUrl, POSTERN_API_KEY: TEST_API_KEY };
   const { stdout } = await run(process.execPath, [all], { env });
   assert.match(stdout, /app\.localhost:7443/);
-  assert.match(stdout, /somebody was quicker/);
+  assert.match(stdout, /somebody else changed it first/);
   assert.match(stdout, /ERR_POSTERN_INVALID_BODY 400 op_\w+ \/hostports/);
   assert.doesNotMatch(stdout, new RegExp(TEST_API_KEY));
 });
