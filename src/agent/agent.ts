@@ -83,8 +83,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
       onSettled: () => this.#settled(),
       onOverdue: (reason) => this.#startOver(reason),
     });
-    const { watchdogMs } = this.#timings;
-    this.#watchdog = setInterval(() => this.#watch(), watchdogMs / CHECKS_PER_WATCHDOG).unref();
+    this.#watchdog = setInterval(() => this.#watch(), this.#timings.watchdogMs / CHECKS_PER_WATCHDOG).unref();
     this.#tellStatus();
     this.#slots.push(new ConnectionSlot(this, this.#address, this.#timings));
     this.#slots[0]?.begin(0);

@@ -7,7 +7,7 @@ import { filesIn, projectRoot } from './source-files.ts';
 
 /** The list of phrases itself. */
 const PHRASE_LIST = 'test/support/confusing-phrases.ts';
-/** Code, not prose: `for (const x of before)`. */
+/** Code, not prose: a loop over a list called "before". */
 const LOOP = /\bfor \(.*\)/;
 
 function problemsIn(path: string): readonly string[] {
