@@ -17,7 +17,7 @@ suite('settingsHelp', () => {
 
   test('ends a description with the default, written as for a flag', () => {
     const oneLine = help.replaceAll(/\s+/g, ' ');
-    assert.match(oneLine, /--edge-listen Listen address of the HTTPS edge\. Default: 127\.0\.0\.1:7443\. --/);
+    assert.match(oneLine, /--edge-listen Listen address .+? Default: 127\.0\.0\.1:7443\. --edge-http-listen /);
     assert.match(oneLine, /--roles Roles [^-]+ Default: api,edge,gateway,events\. --/);
     assert.match(oneLine, /--access-log [^-]+ Default: true\. --/);
     assert.match(oneLine, /--trusted-proxies .+? Default: empty\. --ambiguous-paths /);

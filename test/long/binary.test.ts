@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 
 test('the tests of whole processes pass with the single executable too', async () => {
   const env = { ...process.env, POSTERN_TEST_BINARY: await builtBinary() };
-  // Of another run: the test runner marks the processes that it started.
+  // The test runner marks the processes that it starts; the inner run must not look like one of them.
   Reflect.deleteProperty(env, 'NODE_TEST_CONTEXT');
   const { status, stdout } = spawnSync(process.execPath, ['tools/test.ts', 'test/e2e'], {
     cwd: root,
