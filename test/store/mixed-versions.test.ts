@@ -16,7 +16,9 @@ test('refuses to start with a pending migration while servers of an older versio
   const old = await connectOldServer(t, location);
   await assert.rejects(openAt(location), {
     code: 'ERR_POSTERN_STORE_OLD_NODES',
-    message: new RegExp(`schema 4 to ${currentSchema.version}.*1 server of an older version is still connected.*stop them`),
+    message: new RegExp(
+      `schema 4 to ${currentSchema.version}.*1 server of an older version is still connected.*stop them`,
+    ),
   });
   assert.equal(await versionOf(location), '4', 'nothing was changed');
   await old.end();
