@@ -4,6 +4,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { installTestPackages } from './install-test-packages.ts';
+import { bundledProgram } from './test-runner/bundled-program.ts';
 import { type Outcome, runFiles } from './test-runner/run-files.ts';
 
 /**
@@ -15,6 +16,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const FILE_TIMEOUT_MS = 5 * 60_000;
 const CLOSE_GRACE_MS = 20_000;
 const LONG_FILE_TIMEOUT_MS = 60 * 60_000;
+const FILES_WORTH_A_BUNDLE = 5;
 const POSTGRES_SUPPORT = join(root, 'test', 'support', 'postgres.ts');
 
 const args = process.argv.slice(2);
@@ -37,6 +39,10 @@ const postgres = await startPostgresOnce();
 const compiled = mkdtempSync(join(tmpdir(), 'postern-compiled-'));
 process.env['NODE_COMPILE_CACHE'] = compiled;
 const temporary = makeTemporaryDirectory();
+// For a few files it does not pay.
+if (files.length > FILES_WORTH_A_BUNDLE) {
+  process.env['POSTERN_TEST_PROGRAM'] = bundledProgram(root, join(temporary, 'program'));
+}
 try {
   const outcome = await runFiles(files, {
     root,

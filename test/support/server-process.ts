@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Cleanup } from './cleanup.ts';
 
-const LAUNCHER = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url));
+const CHECKOUT_LAUNCHER = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url));
+/** The test runner bundles the program, which starts in half the time. */
+const LAUNCHER = process.env['POSTERN_TEST_PROGRAM'] ?? CHECKOUT_LAUNCHER;
 const READY_TIMEOUT_MS = 60_000;
 
 export interface ProcessOptions {
@@ -79,12 +81,14 @@ export function startPostern(test: Cleanup, options: ProcessOptions): PosternPro
   };
 }
 
-/** The checkout, unless a test wants another installation or `npm test` was given a single executable to test. */
+/** This version of the program, unless a test wants another installation or `npm test` was given a single executable to test. */
 function commandOf({ command, node, launcher }: ProcessOptions): readonly string[] {
   if (command !== undefined) return command;
   const binary = process.env['POSTERN_TEST_BINARY'];
   if (binary !== undefined && node === undefined && launcher === undefined) return [binary];
-  return [node ?? process.execPath, launcher ?? LAUNCHER];
+  // Only a checkout has the locked Node, which an older one must find.
+  if (node !== undefined) return [node, launcher ?? CHECKOUT_LAUNCHER];
+  return [process.execPath, launcher ?? LAUNCHER];
 }
 
 export function startServerProcess(

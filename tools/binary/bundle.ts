@@ -31,6 +31,11 @@ export function bundleProgram(outfile: string): void {
   esbuild([`--format=esm`, `--banner:js=${REQUIRE}`, '--sourcefile=executable.ts', `--outfile=${outfile}`], entry);
 }
 
+/** One of our files, with everything that it imports, as one module with the same exports. */
+export function bundleModule(source: string, outfile: string): void {
+  esbuild([source, '--format=esm', `--banner:js=${REQUIRE}`, `--outfile=${outfile}`]);
+}
+
 /** A worker's program as one script: a thread that starts from text takes no module. */
 export function bundleWorker(source: string, outfile: string): void {
   esbuild([source, '--format=cjs', `--outfile=${outfile}`]);
