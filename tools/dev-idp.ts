@@ -11,14 +11,14 @@ const CLIENT_SECRET = 'postern-dev-secret';
 
 const HELP = `Usage: npm run dev-idp -- [FLAGS]
 
-An OpenID provider on 127.0.0.1 for trying login: two test users, no passwords, everything in memory.
+Starts an OpenID provider on 127.0.0.1 for testing logins: two test users, no passwords, everything in memory.
 
-  --port NUMBER       where it listens, and part of the issuer's URL; ${DEFAULT_PORT} unless given, 0 for any
-  --redirect-uri URL  where logins come back to, can be repeated; ${DEFAULT_REDIRECT_URI}
-                      unless given. The host is the edge's; the path is always /.postern/callback
-  --help              this text
+  --port NUMBER       port to listen on, also part of the issuer URL (default ${DEFAULT_PORT}; 0: any free port)
+  --redirect-uri URL  redirect URI to accept, repeatable (default ${DEFAULT_REDIRECT_URI});
+                      use the host of your edge, the path is always /.postern/callback
+  --help              print this text
 
-It ends with Ctrl-C.`;
+Press Ctrl-C to stop it.`;
 
 await main();
 
@@ -33,7 +33,7 @@ async function main(): Promise<void> {
     onProblem: (problem) => console.error(`dev-idp: ${problem}`),
   }).catch((error: NodeJS.ErrnoException) => {
     const isTaken = error.code === 'EADDRINUSE';
-    return stop(isTaken ? `port ${flags.port} is taken; choose another with --port` : String(error));
+    return stop(isTaken ? `port ${flags.port} is in use: choose another with --port` : String(error));
   });
   console.log(greeting(provider, flags.redirectUris));
   const end = (): void => {
@@ -88,7 +88,7 @@ function clientFor(redirectUris: readonly string[]) {
 
 function greeting(provider: RunningIdentityProvider, redirectUris: readonly string[]): string {
   const users = TEST_USERS.map(({ claims }) => `${String(claims['name'])} <${String(claims['email'])}>`);
-  return `An OpenID provider for trying login, on this machine only. It ends with Ctrl-C.
+  return `An OpenID provider for testing logins on this machine. Press Ctrl-C to stop it.
 
   issuer         ${provider.issuer}
   client id      ${CLIENT_ID}
@@ -96,13 +96,13 @@ function greeting(provider: RunningIdentityProvider, redirectUris: readonly stri
   redirect URI   ${redirectUris.join('\n                 ')}
   users          ${users.join('\n                 ')}
 
-To let only those through who have logged in here, with the ids of your edge and route:
+To require a login at this provider, with the ids of your edge and route:
 
   postern() { node bin/postern.mjs "$@"; }
   postern api oidc replace --edge "$EDGE" --route "$ROUTE" --issuer ${provider.issuer} \\
     --client-id ${CLIENT_ID} --client-secret ${CLIENT_SECRET} --scopes openid,email,profile
 
-docs/tutorials/3-first-login.md goes through it from the start.`;
+docs/tutorials/3-first-login.md explains every step.`;
 }
 
 function stop(message: string): never {

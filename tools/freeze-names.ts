@@ -8,4 +8,4 @@ const names = await namesOfThisVersion();
 const added = [...names].filter((name) => !frozen.has(name)).sort();
 writeFileSync(FROZEN_NAMES_FILE, `${[...frozen, ...added].sort().join('\n')}\n`);
 for (const name of added) console.log(`frozen: ${name}`);
-for (const name of frozen) if (!names.has(name)) console.error(`missing, and still frozen: ${name}`);
+for (const name of frozen) if (!names.has(name)) console.error(`frozen, but no longer in the code: ${name}`);

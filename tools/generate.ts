@@ -12,7 +12,7 @@ interface Generator {
 const root = fileURLToPath(new URL('..', import.meta.url));
 const isCheck = process.argv.includes('--check');
 const unknown = process.argv.slice(2).find((argument) => argument !== '--check');
-if (unknown !== undefined) fail(`unknown argument ${unknown}; there is only --check`);
+if (unknown !== undefined) fail(`unknown argument ${unknown}: the only flag is --check`);
 
 let stale = 0;
 for (const generator of await loadGenerators()) {
@@ -22,7 +22,7 @@ for (const generator of await loadGenerators()) {
     if (current === text) continue;
     stale += 1;
     if (isCheck) {
-      console.error(`${path} differs from what ${generator.name} makes: run "npm run generate" and commit the file`);
+      console.error(`${path} is out of date (generator ${generator.name}): run "npm run generate" and commit the file`);
       continue;
     }
     await mkdir(dirname(target), { recursive: true });

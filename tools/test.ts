@@ -23,7 +23,7 @@ const args = process.argv.slice(2);
 const isLong = args.includes('--long');
 const filters = args.filter((arg) => !arg.startsWith('-'));
 const unknown = args.find((arg) => arg.startsWith('-') && arg !== '--long');
-if (unknown !== undefined) stop(`unknown flag ${unknown}; there is only --long, and paths to run`);
+if (unknown !== undefined) stop(`unknown flag ${unknown}: the only flag is --long, other arguments are paths of tests`);
 
 const files = testFiles();
 if (files.length === 0) stop(`no test file under ${filters.join(', ') || 'src and test'}`);
@@ -64,7 +64,7 @@ function testFiles(): string[] {
   const all = globSync(['src/**/*.test.ts', 'test/**/*.test.ts', 'tools/**/*.test.ts'], { cwd: root }).sort();
   const wanted = filters.map((filter) => relative(root, resolve(filter)));
   for (const filter of wanted) {
-    if (!existsSync(join(root, filter))) stop(`there is no ${filter}`);
+    if (!existsSync(join(root, filter))) stop(`${filter} does not exist`);
   }
   return all
     .filter((file) => isLong || !file.startsWith('test/long/') || wanted.includes(file))

@@ -5,12 +5,13 @@ import { fileURLToPath } from 'node:url';
 import { httpRequest, load, percentile } from '../support/load.ts';
 import { cpuSeconds, median, rssMiB } from '../support/process-cost.ts';
 import { API_KEY, type Program, startPosternServer, startProgram } from '../support/start-program.ts';
+import { helpIfRequested } from '../support/usage.ts';
 
-/**
- * The management API against a bare Fastify route that sends the same bytes, and the store's figures.
- *   npm run bench:api                 the whole (about two minutes)
- *   npm run bench:api -- --quick      few rounds, 10,000 resources: to see that it runs
- */
+helpIfRequested({
+  script: 'bench:api',
+  about:
+    'Compares the management API with a bare Fastify route that sends the same bytes, and measures\nwrites, lists, memory and startup. Takes about two minutes.',
+});
 const isQuick = process.argv.includes('--quick');
 const ROUNDS = isQuick ? 2 : 7;
 const ROUND_MS = isQuick ? 500 : 2000;

@@ -45,7 +45,7 @@ export async function compare(directory: string): Promise<void> {
     await mkdir(own);
     const contender = await start(name, { directory: own, upstreamPort: upstream.port, certificates });
     if (contender === null) {
-      say(`${name} is not installed: left out`);
+      say(`${name} is not installed: skipped`);
       continue;
     }
     stack.defer(() => contender.stop());

@@ -38,7 +38,7 @@ export async function idle(directory: string): Promise<void> {
       await mkdir(own);
       const contender = await start(name, { directory: own, upstreamPort: upstream.port, certificates });
       if (contender === null) {
-        say(`${name} is not installed: left out`);
+        say(`${name} is not installed: skipped`);
         break;
       }
       try {

@@ -82,7 +82,7 @@ async function prepare(dataDir: string, edges: number, upstreamPort: number): Pr
     }
   };
   await Promise.all(Array.from({ length: WRITERS }, write));
-  say(`${edges.toLocaleString('en-US')} edges made in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+  say(`${edges.toLocaleString('en-US')} edges created in ${((performance.now() - started) / 1000).toFixed(1)} s`);
   await filling.stop();
   const server = await startPosternServer(dataDir, QUIET);
   const startCpuSeconds = cpuSeconds(server.pid);

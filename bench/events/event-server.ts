@@ -46,7 +46,7 @@ export async function forEachEngine(directory: string, use: (engine: Engine) => 
           return { POSTERN_DATA_DIR: dataDir(), POSTERN_DATABASE_URL: url };
         };
         await use({ name, newHome });
-      } else throw new Error(`there is no engine "${name}"`);
+      } else throw new Error(`unknown engine "${name}": use sqlite or postgres`);
     } finally {
       await postgres?.stop();
     }
@@ -90,7 +90,7 @@ export async function arrivals(receiver: Program, count: number, patienceMs = 12
   for (;;) {
     const seen = await ask('count');
     if (seen.count >= count) return ask('arrivals');
-    if (performance.now() > deadline) throw new Error(`${seen.count} of ${count} deliveries came in time`);
+    if (performance.now() > deadline) throw new Error(`${seen.count} of ${count} deliveries arrived in time`);
     await sleep(100);
   }
 }

@@ -6,7 +6,7 @@ import { addLane, arrivals, CHANGE, forEachEngine, startReceiver, startServer } 
 
 const CHANGES = isQuick ? 200 : 1_000;
 const WARM_UP = 100;
-/** A calm server: each change finds the lane at rest. */
+/** An idle server: no delivery is pending when a change is made. */
 const PAUSE_MS = 20;
 
 /**
@@ -29,7 +29,7 @@ export async function latency(directory: string): Promise<void> {
       const waits = [...answeredMs].map(([id, ms]) => (byObject[id] ?? Number.NaN) - ms).sort((a, b) => a - b);
       if (waits.some(Number.isNaN)) throw new Error('an event did not arrive');
       say(
-        `${engine.name}: ${CHANGES} changes one after the other: event after the answer p50 ${percentile(waits, 0.5).toFixed(1)} ms, p99 ${percentile(waits, 0.99).toFixed(1)} ms, at most ${waits.at(-1)?.toFixed(1)} ms`,
+        `${engine.name}: ${CHANGES} changes one after the other: event after the response p50 ${percentile(waits, 0.5).toFixed(1)} ms, p99 ${percentile(waits, 0.99).toFixed(1)} ms, at most ${waits.at(-1)?.toFixed(1)} ms`,
       );
     } finally {
       await server.stop();

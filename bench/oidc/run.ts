@@ -12,6 +12,7 @@ import { h2load, hasH2load } from '../support/h2load.ts';
 import { httpRequest, load, percentile } from '../support/load.ts';
 import { cpuSeconds, median, rssMiB } from '../support/process-cost.ts';
 import { type Program, startPosternServer, startProgram } from '../support/start-program.ts';
+import { helpIfRequested } from '../support/usage.ts';
 import { logInOnce } from './bench-browser.ts';
 import { fillWithSessions } from './many-sessions.ts';
 
@@ -28,6 +29,10 @@ const LOGINS = isQuick ? 50 : 400;
 const SESSIONS = isQuick ? 1000 : 10_000;
 const GOAL = 1.15;
 
+helpIfRequested({
+  script: 'bench:oidc',
+  about: 'Compares a logged-in request with the same route without login, and measures logins and sessions.',
+});
 if (!(await hasH2load())) say('h2load is not installed (Debian: nghttp2-client): nothing was measured');
 else await bench();
 

@@ -154,5 +154,5 @@ async function answered(host: string, port: number, isWanted: (status: number) =
     if (status !== 0 && isWanted(status)) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  throw new Error(`it did not answer within ${READY_WITHIN_MS / 1000} s`);
+  throw new Error(`it did not respond within ${READY_WITHIN_MS / 1000} s`);
 }

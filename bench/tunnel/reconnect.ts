@@ -35,7 +35,7 @@ export async function reconnect(directory: string): Promise<void> {
   }
   const most = (values: readonly number[]): string => `${Math.max(...values).toFixed(0)} ms at most`;
   say(`${ROUNDS} kills; the agent tries again within 0.1 s, then 0.5 s, 1 s and so on, up to 30 s`);
-  say(`from the kill to the first answer        ${median(gaps).toFixed(0)} ms, ${most(gaps)}`);
+  say(`from the kill to the first response      ${median(gaps).toFixed(0)} ms, ${most(gaps)}`);
   say(`from the server's ready line to it       ${median(afterReady).toFixed(0)} ms, ${most(afterReady)}`);
 }
 

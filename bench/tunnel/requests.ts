@@ -82,7 +82,7 @@ export async function requests(directory: string): Promise<void> {
   if (other) {
     stack.defer(() => other.stop());
     ways.push({ name: 'caddy', host: HOST, port: other.port, servers: [other.pid], agents: [] });
-  } else say('caddy is not installed: left out, and with it the goals');
+  } else say('caddy is not installed: skipped, and so are the goals');
   say(
     `${cpus()[0]?.model}, ${cpus().length} cores; Node ${process.version}, caddy ${other?.version ?? '-'} without tunnel`,
   );
@@ -96,7 +96,7 @@ export async function requests(directory: string): Promise<void> {
     say(`installing ${kind.name} into a temporary folder`);
     const tunnel = await startOtherTunnel(kind, join(directory, kind.name), upstream.port);
     if ('problem' in tunnel) {
-      say(`${kind.name.toUpperCase()} IS LEFT OUT: ${tunnel.problem}`);
+      say(`${kind.name.toUpperCase()} IS SKIPPED: ${tunnel.problem}`);
       continue;
     }
     stack.defer(() => tunnel.stop());

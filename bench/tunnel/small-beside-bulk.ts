@@ -39,10 +39,10 @@ export async function bulk(directory: string): Promise<void> {
   state.isOver = true;
   await uploading;
   const rate = state.bytes / 1000 / (performance.now() - startedAt);
-  say(`${SMALL} requests of 1 KB, one after another; the upload beside them went at ${rate.toFixed(0)} MB/s`);
+  say(`${SMALL} requests of 1 KB, one after another, next to an upload of ${rate.toFixed(0)} MB/s`);
   for (const [name, sorted] of [
     ['quiet', quiet],
-    ['beside an upload', busy],
+    ['during an upload', busy],
   ] as const) {
     const [p50, p99] = [percentile(sorted, 0.5), percentile(sorted, 0.99)];
     say(`${name.padEnd(18)}p50 ${p50.toFixed(2).padStart(8)} ms     p99 ${p99.toFixed(2).padStart(8)} ms`);

@@ -97,7 +97,7 @@ async function run(requests: number): Promise<void> {
   const worker = async (): Promise<void> => {
     while (left > 0) {
       left -= 1;
-      if ((await send('/')) !== 1024) throw new Error('the answer is not whole');
+      if ((await send('/')) !== 1024) throw new Error('the response is incomplete');
     }
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, worker));

@@ -2,12 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { median } from '../support/process-cost.ts';
 import { startProgram } from '../support/start-program.ts';
+import { helpIfRequested } from '../support/usage.ts';
 
-/**
- * CPU per request of HTTP/1.1 clients towards one upstream: ours, undici's dispatch, node:http.
- *   npm run bench:upstream               seven rounds (about a minute)
- *   npm run bench:upstream -- --quick    to see that it runs
- */
+helpIfRequested({
+  script: 'bench:upstream',
+  about: 'Compares the CPU per request of HTTP/1.1 clients: ours, undici and node:http. Takes about a minute.',
+});
 const isQuick = process.argv.includes('--quick');
 const ROUNDS = isQuick ? 1 : 7;
 const REQUESTS = isQuick ? 2000 : 20_000;

@@ -93,7 +93,7 @@ export async function createIdentityProvider(options: IdentityProviderOptions = 
     provider.on('grant.error', (ctx, error) => requests.tokenRequests.push(tokenRequest(ctx, error.message)));
     provider.on('server_error', (_ctx, error) => report(String(error.stack)));
     provider.on('backchannel.error', (_ctx, error, client) =>
-      report(`${client.clientId} was not told of a logout: ${error}`),
+      report(`${client.clientId} could not be notified of a logout: ${error}`),
     );
     handle = provider.callback();
   }
@@ -103,7 +103,8 @@ export async function createIdentityProvider(options: IdentityProviderOptions = 
     await requests.arrived(path);
     if (provider === undefined || handle === undefined) return void response.destroy();
     if (path.startsWith('/interaction/')) return answerInteraction(provider, users, request, response);
-    if (path === '/') return showPage(response, 200, messagePage('dev-idp', [`The OpenID provider ${issuer} runs.`]));
+    if (path === '/')
+      return showPage(response, 200, messagePage('dev-idp', [`The OpenID provider ${issuer} is running.`]));
     return handle(request, response);
   }
 
@@ -113,7 +114,7 @@ export async function createIdentityProvider(options: IdentityProviderOptions = 
         const client = (await provider?.Client.find(clientId)) as LogoutTeller | undefined;
         if (client?.backchannelLogoutUri === undefined) continue;
         await client.backchannelLogout(userId, sid).catch((error: unknown) => {
-          report(`${clientId} was not told of a logout: ${String(error)}`);
+          report(`${clientId} could not be notified of a logout: ${String(error)}`);
         });
       }
     }

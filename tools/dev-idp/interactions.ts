@@ -14,7 +14,7 @@ export async function answerInteraction(
 ): Promise<void> {
   const interaction = await provider.interactionDetails(request, response).catch(() => null);
   if (interaction === null) {
-    const words = 'This login is over, or began in another browser. Go back to the site and start again.';
+    const words = 'This login has expired or was started in another browser. Go back to the site and start again.';
     return showPage(response, 400, messagePage('No such login', [words]));
   }
   // Requested by prompt=consent; everybody agrees.

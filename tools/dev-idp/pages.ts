@@ -35,7 +35,7 @@ export function loginPage(action: string, clientId: string, users: readonly Test
 ${buttons.join('\n')}
 <button name="deny" value="yes">Deny access</button>
 </form>
-<p><small>A provider for trying things out: it asks nobody for a password.</small></p>`,
+<p><small>This is a test provider: it asks for no password.</small></p>`,
   );
 }
 
