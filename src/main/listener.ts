@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createTlsServer, type Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import { answerProtocolErrors } from '../api/protocol-errors.ts';
-import type { ApiFace } from '../api/starting-face.ts';
+import type { ApiFace } from '../api/starting-api.ts';
 import { type Config, variableOf } from '../config/schema.ts';
 import { type DrainingServer, drainingServer } from '../lib/draining-server.ts';
 import { closing, ignoreErrors, type ListenerOwner, listenOnce, listenPer } from '../lib/guarded-listeners.ts';

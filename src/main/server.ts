@@ -3,7 +3,7 @@ import type { DestinationStream } from 'pino';
 import { Registry } from 'prom-client';
 import type { ResolveName } from '../acme/orders/dns-diagnosis.ts';
 import { Health } from '../api/health.ts';
-import { type ApiFace, startingFace } from '../api/starting-face.ts';
+import { type ApiFace, startingFace } from '../api/starting-api.ts';
 import { type Bootstrapped, bootstrap } from '../bootstrap/bootstrap.ts';
 import type { Config } from '../config/schema.ts';
 import { createCatalog } from '../documents/catalog.ts';

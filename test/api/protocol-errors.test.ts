@@ -4,7 +4,7 @@ import { createServer, METHODS } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { answerProtocolErrors } from '../../src/api/protocol-errors.ts';
-import { startingFace } from '../../src/api/starting-face.ts';
+import { startingFace } from '../../src/api/starting-api.ts';
 import { assertApiError, type ExpectedError } from '../conformance/api-error.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { type ApiAnswer, TEST_API_KEY, TestWorld } from '../support/test-world.ts';
