@@ -6,7 +6,7 @@ import { PlainRefusals } from './plain-refusals.ts';
 import type { ProtocolErrorAnswers } from './protocol-errors.ts';
 
 /** The part of the API that a listener needs. */
-export interface ApiFace {
+export interface ApiHandler {
   readonly handle: RequestListener;
   readonly protocolErrors: ProtocolErrorAnswers;
 }
@@ -14,7 +14,7 @@ export interface ApiFace {
 /**
  * Replaces the API between the opening of its listener and its own start: every request is answered with "retry later".
  */
-export function startingFace(clock: Clock): ApiFace {
+export function startingApi(clock: Clock): ApiHandler {
   const denseIds = createDenseIds('op');
   const refusals = new PlainRefusals({ newOperationId: () => denseIds(clock.nowMs()), onRefused: () => {} });
   return {

@@ -6,7 +6,7 @@ import { createApi } from '../api/create-api.ts';
 import { Documentation } from '../api/docs/documentation.ts';
 import type { Health } from '../api/health.ts';
 import { healthPage } from '../api/health-page.ts';
-import type { ApiFace } from '../api/starting-api.ts';
+import type { ApiHandler } from '../api/starting-api.ts';
 import type { BootstrapPort } from '../bootstrap/bootstrap.ts';
 import { bootstrapPort, OPERATOR_REQUEST } from '../bootstrap/bootstrap-port.ts';
 import type { Config } from '../config/schema.ts';
@@ -54,7 +54,7 @@ export interface ApiDependencies {
   destinationTester?(): DestinationTester | null;
 }
 
-export interface OpenedApi extends ApiFace {
+export interface OpenedApi extends ApiHandler {
   readonly bootstrapPort: BootstrapPort;
   /** What GET of a live resource shows; null when it is not online. */
   readLive(resource: string, id: string): Promise<JsonObject | null>;

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createTlsServer, type Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import { answerProtocolErrors } from '../api/protocol-errors.ts';
-import type { ApiFace } from '../api/starting-api.ts';
+import type { ApiHandler } from '../api/starting-api.ts';
 import { type Config, variableOf } from '../config/schema.ts';
 import { type DrainingServer, drainingServer } from '../lib/draining-server.ts';
 import { closing, ignoreErrors, type ListenerOwner, listenOnce, listenPer } from '../lib/guarded-listeners.ts';
@@ -22,8 +22,8 @@ type ListenSetting = Extract<keyof Config, `${string}_listen`>;
 export interface ListenerOptions {
   readonly setting: ListenSetting;
   readonly address: ListenAddress;
-  /** Called for each request: another face takes over once the API is ready. */
-  readonly face: () => ApiFace;
+  /** Called for each request: the API replaces its placeholder once it is ready. */
+  readonly face: () => ApiHandler;
   readonly tls: TlsSource | null;
 }
 

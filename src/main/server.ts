@@ -3,7 +3,7 @@ import type { DestinationStream } from 'pino';
 import { Registry } from 'prom-client';
 import type { ResolveName } from '../acme/orders/dns-diagnosis.ts';
 import { Health } from '../api/health.ts';
-import { type ApiFace, startingFace } from '../api/starting-api.ts';
+import { type ApiHandler, startingApi } from '../api/starting-api.ts';
 import { type Bootstrapped, bootstrap } from '../bootstrap/bootstrap.ts';
 import type { Config } from '../config/schema.ts';
 import { createCatalog } from '../documents/catalog.ts';
@@ -116,7 +116,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   // The listener comes before the API: with port 0 the base URL is known only now. Until the API is ready it responds
   // with 503.
   const health = new Health();
-  let face: ApiFace = startingFace(clock);
+  let face: ApiHandler = startingApi(clock);
   const listener = await openListener({
     setting: 'api_listen',
     address: config.api_listen,

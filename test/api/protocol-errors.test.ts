@@ -4,7 +4,7 @@ import { createServer, METHODS } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { answerProtocolErrors } from '../../src/api/protocol-errors.ts';
-import { startingFace } from '../../src/api/starting-api.ts';
+import { startingApi } from '../../src/api/starting-api.ts';
 import { assertApiError, type ExpectedError } from '../conformance/api-error.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { type ApiAnswer, TEST_API_KEY, TestWorld } from '../support/test-world.ts';
@@ -116,7 +116,7 @@ test('logs what the parser rejected, with the operation id of the answer', async
 
 test('answers a request that does not arrive in time with 408', async (context) => {
   const server = createServer({ headersTimeout: 50, requestTimeout: 100, connectionsCheckingInterval: 20 });
-  const { handle, protocolErrors } = startingFace({ nowMs: () => Date.now() });
+  const { handle, protocolErrors } = startingApi({ nowMs: () => Date.now() });
   answerProtocolErrors(server, () => protocolErrors);
   server.on('request', handle);
   context.after(() => server.close());
