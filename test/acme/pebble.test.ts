@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { certificatesIn } from '../../src/lib/describe-certificate.ts';
-import { isIssued, managedRecord, untilManaged } from '../support/acme/acme-world.ts';
+import type { JsonObject } from '../../src/lib/json.ts';
+import { hasFailed, isIssued, managedRecord, untilManaged } from '../support/acme/acme-world.ts';
+import { MovedClock, openNode } from '../support/acme/manager-world.ts';
 import { type Pebble, pebbleIsMissing, startPebble } from '../support/acme/pebble.ts';
 import type { Cleanup } from '../support/cleanup.ts';
 import { EdgeWorld } from '../support/edge-world.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
 const skip = pebbleIsMissing() ?? false;
 
@@ -57,4 +63,84 @@ suite('certificates from a real ACME server', { skip }, async () => {
     const doc = await untilManaged(edge.world.server, 'second.example.com', isIssued);
     assert.equal(doc.challenge_type, 'http-01');
   });
+
+  test('gets a wildcard by dns-01 from a hook', async (context) => {
+    const directory = await tempDir(context);
+    const hook = join(directory, 'hook');
+    const calls = join(directory, 'calls');
+    const post = `curl -sf -o ${join(directory, 'out')} --data`;
+    await writeFile(
+      hook,
+      `#!/bin/sh\nset -e\necho "$1 $2" >> ${calls}\ncase $1 in
+present) ${post} "{\\"host\\":\\"$2.\\",\\"value\\":\\"$3\\"}" ${pebble.dnsUrl}/set-txt ;;
+cleanup) ${post} "{\\"host\\":\\"$2.\\"}" ${pebble.dnsUrl}/clear-txt ;;\nesac\n`,
+    );
+    await chmod(hook, 0o755);
+    const edge = await openWorld(context, pebble, { POSTERN_ACME_DNS_HOOK: hook });
+    await edge.edge('*.wild.example.com');
+    const doc = await untilManaged(edge.world.server, '*.wild.example.com', isIssued);
+    const [leaf] = certificatesIn(doc.certificate_pem as string);
+    assert.equal(leaf?.subjectAltName, 'DNS:*.wild.example.com');
+    const lines = ['present _acme-challenge.wild.example.com', 'cleanup _acme-challenge.wild.example.com'];
+    assert.deepEqual((await readFile(calls, 'utf8')).trim().split('\n'), lines);
+  });
+
+  test('says what the server saw when the name leads elsewhere', async (context) => {
+    const edge = await openWorld(context, pebble, { POSTERN_ACME_CHALLENGES: 'http-01' });
+    pebble.http.targets.splice(0);
+    await edge.edge('elsewhere.example.com');
+    const { job } = await untilManaged(edge.world.server, 'elsewhere.example.com', hasFailed);
+    assert.equal(job?.error_code, 'ERR_POSTERN_ACME_CHALLENGE');
+    assert.match(job?.msg ?? '', /http-01 failed for elsewhere\.example\.com: .+ \(connection\)/);
+  });
+
+  test('changes the key of the account', async (context) => {
+    const clock = new MovedClock();
+    const fake = { directoryUrl: pebble.directoryUrl, caFile: pebble.caFile } as never;
+    const edge = await openWorld(context, pebble);
+    const node = await openNode(context, {
+      servers: [fake],
+      clock,
+      account: { keyDays: 1 },
+      // Answered by the edge of the other server, which has the challenge by copying it.
+      wait: (ms, signal) => sleep(ms, undefined, { signal }),
+    });
+    const stop = node.replica.onChange(() => {
+      for (const { id, doc } of node.replica.all('acme_challenge')) void copy(edge, id, doc);
+    });
+    context.after(async () => stop());
+    await node.edge('key.example.com');
+    await untilManaged(node, 'key.example.com', isIssued);
+    const secret = (): string | undefined => [...node.replica.all('acme_account')][0]?.secrets?.['/private_key'];
+    const first = secret();
+    clock.advance(2 * 86_400_000);
+    await node.edge('next.example.com');
+    await untilManaged(node, 'next.example.com', isIssued);
+    assert.notEqual(secret(), first);
+  });
 });
+
+suite('an ACME server that requires external account binding', { skip }, async () => {
+  const boundKeys = { 'kid-1': 'zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W' };
+  const pebble = await startPebble({ after }, { boundKeys });
+
+  test('issues with the key, and is named in the message without it', async (context) => {
+    const without = await openWorld(context, pebble);
+    await without.edge('eab.example.com');
+    const { job } = await untilManaged(without.world.server, 'eab.example.com', hasFailed);
+    assert.equal(job?.error_code, 'ERR_POSTERN_ACME_ACCOUNT');
+    assert.match(job?.msg ?? '', /requires external account binding: set acme_eab_key_id and acme_eab_key/);
+    const bound = await openWorld(context, pebble, {
+      POSTERN_ACME_EAB_KEY_ID: 'kid-1',
+      POSTERN_ACME_EAB_KEY: boundKeys['kid-1'],
+    });
+    await bound.edge('eab.example.com');
+    await untilManaged(bound.world.server, 'eab.example.com', isIssued);
+    assert.ok(!bound.world.logLines.join('').includes('zWND'));
+  });
+});
+
+async function copy(edge: EdgeWorld, id: string, doc: JsonObject): Promise<void> {
+  const put = { kind: 'acme_challenge', id, parent: null, doc, secrets: null, uniqueKeys: [], references: [] };
+  await edge.world.store.commit({ puts: [put] });
+}

@@ -18,7 +18,7 @@ export interface AcmeFetch {
  * HTTPS to ACME servers, bounded in size and time, without redirects. The CA file is read for each request that finds
  * it changed: a file that is missing at startup is no reason not to start.
  */
-export function openAcmeFetch(caFile: string | null): AcmeFetch {
+export function openAcmeFetch(caFile: string | null, timeoutMs = TIMEOUT_MS): AcmeFetch {
   const agents = {
     http: new HttpAgent(),
     https: new HttpsAgent({ keepAlive: true, maxFreeSockets: 4, timeout: TIMEOUT_MS }),
@@ -28,7 +28,7 @@ export function openAcmeFetch(caFile: string | null): AcmeFetch {
       // The operator names the server, which may be anywhere.
       isAddressAllowed: () => true,
       isPlainHttpAllowed: () => false,
-      timeoutMs: TIMEOUT_MS,
+      timeoutMs,
       maxBytes: MAX_BYTES,
       agents,
       ca,

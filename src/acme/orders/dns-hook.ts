@@ -18,6 +18,8 @@ export interface DnsRecord {
 /** Everything else in our environment may be a secret: our own, or of another program. */
 const PASSED_VARIABLES = ['PATH', 'HOME', 'USER', 'LANG', 'TZ', 'TMPDIR'];
 const MAX_ERROR_BYTES = 4096;
+/** Time to read what a hook that has exited wrote. */
+const PIPE_MS = 500;
 
 /** Runs the operator's executable, which publishes DNS records where we cannot. */
 export class DnsHook {
@@ -61,10 +63,13 @@ export class DnsHook {
       listenOnce(child, 'error', owner, (error: NodeJS.ErrnoException) => {
         end(`it cannot be started (${error.code ?? error.message}): check the path and that it is executable`);
       });
-      // Not "close": that waits for the pipe.
+      const ended = (code: number | null, by: string | null): void =>
+        end(code === 0 ? null : `${code === null ? `it was ended by ${by}` : `it exited with ${code}`}${errors()}`);
+      // "close" waits for the pipe, which a process in the background may keep.
+      listenOnce(child, 'close', owner, ended);
       listenOnce(child, 'exit', owner, (code: number | null, by: string | null) => {
         if (code === 0) end(null);
-        else end(`${code === null ? `it was ended by ${by}` : `it exited with ${code}`}${errors()}`);
+        else setTimeout(() => ended(code, by), PIPE_MS).unref();
       });
       signal.addEventListener('abort', stop);
       if (signal.aborted) stop();

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { DnsHook } from '../../src/acme/orders/dns-hook.ts';
+import { hasFailed, isIssued, untilManaged } from '../support/acme/acme-world.ts';
+import { startFakeAcme } from '../support/acme/fake-acme-server.ts';
+import { openNode } from '../support/acme/manager-world.ts';
+import type { Cleanup } from '../support/cleanup.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const RECORD = { fqdn: '_acme-challenge.example.com', value: 'a-value; touch /tmp/owned' };
+const none = new AbortController().signal;
+
+/** An executable with this shell script. */
+async function script(test: Cleanup, lines: string): Promise<{ path: string; file: (name: string) => string }> {
+  const directory = await tempDir(test);
+  const path = join(directory, 'hook');
+  await writeFile(path, `#!/bin/sh\ncd ${directory}\n${lines}\n`);
+  await chmod(path, 0o755);
+  return { path, file: (name) => join(directory, name) };
+}
+
+const env = { PATH: process.env['PATH'], HOME: '/root', POSTERN_ACME_EAB_KEY: 'secret', PGPASSWORD: 'secret' };
+
+suite('the DNS hook', () => {
+  test('gets command, name and value as arguments, no shell and no secrets', async (context) => {
+    const { path, file } = await script(context, 'printf "%s\\n" "$#" "$@" > args; env > env');
+    await new DnsHook({ path, timeoutMs: 30_000, env }).run('present', RECORD, none);
+    assert.equal(await readFile(file('args'), 'utf8'), `3\npresent\n${RECORD.fqdn}\n${RECORD.value}\n`);
+    const seen = await readFile(file('env'), 'utf8');
+    assert.match(seen, /^PATH=/m);
+    assert.doesNotMatch(seen, /POSTERN|secret/);
+  });
+
+  test('is killed with everything that it started when it takes too long', async (context) => {
+    const { path, file } = await script(context, 'sleep 300 & echo $! > child; wait');
+    const run = new DnsHook({ path, timeoutMs: 1_500, env }).run('present', RECORD, none);
+    await assert.rejects(run, /ran longer than 1\.5 s \(acme_dns_hook_timeout\) and was killed/);
+    const pid = Number(await readFile(file('child'), 'utf8'));
+    await context.waitFor(() => assert.throws(() => process.kill(pid, 0), /ESRCH/), { timeout: 10_000 });
+  });
+
+  test('is killed when the server stops', async (context) => {
+    const { path } = await script(context, 'sleep 300');
+    const stopping = new AbortController();
+    const run = new DnsHook({ path, timeoutMs: 60_000, env }).run('present', RECORD, stopping.signal);
+    stopping.abort();
+    await assert.rejects(run, /the server is stopping/);
+  });
+
+  test('fails with its exit code and the last line that it wrote', async (context) => {
+    const { path } = await script(context, 'echo first >&2; echo "zone \x1b[31mnot found" >&2; exit 3');
+    const run = new DnsHook({ path, timeoutMs: 30_000, env }).run('present', RECORD, none);
+    await assert.rejects(run, /present _acme-challenge\.example\.com failed: it exited with 3: zone +\[31mnot found$/);
+  });
+
+  test('that leaves a process behind does not delay the order', async (context) => {
+    const { path, file } = await script(context, 'sleep 300 & echo $! > child');
+    await new DnsHook({ path, timeoutMs: 30_000, env }).run('present', RECORD, none);
+    process.kill(Number(await readFile(file('child'), 'utf8')), 'SIGKILL');
+  });
+
+  test('that does not exist is named in the message', async () => {
+    const run = new DnsHook({ path: '/does/not/exist', timeoutMs: 1_000, env }).run('present', RECORD, none);
+    await assert.rejects(run, /cannot be started \(ENOENT\): check the path and that it is executable/);
+  });
+});
+
+suite('an order by dns-01', () => {
+  test('presents and cleans up for a wildcard, while other names keep the configured challenges', async (context) => {
+    const fake = await startFakeAcme(context);
+    const { path, file } = await script(context, 'echo "$1 $2 $3" >> calls');
+    const hook = new DnsHook({ path, timeoutMs: 30_000, env });
+    const node = await openNode(context, { servers: [fake], hook });
+    await node.edge('*.example.com', 'example.com');
+    const doc = await untilManaged(node, '*.example.com', isIssued);
+    await untilManaged(node, 'example.com', isIssued);
+    assert.equal(doc.challenge_type, 'dns-01');
+    const calls = (await readFile(file('calls'), 'utf8')).trim().split('\n');
+    const value = /^present _acme-challenge\.example\.com ([\w-]{43})$/.exec(calls[0] ?? '')?.[1];
+    assert.deepEqual(calls.slice(1), [`cleanup _acme-challenge.example.com ${value}`]);
+    const types = fake.orders.map(({ hostname, type }) => `${hostname} ${type}`).sort();
+    assert.deepEqual(types, ['*.example.com dns-01', 'example.com tls-alpn-01']);
+  });
+
+  test('fails with the message of the hook, and cleans up', async (context) => {
+    const fake = await startFakeAcme(context);
+    const { path, file } = await script(context, 'echo $1 >> calls; [ $1 = cleanup ] || exit 4');
+    const hook = new DnsHook({ path, timeoutMs: 30_000, env });
+    const node = await openNode(context, { servers: [fake], hook });
+    await node.edge('*.example.com');
+    const { job, order } = await untilManaged(node, '*.example.com', hasFailed);
+    assert.equal(job?.error_code, 'ERR_POSTERN_ACME_DNS_HOOK');
+    assert.match(job?.msg ?? '', /exited with 4/);
+    assert.equal(order, null);
+    assert.equal(await readFile(file('calls'), 'utf8'), 'present\ncleanup\n');
+  });
+});
