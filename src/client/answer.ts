@@ -9,6 +9,8 @@ export interface ResponseInfo {
   readonly revision: number | null;
   /** Why this edge, route or module serves no traffic: a module that cannot be prepared. */
   readonly problem: string | null;
+  /** What is wrong with this edge or domain although it serves traffic, such as a certificate that is not trusted. */
+  readonly warning: string | null;
 }
 
 const INFO: unique symbol = Symbol('postern.response');
@@ -37,5 +39,6 @@ export function responseInfo(response: Response): ResponseInfo {
     etag: response.headers.get('etag'),
     revision: revision === null ? null : Number(revision),
     problem: response.headers.get('postern-problem'),
+    warning: response.headers.get('postern-warning'),
   };
 }

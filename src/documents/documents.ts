@@ -22,7 +22,7 @@ import { IdempotentCreates } from './idempotent-creates.ts';
 import { ModuleDocuments } from './module-documents.ts';
 import { legacyPatchBody } from './other-names.ts';
 import { expectMatch } from './preconditions.ts';
-import { withProblem } from './problem-header.ts';
+import { withProblem, withWarning } from './problem-header.ts';
 import {
   configOf,
   extraOf,
@@ -293,7 +293,8 @@ export class Documents implements DocumentsPort {
     const body = this.#context.renderer.resource(compiled, record, this.reader, view);
     const live = await compiled.resource.live?.read([record], this.#context.ports());
     const etag = highestRevision(compiled, record, this.reader);
-    return withProblem({ body: { ...body, ...live?.get(record.id) }, etag }, record.id, this.#context);
+    const answer = withProblem({ body: { ...body, ...live?.get(record.id) }, etag }, record.id, this.#context);
+    return withWarning(answer, record, this.#context);
   }
 
   #event(

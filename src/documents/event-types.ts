@@ -6,6 +6,21 @@ import { scopeOf } from './scopes.ts';
 const OTHER_TYPES: readonly EventType[] = [
   { type: 'agent_session_start.v0', description: 'An agent connected.', scope: 'tunnel_sessions:read' },
   { type: 'agent_session_stop.v0', description: 'An agent disconnected.', scope: 'tunnel_sessions:read' },
+  {
+    type: 'certificate_issued.v0',
+    description: 'An ACME server issued a certificate.',
+    scope: 'managed_certificates:read',
+  },
+  {
+    type: 'certificate_failed.v0',
+    description: 'A certificate could not be obtained from an ACME server.',
+    scope: 'managed_certificates:read',
+  },
+  {
+    type: 'certificate_expiring.v0',
+    description: 'A certificate from an ACME server expires soon and was not renewed.',
+    scope: 'managed_certificates:read',
+  },
   { type: 'tunnel_start.v0', description: 'A tunnel went online.', scope: 'tunnels:read' },
   { type: 'tunnel_stop.v0', description: 'A tunnel went offline.', scope: 'tunnels:read' },
   { type: 'http_request_complete.v0', description: 'The edge responded to an HTTP request.', scope: 'edges:read' },

@@ -14,6 +14,7 @@ import { KeyedMutex } from '../lib/keyed-mutex.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';
+import type { OpenedApi } from './api.ts';
 
 export interface AcmeDependencies {
   readonly config: Config;
@@ -22,6 +23,7 @@ export interface AcmeDependencies {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly registry: Registry;
+  readonly certificateEvent: OpenedApi['certificateEvent'];
   readonly resolveName?: ResolveName | undefined;
 }
 
@@ -84,7 +86,7 @@ export function openAcme(deps: AcmeDependencies): OpenedAcme {
     propagationMs: store.engine === 'postgres' ? PROPAGATION_MS : 0,
     wait: (ms, signal) => sleep(ms, undefined, { signal }),
     random: Math.random,
-    event: () => [],
+    event: (type, id, doc) => deps.certificateEvent(type, { id, doc }),
     log,
   });
   return {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import type { CertificateEventType } from '../acme/orders/order-ports.ts';
 import { ApiMetrics } from '../api/api-metrics.ts';
 import { createApi } from '../api/create-api.ts';
 import { Documentation } from '../api/docs/documentation.ts';
@@ -24,12 +25,15 @@ import type { RequestLogger } from '../logging/request-lines.ts';
 import type { Replica } from '../replica/replica.ts';
 import { addStoreMetrics } from '../replica/store-metrics.ts';
 import { KeyDirectory } from '../resources/api_keys/key-directory.ts';
+import { certificateEvent } from '../resources/managed_certificates/certificate-event.ts';
 import type { DestinationTester, OperationPorts, SessionCommands } from '../resources/operation.ts';
 import type { ResourceSettings } from '../resources/resource.ts';
 import type { ProblemIndex } from '../snapshot/problems/problem-index.ts';
 import { addProblemMetrics } from '../snapshot/problems/problem-metrics.ts';
-import type { Store } from '../store/store.ts';
+import type { OutboxEvent, Store, StoredRecord } from '../store/store.ts';
+import { certificateWarning } from './certificate-warnings.ts';
 import { allErrorRows } from './error-tables.ts';
+import { HostCertificateIndex } from './host-certificates.ts';
 import { programVersion } from './version.ts';
 
 export interface ApiDependencies {
@@ -58,6 +62,8 @@ export interface OpenedApi extends ApiHandler {
   readonly bootstrapPort: BootstrapPort;
   /** What GET of a live resource shows; null when it is not online. */
   readLive(resource: string, id: string): Promise<JsonObject | null>;
+  /** The event that reports a change of a managed certificate; none when no subscription wants it. */
+  certificateEvent(type: CertificateEventType, record: Pick<StoredRecord, 'id' | 'doc'>): readonly OutboxEvent[];
   /** As the operator would: an ordinary change. */
   suspendDestination(id: string): Promise<void>;
   /** Called after the last request has been answered. */
@@ -71,6 +77,12 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
   const newId = (prefix: string): string => `${prefix}_${ksuid(clock.nowMs())}`;
   const renderer = new Renderer(catalog, () => baseUrl);
   const wanted = new WantedTypes(replica);
+  const hostCertificates = new HostCertificateIndex(replica, clock);
+  const warnings = { hostCertificates, clock, isAcmeOn: config.acme === 'on' };
+  // A single process knows of a subscription before its creation is answered; where several share a store, others learn
+  // of it later.
+  const isWanted = (type: string): boolean | 'unknown' =>
+    wanted.has(type) || (store.engine === 'postgres' && 'unknown');
 
   const context = {
     catalog,
@@ -91,6 +103,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     mutex: new KeyedMutex(),
     served: (revision: number) => deps.served(revision),
     problemOf: (recordId: string) => deps.problems.lineOf(recordId),
+    warningOf: (record: StoredRecord) => certificateWarning(record, warnings),
     newId,
     newToken: (prefix: string) => `${prefix}${randomBytes(32).toString('base64url')}`,
     ports: (): OperationPorts => ports,
@@ -105,6 +118,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
       return deps.destinationTester?.() ?? null;
     },
     eventTypes: catalog.eventTypes,
+    hostCertificates,
     region: config.region,
     newId,
     uri: (path) => renderer.uri(path),
@@ -159,6 +173,8 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
       const request = { ...OPERATOR_REQUEST, body: {} };
       await documents.update('event_destination', id, request, () => ({ derived: { status: 'suspended' } }));
     },
+    certificateEvent: (type, record) =>
+      certificateEvent(type, record, { ...ports, accountId: store.accountId, isWanted }),
     close: () => api.close(),
   };
 }

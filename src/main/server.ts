@@ -205,7 +205,19 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
 
   // After the listeners, which answer the challenges.
   const { resolveName } = options;
-  const acme = edge === null ? null : openAcme({ config, store, replica, clock, logger, registry, resolveName });
+  const acme =
+    edge === null
+      ? null
+      : openAcme({
+          config,
+          store,
+          replica,
+          clock,
+          logger,
+          registry,
+          certificateEvent: api.certificateEvent,
+          resolveName,
+        });
   opened.defer(() => acme?.close());
 
   // A process without an edge compiles the same snapshots, so that its API reports a write's effect on edges elsewhere.

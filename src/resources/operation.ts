@@ -85,6 +85,7 @@ export interface OperationPorts {
   /** Null when this server does not deliver events. */
   readonly destinationTester: DestinationTester | null;
   readonly eventTypes: readonly EventType[];
+  readonly hostCertificates: HostCertificates;
   /** This process's region, from the settings. */
   readonly region: string;
   readonly newId: (prefix: string) => string;
@@ -92,6 +93,14 @@ export interface OperationPorts {
   readonly uri: (path: string) => string;
   /** Ref of any resource by its id; a nested one needs its parent's id. */
   readonly ref: (id: string, parentId?: string) => Ref;
+}
+
+/** Certificates by host name. */
+export interface HostCertificates {
+  /** The record of a name under management. */
+  managed(hostname: string): StoredRecord | undefined;
+  /** Id of the uploaded certificate that is valid for the name now. */
+  uploaded(hostname: string): string | null;
 }
 
 /** Configuration access for operations outside the generated ones. */

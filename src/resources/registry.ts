@@ -14,6 +14,7 @@ import { httpsEdgeRoutes } from './https_edge_routes/https-edge-routes.ts';
 import { httpsEdges } from './https_edges/https-edges.ts';
 import { ipPolicies } from './ip_policies/ip-policies.ts';
 import { ipPolicyRules } from './ip_policy_rules/ip-policy-rules.ts';
+import { managedCertificates } from './managed_certificates/managed-certificates.ts';
 import { reservedDomains } from './reserved_domains/reserved-domains.ts';
 import type { Resource } from './resource.ts';
 import { tlsCertificates } from './tls_certificates/tls-certificates.ts';
@@ -28,6 +29,7 @@ export const resources: readonly Resource[] = [
   certificateAuthorities,
   tlsCertificates,
   reservedDomains,
+  managedCertificates,
   ipPolicies,
   ipPolicyRules,
   tunnels,

@@ -53,6 +53,8 @@ export interface ConfigurationResource<Config extends TObject = TObject> extends
   readonly modules?: 'edge' | 'route';
   /** Child resources that are rendered completely inside this one, under their list key. */
   readonly inlineChildren?: readonly string[];
+  /** Its host names have certificates, whose problems a response header reports. */
+  readonly hasHostNames?: true;
   /** `<noun>_created.v0` and so on. */
   readonly eventNoun: string;
   readonly example: JsonObject;

@@ -4,6 +4,7 @@ import { resources } from '../../src/resources/registry.ts';
 import { makeCertificate } from '../conformance/certificates.ts';
 import { newId } from '../conformance/interface-parents.ts';
 import { feedLogin } from '../support/feed-logins.ts';
+import { FAILED_JOB, managedPut } from '../support/managed-put.ts';
 import type { TestWorld } from '../support/test-world.ts';
 import type { DocumentedOperation } from './openapi-document.ts';
 
@@ -87,6 +88,9 @@ export class Scenario {
       expiresAtMs: Date.now() + HOUR_MS,
       doc: { ...LOGIN, route_id: this.#real('edghtsrt') },
     });
+    const managed = managedPut(newId('mc'), 'shop.example.com', { job: FAILED_JOB });
+    this.learn(managed.id);
+    assert.ok((await store.commit({ puts: [managed] })).ok);
     await store.deliveries.put([
       {
         id: delivery,

@@ -18,7 +18,7 @@ export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   gateway: ['lib', 'tunnel', 'edge', 'store'],
   agent: ['lib', 'tunnel', 'upstream'],
   events: ['lib', 'store', 'replica'],
-  resources: ['lib', 'modules', 'backends', 'store', 'replica', 'events', 'snapshot'],
+  resources: ['lib', 'acme', 'modules', 'backends', 'store', 'replica', 'events', 'snapshot'],
   documents: ['lib', 'modules', 'resources', 'store', 'replica'],
   api: ['lib', 'modules', 'documents', 'resources', 'store'],
   bootstrap: ['lib', 'config', 'documents', 'resources', 'replica'],

@@ -8,6 +8,7 @@ import { backendResources } from '../../src/resources/backend-resources.ts';
 import type { Operation } from '../../src/resources/operation.ts';
 import { resources } from '../../src/resources/registry.ts';
 import { feedLogin } from '../support/feed-logins.ts';
+import { managedPut } from '../support/managed-put.ts';
 import type { TestWorld } from '../support/test-world.ts';
 import { type KeyAndCertificate, makeCertificate } from './certificates.ts';
 import { newId } from './interface-parents.ts';
@@ -159,6 +160,7 @@ export class FurnishedWorld {
       { ...held, kind: 'endpoint', id: endpoint, parent: tunnel },
     ]);
     await feedLogin(store, login, { userId: user, lastActiveMs: nowMs, doc: {} });
+    assert.ok((await store.commit({ puts: [managedPut(add('mc'), 'managed.example.com')] })).ok);
     await store.deliveries.put([
       {
         id: delivery,

@@ -27,6 +27,13 @@ export const responseHeaders: Readonly<Record<string, HeaderObject>> = {
     example:
       'oidc: login has no issuer: set it with PUT. To allow access without login, delete the module or set "enabled": false',
   },
+  'Postern-Warning': {
+    description:
+      'Present if the returned edge or domain serves traffic, but not as intended: "certificate:", the cause and the name in parentheses. Several are separated by "; ".',
+    schema: { type: 'string' },
+    example:
+      'certificate: app.example.com resolves to 192.0.2.7, which is not this server; clients get a certificate of the internal CA (app.example.com)',
+  },
   Allow: { description: 'Methods that the path supports.', schema: { type: 'string' }, example: 'GET, HEAD, PATCH' },
   'Retry-After': { description: 'Seconds to wait.', schema: { type: 'string', pattern: '^[0-9]+$' }, example: '1' },
   'WWW-Authenticate': { description: 'Always Bearer.', schema: { type: 'string' }, example: 'Bearer' },
@@ -79,6 +86,7 @@ export function responseHeadersOf(
     ...(isTagged && operation.success.schema !== null && headerRef('ETag')),
     ...(isConfigurationWrite(operation, subject) && headerRef('Postern-Revision')),
     ...(showsProblems(operation, subject) && headerRef('Postern-Problem')),
+    ...(showsWarnings(operation, subject) && headerRef('Postern-Warning')),
   };
 }
 
@@ -91,6 +99,12 @@ function showsProblems({ verb, success }: Operation, { resource }: Subject): boo
   return (
     resource.type === 'configuration' && resource.modules !== undefined && verb !== 'list' && success.schema !== null
   );
+}
+
+/** Resources with host names, one at a time; not their modules and actions. */
+function showsWarnings({ verb, success, resource: name }: Operation, { resource }: Subject): boolean {
+  const isOwn = resource.type === 'configuration' && resource.hasHostNames === true && name === resource.name;
+  return isOwn && verb !== 'list' && success.schema !== null;
 }
 
 function isConfigurationWrite(operation: Operation, { resource }: Subject): boolean {

@@ -101,13 +101,14 @@ async function runOperation(
       list !== null && isOn(parsed, 'all')
         ? await sendForAll(transport, request, list.key)
         : await sendOnce(transport, request, options);
-    const { status, operationId, etag, revision, problem } = raw.info;
+    const { status, operationId, etag, revision, problem, warning } = raw.info;
     note(`< ${status} ${operationId ?? ''} etag ${etag ?? '-'} revision ${revision ?? '-'}`);
     if (only !== undefined && body !== null) showOnly(operation, body, only, context);
     else if (!isOn(parsed, 'json')) showAnswer(operation, raw, body, context);
     else if (raw.text !== '') context.print(raw.text);
     for (const line of createdWarnings(operation, body)) context.warn(`postern: warning: ${line}`);
     if (problem !== null) context.warn(`postern: warning: all traffic is rejected: ${printable(problem)}`);
+    if (warning !== null) context.warn(`postern: warning: ${printable(warning)}`);
     return 0;
   } catch (error) {
     if (!(error instanceof PosternApiError) && !(error instanceof PosternConnectionError)) throw error;

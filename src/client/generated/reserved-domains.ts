@@ -25,19 +25,31 @@ export interface ReservedDomain {
   /** Policy to issue and renew the certificate automatically. Cannot be combined with certificate_id. */
   readonly certificate_management_policy: {
     /**
-     * Authority that issues the certificate: "internal", the CA of this server. Upload a public certificate with
-     * POST /tls_certificates.
+     * Authority that issues the certificate: "letsencrypt" for the ACME servers in the setting acme_directory, or
+     * "internal" for the CA of this server. Upload other certificates with POST /tls_certificates.
      */
-    readonly authority: 'internal';
-    /** Type of the private key: "ecdsa". */
-    readonly private_key_type: 'ecdsa';
+    readonly authority: 'letsencrypt' | 'internal';
+    /** Type of the private key: "ecdsa" or "rsa". The internal CA always uses "ecdsa". */
+    readonly private_key_type: 'ecdsa' | 'rsa';
   } | null;
-  /** State of the managed certificate; null if the certificate is not managed. */
+  /**
+   * State of the certificate that an ACME server issues for the domain, with or without a policy; null if the
+   * domain needs none.
+   */
   readonly certificate_management_status: {
     /** When the certificate is renewed; null while unknown. */
     readonly renews_at: string | null;
-    /** Always null: certificates are issued immediately. */
-    readonly provisioning_job: null;
+    /** Work on a new certificate, in progress or waiting; null if there is none. */
+    readonly provisioning_job: {
+      /** Code of the last failure; null if there was none. */
+      readonly error_code: string | null;
+      /** What went wrong and what to do; null if nothing did. */
+      readonly msg: string | null;
+      /** When the work on the certificate began. RFC 3339, UTC. */
+      readonly started_at: string;
+      /** When the next attempt is made; null during an attempt. */
+      readonly retries_at: string | null;
+    } | null;
   } | null;
   /** Always null: DNS challenges are not used. */
   readonly acme_challenge_cname_target: null;
@@ -60,12 +72,12 @@ export interface ReservedDomainCreate {
   readonly certificate_management_policy?:
     | {
         /**
-         * Authority that issues the certificate: "internal", the CA of this server. Upload a public certificate with
-         * POST /tls_certificates.
+         * Authority that issues the certificate: "letsencrypt" for the ACME servers in the setting acme_directory, or
+         * "internal" for the CA of this server. Upload other certificates with POST /tls_certificates.
          */
-        readonly authority: 'internal';
-        /** Type of the private key: "ecdsa". */
-        readonly private_key_type?: 'ecdsa' | undefined;
+        readonly authority: 'letsencrypt' | 'internal';
+        /** Type of the private key: "ecdsa" or "rsa". The internal CA always uses "ecdsa". */
+        readonly private_key_type?: 'ecdsa' | 'rsa' | undefined;
       }
     | undefined;
 }
@@ -90,12 +102,12 @@ export interface ReservedDomainUpdate {
   readonly certificate_management_policy?:
     | {
         /**
-         * Authority that issues the certificate: "internal", the CA of this server. Upload a public certificate with
-         * POST /tls_certificates.
+         * Authority that issues the certificate: "letsencrypt" for the ACME servers in the setting acme_directory, or
+         * "internal" for the CA of this server. Upload other certificates with POST /tls_certificates.
          */
-        readonly authority: 'internal';
-        /** Type of the private key: "ecdsa". */
-        readonly private_key_type?: 'ecdsa' | undefined;
+        readonly authority: 'letsencrypt' | 'internal';
+        /** Type of the private key: "ecdsa" or "rsa". The internal CA always uses "ecdsa". */
+        readonly private_key_type?: 'ecdsa' | 'rsa' | undefined;
       }
     | undefined;
 }

@@ -17,6 +17,7 @@ import { HttpsEdgeRoutesClient } from './https-edge-routes.ts';
 import { HttpsEdgesClient } from './https-edges.ts';
 import { IpPoliciesClient } from './ip-policies.ts';
 import { IpPolicyRulesClient } from './ip-policy-rules.ts';
+import { ManagedCertificatesClient } from './managed-certificates.ts';
 import { ReservedDomainsClient } from './reserved-domains.ts';
 import { StaticBackendsClient } from './static-backends.ts';
 import { TlsCertificatesClient } from './tls-certificates.ts';
@@ -45,6 +46,7 @@ export type * from './https-edges.ts';
 export type * from './ip-policies.ts';
 export type * from './ip-policy-rules.ts';
 export type * from './ip-restriction-module.ts';
+export type * from './managed-certificates.ts';
 export type * from './mutual-tls-module.ts';
 export type * from './oidc-module.ts';
 export type * from './reserved-domains.ts';
@@ -81,6 +83,11 @@ export class Resources {
   readonly tlsCertificates: TlsCertificatesClient;
   /** A host and the source of its certificate. Edges do not require a reservation. */
   readonly reservedDomains: ReservedDomainsClient;
+  /**
+   * A name whose certificate the server orders and renews at an ACME server: a public host of an edge, a reserved
+   * domain, or a name of the server itself.
+   */
+  readonly managedCertificates: ManagedCertificatesClient;
   /**
    * A set of rules for client addresses, applied by the IP restriction module. Deleting a policy deletes its
    * rules.
@@ -127,6 +134,7 @@ export class Resources {
     this.certificateAuthorities = new CertificateAuthoritiesClient(transport);
     this.tlsCertificates = new TlsCertificatesClient(transport);
     this.reservedDomains = new ReservedDomainsClient(transport);
+    this.managedCertificates = new ManagedCertificatesClient(transport);
     this.ipPolicies = new IpPoliciesClient(transport);
     this.ipPolicyRules = new IpPolicyRulesClient(transport);
     this.tunnels = new TunnelsClient(transport);

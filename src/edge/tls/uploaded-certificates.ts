@@ -48,17 +48,26 @@ export class UploadedCertificates {
    * is valid now. Throws when the selected one has no key.
    */
   find(host: string, nowMs: number): ServedCertificate | null {
-    const reserved = this.#byHost.find(host);
-    const chosen = reserved === undefined ? undefined : this.#certificates.get(reserved.certificateId);
-    if (chosen !== undefined && isValid(chosen, nowMs)) return served(chosen);
-    const dot = host.indexOf('.');
-    const found = this.#longestValid(host, nowMs) ?? this.#longestValid(`*${host.slice(dot)}`, nowMs);
+    const found = this.#best(host, nowMs);
     return found === undefined ? null : served(found);
+  }
+
+  /** The id of the certificate that `find` selects. */
+  findId(host: string, nowMs: number): string | null {
+    return this.#best(host, nowMs)?.record.id ?? null;
   }
 
   /** The authority in the policy of the host's reserved domain; null: it has no policy. */
   authorityOf(host: string): string | null {
     return this.#byHost.find(host)?.authority ?? null;
+  }
+
+  #best(host: string, nowMs: number): Uploaded | undefined {
+    const reserved = this.#byHost.find(host);
+    const chosen = reserved === undefined ? undefined : this.#certificates.get(reserved.certificateId);
+    if (chosen !== undefined && isValid(chosen, nowMs)) return chosen;
+    const dot = host.indexOf('.');
+    return this.#longestValid(host, nowMs) ?? this.#longestValid(`*${host.slice(dot)}`, nowMs);
   }
 
   #longestValid(name: string, nowMs: number): Uploaded | undefined {

@@ -14,6 +14,7 @@ export const httpsEdges = defineResource({
   title: 'an HTTPS edge',
   description: 'A set of hosts served over HTTPS, with routes for their requests.',
   eventNoun: 'https_edge',
+  hasHostNames: true,
   modules: 'edge',
   inlineChildren: ['https_edge_route'],
   config: Type.Object({

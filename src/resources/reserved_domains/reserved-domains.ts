@@ -1,9 +1,22 @@
 import Type from 'typebox';
+import type { ManagedCertificateDoc } from '../../acme/records.ts';
 import { hostNameProblem, lowerCaseHost } from '../../lib/host-name.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import { reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
-import { defineResource, describedFields, timestamp } from '../resource.ts';
+import type { StoredRecord } from '../../store/store.ts';
+import { managementStatus, provisioningJobSchema, renewsAtSchema } from '../managed_certificates/management-status.ts';
+import type { HostCertificates } from '../operation.ts';
+import { defineResource, describedFields } from '../resource.ts';
 import { domainActions } from './domain-actions.ts';
+
+const statusSchema = Type.Union(
+  [Type.Object({ renews_at: renewsAtSchema, provisioning_job: provisioningJobSchema }), Type.Null()],
+  {
+    description:
+      'State of the certificate that an ACME server issues for the domain, with or without a policy; null if the domain needs none.',
+  },
+);
 
 /** Selects the certificate of a host. Edges need no reservation. */
 export const reservedDomains = defineResource({
@@ -15,6 +28,7 @@ export const reservedDomains = defineResource({
   title: 'a reserved domain',
   description: 'A host and the source of its certificate. Edges do not require a reservation.',
   eventNoun: 'domain',
+  hasHostNames: true,
   config: Type.Object({
     ...describedFields,
     domain: Type.String({
@@ -38,11 +52,14 @@ export const reservedDomains = defineResource({
     ),
     certificate_management_policy: Type.Object(
       {
-        authority: Type.Enum(['internal'], {
+        authority: Type.Enum(['letsencrypt', 'internal'], {
           description:
-            'Authority that issues the certificate: "internal", the CA of this server. Upload a public certificate with POST /tls_certificates.',
+            'Authority that issues the certificate: "letsencrypt" for the ACME servers in the setting acme_directory, or "internal" for the CA of this server. Upload other certificates with POST /tls_certificates.',
         }),
-        private_key_type: Type.Enum(['ecdsa'], { default: 'ecdsa', description: 'Type of the private key: "ecdsa".' }),
+        private_key_type: Type.Enum(['ecdsa', 'rsa'], {
+          default: 'ecdsa',
+          description: 'Type of the private key: "ecdsa" or "rsa". The internal CA always uses "ecdsa".',
+        }),
       },
       {
         default: null,
@@ -55,22 +72,16 @@ export const reservedDomains = defineResource({
   immutable: ['domain', 'region'],
   actions: domainActions,
   derived: {
-    certificate_management_status: Type.Union(
-      [
-        Type.Object({
-          renews_at: Type.Union([timestamp('When the certificate is renewed.'), Type.Null()], {
-            description: 'When the certificate is renewed; null while unknown.',
-          }),
-          provisioning_job: Type.Null({ description: 'Always null: certificates are issued immediately.' }),
-        }),
-        Type.Null(),
-      ],
-      { description: 'State of the managed certificate; null if the certificate is not managed.' },
-    ),
+    certificate_management_status: statusSchema,
     acme_challenge_cname_target: Type.Null({ description: 'Always null: DNS challenges are not used.' }),
     cname_target: Type.Union([Type.String(), Type.Null()], {
       description: 'Target for a CNAME record of the domain.',
     }),
+  },
+  live: {
+    schema: { certificate_management_status: statusSchema },
+    read: (records, { hostCertificates }) =>
+      Promise.resolve(new Map(records.map((record) => [record.id, liveStatus(record, hostCertificates)]))),
   },
   example: { domain: 'app.example.com' },
   normalize: (config) => ({ ...config, domain: lowerCaseHost(config.domain) }),
@@ -90,3 +101,14 @@ export const reservedDomains = defineResource({
   }),
   uniqueKeys: (config) => [{ scope: 'reserved_domain', key: config.domain, field: 'domain' }],
 });
+
+/** The policy counts from the write that set it, before the server has looked at the domain again. */
+function liveStatus({ doc }: StoredRecord, hostCertificates: HostCertificates): JsonObject {
+  const policy = doc['certificate_management_policy'] as { readonly authority?: string } | null | undefined;
+  if (policy?.authority === 'internal') return { certificate_management_status: null };
+  const managed = hostCertificates.managed(doc['domain'] as string)?.doc as ManagedCertificateDoc | undefined;
+  const isManaged = managed !== undefined && (managed.unwanted_since === null || policy?.authority === 'letsencrypt');
+  if (isManaged) return { certificate_management_status: managementStatus(managed) };
+  const isAsked = policy?.authority === 'letsencrypt';
+  return { certificate_management_status: isAsked ? { renews_at: null, provisioning_job: null } : null };
+}
