@@ -21,8 +21,8 @@ export function withProblem(
 export function withWarning(
   result: OperationResult,
   record: StoredRecord,
-  { warningOf }: Pick<DocumentsContext, 'warningOf'>,
+  context: Pick<DocumentsContext, 'warningOf'>,
 ): OperationResult {
-  const warning = warningOf(record);
+  const warning = context.warningOf(record);
   return warning === undefined ? result : { ...result, headers: { ...result.headers, [WARNING_HEADER]: warning } };
 }

@@ -39,7 +39,7 @@ export class HostCertificateIndex implements HostCertificates {
     if (before !== undefined && this.#managed.get(before)?.id === id) this.#managed.delete(before);
     this.#names.delete(id);
     if (change.op === 'delete') return;
-    const hostname = String(change.record.doc['hostname'] ?? '');
+    const hostname = change.record.doc['hostname'] as string;
     this.#names.set(id, hostname);
     this.#managed.set(hostname, change.record);
   }

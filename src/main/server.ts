@@ -215,7 +215,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
           clock,
           logger,
           registry,
-          certificateEvent: api.certificateEvent,
+          certificateEvent: (type, record) => api.certificateEvent(type, record),
           resolveName,
         });
   opened.defer(() => acme?.close());
