@@ -28,6 +28,7 @@ export function checkTogether(config: Config): void {
     if (wide !== undefined) throw together(`${name} has ${wide}, which includes ${narrow}: remove one of the two`);
   }
   checkAcme(config);
+  checkHsts(config);
   if (api_tls_cert === null && !isLoopbackHost(api_listen.host)) {
     throw together(
       `api_listen is ${formatListenAddress(api_listen)}, which is not loopback, and API keys would cross the network unencrypted: ` +
@@ -46,6 +47,21 @@ function checkAcme({ acme_eab_key_id, acme_eab_key, acme_challenges, acme_dns_ho
     throw together('acme_challenges has dns-01: set acme_dns_hook to the executable that publishes the DNS records');
   }
   if (acme_directory.length === 0) throw together('acme_directory is empty: list at least one directory URL');
+}
+
+const PRELOAD_SECONDS = 31_536_000;
+
+function checkHsts({
+  hsts_max_age: seconds,
+  hsts_include_subdomains: isWide,
+  hsts_preload: isPreloaded,
+}: Config): void {
+  if (isPreloaded && (!isWide || seconds < PRELOAD_SECONDS)) {
+    throw together(
+      `hsts_preload requires hsts_include_subdomains and an hsts_max_age of at least ${PRELOAD_SECONDS} (one year), which browser preload lists demand`,
+    );
+  }
+  if (isWide && seconds === 0) throw together('hsts_include_subdomains is set without hsts_max_age: set both, or none');
 }
 
 function together(message: string): Error {

@@ -129,6 +129,18 @@ const ownSettings = {
       'Client headers that the edge removes before it forwards a request, because upstreams commonly trust them: names, or prefixes that end in "*". A value replaces the whole list. Headers that the edge itself sets are always removed. See docs/reference/headers.md.',
   }),
   forwarded_header: required(boolean, { description: 'Also send the Forwarded header (RFC 7239) to upstreams.' }),
+  hsts_max_age: required(integer(0, 315_360_000), {
+    description:
+      'Seconds for which browsers use only HTTPS for a host after a response of the HTTPS edge (Strict-Transport-Security, RFC 6797). The header goes on every HTTPS response that does not have one from the upstream, except for localhost. 0: no header. Browsers cannot be told to forget it early, except over HTTPS.',
+  }),
+  hsts_include_subdomains: required(boolean, {
+    description:
+      'Add includeSubDomains to that header: it then covers all names below each host, also on other servers.',
+  }),
+  hsts_preload: required(boolean, {
+    description:
+      'Add preload to that header, as browser preload lists require. Needs hsts_include_subdomains, and an hsts_max_age of at least 31536000.',
+  }),
   edge_host_ports: required(portList, {
     description:
       'Ports accepted in the Host header of a request to either edge listener; any other port gets 400. Empty: every port, because the edge cannot know the port mappings in front of it. A request without a port is always accepted.',

@@ -27,12 +27,12 @@ export function accessLine(exchange: Exchange, seconds: number): RequestFacts {
 /** For a request that could not be parsed: nothing that it claims is repeated. */
 export function unreadLine(
   { edgeId, remoteAddress }: ConnectionFacts,
-  { id, status, code, bytesOut }: UnreadRefusal,
+  { id, status, code, bytesOut, host = null }: Omit<UnreadRefusal, 'host'> & { readonly host?: string | null },
 ): Record<string, unknown> {
   return {
     request_id: id,
     method: null,
-    host: null,
+    host,
     path: null,
     status,
     client: remoteAddress,

@@ -17,6 +17,8 @@ export interface UnreadRefusal {
   readonly status: number;
   readonly code: EdgeErrorCode;
   readonly bytesOut: number;
+  /** Known only if the head was read. */
+  readonly host?: string;
 }
 
 /** Shared by all exchanges. */

@@ -2,6 +2,7 @@ import type { UpstreamLimits } from '../upstream/upstream.ts';
 import type { AdmissionLimits } from './admission.ts';
 import type { ForwardingSettings } from './forwarded-headers.ts';
 import type { HttpLimits } from './http/http-servers.ts';
+import type { StrictTransportSecuritySettings } from './strict-transport-security.ts';
 import type { TlsLimits } from './tls/tls-limits.ts';
 
 /** Limits and behaviour of the edge. */
@@ -10,6 +11,8 @@ export interface EdgeSettings {
   readonly admission: AdmissionLimits;
   readonly tls: Partial<TlsLimits>;
   readonly upstream: UpstreamLimits;
+  /** Absent: no header. */
+  readonly strictTransportSecurity?: StrictTransportSecuritySettings;
   readonly forwarding: ForwardingSettings;
   /** CIDR ranges of proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[];

@@ -8,6 +8,7 @@ import type { Snapshots } from '../snapshot/snapshots.ts';
 import { accessLine, unreadLine } from './access-log.ts';
 import { AddressesInUse } from './addresses-in-use.ts';
 import { Admission } from './admission.ts';
+import { answerVacant } from './answer-vacant.ts';
 import { backendTargets } from './backend-targets.ts';
 import { ClientAddresses } from './client-address.ts';
 import type { ConnectionFacts } from './connection-facts.ts';
@@ -25,6 +26,7 @@ import { onPlainHost, plainFacts } from './plain-connection.ts';
 import { OverloadRefusals } from './refuse-overload.ts';
 import { serveRequest } from './serve-request.ts';
 import { LOOK_EVERY_MS, SlowSenders } from './slow-senders.ts';
+import { NO_TRANSPORT_SECURITY, strictTransportSecurity } from './strict-transport-security.ts';
 import type { AcmeChallenge, AcmeChallenges } from './tls/acme-challenges.ts';
 import type { CertificateStore } from './tls/certificate-store.ts';
 import { createTlsFront } from './tls/tls-front.ts';
@@ -34,6 +36,7 @@ import type { EndpointPublisher } from './tunnels/endpoints.ts';
 import { NO_TUNNELS } from './tunnels/no-tunnels.ts';
 import { createTunnelTraffic, type TunnelOptions } from './tunnels/tunnel-traffic.ts';
 import { Upstreams } from './upstreams.ts';
+import { VacantNames } from './vacant-names.ts';
 
 export interface EdgeOptions {
   readonly snapshots: Snapshots;
@@ -180,11 +183,25 @@ export function createEdge(options: EdgeOptions): Edge {
     else overload.refuse(request, limit);
   };
 
+  const transportSecurity = strictTransportSecurity(settings.strictTransportSecurity ?? NO_TRANSPORT_SECURITY);
+  const vacantNames = new VacantNames((options.tunnels ?? NO_TUNNELS).endpoints.domain);
+  const isServed = (host: string): boolean =>
+    snapshots.find(host) !== undefined || tunnels.passthroughFor(host) !== undefined;
+  /** Whether nothing serves the host of the request, and its client has been told so. */
+  const refusedAsVacant = (connection: ConnectionFacts, request: IncomingRequest): boolean => {
+    const host = request.reading.ok ? request.reading.head.host : '';
+    if (!vacantNames.has(host) || isServed(host)) return false;
+    answerVacant(runtime, host, connection, request);
+    return true;
+  };
   const servers = new HttpServers({
     scheme: 'https',
     limits: settings.http,
     rules,
-    handle: (connection, request) => serve(runtime, connection, request),
+    handle: (connection, request) => {
+      request.writer.ownHeader = transportSecurity(request.reading);
+      if (connection.edgeId !== '' || !refusedAsVacant(connection, request)) serve(runtime, connection, request);
+    },
     onSessionError: (reason, error) => {
       metrics.sessionFailed(reason);
       log.debug({ err: error }, 'an HTTP/2 connection was ended');
@@ -205,9 +222,10 @@ export function createEdge(options: EdgeOptions): Edge {
         return;
       }
       const edge = reading.ok ? snapshots.findPlain(reading.head.host) : undefined;
-      if (reading.ok && edge === undefined)
-        redirectToHttps(redirects, connection, { head: reading.head, writer, accept });
-      else serve(plainRuntime, edge === undefined ? connection : onPlainHost(connection, edge), request);
+      if (reading.ok && edge === undefined) {
+        if (!refusedAsVacant(connection, request))
+          redirectToHttps(redirects, connection, { head: reading.head, writer, accept });
+      } else serve(plainRuntime, edge === undefined ? connection : onPlainHost(connection, edge), request);
     },
     onSessionError: () => {},
   });
@@ -229,6 +247,12 @@ export function createEdge(options: EdgeOptions): Edge {
         remoteAddress,
         isFromProxy: addresses.isTrusted(remoteAddress),
         clientCertificate,
+      }),
+    vacantNames,
+    onVacant: ({ socket, protocol, remoteAddress }) =>
+      servers.accept(socket, protocol, {
+        ...plainFacts(remoteAddress, addresses),
+        tlsVersion: socket.getProtocol() ?? '',
       }),
   });
 

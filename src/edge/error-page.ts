@@ -11,6 +11,8 @@ export interface ErrorAnswer {
   readonly message: string;
   /** Heading for people, instead of the status. */
   readonly title?: string;
+  /** What to do, one step each. */
+  readonly advice?: readonly string[];
   readonly headers?: HeaderList;
   /** For programs, beside the message. */
   readonly details?: JsonObject;
@@ -48,7 +50,7 @@ export function errorPage(
   const body = {
     error_code: error.code,
     status_code: error.status,
-    msg: error.message,
+    msg: [error.message, ...(error.advice ?? [])].join(' '),
     details: { ...error.details, request_id: requestId },
   };
   return { headers, body: Buffer.from(JSON.stringify(body)) };
@@ -56,10 +58,11 @@ export function errorPage(
 
 function page(error: ErrorAnswer, requestId: string): string {
   const status = `${error.status} ${STATUS_CODES[error.status] ?? 'Error'}`;
-  const { action, title } = error;
+  const { action, title, advice = [] } = error;
+  const steps = advice.map((step) => `<li>${escapedHtml(step)}</li>`).join('');
   return plainPage({
     title: title ?? status,
-    body: `<p>${escapedHtml(error.message)}</p>${action === undefined ? '' : linkButton(action.label, action.href)}`,
+    body: `<p>${escapedHtml(error.message)}</p>${steps === '' ? '' : `<ul>${steps}</ul>`}${action === undefined ? '' : linkButton(action.label, action.href)}`,
     footer: `<p>${title === undefined ? '' : `${escapedHtml(status)}<br>`}<code>${escapedHtml(error.code)}</code><br>Request <code>${escapedHtml(requestId)}</code></p>`,
   });
 }

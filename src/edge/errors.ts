@@ -16,6 +16,11 @@ export const edgeErrors = errorTable({
     explanation: 'The request is for a host that this connection does not serve. Open another connection.',
   },
   ERR_POSTERN_NO_ROUTE: { status: 404, explanation: 'The edge has no route for this path.' },
+  ERR_POSTERN_NOTHING_HERE: {
+    status: 404,
+    explanation:
+      "No edge and no online tunnel has this host, which is directly below the server's own domain (`domain`). Check the spelling, and that the agent is running.",
+  },
   ERR_POSTERN_METHOD_REFUSED: {
     status: 405,
     explanation: 'The edge does not forward this method (TRACE, and CONNECT other than for WebSockets).',

@@ -173,6 +173,11 @@ function edgeSettings(config: Config): EdgeSettings {
       minBodyBytesPerSecond: config.edge_scarce_body_rate,
     },
     tls: { maxConnectionsPerAddress: config.edge_connections_per_address },
+    strictTransportSecurity: {
+      maxAgeSeconds: config.hsts_max_age,
+      includesSubdomains: config.hsts_include_subdomains,
+      isPreloaded: config.hsts_preload,
+    },
     upstream: {
       connectTimeoutMs: config.upstream_connect_timeout * SECOND,
       responseTimeoutMs: config.upstream_response_timeout * SECOND,

@@ -4,6 +4,7 @@ import { breakOff } from '../../lib/break-off.ts';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../lib/header-list.ts';
 import { pairsOf } from './header-list.ts';
+import { NO_HEADERS, withOwnHeader } from './own-headers.ts';
 import type { RequestProblem } from './request-problem.ts';
 import type { ResponseWriter } from './response-writer.ts';
 
@@ -14,6 +15,7 @@ export class Http1ResponseWriter implements ResponseWriter {
   onDrain: () => void = noop;
   onGone: (problem?: RequestProblem) => void = noop;
   onBug: (error: unknown) => void;
+  ownHeader: HeaderList = NO_HEADERS;
   readonly #client: ListenerOwner;
   readonly #response: ServerResponse;
   readonly #drain: { readonly isDraining: boolean };
@@ -83,7 +85,7 @@ export class Http1ResponseWriter implements ResponseWriter {
   }
 
   head(status: number, headers: HeaderList, bodyBytes: number | null): void {
-    const framed = headers.slice();
+    const framed = withOwnHeader(headers, this.ownHeader).slice();
     this.#isOpenEnded = bodyBytes === null;
     if (bodyBytes !== null && status !== 204 && status !== 304) {
       framed.push('content-length', String(bodyBytes));
@@ -137,7 +139,7 @@ export class Http1ResponseWriter implements ResponseWriter {
     // RFC 9110 §8.6: never with 204. For HEAD the runtime sends only the head.
     const framing = status === 204 || status === 304 ? [] : ['content-length', String(body.length)];
     if (this.#drain.isDraining) this.#response.shouldKeepAlive = false;
-    this.#response.writeHead(status, [...headers, ...framing]);
+    this.#response.writeHead(status, [...withOwnHeader(headers, this.ownHeader), ...framing]);
     this.#finish();
     this.#response.end(body);
   }

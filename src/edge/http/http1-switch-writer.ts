@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../lib/header-list.ts';
+import { NO_HEADERS, withOwnHeader } from './own-headers.ts';
 import type { RequestProblem } from './request-problem.ts';
 import type { ResponseWriter } from './response-writer.ts';
 
@@ -17,6 +18,7 @@ export class Http1SwitchWriter implements ResponseWriter {
   onDrain: () => void = noop;
   onGone: (problem?: RequestProblem) => void = noop;
   onBug: (error: unknown) => void;
+  ownHeader: HeaderList = NO_HEADERS;
   isHeadSent = false;
   readonly #socket: Duplex;
   readonly #firstBytes: Buffer;
@@ -44,7 +46,8 @@ export class Http1SwitchWriter implements ResponseWriter {
   head(status: number, headers: HeaderList, bodyBytes: number | null): void {
     this.#isChunked = bodyBytes === null && status !== 204 && status !== 304;
     const framing = this.#isChunked ? ['transfer-encoding', 'chunked'] : ['content-length', String(bodyBytes)];
-    this.#writeHead(status, [...headers, 'connection', 'close', ...(status === 204 || status === 304 ? [] : framing)]);
+    const own = withOwnHeader(headers, this.ownHeader);
+    this.#writeHead(status, [...own, 'connection', 'close', ...(status === 204 || status === 304 ? [] : framing)]);
   }
 
   write(chunk: Buffer): boolean {
@@ -60,7 +63,8 @@ export class Http1SwitchWriter implements ResponseWriter {
   }
 
   answer(status: number, headers: HeaderList, body: Buffer): void {
-    this.#writeHead(status, [...headers, 'connection', 'close', 'content-length', String(body.length)]);
+    const own = withOwnHeader(headers, this.ownHeader);
+    this.#writeHead(status, [...own, 'connection', 'close', 'content-length', String(body.length)]);
     this.#isEnded = true;
     this.#socket.end(body, () => this.#linger());
   }

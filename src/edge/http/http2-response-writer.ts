@@ -6,6 +6,7 @@ import { cancelStream, failStream } from '../../lib/http2-reset.ts';
 import { headerObject } from '../../upstream/header-object.ts';
 import { pairsOf } from './header-list.ts';
 import type { Http2Client } from './http2-client.ts';
+import { NO_HEADERS, withOwnHeader } from './own-headers.ts';
 import { NOT_TAKEN, type RequestProblem, TOO_SLOW } from './request-problem.ts';
 import type { ResponseWriter } from './response-writer.ts';
 import { Stall } from './stall.ts';
@@ -18,6 +19,7 @@ export class Http2ResponseWriter implements ResponseWriter {
   onDrain: () => void = noop;
   onGone: (problem?: RequestProblem) => void = noop;
   onBug: (error: unknown) => void;
+  ownHeader: HeaderList = NO_HEADERS;
   /** Its position in the connection's list. */
   position = -1;
   readonly #stream: ServerHttp2Stream;
@@ -72,7 +74,7 @@ export class Http2ResponseWriter implements ResponseWriter {
   head(status: number, headers: HeaderList, bodyBytes: number | null): void {
     if (this.#isGone) return;
     const isEmpty = this.#isHead || bodyBytes === 0 || status === 204 || status === 304;
-    const framed: (string | number)[] = [':status', status, ...headers];
+    const framed: (string | number)[] = [':status', status, ...withOwnHeader(headers, this.ownHeader)];
     if (bodyBytes !== null && status !== 204 && status !== 304) framed.push('content-length', String(bodyBytes));
     // Trailers can only follow a body without announced length: gRPC, and chunked responses of HTTP/1.1 upstreams.
     const waitForTrailers = bodyBytes === null && !isEmpty;
@@ -108,7 +110,8 @@ export class Http2ResponseWriter implements ResponseWriter {
   answer(status: number, headers: HeaderList, body: Buffer): void {
     if (this.#isGone) return;
     const endStream = this.#isHead || body.length === 0;
-    this.#stream.respond([':status', String(status), ...headers, 'content-length', String(body.length)], { endStream });
+    const own = withOwnHeader(headers, this.ownHeader);
+    this.#stream.respond([':status', String(status), ...own, 'content-length', String(body.length)], { endStream });
     this.#finish();
     if (!endStream) this.#stream.end(body);
   }

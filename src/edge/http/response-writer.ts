@@ -22,6 +22,8 @@ export interface ResponseWriter extends ListenerOwner {
   /** Ends the exchange so that the client notices a truncated response. */
   cut(): void;
   readonly isHeadSent: boolean;
+  /** A header that a final response gets unless it has one of this name; empty: none. */
+  ownHeader: HeaderList;
   onDrain: () => void;
   /** The client disconnected before the end, or must be disconnected: then with the reason. */
   onGone: (problem?: RequestProblem) => void;

@@ -14,6 +14,8 @@ export interface Handshake {
   readonly client: ArrivedClient;
   serverName: string | null;
   edge: EdgeSnapshot | null;
+  /** Nothing serves the name: only a page that says so may follow. */
+  isVacant: boolean;
   timer: NodeJS.Timeout | null;
   isOver: boolean;
 }
@@ -67,6 +69,7 @@ export class PendingHandshakes {
       client,
       serverName: null,
       edge: null,
+      isVacant: false,
       timer: null,
       isOver: false,
     };

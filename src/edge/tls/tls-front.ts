@@ -17,6 +17,9 @@ import { endWith, endWithAlert } from './tls-alert.ts';
 import { DEFAULT_TLS_LIMITS } from './tls-limits.ts';
 import type { TlsFrontOptions } from './tls-ports.ts';
 
+/** For names that nothing serves. */
+const NO_POLICY: TlsPolicy = {};
+
 export interface TlsFront {
   /** Takes over an accepted connection. The time that its PROXY header took counts towards the ClientHello's. */
   accept(socket: Socket, client?: ArrivedClient): void;
@@ -90,17 +93,26 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
       return;
     }
     const edge = name === null ? undefined : snapshots.find(name);
-    if (name === null || edge === undefined) {
-      refuseName(handshake);
+    if (name !== null && edge !== undefined) {
+      present(handshake, name, edge.hosts.includes(name), (certificate) => begin(handshake, name, certificate));
       return;
     }
+    const shared = name === null ? null : (options.vacantNames?.certificateNameOf(name) ?? null);
+    if (shared === null) refuseName(handshake);
+    else present(handshake, shared, true, (certificate) => beginVacant(handshake, certificate));
+  }
+
+  function present(
+    handshake: Handshake,
+    name: string,
+    isListed: boolean,
+    then: (certificate: ServedCertificate) => void,
+  ): void {
     try {
-      const certificate = certificates.certificateFor(name, edge.hosts.includes(name));
+      const certificate = certificates.certificateFor(name, isListed);
       if (certificate instanceof Promise) {
-        certificate
-          .then((made) => begin(handshake, name, made))
-          .catch((error: unknown) => failCertificate(handshake, error));
-      } else begin(handshake, name, certificate);
+        certificate.then(then).catch((error: unknown) => failCertificate(handshake, error));
+      } else then(certificate);
     } catch (error) {
       failCertificate(handshake, error);
     }
@@ -119,6 +131,12 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
     } catch (error) {
       failCertificate(handshake, error);
     }
+  }
+
+  function beginVacant(handshake: Handshake, certificate: ServedCertificate): void {
+    if (handshake.isOver) return;
+    handshake.isVacant = true;
+    shake(handshake, servers.serverFor(certificate, NO_POLICY));
   }
 
   function shake(handshake: Handshake, server: Server): void {
@@ -157,6 +175,12 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
   function onSecure(socket: TLSSocket): void {
     const handshake = handshakes.of(socket);
     const { edge, serverName } = handshake ?? {};
+    const protocol = socket.alpnProtocol === 'h2' ? 'h2' : 'http/1.1';
+    if (handshake?.isVacant === true && serverName) {
+      handshakes.succeed(handshake);
+      options.onVacant?.({ socket, protocol, servername: serverName, remoteAddress: handshake.client.address });
+      return;
+    }
     if (handshake === undefined || !edge || !serverName) {
       // Over, or unknown: nothing shows which edge it may reach.
       socket.destroy();
@@ -171,7 +195,6 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
       return;
     }
     handshakes.succeed(handshake);
-    const protocol = socket.alpnProtocol === 'h2' ? 'h2' : 'http/1.1';
     options.onConnection({
       socket,
       protocol,

@@ -17,6 +17,10 @@ export interface TlsFrontOptions {
   readonly log: TlsLog;
   readonly metrics: TlsMetrics;
   onConnection(connection: EdgeConnection): void;
+  /** Names that nothing serves, and the name of the certificate to present for them. */
+  readonly vacantNames?: { certificateNameOf(host: string): string | null };
+  /** A connection for such a name. */
+  onVacant?(connection: Omit<EdgeConnection, 'edge' | 'tlsGeneration' | 'clientCertificate'>): void;
   /** For a host whose connections are forwarded without decryption. */
   readonly passthroughFor?: (host: string) => Passthrough | undefined;
 }
