@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { randomBytes, webcrypto } from 'node:crypto';
 import {
   BasicConstraintsExtension,
+  CRLDistributionPointsExtension,
   ExtendedKeyUsage,
   ExtendedKeyUsageExtension,
   type Extension,
@@ -32,14 +33,22 @@ export interface IssueRequest {
   readonly dnsNames?: readonly string[];
   readonly fromDays?: number;
   readonly toDays?: number;
+  /** Whether an authority may sign revocation lists. */
+  readonly maySignLists?: boolean;
+  /** Absent: new ones. */
+  readonly keys?: webcrypto.CryptoKeyPair;
+  /** Where its revocation list is published. */
+  readonly crlUrl?: string;
 }
 
 /** A certificate as the test requests it, by default valid from yesterday for a month. */
 export async function issue(request: IssueRequest): Promise<Issued> {
   const { commonName, issuer, isCa = false, usages = [], dnsNames = [], fromDays = -1, toDays = 30 } = request;
-  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+  const keys = request.keys ?? (await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']));
   const extensions: Extension[] = [new BasicConstraintsExtension(isCa, undefined, true)];
-  extensions.push(new KeyUsagesExtension(isCa ? KeyUsageFlags.keyCertSign : KeyUsageFlags.digitalSignature, true));
+  const listUsage = request.maySignLists === false ? 0 : KeyUsageFlags.cRLSign;
+  const caUsages = KeyUsageFlags.keyCertSign | listUsage;
+  extensions.push(new KeyUsagesExtension(isCa ? caUsages : KeyUsageFlags.digitalSignature, true));
   if (usages.length > 0) {
     const names = usages.map((usage) =>
       usage === 'client' ? ExtendedKeyUsage.clientAuth : ExtendedKeyUsage.serverAuth,
@@ -49,6 +58,7 @@ export async function issue(request: IssueRequest): Promise<Issued> {
   if (dnsNames.length > 0) {
     extensions.push(new SubjectAlternativeNameExtension(dnsNames.map((value) => ({ type: 'dns' as const, value }))));
   }
+  if (request.crlUrl !== undefined) extensions.push(new CRLDistributionPointsExtension([request.crlUrl]));
   const subject = [{ CN: [commonName] }];
   const certificate = await X509CertificateGenerator.create({
     serialNumber: `40${randomBytes(8).toString('hex')}`,

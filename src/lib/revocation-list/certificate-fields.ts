@@ -1,0 +1,58 @@
+import type { X509Certificate } from 'node:crypto';
+import { DER, DerCursor } from '../der-cursor.ts';
+import { distributionPointNames } from './list-extensions.ts';
+
+/** Fields of a certificate that revocation needs and `node:crypto` does not show. */
+export interface CertificateFields {
+  /** Contents of the serial number's INTEGER. */
+  readonly serial: Buffer;
+  /** Name in DER. */
+  readonly subject: Buffer;
+  /** RFC 5280 §6.3.3 (f): a key usage without cRLSign forbids it. */
+  readonly maySignLists: boolean;
+  /** GeneralNames of its distribution points. */
+  readonly distributionPoints: readonly Buffer[];
+}
+
+const KEY_USAGE = '551d0f';
+const CRL_DISTRIBUTION_POINTS = '551d1f';
+/** Bit 6, counted from the most significant. */
+const CRL_SIGN = 0x02;
+const KNOWN = new WeakMap<X509Certificate, CertificateFields>();
+
+/** Throws DerProblem for a certificate that OpenSSL reads and that is not DER. */
+export function fieldsOf(certificate: X509Certificate): CertificateFields {
+  let fields = KNOWN.get(certificate);
+  if (fields === undefined) {
+    fields = readFields(certificate.raw);
+    KNOWN.set(certificate, fields);
+  }
+  return fields;
+}
+
+function readFields(der: Buffer): CertificateFields {
+  const fields = new DerCursor(der).read(DER.sequence).inside().read(DER.sequence).inside();
+  if (fields.nextTag === 0xa0) fields.read(0xa0);
+  const serial = fields.read(DER.integer).contents;
+  // Signature algorithm, issuer, validity.
+  for (let skipped = 0; skipped < 3; skipped += 1) fields.read(DER.sequence);
+  const subject = fields.read(DER.sequence).element;
+  fields.read(DER.sequence);
+  let maySignLists = true;
+  let distributionPoints: readonly Buffer[] = [];
+  while (!fields.isAtEnd) {
+    const tag = fields.nextTag;
+    fields.read(tag);
+    if (tag !== 0xa3) continue;
+    const extensions = fields.inside().read(DER.sequence).inside();
+    while (!extensions.isAtEnd) {
+      const extension = extensions.read(DER.sequence).inside();
+      const oid = extension.read(DER.oid).contents.toString('hex');
+      if (extension.nextTag === DER.boolean) extension.read(DER.boolean);
+      const value = extension.read(DER.octetString).contents;
+      if (oid === KEY_USAGE) maySignLists = ((value[3] ?? 0) & CRL_SIGN) !== 0;
+      if (oid === CRL_DISTRIBUTION_POINTS) distributionPoints = distributionPointNames(value);
+    }
+  }
+  return { serial, subject, maySignLists, distributionPoints };
+}
