@@ -1,4 +1,5 @@
 import { canonicalJson, type JsonObject } from '../lib/json.ts';
+import { valueWhenAbsent } from '../lib/schema/schema-facts.ts';
 import type { ClaimedKey } from '../resources/resource.ts';
 import type { RecordPut, StoredRecord, WriteSet } from '../store/store.ts';
 import type { Catalog } from './catalog.ts';
@@ -53,7 +54,12 @@ export function modulePut(module: CompiledModule, { ownerId, config, at }: Modul
 
 export function configOf(compiled: CompiledResource, record: StoredRecord): JsonObject {
   const all = joinSecrets(record.doc, record.secrets, compiled.secretFields);
-  return Object.fromEntries(Object.keys(compiled.config.properties).map((name) => [name, all[name] ?? null]));
+  return Object.fromEntries(
+    Object.entries(compiled.config.properties).map(([name, field]) => [
+      name,
+      all[name] === undefined ? valueWhenAbsent(field) : all[name],
+    ]),
+  );
 }
 
 export function extraOf(compiled: CompiledResource, doc: JsonObject): JsonObject {

@@ -1,4 +1,5 @@
 import type { TObject, TSchema } from 'typebox';
+import type { JsonValue } from '../json.ts';
 
 /**
  * Reads a schema as plain data. This file does not load the schema library, which takes longer than a whole command.
@@ -18,6 +19,12 @@ export const SECRET_MASK = '********';
 export function isObjectSchema(schema: TSchema): schema is TObject {
   const candidate = schema as { type?: unknown; properties?: unknown };
   return candidate.type === 'object' && typeof candidate.properties === 'object';
+}
+
+/** What a field reads as in records written before it existed. */
+export function valueWhenAbsent(schema: TSchema): JsonValue {
+  if (secretVisibility(schema) !== undefined) return null;
+  return (schema as { readonly default?: JsonValue }).default ?? null;
 }
 
 export function secretVisibility(schema: TSchema): SecretVisibility | undefined {
