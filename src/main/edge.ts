@@ -64,7 +64,12 @@ const UPSTREAM_KEEP_ALIVE_MS = 60_000;
 export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
   const { config, replica, catalog, clock, logger, requestLogger } = deps;
   const isAddressAllowed = upstreamGuard(config.upstream_allow_cidrs, deps.own);
-  const runtimes = await openModuleRuntimes({ ...deps, isAddressAllowed });
+  let compiled: Snapshots | null = null;
+  const runtimes = await openModuleRuntimes({
+    ...deps,
+    isAddressAllowed,
+    recompile: (kind, id) => compiled?.recompile(kind, id),
+  });
   const { modules, kindOfId } = catalog;
   const ksuid = createKsuidSource();
   const newConnectionId = (): string => `cn_${ksuid(clock.nowMs())}`;
@@ -72,6 +77,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
   const { moduleSettings } = config;
   const definitions = { modules, kindOfId, runtimes: runtimes.byModule, moduleSettings, ambiguousPaths };
   const snapshots = await Snapshots.open(replica, definitions);
+  compiled = snapshots;
   const ca = await deps.internalCa();
   const certificates = createCertificateStore({
     records: replica,

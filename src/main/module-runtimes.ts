@@ -13,6 +13,7 @@ import type { ModuleNetwork, ModuleRuntime, ModuleTimers, RuntimePorts } from '.
 import { settingsOf } from '../modules/module-settings.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';
+import { followedRecords } from './followed-records.ts';
 import { moduleRecords } from './module-records.ts';
 
 const ROUTE_KIND = 'https_edge_route';
@@ -34,6 +35,8 @@ interface RuntimeDependencies {
   readonly logger: Logger;
   readonly registry: Registry;
   readonly isAddressAllowed: (ip: string, port: number) => boolean;
+  /** Compiles the edges again that read this record. */
+  readonly recompile: (kind: string, id: string) => void;
 }
 
 /** Opens the modules' per-process state. */
@@ -46,6 +49,8 @@ export async function openModuleRuntimes(deps: RuntimeDependencies): Promise<Mod
         isAddressAllowed: (ip, port, isTls) => isAddressAllowed(ip, port) && limits.isAddressAllowed(ip, port, isTls),
         isPlainHttpAllowed: (hostname) => limits.isPlainHttpAllowed(hostname),
         lookup: localhostLookup,
+        ...(limits.maxBytes !== undefined && { maxBytes: limits.maxBytes }),
+        ...(limits.timeoutMs !== undefined && { timeoutMs: limits.timeoutMs }),
       }),
   };
   const ksuid = createKsuidSource();
@@ -77,7 +82,7 @@ const timers: ModuleTimers = {
 
 function runtimePorts(
   module: Module,
-  { store, replica, clock, logger, registry }: RuntimeDependencies,
+  { store, replica, clock, logger, registry, recompile }: RuntimeDependencies,
   network: ModuleNetwork,
   ksuid: (nowMs: number) => string,
 ): RuntimePorts {
@@ -87,6 +92,7 @@ function runtimePorts(
     log: logger,
     network,
     records: moduleRecords(module, store, replica),
+    followed: followedRecords(module, { store, replica, recompile }),
     ownStore: ownStores(store).get(module.name) ?? null,
     mac: (purpose, data) => store.mac(purpose, data),
     seal: (purpose, text) => store.seal(purpose, text),

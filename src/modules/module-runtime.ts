@@ -21,6 +21,8 @@ export interface RuntimePorts {
   readonly network: ModuleNetwork;
   /** Configuration records of the kinds that the module declares in `recordKinds`. */
   readonly records: ModuleRecords;
+  /** The same, with the configuration that the module declares in `followedKinds`, for a runtime that acts on changes. */
+  readonly followed: FollowedRecords;
   /**
    * The part of the store that was made for this module, for state that `records` cannot hold: it changes with traffic.
    * The module declares its interface, and the store implements it. Null when there is none.
@@ -52,7 +54,9 @@ export interface ModuleNetwork {
   /** Whether the server may connect there at all: never to metadata addresses or to itself. */
   readonly isAddressAllowed: (ip: string, port: number) => boolean;
   /** Bounded, without redirects, within the limits of `isAddressAllowed` and these. */
-  readonly createFetch: (limits: Pick<GuardedFetchOptions, 'isAddressAllowed' | 'isPlainHttpAllowed'>) => GuardedFetch;
+  readonly createFetch: (
+    limits: Pick<GuardedFetchOptions, 'isAddressAllowed' | 'isPlainHttpAllowed' | 'maxBytes' | 'timeoutMs'>,
+  ) => GuardedFetch;
 }
 
 /** Records that belong to a module, in the store and its backups, the same for all processes. */
@@ -61,6 +65,40 @@ export interface ModuleRecords {
   /** Only if there is none with this id: of two processes that add one at once, both end with the same record. */
   add(kind: string, record: ModuleRecord): Promise<void>;
   remove(kind: string, id: string): Promise<void>;
+}
+
+/** Records as this process currently sees them. */
+export interface FollowedRecords {
+  all(kind: string): Iterable<FollowedRecord>;
+  get(kind: string, id: string): FollowedRecord | undefined;
+  /** Called after a change of such records, by this process or another. */
+  onChange(listener: (changed: readonly FollowedKey[]) => void): () => void;
+  /**
+   * Writes records of own kinds in one transaction, each only if it still has the revision that the caller saw. False:
+   * somebody else was faster, or the parent is gone.
+   */
+  write(puts: readonly OwnRecordPut[]): Promise<boolean>;
+  remove(kind: string, id: string): Promise<void>;
+  /** The module would now prepare the edges that read this record differently. */
+  recompile(kind: string, id: string): void;
+}
+
+export interface FollowedKey {
+  readonly kind: string;
+  readonly id: string;
+}
+
+export interface FollowedRecord extends FollowedKey {
+  readonly revision: number;
+  readonly doc: JsonObject;
+}
+
+export interface OwnRecordPut extends FollowedKey {
+  /** Id of the record that it is deleted with. */
+  readonly parent: string;
+  readonly doc: JsonObject;
+  /** What the caller saw; undefined: there was none. */
+  readonly seen: FollowedRecord | undefined;
 }
 
 export interface ModuleRecord {

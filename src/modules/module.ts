@@ -47,6 +47,8 @@ export interface Module<Config extends TObject = TObject, Settings extends Decla
   readonly settings?: Settings;
   /** Kinds of records that the module stores for itself: see `RuntimePorts.records`. */
   readonly recordKinds?: readonly string[];
+  /** Kinds of configuration that its runtime reads: see `RuntimePorts.followed`. */
+  readonly followedKinds?: readonly string[];
   /** Rules that the schema cannot express: across fields, and formats. */
   check?(config: Static<Config>, context: CheckContext<SettingValues<Settings>>): readonly FieldProblem[];
   /**

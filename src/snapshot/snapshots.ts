@@ -119,10 +119,20 @@ export class Snapshots {
     this.#listeners.clear();
   }
 
+  /** A module would prepare the edges that read this record differently, although the record is the same. */
+  recompile(kind: string, id: string): void {
+    const record = this.#replica.get(kind, id);
+    if (record !== undefined && !this.#isClosed) this.#affect([{ op: 'put', record }], []);
+  }
+
   #follow(changes: readonly Change[]): void {
+    this.#affect(changes, changes.map(revisionOf));
+  }
+
+  #affect(changes: readonly Change[], revisions: readonly number[]): void {
     const affected = this.#dependencies.edgesAffectedBy(changes);
     if (affected.size === 0) return;
-    const compilation = new Compilation(affected, changes.map(revisionOf));
+    const compilation = new Compilation(affected, revisions);
     const isWhole = compilation.slice((edgeId) => this.#compile(edgeId), this.#budget);
     if (isWhole) this.#serveAtOnce(compilation);
     else if (this.#running === null) void this.#run(compilation);

@@ -1,0 +1,51 @@
+import type { Module } from '../modules/module.ts';
+import type { FollowedRecords } from '../modules/module-runtime.ts';
+import type { Replica } from '../replica/replica.ts';
+import type { Store } from '../store/store.ts';
+
+interface Sources {
+  readonly store: Store;
+  readonly replica: Replica;
+  readonly recompile: (kind: string, id: string) => void;
+}
+
+/** Records that a module's runtime follows. Throws for kinds that the module does not declare. */
+export function followedRecords(module: Module, { store, replica, recompile }: Sources): FollowedRecords {
+  const own = new Set(module.recordKinds ?? []);
+  const known = new Set([...own, ...(module.followedKinds ?? [])]);
+  const declared = (kinds: ReadonlySet<string>, kind: string): string => {
+    if (kinds.has(kind)) return kind;
+    throw new Error(`the ${module.name} module does not declare the record kind ${kind}`);
+  };
+  return {
+    all: (kind) => replica.all(declared(known, kind)),
+    get: (kind, id) => replica.get(declared(known, kind), id),
+    onChange: (listener) =>
+      replica.onChange((changes) => {
+        const changed = changes.map((change) => (change.op === 'put' ? change.record : change.key));
+        const followed = changed.filter(({ kind }) => known.has(kind)).map(({ kind, id }) => ({ kind, id }));
+        if (followed.length > 0) listener(followed);
+      }),
+    write: async (puts) => {
+      const committed = await store.commit({
+        expect: puts.map(({ kind, id, seen }) => ({ kind, id, revision: seen?.revision ?? 'absent' })),
+        puts: puts.map(({ kind, id, parent, doc }) => ({
+          kind: declared(own, kind),
+          id,
+          parent,
+          doc,
+          secrets: null,
+          uniqueKeys: [],
+          references: [],
+        })),
+      });
+      // The replica was behind: the caller looks again later.
+      if (!committed.ok) await replica.refresh();
+      return committed.ok;
+    },
+    remove: async (kind, id) => {
+      await store.commit({ deletes: [{ kind: declared(own, kind), id }] });
+    },
+    recompile,
+  };
+}
