@@ -36,6 +36,7 @@ export class EdgeMetrics {
   readonly #failures: Counter<'phase' | 'reason'>;
   readonly #handshakes: Counter<'reason'>;
   readonly #challenges: Counter<'type'>;
+  readonly #unchecked: Counter;
   readonly #sessions: Counter<'reason'>;
   readonly #overload: Counter<'limit'>;
   readonly #rawConnections: Gauge<'proto'>;
@@ -95,6 +96,11 @@ export class EdgeMetrics {
       name: 'postern_edge_acme_challenges_total',
       help: 'Answered validations of ACME servers, by type of challenge.',
       labelNames: ['type'],
+      registers,
+    });
+    this.#unchecked = new Counter({
+      name: 'postern_edge_unchecked_client_certificates_total',
+      help: 'Client certificates accepted without a check for revocation, because the list is missing or stale and crl_mode is soft.',
       registers,
     });
     this.#sessions = new Counter({
@@ -185,6 +191,10 @@ export class EdgeMetrics {
 
   challengeAnswered(type: ChallengeType): void {
     this.#challenges.labels(type).inc();
+  }
+
+  clientCertificateUnchecked(): void {
+    this.#unchecked.inc();
   }
 
   sessionFailed(reason: string): void {

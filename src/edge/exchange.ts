@@ -130,7 +130,7 @@ export class Exchange implements OwnPathRequest {
       const edge = this.runtime.findEdge(this.host);
       // Connection reuse must not bypass another host's client certificates, or a changed policy.
       if (edge === undefined || edge.id !== this.connection.edgeId) this.refuse(...MISDIRECTED);
-      else if (handshakeSuffices(this.connection, edge)) this.#enter(edge);
+      else if (handshakeSuffices(this.connection, edge, this.nowMs)) this.#enter(edge);
       else {
         this.connection.retire();
         this.refuse(...STALE_CONNECTION);
@@ -233,7 +233,8 @@ export class Exchange implements OwnPathRequest {
     if (this.#isDone || this.route === null) return;
     // The host may have moved to another edge.
     const isElsewhere = this.runtime.findEdge(this.host)?.id !== this.connection.edgeId;
-    const isStale = edge === null || isElsewhere || !handshakeSuffices(this.connection, edge);
+    const nowMs = this.runtime.clock.nowMs();
+    const isStale = edge === null || isElsewhere || !handshakeSuffices(this.connection, edge, nowMs);
     const route = isStale ? null : edge.routes.match(this.client.head.path, this.host).found;
     if (route === null || route.problem !== null) {
       this.cut('configuration');

@@ -1,15 +1,31 @@
 import { X509Certificate } from 'node:crypto';
+import type { RevocationPolicy } from '../modules/prepared-module.ts';
 import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { ConnectionFacts } from './connection-facts.ts';
+import { judgeRevocation } from './judge-revocation.ts';
 
 /**
  * Whether a connection's handshake still satisfies its edge. A change that requires less, or nothing that this
  * connection lacks, must not cost anybody an open stream. In doubt it does not suffice, and the client reconnects.
  */
-export function handshakeSuffices(connection: ConnectionFacts, { tls, tlsGeneration }: EdgeSnapshot): boolean {
+export function handshakeSuffices(
+  connection: ConnectionFacts,
+  { tls, tlsGeneration }: EdgeSnapshot,
+  nowMs: number,
+): boolean {
   if (tlsGeneration === connection.tlsGeneration) return true;
   if (tls.minVersion === 'TLSv1.3' && connection.tlsVersion !== 'TLSv1.3') return false;
-  return tls.clientAuthorities === undefined || isStillVouchedFor(connection, tls.clientAuthorities);
+  if (tls.clientAuthorities === undefined) return true;
+  return isStillVouchedFor(connection, tls.clientAuthorities) && isUnrevoked(connection, tls.revocation, nowMs);
+}
+
+function isUnrevoked(
+  { clientCertificate }: ConnectionFacts,
+  revocation: RevocationPolicy | undefined,
+  nowMs: number,
+): boolean {
+  if (revocation === undefined) return true;
+  return clientCertificate !== null && judgeRevocation(revocation, clientCertificate, nowMs).refusal === null;
 }
 
 function isStillVouchedFor(connection: ConnectionFacts, authorities: readonly string[]): boolean {

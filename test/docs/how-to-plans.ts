@@ -56,7 +56,14 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
   },
   'docs/how-to/require-client-certificates.md': {
     setup: ownEdge('app.localhost'),
-    blocks: [{ run: quiet }, { run: /certificate_authorit/ }, { custom: presentCertificate }],
+    blocks: [
+      { run: quiet },
+      { run: /certificate_authorit/ },
+      { custom: presentCertificate },
+      { custom: revokeWithOpenssl },
+      { custom: uploadList },
+      { run: /crl_url +http:\/\/crl\.example\.com/ },
+    ],
   },
   'docs/how-to/restrict-access-by-ip-address.md': {
     setup: ownEdge('office.localhost'),
@@ -137,6 +144,18 @@ async function presentCertificate({ text }: ShellBlock, { terminal }: PageRun): 
   assert.match(await terminal.run(text), /^ok$/m);
   const bare = text.replace(' --cert alice.pem --key alice.key', ' -sS');
   assert.match(await terminal.run(`(${bare.trim().split('\n').at(-1)}) || echo rejected`), /rejected/);
+}
+
+async function revokeWithOpenssl({ text }: ShellBlock, { terminal }: PageRun): Promise<void> {
+  await terminal.run(`(${text.trim()}) 2> openssl.log`);
+  assert.match(await terminal.run('openssl crl -in staff.crl -noout -text'), /Serial Number/);
+}
+
+async function uploadList({ text }: ShellBlock, { terminal }: PageRun): Promise<void> {
+  const visit = 'curl -sS --cacert postern-ca.pem --cert alice.pem --key alice.key https://app.localhost:7443/';
+  assert.match(await terminal.run(visit), /^ok$/m);
+  assert.match(await terminal.run(text), /crl_status +current/);
+  assert.match(await terminal.run(`(${visit}) || echo rejected`), /rejected/);
   await terminal.run(withoutEdge);
 }
 

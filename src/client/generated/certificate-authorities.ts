@@ -17,6 +17,23 @@ export interface CertificateAuthority {
   readonly metadata: string;
   /** One CA certificate in PEM format, such as the output of "openssl req -x509". It cannot be changed later. */
   readonly ca_pem: string;
+  /**
+   * Whether client certificates are checked against revocation lists: "off"; "soft", which rejects revoked
+   * certificates and accepts others even if a list is missing or stale; "hard", which then rejects all. Applies to
+   * every certificate below this authority, so each intermediate needs a list as well. Default: "off".
+   */
+  readonly crl_mode: 'off' | 'soft' | 'hard';
+  /**
+   * Revocation lists in PEM format ("X509 CRL"): the list of this authority, and those of its intermediates. At
+   * most 524288 characters; publish a longer list at crl_url. Default: "".
+   */
+  readonly crl_pem: string;
+  /**
+   * http or https URL of the complete revocation list of this authority, in DER or PEM format, at most 16 MiB. It
+   * is fetched regularly, and before the list becomes stale. Redirects are not followed. If crl_pem has a list
+   * too, the newer one counts. Default: "".
+   */
+  readonly crl_url: string;
   /** Common name of the certificate's subject. */
   readonly subject_common_name: string;
   /** When the certificate becomes valid. RFC 3339, UTC. */
@@ -27,6 +44,23 @@ export interface CertificateAuthority {
   readonly key_usages: readonly string[];
   /** Extended key usages of the certificate. */
   readonly extended_key_usages: readonly string[];
+  /**
+   * State of the newest revocation list of this authority: "current", "stale" (its next update is overdue),
+   * "not_yet_valid" or "missing"; "off" if crl_mode is "off".
+   */
+  readonly crl_status: 'off' | 'current' | 'stale' | 'not_yet_valid' | 'missing';
+  /** When the newest list was issued (thisUpdate). RFC 3339, UTC; null without a list. */
+  readonly crl_updated_at: string | null;
+  /** When the next list is due and this one becomes stale (nextUpdate). RFC 3339, UTC; null without a list. */
+  readonly crl_next_update: string | null;
+  /** Number of the list, in decimal; null if it has none. */
+  readonly crl_number: string | null;
+  /** How many certificates the list revokes. */
+  readonly crl_entry_count: number;
+  /** When crl_url last responded with a usable list. RFC 3339, UTC; null if it never did. */
+  readonly crl_fetched_at: string | null;
+  /** Why the last request to crl_url failed; null if it succeeded. The list in use stays in use. */
+  readonly crl_error: string | null;
 }
 
 export interface CertificateAuthorityCreate {
@@ -36,6 +70,23 @@ export interface CertificateAuthorityCreate {
   readonly metadata?: string | undefined;
   /** One CA certificate in PEM format, such as the output of "openssl req -x509". It cannot be changed later. */
   readonly ca_pem: string;
+  /**
+   * Whether client certificates are checked against revocation lists: "off"; "soft", which rejects revoked
+   * certificates and accepts others even if a list is missing or stale; "hard", which then rejects all. Applies to
+   * every certificate below this authority, so each intermediate needs a list as well. Default: "off".
+   */
+  readonly crl_mode?: 'off' | 'soft' | 'hard' | undefined;
+  /**
+   * Revocation lists in PEM format ("X509 CRL"): the list of this authority, and those of its intermediates. At
+   * most 524288 characters; publish a longer list at crl_url. Default: "".
+   */
+  readonly crl_pem?: string | undefined;
+  /**
+   * http or https URL of the complete revocation list of this authority, in DER or PEM format, at most 16 MiB. It
+   * is fetched regularly, and before the list becomes stale. Redirects are not followed. If crl_pem has a list
+   * too, the newer one counts. Default: "".
+   */
+  readonly crl_url?: string | undefined;
 }
 
 export interface CertificateAuthorityPage {
@@ -52,6 +103,23 @@ export interface CertificateAuthorityUpdate {
   readonly description?: string | undefined;
   /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
+  /**
+   * Whether client certificates are checked against revocation lists: "off"; "soft", which rejects revoked
+   * certificates and accepts others even if a list is missing or stale; "hard", which then rejects all. Applies to
+   * every certificate below this authority, so each intermediate needs a list as well. Default: "off".
+   */
+  readonly crl_mode?: 'off' | 'soft' | 'hard' | undefined;
+  /**
+   * Revocation lists in PEM format ("X509 CRL"): the list of this authority, and those of its intermediates. At
+   * most 524288 characters; publish a longer list at crl_url. Default: "".
+   */
+  readonly crl_pem?: string | undefined;
+  /**
+   * http or https URL of the complete revocation list of this authority, in DER or PEM format, at most 16 MiB. It
+   * is fetched regularly, and before the list becomes stale. Redirects are not followed. If crl_pem has a list
+   * too, the newer one counts. Default: "".
+   */
+  readonly crl_url?: string | undefined;
 }
 
 /** A CA certificate against which the mutual TLS module verifies client certificates. */

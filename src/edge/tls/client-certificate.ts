@@ -1,5 +1,9 @@
+import type { X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import type { ClientCertificate } from '../../modules/prepared-module.ts';
+
+/** OpenSSL accepts a message of 100 KB, which is hundreds of certificates. */
+const MAX_PRESENTED = 16;
 
 /**
  * The certificate verified by this connection's own handshake; null when there is none, or another handshake verified
@@ -11,7 +15,7 @@ export function verifiedCertificateOf(socket: TLSSocket): ClientCertificate | nu
   const certificate = socket.getPeerX509Certificate();
   if (certificate === undefined) return null;
   const { subject, issuer } = certificate.toLegacyObject();
-  return {
+  const verified: ClientCertificate = {
     der: certificate.raw,
     subjectCommonName: firstOf(subject?.CN),
     serialNumber: certificate.serialNumber,
@@ -21,6 +25,25 @@ export function verifiedCertificateOf(socket: TLSSocket): ClientCertificate | nu
     notAfterMs: certificate.validToDate.getTime(),
     subjectAltNames: certificate.subjectAltName ?? '',
   };
+  SOCKETS.set(verified, socket);
+  return verified;
+}
+
+/** Read only where a revocation list asks for them. */
+const SOCKETS = new WeakMap<ClientCertificate, TLSSocket>();
+
+/**
+ * The certificates that came with this one, in the order sent. The runtime links each to the next, whether or not that
+ * one issued it.
+ */
+export function presentedWith(certificate: ClientCertificate): readonly X509Certificate[] {
+  const presented: X509Certificate[] = [];
+  let next = SOCKETS.get(certificate)?.getPeerX509Certificate();
+  while (next !== undefined && presented.length < MAX_PRESENTED) {
+    presented.push(next);
+    next = next.issuerCertificate;
+  }
+  return presented;
 }
 
 function firstOf(name: string | readonly string[] | undefined): string {

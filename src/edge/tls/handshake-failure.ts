@@ -25,6 +25,9 @@ export type HandshakeFailure =
   | 'client_certificate_unknown_issuer'
   | 'client_certificate_wrong_usage'
   | 'client_certificate_invalid'
+  /** By a revocation list; the list that would tell is missing, stale or unusable. */
+  | 'client_certificate_revoked'
+  | 'client_certificate_revocation_unknown'
   /** The client ended the handshake, mostly because it does not trust our certificate. */
   | 'refused_by_client'
   | 'tls_error';

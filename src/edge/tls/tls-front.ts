@@ -2,7 +2,9 @@ import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
 import { ignoreErrors } from '../../lib/guarded-listeners.ts';
 import { type ArrivedClient, peerOf } from '../../lib/proxy-protocol/arriving-clients.ts';
-import type { TlsPolicy } from '../../modules/prepared-module.ts';
+import type { ClientCertificate, TlsPolicy } from '../../modules/prepared-module.ts';
+import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
+import { judgeRevocation } from '../judge-revocation.ts';
 import type { AcmeChallenge } from './acme-challenges.ts';
 import { ChallengeServers } from './challenge-servers.ts';
 import { verifiedCertificateOf } from './client-certificate.ts';
@@ -19,6 +21,7 @@ import type { TlsFrontOptions } from './tls-ports.ts';
 
 /** For names that nothing serves. */
 const NO_POLICY: TlsPolicy = {};
+const UNCHECKED = 'a client certificate was accepted without a check for revocation';
 
 export interface TlsFront {
   /** Takes over an accepted connection. The time that its PROXY header took counts towards the ClientHello's. */
@@ -194,6 +197,10 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
       socket.destroy();
       return;
     }
+    if (clientCertificate !== null && !isUnrevoked(handshake, edge, clientCertificate)) {
+      socket.destroy();
+      return;
+    }
     handshakes.succeed(handshake);
     options.onConnection({
       socket,
@@ -204,6 +211,20 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
       remoteAddress: handshake.client.address,
       clientCertificate,
     });
+  }
+
+  function isUnrevoked(handshake: Handshake, { tls }: EdgeSnapshot, certificate: ClientCertificate): boolean {
+    if (tls.revocation === undefined) return true;
+    const { refusal, unchecked } = judgeRevocation(tls.revocation, certificate, clock.nowMs());
+    if (refusal !== null) {
+      handshakes.fail(handshake, refusal.reason, refusal.message);
+      return false;
+    }
+    if (unchecked !== null) {
+      metrics.clientCertificateUnchecked();
+      log.debug({ address: handshake.client.address, server_name: handshake.serverName, why: unchecked }, UNCHECKED);
+    }
+    return true;
   }
 
   function onFailure(error: Error, socket: TLSSocket): void {

@@ -36,4 +36,6 @@ export interface TlsLog {
 export interface TlsMetrics {
   handshakeFailed(reason: HandshakeFailure): void;
   challengeAnswered(type: ChallengeType): void;
+  /** Accepted although no list tells whether it was revoked. */
+  clientCertificateUnchecked(): void;
 }

@@ -1,5 +1,17 @@
 import type { HeaderList } from '../../lib/header-list.ts';
-import type { ClientCertificate, Pass, Preparation, PreparePorts, Refusal } from '../prepared-module.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { authorityCertificate } from '../../revocation/authority-certificate.ts';
+import { CRL_KIND, crlId, crlModeOf, crlUrlOf, uploadedLists } from '../../revocation/authority-crl.ts';
+import type {
+  ClientCertificate,
+  Pass,
+  Preparation,
+  PreparePorts,
+  Refusal,
+  RevocationPolicy,
+} from '../prepared-module.ts';
+import { CrlRuntime } from './revocation/crl-runtime.ts';
+import { revocationPolicy } from './revocation/revocation-policy.ts';
 
 const VALID: Pass = { isPass: true, reason: 'client_certificate' };
 
@@ -13,13 +25,15 @@ const NO_CERTIFICATE: Refusal = {
 
 /**
  * The handshake requires and verifies the certificate. Each request checks only what can change under an open
- * connection: the certificate's dates. (A changed list of authorities ends connections in the TLS layer.)
+ * connection: the certificate's dates. (Changed authorities and revocation lists end connections in the TLS layer.)
  */
 export function demandCertificates(authorityIds: readonly string[], ports: PreparePorts): Preparation {
   const authorities: string[] = [];
+  const records: AuthorityRecord[] = [];
   for (const id of authorityIds) {
-    const pem = ports.record('certificate_authority', id)?.['ca_pem'];
-    if (typeof pem !== 'string') {
+    const doc = ports.record('certificate_authority', id);
+    const pem = doc?.['ca_pem'];
+    if (doc === undefined || typeof pem !== 'string') {
       return {
         ok: false,
         problem: {
@@ -31,11 +45,13 @@ export function demandCertificates(authorityIds: readonly string[], ports: Prepa
       };
     }
     authorities.push(pem);
+    records.push({ id, doc });
   }
+  const revocation = revocationOf(records, ports);
   return {
     ok: true,
     prepared: {
-      tls: { clientAuthorities: authorities },
+      tls: { clientAuthorities: authorities, ...(revocation !== undefined && { revocation }) },
       judge: ({ clientCertificate, nowMs }) => {
         const isValid =
           clientCertificate !== null && clientCertificate.notBeforeMs <= nowMs && nowMs < clientCertificate.notAfterMs;
@@ -45,6 +61,24 @@ export function demandCertificates(authorityIds: readonly string[], ports: Prepa
         clientCertificate === null ? NONE : standingHeaders(clientCertificate),
     },
   };
+}
+
+interface AuthorityRecord {
+  readonly id: string;
+  readonly doc: JsonObject;
+}
+
+/** Undefined where nothing is to be checked, or no traffic is served. */
+function revocationOf(records: readonly AuthorityRecord[], ports: PreparePorts): RevocationPolicy | undefined {
+  const { runtime } = ports;
+  if (!(runtime instanceof CrlRuntime) || records.every(({ doc }) => crlModeOf(doc) === 'off')) return undefined;
+  const authorities = records.map(({ id, doc }) => {
+    // Read even if the runtime has not parsed it yet: so the edge depends on it.
+    const hasFetched = crlUrlOf(doc) !== '' && ports.record(CRL_KIND, crlId(id)) !== undefined;
+    const lists = [...uploadedLists(doc), ...(hasFetched ? runtime.fetchedLists(id) : [])];
+    return { id, mode: crlModeOf(doc), certificate: authorityCertificate(doc), lists };
+  });
+  return revocationPolicy(authorities, runtime.clock.nowMs());
 }
 
 const NONE: HeaderList = [];

@@ -2,11 +2,14 @@ import Type from 'typebox';
 import { idString, reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
+import { CRL_FETCH_KIND, CRL_KIND } from '../../revocation/authority-crl.ts';
 import { defineModule, enabledField } from '../module.ts';
 import { agentAuthorities } from './agent-authorities.ts';
 import { mutualTlsAgentForm, mutualTlsAgentSchema } from './agent-form.ts';
 import { demandCertificates } from './demand-certificates.ts';
 import { mutualTlsErrors } from './errors.ts';
+import { AUTHORITY_KIND, CrlRuntime } from './revocation/crl-runtime.ts';
+import { mutualTlsSettings } from './settings.ts';
 
 const MAX_AUTHORITIES = 10;
 
@@ -36,6 +39,10 @@ export const mutualTls = defineModule({
   errors: { title: 'Traffic: mutual TLS', rows: mutualTlsErrors.rows },
   // RFC 9440 has Client-Cert and Client-Cert-Chain; upstreams made for ngrok's edges trust its names.
   reservedHeaders: ['client-cert*', 'postern-mtls-*', 'ngrok-mtls-*'],
+  settings: mutualTlsSettings,
+  recordKinds: [CRL_KIND, CRL_FETCH_KIND],
+  followedKinds: [AUTHORITY_KIND],
+  createRuntime: (ports, settings) => CrlRuntime.open(ports, settings),
   prepare: (config, ports) => demandCertificates(config.certificate_authority_ids, ports),
 });
 

@@ -1,7 +1,13 @@
 import Type from 'typebox';
 import { certificatesIn, describeCertificate } from '../../lib/describe-certificate.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import { CRL_MODES } from '../../revocation/authority-crl.ts';
 import { type Creation, defineResource, describedFields, timestamp } from '../resource.ts';
+import { checkCrl } from './check-crl.ts';
+import { liveCrl } from './live-crl.ts';
+
+/** With everything else below the API's limit of 1 MiB: about 11,000 entries. */
+const MAX_UPLOAD_CHARACTERS = 524_288;
 
 /** Authorities that verify client certificates. */
 export const certificateAuthorities = defineResource({
@@ -21,8 +27,26 @@ export const certificateAuthorities = defineResource({
       description:
         'One CA certificate in PEM format, such as the output of "openssl req -x509". It cannot be changed later.',
     }),
+    crl_mode: Type.Enum([...CRL_MODES], {
+      default: 'off',
+      description:
+        'Whether client certificates are checked against revocation lists: "off"; "soft", which rejects revoked certificates and accepts others even if a list is missing or stale; "hard", which then rejects all. Applies to every certificate below this authority, so each intermediate needs a list as well. Default: "off".',
+    }),
+    crl_pem: Type.String({
+      default: '',
+      maxLength: MAX_UPLOAD_CHARACTERS,
+      description: `Revocation lists in PEM format ("X509 CRL"): the list of this authority, and those of its intermediates. At most ${MAX_UPLOAD_CHARACTERS} characters; publish a longer list at crl_url. Default: "".`,
+    }),
+    crl_url: Type.String({
+      default: '',
+      maxLength: 2048,
+      description:
+        'http or https URL of the complete revocation list of this authority, in DER or PEM format, at most 16 MiB. It is fetched regularly, and before the list becomes stale. Redirects are not followed. If crl_pem has a list too, the newer one counts. Default: "".',
+    }),
   }),
   immutable: ['ca_pem'],
+  live: liveCrl,
+  check: checkCrl,
   derived: {
     subject_common_name: Type.String({
       description: "Common name of the certificate's subject.",

@@ -81,6 +81,7 @@ export async function openTlsWorld(test: TestContext, limits: Partial<TlsLimits>
       challengeAnswered: () => {
         world.challengesAnswered += 1;
       },
+      clientCertificateUnchecked: () => {},
     },
     onConnection: (connection) => {
       connections.push(connection);

@@ -1,0 +1,141 @@
+import type { GuardedFetch } from '../../../lib/guarded-fetch.ts';
+import { listsInBytes } from '../../../lib/revocation-list/read-lists.ts';
+import type { RevocationList } from '../../../lib/revocation-list/revocation-list.ts';
+import { authorityCertificate } from '../../../revocation/authority-certificate.ts';
+import { CRL_FETCH_KIND, CRL_KIND, crlFetchId, crlId } from '../../../revocation/authority-crl.ts';
+import {
+  afterFailure,
+  afterSuccess,
+  CLAIM_MS,
+  type FetchState,
+  isDue,
+  stateDoc,
+  stateFor,
+} from '../../../revocation/fetch-state.ts';
+import { MAX_CRL_BYTES, storedCrl } from '../../../revocation/stored-crl.ts';
+import type { FollowedRecord, OwnRecordPut, RuntimePorts } from '../../module-runtime.ts';
+import { explain, type FetchedCrl, fetchCrl } from './fetch-crl.ts';
+import { advance, ownLists } from './own-lists.ts';
+
+/** Below the claim on the authority. */
+const TIMEOUT_MS = 30_000;
+/** More wait until one is free. */
+const MAX_AT_ONCE = 4;
+/** After a failure of the store. */
+const PAUSE_MS = 30_000;
+
+export interface CrlFetcherOptions {
+  readonly intervalMs: number;
+  /** The lists in use that were fetched. */
+  current(authorityId: string): readonly RevocationList[];
+  /** Another request may start. */
+  onFree(): void;
+}
+
+/** Fetches lists and stores them, for all processes. Each process follows the store, also the one that fetched. */
+export class CrlFetcher {
+  readonly #ports: RuntimePorts;
+  readonly #options: CrlFetcherOptions;
+  readonly #fetch: GuardedFetch;
+  readonly #count: (result: string) => void;
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #closing = new AbortController();
+  #pausedUntilMs = 0;
+
+  constructor(ports: RuntimePorts, options: CrlFetcherOptions) {
+    this.#ports = ports;
+    this.#options = options;
+    const fetch = ports.network.createFetch({
+      isAddressAllowed: ports.network.isAddressAllowed,
+      // Lists are signed, and most are published over plain http so that checking them needs no other check (RFC 5280 §8).
+      isPlainHttpAllowed: () => true,
+      maxBytes: MAX_CRL_BYTES,
+      timeoutMs: TIMEOUT_MS,
+    });
+    this.#fetch = (url, init) => fetch(url, { ...init, signal: this.#closing.signal });
+    this.#count = ports.counter({
+      name: 'postern_crl_fetches_total',
+      help: 'Requests for revocation lists, by result.',
+      label: 'result',
+    });
+  }
+
+  /** Starts a request if it is time for one. */
+  look(authority: FollowedRecord, url: string): void {
+    const key = `${authority.id} ${url}`;
+    if (this.#ports.clock.nowMs() < this.#pausedUntilMs) return;
+    if (this.#closing.signal.aborted || this.#running.has(key) || this.#running.size >= MAX_AT_ONCE) return;
+    const seen = this.#ports.followed.get(CRL_FETCH_KIND, crlFetchId(authority.id));
+    const state = stateFor(seen?.doc, url);
+    if (!isDue(state, this.#ports.clock.nowMs())) return;
+    const run = this.#refresh(authority, state, seen)
+      .catch((err: unknown) => {
+        // The store failed, or this process may no longer write to it.
+        this.#pausedUntilMs = this.#ports.clock.nowMs() + PAUSE_MS;
+        this.#ports.log.error({ err }, 'failed to store a revocation list');
+      })
+      .finally(() => {
+        this.#running.delete(key);
+        this.#options.onFree();
+      });
+    this.#running.set(key, run);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.all(this.#running.values());
+  }
+
+  async #refresh(authority: FollowedRecord, state: FetchState, seen: FollowedRecord | undefined): Promise<void> {
+    const { clock, followed, log } = this.#ports;
+    const claim = this.#statePut(authority, { ...state, claimedUntilMs: clock.nowMs() + CLAIM_MS }, seen);
+    if (!(await followed.write([claim]))) return;
+    const claimed = followed.get(claim.kind, claim.id);
+    const stored = followed.get(CRL_KIND, crlId(authority.id));
+    const puts: OwnRecordPut[] = [];
+    let result: string;
+    try {
+      const current = this.#options.current(authority.id);
+      const known = stored === undefined || current.length === 0 || state.fetchedAt === null ? null : state;
+      const fetched = await fetchCrl(this.#fetch, state.url, known);
+      const lists = fetched.isUnchanged ? current : await this.#listsIn(fetched, authority, current);
+      const isNew = lists.some(({ digest }) => !current.some((list) => list.digest === digest));
+      if (isNew || stored === undefined) {
+        const doc = await storedCrl(lists, state.url, clock.nowMs());
+        puts.push({ kind: CRL_KIND, id: crlId(authority.id), parent: authority.id, doc, seen: stored });
+      }
+      const next = { ...state, ...(fetched.isUnchanged ? {} : fetched.validators) };
+      const nextUpdateMs = Math.min(...lists.map((list) => list.nextUpdateMs));
+      const { intervalMs } = this.#options;
+      puts.push(
+        this.#statePut(authority, afterSuccess(next, { nextUpdateMs, intervalMs, nowMs: clock.nowMs() }), claimed),
+      );
+      result = isNew ? 'updated' : 'unchanged';
+    } catch (error) {
+      if (this.#closing.signal.aborted) return;
+      const reason = explain(error);
+      log.warn(
+        { certificate_authority: authority.id, url: state.url, why: reason },
+        'failed to fetch a revocation list',
+      );
+      puts.push(this.#statePut(authority, afterFailure(state, reason, clock.nowMs(), Math.random()), claimed));
+      result = 'failed';
+    }
+    // Not written if the authority was deleted, or has another URL by now.
+    if (await followed.write(puts)) this.#count(result);
+  }
+
+  async #listsIn(
+    fetched: FetchedCrl & { readonly isUnchanged: false },
+    authority: FollowedRecord,
+    current: readonly RevocationList[],
+  ): Promise<readonly RevocationList[]> {
+    const lists = await listsInBytes(fetched.bytes);
+    const own = await ownLists(lists, authorityCertificate(authority.doc), this.#ports.clock.nowMs());
+    return advance(current, own);
+  }
+
+  #statePut(authority: FollowedRecord, state: FetchState, seen: FollowedRecord | undefined): OwnRecordPut {
+    return { kind: CRL_FETCH_KIND, id: crlFetchId(authority.id), parent: authority.id, doc: stateDoc(state), seen };
+  }
+}
