@@ -10,16 +10,20 @@ export function nearMatches(word: string, candidates: Iterable<string>, most = 3
   return scored.slice(0, most).map((entry) => entry.candidate);
 }
 
-/** Levenshtein distance, abandoned beyond `limit`; the input is bounded because it may come from a client. */
+/** Edits and swaps of two neighbours, abandoned beyond `limit`; the input is bounded because it may come from a client. */
 function editDistance(from: string, to: string, limit: number): number {
   if (from.length > 64 || Math.abs(from.length - to.length) > limit) return limit + 1;
   let previous = Array.from({ length: to.length + 1 }, (_, column) => column);
+  let beforeThat: number[] = [];
   for (let row = 1; row <= from.length; row += 1) {
     const current = [row];
     for (let column = 1; column <= to.length; column += 1) {
       const substitution = (previous[column - 1] ?? 0) + (from[row - 1] === to[column - 1] ? 0 : 1);
-      current[column] = Math.min(substitution, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1);
+      const isSwap = row > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
+      const swap = isSwap ? (beforeThat[column - 2] ?? 0) + 1 : substitution;
+      current[column] = Math.min(substitution, swap, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1);
     }
+    beforeThat = previous;
     previous = current;
   }
   return previous[to.length] ?? limit + 1;
