@@ -1,3 +1,4 @@
+import { wrapText } from '../../lib/wrap-text.ts';
 import type { Flag } from '../api/flag.ts';
 import type { TunnelCommandName } from './agent-flags.ts';
 
@@ -38,9 +39,10 @@ const TUNNEL_TEXTS: Readonly<Record<TunnelCommandName, CommandText>> = {
   },
 };
 
-const ACCESS = `The server address comes from --server-addr, POSTERN_SERVER_ADDR, or server_addr in the configuration file. The token comes from
---authtoken-file, --authtoken, POSTERN_AUTHTOKEN, or authtoken in the configuration file. For a server on this machine, the agent
-also finds the token (first-authtoken) and the CA of the server in POSTERN_DATA_DIR or ./postern-data.`;
+const HELP_WIDTH = 110;
+const ACCESS = wrapped(
+  'The server address comes from --server-addr, POSTERN_SERVER_ADDR, or server_addr in the configuration file. The token comes from --authtoken-file, --authtoken, POSTERN_AUTHTOKEN, or authtoken in the configuration file. For a server on this machine, the agent also finds the token (first-authtoken) and the CA of the server in POSTERN_DATA_DIR or ./postern-data.',
+);
 /** For these switches only the negated form is listed. */
 const ON_BY_DEFAULT: ReadonlySet<string> = new Set(['inspect', 'remote-management']);
 const EXIT_CODES = 'Exit codes: 0 stopped, 1 failed (invalid token, all tunnels rejected), 2 invalid usage.';
@@ -90,9 +92,15 @@ function sections(parts: readonly string[]): string {
 function flagTable(flags: readonly Flag[]): string {
   const names = flags.map(({ name, hint }) => `--${ON_BY_DEFAULT.has(name) ? 'no-' : ''}${name} ${hint}`.trim());
   const width = Math.max(...names.map((name) => name.length)) + 2;
-  return flags.map(({ description }, index) => `  ${names[index]?.padEnd(width)}${description}`).join('\n');
+  const indent = ' '.repeat(width + 2);
+  return flags
+    .map(({ description }, index) => {
+      const lines = wrapText(description, HELP_WIDTH - indent.length);
+      return `  ${names[index]?.padEnd(width)}${lines.join(`\n${indent}`)}`;
+    })
+    .join('\n');
 }
 
 function wrapped(text: string): string {
-  return text.replaceAll(/(.{1,118})(?:\s|$)/g, '$1\n').trimEnd();
+  return wrapText(text, HELP_WIDTH).join('\n');
 }
