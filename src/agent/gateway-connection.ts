@@ -40,6 +40,8 @@ const UNLIMITED_RESETS = 2 ** 31;
 const CLOSE_WITHIN_MS = 1_000;
 /** Wait after the last stream of a draining connection: the server may have sent another one before it knew. */
 const QUIET_MS = 1_000;
+/** The server may ask for more: visitors reach it until another process has taken over. It then closes the connection. */
+const LONGEST_QUIET_MS = 120_000;
 
 /**
  * One connection to the server: HTTP/2 with the roles reversed, the agent being the HTTP/2 server. States: *greeting*
@@ -55,6 +57,7 @@ export class GatewayConnection implements ListenerOwner {
   #control: ControlStream | null = null;
   #active = 0;
   #isDraining = false;
+  #quietMs = QUIET_MS;
   #quietTimer: NodeJS.Timeout | null = null;
   #isClosing = false;
   #isClosed = false;
@@ -204,8 +207,11 @@ export class GatewayConnection implements ListenerOwner {
     }
     if (!('message' in decoded)) return;
     clearTimeout(this.#greetingTimer);
-    if (decoded.message.t === 'drain') this.#handler.onDrain(this);
-    else this.#handler.onMessage(this, decoded.message);
+    if (decoded.message.t === 'drain') {
+      const { quiet_ms: quietMs = QUIET_MS } = decoded.message;
+      this.#quietMs = Math.min(Math.max(QUIET_MS, quietMs), LONGEST_QUIET_MS);
+      this.#handler.onDrain(this);
+    } else this.#handler.onMessage(this, decoded.message);
   }
 
   #closeWhenQuiet(): void {
@@ -213,7 +219,7 @@ export class GatewayConnection implements ListenerOwner {
     if (this.#active > 0) return;
     this.#quietTimer = setTimeout(() => {
       if (this.#active === 0) this.close('it was replaced by another connection');
-    }, QUIET_MS).unref();
+    }, this.#quietMs).unref();
   }
 
   #closed(): void {

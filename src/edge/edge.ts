@@ -34,7 +34,7 @@ import type { TlsLog } from './tls/tls-ports.ts';
 import type { PublicPorts } from './tunnels/endpoint-publisher.ts';
 import type { EndpointPublisher } from './tunnels/endpoints.ts';
 import { NO_TUNNELS } from './tunnels/no-tunnels.ts';
-import { createTunnelTraffic, type TunnelOptions } from './tunnels/tunnel-traffic.ts';
+import { createTunnelTraffic, type TunnelOptions, type TunnelPorts } from './tunnels/tunnel-traffic.ts';
 import { Upstreams } from './upstreams.ts';
 import { VacantNames } from './vacant-names.ts';
 
@@ -71,7 +71,7 @@ export interface Edge {
   /** Endpoints published by agents. */
   readonly endpoints: EndpointPublisher;
   /** Ports of current tcp tunnels: addresses of our own. */
-  readonly tunnelPorts: { readonly host: string; has(port: number): boolean };
+  readonly tunnelPorts: TunnelPorts;
   /**
    * Tells clients to connect elsewhere, closes WebSockets, lets requests in progress finish for up to `timeoutMs`, then
    * cuts the rest. For the first `lingerMs` connections may still send one request each.

@@ -130,6 +130,11 @@ export class AgentConnection implements AgentLink, ListenerOwner {
     this.#closeIfUnused();
   }
 
+  /** The agent connects to another process; requests still go to it on this connection until `drain`. */
+  sendAway(quietMs: number): void {
+    this.send({ t: 'drain', quiet_ms: quietMs });
+  }
+
   /** Notifies the agent, sends new streams elsewhere, and closes when the last stream has ended. */
   drain(): void {
     this.send({ t: 'drain' });

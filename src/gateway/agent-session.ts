@@ -18,6 +18,8 @@ export class AgentSession {
   hello: Hello;
   generation = 1;
   isEnded = false;
+  /** Its agent was asked to connect to another process, and may come back with a new session. */
+  isSentAway = false;
   offlineTimer: NodeJS.Timeout | null = null;
   /** Binds are executed one after the other. */
   work: Promise<void> = Promise.resolve();

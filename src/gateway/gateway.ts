@@ -15,6 +15,8 @@ import { TunnelNames } from './tunnel-names.ts';
 
 /** How long ids and names of a disconnected agent are kept for a resume. */
 const RESUME_WITHIN_MS = 60_000;
+/** Visitors' connections follow within seconds; then this process drains and closes the connections itself. */
+const SENT_AWAY_QUIET_MS = 120_000;
 /** Connections that have not identified themselves. */
 const MAX_UNKNOWN = 1_000;
 /** Slows down guessing of tokens. */
@@ -37,6 +39,7 @@ export class Gateway implements ConnectionHandler {
   readonly #judged = new WeakSet<AgentConnection>();
   readonly #unsubscribe: () => void;
   #isDraining = false;
+  #isSendingAway = false;
 
   constructor(ports: GatewayPorts) {
     const { presence: store, clock, bootId, region, log } = ports;
@@ -106,6 +109,30 @@ export class Gateway implements ConnectionHandler {
     return connection === undefined ? Promise.resolve('unreachable') : this.#commands.send(connection, command);
   }
 
+  /**
+   * Another process takes over: asks agents to connect again, which leads them there. Their connections here still carry
+   * requests. Returns the tunnels, by public address or labels.
+   */
+  sendAway(): readonly string[] {
+    this.#isSendingAway = true;
+    for (const session of this.#sessions.values()) session.isSentAway = true;
+    for (const connection of this.#connections.keys()) connection.sendAway(SENT_AWAY_QUIET_MS);
+    return this.onlineTunnels();
+  }
+
+  /** The other process failed: agents that come back are welcome. */
+  takeBack(): void {
+    this.#isSendingAway = false;
+  }
+
+  onlineTunnels(): readonly string[] {
+    return [...this.#sessions.values()].flatMap((session) =>
+      [...session.tunnels.values()]
+        .filter((tunnel) => this.#table.get(tunnel.id) === tunnel)
+        .map(({ publicUrl, labels }) => publicUrl ?? JSON.stringify(labels)),
+    );
+  }
+
   /** Tells agents to connect elsewhere; requests in progress may finish for up to `timeoutMs`. */
   async drain(timeoutMs: number): Promise<void> {
     this.#isDraining = true;
@@ -171,7 +198,7 @@ export class Gateway implements ConnectionHandler {
 
   async #hello(connection: AgentConnection, hello: Hello): Promise<void> {
     const { credentials } = this.#ports;
-    if (this.#isDraining) {
+    if (this.#isDraining || this.#isSendingAway) {
       connection.refuse('ERR_POSTERN_GATEWAY_DRAINING', 'the server is being stopped; try again in a moment', true);
       return;
     }

@@ -25,6 +25,11 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/server-command.ts')).serverCommand,
   },
   {
+    name: 'restart',
+    summary: 'replace the running server by a new process without failing a request',
+    load: async () => (await import('../cli/restart/restart-command.ts')).restartCommand,
+  },
+  {
     name: 'http',
     summary: 'expose a local HTTP service at a public address',
     isLongRunning: true,

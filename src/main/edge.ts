@@ -14,7 +14,7 @@ import type { OnlineTunnels } from '../edge/tunnels/online-tunnels.ts';
 import type { TrafficReporter } from '../events/traffic-reporter.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
-import type { ListenAddresses } from '../lib/listen-address.ts';
+import { formatListenAddress, type ListenAddresses } from '../lib/listen-address.ts';
 import type { ArrivingClients } from '../lib/proxy-protocol/arriving-clients.ts';
 import type { RequestLogger } from '../logging/request-lines.ts';
 import { reservedNames } from '../modules/reserved-names.ts';
@@ -26,7 +26,7 @@ import { Snapshots } from '../snapshot/snapshots.ts';
 import type { Store } from '../store/store.ts';
 import type { OwnAddresses } from '../upstream/own-addresses.ts';
 import { upstreamGuard } from '../upstream/upstream-guard.ts';
-import { listenOn } from './listener.ts';
+import type { ListeningSockets, OpenSocket } from './listening-sockets.ts';
 import { openModuleRuntimes } from './module-runtimes.ts';
 import type { ProxiedListener } from './proxied-clients.ts';
 
@@ -46,6 +46,7 @@ export interface EdgeDependencies {
   readonly clientsOf: (listener: ProxiedListener) => ArrivingClients;
   /** Tunnels of agents, from this process's gateway. */
   readonly tunnels: OnlineTunnels;
+  readonly sockets: ListeningSockets;
 }
 
 export interface OpenedEdge {
@@ -54,6 +55,8 @@ export interface OpenedEdge {
   readonly snapshots: Snapshots;
   /** Endpoints of agents. */
   readonly endpoints: EndpointPublisher;
+  /** The ports of tcp tunnels. */
+  tunnelSockets(): readonly OpenSocket[];
   drain(timeoutMs: number, lingerMs?: number): Promise<void>;
 }
 
@@ -100,6 +103,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
     isUpstreamAllowed: isAddressAllowed,
     tunnels: {
       online: deps.tunnels,
+      inheritedPort: (port) => deps.sockets.takePort(port),
       onConnectionClosed: (facts) => {
         if (deps.traffic.wantsConnections()) deps.traffic.connectionClosed(newConnectionId(), facts);
       },
@@ -122,13 +126,13 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
   deps.own.setTunnelPorts(edge.tunnelPorts);
   const onProblem = (err: Error): void => logger.error({ err }, 'failed to accept a connection');
   const https = await openEdgeListener({
-    open: openersOf(config, 'edge_listen'),
+    open: openersOf(deps, 'edge_listen'),
     clients: deps.clientsOf('edge'),
     onSocket: (socket, client) => edge.accept(socket, client),
     onProblem,
   });
   const http = await openPlainListener({
-    open: openersOf(config, 'edge_http_listen'),
+    open: openersOf(deps, 'edge_http_listen'),
     clients: deps.clientsOf('edge_http'),
     onSocket: (socket, client) => edge.acceptPlain(socket, client),
     maxConnectionsPerAddress: config.edge_connections_per_address,
@@ -143,6 +147,11 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
     http: http.addresses,
     snapshots,
     endpoints: edge.endpoints,
+    tunnelSockets: () =>
+      edge.tunnelPorts.list().map(({ port, server }) => {
+        const address = { host: edge.tunnelPorts.host, port };
+        return { name: 'tcp', wanted: formatListenAddress(address), address, server };
+      }),
     drain: async (timeoutMs, lingerMs) => {
       // The listeners stop first, then the edge closes its connections, and the listeners see the last of them close.
       const closed = [https.drain(timeoutMs + SECOND), http.drain(timeoutMs + SECOND)];
@@ -156,9 +165,12 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
   };
 }
 
-function openersOf(config: Config, setting: 'edge_listen' | 'edge_http_listen'): readonly OpenServer[] {
+function openersOf(
+  { config, sockets }: EdgeDependencies,
+  setting: 'edge_listen' | 'edge_http_listen',
+): readonly OpenServer[] {
   const all = config[setting];
-  return all.map((address) => (server) => listenOn(server, setting, address, all));
+  return all.map((address) => (server) => sockets.open(server, setting, address, all));
 }
 
 function edgeSettings(config: Config): EdgeSettings {

@@ -6,8 +6,17 @@ export const mainErrors = errorTable({
     explanation:
       'A listener could not be opened: its port is in use, or its address does not belong to this machine. The message names the setting.',
   },
+  ERR_POSTERN_HANDOVER: {
+    status: 503,
+    explanation:
+      'A running server could not be replaced by a new process. The running one goes on. The message says why.',
+  },
   ERR_POSTERN_COMMAND: {
     status: 400,
     explanation: 'The command does not exist. `postern --help` lists the commands.',
   },
 });
+
+export function handoverFailed(message: string): Error {
+  return mainErrors.create('ERR_POSTERN_HANDOVER', message);
+}

@@ -20,6 +20,7 @@ import { credentialDirectory } from '../resources/credentials/credential-directo
 import type { Store } from '../store/store.ts';
 import { ALPN } from '../tunnel/protocol.ts';
 import { listenOn } from './listener.ts';
+import type { ListeningSockets } from './listening-sockets.ts';
 
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Handshakes in progress. */
@@ -37,11 +38,19 @@ export interface GatewayDependencies {
   readonly table: OnlineTunnelTable;
   readonly events: GatewayEvents;
   readonly clients: ArrivingClients;
+  readonly sockets: ListeningSockets;
+  /** Resolves when no other process works on an SQLite store. */
+  readonly owned: Promise<void>;
 }
 
 export interface OpenedGateway {
   readonly address: ListenAddress;
   readonly gateway: Gateway;
+  /** How many of these tunnels are not online here. */
+  missing(tunnels: readonly string[]): number;
+  /** For another process that takes over. */
+  sendAway(): readonly string[];
+  takeBack(): Promise<void>;
   drain(timeoutMs: number): Promise<void>;
 }
 
@@ -52,7 +61,11 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
   const newId = (prefix: string): string => `${prefix}_${ksuid(clock.nowMs())}`;
   const bootId = newId('nd');
   // With PostgreSQL other processes may be running; leases of a dead one expire.
-  if (store.engine === 'sqlite') await store.presence.removeOtherBoots(bootId);
+  if (store.engine === 'sqlite') {
+    const removed = deps.owned.then(() => store.presence.removeOtherBoots(bootId));
+    if (store.sharing.isShared) removed.catch((err: unknown) => logger.error({ err }, 'failed to remove old leases'));
+    else await removed;
+  }
   const gateway = new Gateway({
     clock,
     presence: store.presence,
@@ -103,10 +116,19 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
       server.emit('connection', socket);
     }),
   );
-  const address = await listenOn(listener, 'tunnel_listen', config.tunnel_listen);
+  const address = await deps.sockets.open(listener, 'tunnel_listen', config.tunnel_listen);
   return {
     address,
     gateway,
+    missing: (tunnels) => missingFrom(gateway.onlineTunnels(), tunnels),
+    sendAway: () => {
+      listener.close();
+      return gateway.sendAway();
+    },
+    takeBack: async () => {
+      gateway.takeBack();
+      await listenOn(listener, 'tunnel_listen', address);
+    },
     drain: async (timeoutMs) => {
       listener.close();
       deps.clients.close();
@@ -114,6 +136,16 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
       tls.close();
     },
   };
+}
+
+/** Several tunnels may have the same labels. */
+function missingFrom(here: readonly string[], wanted: readonly string[]): number {
+  const left = [...here];
+  return wanted.filter((tunnel) => {
+    const at = left.indexOf(tunnel);
+    if (at !== -1) left.splice(at, 1);
+    return at === -1;
+  }).length;
 }
 
 function addMetrics(registry: Registry, gateway: Gateway): void {

@@ -17,7 +17,7 @@ const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Longer than the idle timeout of common load balancers, so that they close first and no request meets a closing socket. */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 
-type ListenSetting = Extract<keyof Config, `${string}_listen`>;
+export type ListenSetting = Extract<keyof Config, `${string}_listen`>;
 
 export interface ListenerOptions {
   readonly setting: ListenSetting;
@@ -25,6 +25,8 @@ export interface ListenerOptions {
   /** Called for each request: the API replaces its placeholder once it is ready. */
   readonly face: () => ApiHandler;
   readonly tls: TlsSource | null;
+  /** Opens the address in another way, such as on a socket that exists already. */
+  readonly open?: (server: Server) => Promise<ListenAddress>;
 }
 
 export interface Listener extends DrainingServer {
@@ -32,7 +34,7 @@ export interface Listener extends DrainingServer {
   readonly address: ListenAddress;
 }
 
-export async function openListener({ setting, address, face, tls }: ListenerOptions): Promise<Listener> {
+export async function openListener({ setting, address, face, tls, open }: ListenerOptions): Promise<Listener> {
   const options = {
     headersTimeout: HEADERS_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -59,7 +61,7 @@ export async function openListener({ setting, address, face, tls }: ListenerOpti
   );
   tls?.onChange((pair) => (server as HttpsServer).setSecureContext({ ...pair, minVersion: 'TLSv1.2' }));
 
-  const opened = await listenOn(server, setting, address);
+  const opened = await (open?.(server) ?? listenOn(server, setting, address));
   return {
     address: opened,
     get connectionCount() {

@@ -38,7 +38,10 @@ import { openApi } from './api.ts';
 import { openEdge } from './edge.ts';
 import { type EventDelivery, openEventDelivery, openEventRecording } from './events.ts';
 import { type OpenedGateway, openGateway } from './gateway.ts';
+import type { HandoverParts } from './handover/hand-over.ts';
+import type { Predecessor } from './handover/predecessor.ts';
 import { openListener } from './listener.ts';
+import { ListeningSockets } from './listening-sockets.ts';
 import { openStore } from './open-store.ts';
 import { proxiedClients } from './proxied-clients.ts';
 import { programVersion } from './version.ts';
@@ -54,6 +57,16 @@ export interface ServerOptions {
   readonly modules?: readonly Module[];
   /** Replaces the system's resolver in diagnoses of failed certificate orders. */
   readonly resolveName?: ResolveName;
+  /** Where listening sockets come from; by default they are new. */
+  readonly sockets?: ListeningSockets;
+  /** The process that this one takes over from. */
+  readonly predecessor?: Predecessor | null;
+}
+
+export interface CloseOptions {
+  /** Another process has taken over: its listeners are open, so nobody is turned away meanwhile. */
+  readonly isHandedOver?: boolean;
+  onDeliveryEnded?(): void;
 }
 
 export interface RunningServer {
@@ -74,13 +87,15 @@ export interface RunningServer {
   /** For tests, which feed live state (tunnels, logins, deliveries) through it. */
   readonly store: Store;
   readonly replica: Replica;
+  /** For another process that takes over from this one. */
+  readonly handover: HandoverParts;
   /** Drains, then closes everything in reverse order. Safe to call again, but only the first call waits. */
-  close(): Promise<void>;
+  close(options?: CloseOptions): Promise<void>;
 }
 
 /** The composition root: opens everything from top to bottom; on a failure it closes what was opened. */
 export async function startServer(config: Config, options: ServerOptions = {}): Promise<RunningServer> {
-  const clock = options.clock ?? systemClock;
+  const { clock = systemClock, predecessor = null, sockets = predecessor?.sockets ?? new ListeningSockets() } = options;
   await using opened = new AsyncDisposableStack();
 
   const log = createLog(config.log_level, options.logDestination);
@@ -88,8 +103,13 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   opened.defer(() => log.flush());
 
   await prepareDataDir(config.data_dir);
-  const store = await openStore(config, clock);
+  const store = await openStore(config, clock, predecessor !== null);
   opened.defer(() => store.close());
+  const owned = (predecessor?.gone ?? Promise.resolve())
+    .then(async () => {
+      if (predecessor !== null) await store.sharing.own();
+    })
+    .catch((err: unknown) => logger.error({ err }, 'failed to take over the data directory'));
   const reports = reportStore(store, logger);
   opened.defer(() => reports.close());
   const upkeep = startStoreUpkeep(store, clock, logger);
@@ -122,6 +142,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     address: config.api_listen,
     face: () => face,
     tls,
+    open: (server) => sockets.open(server, 'api_listen', config.api_listen),
   });
   opened.defer(() => listener.drain(0));
   const baseUrl = config.api_url ?? derivedBaseUrl(listener.address, tls !== null);
@@ -174,6 +195,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
         traffic: recording.traffic,
         clientsOf,
         tunnels,
+        sockets,
       })
     : null;
   opened.defer(() => edge?.drain(0));
@@ -198,6 +220,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       events,
       table: tunnels,
       clients: clientsOf('tunnel'),
+      sockets,
+      owned,
     });
     own.addControl(gateway.address);
   }
@@ -232,26 +256,31 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   problems.follow(served);
   snapshots = served;
 
-  if (config.roles.includes('events')) {
+  let isClosing = false;
+  const deliver = async (): Promise<void> => {
+    if (isClosing || !config.roles.includes('events')) return;
     const suspendDestination = (id: string): Promise<void> => api.suspendDestination(id);
-    delivery = await openEventDelivery({
-      config,
-      store,
-      replica,
-      clock,
-      logger,
-      catalog,
-      registry,
-      own,
-      suspendDestination,
-    });
-  }
+    const deps = { config, store, replica, clock, logger, catalog, registry, own, suspendDestination };
+    delivery = await openEventDelivery(deps);
+  };
+  if (predecessor === null) await deliver();
   opened.defer(() => delivery?.close(0));
 
   const isTerminal = options.isTerminal ?? false;
   const bootstrapped = await bootstrap({ config, port: api.bootstrapPort, logger, isTerminal });
 
   health.becomeReady();
+  await predecessor?.takeOver({
+    acceptAgents: () => sockets.start('tunnel'),
+    missingTunnels: (wanted) => gateway?.missing(wanted) ?? 0,
+    serve: () => sockets.start(),
+  });
+  // One process at a time: both would append to the files of events.
+  void predecessor
+    ?.deliveryEnded()
+    .then(deliver)
+    .catch((err: unknown) => logger.error({ err }, 'failed to start the delivery of events'));
+  void predecessor?.gone.then(() => sockets.closeUnused());
   // Printed at any log level: supervisors wait for it.
   logger.child({}, { level: 'info' }).info(
     {
@@ -275,14 +304,18 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   );
 
   const running = opened.move();
+  let how: CloseOptions = {};
   // First to be closed: requests in flight still need everything that was opened before.
   running.defer(async () => {
     health.startDraining();
     logger.info({ delay_seconds: config.drain_delay }, 'draining');
     // Load balancers see /healthz report it, and stop sending, before the listeners close.
-    if (config.drain_delay > 0) await sleep(config.drain_delay * 1000);
+    isClosing = true;
+    if (config.drain_delay > 0 && !how.isHandedOver) await sleep(config.drain_delay * 1000);
     const timeoutMs = config.shutdown_timeout * 1000;
-    await Promise.all([acme?.close(), edge?.drain(timeoutMs), listener.drain(timeoutMs), delivery?.close(timeoutMs)]);
+    const lingerMs = how.isHandedOver ? timeoutMs / 2 : 0;
+    const delivered = (delivery?.close(timeoutMs) ?? Promise.resolve()).then(() => how.onDeliveryEnded?.());
+    await Promise.all([acme?.close(), edge?.drain(timeoutMs, lingerMs), listener.drain(timeoutMs, lingerMs), delivered]);
     // Last: requests in progress went through it.
     await gateway?.drain(timeoutMs);
     logger.info('drained');
@@ -303,7 +336,20 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     log,
     store,
     replica,
-    close: () => running.disposeAsync(),
+    handover: {
+      owned,
+      sockets: () => [...sockets.list(), ...(edge?.tunnelSockets() ?? [])],
+      sharing: store.sharing,
+      agents: gateway && {
+        sendAway: gateway.sendAway,
+        takeBack: gateway.takeBack,
+        remaining: () => tunnels.size,
+      },
+    },
+    close: (options = {}) => {
+      how = options;
+      return running.disposeAsync();
+    },
   };
 }
 

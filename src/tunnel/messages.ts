@@ -88,7 +88,11 @@ const command = Type.Object({
   id: Type.Integer({ minimum: 0 }),
   command: Type.Enum(['stop', 'restart', 'update']),
 });
-const drain = Type.Object({ t: Type.Literal('drain') });
+const drain = Type.Object({
+  t: Type.Literal('drain'),
+  /** How long the server may still send requests on this connection after the last one has ended. */
+  quiet_ms: Type.Optional(Type.Integer({ minimum: 0 })),
+});
 
 export type Hello = Static<typeof hello>;
 export type Bind = Static<typeof bind>;

@@ -1,4 +1,4 @@
-import { createServer, type Server, type Socket } from 'node:net';
+import { createServer, type ListenOptions, type Server, type Socket } from 'node:net';
 import {
   attach,
   closing,
@@ -24,6 +24,8 @@ export interface TcpPortsOptions {
   readonly clients?: ArrivingClients;
   /** A connection could not be accepted, mostly for lack of file descriptors. */
   readonly onProblem: (error: Error) => void;
+  /** The listening socket that the process before this one had for the port. */
+  readonly inherited?: ((port: number) => number | null) | undefined;
 }
 
 /** `range`: outside the configured range. `taken`: in use. `none`: none is free. */
@@ -41,7 +43,7 @@ type OnSocket = (socket: Socket, client: ArrivedClient) => void;
 export class TcpPorts {
   readonly #options: TcpPortsOptions;
   readonly #held = new Set<number>();
-  readonly #servers = new Set<Server>();
+  readonly #servers = new Map<Server, number>();
   #isClosed = false;
   readonly #addresses: AddressCounter;
 
@@ -62,8 +64,13 @@ export class TcpPorts {
   close(): void {
     this.#isClosed = true;
     this.#options.clients?.close();
-    for (const server of this.#servers) server.close();
+    for (const server of this.#servers.keys()) server.close();
     this.#servers.clear();
+  }
+
+  /** The open ports, for a process that takes over. */
+  list(): readonly { readonly port: number; readonly server: Server }[] {
+    return [...this.#servers].map(([server, port]) => ({ port, server }));
   }
 
   async open(wanted: number | null, onSocket: OnSocket): Promise<OpenPort | NoPort> {
@@ -93,13 +100,14 @@ export class TcpPorts {
       if (clients === undefined) this.#admit(socket, peerOf(socket), onSocket);
       else clients.admit(socket, (client) => this.#admit(socket, client, onSocket));
     });
-    const isOpen = await listening(server, this.#options.range.host, port);
+    const fd = this.#options.inherited?.(port) ?? null;
+    const isOpen = await listening(server, fd === null ? { host: this.#options.range.host, port } : { fd });
     if (!isOpen) {
       this.#held.delete(port);
       return null;
     }
     listen(server, 'error', reporting('tcp port'), (error: Error) => this.#options.onProblem(error));
-    this.#servers.add(server);
+    this.#servers.set(server, port);
     if (this.#isClosed) this.close();
     return {
       port,
@@ -123,11 +131,11 @@ export class TcpPorts {
   }
 }
 
-function listening(server: Server, host: string, port: number): Promise<boolean> {
+function listening(server: Server, options: ListenOptions & { readonly fd?: number }): Promise<boolean> {
   return new Promise((resolve) => {
     const onError = guarded(reporting('tcp port'), () => resolve(false));
     attach(server, 'error', onError);
-    server.listen({ host, port }, () => {
+    server.listen(options, () => {
       server.off('error', onError);
       resolve(true);
     });

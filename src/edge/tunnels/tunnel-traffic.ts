@@ -19,6 +19,8 @@ export interface TunnelOptions {
   readonly endpoints: EndpointSettings;
   /** A connection of a tcp or tls tunnel has ended. */
   readonly onConnectionClosed?: (facts: RawConnectionFacts) => void;
+  /** See TcpPortsOptions. */
+  readonly inheritedPort?: (port: number) => number | null;
 }
 
 export interface TunnelTrafficOptions {
@@ -33,11 +35,17 @@ export interface TunnelTrafficOptions {
   readonly onProblem: (error: Error) => void;
 }
 
+export interface TunnelPorts {
+  readonly host: string;
+  has(port: number): boolean;
+  list(): ReturnType<TcpPorts['list']>;
+}
+
 export interface TunnelTraffic {
   readonly targets: TunnelTargets;
   readonly endpoints: EndpointPublisher;
   /** Ports of current tcp tunnels. */
-  readonly ports: { readonly host: string; has(port: number): boolean };
+  readonly ports: TunnelPorts;
   passthroughFor(host: string): Passthrough | undefined;
   /** Accepts no more connections on tunnel ports. */
   startDraining(): void;
@@ -66,6 +74,7 @@ export function createTunnelTraffic(options: TunnelTrafficOptions): TunnelTraffi
     random: options.random,
     ...(options.clients !== undefined && { clients: options.clients }),
     onProblem: options.onProblem,
+    inherited: tunnels.inheritedPort,
   });
   const endpoints = new Endpoints({
     settings: tunnels.endpoints,
@@ -77,7 +86,7 @@ export function createTunnelTraffic(options: TunnelTrafficOptions): TunnelTraffi
   return {
     targets: new TunnelTargets(tunnels.online, settings.upstream, new DeadlineTicker()),
     endpoints,
-    ports: { host: tunnels.endpoints.tcpPorts.host, has: (port) => ports.has(port) },
+    ports: { host: tunnels.endpoints.tcpPorts.host, has: (port) => ports.has(port), list: () => ports.list() },
     passthroughFor: (host) => {
       const endpoint = endpoints.tlsEndpoint(host);
       return endpoint && ((socket, client) => connections.carry(endpoint, socket, client));

@@ -5,7 +5,11 @@ import { configFlags, loadConfig } from '../../config/load.ts';
 import { printConfig } from '../../config/print.ts';
 import { settingsHelp } from '../../config/settings-help.ts';
 import { type FlagForm, parseFlags, usage } from '../../lib/flags.ts';
+import { Predecessor } from '../handover/predecessor.ts';
+import { Restarts } from '../handover/restarts.ts';
+import { ListeningSockets } from '../listening-sockets.ts';
 import { type RunningServer, startServer } from '../server.ts';
+import { systemdSockets } from '../systemd-sockets.ts';
 import { watchProcessFailure } from './process-failure.ts';
 import { stopSignal } from './stop-signal.ts';
 import { welcomeText } from './welcome-text.ts';
@@ -26,6 +30,20 @@ export const serverCommand: Command = {
 };
 
 async function run(args: readonly string[], context: CommandContext): Promise<number> {
+  const predecessor = await Predecessor.find(process.env);
+  try {
+    return await serve(args, context, predecessor);
+  } catch (error) {
+    await predecessor?.failed(error);
+    throw error;
+  }
+}
+
+async function serve(
+  args: readonly string[],
+  context: CommandContext,
+  predecessor: Predecessor | null,
+): Promise<number> {
   const { flags, positionals } = parseFlags(args, FLAGS);
   if (positionals[0] !== undefined) throw usage(`postern server takes no arguments, only flags: ${positionals[0]}`);
   const loaded = loadConfig({ flags, env: context.env });
@@ -43,11 +61,17 @@ async function run(args: readonly string[], context: CommandContext): Promise<nu
     exitWithinMs: 2 * loaded.config.shutdown_timeout * 1000 + DRAIN_MARGIN_MS,
   });
   const stopping = stopSignal(() => server?.log ?? null);
-  server = await startServer(loaded.config, { isTerminal: context.isTerminal });
-  if (context.isTerminal) context.print(welcomeText(server, loaded.config.data_dir));
-  await Promise.race([stopping, failure.happened]);
+  const sockets = predecessor?.sockets ?? new ListeningSockets(systemdSockets(process.env));
+  server = await startServer(loaded.config, { isTerminal: context.isTerminal, predecessor, sockets });
+  const restarts = await Restarts.open(server, args, loaded.config.data_dir);
+  if (context.isTerminal && predecessor === null) context.print(welcomeText(server, loaded.config.data_dir));
+  const successor = await Promise.race([stopping, failure.happened, restarts.handedOver]);
   try {
-    await server.close();
+    await restarts.close();
+    await server.close({
+      isHandedOver: successor !== undefined,
+      onDeliveryEnded: () => successor?.deliveryEnded(),
+    });
   } catch (err) {
     server.log.logger.fatal({ err }, 'the server failed to shut down cleanly');
     server.log.flush();

@@ -1,0 +1,35 @@
+import { join } from 'node:path';
+import type { Program } from './this-program.ts';
+
+/** One JSON object per line: a request to a running server, then its replies, the last of which has `ok`. */
+export interface RestartRequest extends Program {
+  readonly do: 'restart';
+  readonly timeout_seconds: number;
+}
+
+export type RestartReply =
+  | { readonly say: string }
+  | { readonly ok: true; readonly pid: number; readonly version: string }
+  | { readonly ok: false; readonly message: string };
+
+export const DEFAULT_TIMEOUT_SECONDS = 60;
+export const LONGEST_TIMEOUT_SECONDS = 3_600;
+
+/** One socket per server, named after its process. Several servers may share a data directory with PostgreSQL. */
+export function controlDirectory(dataDir: string): string {
+  return join(dataDir, 'control');
+}
+
+export function isRestartRequest(value: unknown): value is RestartRequest {
+  if (typeof value !== 'object' || value === null) return false;
+  const { do: what, command, args, timeout_seconds: seconds } = value as Partial<RestartRequest>;
+  return (
+    what === 'restart' &&
+    typeof command === 'string' &&
+    Array.isArray(args) &&
+    args.every((arg) => typeof arg === 'string') &&
+    typeof seconds === 'number' &&
+    seconds > 0 &&
+    seconds <= LONGEST_TIMEOUT_SECONDS
+  );
+}

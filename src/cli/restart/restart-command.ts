@@ -1,0 +1,99 @@
+import { readdir } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { configFlags, loadConfig } from '../../config/load.ts';
+import { type FlagForm, parseFlags, usage } from '../../lib/flags.ts';
+import { closing, ignoreErrors, listenOnce, reporting } from '../../lib/guarded-listeners.ts';
+import type { Command, CommandContext } from '../command.ts';
+import {
+  controlDirectory,
+  DEFAULT_TIMEOUT_SECONDS,
+  LONGEST_TIMEOUT_SECONDS,
+  type RestartReply,
+  type RestartRequest,
+} from './control-protocol.ts';
+import { thisProgram } from './this-program.ts';
+
+const FLAGS: ReadonlyMap<string, FlagForm> = new Map([...configFlags, ['timeout', 'value'], ['pid', 'value']] as const);
+
+const HELP = `
+Usage: postern restart [--timeout SECONDS] [--pid PID] [FLAGS]
+
+Replaces the running server on this machine by a new process of this program, without failing a request. Run it from the
+new version to upgrade. The new process gets the flags, variables and listening sockets of the running one, and reads the
+configuration file again. The running one goes on if the new process cannot start.
+
+  --timeout   seconds for the new process to get ready (default ${DEFAULT_TIMEOUT_SECONDS})
+  --pid       process of the server, if several use one data directory
+
+The command takes the settings of "postern server" (--data-dir, --config and so on) to find the server.
+`;
+
+export const restartCommand: Command = { help: HELP, run };
+
+async function run(args: readonly string[], context: CommandContext): Promise<number> {
+  const { flags, positionals } = parseFlags(args, FLAGS);
+  if (positionals[0] !== undefined) throw usage(`postern restart takes no arguments, only flags: ${positionals[0]}`);
+  const timeout = readTimeout(flags.get('timeout'));
+  const { config } = loadConfig({ flags, env: context.env });
+  const socket = await findServer(config.data_dir, flags.get('pid') ?? null);
+  try {
+    socket.write(
+      `${JSON.stringify({ do: 'restart', ...thisProgram(), timeout_seconds: timeout } satisfies RestartRequest)}\n`,
+    );
+    for await (const line of createInterface({ input: socket })) {
+      const reply = JSON.parse(line) as RestartReply;
+      if ('say' in reply) context.print(reply.say);
+      else if (reply.ok) {
+        context.print(`Process ${reply.pid} serves now (version ${reply.version})`);
+        return 0;
+      } else {
+        context.warn(`postern: ${reply.message}. The running server goes on`);
+        return 1;
+      }
+    }
+    context.warn('postern: the server ended before it answered; see its log');
+    return 1;
+  } finally {
+    socket.destroy();
+  }
+}
+
+function readTimeout(text: string | undefined): number {
+  if (text === undefined) return DEFAULT_TIMEOUT_SECONDS;
+  const seconds = Number(text);
+  if (Number.isInteger(seconds) && seconds >= 1 && seconds <= LONGEST_TIMEOUT_SECONDS) return seconds;
+  throw usage(`--timeout is a number of seconds from 1 to ${LONGEST_TIMEOUT_SECONDS}, not ${text}`);
+}
+
+/** A server that was killed leaves its socket behind, which refuses connections. */
+async function findServer(dataDir: string, pid: string | null): Promise<Socket> {
+  const directory = controlDirectory(dataDir);
+  const names = await readdir(directory).catch(() => []);
+  const meant = names.filter((name) => (pid === null ? name.endsWith('.sock') : name === `${pid}.sock`));
+  const found = (await Promise.all(meant.map((name) => dial(join(directory, name))))).filter(
+    (socket) => socket !== null,
+  );
+  const [only, ...others] = found;
+  if (only !== undefined && others.length === 0) return only;
+  for (const socket of found) socket.destroy();
+  const who = pid === null ? 'no server' : `no server with process ${pid}`;
+  if (only === undefined)
+    throw usage(
+      `${who} that can hand over runs with the data directory ${dataDir}. Start one with "postern server", or name its data directory with --data-dir`,
+    );
+  const pids = meant.map((name) => name.replace('.sock', '')).join(', ');
+  throw usage(`several servers use the data directory ${dataDir} (processes ${pids}): choose one with --pid`);
+}
+
+function dial(path: string): Promise<Socket | null> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    listenOnce(socket, 'error', reporting('restart command'), () => resolve(null));
+    listenOnce(socket, 'connect', closing(socket, 'restart command'), () => {
+      ignoreErrors(socket);
+      resolve(socket);
+    });
+  });
+}

@@ -1,0 +1,143 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { reporting } from '../../lib/guarded-listeners.ts';
+import { handoverFailed } from '../errors.ts';
+import { descriptorOf, type OpenSocket } from '../listening-sockets.ts';
+import { programVersion } from '../version.ts';
+import { Channel } from './channel.ts';
+import { HANDOVER_PROTOCOL, HANDOVER_VARIABLE, type NewToOld, type OfferedSocket } from './messages.ts';
+
+/** What the old process can hand over. */
+export interface HandoverParts {
+  /** Resolves when this process has the store for itself: the one before it has exited. */
+  readonly owned: Promise<void>;
+  sockets(): readonly OpenSocket[];
+  readonly sharing: { begin(): void; end(): void };
+  /** Null without a gateway. */
+  readonly agents: {
+    /** Stops accepting agents, and asks those that are here to connect again. Returns their tunnels. */
+    sendAway(): readonly string[];
+    /** How many of them can still be reached through this process. */
+    remaining(): number;
+    /** The new process failed: accepts agents again. */
+    takeBack(): Promise<void>;
+  } | null;
+}
+
+export interface HandoverOptions {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** For the new process to load everything. */
+  readonly timeoutMs: number;
+  readonly logger: Logger;
+  /** Ends the attempt, when this process has to stop. */
+  readonly signal: AbortSignal;
+}
+
+export interface Successor {
+  readonly pid: number;
+  readonly version: string;
+  /** Reports that this process delivers no more events. */
+  deliveryEnded(): void;
+}
+
+/** For each later step: agents have ten seconds to move. */
+const STEP_TIMEOUT_MS = 30_000;
+const LOOK_FOR_AGENTS_MS = 25;
+/** Standard streams and the channel come before the sockets. */
+const FIRST_SOCKET = 4;
+
+/**
+ * Starts the new program with this process's listening sockets, and lets it take over when it is ready. Until it serves,
+ * every failure (it exits, reports a problem, or is too slow) ends it and leaves everything to this process.
+ */
+export async function handOver(parts: HandoverParts, options: HandoverOptions): Promise<Successor> {
+  const { logger } = options;
+  const open = parts.sockets().flatMap((socket) => {
+    const fd = descriptorOf(socket.server);
+    return fd === null ? [] : [{ ...socket, fd }];
+  });
+  parts.sharing.begin();
+  const child = spawn(options.command, [...options.args], {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc', ...open.map(({ fd }) => fd)],
+    env: { ...process.env, [HANDOVER_VARIABLE]: '1' },
+  });
+  const channel = new Channel(child, reporting('handover'));
+  const problem = once(child, 'error').then(([error]) => (error as Error).message);
+  let areAgentsAway = false;
+  try {
+    const ask = async <Name extends NewToOld['t']>(name: Name, timeoutMs: number) => {
+      const late = handoverFailed(`process ${child.pid} did not get ready within ${timeoutMs / 1000} s`);
+      const next = channel.next<NewToOld['t']>(name, 'failed');
+      const found = await within(next, { timeoutMs, late, signal: options.signal });
+      if (found === null) throw await exitOf(child, problem);
+      if (found.t === 'failed') throw handoverFailed(found.message);
+      return found as Extract<NewToOld, { readonly t: Name }>;
+    };
+    const sockets = open.map(
+      ({ name, wanted, address }, at): OfferedSocket => ({ name, wanted, address, fd: FIRST_SOCKET + at }),
+    );
+    channel.send({ t: 'offer', protocol: HANDOVER_PROTOCOL, version: programVersion(), sockets });
+    const { version } = await ask('prepared', options.timeoutMs);
+    logger.info({ pid: child.pid, version }, 'a new process is ready to take over');
+    if (parts.agents !== null) {
+      channel.send({ t: 'accept_agents' });
+      await ask('accepting_agents', STEP_TIMEOUT_MS);
+      areAgentsAway = true;
+      const tunnels = parts.agents.sendAway();
+      channel.send({ t: 'await_agents', tunnels });
+      const moved = await Promise.race([ask('agents_here', STEP_TIMEOUT_MS), oneLeft(parts.agents, tunnels.length)]);
+      if (moved !== null && moved.missing > 0)
+        logger.warn({ missing: moved.missing }, 'some tunnels are not connected to the new process yet');
+    }
+    channel.send({ t: 'serve' });
+    await ask('serving', STEP_TIMEOUT_MS);
+    return { pid: child.pid ?? 0, version, deliveryEnded: () => channel.send({ t: 'delivery_ended' }) };
+  } catch (error) {
+    await end(child);
+    if (areAgentsAway) await parts.agents?.takeBack();
+    parts.sharing.end();
+    throw error;
+  }
+}
+
+/** An older agent closes its connection here a second after it has moved: then visitors have to move as well. */
+async function oneLeft(agents: { remaining(): number }, before: number): Promise<null> {
+  const deadline = performance.now() + STEP_TIMEOUT_MS;
+  while (agents.remaining() >= before && performance.now() < deadline) await sleep(LOOK_FOR_AGENTS_MS);
+  return null;
+}
+
+async function within<Result>(
+  work: Promise<Result>,
+  { timeoutMs, late, signal }: { readonly timeoutMs: number; readonly late: Error; readonly signal: AbortSignal },
+): Promise<Result> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const stop = (): void => reject(handoverFailed('the server is being stopped'));
+  const timer = setTimeout(() => reject(late), timeoutMs);
+  signal.addEventListener('abort', stop);
+  if (signal.aborted) stop();
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+async function exitOf(child: ChildProcess, problem: Promise<string>): Promise<Error> {
+  if (child.pid === undefined) return handoverFailed(`the new program cannot be started: ${await problem}`);
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  const how = child.signalCode === null ? `exited with code ${child.exitCode}` : `was ended by ${child.signalCode}`;
+  return handoverFailed(`process ${child.pid} ${how} before it could take over; its output says why`);
+}
+
+/** By force: a process that hangs must not hold the sockets. */
+async function end(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+}

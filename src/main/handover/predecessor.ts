@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { reporting } from '../../lib/guarded-listeners.ts';
+import { handoverFailed } from '../errors.ts';
+import { ListeningSockets } from '../listening-sockets.ts';
+import { programVersion } from '../version.ts';
+import { Channel, type ChannelEnd } from './channel.ts';
+import { HANDOVER_PROTOCOL, HANDOVER_VARIABLE } from './messages.ts';
+
+/** What the new process does when the old one lets it. */
+export interface TakeOver {
+  acceptAgents(): Promise<void>;
+  /** How many of these tunnels are not online here. */
+  missingTunnels(tunnels: readonly string[]): number;
+  serve(): Promise<void>;
+}
+
+const END_WITHIN_MS = 5_000;
+const LOOK_FOR_AGENTS_MS = 25;
+/** An agent that is away does not hold up the handover: it would not be reachable through the old process either. */
+const WAIT_FOR_AGENTS_MS = 10_000;
+
+/**
+ * The process that hands over to this one. States: *offering* (this process loads everything) → *moving* (agents
+ * connect here, visitors still go there) → *draining* (all connections come here) → *gone*. If it dies at any step, this
+ * process continues alone: it already has the sockets.
+ */
+export class Predecessor {
+  readonly sockets: ListeningSockets;
+  /** Its version. */
+  readonly version: string;
+  readonly #channel: Channel;
+
+  private constructor(channel: Channel, sockets: ListeningSockets, version: string) {
+    this.#channel = channel;
+    this.sockets = sockets;
+    this.version = version;
+  }
+
+  /** Null in a process that was started in the usual way. */
+  static async find(env: NodeJS.ProcessEnv, end: ChannelEnd = process): Promise<Predecessor | null> {
+    if (env[HANDOVER_VARIABLE] === undefined) return null;
+    delete env[HANDOVER_VARIABLE];
+    const channel = new Channel(end, reporting('handover'));
+    const offer = await channel.next('offer');
+    if (offer === null) throw handoverFailed('the process that started this one to take over is gone');
+    if (offer.protocol !== HANDOVER_PROTOCOL) {
+      throw handoverFailed(
+        `version ${offer.version} hands over in a way that this version does not know: stop it, then start this one`,
+      );
+    }
+    const sockets = offer.sockets.map(({ name, fd, wanted, address }) => ({ name, fd, wanted, address }));
+    return new Predecessor(channel, new ListeningSockets(sockets, true), offer.version);
+  }
+
+  /** Resolves when it has exited. */
+  get gone(): Promise<void> {
+    return this.#channel.closed;
+  }
+
+  /** Resolves when it delivers no more events. */
+  async deliveryEnded(): Promise<void> {
+    await this.#channel.next('delivery_ended');
+  }
+
+  /** Reports why this process cannot take over; the old one then goes on. */
+  async failed(error: unknown): Promise<void> {
+    const message = error instanceof Error ? error.message : String(error);
+    this.#channel.send({ t: 'failed', message });
+    // It ends this process.
+    await Promise.race([this.gone, sleep(END_WITHIN_MS, undefined, { ref: false })]);
+  }
+
+  /** Everything is loaded: takes over step by step. */
+  async takeOver(steps: TakeOver): Promise<void> {
+    this.#channel.send({ t: 'prepared', version: programVersion() });
+    for (;;) {
+      const message = await this.#channel.next('accept_agents', 'await_agents', 'serve');
+      if (message === null || message.t === 'serve') break;
+      if (message.t === 'accept_agents') {
+        await steps.acceptAgents();
+        this.#channel.send({ t: 'accepting_agents' });
+      } else void this.#awaitAgents(steps, message.tunnels);
+    }
+    await steps.serve();
+    this.#channel.send({ t: 'serving' });
+  }
+
+  async #awaitAgents(steps: TakeOver, tunnels: readonly string[]): Promise<void> {
+    const deadline = performance.now() + WAIT_FOR_AGENTS_MS;
+    while (steps.missingTunnels(tunnels) > 0 && performance.now() < deadline) await sleep(LOOK_FOR_AGENTS_MS);
+    this.#channel.send({ t: 'agents_here', missing: steps.missingTunnels(tunnels) });
+  }
+}

@@ -1,0 +1,94 @@
+import { DEFAULT_TIMEOUT_SECONDS, type RestartReply, type RestartRequest } from '../../cli/restart/control-protocol.ts';
+import { type Program, thisProgram } from '../../cli/restart/this-program.ts';
+import { handoverFailed } from '../errors.ts';
+import type { RunningServer } from '../server.ts';
+import { type ControlSocket, openControlSocket } from './control-socket.ts';
+import { handOver, type Successor } from './hand-over.ts';
+
+const SECOND_MS = 1_000;
+
+/**
+ * Hands over to a new process when asked: by `postern restart`, or by SIGUSR2, which starts the same program again. One
+ * attempt at a time; a failed one leaves this process as it was.
+ */
+export class Restarts {
+  /** Resolves when another process serves. */
+  readonly handedOver: Promise<Successor>;
+  readonly #server: RunningServer;
+  /** Flags of this server. */
+  readonly #args: readonly string[];
+  readonly #resolve: (successor: Successor) => void;
+  readonly #abort = new AbortController();
+  #control: ControlSocket | null = null;
+  #running: Promise<Successor> | null = null;
+
+  private constructor(server: RunningServer, args: readonly string[]) {
+    const { promise, resolve } = Promise.withResolvers<Successor>();
+    this.#server = server;
+    this.#args = args;
+    this.handedOver = promise;
+    this.#resolve = resolve;
+  }
+
+  static async open(server: RunningServer, args: readonly string[], dataDir: string): Promise<Restarts> {
+    const restarts = new Restarts(server, args);
+    const { logger } = server.log;
+    process.on('SIGUSR2', () => {
+      restarts.#restart(thisProgram(), DEFAULT_TIMEOUT_SECONDS).catch(() => {});
+    });
+    try {
+      restarts.#control = await openControlSocket(dataDir, (request, reply) => restarts.#asked(request, reply));
+    } catch (err) {
+      logger.warn({ err }, 'postern restart cannot reach this server: send it SIGUSR2 instead');
+    }
+    return restarts;
+  }
+
+  /** This process stops: a new one that is not serving yet must not take over. */
+  async close(): Promise<void> {
+    this.#control?.close();
+    this.#abort.abort();
+    await this.#running?.catch(() => {});
+  }
+
+  async #asked(request: RestartRequest, reply: (reply: RestartReply) => void): Promise<void> {
+    reply({ say: `Process ${process.pid} starts ${[request.command, ...request.args].join(' ')}` });
+    const { pid, version } = await this.#restart(request, request.timeout_seconds);
+    reply({ ok: true, pid, version });
+  }
+
+  async #restart(program: Program, timeoutSeconds: number): Promise<Successor> {
+    const { logger } = this.#server.log;
+    if (this.#running !== null) throw handoverFailed('another restart is in progress');
+    this.#running = this.#handOver(program, timeoutSeconds * SECOND_MS);
+    try {
+      const successor = await this.#running;
+      this.#control?.close();
+      logger.info({ pid: successor.pid, version: successor.version }, 'another process has taken over');
+      this.#resolve(successor);
+      return successor;
+    } catch (err) {
+      logger.error({ err }, 'no other process took over: this one goes on');
+      this.#running = null;
+      throw err;
+    }
+  }
+
+  async #handOver(program: Program, timeoutMs: number): Promise<Successor> {
+    const { log, handover } = this.#server;
+    if (process.platform === 'win32') throw handoverFailed('sockets cannot be handed over on Windows');
+    if (process.pid === 1) {
+      throw handoverFailed('the first process of a container cannot be replaced: start another container beside it');
+    }
+    // The process before this one may still be draining.
+    await handover.owned;
+    const args = [...program.args, 'server', ...this.#args];
+    return handOver(handover, {
+      command: program.command,
+      args,
+      timeoutMs,
+      logger: log.logger,
+      signal: this.#abort.signal,
+    });
+  }
+}
