@@ -33,7 +33,7 @@ export class HandoverWorld {
   readonly agent: AgentHandle;
 
   private constructor(
-    facts: Omit<HandoverWorld, 'pid' | 'api' | 'say' | 'handOver' | 'kill' | 'allDrained' | 'servers'>,
+    facts: Omit<HandoverWorld, 'pid' | 'api' | 'say' | 'handOver' | 'kill' | 'allDrained' | 'servers' | 'createEdge'>,
   ) {
     this.postern = facts.postern;
     this.dataDir = facts.dataDir;
@@ -69,7 +69,7 @@ export class HandoverWorld {
     started.postern = postern;
     const { addresses } = await postern.ready();
     const { api, edge, tunnel } = addresses as unknown as Record<string, string>;
-    const host = await createEdge(api ?? '', upstream.address);
+    const { host } = await createEdge(api ?? '', upstream.address);
     const agent = await connect({
       serverAddr: tunnel ?? '',
       authtoken: TOKEN,
@@ -99,6 +99,11 @@ export class HandoverWorld {
   servers(): readonly number[] {
     const taken = this.say('another process has taken over').map(({ pid }) => Number(pid));
     return [this.postern.child.pid ?? 0, ...taken];
+  }
+
+  /** Another edge, in front of this upstream. */
+  createEdge(upstream: string): Promise<{ host: string; edge: string }> {
+    return createEdge(this.apiAddress, upstream);
   }
 
   api(): ApiConnection {
@@ -141,7 +146,7 @@ export async function eventually(isSo: () => boolean, why: () => string = () => 
   }
 }
 
-async function createEdge(address: string, upstream: string): Promise<string> {
+async function createEdge(address: string, upstream: string): Promise<{ host: string; edge: string }> {
   const api = new ApiConnection(address, TEST_API_KEY);
   const make = async (method: string, path: string, body: object): Promise<string> => {
     const answer = await api.send(method, path, body);
@@ -154,7 +159,7 @@ async function createEdge(address: string, upstream: string): Promise<string> {
   const route = await make('POST', `/edges/https/${edge}/routes`, { match: '/', match_type: 'path_prefix' });
   await make('PUT', `/edges/https/${edge}/routes/${route}/backend`, { backend_id: backend });
   api.close();
-  return host;
+  return { host, edge };
 }
 
 async function tcpEcho(test: Cleanup): Promise<number> {

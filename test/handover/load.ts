@@ -14,10 +14,12 @@ export class Load {
   readonly written: string[] = [];
   readonly #world: HandoverWorld;
   readonly #runs: Promise<void>[] = [];
+  readonly #mayFail: boolean;
   #isOver = false;
 
-  constructor(world: HandoverWorld) {
+  constructor(world: HandoverWorld, { mayFail = false } = {}) {
     this.#world = world;
+    this.#mayFail = mayFail;
   }
 
   start(): this {
@@ -45,7 +47,8 @@ export class Load {
   async more(times: number): Promise<void> {
     const before = new Map(this.counts);
     const isDone = (): boolean => [...before.keys()].every((kind) => this.#of(kind) - (before.get(kind) ?? 0) >= times);
-    while (!isDone() && this.failures.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    while (!isDone() && (this.#mayFail || this.failures.length === 0))
+      await new Promise((resolve) => setTimeout(resolve, 10));
   }
 
   async stop(): Promise<void> {

@@ -47,6 +47,7 @@ await handOver(
   {
     command: process.execPath,
     args: [program, 'none', 'dies'],
+    env: process.env,
     timeoutMs: 60_000,
     logger,
     signal: new AbortController().signal,

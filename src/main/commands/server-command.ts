@@ -31,19 +31,24 @@ export const serverCommand: Command = {
 
 async function run(args: readonly string[], context: CommandContext): Promise<number> {
   const predecessor = await Predecessor.find(process.env);
+  // Before parts of it are used up, such as the variables of systemd.
+  const env = { ...process.env };
   try {
-    return await serve(args, context, predecessor);
+    return await serve({ args, context, env, predecessor });
   } catch (error) {
     await predecessor?.failed(error);
     throw error;
   }
 }
 
-async function serve(
-  args: readonly string[],
-  context: CommandContext,
-  predecessor: Predecessor | null,
-): Promise<number> {
+interface Start {
+  readonly args: readonly string[];
+  readonly context: CommandContext;
+  readonly env: NodeJS.ProcessEnv;
+  readonly predecessor: Predecessor | null;
+}
+
+async function serve({ args, context, env, predecessor }: Start): Promise<number> {
   const { flags, positionals } = parseFlags(args, FLAGS);
   if (positionals[0] !== undefined) throw usage(`postern server takes no arguments, only flags: ${positionals[0]}`);
   const loaded = loadConfig({ flags, env: context.env });
@@ -63,7 +68,7 @@ async function serve(
   const stopping = stopSignal(() => server?.log ?? null);
   const sockets = predecessor?.sockets ?? new ListeningSockets(systemdSockets(process.env));
   server = await startServer(loaded.config, { isTerminal: context.isTerminal, predecessor, sockets });
-  const restarts = await Restarts.open(server, args, loaded.config.data_dir);
+  const restarts = await Restarts.open(server, { args, env, dataDir: loaded.config.data_dir });
   if (context.isTerminal && predecessor === null) context.print(welcomeText(server, loaded.config.data_dir));
   const successor = await Promise.race([stopping, failure.happened, restarts.handedOver]);
   try {

@@ -29,8 +29,12 @@ export interface HandoverParts {
 export interface HandoverOptions {
   readonly command: string;
   readonly args: readonly string[];
+  /** The environment that this process was started with. */
+  readonly env: NodeJS.ProcessEnv;
   /** For the new process to load everything. */
   readonly timeoutMs: number;
+  /** For each later step. */
+  readonly stepTimeoutMs?: number;
   readonly logger: Logger;
   /** Ends the attempt, when this process has to stop. */
   readonly signal: AbortSignal;
@@ -43,7 +47,7 @@ export interface Successor {
   deliveryEnded(): void;
 }
 
-/** For each later step: agents have ten seconds to move. */
+/** Agents have ten seconds to move. */
 const STEP_TIMEOUT_MS = 30_000;
 const LOOK_FOR_AGENTS_MS = 25;
 /** Standard streams and the channel come before the sockets. */
@@ -54,7 +58,7 @@ const FIRST_SOCKET = 4;
  * every failure (it exits, reports a problem, or is too slow) ends it and leaves everything to this process.
  */
 export async function handOver(parts: HandoverParts, options: HandoverOptions): Promise<Successor> {
-  const { logger } = options;
+  const { logger, stepTimeoutMs = STEP_TIMEOUT_MS } = options;
   const open = parts.sockets().flatMap((socket) => {
     const fd = descriptorOf(socket.server);
     return fd === null ? [] : [{ ...socket, fd }];
@@ -62,7 +66,7 @@ export async function handOver(parts: HandoverParts, options: HandoverOptions): 
   parts.sharing.begin();
   const child = spawn(options.command, [...options.args], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc', ...open.map(({ fd }) => fd)],
-    env: { ...process.env, [HANDOVER_VARIABLE]: '1' },
+    env: { ...options.env, [HANDOVER_VARIABLE]: '1' },
   });
   const channel = new Channel(child, reporting('handover'));
   const problem = once(child, 'error').then(([error]) => (error as Error).message);
@@ -84,16 +88,16 @@ export async function handOver(parts: HandoverParts, options: HandoverOptions): 
     logger.info({ pid: child.pid, version }, 'a new process is ready to take over');
     if (parts.agents !== null) {
       channel.send({ t: 'accept_agents' });
-      await ask('accepting_agents', STEP_TIMEOUT_MS);
+      await ask('accepting_agents', stepTimeoutMs);
       areAgentsAway = true;
       const tunnels = parts.agents.sendAway();
       channel.send({ t: 'await_agents', tunnels });
-      const moved = await Promise.race([ask('agents_here', STEP_TIMEOUT_MS), oneLeft(parts.agents, tunnels.length)]);
+      const moved = await Promise.race([ask('agents_here', stepTimeoutMs), oneLeft(parts.agents, tunnels.length)]);
       if (moved !== null && moved.missing > 0)
         logger.warn({ missing: moved.missing }, 'some tunnels are not connected to the new process yet');
     }
     channel.send({ t: 'serve' });
-    await ask('serving', STEP_TIMEOUT_MS);
+    await ask('serving', stepTimeoutMs);
     return { pid: child.pid ?? 0, version, deliveryEnded: () => channel.send({ t: 'delivery_ended' }) };
   } catch (error) {
     await end(child);

@@ -7,6 +7,14 @@ import { handOver, type Successor } from './hand-over.ts';
 
 const SECOND_MS = 1_000;
 
+export interface RestartsOptions {
+  /** Flags of this server. */
+  readonly args: readonly string[];
+  /** The environment that it was started with. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly dataDir: string;
+}
+
 /**
  * Hands over to a new process when asked: by `postern restart`, or by SIGUSR2, which starts the same program again. One
  * attempt at a time; a failed one leaves this process as it was.
@@ -15,29 +23,30 @@ export class Restarts {
   /** Resolves when another process serves. */
   readonly handedOver: Promise<Successor>;
   readonly #server: RunningServer;
-  /** Flags of this server. */
   readonly #args: readonly string[];
+  readonly #env: NodeJS.ProcessEnv;
   readonly #resolve: (successor: Successor) => void;
   readonly #abort = new AbortController();
   #control: ControlSocket | null = null;
   #running: Promise<Successor> | null = null;
 
-  private constructor(server: RunningServer, args: readonly string[]) {
+  private constructor(server: RunningServer, { args, env }: RestartsOptions) {
     const { promise, resolve } = Promise.withResolvers<Successor>();
     this.#server = server;
     this.#args = args;
+    this.#env = env;
     this.handedOver = promise;
     this.#resolve = resolve;
   }
 
-  static async open(server: RunningServer, args: readonly string[], dataDir: string): Promise<Restarts> {
-    const restarts = new Restarts(server, args);
+  static async open(server: RunningServer, options: RestartsOptions): Promise<Restarts> {
+    const restarts = new Restarts(server, options);
     const { logger } = server.log;
     process.on('SIGUSR2', () => {
       restarts.#restart(thisProgram(), DEFAULT_TIMEOUT_SECONDS).catch(() => {});
     });
     try {
-      restarts.#control = await openControlSocket(dataDir, (request, reply) => restarts.#asked(request, reply));
+      restarts.#control = await openControlSocket(options.dataDir, (request, reply) => restarts.#asked(request, reply));
     } catch (err) {
       logger.warn({ err }, 'postern restart cannot reach this server: send it SIGUSR2 instead');
     }
@@ -86,6 +95,7 @@ export class Restarts {
     return handOver(handover, {
       command: program.command,
       args,
+      env: this.#env,
       timeoutMs,
       logger: log.logger,
       signal: this.#abort.signal,

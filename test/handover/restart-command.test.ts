@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer, type ServerResponse } from 'node:http';
+import { request } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { type Exit, startPostern } from '../support/server-process.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { eventually, HandoverWorld } from './handover-world.ts';
+
+// Own process: takes long.
+
+/** A process that does not end must fail the test, not hang it. */
+const TIMEOUT_MS = 400_000;
+
+suite('postern restart', { timeout: TIMEOUT_MS }, () => {
+  test('replaces the server; a deletion cuts a stream of the one that drains', async (t) => {
+    const world = await HandoverWorld.open(t, { env: { POSTERN_SHUTDOWN_TIMEOUT: '120' } });
+    const stream = await endlessStream(t, world);
+    const { code, stdout } = await restart(t, world.dataDir);
+    assert.match(stdout, /^Process \d+ starts .*\nProcess \d+ serves now \(version .*\)\n$/);
+    assert.equal(code, 0);
+    assert.deepEqual(await readdir(join(world.dataDir, 'control')), [`${world.pid}.sock`]);
+    assert.equal(world.servers().length, 2);
+    // Another server is refused while two processes share the store.
+    const third = startPostern(t, { args: ['server', '--data-dir', world.dataDir] });
+    assert.equal((await third.exited).code, 1);
+    assert.match(third.stderr(), /holds the data directory/);
+    const api = world.api();
+    await api.send('DELETE', `/edges/https/${stream.edge}`);
+    await stream.cut;
+    api.close();
+    await world.allDrained();
+    const pidFile = join(world.dataDir, 'postern.pid');
+    const owner = async () => readFile(pidFile, 'utf8');
+    while ((await owner()) !== `${world.pid}\n`) await new Promise((resolve) => setTimeout(resolve, 10));
+    process.kill(world.pid, 'SIGTERM');
+    await eventually(() => world.say('drained').length === 2);
+  });
+
+  test('says why the new process cannot start, and the running one goes on', async (t) => {
+    const config = join(await tempDir(t), 'postern.yaml');
+    await writeFile(config, 'log_level: info\n');
+    const world = await HandoverWorld.open(t, { env: { POSTERN_CONFIG: config } });
+    await writeFile(config, 'log_level: shouting\n');
+    const { code, stderr } = await restart(t, world.dataDir);
+    assert.match(stderr, /log_level.*The running server goes on/s);
+    assert.equal(code, 1);
+    const api = world.api();
+    assert.equal((await api.send('POST', '/ip_policies', {})).status, 201);
+    api.close();
+    assert.equal(world.servers().length, 1);
+  });
+
+  test('without a server, names the data directory', async (t) => {
+    const dataDir = await tempDir(t);
+    const { code, stderr } = await restart(t, dataDir);
+    assert.match(stderr, new RegExp(`no server that can hand over runs with the data directory ${dataDir}`));
+    assert.equal(code, 2);
+    assert.match(
+      (await restart(t, dataDir, '--timeout', '0')).stderr,
+      /--timeout is a number of seconds from 1 to 3600/,
+    );
+  });
+});
+
+async function restart(
+  t: TestContext,
+  dataDir: string,
+  ...args: readonly string[]
+): Promise<Exit & { stdout: string; stderr: string }> {
+  const command = startPostern(t, { args: ['restart', '--data-dir', dataDir, ...args] });
+  const exit = await command.exited;
+  return { ...exit, stdout: command.stdout(), stderr: command.stderr() };
+}
+
+/** A response that does not end by itself, through an edge of its own. */
+async function endlessStream(t: TestContext, world: HandoverWorld): Promise<{ edge: string; cut: Promise<void> }> {
+  const open = new Set<ServerResponse>();
+  const upstream = createServer((_request, response) => {
+    open.add(response);
+    response.write('begin');
+  });
+  await once(upstream.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => {
+    upstream.closeAllConnections();
+    upstream.close();
+  });
+  const { host, edge } = await world.createEdge(`127.0.0.1:${(upstream.address() as AddressInfo).port}`);
+  const sent = request({
+    host: '127.0.0.1',
+    port: world.edgePort,
+    servername: host,
+    ca: [...world.ca],
+    headers: { host },
+    agent: false,
+  }).end();
+  t.after(() => sent.destroy());
+  const [response] = (await once(sent, 'response')) as [import('node:http').IncomingMessage];
+  response.on('error', () => {}).resume();
+  return { edge, cut: new Promise((resolve) => response.once('close', () => resolve())) };
+}
