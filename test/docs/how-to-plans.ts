@@ -6,6 +6,7 @@ import { Webhook } from 'standardwebhooks';
 import { startServerProcess } from '../support/server-process.ts';
 import { readPage, type ShellBlock } from './markdown.ts';
 import type { PageRun, Treatment } from './reader.ts';
+import { replaceBySignal, replaceServer } from './replace-server.ts';
 
 export interface Plan {
   readonly blocks: readonly Treatment[];
@@ -39,6 +40,7 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
   'docs/how-to/monitor-a-server.md': {
     blocks: [{ run: /"status":"ready"/ }, { run: /^postern_store_up 1$/m }, { custom: runDoctorAsJson }],
   },
+  'docs/how-to/upgrade-without-downtime.md': { blocks: [{ custom: replaceServer }, { custom: replaceBySignal }] },
   'docs/how-to/stop-and-drain.md': { blocks: [{ run: /drain_delay: 12[\s\S]*shutdown_timeout: 30/ }] },
   'docs/how-to/run-behind-a-proxy.md': {
     blocks: [
