@@ -154,7 +154,7 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
       }),
     drain: async (timeoutMs, lingerMs) => {
       // The listeners stop first, then the edge closes its connections, and the listeners see the last of them close.
-      const closed = [https.drain(timeoutMs + SECOND), http.drain(timeoutMs + SECOND)];
+      const closed = [https.drain(timeoutMs + SECOND, lingerMs), http.drain(timeoutMs + SECOND, lingerMs)];
       await edge.drain(timeoutMs, lingerMs);
       await Promise.all(closed);
       snapshots.close();

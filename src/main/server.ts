@@ -315,7 +315,12 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     const timeoutMs = config.shutdown_timeout * 1000;
     const lingerMs = how.isHandedOver ? timeoutMs / 2 : 0;
     const delivered = (delivery?.close(timeoutMs) ?? Promise.resolve()).then(() => how.onDeliveryEnded?.());
-    await Promise.all([acme?.close(), edge?.drain(timeoutMs, lingerMs), listener.drain(timeoutMs, lingerMs), delivered]);
+    await Promise.all([
+      acme?.close(),
+      edge?.drain(timeoutMs, lingerMs),
+      listener.drain(timeoutMs, lingerMs),
+      delivered,
+    ]);
     // Last: requests in progress went through it.
     await gateway?.drain(timeoutMs);
     logger.info('drained');

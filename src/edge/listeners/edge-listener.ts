@@ -21,9 +21,9 @@ export interface EdgeListener {
   readonly connectionCount: number;
   /**
    * Stops accepting immediately; resolves when the last connection is closed. Remaining ones are closed by force after
-   * `timeoutMs`.
+   * `timeoutMs`. Connections that were just accepted may still send a proxy's header for `lingerMs`.
    */
-  drain(timeoutMs: number): Promise<void>;
+  drain(timeoutMs: number, lingerMs?: number): Promise<void>;
 }
 
 /** The TCP side of the HTTPS edge, on all of its addresses or on none. */
@@ -66,8 +66,9 @@ export async function openEdgeListener({
     get connectionCount() {
       return sockets.size;
     },
-    drain: (timeoutMs) => {
-      clients?.close();
+    drain: (timeoutMs, lingerMs = 0) => {
+      if (lingerMs === 0) clients?.close();
+      else setTimeout(() => clients?.close(), lingerMs).unref();
       drained ??= (async () => {
         const timer = setTimeout(() => {
           for (const socket of sockets) socket.destroy();
