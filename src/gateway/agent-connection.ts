@@ -24,6 +24,8 @@ const MAX_SESSION_MEMORY_MB = 512;
 const MAX_HEADER_BYTES = 131_072;
 const MAX_HEADER_PAIRS = 500;
 const TCP_PROBE_AFTER_MS = 30_000;
+/** Visitors' connections follow within seconds; then this process drains and closes the connections itself. */
+const SENT_AWAY_QUIET_MS = 120_000;
 /** Time for the last messages to be sent before the connection closes. */
 const FLUSH_WITHIN_MS = 1_000;
 
@@ -131,8 +133,8 @@ export class AgentConnection implements AgentLink, ListenerOwner {
   }
 
   /** The agent connects to another process; requests still go to it on this connection until `drain`. */
-  sendAway(quietMs: number): void {
-    this.send({ t: 'drain', quiet_ms: quietMs });
+  sendAway(): void {
+    this.send({ t: 'drain', quiet_ms: SENT_AWAY_QUIET_MS });
   }
 
   /** Notifies the agent, sends new streams elsewhere, and closes when the last stream has ended. */
@@ -204,4 +206,11 @@ export class AgentConnection implements AgentLink, ListenerOwner {
     this.#socket.destroy();
     this.#handler.onClosed(this, this.#reason);
   }
+}
+
+/** Waits for requests in progress, up to `timeoutMs`. */
+export async function untilIdle(connections: () => Iterable<AgentConnection>, timeoutMs: number): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  const isBusy = (): boolean => [...connections()].some((connection) => connection.active > 0);
+  while (isBusy() && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
 }

@@ -3,20 +3,20 @@ import { rfc3339 } from '../lib/clock.ts';
 import { peerOf } from '../lib/proxy-protocol/arriving-clients.ts';
 import type { AgentMessage, Bind, Hello } from '../tunnel/messages.ts';
 import { CONNECTIONS_PER_SESSION, MAX_CONNECTIONS_PER_SESSION, PROTOCOL_VERSION } from '../tunnel/protocol.ts';
-import { AgentConnection, type ConnectionHandler } from './agent-connection.ts';
+import { AgentConnection, type ConnectionHandler, untilIdle } from './agent-connection.ts';
 import { AgentSession } from './agent-session.ts';
 import type { BoundTunnel } from './bound-tunnel.ts';
+import { applyCredentialChange } from './credential-change.ts';
+import { onlineKeys } from './online-keys.ts';
 import type { OnlineTunnelTable } from './online-tunnel-table.ts';
-import type { GatewayPorts } from './ports.ts';
+import type { GatewayCounts, GatewayPorts } from './ports.ts';
 import { Presence } from './presence.ts';
 import { type CommandOutcome, SentCommands } from './sent-commands.ts';
-import { noLongerAllowed, TunnelBinder } from './tunnel-binder.ts';
+import { TunnelBinder } from './tunnel-binder.ts';
 import { TunnelNames } from './tunnel-names.ts';
 
 /** How long ids and names of a disconnected agent are kept for a resume. */
 const RESUME_WITHIN_MS = 60_000;
-/** Visitors' connections follow within seconds; then this process drains and closes the connections itself. */
-const SENT_AWAY_QUIET_MS = 120_000;
 /** Connections that have not identified themselves. */
 const MAX_UNKNOWN = 1_000;
 /** Slows down guessing of tokens. */
@@ -67,16 +67,17 @@ export class Gateway implements ConnectionHandler {
       presence: this.#presence,
       endTunnel: (tunnel) => this.#endTunnel(tunnel),
     });
-    this.#unsubscribe = ports.credentials.onChange((credentialId) => this.#credentialChanged(credentialId));
+    this.#unsubscribe = ports.credentials.onChange((credentialId) =>
+      applyCredentialChange(credentialId, ports.credentials.get(credentialId), {
+        sessions: () => [...this.#sessions.values()],
+        isAllowed: (tunnel, acl) => this.#binder.isAllowed(tunnel, acl),
+        endSession: (session, code, reason) => void this.#endSession(session, code, reason),
+        endTunnel: (tunnel) => void this.#endTunnel(tunnel),
+      }),
+    );
   }
 
-  get counts(): {
-    readonly connections: number;
-    /** Connections that have not identified themselves. */
-    readonly unknown: number;
-    readonly sessions: number;
-    readonly tunnels: number;
-  } {
+  get counts(): GatewayCounts {
     return {
       connections: this.#connections.size,
       unknown: this.#unknown.size,
@@ -109,14 +110,11 @@ export class Gateway implements ConnectionHandler {
     return connection === undefined ? Promise.resolve('unreachable') : this.#commands.send(connection, command);
   }
 
-  /**
-   * Another process takes over: asks agents to connect again, which leads them there. Their connections here still carry
-   * requests. Returns the tunnels, by public address or labels.
-   */
+  /** Another process takes over: asks agents to connect again, which leads them there. Returns their tunnels. */
   sendAway(): readonly string[] {
     this.#isSendingAway = true;
     for (const session of this.#sessions.values()) session.isSentAway = true;
-    for (const connection of this.#connections.keys()) connection.sendAway(SENT_AWAY_QUIET_MS);
+    for (const connection of this.#connections.keys()) connection.sendAway();
     return this.onlineTunnels();
   }
 
@@ -126,20 +124,14 @@ export class Gateway implements ConnectionHandler {
   }
 
   onlineTunnels(): readonly string[] {
-    return [...this.#sessions.values()].flatMap((session) =>
-      [...session.tunnels.values()]
-        .filter((tunnel) => this.#table.get(tunnel.id) === tunnel)
-        .map(({ publicUrl, labels }) => publicUrl ?? JSON.stringify(labels)),
-    );
+    return onlineKeys(this.#sessions.values(), this.#table);
   }
 
   /** Tells agents to connect elsewhere; requests in progress may finish for up to `timeoutMs`. */
   async drain(timeoutMs: number): Promise<void> {
     this.#isDraining = true;
     for (const connection of this.#connections.keys()) connection.drain();
-    const deadline = performance.now() + timeoutMs;
-    const isBusy = (): boolean => [...this.#connections.keys()].some((connection) => connection.active > 0);
-    while (isBusy() && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
+    await untilIdle(() => this.#connections.keys(), timeoutMs);
     this.#unsubscribe();
     await Promise.all(
       [...this.#sessions.values()].map((session) =>
@@ -343,26 +335,6 @@ export class Gateway implements ConnectionHandler {
     this.#table.remove(tunnel);
     if (tunnel.host !== null) this.#names.release(tunnel.host, tunnel);
     if (tunnel.endpointId !== null) this.#ports.endpoints.withdraw(tunnel.endpointId);
-  }
-
-  /** A deleted credential ends its sessions; a narrower acl ends the tunnels that it no longer allows. */
-  #credentialChanged(credentialId: string): void {
-    const credential = this.#ports.credentials.get(credentialId);
-    for (const session of [...this.#sessions.values()]) {
-      if (session.credentialId !== credentialId) continue;
-      if (credential === null) {
-        const reason = 'the credential of this agent was deleted: configure another authtoken';
-        void this.#endSession(session, 'ERR_POSTERN_AGENT_REVOKED', reason);
-        continue;
-      }
-      for (const tunnel of [...session.tunnels.values()]) {
-        if (this.#binder.isAllowed(tunnel, credential.acl)) continue;
-        const message = noLongerAllowed(tunnel, credential.acl);
-        const [connection] = session.connections;
-        connection?.send({ t: 'unbound', ref: tunnel.ref, code: 'ERR_POSTERN_TUNNEL_ACL', message, retry: false });
-        void this.#endTunnel(tunnel);
-      }
-    }
   }
 
   /** Requests of a session are executed in order; a failure closes the connection, not the process. */

@@ -39,3 +39,11 @@ export interface GatewayEvents {
   tunnelStarted(tunnelId: string): void;
   tunnelStopped(tunnelId: string): void;
 }
+
+export interface GatewayCounts {
+  readonly connections: number;
+  /** Connections that have not identified themselves. */
+  readonly unknown: number;
+  readonly sessions: number;
+  readonly tunnels: number;
+}

@@ -88,7 +88,7 @@ export class ListeningSockets {
   }
 }
 
-export async function listenOnDescriptor(server: Server, fd: number): Promise<ListenAddress> {
+async function listenOnDescriptor(server: Server, fd: number): Promise<ListenAddress> {
   await new Promise<void>((resolve, reject) => {
     const owner: ListenerOwner = { contain: reject };
     listenOnce(server, 'error', owner, reject);

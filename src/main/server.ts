@@ -10,12 +10,7 @@ import { createCatalog } from '../documents/catalog.ts';
 import { agentEvents } from '../gateway/agent-events.ts';
 import { OnlineTunnelTable } from '../gateway/online-tunnel-table.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
-import {
-  formatListenAddress,
-  isWildcardHost,
-  type ListenAddress,
-  type ListenAddresses,
-} from '../lib/listen-address.ts';
+import { formatListenAddress, type ListenAddress, type ListenAddresses } from '../lib/listen-address.ts';
 import { followBugs } from '../logging/bug-log.ts';
 import { addLogMetrics } from '../logging/log-metrics.ts';
 import { createLog, type ServerLog } from '../logging/logger.ts';
@@ -35,6 +30,7 @@ import { startStoreUpkeep } from '../store/store-upkeep.ts';
 import { OwnAddresses } from '../upstream/own-addresses.ts';
 import { openAcme } from './acme.ts';
 import { openApi } from './api.ts';
+import { derivedBaseUrl } from './base-url.ts';
 import { openEdge } from './edge.ts';
 import { type EventDelivery, openEventDelivery, openEventRecording } from './events.ts';
 import { type OpenedGateway, openGateway } from './gateway.ts';
@@ -356,10 +352,4 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       return running.disposeAsync();
     },
   };
-}
-
-/** A wildcard listener has no address that a client could dial. */
-function derivedBaseUrl({ host, port }: ListenAddress, isTls: boolean): string {
-  const dialled = isWildcardHost(host) ? 'localhost' : host;
-  return `${isTls ? 'https' : 'http'}://${formatListenAddress({ host: dialled, port })}`;
 }

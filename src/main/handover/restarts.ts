@@ -1,5 +1,6 @@
 import { DEFAULT_TIMEOUT_SECONDS, type RestartReply, type RestartRequest } from '../../cli/restart/control-protocol.ts';
 import { type Program, thisProgram } from '../../cli/restart/this-program.ts';
+import { listen, reporting } from '../../lib/guarded-listeners.ts';
 import { handoverFailed } from '../errors.ts';
 import type { RunningServer } from '../server.ts';
 import { type ControlSocket, openControlSocket } from './control-socket.ts';
@@ -42,7 +43,8 @@ export class Restarts {
   static async open(server: RunningServer, options: RestartsOptions): Promise<Restarts> {
     const restarts = new Restarts(server, options);
     const { logger } = server.log;
-    process.on('SIGUSR2', () => {
+    listen(process, 'SIGUSR2', reporting('restart'), () => {
+      // Its log reports a failure.
       restarts.#restart(thisProgram(), DEFAULT_TIMEOUT_SECONDS).catch(() => {});
     });
     try {

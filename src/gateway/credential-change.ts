@@ -1,0 +1,33 @@
+import type { AgentSession } from './agent-session.ts';
+import type { BoundTunnel } from './bound-tunnel.ts';
+import { noLongerAllowed } from './tunnel-binder.ts';
+
+export interface CredentialChangePorts {
+  sessions(): readonly AgentSession[];
+  isAllowed(tunnel: BoundTunnel, acl: readonly string[]): boolean;
+  endSession(session: AgentSession, code: string, reason: string): void;
+  endTunnel(tunnel: BoundTunnel): void;
+}
+
+/** A deleted credential ends its sessions; a narrower acl ends the tunnels that it no longer allows. */
+export function applyCredentialChange(
+  credentialId: string,
+  credential: { readonly acl: readonly string[] } | null,
+  ports: CredentialChangePorts,
+): void {
+  for (const session of ports.sessions()) {
+    if (session.credentialId !== credentialId) continue;
+    if (credential === null) {
+      const reason = 'the credential of this agent was deleted: configure another authtoken';
+      ports.endSession(session, 'ERR_POSTERN_AGENT_REVOKED', reason);
+      continue;
+    }
+    for (const tunnel of [...session.tunnels.values()]) {
+      if (ports.isAllowed(tunnel, credential.acl)) continue;
+      const message = noLongerAllowed(tunnel, credential.acl);
+      const [connection] = session.connections;
+      connection?.send({ t: 'unbound', ref: tunnel.ref, code: 'ERR_POSTERN_TUNNEL_ACL', message, retry: false });
+      ports.endTunnel(tunnel);
+    }
+  }
+}
