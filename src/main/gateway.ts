@@ -19,6 +19,7 @@ import type { Replica } from '../replica/replica.ts';
 import { credentialDirectory } from '../resources/credentials/credential-directory.ts';
 import type { Store } from '../store/store.ts';
 import { ALPN } from '../tunnel/protocol.ts';
+import type { MovingAgents } from './handover/hand-over.ts';
 import { listenOn } from './listener.ts';
 import type { ListeningSockets } from './listening-sockets.ts';
 
@@ -49,8 +50,7 @@ export interface OpenedGateway {
   /** How many of these tunnels are not online here. */
   missing(tunnels: readonly string[]): number;
   /** For another process that takes over. */
-  sendAway(): readonly string[];
-  takeBack(): Promise<void>;
+  readonly agents: MovingAgents;
   drain(timeoutMs: number): Promise<void>;
 }
 
@@ -121,13 +121,16 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
     address,
     gateway,
     missing: (tunnels) => missingFrom(gateway.onlineTunnels(), tunnels),
-    sendAway: () => {
-      listener.close();
-      return gateway.sendAway();
-    },
-    takeBack: async () => {
-      gateway.takeBack();
-      await listenOn(listener, 'tunnel_listen', address);
+    agents: {
+      sendAway: () => {
+        listener.close();
+        return gateway.sendAway();
+      },
+      remaining: () => table.size,
+      takeBack: async () => {
+        gateway.takeBack();
+        await listenOn(listener, 'tunnel_listen', address);
+      },
     },
     drain: async (timeoutMs) => {
       listener.close();

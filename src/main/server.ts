@@ -341,11 +341,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       owned,
       sockets: () => [...sockets.list(), ...(edge?.tunnelSockets() ?? [])],
       sharing: store.sharing,
-      agents: gateway && {
-        sendAway: gateway.sendAway,
-        takeBack: gateway.takeBack,
-        remaining: () => tunnels.size,
-      },
+      agents: gateway?.agents ?? null,
     },
     close: (options = {}) => {
       how = options;

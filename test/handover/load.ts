@@ -103,7 +103,7 @@ export class Load {
     try {
       socket.write('ping');
       const [data] = (await once(socket, 'data')) as [Buffer];
-      if (data.toString() !== 'ping') throw new Error(`got ${data}`);
+      if (data.toString() !== 'ping') throw new Error(`got ${data.toString()}`);
     } finally {
       socket.destroy();
     }

@@ -16,14 +16,16 @@ export interface HandoverParts {
   sockets(): readonly OpenSocket[];
   readonly sharing: { begin(): void; end(): void };
   /** Null without a gateway. */
-  readonly agents: {
-    /** Stops accepting agents, and asks those that are here to connect again. Returns their tunnels. */
-    sendAway(): readonly string[];
-    /** How many of them can still be reached through this process. */
-    remaining(): number;
-    /** The new process failed: accepts agents again. */
-    takeBack(): Promise<void>;
-  } | null;
+  readonly agents: MovingAgents | null;
+}
+
+export interface MovingAgents {
+  /** Stops accepting agents, and asks those that are here to connect again. Returns their tunnels. */
+  sendAway(): readonly string[];
+  /** How many of them can still be reached through this process. */
+  remaining(): number;
+  /** The new process failed: accepts agents again. */
+  takeBack(): Promise<void>;
 }
 
 export interface HandoverOptions {
