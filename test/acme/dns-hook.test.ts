@@ -84,6 +84,16 @@ suite('an order by dns-01', () => {
     assert.deepEqual(types, ['*.example.com dns-01', 'example.com tls-alpn-01']);
   });
 
+  test('of a name and of its wildcard take turns: a hook may keep one value only', async (context) => {
+    const fake = await startFakeAcme(context);
+    const { path, file } = await script(context, 'echo $1 >> calls; sleep 0.2');
+    const hook = new DnsHook({ path, timeoutMs: 30_000, env });
+    const node = await openNode(context, { servers: [fake], hook, challenges: ['dns-01'] });
+    await node.edge('*.example.com', 'example.com');
+    for (const host of ['*.example.com', 'example.com']) await untilManaged(node, host, isIssued);
+    assert.equal(await readFile(file('calls'), 'utf8'), 'present\ncleanup\npresent\ncleanup\n');
+  });
+
   test('fails with the message of the hook, and cleans up', async (context) => {
     const fake = await startFakeAcme(context);
     const { path, file } = await script(context, 'echo $1 >> calls; [ $1 = cleanup ] || exit 4');

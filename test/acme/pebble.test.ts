@@ -2,24 +2,31 @@ import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, suite, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { after, before, suite, test } from 'node:test';
+import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { certificatesIn } from '../../src/lib/describe-certificate.ts';
-import type { JsonObject } from '../../src/lib/json.ts';
 import { hasFailed, isIssued, managedRecord, untilManaged } from '../support/acme/acme-world.ts';
-import { MovedClock, openNode } from '../support/acme/manager-world.ts';
+import { MovedClock } from '../support/acme/manager-world.ts';
 import { type Pebble, pebbleIsMissing, startPebble } from '../support/acme/pebble.ts';
 import type { Cleanup } from '../support/cleanup.ts';
 import { EdgeWorld } from '../support/edge-world.ts';
+import { freshDatabase, type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const skip = pebbleIsMissing() ?? false;
+
+let postgres: PostgresServer;
+before(async () => {
+  postgres = await startPostgres();
+});
+after(() => postgres.stop());
 
 /** A server that orders from pebble, which validates at its edge. */
 async function openWorld(
   cleanup: Cleanup,
   pebble: Pebble,
   env: Readonly<Record<string, string>> = {},
+  clock: Clock = systemClock,
 ): Promise<EdgeWorld> {
   const edge = await EdgeWorld.open(
     cleanup,
@@ -29,7 +36,7 @@ async function openWorld(
       POSTERN_ACME_CA_FILE: pebble.caFile,
       ...env,
     },
-    { resolveName: async () => ['127.0.0.1'] },
+    { resolveName: async () => ['127.0.0.1'], clock },
   );
   const { addresses } = edge.world.server;
   pebble.tls.targets.splice(0, 1, addresses.edge?.port ?? 0);
@@ -55,6 +62,27 @@ suite('certificates from a real ACME server', { skip }, async () => {
     const record = managedRecord(edge.world.server, 'first.example.com');
     assert.deepEqual(Object.keys(record?.secrets ?? {}), ['/private_key']);
     assert.deepEqual([...edge.world.server.replica.all('acme_challenge')], []);
+    const socket = await edge.connect('first.example.com', { ca: [await pebble.root()] });
+    assert.equal(socket.getPeerX509Certificate()?.serialNumber.toLowerCase(), leaf?.serialNumber.toLowerCase());
+  });
+
+  test('is answered by a node that has not ordered', async (context) => {
+    const database = await freshDatabase(postgres);
+    context.after(() => database.drop());
+    const secretKey = Buffer.alloc(32, 3).toString('base64');
+    const shared = { POSTERN_DATABASE_URL: database.url, POSTERN_SECRET_KEY: secretKey };
+    const ordering = await openWorld(context, pebble, shared);
+    const answering = await openWorld(context, pebble, { ...shared, POSTERN_ACME: 'off' });
+    await ordering.edge('both.example.com');
+    await untilManaged(answering.world.server, 'both.example.com', isIssued);
+    assert.match(await answering.metrics(), /postern_edge_acme_challenges_total\{type="tls-alpn-01"\} [1-9]/);
+    assert.doesNotMatch(await ordering.metrics(), /postern_edge_acme_challenges_total\{type="tls-alpn-01"\} [1-9]/);
+    // The node that only followed serves the certificate as well.
+    await answering.connect('both.example.com', { ca: [await pebble.root()] });
+    answering.disconnect();
+    ordering.disconnect();
+    await answering.world.close();
+    await ordering.world.close();
   });
 
   test('uses http-01 where it is the only configured challenge', async (context) => {
@@ -96,25 +124,14 @@ cleanup) ${post} "{\\"host\\":\\"$2.\\"}" ${pebble.dnsUrl}/clear-txt ;;\nesac\n`
 
   test('changes the key of the account', async (context) => {
     const clock = new MovedClock();
-    const fake = { directoryUrl: pebble.directoryUrl, caFile: pebble.caFile } as never;
-    const edge = await openWorld(context, pebble);
-    const node = await openNode(context, {
-      servers: [fake],
-      clock,
-      account: { keyDays: 1 },
-      // Answered by the edge of the other server, which has the challenge by copying it.
-      wait: (ms, signal) => sleep(ms, undefined, { signal }),
-    });
-    const stop = node.replica.onChange(() => {
-      for (const { id, doc } of node.replica.all('acme_challenge')) void copy(edge, id, doc);
-    });
-    context.after(async () => stop());
-    await node.edge('key.example.com');
+    const edge = await openWorld(context, pebble, { POSTERN_ACME_ACCOUNT_KEY_DAYS: '1' }, clock);
+    const node = edge.world.server;
+    await edge.edge('key.example.com');
     await untilManaged(node, 'key.example.com', isIssued);
     const secret = (): string | undefined => [...node.replica.all('acme_account')][0]?.secrets?.['/private_key'];
     const first = secret();
     clock.advance(2 * 86_400_000);
-    await node.edge('next.example.com');
+    await edge.edge('next.example.com');
     await untilManaged(node, 'next.example.com', isIssued);
     assert.notEqual(secret(), first);
   });
@@ -139,8 +156,3 @@ suite('an ACME server that requires external account binding', { skip }, async (
     assert.ok(!bound.world.logLines.join('').includes('zWND'));
   });
 });
-
-async function copy(edge: EdgeWorld, id: string, doc: JsonObject): Promise<void> {
-  const put = { kind: 'acme_challenge', id, parent: null, doc, secrets: null, uniqueKeys: [], references: [] };
-  await edge.world.store.commit({ puts: [put] });
-}

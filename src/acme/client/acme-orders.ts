@@ -20,7 +20,6 @@ export interface Order {
 export interface Authorization {
   readonly status: string;
   readonly challenges: readonly Challenge[];
-  readonly expiresMs: number | null;
   readonly retryAtMs: number | null;
 }
 
@@ -90,11 +89,9 @@ export class AcmeOrders {
     if (!isJsonObject(json) || typeof json['status'] !== 'string' || !Array.isArray(json['challenges'])) {
       throw this.#malformed('an authorization has no status or challenges');
     }
-    const expiresMs = typeof json['expires'] === 'string' ? Date.parse(json['expires']) : Number.NaN;
     return {
       status: json['status'],
       challenges: (json['challenges'] as JsonValue[]).slice(0, MAX_CHALLENGES).flatMap(readChallenge),
-      expiresMs: Number.isNaN(expiresMs) ? null : expiresMs,
       retryAtMs,
     };
   }

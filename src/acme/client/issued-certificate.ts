@@ -22,9 +22,7 @@ export function issuedCertificate(
     nowMs,
   }: { readonly privateKeyPem: string; readonly hostname: string; readonly nowMs: number },
 ): IssuedCertificate {
-  const chain = readChain(chainPem);
-  const leaf = chain[0] as NodeCertificate;
-  const found = describeCertificate(leaf);
+  const { chain, leaf, found } = readChain(chainPem);
   if (!leaf.checkPrivateKey(createPrivateKey(privateKeyPem))) throw unusable('it is not for the key of the order');
   if (!found.dnsNames.some((name) => name.toLowerCase() === hostname)) throw unusable(`it is not for ${hostname}`);
   const notAfterMs = Date.parse(found.notAfter);
@@ -39,9 +37,11 @@ export function issuedCertificate(
   };
 }
 
-function readChain(pem: string): readonly NodeCertificate[] {
+function readChain(pem: string) {
   try {
-    return certificatesIn(pem);
+    const chain = certificatesIn(pem);
+    const leaf = chain[0] as NodeCertificate;
+    return { chain, leaf, found: describeCertificate(leaf) };
   } catch (error) {
     throw unusable(error instanceof Error ? error.message : 'it is not a PEM certificate chain');
   }

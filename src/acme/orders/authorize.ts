@@ -33,9 +33,25 @@ export async function authorize(
   if (authorization.status === 'valid') return;
   const challenge = chosenChallenge(lease, ports, at, authorization);
   if (authorization.status !== 'pending') throw await refused(lease, ports, challenge, authorization);
-  const prove = () => validate(lease, ports, at, { url, challenge, authorization });
-  if (challenge.type === 'dns-01') await ports.hookTurns.run(dnsName(lease.doc.hostname), prove);
-  else await prove();
+  const prove = () => validate(lease, ports, at, { url, challenge });
+  if (challenge.type !== 'dns-01') return prove();
+  await ports.hookTurns.run(dnsName(lease.doc.hostname), async () => {
+    try {
+      await prove();
+    } catch (error) {
+      const isOver = error instanceof AcmeFailure && !error.isOrderAlive && !at.signal.aborted;
+      if (isOver) await removeDnsRecord(lease, ports, at.signal);
+      throw error;
+    }
+    await removeDnsRecord(lease, ports, at.signal);
+  });
+}
+
+/** In the same turn as its publication: a hook may remove all values of the name. */
+async function removeDnsRecord(lease: Lease, ports: OrderPorts, signal: AbortSignal): Promise<void> {
+  await cleanUp(lease, ports, signal);
+  const order = lease.doc.order as OrderInFlight;
+  await lease.save({ order: { ...order, dns_record: null } });
 }
 
 /** Why an invalid order failed, if one of its authorizations did. */
@@ -58,16 +74,15 @@ export async function failedAuthorization(
 interface Validation {
   readonly url: string;
   readonly challenge: Challenge;
-  readonly authorization: Authorization;
 }
 
 async function validate(
   lease: Lease,
   ports: OrderPorts,
   at: OrderingAccount & { readonly polling: Polling },
-  { url, challenge, authorization }: Validation,
+  { url, challenge }: Validation,
 ): Promise<void> {
-  await publish(lease, ports, at, challenge, authorization);
+  await publish(lease, ports, at, challenge);
   if (challenge.status === 'pending') {
     await ports.wait(ports.propagationMs, at.signal);
     await at.orders.answer(challenge);
@@ -85,7 +100,6 @@ async function publish(
   ports: OrderPorts,
   { account, signal }: OrderingAccount,
   { type, token }: Challenge,
-  { expiresMs }: Authorization,
 ): Promise<void> {
   const { hostname } = lease.doc;
   const order = lease.doc.order as OrderInFlight;
@@ -104,7 +118,8 @@ async function publish(
     type: type as AcmeChallengeDoc['type'],
     token,
     key_authorization: keyAuthorization,
-    expires_at: rfc3339(Math.min(expiresMs ?? Number.POSITIVE_INFINITY, nowMs + CHALLENGE_MS)),
+    // By our clock alone: the server's may differ.
+    expires_at: rfc3339(nowMs + CHALLENGE_MS),
   };
   await lease.save({ order: { ...order, challenge_type: doc.type } }, { puts: [challengePut(doc)] });
 }
