@@ -24,6 +24,45 @@ EDGE=$(postern api https-edges create --hostports ${host}:7443 --only id)
 ROUTE=$(postern api routes create --edge "$EDGE" --match-type path_prefix --match / --backend.backend-id "$BACKEND" --only id)`;
 const withoutEdge = 'postern api https-edges delete "$EDGE"';
 
+/** As ngrok's API returned them, with the fields that Postern does not take. */
+const SAVED_TUNNEL_GROUPS = {
+  backends: [
+    { id: 'bkdtg_old', uri: 'https://api', description: 'shop', metadata: '', labels: { app: 'shop' }, tunnels: [] },
+  ],
+  uri: 'https://api',
+  next_page_uri: null,
+};
+const savedRoute = (match: string, modules: object): object => ({
+  ...{ edge_id: 'edghts_old', id: 'edghtsrt_old', uri: 'https://api', match_type: 'path_prefix', match },
+  ...{
+    description: 'with "quotes" and \\ too',
+    metadata: '',
+    circuit_breaker: null,
+    webhook_verification: null,
+    ...modules,
+  },
+});
+const SAVED_EDGES = {
+  https_edges: [
+    {
+      ...{
+        id: 'edghts_old',
+        uri: 'https://api',
+        description: 'shop',
+        metadata: '',
+        hostports: ['shop.example.com:443'],
+      },
+      ...{ mutual_tls: null, tls_termination: null },
+      routes: [
+        savedRoute('/', { backend: { enabled: true, backend: { id: 'bkdtg_old' } }, compression: { enabled: true } }),
+        savedRoute('/api', { backend: null, compression: null }),
+      ],
+    },
+  ],
+  uri: 'https://api',
+  next_page_uri: null,
+};
+
 export const howToPlans: Readonly<Record<string, Plan>> = {
   'docs/how-to/back-up-and-restore.md': {
     setup: ownEdge('kept.localhost'),
@@ -74,6 +113,19 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
   'docs/how-to/connect-a-login-provider.md': {
     setup: `${ownEdge('login.localhost')}\nISSUER=http://127.0.0.1:9 CLIENT_ID=postern CLIENT_SECRET=secret`,
     blocks: [{ run: /issuer/ }],
+  },
+  'docs/how-to/migrate-from-ngrok-edges.md': {
+    setup: `cat > ngrok-tunnel-groups.json <<'END'
+${JSON.stringify(SAVED_TUNNEL_GROUPS)}
+END
+cat > ngrok-edges.json <<'END'
+${JSON.stringify(SAVED_EDGES)}
+END`,
+    blocks: [
+      { run: /^created edghtsrt_\w+ for \/$/m },
+      { run: /"hostports":\["shop\.example\.com:443"\],"routes":\["\/(?:api)?","\/(?:api)?"\]/ },
+      { background: /online|app=shop/ },
+    ],
   },
   'docs/how-to/connect-a-remote-agent.md': {
     blocks: [
