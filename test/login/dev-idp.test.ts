@@ -60,7 +60,7 @@ test('dev-idp rejects unknown arguments, and a port in use', async (t) => {
     [['--port', 'x'], /--port must be/],
     [['--redirect-uri', 'app.localhost'], /--redirect-uri must be/],
     [['--prot', '1'], /--prot/],
-    [['--port', port], /is taken/],
+    [['--port', port], /is in use/],
   ] as const) {
     const { exited, output } = startTool(t, ...args);
     assert.equal(await exited, 2);
