@@ -26,3 +26,10 @@ export function changedConfig(
   if (refused.length > 0) throw invalidBody(refused);
   return config;
 }
+
+/** Read-only fields that depend on the configuration, after a change. */
+export function changedDerived({ resource }: CompiledResource, config: JsonObject, previous: JsonObject): JsonObject {
+  const change = resource.onChange?.(config as never, previous as never) ?? { derived: {} };
+  if ('problems' in change) throw invalidBody(change.problems);
+  return change.derived;
+}

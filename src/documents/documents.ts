@@ -12,7 +12,7 @@ import type {
 import type { Expectation, OutboxEvent, RecordKey, StoredRecord, WriteSet } from '../store/store.ts';
 import { authorize, authorizeChange } from './authorize.ts';
 import { type ChangeVerb, changeEvent, isChangeWanted } from './change-events.ts';
-import { changedConfig } from './changed-config.ts';
+import { changedConfig, changedDerived } from './changed-config.ts';
 import { commitWithRetries, writtenRecord } from './commit-with-retries.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { checkConfig, decodeWrite } from './decode-write.ts';
@@ -217,7 +217,8 @@ export class Documents implements DocumentsPort {
       const config = changedConfig(compiled, change, previous, { principal, settings: this.#context.settings });
       authorize(compiled, { principal, id, config, previous }, this.#context);
       this.#refuseConflict(compiled, config, previous);
-      const extra = { ...extraOf(compiled, record.doc), ...change.derived };
+      const derived = { ...changedDerived(compiled, config, previous), ...change.derived };
+      const extra = { ...extraOf(compiled, record.doc), ...derived };
       const isSame = isUnchanged(config, previous) && isUnchanged(extra, record.doc);
       const own = isSame ? [] : [resourcePut(compiled, { id, parent: record.parent, config, extra }, catalog)];
       const inline = [...modules].map(([module, value]) => {

@@ -72,6 +72,11 @@ export interface ConfigurationResource<Config extends TObject = TObject> extends
   conflict?(config: Static<Config>, previous: Static<Config> | null, settings: ResourceSettings): string | null;
   /** Computes derived fields and issues tokens. Problems reject the create. */
   onCreate?(config: Static<Config>, ports: CreatePorts): Creation | { readonly problems: readonly FieldProblem[] };
+  /** Computes derived fields again after a change of the configuration. Problems reject the change. */
+  onChange?(
+    config: Static<Config>,
+    previous: Static<Config>,
+  ): { readonly derived: JsonObject } | { readonly problems: readonly FieldProblem[] };
   /** `extra` contains created_at, derived and internal fields. */
   uniqueKeys?(
     config: Static<Config>,

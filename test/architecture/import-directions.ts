@@ -24,7 +24,7 @@ export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   api: ['lib', 'modules', 'documents', 'resources', 'store'],
   bootstrap: ['lib', 'config', 'documents', 'resources', 'replica'],
   client: [],
-  cli: ['lib', 'config', 'client', 'modules', 'resources', 'agent', 'tunnel'],
+  cli: ['lib', 'acme', 'config', 'client', 'modules', 'resources', 'agent', 'tunnel'],
   main: [
     'lib',
     'config',

@@ -28,10 +28,10 @@ suite('notices for the user', () => {
   });
 
   test('update explains a flag that only a create takes, but not an unknown one', async () => {
-    const update = ['tls-certificates', 'update', '--id', 'cert_2zXAMPLEcertificateAAAAAAAA'];
-    const { code, stderr } = await api([...update, '--certificate-pem', '@new.pem']);
+    const update = ['certificate-authorities', 'update', '--id', 'ca_2zXAMPLEcertificateAAAAAAAA'];
+    const { code, stderr } = await api([...update, '--ca-pem', '@new.pem']);
     assert.equal(code, 2);
-    assert.match(stderr, /--certificate-pem cannot be changed: only "create" accepts it/);
+    assert.match(stderr, /--ca-pem cannot be changed: only "create" accepts it/);
     assert.match((await api([...update, '--pem', 'x'])).stderr, /unknown flag --pem/);
   });
 

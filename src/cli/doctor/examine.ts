@@ -14,6 +14,7 @@ import { checkDataDir } from './checks/data-dir.ts';
 import { checkHandshakes } from './checks/handshakes.ts';
 import { checkHosts } from './checks/hosts.ts';
 import { checkListeners, checkPorts } from './checks/listeners.ts';
+import { checkManagedCertificates } from './checks/managed-certificates.ts';
 import { checkRoutes } from './checks/routes.ts';
 import { checkSettings } from './checks/settings.ts';
 import type { DoctorPorts } from './doctor-ports.ts';
@@ -96,6 +97,11 @@ async function withGoodKey(transport: Transport, key: ApiKey, installation: Inst
   const checks: readonly (readonly [string, () => Promise<readonly Finding[]>])[] = [
     ['handshakes', async () => checkHandshakes(live, await uploaded())],
     ['certificates', async () => checkCertificates(live, await uploaded())],
+    [
+      'managed_certificates',
+      async () =>
+        checkManagedCertificates(live, await Array.fromAsync(resources.managedCertificates.list()), await uploaded()),
+    ],
     ['authorities', async () => checkAuthorities(live, await Array.fromAsync(resources.certificateAuthorities.list()))],
     ['routes', () => checkRoutes(live)],
     ['hosts', () => checkHosts(live)],

@@ -16,8 +16,8 @@ export interface TlsCertificate {
   /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata: string;
   /**
-   * The certificate chain in PEM format: the certificate of the host, then the intermediates. It cannot be changed
-   * later.
+   * The certificate chain in PEM format: the certificate of the host, then the intermediates. PATCH it together
+   * with private_key_pem to renew it under the same id.
    */
   readonly certificate_pem: string;
   /** Common name of the subject. */
@@ -63,8 +63,8 @@ export interface TlsCertificateCreate {
   /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
   /**
-   * The certificate chain in PEM format: the certificate of the host, then the intermediates. It cannot be changed
-   * later.
+   * The certificate chain in PEM format: the certificate of the host, then the intermediates. PATCH it together
+   * with private_key_pem to renew it under the same id.
    */
   readonly certificate_pem: string;
   /** The unencrypted private key of the first certificate, in PEM format. Encrypted at rest and never returned. */
@@ -85,6 +85,13 @@ export interface TlsCertificateUpdate {
   readonly description?: string | undefined;
   /** Custom data, such as JSON; at most 4096 bytes. Postern does not interpret it. */
   readonly metadata?: string | undefined;
+  /**
+   * The certificate chain in PEM format: the certificate of the host, then the intermediates. PATCH it together
+   * with private_key_pem to renew it under the same id.
+   */
+  readonly certificate_pem?: string | undefined;
+  /** The unencrypted private key of the first certificate, in PEM format. Encrypted at rest and never returned. */
+  readonly private_key_pem?: string | undefined;
 }
 
 /** A certificate with its private key. The edge presents it for the hosts that it names. */

@@ -116,7 +116,7 @@ export class UploadedCertificates {
   }
 }
 
-/** The fields were derived when the certificate was uploaded, and cannot change. */
+/** The fields were derived when the certificate was uploaded or changed. */
 function readCertificate(record: CertificateRecord): Uploaded {
   const { subject_alternative_names: alternatives, extended_key_usages: usages, not_before, not_after } = record.doc;
   const { dns_names: names = [] } = (alternatives ?? {}) as { readonly dns_names?: readonly string[] };

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../lib/json.ts';
 import { secret } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
-import { type Creation, defineResource, describedFields, timestamp } from '../resource.ts';
+import { defineResource, describedFields, timestamp } from '../resource.ts';
 
 /** Certificates that the edge presents for hosts. */
 export const tlsCertificates = defineResource({
@@ -23,7 +23,7 @@ export const tlsCertificates = defineResource({
       minLength: 1,
       maxLength: 262_144,
       description:
-        'The certificate chain in PEM format: the certificate of the host, then the intermediates. It cannot be changed later.',
+        'The certificate chain in PEM format: the certificate of the host, then the intermediates. PATCH it together with private_key_pem to renew it under the same id.',
     }),
     private_key_pem: secret(
       'write_only',
@@ -35,7 +35,6 @@ export const tlsCertificates = defineResource({
       }),
     ),
   }),
-  immutable: ['certificate_pem', 'private_key_pem'],
   derived: {
     subject_common_name: Type.String({
       description: 'Common name of the subject.',
@@ -73,9 +72,17 @@ export const tlsCertificates = defineResource({
     private_key_pem: '-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n',
   },
   onCreate: (config) => describeTlsCertificate(config.certificate_pem, config.private_key_pem),
+  onChange: (config, previous) => {
+    const isSame =
+      config.certificate_pem === previous.certificate_pem && config.private_key_pem === previous.private_key_pem;
+    return isSame ? { derived: {} } : describeTlsCertificate(config.certificate_pem, config.private_key_pem);
+  },
 });
 
-function describeTlsCertificate(chainPem: string, keyPem: string): Creation | { problems: readonly FieldProblem[] } {
+function describeTlsCertificate(
+  chainPem: string,
+  keyPem: string,
+): { readonly derived: JsonObject } | { readonly problems: readonly FieldProblem[] } {
   const chain = readChain(chainPem);
   if ('problems' in chain) return chain;
   const key = readKey(keyPem);
@@ -88,7 +95,7 @@ function describeTlsCertificate(chainPem: string, keyPem: string): Creation | { 
   if (!chain.leaf.checkPrivateKey(key)) {
     return refuse(
       'private_key_pem',
-      'does not match the first certificate of certificate_pem: send the private key of that certificate',
+      'does not match the first certificate of certificate_pem: send the private key of that certificate, in the same request',
     );
   }
   return { derived: derivedFields(chain.description) };

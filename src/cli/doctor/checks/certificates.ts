@@ -40,7 +40,7 @@ function isCoveredByAnother(
 }
 
 /** A wildcard covers one label, on either side. */
-function covers(certificate: TlsCertificate, host: string): boolean {
+export function covers(certificate: TlsCertificate, host: string): boolean {
   const wildcard = host.replace(/^[^.]+/, '*');
   return namesOf(certificate).some((name) => name === host || name === wildcard);
 }

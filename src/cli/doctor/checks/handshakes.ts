@@ -54,7 +54,7 @@ function judge({ host, name, certificate, isUploaded, domain, nowMs }: Shown, fo
   else if (state === 'ended') found.problem(line, successor);
   // The server renews its own certificates.
   else if (state === 'soon' && isUploaded) found.warning(line, successor);
-  else if (!isUploaded && !isBelow(host, domain) && !isBelow(host, 'localhost')) {
+  else if (issuer.startsWith('Postern internal CA') && !isBelow(host, domain) && !isBelow(host, 'localhost')) {
     found.hint(
       `${host} has a certificate from the server's internal CA, which browsers do not trust`,
       'upload one: postern api tls-certificates create',
