@@ -35,6 +35,7 @@ import { openEdge } from './edge.ts';
 import { type EventDelivery, openEventDelivery, openEventRecording } from './events.ts';
 import { type OpenedGateway, openGateway } from './gateway.ts';
 import type { HandoverParts } from './handover/hand-over.ts';
+import { ownedStore } from './handover/owned-store.ts';
 import type { Predecessor } from './handover/predecessor.ts';
 import { openListener } from './listener.ts';
 import { ListeningSockets } from './listening-sockets.ts';
@@ -101,11 +102,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   await prepareDataDir(config.data_dir);
   const store = await openStore(config, clock, predecessor !== null);
   opened.defer(() => store.close());
-  const owned = (predecessor?.gone ?? Promise.resolve())
-    .then(async () => {
-      if (predecessor !== null) await store.sharing.own();
-    })
-    .catch((err: unknown) => logger.error({ err }, 'failed to take over the data directory'));
+  const owned = ownedStore(predecessor, store.sharing, logger);
   const reports = reportStore(store, logger);
   opened.defer(() => reports.close());
   const upkeep = startStoreUpkeep(store, clock, logger);
