@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { reporting } from '../../lib/guarded-listeners.ts';
 import { handoverFailed } from '../errors.ts';
@@ -73,6 +72,7 @@ export async function handOver(parts: HandoverParts, options: HandoverOptions): 
   const channel = new Channel(child, reporting('handover'));
   const problem = once(child, 'error').then(([error]) => (error as Error).message);
   let areAgentsAway = false;
+  const over = new AbortController();
   try {
     const ask = async <Name extends NewToOld['t']>(name: Name, timeoutMs: number) => {
       const late = handoverFailed(`process ${child.pid} did not get ready within ${timeoutMs / 1000} s`);
@@ -94,7 +94,8 @@ export async function handOver(parts: HandoverParts, options: HandoverOptions): 
       areAgentsAway = true;
       const tunnels = parts.agents.sendAway();
       channel.send({ t: 'await_agents', tunnels });
-      const moved = await Promise.race([ask('agents_here', stepTimeoutMs), oneLeft(parts.agents, tunnels.length)]);
+      const left = oneLeft(parts.agents, tunnels.length, over.signal);
+      const moved = await Promise.race([ask('agents_here', stepTimeoutMs), left]);
       if (moved !== null && moved.missing > 0)
         logger.warn({ missing: moved.missing }, 'some tunnels are not connected to the new process yet');
     }
@@ -103,17 +104,29 @@ export async function handOver(parts: HandoverParts, options: HandoverOptions): 
     return { pid: child.pid ?? 0, version, deliveryEnded: () => channel.send({ t: 'delivery_ended' }) };
   } catch (error) {
     await end(child);
-    if (areAgentsAway) await parts.agents?.takeBack();
+    if (areAgentsAway) {
+      await parts.agents?.takeBack().catch((err: unknown) => {
+        logger.error(
+          { err },
+          'agents cannot connect: the tunnel listener could not be opened again. Restart the server',
+        );
+      });
+    }
     parts.sharing.end();
     throw error;
+  } finally {
+    over.abort();
   }
 }
 
 /** An older agent closes its connection here a second after it has moved: then visitors have to move as well. */
-async function oneLeft(agents: { remaining(): number }, before: number): Promise<null> {
-  const deadline = performance.now() + STEP_TIMEOUT_MS;
-  while (agents.remaining() >= before && performance.now() < deadline) await sleep(LOOK_FOR_AGENTS_MS);
-  return null;
+function oneLeft(agents: MovingAgents, before: number, signal: AbortSignal): Promise<null> {
+  return new Promise((resolve) => {
+    const timer = setInterval(() => {
+      if (agents.remaining() < before) resolve(null);
+    }, LOOK_FOR_AGENTS_MS);
+    signal.addEventListener('abort', () => clearInterval(timer));
+  });
 }
 
 async function within<Result>(
