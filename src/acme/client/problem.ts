@@ -52,7 +52,7 @@ export interface FailedAnswer {
 
 export function failureOf(host: string, { status, problem, retryAtMs, action }: FailedAnswer): AcmeFailure {
   const isServers = status >= 500 || status < 400;
-  const known = problem === null ? undefined : CODES[problem.type];
+  const known = problem !== null && Object.hasOwn(CODES, problem.type) ? CODES[problem.type] : undefined;
   const code: AcmeErrorCode =
     known ??
     (status === 429
