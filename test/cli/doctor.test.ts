@@ -5,6 +5,7 @@ import { after, suite, test } from 'node:test';
 import { createServer as createTls } from 'node:tls';
 import { issue } from '../edge/tls/test-authority.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { crl } from '../support/test-crl.ts';
 import { DoctorWorld, deadAddress, listening, said } from './doctor-world.ts';
 import { runCommand } from './run-command.ts';
 
@@ -191,6 +192,37 @@ suite('certificates and authorities', () => {
     assert.equal(used.code, 1);
     await world.api('DELETE', edge);
     for (const id of [ended, soon, fine]) await world.api('DELETE', `/certificate_authorities/${id}`);
+  });
+});
+
+suite('revocation lists', () => {
+  test('reports those that are stale, missing or about to become stale', async () => {
+    const ca = await issue({ commonName: 'listed', isCa: true, toDays: 100 });
+    const day = 86_400_000;
+    const current = (await crl({ issuer: ca, toMs: 9 * day })).pem;
+    const { id } = await world.api('POST', '/certificate_authorities', {
+      ca_pem: ca.certificatePem,
+      crl_pem: current,
+      crl_mode: 'hard',
+    });
+    const { edge } = await world.site('listed.localhost');
+    await world.api('PUT', `${edge}/mutual_tls`, { certificate_authority_ids: [id] });
+    const lines = async (fields: object) => {
+      await world.api('PATCH', `/certificate_authorities/${id}`, fields);
+      return said(await world.examine(), 'authorities', id).filter((line) => line.includes('revocation list'));
+    };
+    assert.match((await lines({})).join(), /^ok: .*is valid until/);
+    assert.match(
+      (await lines({ crl_pem: (await crl({ issuer: ca, toMs: day / 2 })).pem })).join(),
+      /^warning: .*becomes stale at/,
+    );
+    const stale = (await crl({ issuer: ca, fromMs: -2 * day, toMs: -day })).pem;
+    assert.match((await lines({ crl_pem: stale })).join(), /^problem: .*is stale: its clients are rejected/);
+    assert.match((await lines({ crl_mode: 'soft' })).join(), /^warning: .*is stale: its clients are not checked/);
+    assert.match((await lines({ crl_pem: '' })).join(), /^warning: .*is missing/);
+    assert.deepEqual(await lines({ crl_mode: 'off' }), []);
+    await world.api('DELETE', edge);
+    await world.api('DELETE', `/certificate_authorities/${id}`);
   });
 });
 

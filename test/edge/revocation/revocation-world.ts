@@ -46,6 +46,11 @@ export class RevocationWorld {
     return new RevocationWorld(edge, await edge.site(backendId), backendId);
   }
 
+  /** The same site, served by another process. */
+  servedBy(edge: EdgeWorld): RevocationWorld {
+    return new RevocationWorld(edge, this.site, this.backendId);
+  }
+
   /** A new authority with these fields. */
   async authority(issued: Issued, fields: object = {}): Promise<string> {
     const { id } = await this.edge.api('POST', '/certificate_authorities', {
