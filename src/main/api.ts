@@ -32,6 +32,7 @@ import type { ProblemIndex } from '../snapshot/problems/problem-index.ts';
 import { addProblemMetrics } from '../snapshot/problems/problem-metrics.ts';
 import type { OutboxEvent, Store, StoredRecord } from '../store/store.ts';
 import { certificateWarning } from './certificate-warnings.ts';
+import { crlWarning } from './crl-warnings.ts';
 import { allErrorRows } from './error-tables.ts';
 import { HostCertificateIndex } from './host-certificates.ts';
 import { programVersion } from './version.ts';
@@ -103,7 +104,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     mutex: new KeyedMutex(),
     served: (revision: number) => deps.served(revision),
     problemOf: (recordId: string) => deps.problems.lineOf(recordId),
-    warningOf: (record: StoredRecord) => certificateWarning(record, warnings),
+    warningOf: (record: StoredRecord) => certificateWarning(record, warnings) ?? crlWarning(record, replica, clock),
     newId,
     newToken: (prefix: string) => `${prefix}${randomBytes(32).toString('base64url')}`,
     ports: (): OperationPorts => ports,

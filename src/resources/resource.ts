@@ -55,6 +55,8 @@ export interface ConfigurationResource<Config extends TObject = TObject> extends
   readonly inlineChildren?: readonly string[];
   /** Its host names have certificates, whose problems a response header reports. */
   readonly hasHostNames?: true;
+  /** Its responses may have the header Postern-Warning for another reason than host names. */
+  readonly hasWarnings?: boolean;
   /** `<noun>_created.v0` and so on. */
   readonly eventNoun: string;
   readonly example: JsonObject;

@@ -83,6 +83,10 @@ suite('crl_pem', () => {
     const stale = await pem({ fromMs: -2 * DAY_MS, toMs: -DAY_MS });
     const changed = await world.api('PATCH', `/certificate_authorities/${body.id}`, { crl_pem: stale });
     assert.equal(changed.body.crl_status, 'stale');
+    assert.match(
+      changed.headers.get('postern-warning') ?? '',
+      /^crl: the revocation list is stale; .* without a check/,
+    );
     const listed = await world.api('GET', '/certificate_authorities');
     assert.equal(listed.body.certificate_authorities[0].crl_status, 'stale');
     const off = await world.api('PATCH', `/certificate_authorities/${body.id}`, { crl_mode: 'off', crl_pem: '' });

@@ -34,6 +34,7 @@ export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
     'pki',
     'acme',
     'backends',
+    'revocation',
     'modules',
     'snapshot',
     'upstream',

@@ -29,7 +29,7 @@ export const responseHeaders: Readonly<Record<string, HeaderObject>> = {
   },
   'Postern-Warning': {
     description:
-      'Present if the returned edge or domain serves traffic, but not as intended: "certificate:", the cause and the name in parentheses. Several are separated by "; ".',
+      'Present if the returned edge or domain serves traffic, but not as intended: "certificate:", the cause and the name in parentheses; or if the revocation list of the returned certificate authority cannot be used: "crl:", the cause and the id. Several are separated by "; ".',
     schema: { type: 'string' },
     example:
       'certificate: app.example.com resolves to 192.0.2.7, which is not this server; clients get a certificate of the internal CA (app.example.com)',
@@ -101,10 +101,11 @@ function showsProblems({ verb, success }: Operation, { resource }: Subject): boo
   );
 }
 
-/** Resources with host names, one at a time; not their modules and actions. */
+/** Resources with host names or other causes of warnings, one at a time; not their modules and actions. */
 function showsWarnings({ verb, success, resource: name }: Operation, { resource }: Subject): boolean {
-  const isOwn = resource.type === 'configuration' && resource.hasHostNames === true && name === resource.name;
-  return isOwn && verb !== 'list' && success.schema !== null;
+  const hasWarnings =
+    resource.type === 'configuration' && (resource.hasHostNames === true || resource.hasWarnings === true);
+  return hasWarnings && name === resource.name && verb !== 'list' && success.schema !== null;
 }
 
 function isConfigurationWrite(operation: Operation, { resource }: Subject): boolean {

@@ -46,6 +46,7 @@ export const certificateAuthorities = defineResource({
   }),
   immutable: ['ca_pem'],
   live: liveCrl,
+  hasWarnings: true,
   check: checkCrl,
   derived: {
     subject_common_name: Type.String({
