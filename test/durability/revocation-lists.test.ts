@@ -26,7 +26,7 @@ async function apiOf(process: PosternProcess, dataDir: string) {
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'service-version': '2' },
       ...(body && { body: JSON.stringify(body) }),
     });
-    const answer = (await response.json()) as Record<string, unknown>;
+    const answer = (await response.json()) as Record<string, unknown> & { readonly id: string };
     assert.ok(response.ok, JSON.stringify(answer));
     return answer;
   };
