@@ -8,6 +8,8 @@ const PACKAGES: Readonly<Record<string, string>> = {
   jq: 'jq',
   openssl: 'openssl',
   strace: 'strace',
+  python3: 'python3',
+  'systemd-notify': 'systemd',
   chromium: 'chromium',
   pebble: 'pebble',
   haproxy: 'haproxy',

@@ -88,6 +88,17 @@ const COMMANDS: readonly CommandRow[] = [
     },
   },
   {
+    name: 'service',
+    summary: 'run the server or the agent as a systemd service',
+    load: async () => {
+      const [{ createServiceCommand }, { servicePorts }] = await Promise.all([
+        import('../cli/service/service-command.ts'),
+        import('./commands/service-ports.ts'),
+      ]);
+      return createServiceCommand(servicePorts);
+    },
+  },
+  {
     name: 'ca',
     summary: 'print the internal CAs and how to trust them',
     load: async () => {

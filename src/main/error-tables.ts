@@ -3,6 +3,7 @@ import { agentErrors } from '../agent/errors.ts';
 import { apiErrors } from '../api/errors.ts';
 import { backends } from '../backends/registry.ts';
 import { agentCommandErrors } from '../cli/agent/errors.ts';
+import { serviceErrors } from '../cli/service/errors.ts';
 import { configErrors } from '../config/errors.ts';
 import { documentErrors } from '../documents/errors.ts';
 import { edgeErrors } from '../edge/errors.ts';
@@ -36,6 +37,7 @@ export const errorTables: readonly { readonly title: string; readonly rows: Erro
   { title: 'The program', rows: mainErrors.rows },
   { title: 'The command line', rows: flagErrors.rows },
   { title: 'The command line: agent commands', rows: agentCommandErrors.rows },
+  { title: 'The command line: services', rows: serviceErrors.rows },
 ];
 
 export function allErrorRows(): ErrorRows {

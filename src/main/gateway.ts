@@ -51,6 +51,8 @@ export interface OpenedGateway {
   missing(tunnels: readonly string[]): number;
   /** For another process that takes over. */
   readonly agents: MovingAgents;
+  /** Uses certificate files that changed. */
+  refreshTls(): Promise<void>;
   drain(timeoutMs: number): Promise<void>;
 }
 
@@ -132,6 +134,7 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
         await listenOn(listener, 'tunnel_listen', address);
       },
     },
+    refreshTls: () => tls.refresh(),
     drain: async (timeoutMs) => {
       listener.close();
       deps.clients.close();

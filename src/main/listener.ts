@@ -18,6 +18,7 @@ const HANDSHAKE_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 
 export type ListenSetting = Extract<keyof Config, `${string}_listen`>;
+const FIRST_OPEN_PORT = 1024;
 
 export interface ListenerOptions {
   readonly setting: ListenSetting;
@@ -94,6 +95,13 @@ export async function listenOn(
   return { host: address.host, port };
 }
 
+/** Linux reserves the ports below 1024; root is the wrong answer. */
+function noPermission(port: number): string {
+  const reason = `this user has no permission to open port ${port}`;
+  if (port >= FIRST_OPEN_PORT) return reason;
+  return `${reason}, which requires the capability CAP_NET_BIND_SERVICE. The unit of "postern service install" has it; without systemd, use "setcap cap_net_bind_service=+ep" on the executable, or let a load balancer forward to a higher port`;
+}
+
 function listenError(setting: ListenSetting, address: ListenAddress, cause: Error): Error {
   const code = 'code' in cause ? String(cause.code) : cause.message;
   const reasons: Record<string, string> = {
@@ -101,7 +109,7 @@ function listenError(setting: ListenSetting, address: ListenAddress, cause: Erro
     EADDRNOTAVAIL: `the address ${address.host} does not belong to this machine`,
     EAFNOSUPPORT: `this machine does not support the kind of address ${address.host}`,
     ENOTFOUND: `the name ${address.host} does not resolve`,
-    EACCES: `this user has no permission to open port ${address.port}`,
+    EACCES: noPermission(address.port),
   };
   const reason = reasons[code] ?? `it failed with ${code}`;
   const message = `cannot listen on ${formatListenAddress(address)}: ${reason}. Set another address with ${setting} (${variableOf(setting)})`;

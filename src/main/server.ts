@@ -86,6 +86,8 @@ export interface RunningServer {
   readonly replica: Replica;
   /** For another process that takes over from this one. */
   readonly handover: HandoverParts;
+  /** Uses certificate files that changed, now rather than at the next check. Rejects if they cannot be used. */
+  refreshCertificates(): Promise<void>;
   /** Drains, then closes everything in reverse order. Safe to call again, but only the first call waits. */
   close(options?: CloseOptions): Promise<void>;
 }
@@ -334,6 +336,9 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     log,
     store,
     replica,
+    refreshCertificates: async () => {
+      await Promise.all([tls?.refresh(), gateway?.refreshTls()]);
+    },
     handover: {
       owned,
       sockets: () => [...sockets.list(), ...(edge?.tunnelSockets() ?? [])],

@@ -25,6 +25,8 @@ export interface TlsSource {
   /** The context of a name with a certificate from an ACME server; undefined: `current` is presented. */
   contextFor(serverName: string): SecureContext | undefined;
   onChange(listener: (pair: TlsPair) => void): void;
+  /** Looks for a newer certificate now rather than at the next check. Rejects if its files cannot be used. */
+  refresh(): Promise<void>;
   close(): void;
 }
 
@@ -111,6 +113,7 @@ function renewing(provider: TlsProvider, onProblem: (error: unknown) => void): T
     onChange: (listener) => {
       listeners.push(listener);
     },
+    refresh: check,
     close: () => clearInterval(timer),
   };
 }

@@ -17,6 +17,9 @@ export interface Plan {
 const quiet = /^/;
 const postern = 'postern() { node bin/postern.mjs "$@"; }';
 
+/** Services are installed into an image: this machine may lack systemd, and must stay as it is. */
+const SUDO = 'sudo() { if [ "$1" = postern ]; then shift; postern "$@" --root image; fi; }';
+
 /** An edge that pages call "your edge". */
 const ownEdge = (host: string): string => `${postern}
 BACKEND=$(postern api http-response-backends create --body ok --only id)
@@ -134,7 +137,19 @@ END`,
       { custom: dialFromElsewhere },
     ],
   },
-  'docs/how-to/run-the-agent-as-a-service.md': { blocks: [{ custom: checkAgentConfig }] },
+  'docs/how-to/run-as-a-service.md': {
+    setup: `${postern}\n${SUDO}`,
+    blocks: [
+      { run: /^ExecStart=.*postern\.mjs server$/m },
+      { custom: installService },
+      { run: quiet },
+      { run: /deleted .*postern\.service/ },
+    ],
+  },
+  'docs/how-to/run-the-agent-as-a-service.md': {
+    setup: `${SUDO}\nmkdir -p image/etc/postern; touch image/etc/postern/postern.yml`,
+    blocks: [{ custom: checkAgentConfig }, { run: /wrote .*postern-agent\.service/ }],
+  },
   'docs/how-to/deliver-events-to-a-webhook.md': {
     setup: postern,
     blocks: [
@@ -240,6 +255,12 @@ async function checkAgentConfig({ text }: ShellBlock, { reader, terminal }: Page
   await writeFile(join(reader.folder, 'agent.yml'), yaml);
   const output = await terminal.run(`${postern}\n${text.replace('/etc/postern/postern.yml', 'agent.yml')}`);
   assert.match(output, /app\.example\.com/);
+}
+
+async function installService({ text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {
+  assert.match(await terminal.run(text), /wrote .*etc\/systemd\/system\/postern\.service/);
+  const settings = await readFile(join(reader.folder, 'image/etc/postern/postern.env'), 'utf8');
+  assert.match(settings, /^POSTERN_EDGE_LISTEN="0\.0\.0\.0:443"$/m);
 }
 
 /** The receiver ends with the page: the terminal is the last to use it. */

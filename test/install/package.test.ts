@@ -1,21 +1,22 @@
 // Own process: takes long, so it starts first.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { chmod, readFile, stat } from 'node:fs/promises';
+import { chmod, copyFile, readFile, stat } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { promisify } from 'node:util';
 import { builtPackage } from '../support/built-package.ts';
 import { openLocalRegistry } from '../support/local-registry.ts';
 import { findOldNode } from '../support/old-node.ts';
 import { startPostern } from '../support/server-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { followBlock } from './follow-page.ts';
 import { runInstalled, walk } from './fresh-walk.ts';
 import { nonRootUser } from './non-root.ts';
+import { execStart } from './systemd.ts';
 
 /** A process that does not end must fail the test, not hang it. */
 const TIMEOUT_MS = 240_000;
-const run = promisify(execFile);
+const LAUNCHER = 'lib/node_modules/postern/bin/postern.mjs';
+const PAGE = 'docs/how-to/install.md';
 
 suite('npm install -g of the package', { timeout: TIMEOUT_MS }, () => {
   test('gives a user without privileges a program that serves a first edge and a remote tunnel', async (t) => {
@@ -27,10 +28,14 @@ suite('npm install -g of the package', { timeout: TIMEOUT_MS }, () => {
       ...user,
       env: { ...user.env, PATH: `${dirname(process.execPath)}${delimiter}${user.env['PATH']}` },
     };
-    const server = await walk(t, { command: [program], user: withNode }, join(user.home, 'data'));
+    const typed = { command: [program], user: withNode };
+    assert.match(await runInstalled(typed, ['--version']), /^\d+\.\d+\.\d+\n$/);
+    // What a unit starts works without that PATH.
+    const words = execStart(await runInstalled(typed, ['service', 'print']));
+    assert.deepEqual(words, [process.execPath, join(prefix, LAUNCHER), 'server']);
+    const server = await walk(t, { command: words.slice(0, -1), user }, join(user.home, 'data'));
     server.child.kill('SIGTERM');
     assert.deepEqual(await server.exited, { code: 0, signal: null });
-    assert.match(await runInstalled({ command: [program], user: withNode }, ['--version']), /^\d+\.\d+\.\d+\n$/);
     await says(t, prefix, program);
   });
 });
@@ -53,17 +58,18 @@ async function installed(t: TestContext): Promise<string> {
   const registry = await openLocalRegistry(t);
   const prefix = await tempDir(t);
   await chmod(prefix, 0o755);
-  const flags = [
-    '--prefix',
-    prefix,
-    '--cache',
-    join(prefix, 'cache'),
-    '--registry',
-    registry,
-    '--no-audit',
-    '--no-fund',
-  ];
-  await run('npm', ['install', '--global', ...flags, tarball], { cwd: prefix, env: withoutNpm() });
+  const env = {
+    ...withoutNpm(),
+    PATH: `${prefix}/bin${delimiter}${process.env['PATH']}`,
+    npm_config_prefix: prefix,
+    npm_config_cache: join(prefix, 'cache'),
+    npm_config_registry: registry,
+  };
+  await copyFile(tarball, join(prefix, 'postern-0.1.0.tgz'));
+  // "npm ci" is what CI runs, and the package is packed already.
+  const instead = 'npm() { case "$*" in ci | pack) ;; *) command npm "$@" ;; esac; }';
+  await followBlock({ page: PAGE, block: 2, cwd: prefix, env, instead });
+  assert.match(await followBlock({ page: PAGE, block: 3, cwd: prefix, env, instead }), /^\d+\.\d+\.\d+$/m);
   const home = join(prefix, 'lib', 'node_modules', 'postern');
   assert.equal((await stat(join(home, 'LICENSE'))).isFile(), true);
   assert.equal((JSON.parse(await readFile(join(home, 'package.json'), 'utf8')) as { name: string }).name, 'postern');

@@ -5,12 +5,14 @@ import { configFlags, loadConfig } from '../../config/load.ts';
 import { printConfig } from '../../config/print.ts';
 import { settingsHelp } from '../../config/settings-help.ts';
 import { type FlagForm, parseFlags, usage } from '../../lib/flags.ts';
+import { serviceManager } from '../../lib/service-manager.ts';
 import { Predecessor } from '../handover/predecessor.ts';
 import { Restarts } from '../handover/restarts.ts';
 import { ListeningSockets } from '../listening-sockets.ts';
 import { type RunningServer, startServer } from '../server.ts';
 import { systemdSockets } from '../systemd-sockets.ts';
 import { watchProcessFailure } from './process-failure.ts';
+import { reload } from './reload.ts';
 import { stopSignal } from './stop-signal.ts';
 import { welcomeText } from './welcome-text.ts';
 
@@ -33,6 +35,8 @@ async function run(args: readonly string[], context: CommandContext): Promise<nu
   const predecessor = await Predecessor.find(process.env);
   // Before parts of it are used up, such as the variables of systemd.
   const env = { ...process.env };
+  // It names this process. The manager watches a successor as well.
+  Reflect.deleteProperty(env, 'WATCHDOG_PID');
   try {
     return await serve({ args, context, env, predecessor });
   } catch (error) {
@@ -65,18 +69,31 @@ async function serve({ args, context, env, predecessor }: Start): Promise<number
     onFailedStart: (error) => context.warn(problemText(error, args, context.env)),
     exitWithinMs: 2 * loaded.config.shutdown_timeout * 1000 + DRAIN_MARGIN_MS,
   });
-  const stopping = stopSignal(() => server?.log ?? null);
+  const manager = serviceManager(process.env);
+  const stopping = stopSignal({
+    runningLog: () => server?.log ?? null,
+    // A service manager asks for a reload; from a terminal the signal means that it was closed.
+    onReload: manager.isPresent ? () => void reload({ server, manager, flags, env: context.env, loaded }) : null,
+  });
   const sockets = predecessor?.sockets ?? new ListeningSockets(systemdSockets(process.env));
   server = await startServer(loaded.config, { isTerminal: context.isTerminal, predecessor, sockets });
+  void manager.notify('READY=1', `STATUS=Serving the API at ${server.baseUrl}`);
+  const stopWatchdog = manager.startWatchdog();
   const restarts = await Restarts.open(server, { args, env, dataDir: loaded.config.data_dir });
   if (context.isTerminal && predecessor === null) context.print(welcomeText(server, loaded.config.data_dir));
   const successor = await Promise.race([stopping, failure.happened, restarts.handedOver]);
+  stopWatchdog();
+  // The manager follows the successor: the end of this process is not the end of the service.
+  const told = successor
+    ? manager.notify(`MAINPID=${successor.pid}`, 'READY=1')
+    : manager.notify('STOPPING=1', 'STATUS=Draining');
   try {
     await restarts.close();
     await server.close({
       isHandedOver: successor !== undefined,
       onDeliveryEnded: () => successor?.deliveryEnded(),
     });
+    await told;
   } catch (err) {
     server.log.logger.fatal({ err }, 'the server failed to shut down cleanly');
     server.log.flush();

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { chown, readFile, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { get } from 'node:https';
 import { type AddressInfo, createServer } from 'node:net';
@@ -13,6 +14,12 @@ import { tempDir } from '../../support/temp-dir.ts';
 
 /** A process that does not end must fail the test, not hang it. */
 const TIMEOUT_MS = 240_000;
+
+const NOBODY = 65_534;
+
+function firstOpenPort(): number {
+  return Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'));
+}
 
 async function statusOverTls(url: string, ca: string): Promise<number | undefined> {
   const [response] = (await once(get(url, { ca, agent: false }), 'response')) as [IncomingMessage];
@@ -29,6 +36,24 @@ suite('API listener', { timeout: TIMEOUT_MS }, () => {
     const server = startServerProcess(t, await tempDir(t), { args: ['--api-listen', `127.0.0.1:${port}`] });
     assert.deepEqual(await server.exited, { code: 1, signal: null });
     assert.match(server.stderr(), new RegExp(`^postern: .*port ${port} is already in use.*POSTERN_API_LISTEN\\)\n$`));
+  });
+
+  test('names the capability and the unit for a port that only root may open', async (t) => {
+    const isReserved = process.platform === 'linux' && firstOpenPort() > 443;
+    if (!isReserved || process.getuid?.() !== 0)
+      return t.skip('port 443 is not reserved for root here, or we are not root');
+    const dataDir = await tempDir(t);
+    await chown(dataDir, NOBODY, NOBODY);
+    const server = startServerProcess(t, dataDir, {
+      args: ['--edge-listen', '127.0.0.1:443'],
+      env: { NODE_COMPILE_CACHE: '', HOME: dataDir },
+      uid: NOBODY,
+      gid: NOBODY,
+    });
+    assert.deepEqual(await server.exited, { code: 1, signal: null });
+    const message =
+      /cannot listen on 127\.0\.0\.1:443: .*CAP_NET_BIND_SERVICE.*"postern service install".*POSTERN_EDGE_LISTEN/;
+    assert.match(server.stderr(), message);
   });
 
   test('names an address that is not ours', async (t) => {

@@ -1,0 +1,127 @@
+import { execLine, unitPath } from './systemd-words.ts';
+
+export type Role = 'server' | 'agent';
+
+export interface UnitPlan {
+  readonly role: Role;
+  /** Without `.service`. */
+  readonly name: string;
+  /** Words that start this program: the single executable, or Node and the launcher. */
+  readonly command: readonly string[];
+  /** A unit of the user's own manager. */
+  readonly isOfUser: boolean;
+  /** An existing user; null: systemd creates one for as long as the service runs. */
+  readonly runAs: string | null;
+  readonly environmentFile: string;
+  /** The agent's configuration file. */
+  readonly agentConfig: string;
+}
+
+/** The text of the unit. Every line has its reason in docs/how-to/run-as-a-service.md. */
+export function unitText(plan: UnitPlan): string {
+  const edit = `systemctl ${plan.isOfUser ? '--user ' : ''}edit ${plan.name}`;
+  return [
+    `# Written by "postern service install". Settings are in ${plan.environmentFile}.`,
+    `# Change this unit with "${edit}", which a later installation keeps.`,
+    '[Unit]',
+    `Description=Postern ${plan.role}`,
+    // The user's manager does not know the system's targets.
+    ...(plan.isOfUser ? [] : ['Wants=network-online.target', 'After=network-online.target']),
+    // Restarts never stop: a server that comes back by itself needs nobody at night.
+    'StartLimitIntervalSec=0',
+    '',
+    '[Service]',
+    ...(plan.role === 'server' ? serverLines(plan) : agentLines(plan)),
+    ...(plan.isOfUser ? [] : identityLines(plan)),
+    `EnvironmentFile=-${unitPath(plan.environmentFile)}`,
+    'UMask=0077',
+    '',
+    ...SECCOMP_LINES,
+    ...(plan.isOfUser ? [] : SANDBOX_LINES),
+    '',
+    '[Install]',
+    `WantedBy=${plan.isOfUser ? 'default.target' : 'multi-user.target'}`,
+    '',
+  ].join('\n');
+}
+
+function serverLines({ command, name }: UnitPlan): readonly string[] {
+  return [
+    'Type=notify',
+    // The server reports through systemd-notify, which is a child process.
+    'NotifyAccess=all',
+    `ExecStart=${execLine([...command, 'server'])}`,
+    'ExecReload=/bin/kill -HUP $MAINPID',
+    'Restart=always',
+    'RestartSec=2',
+    // A command line that the program rejects stays wrong.
+    'RestartPreventExitStatus=2',
+    'WatchdogSec=60',
+    // A migration of a large store takes a while; a drain lasts drain_delay and twice shutdown_timeout.
+    'TimeoutStartSec=10min',
+    'TimeoutStopSec=90',
+    'KillMode=mixed',
+    'LimitNOFILE=1048576',
+    `StateDirectory=${name}`,
+    'StateDirectoryMode=0700',
+    `Environment=POSTERN_DATA_DIR=%S/${name}`,
+  ];
+}
+
+function agentLines({ command, agentConfig, isOfUser }: UnitPlan): readonly string[] {
+  const words = [...command, 'start', '--all', '--no-inspect', '--log-format', 'json', '--config'];
+  return [
+    'Type=exec',
+    ...(isOfUser
+      ? [`ExecStart=${execLine([...words, agentConfig])}`]
+      : [
+          // The file holds the token, and only root can read it: systemd hands a copy to the service.
+          `LoadCredential=postern.yml:${unitPath(agentConfig)}`,
+          `ExecStart=${execLine(words)} \${CREDENTIALS_DIRECTORY}/postern.yml`,
+        ]),
+    // An agent that was stopped through the API exits with 0, and stays stopped.
+    'Restart=on-failure',
+    'RestartSec=5',
+    'RestartPreventExitStatus=2',
+    'TimeoutStopSec=30',
+    'LimitNOFILE=1048576',
+  ];
+}
+
+function identityLines({ runAs, role }: UnitPlan): readonly string[] {
+  const capability = role === 'server' ? 'CAP_NET_BIND_SERVICE' : '';
+  return [
+    ...(runAs === null ? ['DynamicUser=yes'] : [`User=${runAs}`]),
+    ...(capability === '' ? [] : [`AmbientCapabilities=${capability}`]),
+    `CapabilityBoundingSet=${capability}`,
+  ];
+}
+
+/** What an unprivileged manager can apply too. No MemoryDenyWriteExecute: the engine compiles JavaScript at run time. */
+const SECCOMP_LINES = [
+  'NoNewPrivileges=yes',
+  'LockPersonality=yes',
+  'RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK',
+  'RestrictNamespaces=yes',
+  'RestrictRealtime=yes',
+  'RestrictSUIDSGID=yes',
+  'SystemCallArchitectures=native',
+  'SystemCallFilter=@system-service',
+  'SystemCallFilter=~@privileged @resources',
+  'SystemCallErrorNumber=EPERM',
+];
+
+const SANDBOX_LINES = [
+  'ProtectSystem=strict',
+  'ProtectHome=yes',
+  'PrivateTmp=yes',
+  'PrivateDevices=yes',
+  'ProtectClock=yes',
+  'ProtectControlGroups=yes',
+  'ProtectHostname=yes',
+  'ProtectKernelLogs=yes',
+  'ProtectKernelModules=yes',
+  'ProtectKernelTunables=yes',
+  'ProtectProc=invisible',
+  'RemoveIPC=yes',
+];
