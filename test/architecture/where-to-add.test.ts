@@ -61,8 +61,8 @@ suite('the table "Where do I add" of ARCHITECTURE.md', () => {
   test('lists the files that hold the tables of errors', () => {
     const tables = files.filter(({ text }) => / = errorTable\(/.test(text)).map(({ path }) => path);
     const listed = changedBy('an error').flatMap((path) => filesIn(withoutNames(path)));
-    // The agent's commands are a part of the command line, and flags are used without any part.
-    const others = ['src/cli/agent/errors.ts', 'src/lib/flags.ts'];
+    // These commands are parts of the command line, and flags are used without any part.
+    const others = ['src/cli/agent/errors.ts', 'src/cli/service/errors.ts', 'src/lib/flags.ts'];
     assert.deepEqual(tables.sort(), [...listed.filter((path) => path !== 'src/lib/errors.ts'), ...others].sort());
   });
 

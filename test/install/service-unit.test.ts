@@ -12,7 +12,7 @@ import { execStart, systemdMissing } from './systemd.ts';
 
 const TIMEOUT_MS = 120_000;
 const GOLDEN = fileURLToPath(new URL('./golden', import.meta.url));
-/** Of 100, less is better. The server's unit had 18 in November 2026, the agent's 15. */
+/** Less is better, 100 is unprotected. The server's unit had 18 in November 2026, the agent's 15. */
 const MAX_EXPOSURE = 20;
 
 const VARIANTS: Readonly<Record<string, readonly string[]>> = {
