@@ -86,6 +86,7 @@ async function openTlsSource(
     },
     contextFor: (serverName) => managed.contextFor(serverName),
     onChange: (listener) => source.onChange(listener),
+    refresh: () => source.refresh(),
     close: () => {
       source.close();
       managed.close();

@@ -64,7 +64,7 @@ function packument(name: string, folders: readonly string[], base: string): obje
 }
 
 async function packed(folder: string): Promise<Buffer> {
-  const args = ['-cz', '--exclude=./node_modules', '--transform=s,^\\.,package,', '-C', folder, '.'];
+  const args = ['-c', '--exclude=./node_modules', '--transform=s,^\\.,package,', '-C', folder, '.'];
   const { stdout } = await run('tar', args, { encoding: 'buffer', maxBuffer: MAX_TARBALL_BYTES });
   return stdout;
 }
