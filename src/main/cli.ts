@@ -146,6 +146,11 @@ const COMMANDS: readonly CommandRow[] = [
     },
   },
   {
+    name: 'health',
+    summary: 'ask the server on this machine whether it is healthy',
+    load: async () => (await import('../cli/health/health-command.ts')).healthCommand,
+  },
+  {
     name: 'completion',
     summary: 'print a completion script for bash, zsh or fish',
     load: async () => (await import('../cli/completion/completion-command.ts')).createCompletionCommand(COMMANDS),

@@ -1,0 +1,201 @@
+// Own process: takes long, so it starts first.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { parse } from 'yaml';
+import { loadConfig } from '../../src/config/load.ts';
+import { settingNames, variableOf } from '../../src/config/schema.ts';
+import { projectRoot, shellBlocks } from '../docs/markdown.ts';
+import { startPostern } from '../support/server-process.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { isInContext, readDockerfile, stages } from './dockerfile.ts';
+
+const TIMEOUT_MS = 280_000;
+const variables = new Set(settingNames.map(variableOf));
+
+function textOf(name: string, stage = -1): readonly string[] {
+  const found = stages().at(stage) ?? [];
+  return found.filter((instruction) => instruction.name === name).map(({ text }) => text);
+}
+
+function environment(): Readonly<Record<string, string>> {
+  const [text = ''] = textOf('ENV');
+  return Object.fromEntries(text.split(' ').map((pair) => pair.split('=') as [string, string]));
+}
+
+suite('the Dockerfile', { timeout: TIMEOUT_MS }, () => {
+  test('names its base images by version, and runs a program without a shell', () => {
+    for (const { name, text } of readDockerfile()) {
+      if (name === 'FROM') assert.match(text, /^[a-z./-]+:[a-z0-9.-]*\d[a-z0-9.-]*( AS \w+)?$/, text);
+      if (name === 'ENTRYPOINT' || name === 'CMD') assert(Array.isArray(JSON.parse(text)), text);
+      if (name === 'RUN' && text.includes('apt-get install'))
+        assert.match(text, /apt-get update && .*rm -rf \/var\/lib\/apt\/lists/);
+      assert.doesNotMatch(text, /:latest|\bcurl\b.*\|.*sh|https?:/, text);
+    }
+  });
+
+  test('runs as a numbered user without privileges, who owns the volume', () => {
+    const [user = ''] = textOf('USER');
+    assert.match(user, /^[1-9]\d{3,}:[1-9]\d{3,}$/);
+    const volume = textOf('VOLUME')[0] ?? '';
+    assert.equal(environment()['POSTERN_DATA_DIR'], volume);
+    assert(textOf('COPY').some((text) => text.includes(`--chown=${user}`) && text.endsWith(` ${volume}`)));
+  });
+
+  test('sets only settings that exist, and exposes the ports that they open', () => {
+    const ports = Object.entries(environment()).flatMap(([name, value]) => {
+      assert(variables.has(name), name);
+      return name.endsWith('_LISTEN') ? [value.split(':').at(-1)] : [];
+    });
+    assert.deepEqual(textOf('EXPOSE')[0]?.split(' '), ports);
+  });
+
+  test('copies files that exist and that .dockerignore lets into the build', () => {
+    for (const text of textOf('COPY', 0)) {
+      for (const path of text.split(' ').slice(0, -1)) {
+        assert(existsSync(join(projectRoot, path)), path);
+        assert(isInContext(path), `.dockerignore keeps ${path} out`);
+      }
+    }
+    for (const path of [
+      '.git/config',
+      'node_modules/x',
+      'postern-data/secret.key',
+      '.env',
+      'src/lib/cidr.test.ts',
+      'dist/x',
+    ])
+      assert(!isInContext(path), path);
+  });
+
+  test('builds with the files that it copies, and its health check sees the server', async (t) => {
+    console.error(
+      'NOT BUILT AS AN IMAGE: the steps of the Dockerfile run here as they stand; npm run test:long builds it where it can',
+    );
+    const scratch = await tempDir(t);
+    chmodSync(scratch, 0o755);
+    const build = join(scratch, 'build');
+    mkdirSync(build);
+    for (const { name, text } of stages()[0] ?? []) {
+      if (name === 'COPY') copyInto(build, text);
+      // CI runs "npm ci"; the build gets the result.
+      if (name === 'RUN' && text === 'npm ci')
+        symlinkSync(join(projectRoot, 'node_modules'), join(build, 'node_modules'));
+      else if (name === 'RUN')
+        execFileSync('sh', ['-euc', text.replaceAll('/build', build)], { cwd: build, stdio: 'pipe' });
+    }
+    const program = join(build, 'out', 'postern');
+    assert.equal(statSync(program).mode & 0o777, 0o755);
+    await runImage(t, scratch, program);
+  });
+});
+
+function copyInto(build: string, text: string): void {
+  const words = text.split(' ');
+  const target = words.at(-1) ?? '';
+  for (const path of words.slice(0, -1)) {
+    const isFolder = statSync(join(projectRoot, path)).isDirectory();
+    const to = target.endsWith('/') ? join(build, target, path.split('/').at(-1) ?? '') : join(build, target);
+    const filter = (source: string): boolean =>
+      source === join(projectRoot, path) || isInContext(source.slice(projectRoot.length).replace(/^\//, ''));
+    cpSync(join(projectRoot, path), to, { recursive: isFolder, filter });
+  }
+}
+
+/** ENTRYPOINT, CMD, ENV, USER and HEALTHCHECK of the last stage, with another data directory and free ports. */
+async function runImage(t: import('node:test').TestContext, scratch: string, program: string): Promise<void> {
+  const data = join(scratch, 'build', 'out', 'data');
+  const [uid = 0, gid = 0] = (textOf('USER')[0] ?? '').split(':').map(Number);
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) chownSync(data, uid, gid);
+  const env = Object.fromEntries(
+    Object.entries(environment()).map(([name, value]) => [
+      name,
+      name.endsWith('_LISTEN') ? value.replace(/:\d+$/, ':0') : data,
+    ]),
+  );
+  const words = (name: string): string[] => JSON.parse(textOf(name)[0] ?? '[]') as string[];
+  const [, ...given] = [...words('ENTRYPOINT'), ...words('CMD')];
+  const shared = { cwd: data, ...(isRoot && { uid, gid }) };
+  const server = startPostern(t, {
+    ...shared,
+    command: [program, ...given],
+    env: { ...env, POSTERN_API_LISTEN: '127.0.0.1:0' },
+  });
+  const { addresses } = await server.ready();
+  const [, check = ''] = /CMD (\[.*\])$/.exec(textOf('HEALTHCHECK')[0] ?? '') ?? [];
+  const [entry, ...args] = JSON.parse(check) as string[];
+  assert.equal(entry, words('ENTRYPOINT')[0]);
+  const health = (listen: string) =>
+    startPostern(t, { ...shared, command: [program, ...args], env: { ...env, POSTERN_API_LISTEN: listen } });
+  const healthy = health(addresses.api);
+  assert.equal((await healthy.exited).code, 0, healthy.stderr());
+  assert.match(healthy.stdout(), /"status":"ready"/);
+  server.child.kill('SIGTERM');
+  assert.deepEqual(await server.exited, { code: 0, signal: null });
+  const gone = health(addresses.api);
+  assert.equal((await gone.exited).code, 1);
+  assert.match(gone.stderr(), /no answer from 127\.0\.0\.1:\d+: .*ECONNREFUSED/);
+}
+
+suite('the page about containers', () => {
+  const blocks = shellBlocks('docs/how-to/run-in-a-container.md').map(({ text }) => text);
+
+  test('publishes the ports that the image opens, and sets only settings that exist', () => {
+    const run = blocks.find((text) => text.startsWith('docker run --detach')) ?? '';
+    const published = Array.from(run.matchAll(/--publish \d+:(\d+)/g), ([, port]) => port);
+    assert.deepEqual(published, textOf('EXPOSE')[0]?.split(' '));
+    const settings = Array.from(run.matchAll(/--env (\w+)=/g), ([, name = '']) => name);
+    assert.equal(settings.length, 1);
+    for (const name of settings) assert(variables.has(name), name);
+  });
+
+  test('writes secrets that the server accepts, for the user alone', async (t) => {
+    const folder = await tempDir(t);
+    const script = blocks.find((text) => text.includes('> .env')) ?? 'false';
+    execFileSync('bash', ['-euc', script], { cwd: folder });
+    assert.equal(statSync(join(folder, '.env')).mode & 0o777, 0o600);
+    const [, key = ''] = /^POSTERN_SECRET_KEY=(.*)$/m.exec(readFileSync(join(folder, '.env'), 'utf8')) ?? [];
+    loadConfig({ flags: new Map(), env: { POSTERN_SECRET_KEY: key } });
+    assert.equal(Buffer.from(key, 'base64').length, 32);
+  });
+});
+
+suite('compose.yaml', () => {
+  const compose = parse(readFileSync(join(projectRoot, 'compose.yaml'), 'utf8')) as {
+    services: Record<
+      string,
+      {
+        environment: Record<string, string>;
+        ports?: string[];
+        volumes: string[];
+        image: string;
+        [key: string]: unknown;
+      }
+    >;
+    volumes: Record<string, unknown>;
+  };
+
+  test('gives the server a read-only file system, no capability, and settings that exist', () => {
+    const { postern } = compose.services;
+    assert.equal(postern?.['read_only'], true);
+    assert.deepEqual(postern['cap_drop'], ['ALL']);
+    for (const name of Object.keys(postern.environment)) assert(variables.has(name), name);
+    const exposed = textOf('EXPOSE')[0]?.split(' ');
+    assert.deepEqual(
+      postern.ports?.map((pair) => pair.split(':')[1]),
+      exposed,
+    );
+  });
+
+  test('keeps data in volumes that it declares, and demands every secret', () => {
+    for (const { volumes } of Object.values(compose.services))
+      for (const volume of volumes) assert((volume.split(':')[0] ?? '') in compose.volumes, volume);
+    const text = readFileSync(join(projectRoot, 'compose.yaml'), 'utf8');
+    for (const [, name = '', rest = ''] of text.matchAll(/\$\{(\w+)([^}]*)\}/g))
+      assert.match(rest, /PASSWORD|KEY/.test(name) ? /^:\?/ : /^:[?-]/, name);
+    assert.match(compose.services['database']?.image ?? '', /^postgres:\d+$/);
+  });
+});

@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { projectRoot } from '../docs/markdown.ts';
+
+export interface Instruction {
+  readonly line: number;
+  readonly name: string;
+  readonly text: string;
+}
+
+const KNOWN = new Set('FROM WORKDIR COPY RUN USER ENV EXPOSE VOLUME STOPSIGNAL HEALTHCHECK ENTRYPOINT CMD'.split(' '));
+
+/** The instructions of the Dockerfile. Throws for anything that it does not know. */
+export function readDockerfile(): readonly Instruction[] {
+  const lines = readFileSync(join(projectRoot, 'Dockerfile'), 'utf8').split('\n');
+  const instructions: Instruction[] = [];
+  for (let index = 0; index < lines.length; index += 1) {
+    const line = index + 1;
+    let text = lines[index] ?? '';
+    if (text.trim() === '' || text.startsWith('#')) continue;
+    while (text.endsWith('\\')) {
+      index += 1;
+      text = `${text.slice(0, -1)} ${(lines[index] ?? '').trim()}`;
+    }
+    const [, name = '', rest = ''] = /^([A-Z]+)\s+(.*)$/.exec(text) ?? [];
+    if (!KNOWN.has(name)) throw new Error(`Dockerfile:${line}: ${text}`);
+    instructions.push({ line, name, text: rest.replaceAll(/\s+/g, ' ').trim() });
+  }
+  return instructions;
+}
+
+/** Instructions by stage; each begins with FROM. */
+export function stages(): readonly (readonly Instruction[])[] {
+  const found: Instruction[][] = [];
+  for (const instruction of readDockerfile()) {
+    if (instruction.name === 'FROM') found.push([]);
+    found.at(-1)?.push(instruction);
+  }
+  return found;
+}
+
+/** Whether the build context contains a path, by .dockerignore: the last pattern that matches decides. */
+export function isInContext(path: string): boolean {
+  const patterns = readFileSync(join(projectRoot, '.dockerignore'), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'));
+  let isIncluded = true;
+  for (const pattern of patterns) {
+    const isException = pattern.startsWith('!');
+    if (matches(isException ? pattern.slice(1) : pattern, path)) isIncluded = isException;
+  }
+  return isIncluded;
+}
+
+function matches(pattern: string, path: string): boolean {
+  if (pattern === '*') return true;
+  if (pattern.startsWith('**/*')) return path.endsWith(pattern.slice(4));
+  return path === pattern || path.startsWith(`${pattern}/`);
+}
