@@ -146,6 +146,17 @@ const COMMANDS: readonly CommandRow[] = [
     },
   },
   {
+    name: 'upgrade-check',
+    summary: 'compare the store with this program before you switch to it',
+    load: async () => {
+      const [{ createUpgradeCheckCommand }, { upgradePorts }] = await Promise.all([
+        import('../cli/upgrade/upgrade-check-command.ts'),
+        import('./commands/upgrade-ports.ts'),
+      ]);
+      return createUpgradeCheckCommand(upgradePorts());
+    },
+  },
+  {
     name: 'health',
     summary: 'ask the server on this machine whether it is healthy',
     load: async () => (await import('../cli/health/health-command.ts')).healthCommand,

@@ -20,6 +20,15 @@ const postern = 'postern() { node bin/postern.mjs "$@"; }';
 /** Services are installed into an image: this machine may lack systemd, and must stay as it is. */
 const SUDO = 'sudo() { if [ "$1" = postern ]; then shift; postern "$@" --root image; fi; }';
 
+/** The new program is the same one here, and the service's files are in an image. */
+const UPGRADE = `mkdir -p image/etc/postern; echo 'POSTERN_REGION="eu"' > image/etc/postern/postern.env
+printf '#!/bin/sh\\nexec node bin/postern.mjs "$@"\\n' > postern-new; chmod +x postern-new
+sudo() {
+  if [ "$1" != sh ]; then return; fi
+  local words=("\${@//\\/etc\\/postern/./image/etc/postern}")
+  "\${words[@]//\\/var\\/lib\\/postern/postern-data}"
+}`;
+
 /** An edge that pages call "your edge". */
 const ownEdge = (host: string): string => `${postern}
 BACKEND=$(postern api http-response-backends create --body ok --only id)
@@ -146,6 +155,16 @@ END`,
       { run: /deleted .*postern\.service/ },
     ],
   },
+  'docs/how-to/upgrade.md': {
+    setup: `${postern}\n${UPGRADE}`,
+    blocks: [
+      { run: /migration +none: the store has schema version \d+/ },
+      { run: /migration +none[\s\S]*no problems/ },
+      { run: /backed up \d+ records/ },
+      { run: quiet },
+      { custom: runDoctor },
+    ],
+  },
   'docs/how-to/run-the-agent-as-a-service.md': {
     setup: `${SUDO}\nmkdir -p image/etc/postern; touch image/etc/postern/postern.yml`,
     blocks: [{ custom: checkAgentConfig }, { run: /wrote .*postern-agent\.service/ }],
@@ -194,6 +213,10 @@ async function runDoctorAsJson({ text }: ShellBlock, { reader, terminal }: PageR
   const { api, edge, edge_http, tunnel } = reader.ready.addresses as unknown as Record<string, string>;
   const flags = `--api-listen ${api} --edge-listen ${edge} --edge-http-listen ${edge_http} --tunnel-listen ${tunnel}`;
   assert.match(await terminal.run(`${text.trim()} ${flags}`), /"ok":true/);
+}
+
+async function runDoctor(block: ShellBlock, page: PageRun): Promise<void> {
+  await runDoctorAsJson({ ...block, text: `${block.text.trim()} --json` }, page);
 }
 
 async function printProxyConfig({ page, text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {

@@ -65,6 +65,22 @@ export function lockAsSuccessor(dataDir: string): SuccessorLock {
   };
 }
 
+/** The process that uses the data directory; null if none does. Only reads. */
+export function holderOf(dataDir: string): string | null {
+  const path = join(dataDir, OWNER_FILE);
+  if (!existsSync(path)) return null;
+  const lock = new DatabaseSync(path, { readOnly: true, timeout: 0 });
+  try {
+    lock.exec('SELECT count(*) FROM sqlite_schema');
+    return null;
+  } catch (error) {
+    if (!isBusy(error)) throw fromSqliteError(error, path);
+    return holderText(readPid(dataDir));
+  } finally {
+    lock.close();
+  }
+}
+
 /** Null when another process has it. */
 function tryLock(path: string): DatabaseSync | null {
   makePrivateFile(path);
@@ -89,12 +105,16 @@ function writePid(dataDir: string): void {
 
 function inUse(dataDir: string) {
   const pid = readPid(dataDir);
-  const holder = pid === null ? 'another process' : `process ${pid}`;
+  const holder = holderText(pid);
   return storeErrors.create(
     'ERR_POSTERN_STORE_IN_USE',
     `${holder} uses the data directory ${dataDir}: stop it, or set another directory with POSTERN_DATA_DIR`,
     { details: { data_dir: dataDir, ...(pid === null ? {} : { pid }) } },
   );
+}
+
+function holderText(pid: string | null): string {
+  return pid === null ? 'another process' : `process ${pid}`;
 }
 
 function readPid(dataDir: string): string | null {

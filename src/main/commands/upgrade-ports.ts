@@ -1,0 +1,13 @@
+import type { UpgradePorts } from '../../cli/upgrade/upgrade-ports.ts';
+import { examineStore } from '../../store/offline/examine-store.ts';
+import { programVersion } from '../version.ts';
+
+export function upgradePorts(): UpgradePorts {
+  return {
+    version: programVersion(),
+    examine: ({ data_dir: dataDir, database_url: url, secret_key: secretKey }) =>
+      examineStore(
+        url === null ? { engine: 'sqlite', dataDir, secretKey } : { engine: 'postgres', url, dataDir, secretKey },
+      ),
+  };
+}

@@ -1,0 +1,98 @@
+import { existsSync } from 'node:fs';
+import { databasePath } from '../data-directory.ts';
+import { loadKeyring, verifyKeyCheck } from '../load-keyring.ts';
+import { OLDER_SERVERS } from '../postgres/schema-names.ts';
+import { readMeta } from '../sql/schema/meta-rows.ts';
+import { schemaVersion } from '../sql/schema/migrate.ts';
+import { currentSchema, migrations } from '../sql/schema/migrations.ts';
+import type { MigrationStep } from '../sql/schema/schema.ts';
+import { integer, queryOne, textOrNull } from '../sql/statements/statement.ts';
+import { holderOf } from '../sqlite/directory-lock.ts';
+import type { RunProgram } from './offline-database.ts';
+import { openOfflineDatabase } from './open-offline-database.ts';
+import type { StoreLocation } from './store-location.ts';
+
+export interface PendingMigration {
+  readonly version: number;
+  /** In words, such as "create the table leases". */
+  readonly steps: readonly string[];
+}
+
+export interface StoreExamination {
+  readonly engine: StoreLocation['engine'];
+  /** 0 for a store that does not exist yet. */
+  readonly schemaVersion: number;
+  readonly knownSchemaVersion: number;
+  readonly pending: readonly PendingMigration[];
+  /** Null if it fits, or if there is no store yet. */
+  readonly keyProblem: Error | null;
+  /** Servers of an older version that are connected to the database, and their addresses. */
+  readonly olderServers: { readonly count: number; readonly addresses: string };
+  /** The process that holds the data directory. */
+  readonly holder: string | null;
+}
+
+/** Looks at a store as the next start would, and changes nothing. */
+export async function examineStore(location: StoreLocation): Promise<StoreExamination> {
+  const { engine } = location;
+  const holder = engine === 'sqlite' ? holderOf(location.dataDir) : null;
+  const known = { engine, knownSchemaVersion: currentSchema.version, holder };
+  const none = { count: 0, addresses: '' };
+  if (engine === 'sqlite' && !existsSync(databasePath(location.dataDir)))
+    return { ...known, schemaVersion: 0, pending: [], keyProblem: null, olderServers: none };
+  const database = openOfflineDatabase(location, 'read');
+  try {
+    return await database.transaction('read', async (run) => {
+      const found = await run(schemaVersion(database.dialect));
+      return {
+        ...known,
+        schemaVersion: found,
+        pending: found === 0 ? [] : pendingAfter(found),
+        keyProblem: found === 0 ? null : await keyProblem(run, location),
+        olderServers: engine === 'postgres' && found > 0 ? await olderServers(run) : none,
+      };
+    });
+  } finally {
+    await database.close();
+  }
+}
+
+function pendingAfter(found: number): readonly PendingMigration[] {
+  return migrations
+    .filter(({ version }) => version > found)
+    .map(({ version, steps }) => ({ version, steps: steps.map(stepText) }));
+}
+
+function stepText(step: MigrationStep): string {
+  switch (step.do) {
+    case 'create_table':
+      return `create the table ${step.table.name}`;
+    case 'create_index':
+      return `create the index ${step.index.name}`;
+    case 'drop_index':
+      return `drop the index ${step.index}`;
+    case 'drop_table':
+      return `drop the table ${step.table}`;
+    case 'add_counter':
+      return `add the counter ${step.counter}`;
+  }
+}
+
+async function keyProblem(run: RunProgram, { dataDir, secretKey = null }: StoreLocation): Promise<Error | null> {
+  const source = { dataDir, configured: secretKey };
+  const check = await run(readMeta('key_check'));
+  if (check === null) return null;
+  try {
+    verifyKeyCheck(check, loadKeyring({ ...source, mayCreate: false }), source);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+async function olderServers(run: RunProgram): Promise<StoreExamination['olderServers']> {
+  const row = await run(queryOne(OLDER_SERVERS, [`/${currentSchema.version}`]));
+  return row === null
+    ? { count: 0, addresses: '' }
+    : { count: integer(row, 'servers'), addresses: textOrNull(row, 'addresses') ?? 'local' };
+}
