@@ -14,7 +14,7 @@ import type { StoreLocation } from './store-location.ts';
 
 export interface PendingMigration {
   readonly version: number;
-  /** In words, such as "create the table leases". */
+  /** One sentence part for each step, such as "create the table leases". */
   readonly steps: readonly string[];
 }
 
