@@ -4,16 +4,16 @@ import { Registry } from 'prom-client';
 import type { ResolveName } from '../acme/orders/dns-diagnosis.ts';
 import { Health } from '../api/health.ts';
 import { type ApiHandler, startingApi } from '../api/starting-api.ts';
-import { type Bootstrapped, bootstrap } from '../bootstrap/bootstrap.ts';
+import { bootstrap } from '../bootstrap/bootstrap.ts';
 import type { Config } from '../config/schema.ts';
 import { createCatalog } from '../documents/catalog.ts';
 import { agentEvents } from '../gateway/agent-events.ts';
 import { OnlineTunnelTable } from '../gateway/online-tunnel-table.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
-import { formatListenAddress, type ListenAddress, type ListenAddresses } from '../lib/listen-address.ts';
+import { formatListenAddress } from '../lib/listen-address.ts';
 import { followBugs } from '../logging/bug-log.ts';
 import { addLogMetrics } from '../logging/log-metrics.ts';
-import { createLog, type ServerLog } from '../logging/logger.ts';
+import { createLog } from '../logging/logger.ts';
 import type { Module } from '../modules/module.ts';
 import { modules } from '../modules/registry.ts';
 import { internalCaOf } from '../pki/server-internal-ca.ts';
@@ -24,7 +24,6 @@ import { resources } from '../resources/registry.ts';
 import { ProblemIndex } from '../snapshot/problems/problem-index.ts';
 import { Snapshots } from '../snapshot/snapshots.ts';
 import { prepareDataDir } from '../store/prepare-data-dir.ts';
-import type { Store } from '../store/store.ts';
 import { reportStore } from '../store/store-reports.ts';
 import { startStoreUpkeep } from '../store/store-upkeep.ts';
 import { OwnAddresses } from '../upstream/own-addresses.ts';
@@ -34,13 +33,13 @@ import { derivedBaseUrl } from './base-url.ts';
 import { openEdge } from './edge.ts';
 import { type EventDelivery, openEventDelivery, openEventRecording } from './events.ts';
 import { type OpenedGateway, openGateway } from './gateway.ts';
-import type { HandoverParts } from './handover/hand-over.ts';
 import { ownedStore } from './handover/owned-store.ts';
 import type { Predecessor } from './handover/predecessor.ts';
 import { openListener } from './listener.ts';
 import { ListeningSockets } from './listening-sockets.ts';
 import { openStore } from './open-store.ts';
 import { proxiedClients } from './proxied-clients.ts';
+import type { CloseOptions, RunningServer } from './running-server.ts';
 import { programVersion } from './version.ts';
 
 export interface ServerOptions {
@@ -58,38 +57,6 @@ export interface ServerOptions {
   readonly sockets?: ListeningSockets;
   /** The process that this one takes over from. */
   readonly predecessor?: Predecessor | null;
-}
-
-export interface CloseOptions {
-  /** Another process has taken over: its listeners are open, so nobody is turned away meanwhile. */
-  readonly isHandedOver?: boolean;
-  onDeliveryEnded?(): void;
-}
-
-export interface RunningServer {
-  readonly addresses: {
-    readonly api: ListenAddress;
-    readonly edge?: ListenAddress;
-    readonly edgeHttp?: ListenAddress;
-    /** All of them, the first included. */
-    readonly edgeAll?: ListenAddresses;
-    readonly edgeHttpAll?: ListenAddresses;
-    readonly tunnel?: ListenAddress;
-  };
-  /** The prefix of every `uri`, without a trailing slash. */
-  readonly baseUrl: string;
-  /** Values created on this first start, to be shown to a person. */
-  readonly bootstrapped: Bootstrapped;
-  readonly log: ServerLog;
-  /** For tests, which feed live state (tunnels, logins, deliveries) through it. */
-  readonly store: Store;
-  readonly replica: Replica;
-  /** For another process that takes over from this one. */
-  readonly handover: HandoverParts;
-  /** Uses certificate files that changed, now rather than at the next check. Rejects if they cannot be used. */
-  refreshCertificates(): Promise<void>;
-  /** Drains, then closes everything in reverse order. Safe to call again, but only the first call waits. */
-  close(options?: CloseOptions): Promise<void>;
 }
 
 /** The composition root: opens everything from top to bottom; on a failure it closes what was opened. */

@@ -58,6 +58,14 @@ async function serialNumber(port: number): Promise<string> {
   }
 }
 
+function endProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended already.
+  }
+}
+
 suite('a server under a service manager', { timeout: TIMEOUT_MS }, () => {
   test('reports readiness, signs of life, a reload and its end', async (t) => {
     const { socket, received } = await openManager(t);
@@ -105,6 +113,30 @@ suite('a server under a service manager', { timeout: TIMEOUT_MS }, () => {
     server.child.kill('SIGTERM');
     assert.deepEqual(await server.exited, { code: 0, signal: null });
     await until(() => received().includes('STOPPING=1'), 'STOPPING=1');
+  });
+
+  test('tells the manager which process goes on after a handover, and not that the service stops', async (t) => {
+    const { socket, received } = await openManager(t);
+    const dataDir = await tempDir(t);
+    const env = { NOTIFY_SOCKET: socket, WATCHDOG_USEC: '1000000' };
+    const server = startServerProcess(t, dataDir, { env });
+    await server.ready();
+    await until(() => received().includes('READY=1'), 'READY=1');
+    server.child.kill('SIGUSR2');
+    await until(() => /MAINPID=\d+/.test(received()), 'MAINPID');
+    const pid = Number(/MAINPID=(\d+)/.exec(received())?.[1]);
+    t.after(() => endProcess(pid));
+    // The pipe of its output closes with the successor, so its own exit is what counts.
+    await until(() => server.child.exitCode !== null, 'the end of the first process');
+    assert.equal(server.child.exitCode, 0);
+    assert.notEqual(pid, server.child.pid);
+    assert(!received().includes('STOPPING=1'));
+    const signs = () => (received().match(/WATCHDOG=1/g) ?? []).length;
+    const before = signs();
+    await until(() => signs() > before + 1, 'signs of life of the successor');
+    process.kill(pid, 'SIGTERM');
+    await until(() => received().includes('STOPPING=1'), 'STOPPING=1');
+    await server.exited;
   });
 
   test('serves where systemd-notify is missing', async (t) => {

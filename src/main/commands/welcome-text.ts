@@ -1,7 +1,7 @@
 import { basename, relative, resolve } from 'node:path';
 import { isSea } from 'node:sea';
 import { formatListenAddress, isWildcardHost } from '../../lib/listen-address.ts';
-import type { RunningServer } from '../server.ts';
+import type { RunningServer } from '../running-server.ts';
 import { programVersion } from '../version.ts';
 
 /** Where an agent looks for a server and its CA by default. */

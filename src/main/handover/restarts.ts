@@ -2,7 +2,7 @@ import { DEFAULT_TIMEOUT_SECONDS, type RestartReply, type RestartRequest } from 
 import { type Program, thisProgram } from '../../cli/restart/this-program.ts';
 import { listen, reporting } from '../../lib/guarded-listeners.ts';
 import { handoverFailed } from '../errors.ts';
-import type { RunningServer } from '../server.ts';
+import type { RunningServer } from '../running-server.ts';
 import { type ControlSocket, openControlSocket } from './control-socket.ts';
 import { handOver, type Successor } from './hand-over.ts';
 

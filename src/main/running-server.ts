@@ -1,0 +1,38 @@
+import type { Bootstrapped } from '../bootstrap/bootstrap.ts';
+import type { ListenAddress, ListenAddresses } from '../lib/listen-address.ts';
+import type { ServerLog } from '../logging/logger.ts';
+import type { Replica } from '../replica/replica.ts';
+import type { Store } from '../store/store.ts';
+import type { HandoverParts } from './handover/hand-over.ts';
+
+export interface CloseOptions {
+  /** Another process has taken over: its listeners are open, so nobody is turned away meanwhile. */
+  readonly isHandedOver?: boolean;
+  onDeliveryEnded?(): void;
+}
+
+export interface RunningServer {
+  readonly addresses: {
+    readonly api: ListenAddress;
+    readonly edge?: ListenAddress;
+    readonly edgeHttp?: ListenAddress;
+    /** All of them, the first included. */
+    readonly edgeAll?: ListenAddresses;
+    readonly edgeHttpAll?: ListenAddresses;
+    readonly tunnel?: ListenAddress;
+  };
+  /** The prefix of every `uri`, without a trailing slash. */
+  readonly baseUrl: string;
+  /** Values created on this first start, to be shown to a person. */
+  readonly bootstrapped: Bootstrapped;
+  readonly log: ServerLog;
+  /** For tests, which feed live state (tunnels, logins, deliveries) through it. */
+  readonly store: Store;
+  readonly replica: Replica;
+  /** For another process that takes over from this one. */
+  readonly handover: HandoverParts;
+  /** Uses certificate files that changed, now rather than at the next check. Rejects if they cannot be used. */
+  refreshCertificates(): Promise<void>;
+  /** Drains, then closes everything in reverse order. Safe to call again, but only the first call waits. */
+  close(options?: CloseOptions): Promise<void>;
+}
