@@ -103,6 +103,15 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
   'docs/how-to/set-limits.md': { blocks: [{ run: /edge_request_timeout: 300[\s\S]*edge_requests_in_flight: 2000/ }] },
   'docs/how-to/change-which-headers-pass.md': { blocks: [{ run: /x-forwarded-\*/ }] },
   'docs/how-to/trust-the-internal-ca.md': { blocks: [{ run: quiet }, { run: /Firefox/ }] },
+  'docs/how-to/get-public-certificates.md': {
+    blocks: [
+      { run: /acme: "?on[\s\S]*acme_email: you@example\.com/ },
+      { run: quiet },
+      { run: /intranet\.example\.com[\s\S]*old-clients\.example\.com/ },
+      { run: /acme_directory:[\s\S]*ca\.example\.com/ },
+      { run: /present TXT _acme-challenge\.example\.com example-value/ },
+    ],
+  },
   'docs/how-to/use-your-own-certificate.md': {
     setup: `openssl req -x509 -newkey rsa:2048 -nodes -days 90 -subj /CN=own.localhost -addext subjectAltName=DNS:own.localhost -keyout privkey.pem -out fullchain.pem 2>/dev/null`,
     blocks: [{ run: /own\.localhost/ }, { run: /own\.localhost/ }],
