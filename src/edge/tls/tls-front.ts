@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
 import { ignoreErrors } from '../../lib/guarded-listeners.ts';
 import { type ArrivedClient, peerOf } from '../../lib/proxy-protocol/arriving-clients.ts';
+import { readProxyHeader } from '../../lib/proxy-protocol/proxy-header.ts';
 import type { ClientCertificate, TlsPolicy } from '../../modules/prepared-module.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { judgeRevocation } from '../judge-revocation.ts';
@@ -18,6 +19,8 @@ import type { ServedCertificate } from './served-certificate.ts';
 import { endWith, endWithAlert } from './tls-alert.ts';
 import { DEFAULT_TLS_LIMITS } from './tls-limits.ts';
 import type { TlsFrontOptions } from './tls-ports.ts';
+
+const UNLISTED_PROXY = 'it starts with a PROXY header, and its address is not in proxy_protocol_from';
 
 /** For names that nothing serves. */
 const NO_POLICY: TlsPolicy = {};
@@ -73,7 +76,9 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
   }
 
   function refuseHello(handshake: Handshake, { reason, message, bytes }: Extract<PeekResult, { ok: false }>): void {
-    handshakes.fail(handshake, reason === 'timeout' ? 'hello_timeout' : reason, message);
+    // The most common mistake behind a load balancer.
+    const isFromProxy = reason === 'not_tls' && readProxyHeader(bytes).state === 'done';
+    handshakes.fail(handshake, reason === 'timeout' ? 'hello_timeout' : reason, isFromProxy ? UNLISTED_PROXY : message);
     if (reason === 'bad_name') endWithAlert(handshake.socket, 'unrecognized_name');
     else if (reason === 'malformed' || reason === 'too_large') endWithAlert(handshake.socket, 'decode_error');
     else if (reason === 'not_tls') endWith(handshake.socket, plainHttpAnswer(bytes));

@@ -22,7 +22,11 @@ const V2_IPV6 = Buffer.concat([
 const upstream = await recordingUpstream({ after });
 const edges = await EdgeWorld.open(
   { after },
-  { POSTERN_PROXY_PROTOCOL_FROM: `${BALANCER}/32`, POSTERN_TRUSTED_PROXIES: '198.51.100.0/24' },
+  {
+    POSTERN_PROXY_PROTOCOL_FROM: `${BALANCER}/32`,
+    POSTERN_TRUSTED_PROXIES: '198.51.100.0/24',
+    POSTERN_LOG_LEVEL: 'debug',
+  },
 );
 const httpPort = edges.world.server.addresses.edgeHttp?.port ?? 0;
 
@@ -120,6 +124,7 @@ suite('proxy_protocol_from', () => {
     const { host } = await edges.site(await edges.httpResponse('in'));
     const toTls = await answerTo(dialAs('127.0.0.1', edges.port, V1));
     assert.doesNotMatch(toTls, / 200 /);
+    assert.ok(edges.world.logLines.some((line) => line.includes('its address is not in proxy_protocol_from')));
     await assert.rejects(
       edges.ask(host, '/', {
         port: await headerRelay({ after }, { to: edges.port, header: V1, localAddress: '127.0.0.1' }),
