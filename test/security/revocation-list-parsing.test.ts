@@ -6,7 +6,7 @@ import { ListProblem } from '../../src/lib/revocation-list/list-problem.ts';
 import { isSignedBy } from '../../src/lib/revocation-list/list-signature.ts';
 import { listsInBytes } from '../../src/lib/revocation-list/read-lists.ts';
 import { issue } from '../edge/tls/test-authority.ts';
-import { crl, hugeCrl, publishedAt, scope } from '../support/test-crl.ts';
+import { contentsOf, crl, element, hugeCrl, long, publishedAt, scope } from '../support/test-crl.ts';
 
 const root = await issue({ commonName: 'root', isCa: true });
 const alice = await issue({ commonName: 'alice', issuer: root });
@@ -21,6 +21,17 @@ async function parsed(bytes: Uint8Array) {
     assert.ok(error instanceof ListProblem, String(error));
     return null;
   }
+}
+
+const DATE = element(0x17, Buffer.from('361101000000Z'));
+const SEVEN = element(0x30, Buffer.concat([element(0x02, Buffer.from([7])), DATE]));
+
+/** A list of these entries, whose signature means nothing. */
+function unsigned(entries: Buffer): Buffer {
+  const algorithm = element(0x30, element(0x06, Buffer.from('2a8648ce3d040302', 'hex')));
+  const version = element(0x02, Buffer.from([1]));
+  const signed = Buffer.concat([version, algorithm, element(0x30, Buffer.of()), DATE, DATE, long(0x30, entries)]);
+  return long(0x30, Buffer.concat([long(0x30, signed), algorithm, element(0x03, Buffer.from([0, 1]))]));
 }
 
 suite('revocation lists of a stranger', () => {
@@ -70,6 +81,19 @@ suite('revocation lists of a stranger', () => {
     assert.equal(list?.serials.count, 200_001);
     assert.ok(turns > 2, `${turns} turns`);
     assert.equal(isSignedBy(list.signature, key), true);
+  });
+
+  test('one serial number a hundred thousand times takes no longer than different ones', async () => {
+    const found = await parsed(unsigned(Buffer.alloc(100_000 * SEVEN.length, SEVEN)));
+    assert.equal(found?.[0]?.serials.count, 100_000);
+    assert.equal(found?.[0]?.serials.has(Buffer.from([7])), true);
+  });
+
+  test('thousands of extensions are rejected', async () => {
+    const extension = element(0x30, Buffer.concat([element(0x06, Buffer.from([0x2a, 3])), element(0x04, Buffer.of())]));
+    const many = long(0x30, Buffer.alloc(10_000 * extension.length, extension));
+    const entry = long(0x30, Buffer.concat([contentsOf(SEVEN), many]));
+    await assert.rejects(listsInBytes(unsigned(entry)), /more than 64 extensions/);
   });
 
   test('scopes are kept apart', async () => {

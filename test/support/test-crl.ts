@@ -100,7 +100,7 @@ export async function hugeCrl(issuer: Issued, entries: number, revoked: readonly
   return long(0x30, Buffer.concat([signed, outer[1] as Buffer, bits]));
 }
 
-function long(tag: number, contents: Buffer): Buffer {
+export function long(tag: number, contents: Buffer): Buffer {
   if (contents.length < 0x10000) return element(tag, contents);
   const size = Buffer.alloc(4);
   size.writeUInt32BE(contents.length);

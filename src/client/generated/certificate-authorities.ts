@@ -29,9 +29,9 @@ export interface CertificateAuthority {
    */
   readonly crl_pem: string;
   /**
-   * http or https URL of the complete revocation list of this authority, in DER or PEM format, at most 16 MiB. It
-   * is fetched regularly, and before the list becomes stale. Redirects are not followed. If crl_pem has a list
-   * too, the newer one counts. Default: "".
+   * http or https URL of the complete revocation list of this authority, in DER format (at most 16 MiB) or PEM
+   * format (at most 4 MiB). It is fetched regularly, and before the list becomes stale. Redirects are not
+   * followed. If crl_pem has a list too, the newer one counts. Default: "".
    */
   readonly crl_url: string;
   /** Common name of the certificate's subject. */
@@ -82,9 +82,9 @@ export interface CertificateAuthorityCreate {
    */
   readonly crl_pem?: string | undefined;
   /**
-   * http or https URL of the complete revocation list of this authority, in DER or PEM format, at most 16 MiB. It
-   * is fetched regularly, and before the list becomes stale. Redirects are not followed. If crl_pem has a list
-   * too, the newer one counts. Default: "".
+   * http or https URL of the complete revocation list of this authority, in DER format (at most 16 MiB) or PEM
+   * format (at most 4 MiB). It is fetched regularly, and before the list becomes stale. Redirects are not
+   * followed. If crl_pem has a list too, the newer one counts. Default: "".
    */
   readonly crl_url?: string | undefined;
 }
@@ -115,9 +115,9 @@ export interface CertificateAuthorityUpdate {
    */
   readonly crl_pem?: string | undefined;
   /**
-   * http or https URL of the complete revocation list of this authority, in DER or PEM format, at most 16 MiB. It
-   * is fetched regularly, and before the list becomes stale. Redirects are not followed. If crl_pem has a list
-   * too, the newer one counts. Default: "".
+   * http or https URL of the complete revocation list of this authority, in DER format (at most 16 MiB) or PEM
+   * format (at most 4 MiB). It is fetched regularly, and before the list becomes stale. Redirects are not
+   * followed. If crl_pem has a list too, the newer one counts. Default: "".
    */
   readonly crl_url?: string | undefined;
 }

@@ -12,6 +12,9 @@ const OID = {
 /** Extensions of an entry that change nothing about it being revoked: reason, hold instruction, invalidity date. */
 const HARMLESS_IN_ENTRY: ReadonlySet<string> = new Set(['551d15', '551d17', '551d18']);
 
+/** They are read without a pause, before the signature is checked: 16 MB of them would block everything for seconds. */
+const MAX_ELEMENTS = 64;
+
 export interface ListScope {
   /** Kind of certificates that the list covers. */
   readonly covers: 'all' | 'user' | 'ca';
@@ -57,7 +60,8 @@ const INDIRECT =
 /** `cursor` stands before the SEQUENCE of extensions. */
 function eachExtension(cursor: DerCursor, visit: (oid: string, isCritical: boolean, value: DerCursor) => void): void {
   const extensions = cursor.read(DER.sequence).inside();
-  while (!extensions.isAtEnd) {
+  for (let count = 1; !extensions.isAtEnd; count += 1) {
+    if (count > MAX_ELEMENTS) throw new ListProblem(`has more than ${MAX_ELEMENTS} extensions in one place`);
     const extension = extensions.read(DER.sequence).inside();
     const oid = extension.read(DER.oid).contents.toString('hex');
     const isCritical = extension.nextTag === DER.boolean && extension.read(DER.boolean).contents[0] !== 0;
@@ -108,7 +112,10 @@ function fullNames(name: DerCursor): readonly Buffer[] {
 
 function elementsIn(cursor: DerCursor): readonly Buffer[] {
   const elements: Buffer[] = [];
-  while (!cursor.isAtEnd) elements.push(cursor.read(cursor.nextTag).element);
+  while (!cursor.isAtEnd) {
+    if (elements.length === MAX_ELEMENTS) throw new ListProblem(`has more than ${MAX_ELEMENTS} names in one place`);
+    elements.push(cursor.read(cursor.nextTag).element);
+  }
   return elements;
 }
 

@@ -1,8 +1,11 @@
 import { randomInt } from 'node:crypto';
+import { ListProblem } from './list-problem.ts';
 
 /** Differs per process: nobody can choose serial numbers that all fall into one place. */
 const SEED = randomInt(2 ** 32);
 const EMPTY = 0;
+/** Half of the table is empty, so that honest lists need a few dozen at most. */
+const MAX_PROBES = 4096;
 
 /**
  * The serial numbers of a list, found in constant time. It holds offsets into the list's own bytes: 200,000 entries
@@ -42,11 +45,24 @@ export class SerialTable {
       const offset = this.#offsets[at] as number;
       const length = this.#bytes[offset + 1] as number;
       let slot = hashOf(this.#bytes, offset + 2, length) & (size - 1);
-      while (slots[slot] !== EMPTY) slot = (slot + 1) & (size - 1);
+      for (let probes = 0; slots[slot] !== EMPTY; probes += 1) {
+        // A number that is repeated would make every further one of its kind slower.
+        if (this.#isSame(slots[slot] as number, offset, length)) break;
+        if (probes > MAX_PROBES) throw new ListProblem('has serial numbers that were chosen to collide');
+        slot = (slot + 1) & (size - 1);
+      }
       slots[slot] = offset;
     }
     this.#slots = slots;
     this.#offsets = new Uint32Array(0);
+  }
+
+  #isSame(known: number, offset: number, length: number): boolean {
+    const bytes = this.#bytes;
+    return (
+      bytes[known + 1] === length &&
+      bytes.compare(bytes, known + 2, known + 2 + length, offset + 2, offset + 2 + length) === 0
+    );
   }
 
   /** `serial` is the contents of a certificate's INTEGER, which DER encodes in one way only. */

@@ -41,7 +41,7 @@ export const certificateAuthorities = defineResource({
       default: '',
       maxLength: 2048,
       description:
-        'http or https URL of the complete revocation list of this authority, in DER or PEM format, at most 16 MiB. It is fetched regularly, and before the list becomes stale. Redirects are not followed. If crl_pem has a list too, the newer one counts. Default: "".',
+        'http or https URL of the complete revocation list of this authority, in DER format (at most 16 MiB) or PEM format (at most 4 MiB). It is fetched regularly, and before the list becomes stale. Redirects are not followed. If crl_pem has a list too, the newer one counts. Default: "".',
     }),
   }),
   immutable: ['ca_pem'],

@@ -40,7 +40,7 @@ export async function fetchCrl(fetch: GuardedFetch, url: string, known: Validato
 }
 
 function validator(value: string | null): string {
-  return value === null || value.length > MAX_VALIDATOR_LENGTH ? '' : value;
+  return value !== null && value.length <= MAX_VALIDATOR_LENGTH && /^[\x20-\x7e]*$/.test(value) ? value : '';
 }
 
 /** For `crl_error`: one line of limited length, without anything that the server chose. */
