@@ -86,12 +86,13 @@ suite('an order by dns-01', () => {
 
   test('of a name and of its wildcard take turns: a hook may keep one value only', async (context) => {
     const fake = await startFakeAcme(context);
-    const { path, file } = await script(context, 'echo $1 >> calls; sleep 0.2');
+    const { path, file } = await script(context, 'echo $1 >> calls; sleep 0.3; echo end >> calls');
     const hook = new DnsHook({ path, timeoutMs: 30_000, env });
     const node = await openNode(context, { servers: [fake], hook, challenges: ['dns-01'] });
     await node.edge('*.example.com', 'example.com');
     for (const host of ['*.example.com', 'example.com']) await untilManaged(node, host, isIssued);
-    assert.equal(await readFile(file('calls'), 'utf8'), 'present\ncleanup\npresent\ncleanup\n');
+    const one = 'present\nend\ncleanup\nend\n';
+    assert.equal(await readFile(file('calls'), 'utf8'), one + one);
   });
 
   test('fails with the message of the hook, and cleans up', async (context) => {

@@ -184,11 +184,15 @@ suite('a name that nobody asks for', () => {
     const first = await untilManaged(node, HOST, isIssued);
     await node.remove('https_edge', id);
     await untilManaged(node, HOST, ({ unwanted_since }) => unwanted_since !== null);
-    await node.edge(HOST);
+    // The records are looked at again for another name.
+    await node.edge('other.example.com');
+    await untilManaged(node, 'other.example.com', isIssued);
+    assert.notEqual(managedDoc(node, HOST), undefined);
+    const restored = await node.edge(HOST);
     const again = await untilManaged(node, HOST, ({ unwanted_since }) => unwanted_since === null);
     assert.equal(again.serial_number, first.serial_number);
-    assert.equal(fake.orders.length, 1);
-    await node.remove('https_edge', [...node.replica.all('https_edge')][0]?.id ?? '');
+    assert.equal(fake.orders.length, 2);
+    await node.remove('https_edge', restored);
     await untilManaged(node, HOST, ({ unwanted_since }) => unwanted_since !== null);
     clock.advance(25 * HOUR_MS);
     await context.waitFor(() => assert.equal(managedDoc(node, HOST), undefined), { timeout: 10_000 });
