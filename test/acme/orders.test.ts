@@ -86,6 +86,19 @@ suite('an order', () => {
     assert.equal(fake.orders.length, 1);
   });
 
+  test('whose creation was not answered is found in the list of orders', async (context) => {
+    const [fake, clock] = [await startFakeAcme(context), new MovedClock()];
+    fake.behaviour.loses = ({ resource }) => resource === 'newOrder';
+    const node = await openNode(context, { servers: [fake], clock, timeoutMs: 2_000 });
+    await node.edge(HOST);
+    const { order } = await untilManaged(node, HOST, hasFailed);
+    assert.equal(order?.state, 'creating');
+    fake.behaviour.loses = null;
+    clock.advance(2 * MINUTE_MS);
+    await untilManaged(node, HOST, isIssued);
+    assert.equal(fake.orders.length, 1);
+  });
+
   test('asks for the configured profile where the server offers it', async (context) => {
     const [fake, plain] = [await startFakeAcme(context), await startFakeAcme(context)];
     fake.behaviour.profiles = { classic: 'ninety days', shortlived: 'six days' };

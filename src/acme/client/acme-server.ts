@@ -73,6 +73,12 @@ export class AcmeServer {
     return this.#directory.read;
   }
 
+  /** After a failure: the server's URLs may have changed. */
+  distrustDirectory(): void {
+    if (this.#directory === null) return;
+    this.#directory.untilMs = Math.min(this.#directory.untilMs, this.#options.clock.nowMs() + FAILED_DIRECTORY_MS);
+  }
+
   /** Unsigned, as for renewal information. */
   async get(url: string, action: string, signal: AbortSignal): Promise<AcmeAnswer> {
     return this.#answer(await this.#request(url, { method: 'GET', accept: 'application/json', signal }), action);

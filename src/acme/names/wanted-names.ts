@@ -59,16 +59,16 @@ export async function wantedNames({ replica, ownNames, hasDnsHook, nowMs }: Want
   const own = new Set(ownNames.map(lowerCaseHost));
   const names = new Map<string, WantedName>();
   let changesAtMs: number | null = null;
-  for (const host of hosts.union(own)) {
-    if (!isPublicName(host) || (host.startsWith('*.') && !hasDnsHook)) continue;
+  await inSlices(hosts.union(own), (host) => {
+    if (!isPublicName(host) || (host.startsWith('*.') && !hasDnsHook)) return;
     // As at the edge: the domain itself decides, then the wildcard above it.
     const policy = policies.get(host) ?? policies.get(`*${host.slice(host.indexOf('.'))}`);
-    if (policy?.authority === 'internal') continue;
+    if (policy?.authority === 'internal') return;
     const keyType = policy?.keyType ?? 'ecdsa';
     const untilMs = uploaded.servesUntilMs(host, policy?.certificateId ?? '', nowMs);
     if (untilMs === null || policy?.authority === 'letsencrypt') names.set(host, { keyType, isOwn: own.has(host) });
     else changesAtMs = Math.min(changesAtMs ?? untilMs, untilMs);
-  }
+  });
   return { names, changesAtMs };
 }
 

@@ -135,7 +135,7 @@ async function fail(
   error: AcmeFailure,
 ): Promise<void> {
   const { doc } = lease;
-  const order = error.isOrderAlive && doc.order?.order_url != null ? doc.order : null;
+  const order = error.isOrderAlive ? doc.order : null;
   const isExpiring = expiresSoon(doc, ports.clock.nowMs()) && doc.expiring_reported !== doc.serial_number;
   await lease.save(
     { job, order, ...(isExpiring && { expiring_reported: doc.serial_number }) },

@@ -39,6 +39,7 @@ export async function issue(
     await cleanUp(lease, ports, signal);
     await store(recordId, lease, ports, directoryUrl, issued, (await server.directory()).renewalInfo !== null);
   } catch (error) {
+    server.distrustDirectory();
     if (error instanceof AcmeFailure && error.problem === 'accountDoesNotExist') await ports.accounts.forget(account);
     throw error;
   }

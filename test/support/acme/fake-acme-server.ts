@@ -16,6 +16,8 @@ import { type FakeIssuer, openFakeIssuer } from './fake-issuer.ts';
 export interface FakeBehaviour {
   /** Called for each request; a returned answer replaces the usual one. `hang` never answers. */
   intercept: ((request: FakeRequest) => FakeAnswer | 'hang' | null) | null;
+  /** Requests that are handled and never answered. */
+  loses: ((request: FakeRequest) => boolean) | null;
   /** Seconds of validity. */
   lifeSeconds: number;
   /** Whether a challenge is accepted; a text is the reason why it is not. */
@@ -104,6 +106,7 @@ class Fake {
   readonly accounts = new Map<string, { key: KeyObject; contact: unknown }>();
   readonly behaviour: FakeBehaviour = {
     intercept: null,
+    loses: null,
     lifeSeconds: 90 * 86_400,
     validate: () => true,
     processing: 0,
@@ -137,6 +140,7 @@ class Fake {
     const replaced = this.behaviour.intercept?.(seen) ?? null;
     if (replaced === 'hang') return;
     const answer = replaced ?? message?.refusal ?? (await this.#answer(resource, id, message));
+    if (this.behaviour.loses?.(seen) === true) return;
     const nonce = randomBytes(12).toString('base64url');
     this.#nonces.add(nonce);
     response.writeHead(answer.status ?? 200, {
