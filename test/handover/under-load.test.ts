@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import type { Cleanup } from '../support/cleanup.ts';
 import { freshDatabase, type PostgresServer, startPostgres } from '../support/postgres.ts';
-import { HandoverWorld } from './handover-world.ts';
+import { eventually, HandoverWorld } from './handover-world.ts';
 import { Load } from './load.ts';
 
 // Own process: takes long.
 
+const EVENT_FILE = 'audit.ndjson';
 /** A process that does not end must fail the test, not hang it. */
 const TIMEOUT_MS = 400_000;
 
@@ -33,6 +36,7 @@ async function replaceUnderLoad(
   world: HandoverWorld,
   times: number,
 ): Promise<void> {
+  await subscribe(world);
   const load = new Load(world).start();
   t.after(() => load.stop());
   await load.more(20);
@@ -49,4 +53,29 @@ async function replaceUnderLoad(
   const api = world.api();
   t.after(async () => api.close());
   for (const id of load.written) assert.equal((await api.send('GET', `/ip_policies/${id}`)).status, 200, id);
+  // At least once each: the last process delivers what is left.
+  const missing = (): readonly string[] => {
+    const delivered = deliveredIds(world);
+    return load.written.filter((id) => !delivered.has(id));
+  };
+  await eventually(() => missing().length === 0);
+}
+
+/** Every created policy is reported to a file. */
+async function subscribe(world: HandoverWorld): Promise<void> {
+  const api = world.api();
+  const destination = await api.send('POST', '/event_destinations', { target: { file: { name: EVENT_FILE } } });
+  const subscription = await api.send('POST', '/event_subscriptions', {
+    sources: [{ type: 'ip_policy_created.v0' }],
+    destination_ids: [destination.body.id],
+  });
+  assert.deepEqual([destination.status, subscription.status], [201, 201]);
+  api.close();
+}
+
+function deliveredIds({ dataDir }: HandoverWorld): ReadonlySet<string> {
+  const lines = readFileSync(join(dataDir, 'events', EVENT_FILE), 'utf8')
+    .trimEnd()
+    .split('\n');
+  return new Set(lines.map((line) => JSON.parse(line).object.id as string));
 }
