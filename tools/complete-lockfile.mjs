@@ -1,8 +1,10 @@
 /**
  * Adds the optional platform packages to package-lock.json that npm left out because the registry did not have them when the
  * lockfile was written. `npm ci` refuses a lockfile that lacks them, although they are never installed on other platforms.
+ * Then asks npm for hashes that are missing.
  *   node tools/complete-lockfile.mjs      after `npm install`; runs on any Node
  */
+import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const SYSTEMS = ['android', 'darwin', 'freebsd', 'linux', 'netbsd', 'openbsd', 'openharmony', 'sunos', 'win32'];
@@ -27,6 +29,19 @@ for (const owner of Object.values(lock.packages)) {
       os,
     };
     process.stdout.write(`added ${name}\n`);
+  }
+}
+for (const [path, entry] of Object.entries(lock.packages)) {
+  if (!path.includes('node_modules/') || entry.link || entry.integrity !== undefined) continue;
+  const name = path.split('node_modules/').at(-1);
+  try {
+    const args = ['view', `${name}@${entry.version}`, 'dist.integrity'];
+    const integrity = execFileSync('npm', args, { stdio: ['ignore', 'pipe', 'ignore'] })
+      .toString()
+      .trim();
+    if (integrity !== '') entry.integrity = integrity;
+  } catch {
+    // Still not in the registry. The package is for another platform, so that nobody here installs it without a hash.
   }
 }
 lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => a.localeCompare(b, 'en')));

@@ -44,16 +44,22 @@ function migrationFindings({ schemaVersion: found, knownSchemaVersion: known, pe
   return findings.list;
 }
 
-function serverFindings({ olderServers, holder, pending }: ExaminedStore, config: Config) {
+function serverFindings({ olderServers, holder, pending, isCompatible }: ExaminedStore, config: Config) {
   const findings = findingsOf('servers');
   const { count, addresses } = olderServers;
-  const mayMigrate = config.database_migrate_under_old_nodes;
   if (holder !== null) {
-    findings.hint(`${holder} runs on this store`, 'it stops before this program starts, or hands the store over to it');
+    findings.hint(
+      `${holder} runs on this store`,
+      isCompatible
+        ? '"postern restart" lets this program take over without downtime'
+        : 'stop it before this program starts: it cannot run on beside the migration',
+    );
   }
   if (count === 0 || pending.length === 0) {
     if (holder === null) findings.ok('no server of an older version is in the way');
-  } else if (mayMigrate) {
+  } else if (isCompatible) {
+    findings.ok(`${count} connected server(s) of an older version (${addresses}) can run on beside the migration`);
+  } else if (config.database_migrate_under_old_nodes) {
     findings.warning(
       `${count} connected server(s) of an older version (${addresses}) can write nothing after the migration`,
       'restart them with this version soon after',

@@ -7,6 +7,8 @@ export interface ExaminedStore {
   readonly schemaVersion: number;
   readonly knownSchemaVersion: number;
   readonly pending: readonly { readonly version: number; readonly steps: readonly string[] }[];
+  /** Whether servers of the store's version can run on beside the migration. */
+  readonly isCompatible: boolean;
   readonly keyProblem: Error | null;
   readonly olderServers: { readonly count: number; readonly addresses: string };
   readonly holder: string | null;

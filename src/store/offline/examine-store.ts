@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { databasePath } from '../data-directory.ts';
 import { loadKeyring, verifyKeyCheck } from '../load-keyring.ts';
 import { OLDER_SERVERS } from '../postgres/schema-names.ts';
+import { isCompatible } from '../sql/schema/compatible.ts';
 import { readMeta } from '../sql/schema/meta-rows.ts';
 import { schemaVersion } from '../sql/schema/migrate.ts';
 import { currentSchema, migrations } from '../sql/schema/migrations.ts';
@@ -24,6 +25,8 @@ export interface StoreExamination {
   readonly schemaVersion: number;
   readonly knownSchemaVersion: number;
   readonly pending: readonly PendingMigration[];
+  /** Whether servers of the store's version can run on beside the migration. */
+  readonly isCompatible: boolean;
   /** Null if it fits, or if there is no store yet. */
   readonly keyProblem: Error | null;
   /** Servers of an older version that are connected to the database, and their addresses. */
@@ -36,7 +39,7 @@ export interface StoreExamination {
 export async function examineStore(location: StoreLocation): Promise<StoreExamination> {
   const { engine } = location;
   const holder = engine === 'sqlite' ? holderOf(location.dataDir) : null;
-  const known = { engine, knownSchemaVersion: currentSchema.version, holder };
+  const known = { engine, knownSchemaVersion: currentSchema.version, holder, isCompatible: true };
   const none = { count: 0, addresses: '' };
   if (engine === 'sqlite' && !existsSync(databasePath(location.dataDir)))
     return { ...known, schemaVersion: 0, pending: [], keyProblem: null, olderServers: none };
@@ -47,6 +50,7 @@ export async function examineStore(location: StoreLocation): Promise<StoreExamin
       return {
         ...known,
         schemaVersion: found,
+        isCompatible: found === 0 || isCompatible(found),
         pending: found === 0 ? [] : pendingAfter(found),
         keyProblem: found === 0 ? null : await keyProblem(run, location),
         olderServers: engine === 'postgres' && found > 0 ? await olderServers(run) : none,
