@@ -138,8 +138,12 @@ suite('a server that cannot be used', () => {
     await node.edge(HOST);
     const { job } = await untilManaged(node, HOST, hasFailed);
     assert.match(job?.msg ?? '', /cannot read acme_ca_file .* \(ENOENT\)/);
-    await writeFile(caFile, await readFile(fake.caFile));
+    await writeFile(caFile, 'not a certificate');
     clock.advance(2 * MINUTE_MS);
+    const second = await untilManaged(node, HOST, (doc) => hasFailed(doc) && doc.job?.attempts === 2);
+    assert.match(second.job?.msg ?? '', /cannot read acme_ca_file .* \(it contains no PEM block\)/);
+    await writeFile(caFile, await readFile(fake.caFile));
+    clock.advance(6 * MINUTE_MS);
     await untilManaged(node, HOST, isIssued);
   });
 });

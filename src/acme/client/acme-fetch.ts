@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { getCACertificates } from 'node:tls';
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import { certificatesIn } from '../../lib/describe-certificate.ts';
 import { createGuardedFetch, type GuardedFetch } from '../../lib/guarded-fetch.ts';
 import { AcmeFailure } from './acme-failure.ts';
 
@@ -15,34 +16,48 @@ export interface AcmeFetch {
 }
 
 /**
- * HTTPS to ACME servers, bounded in size and time, without redirects. The CA file is read for each request that finds
- * it changed: a file that is missing at startup is no reason not to start.
+ * HTTPS to ACME servers, bounded in size and time, without redirects. The CA file is read for each request: it may
+ * change, and a file that is missing at startup is no reason not to start.
  */
 export function openAcmeFetch(caFile: string | null, timeoutMs = TIMEOUT_MS): AcmeFetch {
-  const agents = {
-    http: new HttpAgent(),
-    https: new HttpsAgent({ keepAlive: true, maxFreeSockets: 4, timeout: TIMEOUT_MS }),
-  };
-  const create = (ca?: readonly string[]): GuardedFetch =>
-    createGuardedFetch({
-      // The operator names the server, which may be anywhere.
-      isAddressAllowed: () => true,
-      isPlainHttpAllowed: () => false,
-      timeoutMs,
-      maxBytes: MAX_BYTES,
-      agents,
-      ca,
-    });
-  if (caFile === null) return { fetch: create(), close: () => agents.https.destroy() };
-  let trusting: { readonly pem: string; readonly fetch: GuardedFetch } | null = null;
+  if (caFile === null) return clientOf(timeoutMs);
+  let trusting: { readonly pem: string; readonly client: AcmeFetch } | null = null;
   return {
     fetch: async (url, init) => {
       const pem = await readCaFile(caFile);
-      if (trusting?.pem !== pem) trusting = { pem, fetch: create([...getCACertificates('default'), pem]) };
-      return trusting.fetch(url, init);
+      if (trusting?.pem !== pem) {
+        trusting?.client.close();
+        trusting = { pem, client: clientOf(timeoutMs, trustOf(caFile, pem)) };
+      }
+      return trusting.client.fetch(url, init);
     },
-    close: () => agents.https.destroy(),
+    close: () => trusting?.client.close(),
   };
+}
+
+function clientOf(timeoutMs: number, secureContext?: SecureContext): AcmeFetch {
+  // The context belongs to the agent: made from 150 public CAs for each connection, it would cost 20 ms each time.
+  const trust = secureContext === undefined ? {} : { secureContext };
+  const https = new HttpsAgent({ keepAlive: true, maxFreeSockets: 4, timeout: timeoutMs, ...trust });
+  const fetch = createGuardedFetch({
+    // The operator names the server, which may be anywhere.
+    isAddressAllowed: () => true,
+    isPlainHttpAllowed: () => false,
+    timeoutMs,
+    maxBytes: MAX_BYTES,
+    agents: { http: new HttpAgent(), https },
+  });
+  return { fetch, close: () => https.destroy() };
+}
+
+function trustOf(path: string, pem: string): SecureContext {
+  try {
+    // OpenSSL would ignore a text without certificates.
+    certificatesIn(pem);
+    return createSecureContext({ ca: [...getCACertificates('default'), pem] });
+  } catch (error) {
+    throw unusable(path, error instanceof Error ? error.message : 'unreadable');
+  }
 }
 
 async function readCaFile(path: string): Promise<string> {
@@ -50,7 +65,11 @@ async function readCaFile(path: string): Promise<string> {
     return await readFile(path, 'utf8');
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
-    const message = `cannot read acme_ca_file ${path} (${reason}): set it to a PEM file with CA certificates`;
-    throw new AcmeFailure('ERR_POSTERN_ACME_UNREACHABLE', message, { isOrderAlive: true });
+    throw unusable(path, reason);
   }
+}
+
+function unusable(path: string, reason: string): AcmeFailure {
+  const message = `cannot read acme_ca_file ${path} (${reason}): set it to a PEM file with CA certificates`;
+  return new AcmeFailure('ERR_POSTERN_ACME_UNREACHABLE', message, { isOrderAlive: true });
 }

@@ -35,7 +35,7 @@ interface Policy {
 }
 
 /** Records between two turns of the event loop. */
-const SLICE = 2_000;
+const SLICE = 500;
 
 /**
  * The names to order certificates for: only those that somebody configured. Names in handshakes and names that agents
@@ -59,7 +59,8 @@ export async function wantedNames({ replica, ownNames, hasDnsHook, nowMs }: Want
   const own = new Set(ownNames.map(lowerCaseHost));
   const names = new Map<string, WantedName>();
   let changesAtMs: number | null = null;
-  await inSlices(hosts.union(own), (host) => {
+  for (const name of own) hosts.add(name);
+  await inSlices(hosts, (host) => {
     if (!isPublicName(host) || (host.startsWith('*.') && !hasDnsHook)) return;
     // As at the edge: the domain itself decides, then the wildcard above it.
     const policy = policies.get(host) ?? policies.get(`*${host.slice(host.indexOf('.'))}`);
