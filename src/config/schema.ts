@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path';
 import { optional, required, type Setting, type SettingRows, type SettingValues } from '../lib/settings/setting.ts';
 import {
   boolean,
@@ -21,6 +22,7 @@ import {
   presetToken,
   secretKeys,
   text,
+  textList,
   visibleText,
 } from '../lib/settings/setting-kinds.ts';
 import type { ModuleSettings } from '../modules/module-settings.ts';
@@ -41,6 +43,7 @@ const AMBIGUOUS_PATHS = ['refuse', 'pass'] as const;
 export const INTERNAL_CERTIFICATE = 'internal';
 
 const path = text('a path');
+const pathList = textList('absolute paths', (value) => isAbsolute(value));
 
 /** The program's own settings, in the order of the documentation. The key is the name in the YAML file. */
 const ownSettings = {
@@ -193,6 +196,10 @@ const ownSettings = {
   }),
   upstream_allow_cidrs: required(cidrList, {
     description: 'Link-local and metadata address ranges that upstreams may use. They are blocked by default.',
+  }),
+  certificate_file_dirs: required(pathList, {
+    description:
+      'Directories from which TLS certificates may name files (certificate_file and private_key_file), such as /etc/letsencrypt. Empty: none.',
   }),
   acme: required(choice(ACME), {
     description:

@@ -27,9 +27,14 @@ export function changedConfig(
   return config;
 }
 
-/** Read-only fields that depend on the configuration, after a change. */
-export function changedDerived({ resource }: CompiledResource, config: JsonObject, previous: JsonObject): JsonObject {
-  const change = resource.onChange?.(config as never, previous as never) ?? { derived: {} };
+/** What the resource computes after a change: read-only fields, and configuration that it reads elsewhere. */
+export function changedByResource(
+  { resource }: CompiledResource,
+  config: JsonObject,
+  previous: JsonObject,
+  settings: ResourceSettings,
+): { readonly config: JsonObject; readonly derived: JsonObject } {
+  const change = resource.onChange?.(config as never, previous as never, settings) ?? {};
   if ('problems' in change) throw invalidBody(change.problems);
-  return change.derived;
+  return { config: { ...config, ...change.config }, derived: change.derived ?? {} };
 }

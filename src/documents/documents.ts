@@ -12,7 +12,7 @@ import type {
 import type { Expectation, OutboxEvent, RecordKey, StoredRecord, WriteSet } from '../store/store.ts';
 import { authorize, authorizeChange } from './authorize.ts';
 import { type ChangeVerb, changeEvent, isChangeWanted } from './change-events.ts';
-import { changedConfig, changedDerived } from './changed-config.ts';
+import { changedByResource, changedConfig } from './changed-config.ts';
 import { commitWithRetries, writtenRecord } from './commit-with-retries.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { checkConfig, decodeWrite } from './decode-write.ts';
@@ -214,11 +214,12 @@ export class Documents implements DocumentsPort {
       const previous = configOf(compiled, record);
       const change = changeOf(previous);
       const { principal } = request;
-      const config = changedConfig(compiled, change, previous, { principal, settings: this.#context.settings });
+      const { settings } = this.#context;
+      const checked = changedConfig(compiled, change, previous, { principal, settings });
+      const { config, derived } = changedByResource(compiled, checked, previous, settings);
       authorize(compiled, { principal, id, config, previous }, this.#context);
       this.#refuseConflict(compiled, config, previous);
-      const derived = { ...changedDerived(compiled, config, previous), ...change.derived };
-      const extra = { ...extraOf(compiled, record.doc), ...derived };
+      const extra = { ...extraOf(compiled, record.doc), ...derived, ...change.derived };
       const isSame = isUnchanged(config, previous) && isUnchanged(extra, record.doc);
       const own = isSame ? [] : [resourcePut(compiled, { id, parent: record.parent, config, extra }, catalog)];
       const inline = [...modules].map(([module, value]) => {

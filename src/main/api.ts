@@ -28,6 +28,7 @@ import { KeyDirectory } from '../resources/api_keys/key-directory.ts';
 import { certificateEvent } from '../resources/managed_certificates/certificate-event.ts';
 import type { DestinationTester, OperationPorts, SessionCommands } from '../resources/operation.ts';
 import type { ResourceSettings } from '../resources/resource.ts';
+import type { FilePair } from '../resources/tls_certificates/certificate-files.ts';
 import type { ProblemIndex } from '../snapshot/problems/problem-index.ts';
 import { addProblemMetrics } from '../snapshot/problems/problem-metrics.ts';
 import type { OutboxEvent, Store, StoredRecord } from '../store/store.ts';
@@ -63,6 +64,8 @@ export interface OpenedApi extends ApiHandler {
   readonly bootstrapPort: BootstrapPort;
   /** What GET of a live resource shows; null when it is not online. */
   readLive(resource: string, id: string): Promise<JsonObject | null>;
+  /** Stores the pair that was read from a certificate's files; rejects if it does not match. */
+  renewCertificate(id: string, pair: FilePair): Promise<void>;
   /** The event that reports a change of a managed certificate; none when no subscription wants it. */
   certificateEvent(type: CertificateEventType, record: Pick<StoredRecord, 'id' | 'doc'>): readonly OutboxEvent[];
   /** As the operator would: an ordinary change. */
@@ -174,6 +177,12 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
       const request = { ...OPERATOR_REQUEST, body: {} };
       await documents.update('event_destination', id, request, () => ({ derived: { status: 'suspended' } }));
     },
+    renewCertificate: async (id, { certificatePem: certificate_pem, privateKeyPem: private_key_pem }) => {
+      const request = { ...OPERATOR_REQUEST, body: {} };
+      await documents.update('tls_certificate', id, request, (config) => ({
+        config: { ...config, certificate_pem, private_key_pem },
+      }));
+    },
     certificateEvent: (type, record) =>
       certificateEvent(type, record, { ...ports, accountId: store.accountId, isWanted }),
     close: () => api.close(),
@@ -189,6 +198,7 @@ function resourceSettings(
     // Port 0 means "any free one": only the edge will know which.
     edgePorts: config.edge_listen.some(({ port }) => port === 0) ? null : config.edge_listen.map(({ port }) => port),
     tunnelNamesUnder,
+    certificateFileDirs: config.certificate_file_dirs,
     region: config.region,
     domain: config.domain,
     moduleSettings: config.moduleSettings,

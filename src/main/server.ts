@@ -30,6 +30,7 @@ import { OwnAddresses } from '../upstream/own-addresses.ts';
 import { openAcme } from './acme.ts';
 import { openApi } from './api.ts';
 import { derivedBaseUrl } from './base-url.ts';
+import { CertificateFiles } from './certificate-files.ts';
 import { openEdge } from './edge.ts';
 import { type EventDelivery, openEventDelivery, openEventRecording } from './events.ts';
 import { type OpenedGateway, openGateway } from './gateway.ts';
@@ -138,6 +139,17 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   });
   opened.defer(() => api.close());
   face = api;
+
+  const certificateFiles =
+    config.certificate_file_dirs.length === 0
+      ? null
+      : new CertificateFiles({
+          replica,
+          directories: config.certificate_file_dirs,
+          renew: (id, pair) => api.renewCertificate(id, pair),
+          log: logger,
+        });
+  opened.defer(() => certificateFiles?.close());
 
   const own = new OwnAddresses();
   own.addControl(listener.address);

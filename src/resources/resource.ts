@@ -78,7 +78,8 @@ export interface ConfigurationResource<Config extends TObject = TObject> extends
   onChange?(
     config: Static<Config>,
     previous: Static<Config>,
-  ): { readonly derived: JsonObject } | { readonly problems: readonly FieldProblem[] };
+    settings: ResourceSettings,
+  ): Pick<Creation, 'config' | 'derived'> | { readonly problems: readonly FieldProblem[] };
   /** `extra` contains created_at, derived and internal fields. */
   uniqueKeys?(
     config: Static<Config>,
@@ -164,6 +165,8 @@ export interface ResourceSettings {
   readonly edgePorts: readonly number[] | null;
   /** Names of agents' tunnels that an edge with this host, which may be a wildcard, would take over. */
   tunnelNamesUnder(host: string): readonly string[];
+  /** Where TLS certificates may name files. */
+  readonly certificateFileDirs: readonly string[];
   readonly region: string;
   readonly domain: string;
   /** Every scope that an API key can have. */

@@ -155,6 +155,7 @@ function sensibleValue(name: string, schema: FieldSchema, furnished: FurnishedWo
     return fc.constantFrom(furnished.authority.certificatePem, `note\n${furnished.authority.certificatePem}`);
   if (name === 'certificate_pem') return fc.constant(furnished.server.certificatePem);
   if (name === 'private_key_pem') return fc.constant(furnished.server.keyPem);
+  if (name === 'certificate_file' || name === 'private_key_file') return fc.constant('');
   if (name === 'previous_secret') return SENSIBLE['secret'] as fc.Arbitrary<unknown>;
   if (name === 'scopes' && schema.maxItems !== undefined && schema.items?.pattern === undefined)
     return fc.subarray([...catalog.scopes], { minLength: 1, maxLength: 4 });

@@ -114,7 +114,7 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
   },
   'docs/how-to/use-your-own-certificate.md': {
     setup: `openssl req -x509 -newkey rsa:2048 -nodes -days 90 -subj /CN=own.localhost -addext subjectAltName=DNS:own.localhost -keyout privkey.pem -out fullchain.pem 2>/dev/null`,
-    blocks: [{ run: /own\.localhost/ }, { run: /own\.localhost/ }],
+    blocks: [{ run: /own\.localhost/ }, { run: /own\.localhost/ }, { run: /certificate_file_dirs:[\s\S]*letsencrypt/ }],
   },
   'docs/how-to/require-client-certificates.md': {
     setup: ownEdge('app.localhost'),

@@ -20,6 +20,13 @@ export interface TlsCertificate {
    * with private_key_pem to renew it under the same id.
    */
   readonly certificate_pem: string;
+  /**
+   * Absolute path of a file on the server with the chain, instead of certificate_pem. The server reads it again
+   * when it changes. Its directory must be in the setting certificate_file_dirs.
+   */
+  readonly certificate_file: string;
+  /** Absolute path of a file on the server with the private key, instead of private_key_pem. */
+  readonly private_key_file: string;
   /** Common name of the subject. */
   readonly subject_common_name: string;
   /** Names and addresses that the certificate is valid for. */
@@ -66,9 +73,16 @@ export interface TlsCertificateCreate {
    * The certificate chain in PEM format: the certificate of the host, then the intermediates. PATCH it together
    * with private_key_pem to renew it under the same id.
    */
-  readonly certificate_pem: string;
+  readonly certificate_pem?: string | undefined;
   /** The unencrypted private key of the first certificate, in PEM format. Encrypted at rest and never returned. */
-  readonly private_key_pem: string;
+  readonly private_key_pem?: string | undefined;
+  /**
+   * Absolute path of a file on the server with the chain, instead of certificate_pem. The server reads it again
+   * when it changes. Its directory must be in the setting certificate_file_dirs.
+   */
+  readonly certificate_file?: string | undefined;
+  /** Absolute path of a file on the server with the private key, instead of private_key_pem. */
+  readonly private_key_file?: string | undefined;
 }
 
 export interface TlsCertificatePage {
@@ -92,6 +106,13 @@ export interface TlsCertificateUpdate {
   readonly certificate_pem?: string | undefined;
   /** The unencrypted private key of the first certificate, in PEM format. Encrypted at rest and never returned. */
   readonly private_key_pem?: string | undefined;
+  /**
+   * Absolute path of a file on the server with the chain, instead of certificate_pem. The server reads it again
+   * when it changes. Its directory must be in the setting certificate_file_dirs.
+   */
+  readonly certificate_file?: string | undefined;
+  /** Absolute path of a file on the server with the private key, instead of private_key_pem. */
+  readonly private_key_file?: string | undefined;
 }
 
 /** A certificate with its private key. The edge presents it for the hosts that it names. */
@@ -100,7 +121,7 @@ export class TlsCertificatesClient extends ResourceClient {
    * Create a TLS certificate. A certificate with its private key. The edge presents it for the hosts that it
    * names.
    */
-  create(body: TlsCertificateCreate, options?: CreateOptions): Promise<Answer<TlsCertificate>> {
+  create(body: TlsCertificateCreate = {}, options?: CreateOptions): Promise<Answer<TlsCertificate>> {
     return this.call({ method: 'POST', path: '/tls_certificates', body }, options);
   }
 

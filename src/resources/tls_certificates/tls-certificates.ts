@@ -1,11 +1,42 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
 import { type CertificateDescription, certificatesIn, describeCertificate } from '../../lib/describe-certificate.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { secret } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { defineResource, describedFields, timestamp } from '../resource.ts';
+import { readAllowedFile } from './certificate-files.ts';
+
+const schema = Type.Object({
+  ...describedFields,
+  certificate_pem: Type.String({
+    default: '',
+    maxLength: 262_144,
+    description:
+      'The certificate chain in PEM format: the certificate of the host, then the intermediates. PATCH it together with private_key_pem to renew it under the same id.',
+  }),
+  private_key_pem: secret(
+    'write_only',
+    Type.String({
+      default: '',
+      maxLength: 65_536,
+      description:
+        'The unencrypted private key of the first certificate, in PEM format. Encrypted at rest and never returned.',
+    }),
+  ),
+  certificate_file: Type.String({
+    default: '',
+    maxLength: 4096,
+    description:
+      'Absolute path of a file on the server with the chain, instead of certificate_pem. The server reads it again when it changes. Its directory must be in the setting certificate_file_dirs.',
+  }),
+  private_key_file: Type.String({
+    default: '',
+    maxLength: 4096,
+    description: 'Absolute path of a file on the server with the private key, instead of private_key_pem.',
+  }),
+});
 
 /** Certificates that the edge presents for hosts. */
 export const tlsCertificates = defineResource({
@@ -17,24 +48,7 @@ export const tlsCertificates = defineResource({
   title: 'a TLS certificate',
   description: 'A certificate with its private key. The edge presents it for the hosts that it names.',
   eventNoun: 'tls_certificate',
-  config: Type.Object({
-    ...describedFields,
-    certificate_pem: Type.String({
-      minLength: 1,
-      maxLength: 262_144,
-      description:
-        'The certificate chain in PEM format: the certificate of the host, then the intermediates. PATCH it together with private_key_pem to renew it under the same id.',
-    }),
-    private_key_pem: secret(
-      'write_only',
-      Type.String({
-        minLength: 1,
-        maxLength: 65_536,
-        description:
-          'The unencrypted private key of the first certificate, in PEM format. Encrypted at rest and never returned.',
-      }),
-    ),
-  }),
+  config: schema,
   derived: {
     subject_common_name: Type.String({
       description: 'Common name of the subject.',
@@ -71,13 +85,45 @@ export const tlsCertificates = defineResource({
     certificate_pem: '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n',
     private_key_pem: '-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n',
   },
-  onCreate: (config) => describeTlsCertificate(config.certificate_pem, config.private_key_pem),
-  onChange: (config, previous) => {
-    const isSame =
-      config.certificate_pem === previous.certificate_pem && config.private_key_pem === previous.private_key_pem;
-    return isSame ? { derived: {} } : describeTlsCertificate(config.certificate_pem, config.private_key_pem);
+  check: ({ certificate_pem: pem, private_key_pem: key, certificate_file: file, private_key_file: keyFile }) => {
+    if ((file === '') !== (keyFile === ''))
+      return [bodyProblem(file === '' ? 'certificate_file' : 'private_key_file', 'is missing: name both files')];
+    if (file !== '') return [];
+    const missing = pem === '' ? 'certificate_pem' : key === '' ? 'private_key_pem' : null;
+    return missing === null ? [] : [bodyProblem(missing, 'is required, or certificate_file with private_key_file')];
   },
+  onCreate: (config, { settings }) => withFiles(config, null, settings.certificateFileDirs),
+  onChange: (config, previous, settings) => withFiles(config, previous, settings.certificateFileDirs),
 });
+
+type Problems = { readonly problems: readonly FieldProblem[] };
+type Computed = { readonly derived: JsonObject; readonly config?: JsonObject };
+
+/** Files win over PEM text: the text of a certificate with files is what was read last. */
+function withFiles(
+  config: Static<typeof schema>,
+  previous: Static<typeof schema> | null,
+  directories: readonly string[],
+): Computed | Problems {
+  const { certificate_pem: pem, private_key_pem: key, certificate_file: file, private_key_file: keyFile } = config;
+  const isSame = previous !== null && pem === previous.certificate_pem && key === previous.private_key_pem;
+  if (file === '') return isSame ? { derived: {} } : describeTlsCertificate(pem, key);
+  const areFilesSame = previous?.certificate_file === file && previous.private_key_file === keyFile;
+  if (isSame && areFilesSame) return { derived: {} };
+  // The server writes what it read. A client may replace the text too, until the files change.
+  if (areFilesSame && previous !== null) return describeTlsCertificate(pem, key);
+  const chain = readAllowedFile(file, directories);
+  if (!chain.ok) return refuse('certificate_file', chain.message);
+  const secretText = readAllowedFile(keyFile, directories);
+  if (!secretText.ok) return refuse('private_key_file', secretText.message);
+  const described = describeTlsCertificate(chain.text, secretText.text);
+  if ('problems' in described) return inFiles(described);
+  return { ...described, config: { certificate_pem: chain.text, private_key_pem: secretText.text } };
+}
+
+function inFiles({ problems }: Problems): Problems {
+  return { problems: problems.map((problem) => ({ ...problem, path: problem.path.replace(/_pem$/, '_file') })) };
+}
 
 function describeTlsCertificate(
   chainPem: string,

@@ -1,0 +1,60 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from 'node:fs';
+import { isAbsolute, sep } from 'node:path';
+
+/** As much as the API accepts in a body. */
+const MAX_BYTES = 262_144;
+
+export interface FilePair {
+  readonly certificatePem: string;
+  readonly privateKeyPem: string;
+}
+
+export type FileReading =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly message: string };
+
+/**
+ * Reads a file below one of the allowed directories. Symbolic links are resolved before the comparison, and the opened
+ * file is the resolved one. Messages name no content and no path that the caller did not send.
+ */
+export function readAllowedFile(path: string, directories: readonly string[]): FileReading {
+  if (directories.length === 0)
+    return refuse(
+      'is not allowed: list its directory in the setting certificate_file_dirs (POSTERN_CERTIFICATE_FILE_DIRS)',
+    );
+  if (!isAbsolute(path)) return refuse('must be an absolute path');
+  try {
+    const real = realpathSync(path);
+    const isBelow = directories.some((directory) => real.startsWith(`${realPathOf(directory)}${sep}`));
+    if (!isBelow)
+      return refuse(
+        'is outside the directories in the setting certificate_file_dirs, after symbolic links are resolved',
+      );
+    // A pipe would block without the flag, and a link that was put there meanwhile is not followed.
+    const file = openSync(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+    try {
+      const stats = fstatSync(file);
+      if (!stats.isFile()) return refuse('is not a regular file');
+      if (stats.size > MAX_BYTES) return refuse(`is larger than ${MAX_BYTES} bytes`);
+      return { ok: true, text: readFileSync(file, 'utf8') };
+    } finally {
+      closeSync(file);
+    }
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+    return refuse(`cannot be read (${code}): check that it exists and that the user of the server may read it`);
+  }
+}
+
+/** A directory that does not exist allows nothing. */
+function realPathOf(directory: string): string {
+  try {
+    return realpathSync(directory);
+  } catch {
+    return '\0';
+  }
+}
+
+function refuse(message: string): FileReading {
+  return { ok: false, message };
+}
