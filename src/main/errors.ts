@@ -16,7 +16,3 @@ export const mainErrors = errorTable({
     explanation: 'The command does not exist. `postern --help` lists the commands.',
   },
 });
-
-export function handoverFailed(message: string): Error {
-  return mainErrors.create('ERR_POSTERN_HANDOVER', message);
-}

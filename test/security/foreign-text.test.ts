@@ -14,9 +14,11 @@ const ROUNDS = 8;
 function costMs(read: () => unknown): number {
   let best = Number.POSITIVE_INFINITY;
   for (let round = 0; round < ROUNDS; round += 1) {
-    const start = performance.now();
+    // Of this thread: the wall clock also counts the time that other processes take.
+    const before = process.threadCpuUsage();
     read();
-    best = Math.min(best, performance.now() - start);
+    const { user, system } = process.threadCpuUsage(before);
+    best = Math.min(best, (user + system) / 1000);
     // More rounds add nothing.
     if (best < FLOOR_MS || best > 1000) break;
   }

@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Logger } from 'pino';
 import { reporting } from '../../lib/guarded-listeners.ts';
-import { handoverFailed } from '../errors.ts';
 import { descriptorOf, type OpenSocket } from '../listening-sockets.ts';
 import { programVersion } from '../version.ts';
 import { Channel } from './channel.ts';
+import { handoverFailed } from './handover-failed.ts';
 import { HANDOVER_PROTOCOL, HANDOVER_VARIABLE, type NewToOld, type OfferedSocket } from './messages.ts';
 
 /** What the old process can hand over. */

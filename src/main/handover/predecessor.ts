@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reporting } from '../../lib/guarded-listeners.ts';
-import { handoverFailed } from '../errors.ts';
 import { ListeningSockets } from '../listening-sockets.ts';
 import { programVersion } from '../version.ts';
 import { Channel, type ChannelEnd } from './channel.ts';
+import { handoverFailed } from './handover-failed.ts';
 import { HANDOVER_PROTOCOL, HANDOVER_VARIABLE } from './messages.ts';
 
 /** What the new process does when the old one lets it. */

@@ -1,10 +1,10 @@
 import { DEFAULT_TIMEOUT_SECONDS, type RestartReply, type RestartRequest } from '../../cli/restart/control-protocol.ts';
 import { type Program, thisProgram } from '../../cli/restart/this-program.ts';
 import { listen, reporting } from '../../lib/guarded-listeners.ts';
-import { handoverFailed } from '../errors.ts';
 import type { RunningServer } from '../running-server.ts';
 import { type ControlSocket, openControlSocket } from './control-socket.ts';
 import { handOver, type Successor } from './hand-over.ts';
+import { handoverFailed } from './handover-failed.ts';
 
 const SECOND_MS = 1_000;
 
