@@ -28,7 +28,11 @@ export async function killNewProcess(t: TestContext, step: HandoverStep): Promis
 export async function killOldProcess(t: TestContext, step: HandoverStep): Promise<void> {
   const child = spawn(process.execPath, [OLD_PROCESS, step], { stdio: ['ignore', 'pipe', 'inherit'] });
   const lines: string[] = [];
-  createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    lines.push(line);
+    // The old process has only sent a message then, and has no step of its own to be killed at.
+    if (step === 'serving' && line.startsWith('new serving')) child.kill('SIGKILL');
+  });
   const pid = (): number =>
     Number(
       lines

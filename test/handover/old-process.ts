@@ -38,10 +38,7 @@ await handOver(
         return ['https://a.localhost'];
       },
       takeBack: async () => {},
-      remaining: () => {
-        setImmediate(() => at('serving'));
-        return 1;
-      },
+      remaining: () => 1,
     },
   },
   {
