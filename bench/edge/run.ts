@@ -6,6 +6,7 @@ import { helpIfRequested } from '../support/usage.ts';
 import { compare } from './comparison.ts';
 import { idle } from './idle.ts';
 import { manyEdges } from './many-edges.ts';
+import { renewals } from './renewals.ts';
 import { storms } from './storms.ts';
 
 /** README.md describes what each of these measures; all of them run when none is named. */
@@ -14,6 +15,7 @@ const benches: Readonly<Record<string, (directory: string) => Promise<void>>> = 
   storms,
   edges: manyEdges,
   idle,
+  renewals,
 };
 
 helpIfRequested({
