@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
@@ -64,6 +66,31 @@ suite('the DNS hook', () => {
   test('that does not exist is named in the message', async () => {
     const run = new DnsHook({ path: '/does/not/exist', timeoutMs: 1_000, env }).run('present', RECORD, none);
     await assert.rejects(run, /cannot be started \(ENOENT\): check the path and that it is executable/);
+  });
+
+  test('that lies below a file fails like one that does not exist', async (context) => {
+    const { path } = await script(context, 'exit 0');
+    const run = new DnsHook({ path: `${path}/hook`, timeoutMs: 1_000, env }).run('present', RECORD, none);
+    await assert.rejects(run, { name: 'AcmeFailure', message: /cannot be started \(ENOTDIR\)/ });
+  });
+
+  test('does not end the process when there are no file descriptors left', async () => {
+    const hook = new URL('../../src/acme/orders/dns-hook.ts', import.meta.url);
+    const program = `
+      const { DnsHook } = await import(${JSON.stringify(hook.href)});
+      const { openSync } = await import('node:fs');
+      try { for (;;) openSync('/dev/null'); } catch {}
+      const hook = new DnsHook({ path: '/bin/true', timeoutMs: 10000, env: {} });
+      const record = { fqdn: '_acme-challenge.example.com', value: 'v' };
+      await hook.run('present', record, new AbortController().signal).catch((error) => {
+        process.exitCode = error.name === 'AcmeFailure' && error.message.includes('(EMFILE)') ? 7 : 8;
+      });
+      await new Promise((resolve) => setImmediate(resolve));`;
+    const limited = spawn('/bin/sh', ['-c', 'ulimit -n 128; exec "$@"', 'sh', process.execPath, '-e', program], {
+      stdio: 'ignore',
+    });
+    const [code] = await once(limited, 'exit');
+    assert.equal(code, 7);
   });
 });
 

@@ -34,21 +34,19 @@ export class DnsHook {
     const { path, timeoutMs, env } = this.#options;
     return new Promise((resolve, reject) => {
       const passed = PASSED_VARIABLES.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]]));
-      const child = spawn(path, [command, fqdn, value], {
-        // A process group of its own, so that everything it starts can be killed with it.
-        detached: true,
-        shell: false,
-        env: Object.fromEntries(passed) as Record<string, string>,
-        stdio: ['ignore', 'ignore', 'pipe'],
-      });
-      const errors = lastLineOf(child.stderr);
+      const fail = (reason: string): void => reject(failure(path, command, fqdn, reason));
+      const child = started(path, [command, fqdn, value], Object.fromEntries(passed) as Record<string, string>, fail);
+      if (child === null) return;
+      // Without free file descriptors there is no pipe, and the error comes later.
+      const stderr: Readable | null = child.stderr ?? null;
+      const errors = lastLineOf(stderr);
       const end = (reason: string | null): void => {
         clearTimeout(timer);
         signal.removeEventListener('abort', stop);
         // A process that it left in the background may hold the pipe open.
-        child.stderr.destroy();
+        stderr?.destroy();
         if (reason === null) resolve();
-        else reject(failure(path, command, fqdn, reason));
+        else fail(reason);
       };
       const kill = (reason: string): void => {
         killGroup(child);
@@ -60,9 +58,7 @@ export class DnsHook {
         timeoutMs,
       );
       const owner: ListenerOwner = { contain: (error) => kill(String(error)) };
-      listenOnce(child, 'error', owner, (error: NodeJS.ErrnoException) => {
-        end(`it cannot be started (${error.code ?? error.message}): check the path and that it is executable`);
-      });
+      listenOnce(child, 'error', owner, (error: NodeJS.ErrnoException) => end(notStarted(error)));
       const ended = (code: number | null, by: string | null): void =>
         end(code === 0 ? null : `${code === null ? `it was ended by ${by}` : `it exited with ${code}`}${errors()}`);
       // "close" waits for the pipe, which a process in the background may keep.
@@ -77,8 +73,29 @@ export class DnsHook {
   }
 }
 
+/** Null after `fail`: some errors, such as a path below a file, are thrown instead of emitted. */
+function started(
+  path: string,
+  args: readonly string[],
+  env: Record<string, string>,
+  fail: (reason: string) => void,
+): ChildProcess | null {
+  try {
+    // A process group of its own, so that everything it starts can be killed with it.
+    return spawn(path, args, { detached: true, shell: false, env, stdio: ['ignore', 'ignore', 'pipe'] });
+  } catch (error) {
+    fail(notStarted(error as NodeJS.ErrnoException));
+    return null;
+  }
+}
+
+function notStarted({ code, message }: NodeJS.ErrnoException): string {
+  return `it cannot be started (${code ?? message}): check the path and that it is executable`;
+}
+
 /** What a hook writes at the end is usually its reason. */
-function lastLineOf(stream: Readable): () => string {
+function lastLineOf(stream: Readable | null): () => string {
+  if (stream === null) return () => '';
   let text = '';
   listen(stream, 'data', { contain: () => stream.destroy() }, (chunk: Buffer) => {
     text = (text + chunk.toString('utf8')).slice(-MAX_ERROR_BYTES);
