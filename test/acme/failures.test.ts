@@ -204,20 +204,23 @@ test('a hostile server causes a failed job with a clear message', async (context
   }
 });
 
-test('a server that loops between statuses is given up after bounded time', async (context) => {
-  const [fake, clock] = [await startFakeAcme(context), new MovedClock()];
-  const wait = async (ms: number): Promise<void> => clock.advance(ms);
-  fake.behaviour.intercept = ({ resource }) =>
-    resource === 'finalize' || resource === 'order'
-      ? order({ status: 'ready', authorizations: [`${origin}/authorization/1`], finalize: `${origin}/finalize/1` })
-      : null;
-  const origin = new URL(fake.directoryUrl).origin;
-  const node = await openNode(context, { servers: [fake], clock, wait });
-  await node.edge(HOST);
-  const { job } = await untilManaged(node, HOST, hasFailed);
-  assert.equal(job?.error_code, 'ERR_POSTERN_ACME_PENDING');
-  assert.ok(fake.requests.length < 300, `${fake.requests.length} requests`);
-});
+for (const finalized of ['ready', 'pending']) {
+  test(`a server that loops from ready to ${finalized} is given up after bounded time`, async (context) => {
+    const [fake, clock] = [await startFakeAcme(context), new MovedClock()];
+    const wait = async (ms: number): Promise<void> => clock.advance(ms);
+    fake.behaviour.intercept = ({ resource }) => {
+      if (resource !== 'finalize' && resource !== 'order') return null;
+      const status = resource === 'finalize' ? finalized : 'ready';
+      return order({ status, authorizations: [`${origin}/authorization/1`], finalize: `${origin}/finalize/1` });
+    };
+    const origin = new URL(fake.directoryUrl).origin;
+    const node = await openNode(context, { servers: [fake], clock, wait });
+    await node.edge(HOST);
+    const { job } = await untilManaged(node, HOST, hasFailed);
+    assert.equal(job?.error_code, 'ERR_POSTERN_ACME_PENDING');
+    assert.ok(fake.requests.length < 300, `${fake.requests.length} requests`);
+  });
+}
 
 test('no message and no log line contains a key', async (context) => {
   const [fake, clock] = [await startFakeAcme(context), new MovedClock()];

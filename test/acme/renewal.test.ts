@@ -32,6 +32,19 @@ suite('renewal', () => {
     assert.equal(fake.orders.length, 2);
   });
 
+  test('of certificates that are nearly over waits between two orders', async (context) => {
+    const clock = new MovedClock();
+    const fake = await startFakeAcme(context, clock);
+    fake.behaviour.lifeSeconds = 1;
+    const node = await openNode(context, { servers: [fake], clock });
+    await node.edge(HOST);
+    await untilManaged(node, HOST, isIssued);
+    clock.advance(MINUTE_MS / 2);
+    assert.equal(await settled(fake), 1);
+    clock.advance(MINUTE_MS);
+    await context.waitFor(() => assert.equal(fake.orders.length, 2), { timeout: 20_000 });
+  });
+
   test('keeps the old certificate while it fails, and reports once that it expires', async (context) => {
     const clock = new MovedClock();
     const fake = await startFakeAcme(context, clock);
@@ -91,6 +104,20 @@ suite('renewal information of the server (RFC 9773)', () => {
     clock.advance(7 * HOUR_MS);
     await context.waitFor(() => assert.equal(fake.orders.length, 2), { timeout: 20_000 });
     assert.equal(fake.orders[1]?.request['replaces'], asked[0]);
+  });
+
+  test('whose window is always over causes one order in an hour', async (context) => {
+    const clock = new MovedClock();
+    const fake = await startFakeAcme(context, clock);
+    fake.behaviour.renewal = () => ({ start: at(clock, -2 * DAY_MS), end: at(clock, -DAY_MS), retryAfter: '0' });
+    const node = await openNode(context, { servers: [fake], clock });
+    await node.edge(HOST);
+    await untilManaged(node, HOST, (doc) => isIssued(doc) && doc.renewal_checked_at !== null);
+    clock.advance(50 * MINUTE_MS);
+    assert.equal(await settled(fake), 1);
+    clock.advance(15 * MINUTE_MS);
+    await context.waitFor(() => assert.equal(fake.orders.length, 2), { timeout: 20_000 });
+    assert.equal(await settled(fake), 2);
   });
 
   test('is ignored when it makes no sense, and an order without "replaces" follows one that is rejected', async (context) => {

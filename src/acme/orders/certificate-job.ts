@@ -8,7 +8,7 @@ import { backOffMs } from './back-off.ts';
 import { issue } from './issue.ts';
 import type { Lease } from './lease.ts';
 import type { OrderPorts } from './order-ports.ts';
-import { renewalInWindowMs } from './renewal-time.ts';
+import { earliestRenewalMs, renewalInWindowMs } from './renewal-time.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 /** For a server that limits rates without saying until when. */
@@ -38,7 +38,7 @@ export async function runCertificateJob(
     const directoryUrl = ports.directories[index] as string;
     try {
       await issue(recordId, lease, ports, { directoryUrl, signal });
-      await checkRenewal(lease, ports, signal);
+      await checkRenewal(lease, ports, signal, true);
       return 'issued';
     } catch (error) {
       if (!(error instanceof AcmeFailure) || signal.aborted) throw error;
@@ -159,7 +159,12 @@ function expiresSoon({ not_before: notBefore, not_after: notAfter }: ManagedCert
 }
 
 /** Asks the server when to renew (RFC 9773). Without an answer the time stays as it is. Ends the lease. */
-export async function checkRenewal(lease: Lease, ports: OrderPorts, signal: AbortSignal): Promise<void> {
+export async function checkRenewal(
+  lease: Lease,
+  ports: OrderPorts,
+  signal: AbortSignal,
+  isJustIssued = false,
+): Promise<void> {
   const { doc } = lease;
   const { certificate_pem: pem, directory_url: directoryUrl, renews_at: chosen } = doc;
   if (pem === null || directoryUrl === null || doc.renewal_check_at === null) return lease.release();
@@ -172,11 +177,14 @@ export async function checkRenewal(lease: Lease, ports: OrderPorts, signal: Abor
     const life = { notBeforeMs: Date.parse(doc.not_before as string), notAfterMs: Date.parse(doc.not_after as string) };
     const chosenMs = chosen === null ? null : Date.parse(chosen);
     const waitMs = (window.retryAtMs ?? nowMs + RENEWAL_CHECK_MS) - nowMs;
+    const checkMs = nowMs + Math.min(Math.max(waitMs, SHORTEST_CHECK_MS), LONGEST_CHECK_MS);
+    const earliestMs = isJustIssued ? earliestRenewalMs(life, nowMs) : 0;
+    const renewsMs = renewalInWindowMs(window, life, chosenMs, () => ports.random());
     return await lease.save(
       {
-        renews_at: rfc3339(renewalInWindowMs(window, life, chosenMs, () => ports.random())),
+        renews_at: rfc3339(Math.max(renewsMs, earliestMs)),
         renewal_checked_at: rfc3339(nowMs),
-        renewal_check_at: rfc3339(nowMs + Math.min(Math.max(waitMs, SHORTEST_CHECK_MS), LONGEST_CHECK_MS)),
+        renewal_check_at: rfc3339(Math.max(checkMs, earliestMs)),
       },
       { isLast: true },
     );

@@ -10,7 +10,7 @@ import type { Lease } from './lease.ts';
 import { type OrderingAccount, openOrder } from './open-order.ts';
 import type { OrderPorts } from './order-ports.ts';
 import { Polling } from './polling.ts';
-import { defaultRenewalMs } from './renewal-time.ts';
+import { defaultRenewalMs, earliestRenewalMs } from './renewal-time.ts';
 
 /**
  * Gets a certificate from one server and stores it. The server's view of the order decides about the next step, so an
@@ -66,7 +66,9 @@ async function advance(lease: Lease, ports: OrderPorts, at: At, order: Order): P
     );
     const request = await certificateRequest(lease.secret(NEXT_PRIVATE_KEY) as string, hostname);
     const next = await finalized(orders, order, request);
-    if (next.status === 'ready') await polling.next(next.retryAtMs, `has not finalized the order for ${hostname}`);
+    // An order that is pending again would otherwise be repeated without pause and without end.
+    if (next.status === 'ready' || next.status === 'pending')
+      await polling.next(next.retryAtMs, `has not finalized the order for ${hostname}`);
     return next;
   }
   if (order.status === 'processing') {
@@ -99,6 +101,7 @@ async function store(
   hasRenewalInfo: boolean,
 ): Promise<void> {
   const { hostname, order } = lease.doc;
+  const nowMs = ports.clock.nowMs();
   const changes: Partial<ManagedCertificateDoc> = {
     certificate_pem: issued.certificatePem,
     serial_number: issued.serialNumber,
@@ -106,9 +109,9 @@ async function store(
     not_after: rfc3339(issued.notAfterMs),
     directory_url: directoryUrl,
     challenge_type: order?.challenge_type ?? lease.doc.challenge_type,
-    renews_at: rfc3339(defaultRenewalMs(issued)),
+    renews_at: rfc3339(Math.max(defaultRenewalMs(issued), earliestRenewalMs(issued, nowMs))),
     renewal_checked_at: null,
-    renewal_check_at: hasRenewalInfo ? rfc3339(ports.clock.nowMs()) : null,
+    renewal_check_at: hasRenewalInfo ? rfc3339(nowMs) : null,
     expiring_reported: null,
     job: null,
     order: null,

@@ -2,7 +2,7 @@ import type { X509Certificate } from 'node:crypto';
 import { DER, DerCursor } from '../der-cursor.ts';
 import { distributionPointNames } from './list-extensions.ts';
 
-/** Fields of a certificate that revocation needs and `node:crypto` does not show. */
+/** Fields of a certificate that `node:crypto` does not show. */
 export interface CertificateFields {
   /** Contents of the serial number's INTEGER. */
   readonly serial: Buffer;
@@ -12,10 +12,13 @@ export interface CertificateFields {
   readonly maySignLists: boolean;
   /** GeneralNames of its distribution points. */
   readonly distributionPoints: readonly Buffer[];
+  /** Null: it has none. */
+  readonly authorityKeyId: Buffer | null;
 }
 
 const KEY_USAGE = '551d0f';
 const CRL_DISTRIBUTION_POINTS = '551d1f';
+const AUTHORITY_KEY_ID = '551d23';
 /** Bit 6, counted from the most significant. */
 const CRL_SIGN = 0x02;
 const KNOWN = new WeakMap<X509Certificate, CertificateFields>();
@@ -40,6 +43,7 @@ function readFields(der: Buffer): CertificateFields {
   fields.read(DER.sequence);
   let maySignLists = true;
   let distributionPoints: readonly Buffer[] = [];
+  let authorityKeyId: Buffer | null = null;
   while (!fields.isAtEnd) {
     const tag = fields.nextTag;
     fields.read(tag);
@@ -52,7 +56,14 @@ function readFields(der: Buffer): CertificateFields {
       const value = extension.read(DER.octetString).contents;
       if (oid === KEY_USAGE) maySignLists = ((value[3] ?? 0) & CRL_SIGN) !== 0;
       if (oid === CRL_DISTRIBUTION_POINTS) distributionPoints = distributionPointNames(value);
+      if (oid === AUTHORITY_KEY_ID) authorityKeyId = keyIdIn(value);
     }
   }
-  return { serial, subject, maySignLists, distributionPoints };
+  return { serial, subject, maySignLists, distributionPoints, authorityKeyId };
+}
+
+/** RFC 5280 §4.2.1.1: [0] keyIdentifier. */
+function keyIdIn(value: Buffer): Buffer | null {
+  const fields = new DerCursor(value).read(DER.sequence).inside();
+  return fields.nextTag === 0x80 ? fields.read(0x80).contents : null;
 }
