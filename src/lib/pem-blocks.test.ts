@@ -7,7 +7,7 @@ import { hostilePem } from '../../test/support/hostile-pem.ts';
 import { tempDir } from '../../test/support/temp-dir.ts';
 import { certificateBlocks } from '../cli/agent/certificates.ts';
 import { certificatesIn } from './describe-certificate.ts';
-import { derOf, pemBlocks } from './pem-blocks.ts';
+import { derOf, pemBlocks, scanPem } from './pem-blocks.ts';
 
 function openssl(...args: string[]): string {
   return execFileSync('openssl', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
@@ -96,11 +96,19 @@ suite('PEM blocks', () => {
       [certificate.replace('\n-----END', 'A\n-----END'), /not base64/],
       [certificate.repeat(101), /more than 100 PEM blocks/],
       ['\n'.repeat(4 * 1024 * 1024 + 1), /more than \d+ characters/],
+      ['\n'.repeat(200_000), /more than 131072 lines/],
       [hostilePem(10_000), /not base64/],
       ['-----BEGIN A-----\n'.repeat(60_000), /does not end/],
     ];
     for (const [text, message] of wrong) {
       assert.throws(() => certificatesIn(text), { message }, JSON.stringify(text.slice(0, 80)));
     }
+  });
+
+  test('pauses while it reads a long text', () => {
+    const scanning = scanPem('\n'.repeat(100_000));
+    let pauses = 0;
+    while (scanning.next().done !== true) pauses += 1;
+    assert.ok(pauses > 90, `${pauses}`);
   });
 });

@@ -4,6 +4,10 @@ const DASHES = '-----';
 /** Well above the bundle of public roots that systems ship (about 150 certificates in 230 KB). */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 const MAX_BLOCKS = 1000;
+/** Encoders write 64 characters per line, so that the longest text has half as many. */
+const MAX_LINES = 131_072;
+/** Lines between two pauses: well below a millisecond. */
+const STEP = 1024;
 
 export interface PemBlock {
   readonly label: string;
@@ -16,12 +20,26 @@ export interface PemBlock {
  * exponential time (12 lines of an encapsulated header: 20 s).
  */
 export function pemBlocks(text: string, maxBlocks = MAX_BLOCKS): readonly PemBlock[] {
+  const scanning = scanPem(text, maxBlocks);
+  for (;;) {
+    const step = scanning.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** The same in steps, for texts of strangers: 4 MB of empty lines would take a second in one go. */
+export function* scanPem(text: string, maxBlocks = MAX_BLOCKS): Generator<void, readonly PemBlock[]> {
   if (text.length > MAX_CHARACTERS) throw new Error(`it has more than ${MAX_CHARACTERS} characters`);
   const blocks: PemBlock[] = [];
   let open: { label: string; lines: string[] } | null = null;
   // Windows editors start a file with a byte order mark, and OpenSSL skips it.
-  for (const untrimmed of text.replace(/^\ufeff/, '').split('\n')) {
-    const line = untrimmed.trimEnd();
+  let at = text.startsWith('\ufeff') ? 1 : 0;
+  for (let count = 1; at <= text.length; count += 1) {
+    if (count > MAX_LINES) throw new Error(`it has more than ${MAX_LINES} lines`);
+    if (count % STEP === 0) yield;
+    const end = text.indexOf('\n', at);
+    const line = text.slice(at, end === -1 ? text.length : end).trimEnd();
+    at = end === -1 ? text.length + 1 : end + 1;
     if (open === null) {
       open = opened(line);
     } else if (line === `${END}${open.label}${DASHES}`) {
