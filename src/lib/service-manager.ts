@@ -57,6 +57,11 @@ export function serviceManager(env: Record<string, string | undefined>, program 
 function send(program: string, assignments: readonly string[], env: Record<string, string>): Promise<boolean> {
   const options = { env, timeout: NOTIFY_TIMEOUT_MS, killSignal: 'SIGKILL' } as const;
   return new Promise((resolve) => {
-    execFile(program, assignments, options, (error) => resolve(error === null));
+    try {
+      execFile(program, assignments, options, (error) => resolve(error === null));
+    } catch {
+      // Some errors are thrown instead of passed, such as a lack of memory (ENOMEM).
+      resolve(false);
+    }
   });
 }

@@ -34,6 +34,10 @@ suite('a new process that does not take over', { timeout: TIMEOUT_MS }, () => {
     await assert.rejects(old.handOver([], { command: '/nonexistent/postern' }), {
       message: /the new program cannot be started: spawn \/nonexistent\/postern ENOENT/,
     });
+    // The runtime throws this error, and emits the one above.
+    await assert.rejects(old.handOver([], { command: `${process.execPath}/postern` }), {
+      message: /the new program cannot be started: spawn ENOTDIR/,
+    });
     await assert.rejects(old.handOver(['-e', 'process.exit(3)']), { message: /exited with code 3 before/ });
     await old.isUntouched(false);
   });

@@ -65,10 +65,11 @@ export async function handOver(parts: HandoverParts, options: HandoverOptions): 
     return fd === null ? [] : [{ ...socket, fd }];
   });
   parts.sharing.begin();
-  const child = spawn(options.command, [...options.args], {
-    stdio: ['inherit', 'inherit', 'inherit', 'ipc', ...open.map(({ fd }) => fd)],
-    env: { ...options.env, [HANDOVER_VARIABLE]: '1' },
-  });
+  const child = started(
+    options,
+    open.map(({ fd }) => fd),
+    () => parts.sharing.end(),
+  );
   const channel = new Channel(child, reporting('handover'));
   const problem = once(child, 'error').then(([error]) => (error as Error).message);
   let areAgentsAway = false;
@@ -116,6 +117,19 @@ export async function handOver(parts: HandoverParts, options: HandoverOptions): 
     throw error;
   } finally {
     over.abort();
+  }
+}
+
+/** Most errors are emitted; some are thrown, such as that of a file that is still being written (ETXTBSY). */
+function started({ command, args, env }: HandoverOptions, fds: readonly number[], onFailed: () => void): ChildProcess {
+  try {
+    return spawn(command, [...args], {
+      stdio: ['inherit', 'inherit', 'inherit', 'ipc', ...fds],
+      env: { ...env, [HANDOVER_VARIABLE]: '1' },
+    });
+  } catch (error) {
+    onFailed();
+    throw handoverFailed(`the new program cannot be started: ${(error as Error).message}`);
   }
 }
 
