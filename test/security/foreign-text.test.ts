@@ -14,7 +14,7 @@ const ROUNDS = 8;
 function costMs(read: () => unknown): number {
   let best = Number.POSITIVE_INFINITY;
   for (let round = 0; round < ROUNDS; round += 1) {
-    // Of this thread: the wall clock also counts the time that other processes take.
+    // The CPU time of this thread: the wall clock counts other processes too.
     const before = process.threadCpuUsage();
     read();
     const { user, system } = process.threadCpuUsage(before);
