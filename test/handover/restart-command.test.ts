@@ -27,7 +27,7 @@ suite('postern restart', { timeout: TIMEOUT_MS }, () => {
     // Another server is refused while two processes share the store.
     const third = startPostern(t, { args: ['server', '--data-dir', world.dataDir] });
     assert.equal((await third.exited).code, 1);
-    assert.match(third.stderr(), /holds the data directory/);
+    assert.match(third.stderr(), /uses the data directory/);
     const api = world.api();
     await api.send('DELETE', `/edges/https/${stream.edge}`);
     await stream.cut;
