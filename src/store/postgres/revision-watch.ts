@@ -95,9 +95,10 @@ export class RevisionWatch {
     try {
       await client.connect();
       await client.query(`LISTEN "${channel}"`);
+      // First: a server without it counts as an older one, and another that starts meanwhile would refuse to migrate.
+      await client.query(TAKE_VERSION_LOCK, [`/${currentSchema.version}`]);
       const { rows } = await client.query<{ locked: boolean }>(TRY_SERVER_LOCK);
       if (rows[0]?.locked !== true) throw new Error('a restore is in progress');
-      await client.query(TAKE_VERSION_LOCK, [`/${currentSchema.version}`]);
       this.#retryMs = FIRST_RETRY_MS;
     } catch {
       // Not connected yet, or no longer: treated like a lost connection.

@@ -203,7 +203,7 @@ suite('uploaded lists', () => {
 
   test('an uploaded list with thousands of entries', async () => {
     const der = await hugeCrl(root, 10_000, [alice]);
-    const pem = `-----BEGIN X509 CRL-----\n${der.toString('base64').replaceAll(/(.{64})/g, '$1\n')}\n-----END X509 CRL-----\n`;
+    const pem = `-----BEGIN X509 CRL-----\n${der.toString('base64').replaceAll(/(.{64})(?=.)/g, '$1\n')}\n-----END X509 CRL-----\n`;
     const id = await world.authority(root, { crl_pem: pem, crl_mode: 'hard' });
     await world.require(id);
     assert.equal((await world.read(id))['crl_entry_count'], 10_001);

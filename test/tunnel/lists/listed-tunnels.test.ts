@@ -38,7 +38,9 @@ test('a listed tunnel gets traffic, and an unlisted one never does, while agents
   const living = hosts.map(live);
   const wrong: string[] = [];
   const began = performance.now();
-  while (performance.now() - began < 6_000) {
+  const isEnough = () => counts.listed > 20 && counts.unlisted > 0 && counts.cycles > 20;
+  // A busy machine needs longer to see enough.
+  while (performance.now() - began < 6_000 || (!isEnough() && performance.now() - began < 60_000)) {
     const before = await tunnels();
     const answers = await Promise.all(
       hosts.map(async (host) => ({ host, status: await world.edge.status(host).catch(() => 0) })),
@@ -58,7 +60,7 @@ test('a listed tunnel gets traffic, and an unlisted one never does, while agents
   isStopped = true;
   await Promise.all(living);
   t.diagnostic(JSON.stringify(counts));
-  assert.ok(counts.listed > 20 && counts.unlisted > 0 && counts.cycles > 20, JSON.stringify(counts));
+  assert.ok(isEnough(), JSON.stringify(counts));
   assert.deepEqual(wrong, []);
   assert.equal((await listed(world)).size, 0);
   for (const host of hosts) assert.notEqual(await world.edge.status(host).catch(() => 0), 200, 'unlisted, and served');
