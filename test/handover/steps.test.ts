@@ -38,6 +38,9 @@ suite('a new process that does not take over', { timeout: TIMEOUT_MS }, () => {
     await assert.rejects(old.handOver([], { command: `${process.execPath}/postern` }), {
       message: /the new program cannot be started: spawn ENOTDIR/,
     });
+    await assert.rejects(old.handOver(['-e', 'process.disconnect(); setInterval(() => {}, 1000)']), {
+      message: /closed its channel before it could take over/,
+    });
     await assert.rejects(old.handOver(['-e', 'process.exit(3)']), { message: /exited with code 3 before/ });
     await old.isUntouched(false);
   });

@@ -21,7 +21,10 @@ export class Channel {
     this.#end = end;
     listen(end, 'message', owner, (message: HandoverMessage) => {
       this.#received.push(message);
-      this.#arrived.resolve();
+      const arrived = this.#arrived;
+      // Replaced here: every waiter of the old one looks, and none can miss the next message.
+      this.#arrived = Promise.withResolvers<void>();
+      arrived.resolve();
     });
     for (const event of ['disconnect', 'exit', 'error']) listen(end, event, owner, () => this.#close());
   }
@@ -40,10 +43,12 @@ export class Channel {
   async next<Name extends HandoverMessage['t']>(...names: readonly Name[]): Promise<Named<Name> | null> {
     for (;;) {
       const at = this.#received.findIndex(({ t }) => (names as readonly string[]).includes(t));
-      if (at !== -1) return this.#received.splice(at, 1)[0] as Named<Name>;
+      const found = this.#received[at];
+      // The last word, for everybody who waits.
+      if (found !== undefined && found.t !== 'failed') this.#received.splice(at, 1);
+      if (found !== undefined) return found as Named<Name>;
       if (this.#isClosed) return null;
       await Promise.race([this.#arrived.promise, this.closed]);
-      this.#arrived = Promise.withResolvers<void>();
     }
   }
 

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { reporting } from '../../lib/guarded-listeners.ts';
 import { descriptorOf, type OpenSocket } from '../listening-sockets.ts';
@@ -51,6 +52,8 @@ export interface Successor {
 /** Agents have ten seconds to move. */
 const STEP_TIMEOUT_MS = 30_000;
 const LOOK_FOR_AGENTS_MS = 25;
+/** Between the end of its channel and the exit of a process. */
+const EXIT_GRACE_MS = 2_000;
 /** Standard streams and the channel come before the sockets. */
 const FIRST_SOCKET = 4;
 
@@ -162,7 +165,10 @@ async function within<Result>(
 
 async function exitOf(child: ChildProcess, problem: Promise<string>): Promise<Error> {
   if (child.pid === undefined) return handoverFailed(`the new program cannot be started: ${await problem}`);
-  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  if (child.exitCode === null && child.signalCode === null) {
+    const exited = await Promise.race([once(child, 'exit'), sleep(EXIT_GRACE_MS, null, { ref: false })]);
+    if (exited === null) return handoverFailed(`process ${child.pid} closed its channel before it could take over`);
+  }
   const how = child.signalCode === null ? `exited with code ${child.exitCode}` : `was ended by ${child.signalCode}`;
   return handoverFailed(`process ${child.pid} ${how} before it could take over; its output says why`);
 }
