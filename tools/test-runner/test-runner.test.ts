@@ -25,9 +25,10 @@ async function filesWith(t: TestContext, texts: Readonly<Record<string, string>>
 async function run(
   t: TestContext,
   texts: Readonly<Record<string, string>>,
+  fileTimeoutMs = 30_000,
 ): Promise<Outcome & { readonly output: string }> {
   const { root, files } = await filesWith(t, texts);
-  const options = { root, directory: root, concurrency: 2, fileTimeoutMs: 30_000, closeGraceMs: 300 };
+  const options = { root, directory: root, concurrency: 2, fileTimeoutMs, closeGraceMs: 300 };
   const script = `import { runFiles } from '${RUN_FILES}';
     const outcome = await runFiles(${JSON.stringify(files)}, ${JSON.stringify(options)});
     process.stdout.write('\\nOUTCOME ' + JSON.stringify(outcome));`;
@@ -111,5 +112,21 @@ suite('runFiles', () => {
       ['one', 'two', 'three'].map((name) => `test/${name}.test.ts leaves the process as it found it`),
     );
     assert.match(outcome.output, /TCPServerWrap[\s\S]*env LEFT_BEHIND[\s\S]*'fetch'/);
+  });
+
+  test('ends the process of a file that ran into its limit with a server open', async (t) => {
+    const outcome = await run(
+      t,
+      {
+        one: `// Own process: for this test.\n${HEAD} import { createServer } from 'node:net';
+          createServer().listen(0, '127.0.0.1'); test('waits', () => new Promise(() => {}));`,
+        // Raises the limit of the whole run far above that of a file, which must not be what ends the process.
+        ...Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`quick-${at}`, `${HEAD} test('right', () => {});`])),
+      },
+      2000,
+    );
+    assert.equal(outcome.passed, 10);
+    assert.match(outcome.failures.join(), /one\.test\.ts/);
+    assert.doesNotMatch(outcome.output, /timed out after 20000ms/);
   });
 });
