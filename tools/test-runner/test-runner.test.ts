@@ -121,7 +121,9 @@ suite('runFiles', () => {
         one: `// Own process: for this test.\n${HEAD} import { createServer } from 'node:net';
           createServer().listen(0, '127.0.0.1'); test('waits', () => new Promise(() => {}));`,
         // Raises the limit of the whole run far above that of a file, which must not be what ends the process.
-        ...Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`quick-${at}`, `${HEAD} test('right', () => {});`])),
+        ...Object.fromEntries(
+          Array.from({ length: 10 }, (_, at) => [`quick-${at}`, `${HEAD} test('right', () => {});`]),
+        ),
       },
       2000,
     );

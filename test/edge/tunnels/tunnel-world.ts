@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { Registry } from 'prom-client';
@@ -188,22 +189,19 @@ async function openServer(server: Server): Promise<ListenAddress> {
   return { host: '127.0.0.1', port: (server.address() as AddressInfo).port };
 }
 
-/** A range of ports that are free at the moment. */
+/** A range of ports that are free at the moment, below those that the system gives to connections. */
 async function freePorts(count: number): Promise<PortRange> {
   for (;;) {
-    const probe = createServer();
-    await openServer(probe);
-    const { port: first } = probe.address() as AddressInfo;
-    await new Promise((resolve) => probe.close(resolve));
-    const others = Array.from({ length: count }, () => createServer());
+    const first = randomInt(10_000, 32_000);
+    const probes = Array.from({ length: count }, () => createServer());
     const opened = await Promise.allSettled(
-      others.map(async (server, at) => {
+      probes.map(async (server, at) => {
         const failed = once(server, 'error').then(([error]) => Promise.reject(error));
         await Promise.race([once(server.listen(first + at, '127.0.0.1'), 'listening'), failed]);
       }),
     );
-    await Promise.all(others.map((server) => new Promise((resolve) => server.close(resolve))));
-    if (first + count <= 65_535 && opened.every(({ status }) => status === 'fulfilled'))
+    await Promise.all(probes.map((server) => new Promise((resolve) => server.close(resolve))));
+    if (opened.every(({ status }) => status === 'fulfilled'))
       return { host: '127.0.0.1', first, last: first + count - 1 };
   }
 }
