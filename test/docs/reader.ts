@@ -1,9 +1,9 @@
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Cleanup } from '../support/cleanup.ts';
-import { type PosternProcess, type ReadyLine, startServerProcess } from '../support/server-process.ts';
+import { LAUNCHER, type PosternProcess, type ReadyLine, startServerProcess } from '../support/server-process.ts';
 import { projectRoot, type ShellBlock, shellBlocks } from './markdown.ts';
 import { Terminal } from './terminal.ts';
 
@@ -24,6 +24,8 @@ export interface PageRun {
 const SERVICE_PORTS = ['3000', '3001', '3002', '7090'] as const;
 export type ServicePort = (typeof SERVICE_PORTS)[number];
 
+const COMPILED = process.env['NODE_COMPILE_CACHE'];
+
 /** A reader who follows the documentation in one checkout, against one server. */
 export class Reader {
   readonly folder: string;
@@ -42,6 +44,7 @@ export class Reader {
       PATH: process.env['PATH'] ?? '',
       HOME: folder,
       XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'),
+      ...(COMPILED !== undefined && { NODE_COMPILE_CACHE: COMPILED }),
       POSTERN_API_URL: ready.base_url,
       POSTERN_SERVER_ADDR: tunnel,
     };
@@ -52,8 +55,9 @@ export class Reader {
     // code is cached.
     const folder = await mkdtemp(join(tmpdir(), 'postern-test-docs-'));
     cleanup.after(() => rm(folder, { recursive: true, force: true }));
-    for (const name of ['bin', 'src', 'tools', 'package.json', 'node_modules'])
+    for (const name of ['src', 'tools', 'package.json', 'node_modules'])
       await symlink(join(projectRoot, name), join(folder, name));
+    await symlink(dirname(LAUNCHER), join(folder, 'bin'));
     const server = startServerProcess(cleanup, 'postern-data', {
       cwd: folder,
       launcher: join(folder, 'bin', 'postern.mjs'),

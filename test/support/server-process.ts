@@ -5,7 +5,7 @@ import type { Cleanup } from './cleanup.ts';
 
 const CHECKOUT_LAUNCHER = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url));
 /** The test runner bundles the program, which starts in half the time. */
-const LAUNCHER = process.env['POSTERN_TEST_PROGRAM'] ?? CHECKOUT_LAUNCHER;
+export const LAUNCHER = process.env['POSTERN_TEST_PROGRAM'] ?? CHECKOUT_LAUNCHER;
 const READY_TIMEOUT_MS = 60_000;
 
 export interface ProcessOptions {

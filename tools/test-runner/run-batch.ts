@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { startThreadsFromBundle } from './bundled-program.ts';
 
 export interface BatchFile {
   /** As it is reported: from the project's root. */
@@ -13,6 +14,7 @@ export interface BatchFile {
   readonly sharesProcess: boolean;
 }
 
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const EXIT_GRACE_MS = 2_000;
 
 export interface BatchOptions {
@@ -27,6 +29,8 @@ export async function runBatch(
   files: readonly BatchFile[],
   { progressFile, closeGraceMs }: BatchOptions,
 ): Promise<void> {
+  const launcher = process.env['POSTERN_TEST_PROGRAM'];
+  if (launcher !== undefined) startThreadsFromBundle(ROOT, launcher);
   let hasLeft = false;
   for (const { name, path, timeoutMs, sharesProcess } of files) {
     writeFileSync(progressFile, name);

@@ -66,6 +66,32 @@ suite('planBatches', () => {
 });
 
 suite('runFiles', () => {
+  test("starts a server's threads from the bundle", async (t) => {
+    const program = await tempDir(t);
+    const folder = join(program, 'dist', 'store', 'sqlite');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(
+      join(folder, 'worker.js'),
+      `require('node:worker_threads').parentPort.postMessage('from the bundle');`,
+    );
+    const before = process.env['POSTERN_TEST_PROGRAM'];
+    process.env['POSTERN_TEST_PROGRAM'] = join(program, 'bin', 'postern.mjs');
+    t.after(() => {
+      if (before === undefined) delete process.env['POSTERN_TEST_PROGRAM'];
+      else process.env['POSTERN_TEST_PROGRAM'] = before;
+    });
+    const source = new URL('../../src/store/sqlite/worker.ts', import.meta.url).href;
+    const outcome = await run(t, {
+      one: `${HEAD} import { Worker } from 'node:worker_threads';
+        test('hears the thread', async () => {
+          const worker = new Worker(new URL('${source}'), { workerData: { path: ':memory:', access: 'write' } });
+          const said = await new Promise((resolve) => worker.once('message', resolve).once('exit', resolve));
+          if (said !== 'from the bundle') throw new Error(String(said));
+        });`,
+    });
+    assert.deepEqual([outcome.passed, outcome.failures], [1, []], outcome.output);
+  });
+
   test('counts tests, subtests and skipped tests, but no files', async (t) => {
     const outcome = await run(t, {
       one: `${HEAD} test('parent', async (t) => { await t.test('child', () => {}); }); test('not now', { skip: true }, () => {});`,
