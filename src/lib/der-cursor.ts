@@ -10,6 +10,7 @@ export const DER = {
   utcTime: 0x17,
   generalizedTime: 0x18,
   sequence: 0x30,
+  set: 0x31,
 } as const;
 
 /**

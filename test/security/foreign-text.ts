@@ -153,6 +153,7 @@ export const FOREIGN_TEXT_READERS: readonly ForeignTextReader[] = [
       spaces: filled(' ', '-----BEGIN CERTIFICATE-----\n', 'x\n'),
       dashes: filled('-', '-----BEGIN '),
       base64: filled('AAAA\n', '-----BEGIN CERTIFICATE-----\n', '-----END CERTIFICATE-----\n'),
+      elements: filled('BQAF\nAAUA\n', '-----BEGIN CERTIFICATE-----\n', '-----END CERTIFICATE-----\n'),
     },
   })),
   head('Accept-Encoding', chooseCoding, BLANKS),

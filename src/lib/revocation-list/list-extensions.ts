@@ -1,4 +1,5 @@
 import { DER, DerCursor } from '../der-cursor.ts';
+import { dottedOid } from '../object-identifier.ts';
 import { ListProblem } from './list-problem.ts';
 
 /** Extensions by the contents of their OID, in hex: RFC 5280 §5.2. */
@@ -39,7 +40,7 @@ export function readListExtensions(list: DerCursor): ListExtensions {
     else if (oid === OID.deltaCrlIndicator) found = { ...found, isDelta: true };
     else if (oid === OID.issuingDistributionPoint) found = { ...found, ...scopeIn(value) };
     // RFC 5280 §5.2: such a list must not be used to decide anything.
-    else if (isCritical) throw new ListProblem(`has a critical extension that is not supported (${dotted(oid)})`);
+    else if (isCritical) throw new ListProblem(`has a critical extension that is not supported (${dottedOid(oid)})`);
   });
   return found;
 }
@@ -49,7 +50,7 @@ export function checkEntryExtensions(entry: DerCursor): void {
   eachExtension(entry, (oid, isCritical) => {
     if (oid === OID.certificateIssuer) throw new ListProblem(INDIRECT);
     if (isCritical && !HARMLESS_IN_ENTRY.has(oid)) {
-      throw new ListProblem(`has an entry with a critical extension that is not supported (${dotted(oid)})`);
+      throw new ListProblem(`has an entry with a critical extension that is not supported (${dottedOid(oid)})`);
     }
   });
 }
@@ -130,19 +131,4 @@ export function distributionPointNames(value: Buffer): readonly Buffer[] {
     if (name.nextTag === 0xa0) names.push(...elementsIn(name.read(0xa0).inside()));
   }
   return names;
-}
-
-/** An OID in its usual form, for messages. */
-function dotted(hex: string): string {
-  const [first = 0, ...rest] = Buffer.from(hex, 'hex');
-  const arcs = [Math.min(Math.floor(first / 40), 2), first - 40 * Math.min(Math.floor(first / 40), 2)];
-  let arc = 0;
-  for (const byte of rest) {
-    arc = (arc % 2 ** 40) * 128 + (byte & 0x7f);
-    if (byte < 0x80) {
-      arcs.push(arc);
-      arc = 0;
-    }
-  }
-  return arcs.slice(0, 20).join('.');
 }
