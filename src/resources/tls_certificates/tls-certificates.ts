@@ -99,7 +99,10 @@ export const tlsCertificates = defineResource({
 type Problems = { readonly problems: readonly FieldProblem[] };
 type Computed = { readonly derived: JsonObject; readonly config?: JsonObject };
 
-/** Files win over PEM text: the text of a certificate with files is what was read last. */
+const TEXT_WITH_FILES =
+  'cannot be sent together with certificate_file and private_key_file, whose contents count: send either the text or the files';
+
+/** The text of a certificate with files is what was read last. */
 function withFiles(
   config: Static<typeof schema>,
   previous: Static<typeof schema> | null,
@@ -112,6 +115,8 @@ function withFiles(
   if (isSame && areFilesSame) return { derived: {} };
   // The server writes what it read. A client may replace the text too, until the files change.
   if (areFilesSame && previous !== null) return describeTlsCertificate(pem, key);
+  const sent = pem !== (previous?.certificate_pem ?? '') ? 'certificate_pem' : 'private_key_pem';
+  if (!isSame && (previous !== null || pem !== '' || key !== '')) return refuse(sent, TEXT_WITH_FILES);
   const chain = readAllowedFile(file, directories);
   if (!chain.ok) return refuse('certificate_file', chain.message);
   const secretText = readAllowedFile(keyFile, directories);
@@ -164,8 +169,9 @@ function readChain(pem: string): Chain | { problems: readonly FieldProblem[] } {
       below = above;
     }
     return { leaf, description: describeCertificate(leaf) };
-  } catch {
-    return refuse('certificate_pem', 'is not a PEM certificate chain');
+  } catch (error) {
+    const reason = error instanceof Error && /^its? /.test(error.message) ? ` (${error.message})` : '';
+    return refuse('certificate_pem', `is not a PEM certificate chain${reason}`);
   }
 }
 

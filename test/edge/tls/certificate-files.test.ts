@@ -140,6 +140,13 @@ suite('a certificate in files', () => {
       [{ private_key_file: keyFile }, 'certificate_file', /name both files/],
       [{}, 'certificate_pem', /is required, or certificate_file/],
       [{ certificate_pem: good.certificatePem }, 'private_key_pem', /is required, or/],
+      [{ ...FILES, certificate_pem: good.certificatePem }, 'certificate_pem', /either the text or the files/],
+      [{ ...FILES, private_key_pem: good.keyPem }, 'private_key_pem', /either the text or the files/],
+      [
+        { ...FILES, certificate_pem: other.certificatePem, private_key_pem: other.keyPem },
+        'certificate_pem',
+        /either the text or the files/,
+      ],
     ] as const) {
       const { status, text } = await create(body);
       assert.equal(status, 400, `${JSON.stringify(body)} ${text}`);
@@ -147,6 +154,19 @@ suite('a certificate in files', () => {
       assert.ok(text.includes(field), text);
       assert.ok(!text.includes('BEGIN PRIVATE'), 'no content of a file');
     }
+  });
+
+  test('replaces text when a PATCH names the files alone, and is rejected with text', async () => {
+    const [text, files, other] = [await pair('text'), await pair('files'), await pair('other text')];
+    await writePair(files);
+    const sent = (issued: Issued) => ({ certificate_pem: issued.certificatePem, private_key_pem: issued.keyPem });
+    const { uri } = await world.api('POST', '/tls_certificates', sent(text));
+    const rejected = await world.world.api('PATCH', uri, { ...FILES, ...sent(other) });
+    assert.equal(rejected.status, 400);
+    assert.match(rejected.text, /either the text or the files/);
+    assert.equal((await world.api('GET', uri)).subject_common_name, 'text');
+    assert.equal((await world.api('PATCH', uri, FILES)).subject_common_name, 'files');
+    await world.api('DELETE', uri);
   });
 
   test('is rejected while no directory is allowed', async (t) => {
