@@ -131,7 +131,7 @@ export class ConnectionSlot implements GatewayConnectionHandler {
     }
     this.#leaving.add(connection);
     this.#connection = null;
-    this.#lived();
+    this.#lived(this.#timings.stableBeforeDrainMs);
     this.begin(this.#backoff.nextMs());
   }
 
@@ -139,7 +139,7 @@ export class ConnectionSlot implements GatewayConnectionHandler {
     this.#leaving.delete(connection);
     if (connection === this.#connection) {
       this.#connection = null;
-      this.#lived();
+      this.#lived(this.#timings.stableAfterMs);
       this.begin(this.#backoff.nextMs());
     }
     this.#owner.onClosed(this, connection, reason);
@@ -152,10 +152,10 @@ export class ConnectionSlot implements GatewayConnectionHandler {
   }
 
   /** Only a connection that was useful allows a quick retry. */
-  #lived(): void {
+  #lived(stableAfterMs: number): void {
     const sinceMs = this.#welcomedAtMs;
     this.#welcomedAtMs = null;
-    if (sinceMs !== null && performance.now() - sinceMs >= this.#timings.stableAfterMs) this.#backoff.reset();
+    if (sinceMs !== null && performance.now() - sinceMs >= stableAfterMs) this.#backoff.reset();
   }
 
   #dial(): void {

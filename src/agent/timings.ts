@@ -12,6 +12,8 @@ export interface AgentTimings {
   readonly backoffMaxMs: number;
   /** A connection that lasted this long resets the backoff. */
   readonly stableAfterMs: number;
+  /** The same when the server announces that it drains, as at a restart: it is well, and another process waits. */
+  readonly stableBeforeDrainMs: number;
   /** After this long offline, everything in progress is dropped and started over. */
   readonly watchdogMs: number;
   /** How long `close()` waits for requests in progress. */
@@ -26,6 +28,7 @@ export const DEFAULT_TIMINGS: AgentTimings = {
   backoffBaseMs: 500,
   backoffMaxMs: 30_000,
   stableAfterMs: 5_000,
+  stableBeforeDrainMs: 1_000,
   watchdogMs: 60_000,
   closeTimeoutMs: 10_000,
   liveness: LIVENESS_TIMINGS,

@@ -134,6 +134,36 @@ test('opens another connection before a drain, and loses no request', async (t) 
   }
 });
 
+/** Drains each connection as soon as it is there. Returns when the last successor came, relative to its predecessor. */
+async function drainedAgain(t: TestContext, times: number, stableBeforeDrainMs: number): Promise<number> {
+  t.mock.method(Math, 'random', () => 0.999);
+  const gateway = await fakeGateway(t);
+  const timings = { ...QUICK, backoffBaseMs: 50, backoffMaxMs: 3_600_000, stableAfterMs: 3_600_000 };
+  const agent = agentFor(t, gateway, { tunnels: [TUNNEL], timings: { ...timings, stableBeforeDrainMs } });
+  await agent.ready;
+  let drainedAt = 0;
+  for (let at = 0; at < times; at += 1) {
+    const connection = await gateway.connection(at);
+    drainedAt = performance.now();
+    connection.send({ t: 'drain' });
+  }
+  await gateway.connection(times);
+  assert.equal(agent.status, 'online');
+  return performance.now() - drainedAt;
+}
+
+// As failures, the last of them would let the agent wait for 7 hours.
+test('returns quickly after every restart of the server, no matter how many there are', {
+  timeout: 60_000,
+}, async (t) => {
+  await drainedAgain(t, 20, 0);
+});
+
+test('returns to a server that drains at once more and more slowly', async (t) => {
+  // 10, 50, 100, 200, 400 ms.
+  assert.ok((await drainedAgain(t, 5, 3_600_000)) > 350);
+});
+
 test('starts another session when the draining server does not know the session', async (t) => {
   const { connection, gateway, agent, release, answer } = await requestUnderWay(t);
   gateway.sessions.clear();

@@ -13,6 +13,7 @@ export const QUICK = {
   backoffBaseMs: 20,
   backoffMaxMs: 100,
   stableAfterMs: 0,
+  stableBeforeDrainMs: 0,
   closeTimeoutMs: 3_000,
 };
 

@@ -8,7 +8,13 @@ import type { Cleanup } from '../../support/cleanup.ts';
 import type { TunnelWorld } from '../../support/tunnel-world.ts';
 
 /** Attempts follow each other quickly, so that tests wait only for their subject. */
-export const QUICK_TRIES = { ...DEFAULT_TIMINGS, backoffBaseMs: 20, backoffMaxMs: 200, stableAfterMs: 0 };
+export const QUICK_TRIES = {
+  ...DEFAULT_TIMINGS,
+  backoffBaseMs: 20,
+  backoffMaxMs: 200,
+  stableAfterMs: 0,
+  stableBeforeDrainMs: 0,
+};
 
 /** The service that an agent forwards to; returns its port. */
 export async function localHttp(test: Cleanup, handle: RequestListener): Promise<number> {
