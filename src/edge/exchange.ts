@@ -6,11 +6,12 @@ import {
   type ClientCertificate,
   isPass,
   type OwnPathRequest,
+  type Pass,
   type Permit,
   type Refusal,
   type Verdict,
 } from '../modules/prepared-module.ts';
-import type { EdgeSnapshot, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
+import type { AdmissionStep, EdgeSnapshot, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import { BodyReader } from './body-reader.ts';
 import type { ClientSide } from './client-side.ts';
 import type { ConnectionFacts } from './connection-facts.ts';
@@ -23,6 +24,7 @@ import { combinedValue, firstValue, valuesOf } from './http/header-list.ts';
 import type { RequestProblem } from './http/request-problem.ts';
 import { MISDIRECTED, STALE_CONNECTION } from './misdirected.ts';
 import { isOwnPath, serveOwnPath } from './own-paths.ts';
+import { Reevaluation } from './reevaluation.ts';
 import { RequestChanges } from './request-changes.ts';
 import { UNMATCHED } from './unmatched-path.ts';
 
@@ -55,6 +57,9 @@ export class Exchange implements OwnPathRequest {
   /** Its position in LiveExchanges; -1 when it is not listed. */
   livePosition = -1;
   permit: Permit | null = null;
+  isExemptFromLogin = false;
+  /** The rehearsed rule that would have refused it. */
+  wouldRefuse: (NonNullable<Pass['wouldRefuse']> & { readonly module: string }) | null = null;
   isAnswering = false;
   #permitBytes = 0;
   #permitVersion = 0;
@@ -63,6 +68,7 @@ export class Exchange implements OwnPathRequest {
   /** The client's body, or the stream that replays it after a module has read it. */
   #forwardedBody: Readable | null = null;
   #isDone = false;
+  #reevaluation: Reevaluation | null = null;
 
   constructor(runtime: EdgeRuntime, connection: ConnectionFacts, client: ClientSide) {
     this.runtime = runtime;
@@ -166,17 +172,19 @@ export class Exchange implements OwnPathRequest {
   }
 
   #judgeFrom(position: number, route: RouteSnapshot): void {
-    for (let at = position; at < route.modules.length; at += 1) {
-      const module = route.modules[at];
-      const verdict = module?.prepared.judge?.(this);
-      if (verdict === undefined || isPass(verdict)) continue;
-      const name = module?.name ?? '';
+    for (let at = position; at < route.steps.length; at += 1) {
+      const step = route.steps[at] as AdmissionStep;
+      const verdict = step.ask(this);
+      if (isPass(verdict)) {
+        if (verdict.wouldRefuse !== undefined) this.wouldRefuse = { ...verdict.wouldRefuse, module: step.module };
+        continue;
+      }
       if (!(verdict instanceof Promise)) {
-        this.refusedByModule(verdict, name);
+        this.refusedByModule(verdict, step.module);
         return;
       }
       verdict.then(
-        (late) => this.#lateVerdict(late, name, at + 1, route),
+        (late) => this.#lateVerdict(late, step.module, at + 1, route),
         (error: unknown) => this.bug(error),
       );
       return;
@@ -187,8 +195,11 @@ export class Exchange implements OwnPathRequest {
   #lateVerdict(verdict: Verdict, module: string, next: number, route: RouteSnapshot): void {
     if (this.#isDone) return;
     try {
-      if (isPass(verdict)) this.#judgeFrom(next, route);
-      else this.refusedByModule(verdict, module);
+      if (!isPass(verdict)) this.refusedByModule(verdict, module);
+      else {
+        if (verdict.wouldRefuse !== undefined) this.wouldRefuse = { ...verdict.wouldRefuse, module };
+        this.#judgeFrom(next, route);
+      }
     } catch (error) {
       this.bug(error);
     }
@@ -242,21 +253,10 @@ export class Exchange implements OwnPathRequest {
     }
     // The module that granted it may be gone; the current one grants another.
     this.permit = held;
-    for (const { name, prepared } of route.modules) {
-      if (held?.module === name) continue;
-      const verdict = prepared.judge?.(this);
-      if (verdict === undefined || isPass(verdict)) continue;
-      if (!(verdict instanceof Promise)) {
-        this.cut(name);
-        return;
-      }
-      verdict.then(
-        (late) => {
-          if (!isPass(late)) this.cut(name);
-        },
-        (error: unknown) => this.bug(error),
-      );
-    }
+    this.isExemptFromLogin = false;
+    this.#reevaluation?.supersede();
+    this.#reevaluation = new Reevaluation(this, route.steps, held !== null);
+    this.#reevaluation.start();
   }
 
   /**

@@ -95,7 +95,10 @@ function moduleFor(
   return 'refusal' in entered ? entered : { found: entered.prepared };
 }
 
-/** Calls the modules of a route, up to the one that serves the path. */
+/**
+ * Asks what comes before the module that serves the path. One that recognises requesters serves its paths to everybody
+ * whom the modules before have admitted, logged in or not.
+ */
 function enter(
   route: RouteSnapshot,
   request: TrafficRequest,
@@ -103,13 +106,19 @@ function enter(
 ):
   | { readonly module: string; readonly prepared: PreparedModule | null }
   | { readonly module: string; readonly refusal: Refusal } {
-  for (const { name, prepared } of route.modules) {
-    if (prepared.ownPaths !== undefined && (owner ?? name) === name) return { module: name, prepared };
-    const verdict = prepared.judge?.(request);
-    if (verdict === undefined || isPass(verdict)) continue;
+  const serving = route.modules.find(
+    ({ name, prepared }) => prepared.ownPaths !== undefined && (owner ?? name) === name,
+  );
+  const before = route.modules.slice(0, serving === undefined ? undefined : route.modules.indexOf(serving));
+  const recognises = route.steps.some(({ module, grantsPermit }) => grantsPermit && module === serving?.name);
+  for (const step of route.steps) {
+    const { module } = step;
+    if (before.every(({ name }) => name !== module) || (recognises && step.grantsPermit)) break;
+    const verdict = step.ask(request);
+    if (isPass(verdict)) continue;
     // A module that needs time to decide has not admitted the request.
-    if (verdict instanceof Promise) return { module: name, refusal: UNAVAILABLE };
-    return { module: name, refusal: verdict };
+    if (verdict instanceof Promise) return { module, refusal: UNAVAILABLE };
+    return { module, refusal: verdict };
   }
-  return { module: '', prepared: null };
+  return serving === undefined ? { module: '', prepared: null } : { module: serving.name, prepared: serving.prepared };
 }

@@ -21,6 +21,8 @@ export interface Module<Config extends TObject = TObject, Settings extends Decla
    * differently, the path is rejected: see src/snapshot/access-guard.ts.
    */
   readonly decidesAccess: boolean;
+  /** Whether it logs people in. A route has at most one such module. */
+  readonly isLogin?: boolean;
   readonly title: string;
   readonly description: string;
   /** The stored form: every field present, defaults as `default`. */

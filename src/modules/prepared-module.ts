@@ -48,6 +48,11 @@ export interface PreparedModule {
   /** Connection requirements: read by the TLS layer, for edge modules. */
   readonly tls?: TlsPolicy;
   /**
+   * Recognises who sends the request by other means than a login, such as a token, and sets its permit. Called just
+   * before the first login module. A pass without a permit says that nobody was recognised.
+   */
+  identify?(request: TrafficRequest): Verdict | Promise<Verdict>;
+  /**
    * Decides whether this request may pass. The decision is repeated for streams in flight when the configuration
    * changes, so it depends on nothing but the request.
    */
@@ -144,6 +149,11 @@ export interface TrafficRequest {
   readonly switchTo: string | null;
   /** The permit under which the request runs, set by a module whose permit can end before the request does. */
   permit: Permit | null;
+  /**
+   * Set by a login module that admits a request without a login, as OPTIONS for CORS: modules that judge the requester
+   * pass it too.
+   */
+  isExemptFromLogin: boolean;
   /** The client's address; behind trusted proxies, the one that they report. */
   readonly clientAddress: string;
   readonly clientCertificate: ClientCertificate | null;
@@ -158,8 +168,10 @@ export interface TrafficRequest {
 
 /** A permit that can end while a request runs: a stream is cut within a second of its end. */
 export interface Permit {
-  /** Id of the permit's user, for the access log and traffic events. */
+  /** Id of the permit's holder, for the access log and traffic events. */
   readonly userId: string;
+  /** Its holder. Another object after every change, so that what was derived from it can be cached by it. */
+  readonly identity: Identity;
   /** Name of the module that granted it. */
   readonly module: string;
   /** Changes when the user's data may have changed: then the other modules re-evaluate the request. */
@@ -167,6 +179,21 @@ export interface Permit {
   isHeld(nowMs: number): boolean;
   /** The permit was used: a request started, or bytes were transferred. */
   touch(nowMs: number): void;
+}
+
+/** Who sends a request, as login modules and tokens tell it: the input of access rules. */
+export interface Identity {
+  readonly kind: 'user' | 'service_account' | 'workload' | 'guest';
+  /** Id of the user, the service account or the guest link; the `sub` of a workload's token. */
+  readonly id: string;
+  /** Empty when there is none. As the provider wrote it. */
+  readonly email: string;
+  readonly isEmailVerified: boolean;
+  /** For people; may be empty. */
+  readonly name: string;
+  readonly claims: JsonObject;
+  /** Claims that were too large to keep. A rule about one of them cannot be evaluated. */
+  readonly droppedClaims: readonly string[];
 }
 
 /** A certificate verified in the handshake. */
@@ -189,6 +216,8 @@ export interface Pass {
   /** Stable name of why it may pass, such as `logged_in`. */
   readonly reason: string;
   readonly rule?: DecidingRule;
+  /** A rehearsed rule would have refused the request. */
+  readonly wouldRefuse?: { readonly reason: string; readonly rule: string | null };
 }
 
 /** The configured rule that decided. */

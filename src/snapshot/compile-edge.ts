@@ -6,6 +6,7 @@ import { type ModuleSettings, settingsOf } from '../modules/module-settings.ts';
 import type { ConfiguredBy, PreparedModule, PreparePorts, TlsPolicy } from '../modules/prepared-module.ts';
 import { foreignHeaders } from '../modules/reserved-names.ts';
 import type { StoredRecord } from '../store/store.ts';
+import { admissionSteps } from './admission-steps.ts';
 import type { AmbiguousPaths } from './ambiguous-paths.ts';
 import { compileBackend, type KindOfId } from './compile-backend.ts';
 import type { EdgeSnapshot, ModuleProblem, NamedModule, RouteSnapshot } from './edge-snapshot.ts';
@@ -106,6 +107,7 @@ function compileRoute(
     match: record.doc['match'] as string,
     access: own.access.length === 0 ? '' : hash('sha256', canonicalJson(own.access), 'base64url'),
     modules: inOrder,
+    steps: admissionSteps(inOrder, registry),
     requestChangers: inOrder
       .filter(({ prepared }) => prepared.transformRequest !== undefined)
       .map((module) => ({ ...module, isForeignHeader: foreignHeaders(module, registry) })),

@@ -1,5 +1,11 @@
 import type { BackendSnapshot } from '../backends/backend-snapshot.ts';
-import type { PreparationProblem, PreparedModule, TlsPolicy } from '../modules/prepared-module.ts';
+import type {
+  PreparationProblem,
+  PreparedModule,
+  TlsPolicy,
+  TrafficRequest,
+  Verdict,
+} from '../modules/prepared-module.ts';
 import type { OwnCookieNames } from './own-cookie-names.ts';
 import type { MatchableRoute, RouteTable } from './route-table.ts';
 
@@ -30,6 +36,8 @@ export interface RouteSnapshot extends MatchableRoute {
   readonly edgeId: string;
   /** Enabled modules of the edge and the route, in registry order. */
   readonly modules: readonly NamedModule[];
+  /** What decides whether a request may pass, in order. */
+  readonly steps: readonly AdmissionStep[];
   /** The modules that change requests, in the same order. */
   readonly requestChangers: readonly RequestChanger[];
   /** The modules that change responses, in reverse order: a response comes from the other side. */
@@ -48,6 +56,14 @@ export interface NamedModule {
   readonly prepared: PreparedModule;
   /** Paths that the module declares, if it serves them here. */
   readonly ownPaths?: readonly string[];
+}
+
+/** One question to a module: whether it recognises the requester, or whether the request may pass. */
+export interface AdmissionStep {
+  readonly module: string;
+  /** Whether it sets the permit. Such a step is not repeated while its permit is held. */
+  readonly grantsPermit: boolean;
+  ask(request: TrafficRequest): Verdict | Promise<Verdict>;
 }
 
 export interface RequestChanger extends NamedModule {

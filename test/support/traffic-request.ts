@@ -15,6 +15,7 @@ export function trafficRequest(
     target: '/',
     switchTo: null,
     permit: null,
+    isExemptFromLogin: false,
     headerLines: () => [],
     clientAddress: '192.0.2.1',
     clientCertificate: null,

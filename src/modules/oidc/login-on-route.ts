@@ -1,4 +1,4 @@
-import type { OwnPaths, Pass, Permit, PreparedModule, TrafficRequest, Verdict } from '../prepared-module.ts';
+import type { Identity, OwnPaths, Pass, Permit, PreparedModule, TrafficRequest, Verdict } from '../prepared-module.ts';
 import { type CookieNames, cookieNames } from './cookies/session-cookie.ts';
 import { loginRequired } from './flow/login-required.ts';
 import type { LoginRuntime } from './login-runtime.ts';
@@ -35,8 +35,13 @@ export class LoginOnRoute implements PreparedModule {
   }
 
   judge(request: TrafficRequest): Verdict | Promise<Verdict> {
+    // Recognised by a token: a login would be that of somebody else.
+    if (request.permit !== null) return RECOGNISED;
     // No identity is attached: the permit stays empty.
-    if (request.method === 'OPTIONS' && this.config.passesOptions) return OPTIONS_PASS;
+    if (request.method === 'OPTIONS' && this.config.passesOptions) {
+      request.isExemptFromLogin = true;
+      return OPTIONS_PASS;
+    }
     const session = this.#runtime.sessions.find(request.headerLines('cookie'), this.cookieNames);
     const verdict =
       session instanceof Promise
@@ -129,6 +134,7 @@ export class LoginOnRoute implements PreparedModule {
 }
 
 const LOGGED_IN: Pass = { isPass: true, reason: 'logged_in' };
+const RECOGNISED: Pass = { isPass: true, reason: 'recognised' };
 const OPTIONS_PASS: Pass = { isPass: true, reason: 'options_passthrough' };
 const NO_IDENTITY: readonly string[] = [];
 
@@ -152,6 +158,10 @@ class LoginPermit implements Permit {
 
   get version(): number {
     return this.grant.version;
+  }
+
+  get identity(): Identity {
+    return this.grant.holder;
   }
 
   isHeld(nowMs: number): boolean {

@@ -75,6 +75,7 @@ export const oidc = defineModule({
   name: 'oidc',
   level: 'route',
   decidesAccess: true,
+  isLogin: true,
   title: 'OIDC module',
   description: 'Requires a login at an OpenID provider.',
   config: oidcConfig,

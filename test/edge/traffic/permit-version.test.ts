@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { ClientSide } from '../../../src/edge/client-side.ts';
 import type { EdgeRuntime } from '../../../src/edge/edge-runtime.ts';
 import { Exchange } from '../../../src/edge/exchange.ts';
-import type { Permit, PreparedModule, Verdict } from '../../../src/modules/prepared-module.ts';
+import type { Permit, PreparedModule, TrafficRequest, Verdict } from '../../../src/modules/prepared-module.ts';
 import type { EdgeSnapshot, RouteSnapshot } from '../../../src/snapshot/edge-snapshot.ts';
 
 const PASS: Verdict = { isPass: true, reason: 'member' };
@@ -14,11 +14,12 @@ const REFUSAL: Verdict = { status: 403, code: 'ERR_POSTERN_LOGIN_DENIED', messag
  * the user.
  */
 function underWay() {
-  const user = { version: 1, isMember: true };
+  const user = { version: 1, isMember: true, isReadFirst: false };
   const judged: string[] = [];
   const permit: Permit = {
     userId: 'au_1',
     module: 'gives',
+    identity: { kind: 'user', id: 'au_1', email: '', isEmailVerified: false, name: '', claims: {}, droppedClaims: [] },
     get version() {
       return user.version;
     },
@@ -28,8 +29,14 @@ function underWay() {
   const gives: PreparedModule = {
     judge: (request) => {
       judged.push('gives');
-      request.permit = permit;
-      return PASS;
+      if (!user.isReadFirst) {
+        request.permit = permit;
+        return PASS;
+      }
+      return Promise.resolve().then(() => {
+        request.permit = permit;
+        return PASS;
+      });
     },
   };
   const looks: PreparedModule = {
@@ -40,9 +47,10 @@ function underWay() {
   };
   const route = {
     problem: null,
-    modules: [
-      { name: 'gives', prepared: gives },
-      { name: 'looks', prepared: looks },
+    modules: [],
+    steps: [
+      { module: 'gives', grantsPermit: true, ask: (request: TrafficRequest) => gives.judge?.(request) },
+      { module: 'looks', grantsPermit: false, ask: (request: TrafficRequest) => looks.judge?.(request) },
     ],
     requestChangers: [],
     responseChangers: [],
@@ -77,7 +85,7 @@ function underWay() {
   const client = { head, writer, source: null, trailers: () => [] } as unknown as ClientSide;
   const exchange = new Exchange(runtime, connection as unknown as ConstructorParameters<typeof Exchange>[1], client);
   exchange.start();
-  return { exchange, user, judged };
+  return { exchange, edge, user, judged };
 }
 
 test("when the user's data changes, the other modules re-evaluate a stream and may cut it", () => {
@@ -92,5 +100,19 @@ test("when the user's data changes, the other modules re-evaluate a stream and m
   user.version = 3;
   user.isMember = false;
   exchange.checkPermit(3);
+  assert.equal(exchange.refusedBy, 'cut:looks');
+});
+
+test('when the configuration changes, the modules decide one after the other, also when one needs time', async () => {
+  const { exchange, edge, user, judged } = underWay();
+  judged.length = 0;
+  user.isReadFirst = true;
+  exchange.judgeAgain(edge);
+  assert.deepEqual(judged, ['gives']);
+  await new Promise(setImmediate);
+  assert.deepEqual([judged, exchange.refusedBy], [['gives', 'looks'], null]);
+  user.isMember = false;
+  exchange.judgeAgain(edge);
+  await new Promise(setImmediate);
   assert.equal(exchange.refusedBy, 'cut:looks');
 });

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../lib/json.ts';
  * sends it, and there a user's address is whatever an administrator of their tenant wrote ("nOAuth", 2023). Some
  * providers send it as text.
  */
-function isEmailVerified(claims: JsonObject): boolean {
+export function isEmailVerified(claims: JsonObject): boolean {
   const said = claims['email_verified'];
   return said === true || said === 'true';
 }

@@ -1,5 +1,7 @@
 import type { JsonObject } from '../../../lib/json.ts';
+import type { Identity } from '../../prepared-module.ts';
 import type { Assertion } from '../identity/assertion-signer.ts';
+import { isEmailVerified } from '../identity/sent-email.ts';
 import type { LoginRecord } from '../login-store.ts';
 
 /** How long a login lasts, in seconds; 0 = unlimited. The module's current values, regardless of those at login. */
@@ -64,6 +66,7 @@ export class Grant {
   /** The upstream's identity headers, rebuilt with each version and each minute; see `identity/`. */
   identity: { readonly headers: readonly string[]; readonly assertion: Assertion } | null = null;
   #coveredScopes: readonly string[] | null = null;
+  #holder: Identity | null = null;
 
   constructor(record: LoginRecord) {
     this.id = record.id;
@@ -89,6 +92,22 @@ export class Grant {
     this.secrets = record.secrets ?? {};
     this.lastActiveMs = Math.max(this.lastActiveMs, record.lastActiveMs);
     this.identity = null;
+    this.#holder = null;
+  }
+
+  /** Who logged in, as access rules see it. */
+  get holder(): Identity {
+    const { email, name, claims, subject } = this.doc;
+    this.#holder ??= {
+      kind: 'user',
+      id: this.userId,
+      email,
+      isEmailVerified: isEmailVerified(claims),
+      name,
+      claims: { ...claims, sub: subject },
+      droppedClaims: [],
+    };
+    return this.#holder;
   }
 
   isWithin(limits: SessionLimits, nowMs: number): boolean {

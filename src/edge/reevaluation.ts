@@ -1,0 +1,52 @@
+import { isPass, type Verdict } from '../modules/prepared-module.ts';
+import type { AdmissionStep } from '../snapshot/edge-snapshot.ts';
+import type { Exchange } from './exchange.ts';
+
+/**
+ * Asks whether a request in progress would still be admitted, and cuts it if not. The steps are asked one after the
+ * other: a later one decides by the permit that an earlier one sets.
+ */
+export class Reevaluation {
+  readonly #exchange: Exchange;
+  readonly #steps: readonly AdmissionStep[];
+  readonly #keepsPermit: boolean;
+  #isSuperseded = false;
+
+  /** With `keepsPermit`, the module that granted the permit has already decided. */
+  constructor(exchange: Exchange, steps: readonly AdmissionStep[], keepsPermit: boolean) {
+    this.#exchange = exchange;
+    this.#steps = steps;
+    this.#keepsPermit = keepsPermit;
+  }
+
+  start(): void {
+    this.#askFrom(0);
+  }
+
+  /** A later change is evaluated instead. */
+  supersede(): void {
+    this.#isSuperseded = true;
+  }
+
+  #askFrom(position: number): void {
+    for (let at = position; at < this.#steps.length; at += 1) {
+      const step = this.#steps[at] as AdmissionStep;
+      if (this.#keepsPermit && step.grantsPermit) continue;
+      const verdict = step.ask(this.#exchange);
+      if (isPass(verdict)) continue;
+      if (verdict instanceof Promise) this.#askLater(verdict, at, step.module);
+      else this.#exchange.cut(step.module);
+      return;
+    }
+  }
+
+  #askLater(verdict: Promise<Verdict>, at: number, module: string): void {
+    verdict
+      .then((late) => {
+        if (this.#isSuperseded || this.#exchange.isDone) return;
+        if (isPass(late)) this.#askFrom(at + 1);
+        else this.#exchange.cut(module);
+      })
+      .catch((error: unknown) => this.#exchange.bug(error));
+  }
+}
