@@ -1,4 +1,4 @@
-// Made from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
+// Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
 import type { Transport } from '../transport.ts';
 import { ApiKeysClient } from './api-keys.ts';
 import { AppSessionsClient } from './app-sessions.ts';
