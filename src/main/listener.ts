@@ -24,7 +24,7 @@ export interface ListenerOptions {
   readonly setting: ListenSetting;
   readonly address: ListenAddress;
   /** Called for each request: the API replaces its placeholder once it is ready. */
-  readonly face: () => ApiHandler;
+  readonly currentApi: () => ApiHandler;
   readonly tls: TlsSource | null;
   /** Opens the address in another way, such as on a socket that exists already. */
   readonly open?: (server: Server) => Promise<ListenAddress>;
@@ -35,7 +35,7 @@ export interface Listener extends DrainingServer {
   readonly address: ListenAddress;
 }
 
-export async function openListener({ setting, address, face, tls, open }: ListenerOptions): Promise<Listener> {
+export async function openListener({ setting, address, currentApi, tls, open }: ListenerOptions): Promise<Listener> {
   const options = {
     headersTimeout: HEADERS_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -55,10 +55,10 @@ export async function openListener({ setting, address, face, tls, open }: Listen
         });
   // Registered first: a handler that responds immediately must already be counted.
   const draining = drainingServer(server);
-  answerProtocolErrors(server, () => face().protocolErrors);
+  answerProtocolErrors(server, () => currentApi().protocolErrors);
   const ownerOf = ({ socket }: IncomingMessage): ListenerOwner => closing(socket, 'API');
   listenPer(server, 'request', ownerOf, (request: IncomingMessage, response: ServerResponse) =>
-    face().handle(request, response),
+    currentApi().handle(request, response),
   );
   tls?.onChange((pair) => (server as HttpsServer).setSecureContext({ ...pair, minVersion: 'TLSv1.2' }));
 

@@ -99,11 +99,11 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   // The listener comes before the API: with port 0 the base URL is known only now. Until the API is ready it responds
   // with 503.
   const health = new Health();
-  let face: ApiHandler = startingApi(clock);
+  let currentApi: ApiHandler = startingApi(clock);
   const listener = await openListener({
     setting: 'api_listen',
     address: config.api_listen,
-    face: () => face,
+    currentApi: () => currentApi,
     tls,
     open: (server) => sockets.open(server, 'api_listen', config.api_listen),
   });
@@ -138,7 +138,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     },
   });
   opened.defer(() => api.close());
-  face = api;
+  currentApi = api;
 
   const certificateFiles =
     config.certificate_file_dirs.length === 0

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** Its own program rather than its JavaScript face: the type check must pass where it is not installed yet. */
+/** Its own program rather than its JavaScript API: the type check must pass where it is not installed yet. */
 const ESBUILD = join(root, 'node_modules', '@esbuild', `${process.platform}-${process.arch}`, 'bin', 'esbuild');
 
 const SHARED = [
