@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { TunnelCommandName } from '../cli/agent/agent-flags.ts';
 import { type Command, type CommandContext, isHelp } from '../cli/command.ts';
 import { problemText } from '../cli/problem-text.ts';
+import { wrapHelp } from '../cli/wrap-help.ts';
 import { PosternError } from '../lib/errors.ts';
 import { didYouMean } from '../lib/near-match.ts';
 import { tuneRuntime } from '../lib/tune-runtime.ts';
@@ -213,7 +214,7 @@ export async function runCli(args: readonly string[], context: CommandContext): 
     if (name === undefined || name === 'help' || name.startsWith('-')) return overview(name, context);
     const command = await findCommand(name).load();
     if (isHelp(rest)) {
-      context.print((command.helpFor?.(rest) ?? command.help).trim());
+      context.print(wrapHelp((command.helpFor?.(rest) ?? command.help).trim()));
       return 0;
     }
     return await command.run(rest, context);
@@ -241,8 +242,9 @@ function overview(name: string | undefined, context: CommandContext): number {
     '',
     'Run postern COMMAND --help for the flags of a command, postern --version for the version.',
   ];
-  if (isAsked) context.print(lines.join('\n'));
-  else context.warn(lines.join('\n'));
+  const text = wrapHelp(lines.join('\n'));
+  if (isAsked) context.print(text);
+  else context.warn(text);
   return isAsked ? 0 : EXIT_USAGE;
 }
 

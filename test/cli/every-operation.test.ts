@@ -66,6 +66,22 @@ test('help at every level lists what exists, with an example whose flags exist',
   }
 });
 
+test('help fits a terminal of 80 columns, except commands to copy', async () => {
+  const overview = (await runCommand(['--help'])).stdout;
+  const commands = Array.from(overview.matchAll(/^ {2}([a-z-]+) {2,}/gm), ([, name]) => name as string);
+  assert.ok(commands.length > 15);
+  const calls = [
+    [],
+    ...commands.map((name) => [name]),
+    ...all.map(({ name, operation }) => ['api', name, operation.verb]),
+  ];
+  for (const words of calls) {
+    const { stdout } = await runCommand([...words, '--help']);
+    const tooLong = stdout.split('\n').filter((line) => line.length > 80 && !/^ +postern /.test(line));
+    assert.deepEqual(tooLong, [], words.join(' '));
+  }
+});
+
 /** Some resources created by the examples refer to earlier ones, which then cannot be deleted. */
 function refusalOf(name: string, verb: string, stderr: string): string | undefined {
   if (verb === 'delete' && stderr.includes('ERR_POSTERN_IN_USE')) return 'ERR_POSTERN_IN_USE';

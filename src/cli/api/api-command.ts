@@ -4,6 +4,7 @@ import type { AnyOptions } from '../../client/request-options.ts';
 import { Transport } from '../../client/transport.ts';
 import { usage } from '../../lib/flags.ts';
 import type { Command, CommandContext } from '../command.ts';
+import { wrapHelp } from '../wrap-help.ts';
 import { type ApiResource, apiResources, findOperation, findResource } from './api-resources.ts';
 import { buildRequest } from './build-request.ts';
 import { printable } from './cell-text.ts';
@@ -35,13 +36,13 @@ export function createApiCommand(
     helpFor: (args) => helpFor(resources, args),
     run: async ([noun, verb, ...args], context) => {
       if (noun === undefined) {
-        context.warn(overviewHelp(resources));
+        context.warn(wrapHelp(overviewHelp(resources)));
         return EXIT_USAGE;
       }
       if (noun.startsWith('-')) throw usage('flags come last: postern api RESOURCE VERB [FLAGS]');
       const resource = findResource(resources, noun);
       if (verb === undefined || verb.startsWith('-')) {
-        context.warn(resourceHelp(resource));
+        context.warn(wrapHelp(resourceHelp(resource)));
         return EXIT_USAGE;
       }
       const operation = findOperation(resource, verb);

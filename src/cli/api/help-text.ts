@@ -7,7 +7,7 @@ import { operationFlags, takesFields } from './operation-flags.ts';
 import type { OperationDescription } from './operation-list.ts';
 import { kebab, resourceName } from './resource-names.ts';
 
-const HELP_WIDTH = 110;
+const HELP_WIDTH = 80;
 const EXIT_CODES = `Exit codes: 0 success, 1 rejected by the API, 2 invalid usage, 3 server unreachable.`;
 
 export function overviewHelp(resources: readonly ApiResource[]): string {
