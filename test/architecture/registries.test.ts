@@ -12,6 +12,23 @@ import { filesIn, productFiles, projectRoot } from './source-files.ts';
 /** A tunnel's document shows the tunnel groups that it serves: a fact of the API, and not of every kind. */
 const MAY_NAME_A_KIND = new Set(['src/resources/tunnels/tunnels.ts']);
 
+/** Files outside `src/modules` that name a module, with the reason. */
+const MAY_NAME_A_MODULE: Readonly<Record<string, string>> = {
+  'src/agent/inspector/sensitive-headers.ts': "the name of Amazon's header",
+  'src/api/openapi/headers.ts': 'an example of a problem',
+  'src/cli/agent/agent-help.ts': 'commands to copy',
+  'src/cli/doctor/checks/authorities.ts': 'advice about the CAs of clients',
+  'src/cli/doctor/checks/routes.ts': 'advice about public providers',
+  'src/cli/doctor/checks/settings.ts': 'advice about trusted proxies',
+  'src/main/module-runtimes.ts': "the API's sessions are those of the login runtime",
+  'src/resources/app_users/app-users.ts': 'an example of a provider',
+  'src/resources/credentials/acl-rule-problem.ts': 'an example of a rule',
+  'src/resources/credentials/credentials.ts': 'an example of a rule',
+  'src/store/store.ts': 'the interface of logins, which the store implements',
+};
+/** Also ordinary words in code, so that only imports show that a file means the module. */
+const ORDINARY_WORDS = new Set(['backend', 'compression', 'access']);
+
 function foldersIn(path: string): string[] {
   return readdirSync(join(projectRoot, path), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
@@ -45,6 +62,25 @@ test('every backend kind has a definition, tests and a README named after its fo
       name,
     );
   }
+});
+
+test('modules are named in their folders and in the registry only', () => {
+  const named = modules.map(({ name }) => name).filter((name) => !ORDINARY_WORDS.has(name));
+  // As the record and the field are called, and as the flags of commands are.
+  const name = new RegExp(
+    `(?<![a-z_])(${named.flatMap((each) => [each, each.replaceAll('_', '-')]).join('|')})(?![a-z_])`,
+  );
+  const folder = new RegExp(`^src/modules/(${modules.map((module) => module.name).join('|')})/`);
+  const elsewhere = productFiles()
+    .filter(({ path }) => !path.startsWith('src/modules/') && !path.includes('/generated/'))
+    .filter(({ path }) => !Object.hasOwn(MAY_NAME_A_MODULE, path))
+    .filter(
+      ({ text, imports }) => name.test(withoutComments(text)) || imports.some(({ target }) => folder.test(target)),
+    );
+  assert.deepEqual(
+    elsewhere.map(({ path }) => path),
+    [],
+  );
 });
 
 test('kinds of backends are named in their folders only', () => {
@@ -82,3 +118,7 @@ test('mutual TLS comes before addresses, addresses before login, login before th
     wanted,
   );
 });
+
+function withoutComments(text: string): string {
+  return text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+}
