@@ -9,20 +9,27 @@ export interface Batch {
 const MAX_FILES = 10;
 /** A line of a test file that measures memory, changes what a process has only once, or takes long; the reason follows. */
 const OWN_PROCESS = /^\/\/ Own process: \S/m;
+/** Files with the same words share a process with each other only. */
+const NAMED_PROCESS = /^\/\/ Process of ([\w ]+): \S/m;
 /** Files in these folders have not been tried in a shared process yet. */
 const OWN_PROCESS_FOLDERS = /\/test\/long\//;
 
 /** Files with a process of their own come first: the longest are among them, and a long one that starts last delays the end. */
 export function planBatches(files: readonly string[]): readonly Batch[] {
   const alone = files.filter(needsOwnProcess);
-  const others = files.filter((file) => !alone.includes(file));
+  const named = Map.groupBy(
+    files.filter((file) => !alone.includes(file)),
+    (file) => NAMED_PROCESS.exec(readFileSync(file, 'utf8'))?.[1] ?? '',
+  );
+  const others = named.get('') ?? [];
+  named.delete('');
   const batches: string[][] = [];
   for (const file of others) {
     const last = batches.at(-1);
     if (last === undefined || last.length === MAX_FILES || !areRelated(last[0] ?? '', file)) batches.push([file]);
     else last.push(file);
   }
-  return [...alone.map((file) => ({ files: [file] })), ...batches.map((batch) => ({ files: batch }))];
+  return [...alone.map((file) => [file]), ...named.values(), ...batches].map((batch) => ({ files: batch }));
 }
 
 export function needsOwnProcess(file: string): boolean {

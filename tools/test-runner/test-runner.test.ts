@@ -53,6 +53,13 @@ suite('planBatches', () => {
     assert.deepEqual(planBatches(files), [{ files: [b] }, { files: [a, c] }]);
   });
 
+  test('puts files that name the same process together', async (t) => {
+    const marked = `// Process of test CAs: read once.\n${HEAD}`;
+    const { files } = await filesWith(t, { a: HEAD, b: marked, c: HEAD, d: marked });
+    const [a, b, c, d] = files;
+    assert.deepEqual(planBatches(files), [{ files: [b, d] }, { files: [a, c] }]);
+  });
+
   test('contains every file exactly once, at most ten in a batch', async (t) => {
     const texts = Object.fromEntries(Array.from({ length: 25 }, (_, index) => [`file-${index}`, HEAD]));
     const { files } = await filesWith(t, texts);

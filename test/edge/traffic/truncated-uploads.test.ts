@@ -1,4 +1,4 @@
-// Own process: the list of trusted CAs is read once per process.
+// Process of test CAs: the list of trusted CAs is read once per process.
 import assert from 'node:assert/strict';
 import { after, afterEach, suite, test } from 'node:test';
 import { FLAG, FRAME, frame, goawayFrame, headerBlock, resetFrame } from '../../support/http2-frames.ts';

@@ -1,4 +1,4 @@
-// Own process: the list of trusted CAs is read once per process.
+// Process of test CAs: the list of trusted CAs is read once per process.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request as requestHttps } from 'node:https';
