@@ -4,7 +4,8 @@ import { type ClientResource, camel } from './client-resource.ts';
 import { answerType, bodyName, bodySchema, type DeclaredType, declaredTypes, queryType } from './operation-types.ts';
 import { comment, type NamedTypes, objectBody } from './type-text.ts';
 
-export const HEAD = '// Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.';
+export const HEAD =
+  '// Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.';
 
 /** The text of one resource's file: its types, then its class. `homes` maps a type to the file that declares it. */
 export function resourceFile(resource: ClientResource, named: NamedTypes, homes: ReadonlyMap<string, string>): string {
