@@ -20,6 +20,12 @@ export interface WorldOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+export interface CreatedEdge {
+  readonly host: string;
+  readonly edge: string;
+  readonly routePath: string;
+}
+
 /** A server process with an edge, a tunnel and a tcp tunnel, which is replaced while clients use it. */
 export class HandoverWorld {
   readonly postern: PosternProcess;
@@ -102,7 +108,7 @@ export class HandoverWorld {
   }
 
   /** Another edge, in front of this upstream. */
-  createEdge(upstream: string): Promise<{ host: string; edge: string }> {
+  createEdge(upstream: string): Promise<CreatedEdge> {
     return createEdge(this.apiAddress, upstream);
   }
 
@@ -146,7 +152,7 @@ export async function eventually(isSo: () => boolean, why: () => string = () => 
   }
 }
 
-async function createEdge(address: string, upstream: string): Promise<{ host: string; edge: string }> {
+async function createEdge(address: string, upstream: string): Promise<CreatedEdge> {
   const api = new ApiConnection(address, TEST_API_KEY);
   const make = async (method: string, path: string, body: object): Promise<string> => {
     const answer = await api.send(method, path, body);
@@ -157,9 +163,10 @@ async function createEdge(address: string, upstream: string): Promise<{ host: st
   const backend = await make('POST', '/backends/static', { address: upstream });
   const edge = await make('POST', '/edges/https', { hostports: [`${host}:443`] });
   const route = await make('POST', `/edges/https/${edge}/routes`, { match: '/', match_type: 'path_prefix' });
-  await make('PUT', `/edges/https/${edge}/routes/${route}/backend`, { backend_id: backend });
+  const routePath = `/edges/https/${edge}/routes/${route}`;
+  await make('PUT', `${routePath}/backend`, { backend_id: backend });
   api.close();
-  return { host, edge };
+  return { host, edge, routePath };
 }
 
 async function tcpEcho(test: Cleanup): Promise<number> {

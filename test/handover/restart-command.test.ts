@@ -8,7 +8,9 @@ import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { type Exit, startPostern } from '../support/server-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { localHttp } from '../tunnel/support/fault-world.ts';
 import { eventually, HandoverWorld } from './handover-world.ts';
+import { LoginInProgress } from './login-in-progress.ts';
 
 // Own process: takes long.
 
@@ -16,14 +18,31 @@ import { eventually, HandoverWorld } from './handover-world.ts';
 const TIMEOUT_MS = 400_000;
 
 suite('postern restart', { timeout: TIMEOUT_MS }, () => {
-  test('replaces the server; a deletion cuts a stream of the one that drains', async (t) => {
+  test('replaces the server; logins complete, and a deletion cuts a stream of the one that drains', async (t) => {
     const world = await HandoverWorld.open(t, { env: { POSTERN_SHUTDOWN_TIMEOUT: '120' } });
     const stream = await endlessStream(t, world);
+    const login = await LoginInProgress.open(
+      t,
+      world,
+      `127.0.0.1:${await localHttp(t, (_request, response) => response.end('behind the login'))}`,
+    );
+    const back = await login.toProviderAndBack();
+    // The old process gets the answer to its token request when the new one already serves.
+    const exchanging = login.another();
+    const backInExchange = await exchanging.toProviderAndBack();
+    const release = login.provider.requests.hold('token');
+    const asked = login.provider.requests.next('token');
+    const exchanged = exchanging.finish(backInExchange);
+    await Promise.race([asked, exchanged]);
     const { code, stdout } = await restart(t, world.dataDir);
     assert.match(stdout, /^Process \d+ starts .*\nProcess \d+ serves now \(version .*\)\n$/);
     assert.equal(code, 0);
     assert.deepEqual(await readdir(join(world.dataDir, 'control')), [`${world.pid}.sock`]);
     assert.equal(world.servers().length, 2);
+    release();
+    for (const page of [await exchanged, await login.finish(back)]) {
+      assert.deepEqual([page.status, page.text], [200, 'behind the login']);
+    }
     // Another server is refused while two processes share the store.
     const third = startPostern(t, { args: ['server', '--data-dir', world.dataDir] });
     assert.equal((await third.exited).code, 1);
