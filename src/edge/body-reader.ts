@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { GatheredBytes } from '../lib/gathered-bytes.ts';
 import { attach, guarded } from '../lib/guarded-listeners.ts';
 import type { ClientSide } from './client-side.ts';
 import { ReplayedBody } from './replayed-body.ts';
@@ -16,8 +17,7 @@ type State = 'unread' | 'reading' | 'partly' | 'whole' | 'cut';
 export class BodyReader {
   readonly #client: ClientSide;
   readonly #onBytes: (count: number) => void;
-  readonly #chunks: Buffer[] = [];
-  #bytes = 0;
+  readonly #gathered = new GatheredBytes();
   #state: State;
   #maxBytes = 0;
   #settle: (() => void) | null = null;
@@ -32,13 +32,17 @@ export class BodyReader {
   async read(maxBytes: number): Promise<BodyReading> {
     const { source, head, writer } = this.#client;
     if ((head.contentLength ?? 0) > maxBytes) return 'longer';
-    if (source !== null && (this.#state === 'unread' || this.#state === 'partly') && this.#bytes <= maxBytes) {
+    if (
+      source !== null &&
+      (this.#state === 'unread' || this.#state === 'partly') &&
+      this.#gathered.length <= maxBytes
+    ) {
       // The client waits for this before it sends; the upstream cannot be contacted yet.
       if (this.#state === 'unread' && head.expectsContinue) writer.informational(100, []);
       await this.#readUpTo(source, maxBytes);
     }
     if (this.#state === 'cut') return 'cut';
-    return this.#bytes > maxBytes ? 'longer' : Buffer.concat(this.#chunks);
+    return this.#gathered.length > maxBytes ? 'longer' : this.#gathered.whole();
   }
 
   /** The client's side as it is forwarded: with the body from its first byte. */
@@ -50,8 +54,8 @@ export class BodyReader {
       ...this.#client,
       // RFC 9110 §10.1.1: the client has already been asked for its body.
       head: { ...head, expectsContinue: false },
-      source: new ReplayedBody(this.#chunks, rest, this.#client.writer),
-      countedBytes: this.#bytes,
+      source: new ReplayedBody(this.#gathered.chunks(), rest, this.#client.writer),
+      countedBytes: this.#gathered.length,
     };
   }
 
@@ -74,16 +78,15 @@ export class BodyReader {
   readonly #owner = { contain: (error: unknown): void => this.#client.writer.contain(error) };
 
   readonly #onData = guarded(this.#owner, (chunk: Buffer): void => {
-    this.#chunks.push(chunk);
-    this.#bytes += chunk.length;
+    this.#gathered.add(chunk);
     this.#onBytes(chunk.length);
-    if (this.#bytes > this.#maxBytes) this.#stop('partly');
+    if (this.#gathered.length > this.#maxBytes) this.#stop('partly');
   });
 
   readonly #onEnd = guarded(this.#owner, (): void => {
     const { head, isBodyWhole } = this.#client;
     // A truncated upload of unknown length also ends; one of known length is checked by its bytes.
-    const isWhole = head.contentLength === null ? isBodyWhole() : this.#bytes === head.contentLength;
+    const isWhole = head.contentLength === null ? isBodyWhole() : this.#gathered.length === head.contentLength;
     this.#stop(isWhole ? 'whole' : 'cut');
   });
 

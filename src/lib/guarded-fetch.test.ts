@@ -79,6 +79,28 @@ test('cuts off an endless response with its connection', async (t) => {
   await closed.promise;
 });
 
+test('rejects a response in tiny chunks, which would cost much more memory and time than their bytes', async (t) => {
+  const origin = await serveRaw(t, (socket) => {
+    socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
+    const chunks = '1\r\nA\r\n'.repeat(1000);
+    const more = (): void => {
+      while (!socket.destroyed && socket.write(chunks));
+    };
+    socket.on('drain', more);
+    more();
+  });
+  // Below the limit of bytes.
+  await refused(createGuardedFetch({ ...LIMITS, maxBytes: 100_000_000 })(origin), 'too_large');
+});
+
+test('accepts a response in many small chunks', async (t) => {
+  const origin = await serve(t, (_request, response) => {
+    for (let count = 0; count < 2000; count += 1) response.write('ab');
+    response.end();
+  });
+  assert.equal((await (await createGuardedFetch(LIMITS)(origin)).text()).length, 4000);
+});
+
 test('rejects an endless head as too large', async (t) => {
   const origin = await serveRaw(t, (socket) => socket.end(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(100_000)}\r\n\r\n`));
   await refused(createGuardedFetch(LIMITS)(origin), 'too_large');
