@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { request } from 'node:https';
+import { Agent, request } from 'node:https';
 import type { RunningIdentityProvider } from '../../tools/dev-idp/create-identity-provider.ts';
 import type { Cleanup } from '../support/cleanup.ts';
 import { CookieJar } from '../support/cookie-jar.ts';
@@ -14,15 +14,22 @@ interface Page {
 
 /** A site behind login, and a browser that has been sent to the provider. */
 export class LoginInProgress {
-  readonly provider: RunningIdentityProvider;
+  readonly #provider: RunningIdentityProvider;
   readonly #world: HandoverWorld;
   readonly #host: string;
   readonly #jar = new CookieJar();
+  readonly #agent: Agent | false;
 
-  private constructor(world: HandoverWorld, host: string, provider: RunningIdentityProvider) {
+  private constructor(
+    world: HandoverWorld,
+    host: string,
+    provider: RunningIdentityProvider,
+    agent: Agent | false = false,
+  ) {
     this.#world = world;
     this.#host = host;
-    this.provider = provider;
+    this.#provider = provider;
+    this.#agent = agent;
   }
 
   static async open(test: Cleanup, world: HandoverWorld, upstream: string): Promise<LoginInProgress> {
@@ -40,16 +47,18 @@ export class LoginInProgress {
     return login;
   }
 
-  /** Another browser at the same site. */
-  another(): LoginInProgress {
-    return new LoginInProgress(this.#world, this.#host, this.provider);
+  /** Another browser at the same site, which keeps its connection to the old process. */
+  keepingItsConnection(test: Cleanup): LoginInProgress {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    test.after(async () => agent.destroy());
+    return new LoginInProgress(this.#world, this.#host, this.#provider, agent);
   }
 
   /** Opens the page. Returns the path at which the provider sends the browser back. */
   async toProviderAndBack(): Promise<string> {
     const { url, page } = await this.#follow('/');
     assert.ok(url !== null, `the edge asks for a login: ${page.status} ${page.text}`);
-    const { pathname, search } = await logIn(this.provider, url, 'alice', this.#jar);
+    const { pathname, search } = await logIn(this.#provider, url, 'alice', this.#jar);
     return `${pathname}${search}`;
   }
 
@@ -89,8 +98,9 @@ export class LoginInProgress {
       ...(cookie !== undefined && { cookie }),
     };
     return new Promise((resolve, reject) => {
-      const options = { host: '127.0.0.1', port, servername: this.#host, ca: [...ca], path, headers, agent: false };
-      const sent = request(options, (response) => {
+      const options = { host: '127.0.0.1', port, servername: this.#host, ca: [...ca], path, headers };
+      const agent = this.#agent;
+      const sent = request({ ...options, agent }, (response) => {
         this.#jar.store(url, response.headers['set-cookie']);
         let text = '';
         response.setEncoding('utf8').on('error', reject);

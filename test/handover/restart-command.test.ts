@@ -27,20 +27,15 @@ suite('postern restart', { timeout: TIMEOUT_MS }, () => {
       `127.0.0.1:${await localHttp(t, (_request, response) => response.end('behind the login'))}`,
     );
     const back = await login.toProviderAndBack();
-    // The old process gets the answer to its token request when the new one already serves.
-    const exchanging = login.another();
-    const backInExchange = await exchanging.toProviderAndBack();
-    const release = login.provider.requests.hold('token');
-    const asked = login.provider.requests.next('token');
-    const exchanged = exchanging.finish(backInExchange);
-    await Promise.race([asked, exchanged]);
+    const kept = login.keepingItsConnection(t);
+    const backOnKept = await kept.toProviderAndBack();
     const { code, stdout } = await restart(t, world.dataDir);
     assert.match(stdout, /^Process \d+ starts .*\nProcess \d+ serves now \(version .*\)\n$/);
     assert.equal(code, 0);
     assert.deepEqual(await readdir(join(world.dataDir, 'control')), [`${world.pid}.sock`]);
     assert.equal(world.servers().length, 2);
-    release();
-    for (const page of [await exchanged, await login.finish(back)]) {
+    // The old process answers the first, and the new one has to know that login at once.
+    for (const page of [await kept.finish(backOnKept), await login.finish(back)]) {
       assert.deepEqual([page.status, page.text], [200, 'behind the login']);
     }
     // Another server is refused while two processes share the store.

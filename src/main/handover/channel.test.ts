@@ -28,6 +28,19 @@ suite('the channel of a handover', () => {
     assert.deepEqual(await channel.next('serving', 'failed'), failed);
   });
 
+  test('ignores what is no message, and does not keep a flood', async () => {
+    const end = new EventEmitter();
+    const channel = new Channel(end, reporting('test'));
+    for (const other of [null, undefined, 'text', 7, [], {}, { t: 1 }]) end.emit('message', other);
+    end.emit('message', { t: 'serving' });
+    assert.deepEqual(await channel.next('serving'), { t: 'serving' });
+    for (let count = 0; count < 1000; count += 1) end.emit('message', { t: 'agents_here', missing: count });
+    end.emit('disconnect');
+    let kept = 0;
+    while ((await channel.next('agents_here')) !== null) kept += 1;
+    assert.equal(kept, 64);
+  });
+
   test('ends every wait when the other process is gone', async () => {
     const end = new EventEmitter();
     const channel = new Channel(end, reporting('test'));

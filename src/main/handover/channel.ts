@@ -9,6 +9,9 @@ export interface ChannelEnd extends EventEmitter {
 
 type Named<Name extends HandoverMessage['t']> = Extract<HandoverMessage, { readonly t: Name }>;
 
+/** Each name comes once or twice. The program may be another one than it should be. */
+const MAX_WAITING = 64;
+
 /** Messages in order, kept until somebody asks for them. */
 export class Channel {
   readonly #end: ChannelEnd;
@@ -19,7 +22,8 @@ export class Channel {
 
   constructor(end: ChannelEnd, owner: ListenerOwner) {
     this.#end = end;
-    listen(end, 'message', owner, (message: HandoverMessage) => {
+    listen(end, 'message', owner, (message: unknown) => {
+      if (!isMessage(message) || this.#received.length >= MAX_WAITING) return;
       this.#received.push(message);
       const arrived = this.#arrived;
       // Replaced here: every waiter of the old one looks, and none can miss the next message.
@@ -56,4 +60,8 @@ export class Channel {
     this.#isClosed = true;
     this.#closed.resolve();
   }
+}
+
+function isMessage(value: unknown): value is HandoverMessage {
+  return typeof value === 'object' && value !== null && 't' in value && typeof value.t === 'string';
 }

@@ -6,6 +6,7 @@ import { reporting } from '../../lib/guarded-listeners.ts';
 import { descriptorOf, type OpenSocket } from '../listening-sockets.ts';
 import { programVersion } from '../version.ts';
 import { Channel } from './channel.ts';
+import { CHANNEL_ENV, ChildChannel } from './child-channel.ts';
 import { handoverFailed } from './handover-failed.ts';
 import { HANDOVER_PROTOCOL, HANDOVER_VARIABLE, type NewToOld, type OfferedSocket } from './messages.ts';
 
@@ -73,7 +74,8 @@ export async function handOver(parts: HandoverParts, options: HandoverOptions): 
     open.map(({ fd }) => fd),
     () => parts.sharing.end(),
   );
-  const channel = new Channel(child, reporting('handover'));
+  const owner = reporting('handover');
+  const channel = new Channel(new ChildChannel(child, owner), owner);
   const problem = once(child, 'error').then(([error]) => (error as Error).message);
   let areAgentsAway = false;
   const over = new AbortController();
@@ -83,7 +85,7 @@ export async function handOver(parts: HandoverParts, options: HandoverOptions): 
       const next = channel.next<NewToOld['t']>(name, 'failed');
       const found = await within(next, { timeoutMs, late, signal: options.signal });
       if (found === null) throw await exitOf(child, problem);
-      if (found.t === 'failed') throw handoverFailed(found.message);
+      if (found.t === 'failed') throw handoverFailed(String(found.message));
       return found as Extract<NewToOld, { readonly t: Name }>;
     };
     const sockets = open.map(
@@ -127,8 +129,8 @@ export async function handOver(parts: HandoverParts, options: HandoverOptions): 
 function started({ command, args, env }: HandoverOptions, fds: readonly number[], onFailed: () => void): ChildProcess {
   try {
     return spawn(command, [...args], {
-      stdio: ['inherit', 'inherit', 'inherit', 'ipc', ...fds],
-      env: { ...env, [HANDOVER_VARIABLE]: '1' },
+      stdio: ['inherit', 'inherit', 'inherit', 'pipe', ...fds],
+      env: { ...env, ...CHANNEL_ENV, [HANDOVER_VARIABLE]: '1' },
     });
   } catch (error) {
     onFailed();
