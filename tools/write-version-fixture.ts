@@ -87,11 +87,11 @@ async function writeCookies(): Promise<void> {
     import(pathToFileURL(join(checkout, path)).href) as Promise<Module>;
   const { loadKeyring } = await load<typeof import('../src/store/load-keyring.ts')>('src/store/load-keyring.ts');
   const keyring = loadKeyring({ dataDir, configured: null, mayCreate: false });
-  const cookies = 'src/modules/oidc/cookies';
-  const { SessionCookies } = await load<typeof import('../src/modules/oidc/cookies/session-cookie.ts')>(
+  const cookies = 'src/modules/login/cookies';
+  const { SessionCookies } = await load<typeof import('../src/modules/login/cookies/session-cookie.ts')>(
     `${cookies}/session-cookie.ts`,
   );
-  const { FlowCookies } = await load<typeof import('../src/modules/oidc/cookies/flow-cookies.ts')>(
+  const { FlowCookies } = await load<typeof import('../src/modules/login/cookies/flow-cookies.ts')>(
     `${cookies}/flow-cookies.ts`,
   );
   const randomText = (bytes: number): string => randomBytes(bytes).toString('base64url');

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../lib/json.ts';
-import type { LoginStore } from '../modules/oidc/login-store.ts';
+import type { LoginStore } from '../modules/login/login-store.ts';
 import type { DeliveryStore, EventStore, OutboxEvent } from './delivery-store.ts';
 import type { StoreHealth, StoreHealthListener } from './store-health.ts';
 
-export type * from '../modules/oidc/login-store.ts';
+export type * from '../modules/login/login-store.ts';
 export type * from './delivery-store.ts';
 export type { StoreHealth, StoreState } from './store-health.ts';
 

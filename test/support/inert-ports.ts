@@ -1,5 +1,5 @@
+import type { LoginRecords } from '../../src/modules/login/login-store.ts';
 import type { RuntimePorts } from '../../src/modules/module-runtime.ts';
-import type { LoginRecords } from '../../src/modules/oidc/login-store.ts';
 
 /** Ports that perform nothing: a module that has them has no effect. A test replaces those that it looks at. */
 export function inertPorts(ports: Partial<RuntimePorts> = {}): RuntimePorts {

@@ -2,19 +2,19 @@ import Type from 'typebox';
 import { secret } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
+import { agentIssuerLimits } from '../login/agent-issuers.ts';
+import { loginErrors } from '../login/errors.ts';
+import { LOGIN_PATHS } from '../login/flow/own-login-paths.ts';
+import { SIGNING_KEY_KIND } from '../login/identity/signing-keys.ts';
+import { agentIssuerProblem, issuerProblem, plainHttpHosts } from '../login/issuer-problem.ts';
+import { type LoginConfig, LoginOnRoute } from '../login/login-on-route.ts';
+import { LoginRuntime } from '../login/login-runtime.ts';
+import { type OidcSettings, oidcSettings } from '../login/settings.ts';
 import { type CheckContext, defineModule, enabledField } from '../module.ts';
 import type { ModuleNetwork } from '../module-runtime.ts';
 import type { Preparation, PreparePorts, Refusal } from '../prepared-module.ts';
 import { oidcAgentForm } from './agent-form.ts';
-import { agentIssuerLimits } from './agent-issuers.ts';
-import { loginErrors } from './errors.ts';
-import { LOGIN_PATHS } from './flow/own-login-paths.ts';
-import { SIGNING_KEY_KIND } from './identity/signing-keys.ts';
-import { agentIssuerProblem, issuerProblem, plainHttpHosts } from './issuer-problem.ts';
-import { type LoginConfig, LoginOnRoute } from './login-on-route.ts';
-import { LoginRuntime } from './login-runtime.ts';
 import { OidcClient } from './provider/oidc-client.ts';
-import { type OidcSettings, oidcSettings } from './settings.ts';
 
 const MAX_UINT32 = 4_294_967_295;
 

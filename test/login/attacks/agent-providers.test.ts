@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createGuardedFetch } from '../../../src/lib/guarded-fetch.ts';
+import { LoginOnRoute } from '../../../src/modules/login/login-on-route.ts';
+import { LoginRuntime } from '../../../src/modules/login/login-runtime.ts';
+import type { LoginRecords } from '../../../src/modules/login/login-store.ts';
+import type { OidcSettings } from '../../../src/modules/login/settings.ts';
 import { settingsOf } from '../../../src/modules/module-settings.ts';
-import { LoginOnRoute } from '../../../src/modules/oidc/login-on-route.ts';
-import { LoginRuntime } from '../../../src/modules/oidc/login-runtime.ts';
-import type { LoginRecords } from '../../../src/modules/oidc/login-store.ts';
 import { oidc } from '../../../src/modules/oidc/oidc.ts';
-import type { OidcSettings } from '../../../src/modules/oidc/settings.ts';
 import type { ConfiguredBy } from '../../../src/modules/prepared-module.ts';
 import { idleLogins, inertPorts } from '../../support/inert-ports.ts';
 import { openHostileWorld, refused } from '../hostile/hostile-world.ts';

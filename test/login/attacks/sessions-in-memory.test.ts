@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { hash, randomBytes } from 'node:crypto';
 import { suite, test } from 'node:test';
-import { type BrowserKey, SessionCookies } from '../../../src/modules/oidc/cookies/session-cookie.ts';
-import type { LoginChange, LoginRecord, LoginRecords } from '../../../src/modules/oidc/login-store.ts';
-import { Sessions } from '../../../src/modules/oidc/sessions/sessions.ts';
+import { type BrowserKey, SessionCookies } from '../../../src/modules/login/cookies/session-cookie.ts';
+import type { LoginChange, LoginRecord, LoginRecords } from '../../../src/modules/login/login-store.ts';
+import { Sessions } from '../../../src/modules/login/sessions/sessions.ts';
 
 /**
  * The state in memory with a store whose responses the test delays or fails: races that real parts show once a year.

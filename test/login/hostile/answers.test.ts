@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
-import type { LoginProblemKind, LoginProblemReason } from '../../../src/modules/oidc/provider/login-problem.ts';
+import type { LoginProblemKind, LoginProblemReason } from '../../../src/modules/login/provider/login-problem.ts';
 import type { Endpoint } from './hostile-provider.ts';
 import { openHostileWorld, refused } from './hostile-world.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
-import type { LoginProblemReason } from '../../../src/modules/oidc/provider/login-problem.ts';
+import type { LoginProblemReason } from '../../../src/modules/login/provider/login-problem.ts';
 import { type Fields, LOGOUT_EVENT } from './hostile-provider.ts';
 import { openHostileWorld, refused } from './hostile-world.ts';
 import { makeSigningKey } from './signing-key.ts';

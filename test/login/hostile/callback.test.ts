@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { LoginProblemKind, LoginProblemReason } from '../../../src/modules/oidc/provider/login-problem.ts';
+import type { LoginProblemKind, LoginProblemReason } from '../../../src/modules/login/provider/login-problem.ts';
 import type { Bend } from './hostile-provider.ts';
 import { openHostileWorld, refused } from './hostile-world.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { discover } from '../../../src/modules/oidc/provider/discovery.ts';
-import type { LoginProblemKind, LoginProblemReason } from '../../../src/modules/oidc/provider/login-problem.ts';
+import { discover } from '../../../src/modules/login/provider/discovery.ts';
+import type { LoginProblemKind, LoginProblemReason } from '../../../src/modules/login/provider/login-problem.ts';
 import type { Fields } from './hostile-provider.ts';
 import { type HostileWorld, openHostileWorld, refused } from './hostile-world.ts';
 

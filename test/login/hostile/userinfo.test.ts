@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { LoginProblemReason } from '../../../src/modules/oidc/provider/login-problem.ts';
+import type { LoginProblemReason } from '../../../src/modules/login/provider/login-problem.ts';
 import type { Bend, Fields, HostileProvider } from './hostile-provider.ts';
 import { type HostileWorld, openHostileWorld, refused } from './hostile-world.ts';
 import { makeSigningKey } from './signing-key.ts';

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../../lib/json.ts';
-import type { Provider } from './provider.ts';
-import { isSubject } from './subject.ts';
-import { CLOCK_TOLERANCE_SECONDS, tokenProblem, verifyToken } from './verify-token.ts';
+import type { Provider } from '../../login/provider/provider.ts';
+import { isSubject } from '../../login/provider/subject.ts';
+import { CLOCK_TOLERANCE_SECONDS, tokenProblem, verifyToken } from '../../login/provider/verify-token.ts';
 
 export interface LogoutToken {
   readonly sub: string | null;

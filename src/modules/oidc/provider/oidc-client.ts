@@ -12,18 +12,18 @@ import {
   refreshTokenGrant,
 } from 'openid-client';
 import type { JsonObject } from '../../../lib/json.ts';
-import { checkCallback } from './check-callback.ts';
+import { checkCallback } from '../../login/provider/check-callback.ts';
+import type { DiscoveredMetadata } from '../../login/provider/discovery.ts';
+import { LoginProblem } from '../../login/provider/login-problem.ts';
+import type { Provider } from '../../login/provider/provider.ts';
+import { CLOCK_TOLERANCE_SECONDS } from '../../login/provider/verify-token.ts';
 import { clientAuthentication } from './client-authentication.ts';
-import type { DiscoveredMetadata } from './discovery.ts';
 import { verifyIdToken } from './id-token.ts';
-import { LoginProblem } from './login-problem.ts';
 import { type LogoutToken, verifyLogoutToken } from './logout-token.ts';
 import { mergedClaims } from './merged-claims.ts';
-import type { Provider } from './provider.ts';
 import { checkSameLogin, type KnownLogin, knownClaims } from './refreshed-identity.ts';
 import { tokenEndpointProblem } from './token-endpoint-problem.ts';
 import { fetchUserinfo, lacksClaims } from './userinfo.ts';
-import { CLOCK_TOLERANCE_SECONDS } from './verify-token.ts';
 
 export interface ClientConfig {
   readonly issuer: string;

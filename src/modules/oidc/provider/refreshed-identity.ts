@@ -1,8 +1,8 @@
 import { decodeJwt } from 'jose';
 import type { JsonObject } from '../../../lib/json.ts';
+import { LoginProblem } from '../../login/provider/login-problem.ts';
+import { tokenProblem } from '../../login/provider/verify-token.ts';
 import { type IdToken, userClaims } from './id-token.ts';
-import { LoginProblem } from './login-problem.ts';
-import { tokenProblem } from './verify-token.ts';
 
 /** The login that a refresh must continue. */
 export interface KnownLogin {

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../../lib/json.ts';
-import { askProvider, jsonOf } from './ask-provider.ts';
+import { askProvider, jsonOf } from '../../login/provider/ask-provider.ts';
+import { LoginProblem } from '../../login/provider/login-problem.ts';
+import type { Provider } from '../../login/provider/provider.ts';
+import { tokenProblem, verifyToken } from '../../login/provider/verify-token.ts';
 import { userClaims } from './id-token.ts';
-import { LoginProblem } from './login-problem.ts';
-import type { Provider } from './provider.ts';
-import { tokenProblem, verifyToken } from './verify-token.ts';
 
 /** The claims that each scope is requested for, as far as anything here depends on them. */
 const CLAIM_OF_SCOPE: ReadonlyMap<string, string> = new Map([

@@ -1,9 +1,9 @@
 import type { Clock } from '../../../lib/clock.ts';
 import type { JsonObject } from '../../../lib/json.ts';
 import type { ModuleLog, ModuleTimers } from '../../module-runtime.ts';
+import type { OidcClient, RefreshedTokens } from '../../oidc/provider/oidc-client.ts';
 import type { LoginRecords } from '../login-store.ts';
 import { LoginProblem } from '../provider/login-problem.ts';
-import type { OidcClient, RefreshedTokens } from '../provider/oidc-client.ts';
 import { isStoreOutage } from '../store-outage.ts';
 import { accessExpiresAtMs } from './access-expiry.ts';
 import { type Grant, type GrantDoc, REFRESH_RETRY_MS, type RefreshedGrant } from './grant.ts';

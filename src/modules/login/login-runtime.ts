@@ -1,4 +1,5 @@
 import type { ModuleLog, ModuleRuntime, RuntimePorts } from '../module-runtime.ts';
+import type { OidcClient } from '../oidc/provider/oidc-client.ts';
 import type { ConfiguredBy, OwnPaths, Refusal, TrafficRequest } from '../prepared-module.ts';
 import { agentIssuers } from './agent-issuers.ts';
 import { FlowCookies } from './cookies/flow-cookies.ts';
@@ -15,7 +16,6 @@ import { plainHttpHosts } from './issuer-problem.ts';
 import type { LoginOnRoute } from './login-on-route.ts';
 import type { LoginRecord, LoginRecords } from './login-store.ts';
 import type { LoginProblem } from './provider/login-problem.ts';
-import type { OidcClient } from './provider/oidc-client.ts';
 import { Providers } from './provider/providers.ts';
 import { Activity } from './sessions/activity.ts';
 import type { Grant } from './sessions/grant.ts';

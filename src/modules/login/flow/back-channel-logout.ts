@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { decodeJwt } from 'jose';
+import { LOGOUT_TOKEN_LIFETIME_MS } from '../../oidc/provider/logout-token.ts';
 import type { OwnAnswer, OwnPathRequest, OwnPathSite } from '../../prepared-module.ts';
 import { LoginOnRoute } from '../login-on-route.ts';
 import type { LoginRuntime } from '../login-runtime.ts';
 import { jsonAnswer } from '../pages/page.ts';
 import { LoginProblem } from '../provider/login-problem.ts';
-import { LOGOUT_TOKEN_LIFETIME_MS } from '../provider/logout-token.ts';
 import { identityOf } from '../sessions/record-login.ts';
 
 const MAX_BODY_BYTES = 65_536;

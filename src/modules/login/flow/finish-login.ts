@@ -1,3 +1,4 @@
+import type { LoginTokens } from '../../oidc/provider/oidc-client.ts';
 import type { OwnAnswer, OwnPathRequest, OwnPathSite } from '../../prepared-module.ts';
 import { askedFor, type Flow, isFlowExpired, roundOf } from '../cookies/flow-cookies.ts';
 import { clearSessionCookies, setSessionCookies } from '../cookies/session-cookie.ts';
@@ -6,7 +7,6 @@ import { LoginOnRoute } from '../login-on-route.ts';
 import type { LoginRuntime } from '../login-runtime.ts';
 import { redirect } from '../pages/page.ts';
 import { LoginProblem } from '../provider/login-problem.ts';
-import type { LoginTokens } from '../provider/oidc-client.ts';
 import { recordLogin } from '../sessions/record-login.ts';
 import type { Attempt, TooManyAttempts } from './login-attempts.ts';
 import { failed, failedAtProvider, tooManyAttempts } from './login-failures.ts';

@@ -1,8 +1,8 @@
+import type { OidcClient } from '../oidc/provider/oidc-client.ts';
 import type { Identity, OwnPaths, Pass, Permit, PreparedModule, TrafficRequest, Verdict } from '../prepared-module.ts';
 import { type CookieNames, cookieNames } from './cookies/session-cookie.ts';
 import { loginRequired } from './flow/login-required.ts';
 import type { LoginRuntime } from './login-runtime.ts';
-import type { OidcClient } from './provider/oidc-client.ts';
 import { findGrant, type Grant, type Session, type SessionLimits } from './sessions/grant.ts';
 
 export interface LoginConfig {

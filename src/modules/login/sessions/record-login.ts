@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import { rfc3339 } from '../../../lib/clock.ts';
 import type { JsonObject } from '../../../lib/json.ts';
+import type { LoginTokens } from '../../oidc/provider/oidc-client.ts';
 import type { OwnPathRequest } from '../../prepared-module.ts';
 import type { BrowserKey } from '../cookies/session-cookie.ts';
 import { originOf } from '../flow/return-target.ts';
 import type { LoginOnRoute } from '../login-on-route.ts';
 import type { LoginRuntime } from '../login-runtime.ts';
-import type { LoginTokens } from '../provider/oidc-client.ts';
 import { accessExpiresAtMs } from './access-expiry.ts';
 import { findGrant, Grant, type GrantDoc } from './grant.ts';
 import { grantClaims, userFields } from './user-fields.ts';
