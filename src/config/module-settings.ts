@@ -1,11 +1,23 @@
-import type { SettingRisk } from '../lib/settings/setting.ts';
+import type { SettingRisk, SettingRows } from '../lib/settings/setting.ts';
 import { type ModuleSettings, settingsOf } from '../modules/module-settings.ts';
 import { modules } from '../modules/registry.ts';
+import { sharedRuntimes } from '../modules/shared-runtimes.ts';
 
-/** Each module's own settings, selected from all values. */
+/** Everything that declares settings of its own. */
+const owners = modules.flatMap((module, at) => {
+  const earlier = sharedRuntimes(modules.slice(0, at));
+  return [...sharedRuntimes([module]).filter((shared) => !earlier.includes(shared)), { ...module, shared: [] }];
+});
+
+/** Rows of the settings that modules declare, in the order of the modules. */
+export const moduleSettingRows: SettingRows = Object.fromEntries(
+  owners.flatMap((owner) => Object.entries(owner.settings ?? {})),
+);
+
+/** Each module's own settings, and each shared runtime's, selected from all values. */
 export function moduleSettings(values: Readonly<Record<string, unknown>>): ModuleSettings {
   return new Map(
-    modules.flatMap(({ name, settings }) => {
+    owners.flatMap(({ name, settings }) => {
       if (settings === undefined) return [];
       return [[name, Object.fromEntries(Object.keys(settings).map((setting) => [setting, values[setting]]))]];
     }),
@@ -14,8 +26,8 @@ export function moduleSettings(values: Readonly<Record<string, unknown>>): Modul
 
 /** Values that the modules' own rows consider risky. */
 export function moduleRisks(settings: ModuleSettings): readonly SettingRisk[] {
-  return modules.flatMap((module) => {
-    const values: Readonly<Record<string, unknown>> = settingsOf(settings, module);
-    return Object.entries(module.settings ?? {}).flatMap(([name, row]) => row.risk?.(values[name]) ?? []);
+  return owners.flatMap((owner) => {
+    const values: Readonly<Record<string, unknown>> = settingsOf(settings, owner);
+    return Object.entries(owner.settings ?? {}).flatMap(([name, row]) => row.risk?.(values[name]) ?? []);
   });
 }

@@ -26,7 +26,7 @@ import {
   visibleText,
 } from '../lib/settings/setting-kinds.ts';
 import type { ModuleSettings } from '../modules/module-settings.ts';
-import { modules } from '../modules/registry.ts';
+import { moduleSettingRows } from './module-settings.ts';
 
 export { flagOf, variableOf } from '../lib/settings/setting.ts';
 
@@ -318,7 +318,7 @@ export type OwnName = keyof OwnRows;
 /** Every setting, in the order of the documentation. A module declares its own in its folder. */
 const settings: SettingRows = {
   ...ownSettings,
-  ...Object.fromEntries(modules.flatMap((module) => Object.entries(module.settings ?? {}))),
+  ...moduleSettingRows,
   ...processSettings,
 };
 

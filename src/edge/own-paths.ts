@@ -9,7 +9,7 @@ import {
   type TrafficRequest,
 } from '../modules/prepared-module.ts';
 import { type CanonicalPath, readPath } from '../snapshot/canonical-path.ts';
-import type { EdgeSnapshot, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
+import type { EdgeSnapshot, NamedModule, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { Exchange } from './exchange.ts';
 
 const PREFIX = '/.postern/';
@@ -53,9 +53,9 @@ function openSite(edge: EdgeSnapshot, request: TrafficRequest): OpenedSite {
   const modules: PreparedModule[] = [];
   let refused: { readonly module: string; readonly refusal: Refusal } | null = null;
   let served: { readonly module: string; readonly ownPaths: OwnPaths } | null = null;
-  const owner = ownerOf(edge, request.path);
+  const serves = serversOf(edge, request.path);
   for (const route of edge.ownPathRoutes) {
-    const entered = enter(route, request, owner);
+    const entered = enter(route, request, serves);
     if ('refusal' in entered) refused ??= entered;
     else if (entered.prepared?.ownPaths !== undefined) {
       modules.push(entered.prepared);
@@ -63,7 +63,7 @@ function openSite(edge: EdgeSnapshot, request: TrafficRequest): OpenedSite {
     }
   }
   if (served === null) return refused ?? { module: 'edge', refusal: UNAVAILABLE };
-  return { ...served, site: { modules, moduleFor: (target) => moduleFor(edge, request, target, owner) } };
+  return { ...served, site: { modules, moduleFor: (target) => moduleFor(edge, request, target, serves) } };
 }
 
 const UNAVAILABLE: Refusal = {
@@ -73,25 +73,29 @@ const UNAVAILABLE: Refusal = {
   reason: 'unprepared',
 };
 
-/** The module of the edge that declares the path. Null when none does: then the first one with own paths responds. */
-function ownerOf(edge: EdgeSnapshot, path: string): string | null {
-  for (const route of edge.ownPathRoutes) {
-    for (const { name, ownPaths } of route.modules) if (ownPaths?.includes(path) === true) return name;
-  }
-  return null;
+/**
+ * The modules that declare the path, which several login modules of an edge do. When none does, any with own paths
+ * responds.
+ */
+function serversOf(edge: EdgeSnapshot, path: string): Serves {
+  const declares: Serves = ({ ownPaths }) => ownPaths?.includes(path) === true;
+  const isDeclared = edge.ownPathRoutes.some((route) => route.modules.some(declares));
+  return isDeclared ? declares : ({ prepared }) => prepared.ownPaths !== undefined;
 }
+
+type Serves = (module: NamedModule) => boolean;
 
 function moduleFor(
   edge: EdgeSnapshot,
   request: TrafficRequest,
   target: string,
-  owner: string | null,
+  serves: Serves,
 ): ReturnType<OwnPathSite['moduleFor']> {
   const reading = readPath(target);
   const route = reading.ok ? edge.routes.match(reading.path, request.host).found : null;
   if (route === null) return { found: null };
   if (route.problem !== null) return { refusal: UNAVAILABLE };
-  const entered = enter(route, request, owner);
+  const entered = enter(route, request, serves);
   return 'refusal' in entered ? entered : { found: entered.prepared };
 }
 
@@ -102,13 +106,11 @@ function moduleFor(
 function enter(
   route: RouteSnapshot,
   request: TrafficRequest,
-  owner: string | null,
+  serves: Serves,
 ):
   | { readonly module: string; readonly prepared: PreparedModule | null }
   | { readonly module: string; readonly refusal: Refusal } {
-  const serving = route.modules.find(
-    ({ name, prepared }) => prepared.ownPaths !== undefined && (owner ?? name) === name,
-  );
+  const serving = route.modules.find(serves);
   const before = route.modules.slice(0, serving === undefined ? undefined : route.modules.indexOf(serving));
   const recognises = route.steps.some(({ module, grantsPermit }) => grantsPermit && module === serving?.name);
   for (const step of route.steps) {

@@ -12,6 +12,7 @@ import type { ErrorCode, ErrorRow, ErrorRows } from '../lib/errors.ts';
 import { flagErrors } from '../lib/flags.ts';
 import { moduleErrors } from '../modules/errors.ts';
 import { modules } from '../modules/registry.ts';
+import { sharedRuntimes } from '../modules/shared-runtimes.ts';
 import { pkiErrors } from '../pki/errors.ts';
 import { resourceErrors } from '../resources/errors.ts';
 import { storeErrors } from '../store/errors.ts';
@@ -28,6 +29,7 @@ export const errorTables: readonly { readonly title: string; readonly rows: Erro
   ),
   { title: 'Traffic: modules', rows: moduleErrors.rows },
   ...modules.flatMap(({ errors }) => errors ?? []),
+  ...sharedRuntimes(modules).flatMap(({ errors }) => errors ?? []),
   { title: 'Tunnels: sent to agents', rows: gatewayErrors.rows },
   { title: 'Tunnels: in the agent', rows: agentErrors.rows },
   { title: 'The store', rows: storeErrors.rows },

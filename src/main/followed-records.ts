@@ -10,7 +10,10 @@ interface Sources {
 }
 
 /** Records that a module's runtime follows. Throws for kinds that the module does not declare. */
-export function followedRecords(module: Module, { store, replica, recompile }: Sources): FollowedRecords {
+export function followedRecords(
+  module: Pick<Module, 'name' | 'recordKinds' | 'followedKinds'>,
+  { store, replica, recompile }: Sources,
+): FollowedRecords {
   const own = new Set(module.recordKinds ?? []);
   const known = new Set([...own, ...(module.followedKinds ?? [])]);
   const declared = (kinds: ReadonlySet<string>, kind: string): string => {

@@ -5,7 +5,11 @@ import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';
 
 /** Records of the kinds that a module declares. Throws for every other kind: they belong to somebody else. */
-export function moduleRecords(module: Module, store: Store, replica: Replica): ModuleRecords {
+export function moduleRecords(
+  module: Pick<Module, 'name' | 'recordKinds'>,
+  store: Store,
+  replica: Replica,
+): ModuleRecords {
   const own = (kind: string): string => {
     if (module.recordKinds?.includes(kind) === true) return kind;
     throw new Error(`the ${module.name} module does not declare the record kind ${kind}`);

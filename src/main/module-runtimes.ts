@@ -6,10 +6,19 @@ import type { Config } from '../config/schema.ts';
 import type { Catalog } from '../documents/catalog.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createGuardedFetch } from '../lib/guarded-fetch.ts';
+import type { JsonObject } from '../lib/json.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
 import { localhostLookup } from '../lib/localhost-lookup.ts';
 import { type Module, moduleRecordKey } from '../modules/module.ts';
-import type { ModuleNetwork, ModuleRuntime, ModuleTimers, RuntimePorts } from '../modules/module-runtime.ts';
+import type {
+  ModuleNetwork,
+  ModuleRuntime,
+  ModuleTimers,
+  RuntimePorts,
+  SharedPorts,
+  SharedRuntime,
+  SharedState,
+} from '../modules/module-runtime.ts';
 import { settingsOf } from '../modules/module-settings.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';
@@ -54,22 +63,53 @@ export async function openModuleRuntimes(deps: RuntimeDependencies): Promise<Mod
       }),
   };
   const ksuid = createKsuidSource();
+  const { moduleSettings } = deps.config;
+  const shared = new Map<SharedRuntime, SharedState>();
   const byModule = new Map<string, ModuleRuntime>();
   for (const module of deps.catalog.modules) {
-    const ports = runtimePorts(module, deps, network, ksuid);
-    const runtime = await module.createRuntime?.(ports, settingsOf(deps.config.moduleSettings, module));
+    for (const definition of module.shared ?? []) {
+      if (shared.has(definition)) continue;
+      const ports = sharedPorts(definition, deps, network, ksuid);
+      shared.set(definition, await definition.open(ports, settingsOf(moduleSettings, definition)));
+    }
+    const ports = {
+      ...sharedPorts(module, deps, network, ksuid),
+      ownConfigs: (edgeId: string) => ownConfigs(module, deps.replica, edgeId),
+      shared: sharedWith(module, shared),
+    };
+    const runtime = await module.createRuntime?.(ports, settingsOf(moduleSettings, module));
     if (runtime !== undefined) byModule.set(module.name, runtime);
   }
+  for (const runtime of shared.values()) await runtime.modulesOpened?.();
+  // What modules share is closed last: they may still use it.
+  const all = [...byModule.values(), ...shared.values()];
   return {
     byModule,
     network,
     edgeChanged: (edgeId) => {
-      for (const runtime of byModule.values()) runtime.edgeChanged?.(edgeId);
+      for (const runtime of all) runtime.edgeChanged?.(edgeId);
     },
     close: async () => {
-      for (const runtime of byModule.values()) await runtime.close();
+      for (const runtime of all) await runtime.close();
     },
   };
+}
+
+function sharedWith(module: Module, opened: ReadonlyMap<SharedRuntime, SharedState>): RuntimePorts['shared'] {
+  return (definition) => {
+    const runtime = module.shared?.includes(definition) === true ? opened.get(definition) : undefined;
+    if (runtime === undefined)
+      throw new Error(`the ${module.name} module does not declare that it shares ${definition.name}`);
+    return runtime as never;
+  };
+}
+
+function ownConfigs(module: Module, replica: Replica, edgeId: string): readonly JsonObject[] {
+  return replica.pageOfParent(ROUTE_KIND, edgeId, EVERYTHING).flatMap(({ id }) => {
+    const key = moduleRecordKey(ROUTE_KIND, id, module.name);
+    const record = replica.get(key.kind, key.id);
+    return record === undefined ? [] : [record.doc];
+  });
 }
 
 const timers: ModuleTimers = {
@@ -80,31 +120,25 @@ const timers: ModuleTimers = {
   sleep: (ms) => sleep(ms),
 };
 
-function runtimePorts(
-  module: Module,
+function sharedPorts(
+  owner: Pick<Module, 'name' | 'recordKinds' | 'followedKinds'>,
   { store, replica, clock, logger, registry, recompile }: RuntimeDependencies,
   network: ModuleNetwork,
   ksuid: (nowMs: number) => string,
-): RuntimePorts {
+): SharedPorts {
   return {
     clock,
     timers,
     log: logger,
     network,
-    records: moduleRecords(module, store, replica),
-    followed: followedRecords(module, { store, replica, recompile }),
-    ownStore: ownStores(store).get(module.name) ?? null,
+    records: moduleRecords(owner, store, replica),
+    followed: followedRecords(owner, { store, replica, recompile }),
+    ownStore: ownStores(store).get(owner.name) ?? null,
     mac: (purpose, data) => store.mac(purpose, data),
     seal: (purpose, text) => store.seal(purpose, text),
     open: (purpose, sealed) => store.open(purpose, sealed),
     newId: (prefix) => `${prefix}_${ksuid(clock.nowMs())}`,
     randomText: (bytes) => randomBytes(bytes).toString('base64url'),
-    ownConfigs: (edgeId) =>
-      replica.pageOfParent(ROUTE_KIND, edgeId, EVERYTHING).flatMap(({ id }) => {
-        const key = moduleRecordKey(ROUTE_KIND, id, module.name);
-        const record = replica.get(key.kind, key.id);
-        return record === undefined ? [] : [record.doc];
-      }),
     counter: ({ name, help, label }) => {
       const counter = new Counter({ name, help, labelNames: [label], registers: [registry] });
       return (value) => counter.inc({ [label]: value });
@@ -112,7 +146,7 @@ function runtimePorts(
   };
 }
 
-/** Parts of the store that were made for one module, by its name. */
+/** Parts of the store that were made for one module or shared runtime, by its name. */
 function ownStores(store: Store): ReadonlyMap<string, unknown> {
   const logins = {
     ...store.logins,
@@ -120,5 +154,5 @@ function ownStores(store: Store): ReadonlyMap<string, unknown> {
       return store.sharing.isShared;
     },
   };
-  return new Map([['oidc', logins]]);
+  return new Map([['login', logins]]);
 }

@@ -1,6 +1,8 @@
 import type { Clock } from '../lib/clock.ts';
+import type { ErrorRows } from '../lib/errors.ts';
 import type { GuardedFetch, GuardedFetchOptions } from '../lib/guarded-fetch.ts';
 import type { JsonObject } from '../lib/json.ts';
+import type { DeclaredSettings } from '../lib/settings/setting.ts';
 
 /** State of a module for the whole process, shared by everything that it prepares. */
 export interface ModuleRuntime {
@@ -9,6 +11,29 @@ export interface ModuleRuntime {
   /** Called once, when no request is in progress. */
   close(): Promise<void>;
 }
+
+/**
+ * State that several modules share, such as logins: one instance per process for all that ask for it. A module lists it
+ * in `Module.shared` and gets it with `RuntimePorts.shared`. Names and settings here belong to all of these modules.
+ */
+export interface SharedRuntime<Runtime extends SharedState = SharedState> {
+  readonly name: string;
+  readonly settings?: DeclaredSettings;
+  readonly recordKinds?: readonly string[];
+  readonly reservedHeaders?: readonly string[];
+  readonly reservedCookies?: readonly string[];
+  readonly ownPaths?: readonly string[];
+  readonly errors?: { readonly title: string; readonly rows: ErrorRows };
+  /** The values are those of its declared rows. */
+  open(ports: SharedPorts, settings: never): Promise<Runtime>;
+}
+
+export interface SharedState extends ModuleRuntime {
+  /** Every module's runtime is open: nothing more will be registered. */
+  modulesOpened?(): Promise<void>;
+}
+
+export type SharedPorts = Omit<RuntimePorts, 'ownConfigs' | 'shared'>;
 
 /**
  * Services that the program offers to a module with a runtime. Every effect of the module goes through them: with ports
@@ -39,6 +64,8 @@ export interface RuntimePorts {
   randomText(bytes: number): string;
   /** The current configurations of this module on an edge, one per route, including disabled ones. */
   ownConfigs(edgeId: string): readonly JsonObject[];
+  /** The instance of a shared runtime that the module declares in `shared`. */
+  shared<Runtime extends SharedState>(definition: SharedRuntime<Runtime>): Runtime;
   /** A counter of the metrics page, by the values of one label. Called once per counter. */
   counter(metric: { readonly name: string; readonly help: string; readonly label: string }): (value: string) => void;
 }

@@ -4,7 +4,7 @@ import type { JsonObject } from '../lib/json.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';
 import type { DeclaredSettings, SettingValues } from '../lib/settings/setting.ts';
 import type { AgentAccess } from './agent-form.ts';
-import type { ModuleNetwork, ModuleRuntime, RuntimePorts } from './module-runtime.ts';
+import type { ModuleNetwork, ModuleRuntime, RuntimePorts, SharedRuntime } from './module-runtime.ts';
 import type { Preparation, PreparePorts } from './prepared-module.ts';
 
 /**
@@ -47,6 +47,8 @@ export interface Module<Config extends TObject = TObject, Settings extends Decla
   readonly agent?: AgentAccess;
   /** Settings of the server that belong to the module: flags, variables, YAML keys and their documentation are made from the rows. */
   readonly settings?: Settings;
+  /** State that it shares with other modules. Their settings reach its hooks, and their names count as its own. */
+  readonly shared?: readonly SharedRuntime[];
   /** Kinds of records that the module stores for itself: see `RuntimePorts.records`. */
   readonly recordKinds?: readonly string[];
   /** Kinds of configuration that its runtime reads: see `RuntimePorts.followed`. */

@@ -1,4 +1,5 @@
 import type { Module } from './module.ts';
+import { namesOf, sharedRuntimes } from './shared-runtimes.ts';
 
 /** Names that belong to modules on every host, whether or not the host uses the module. Collected once, at start. */
 export interface ReservedNames {
@@ -17,7 +18,7 @@ const COOKIE = /^[!#$%&'+\-.^_`|~0-9a-z]+\*?$/;
 /** Throws when a declaration is malformed, or when two modules claim one name: the server then does not start. */
 export function reservedNames(modules: readonly Module[]): ReservedNames {
   const owners = new Map<string, string>();
-  for (const { name: module, reservedHeaders = [], reservedCookies = [], ownPaths = [] } of modules) {
+  for (const { module, reservedHeaders = [], reservedCookies = [], ownPaths = [] } of claimants(modules)) {
     const claim = (what: string, isValid: boolean): void => {
       if (!isValid) throw new Error(`the ${module} module declares ${what}, which is malformed`);
       const other = owners.get(what);
@@ -29,9 +30,18 @@ export function reservedNames(modules: readonly Module[]): ReservedNames {
     for (const path of ownPaths) claim(`the path ${path}`, path.startsWith(OWN_PATH_PREFIX));
   }
   return {
-    headers: modules.flatMap((module) => module.reservedHeaders ?? []),
-    cookies: modules.flatMap((module) => module.reservedCookies ?? []),
+    headers: [...new Set(modules.flatMap((module) => namesOf(module, 'reservedHeaders')))],
+    cookies: [...new Set(modules.flatMap((module) => namesOf(module, 'reservedCookies')))],
   };
+}
+
+/** Modules, and what they share, once: it is claimed in the name of the first. */
+function claimants(modules: readonly Module[]) {
+  const shared = sharedRuntimes(modules).map((each) => {
+    const first = modules.find((module) => module.shared?.includes(each));
+    return { ...each, module: first?.name ?? each.name };
+  });
+  return [...shared, ...modules.map((module) => ({ ...module, module: module.name }))];
 }
 
 /** Only the edge sets these, so upstreams trust them; no setting lets clients send them. Modules reserve more. */
@@ -41,7 +51,8 @@ export const EDGE_HEADERS: readonly string[] = ['postern-*'];
 export function foreignHeaders(module: Pick<Module, 'name'>, modules: readonly Module[]): (name: string) => boolean {
   const others = modules.filter(({ name }) => name !== module.name);
   const isReserved = nameMatcher([...EDGE_HEADERS, ...reservedNames(others).headers]);
-  const isOwn = nameMatcher(modules.find(({ name }) => name === module.name)?.reservedHeaders ?? []);
+  const own = modules.find(({ name }) => name === module.name);
+  const isOwn = nameMatcher(own === undefined ? [] : namesOf(own, 'reservedHeaders'));
   return (name) => isReserved(name) && !isOwn(name);
 }
 

@@ -5,6 +5,7 @@ import type { ModuleRuntime } from '../modules/module-runtime.ts';
 import { type ModuleSettings, settingsOf } from '../modules/module-settings.ts';
 import type { ConfiguredBy, PreparedModule, PreparePorts, TlsPolicy } from '../modules/prepared-module.ts';
 import { foreignHeaders } from '../modules/reserved-names.ts';
+import { namesOf } from '../modules/shared-runtimes.ts';
 import type { StoredRecord } from '../store/store.ts';
 import { admissionSteps } from './admission-steps.ts';
 import type { AmbiguousPaths } from './ambiguous-paths.ts';
@@ -60,7 +61,7 @@ export function compileEdge(
   const ports = recordPorts(reader, configuredBy);
   const own = prepareAll(definitions, { edgeId, routeId: null }, reader, ports);
   // Complete when the last route is compiled; the routes share it.
-  const reservedCookies = definitions.modules.flatMap((module) => module.reservedCookies ?? []);
+  const reservedCookies = definitions.modules.flatMap((module) => namesOf(module, 'reservedCookies'));
   const ownCookieNames = new EdgeCookieNames(reservedCookies);
   const routes = reader
     .children(ROUTE_KIND, edgeId)
@@ -195,8 +196,10 @@ function prepareOne(module: Module, record: StoredRecord, ports: PreparePorts): 
   }
 }
 
-function named({ name, ownPaths }: Module, prepared: PreparedModule): NamedModule {
-  return prepared.ownPaths === undefined || ownPaths === undefined ? { name, prepared } : { name, prepared, ownPaths };
+function named(module: Module, prepared: PreparedModule): NamedModule {
+  const { name } = module;
+  const ownPaths = prepared.ownPaths === undefined ? [] : namesOf(module, 'ownPaths');
+  return ownPaths.length === 0 ? { name, prepared } : { name, prepared, ownPaths };
 }
 
 function recordPorts(reader: TrackingReader, configuredBy: ConfiguredBy): RecordPorts {

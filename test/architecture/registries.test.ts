@@ -6,6 +6,7 @@ import { backendRecordKinds } from '../../src/backends/record-kinds.ts';
 import { backends } from '../../src/backends/registry.ts';
 import { destinationKinds } from '../../src/events/destinations/registry.ts';
 import { modules } from '../../src/modules/registry.ts';
+import { sharedRuntimes } from '../../src/modules/shared-runtimes.ts';
 import { resources } from '../../src/resources/registry.ts';
 import { filesIn, productFiles, projectRoot } from './source-files.ts';
 
@@ -37,7 +38,8 @@ function foldersIn(path: string): string[] {
 }
 
 test('every module folder is registered under its own name, and the reverse', () => {
-  assert.deepEqual(foldersIn('src/modules'), modules.map((module) => module.name).sort());
+  const shared = sharedRuntimes(modules).map(({ name }) => name);
+  assert.deepEqual(foldersIn('src/modules'), [...modules.map((module) => module.name), ...shared].sort());
 });
 
 test('every resource folder is registered under its own name, and the reverse', () => {

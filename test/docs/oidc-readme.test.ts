@@ -9,9 +9,11 @@ import { LoginWorld, type Seen } from '../support/login-world.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const folder = join(root, 'src', 'modules', 'oidc');
-const readme = readFileSync(join(folder, 'README.md'), 'utf8');
-const sources = globSync('**/*.ts', { cwd: folder }).map((file) => readFileSync(join(folder, file), 'utf8'));
+const folder = join(root, 'src', 'modules');
+const readme = readFileSync(join(folder, 'oidc', 'README.md'), 'utf8');
+const sources = globSync('{oidc,login}/**/*.ts', { cwd: folder }).map((file) =>
+  readFileSync(join(folder, file), 'utf8'),
+);
 
 interface User {
   readonly id: string;
@@ -67,7 +69,7 @@ test('the oidc README names every word of the metric, and no other', () => {
 });
 
 test('the oidc README names every reason of a failed login', () => {
-  const source = readFileSync(join(folder, 'provider', 'login-problem.ts'), 'utf8');
+  const source = readFileSync(join(folder, 'login', 'provider', 'login-problem.ts'), 'utf8');
   const unions = source.slice(source.indexOf('export type LoginProblemKind'), source.indexOf('export class'));
   const words = Array.from(unions.matchAll(/'(\w+)'/g), (match) => match[1] ?? '');
   assert.ok(words.length > 40);

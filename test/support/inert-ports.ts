@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { LoginRecords } from '../../src/modules/login/login-store.ts';
 import type { RuntimePorts } from '../../src/modules/module-runtime.ts';
 
@@ -27,6 +28,7 @@ export function inertPorts(ports: Partial<RuntimePorts> = {}): RuntimePorts {
     newId: (prefix) => `${prefix}_1`,
     randomText: (bytes) => 'A'.repeat(Math.ceil((bytes * 4) / 3)),
     ownConfigs: () => [],
+    shared: (definition) => assert.fail(`the test shares no ${definition.name}`),
     counter: () => () => {},
     ...ports,
   };

@@ -1,31 +1,36 @@
-import type { OidcClient } from '../oidc/provider/oidc-client.ts';
-import type { Identity, OwnPaths, Pass, Permit, PreparedModule, TrafficRequest, Verdict } from '../prepared-module.ts';
+import type { OwnPaths, Pass, PreparedModule, TrafficRequest, Verdict } from '../prepared-module.ts';
 import { type CookieNames, cookieNames } from './cookies/session-cookie.ts';
 import { loginRequired } from './flow/login-required.ts';
+import { type GrantKeeper, GrantPermit } from './grant-permit.ts';
+import type { LoginClient } from './login-client.ts';
 import type { LoginRuntime } from './login-runtime.ts';
 import { findGrant, type Grant, type Session, type SessionLimits } from './sessions/grant.ts';
+import type { IdentityProvider } from './sessions/record-session.ts';
 
 export interface LoginConfig {
+  /** Name of the module. */
+  readonly module: string;
   readonly edgeId: string;
   readonly routeId: string;
   readonly issuer: string;
   readonly clientId: string;
+  readonly identityProvider: IdentityProvider;
   readonly scopes: readonly string[];
   readonly cookiePrefix: string;
   readonly limits: SessionLimits;
   readonly passesOptions: boolean;
 }
 
-/** The module on one route, in one version of its configuration. */
-export class LoginOnRoute implements PreparedModule {
+/** A login module on one route, in one version of its configuration. */
+export class LoginOnRoute implements PreparedModule, GrantKeeper {
   readonly config: LoginConfig;
-  readonly client: OidcClient;
+  readonly client: LoginClient;
   readonly cookieNames: CookieNames;
   readonly ownCookieNames: readonly string[];
   readonly ownPaths: OwnPaths;
   readonly #runtime: LoginRuntime;
 
-  constructor(runtime: LoginRuntime, config: LoginConfig, client: OidcClient) {
+  constructor(runtime: LoginRuntime, config: LoginConfig, client: LoginClient) {
     this.#runtime = runtime;
     this.config = config;
     this.client = client;
@@ -53,7 +58,7 @@ export class LoginOnRoute implements PreparedModule {
 
   upstreamHeaders(request: TrafficRequest): readonly string[] {
     const { permit } = request;
-    return permit instanceof LoginPermit ? this.#runtime.identity.headersFor(permit.grant, request) : NO_IDENTITY;
+    return permit instanceof GrantPermit ? this.#runtime.identity.headersFor(permit.grant, request) : NO_IDENTITY;
   }
 
   /** This browser's login that is currently valid on this route, if any. */
@@ -74,8 +79,12 @@ export class LoginOnRoute implements PreparedModule {
     if (grant.needsRefresh(nowMs)) this.#runtime.refreshMeanwhile(grant, this.client);
   }
 
+  isHeld(grant: Grant, nowMs: number): boolean {
+    return this.isInForce(grant, nowMs) || this.#isHeldElsewhere(grant, nowMs);
+  }
+
   /** A stream's login is not valid here. True while other processes are being asked whether it is valid there. */
-  isHeldElsewhere(grant: Grant, nowMs: number): boolean {
+  #isHeldElsewhere(grant: Grant, nowMs: number): boolean {
     if (grant.isEnded) return false;
     if (!this.#isIdleHere(grant, nowMs)) {
       this.#ended(grant);
@@ -121,14 +130,14 @@ export class LoginOnRoute implements PreparedModule {
       return loginRequired(request, this, SESSION_OVER);
     }
     if (grant.needsRefresh(request.nowMs)) return this.#refreshed(request, grant);
-    request.permit = new LoginPermit(grant, this);
+    request.permit = new GrantPermit(this.config.module, grant, this);
     return LOGGED_IN;
   }
 
   async #refreshed(request: TrafficRequest, grant: Grant): Promise<Verdict> {
     const isInForce = await this.#runtime.refresh.refresh(grant, this.client);
     if (!isInForce || grant.isEnded) return loginRequired(request, this, SESSION_OVER);
-    request.permit = new LoginPermit(grant, this);
+    request.permit = new GrantPermit(this.config.module, grant, this);
     return LOGGED_IN;
   }
 }
@@ -140,36 +149,3 @@ const NO_IDENTITY: readonly string[] = [];
 
 /** The key stays: logins of other routes may depend on it, and the next login replaces it. */
 const SESSION_OVER = { reason: 'session_over', isKeyStale: false } as const;
-
-/** A login as the permit of a request. */
-class LoginPermit implements Permit {
-  readonly module = 'oidc';
-  readonly grant: Grant;
-  readonly #login: LoginOnRoute;
-
-  constructor(grant: Grant, login: LoginOnRoute) {
-    this.grant = grant;
-    this.#login = login;
-  }
-
-  get userId(): string {
-    return this.grant.userId;
-  }
-
-  get version(): number {
-    return this.grant.version;
-  }
-
-  get identity(): Identity {
-    return this.grant.holder;
-  }
-
-  isHeld(nowMs: number): boolean {
-    this.grant.heldAtMs = nowMs;
-    return this.#login.isInForce(this.grant, nowMs) || this.#login.isHeldElsewhere(this.grant, nowMs);
-  }
-
-  touch(nowMs: number): void {
-    this.#login.used(this.grant, nowMs);
-  }
-}

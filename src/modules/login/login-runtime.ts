@@ -1,9 +1,8 @@
-import type { ModuleLog, ModuleRuntime, RuntimePorts } from '../module-runtime.ts';
-import type { OidcClient } from '../oidc/provider/oidc-client.ts';
-import type { ConfiguredBy, OwnPaths, Refusal, TrafficRequest } from '../prepared-module.ts';
+import type { ModuleLog, SharedPorts, SharedState } from '../module-runtime.ts';
+import type { ConfiguredBy, OwnPathRequest, OwnPaths, Refusal, TrafficRequest } from '../prepared-module.ts';
 import { agentIssuers } from './agent-issuers.ts';
 import { FlowCookies } from './cookies/flow-cookies.ts';
-import { type BrowserKey, SessionCookies } from './cookies/session-cookie.ts';
+import { type BrowserKey, type CookieNames, SessionCookies } from './cookies/session-cookie.ts';
 import { LoginAttempts } from './flow/login-attempts.ts';
 import { storeUnavailable } from './flow/login-failures.ts';
 import { OwnLoginPaths } from './flow/own-login-paths.ts';
@@ -13,16 +12,18 @@ import { rotateSigningKeys } from './identity/signing-key-rotation.ts';
 import { type SigningKeyRecords, signingKeys } from './identity/signing-keys.ts';
 import { UpstreamIdentity } from './identity/upstream-identity.ts';
 import { plainHttpHosts } from './issuer-problem.ts';
+import type { LoginClient } from './login-client.ts';
 import type { LoginOnRoute } from './login-on-route.ts';
-import type { LoginRecord, LoginRecords } from './login-store.ts';
+import type { LoginClientId, LoginRecord, LoginRecords } from './login-store.ts';
 import type { LoginProblem } from './provider/login-problem.ts';
 import { Providers } from './provider/providers.ts';
 import { Activity } from './sessions/activity.ts';
-import type { Grant } from './sessions/grant.ts';
+import type { Grant, Session } from './sessions/grant.ts';
 import { OrphanedLogins } from './sessions/orphaned-logins.ts';
+import { type NewSession, type RecordedSession, recordSession } from './sessions/record-session.ts';
 import { type PreviousKey, Sessions } from './sessions/sessions.ts';
 import { TokenRefresh } from './sessions/token-refresh.ts';
-import type { OidcSettings } from './settings.ts';
+import type { LoginSettings } from './settings.ts';
 import { isStoreOutage } from './store-outage.ts';
 
 const MINUTE_MS = 60_000;
@@ -30,9 +31,10 @@ const HOUR_MS = 3_600_000;
 const DAY_SECONDS = 86_400;
 /** Another process's logout reaches streams here within a second. */
 const FOLLOW_MS = 400;
+const NO_GRANTS: readonly Grant[] = [];
 
 /** Login state that outlives a version of a module's configuration. One per process. */
-export class LoginRuntime implements ModuleRuntime {
+export class LoginRuntime implements SharedState {
   readonly records: LoginRecords;
   readonly log: ModuleLog;
   readonly cookies: SessionCookies;
@@ -45,7 +47,7 @@ export class LoginRuntime implements ModuleRuntime {
   readonly signer: AssertionSigner;
   readonly identity: UpstreamIdentity;
   readonly ownPaths: OwnPaths;
-  readonly #ports: RuntimePorts;
+  readonly #ports: SharedPorts;
   /** Unused logins are deleted after this time. */
   readonly #retentionSeconds: number;
   readonly #providers: Readonly<Record<ConfiguredBy, Providers>>;
@@ -59,7 +61,7 @@ export class LoginRuntime implements ModuleRuntime {
   #wasShared = false;
   #following: Promise<void> | null = null;
 
-  private constructor(ports: RuntimePorts, settings: OidcSettings) {
+  private constructor(ports: SharedPorts, settings: LoginSettings) {
     const { clock, log, network, timers } = ports;
     const logins = ports.ownStore as LoginRecords;
     const isPlainHttpAllowed = plainHttpHosts(settings.oidc_http_issuers);
@@ -114,7 +116,7 @@ export class LoginRuntime implements ModuleRuntime {
       settings.oidc_unverified_email_issuers.includes(issuer),
     );
     this.ownPaths = new OwnLoginPaths(this);
-    this.#orphans = new OrphanedLogins(ports, logins);
+    this.#orphans = new OrphanedLogins(log, logins);
     const stopHearing = logins.onChanged((changes) => this.sessions.changed(changes));
     const stopResets = logins.onReset(() => this.#readAgain());
     this.#unsubscribe = () => {
@@ -123,7 +125,7 @@ export class LoginRuntime implements ModuleRuntime {
     };
   }
 
-  static async open(ports: RuntimePorts, settings: OidcSettings): Promise<LoginRuntime> {
+  static async open(ports: SharedPorts, settings: LoginSettings): Promise<LoginRuntime> {
     const runtime = new LoginRuntime(ports, settings);
     await runtime.#begin();
     return runtime;
@@ -132,6 +134,30 @@ export class LoginRuntime implements ModuleRuntime {
   /** Separate: data about an operator's provider on a private network must not serve an agent that names it. */
   providersFor(configuredBy: ConfiguredBy): Providers {
     return this.#providers[configuredBy];
+  }
+
+  /** A module tells which clients an edge still has, when it is opened: the logins of others end. */
+  keepClients(clientsOn: (edgeId: string) => readonly LoginClientId[]): void {
+    this.#orphans.keepClients(clientsOn);
+  }
+
+  /** Stores a login that the caller has verified, and counts on its cookies being set. */
+  recordSession(request: OwnPathRequest, session: NewSession): Promise<RecordedSession> {
+    return recordSession(this, request, session);
+  }
+
+  /** The browser's logins at an issuer on this host, for modules that admit without a provider; limits are not checked. */
+  grantsOf(
+    request: TrafficRequest,
+    { edgeId, issuer }: { readonly edgeId: string; readonly issuer: string },
+    names: CookieNames,
+  ): readonly Grant[] | Promise<readonly Grant[]> {
+    const chosen = (session: Session | null): readonly Grant[] =>
+      session?.grants.filter(
+        (grant) => grant.issuer === issuer && grant.edgeId === edgeId && grant.host === request.host && !grant.isEnded,
+      ) ?? NO_GRANTS;
+    const session = this.sessions.find(request.headerLines('cookie'), names);
+    return session instanceof Promise ? session.then(chosen) : chosen(session);
   }
 
   randomText(bytes: number): string {
@@ -184,7 +210,7 @@ export class LoginRuntime implements ModuleRuntime {
   }
 
   /** For requests in progress: the outcome takes effect at the next check of the permit. */
-  refreshMeanwhile(grant: Grant, client: OidcClient): void {
+  refreshMeanwhile(grant: Grant, client: LoginClient): void {
     this.refresh
       .refresh(grant, client)
       .catch((err: unknown) => this.log.error({ err, session: grant.id }, 'failed to refresh a login'));
@@ -204,6 +230,10 @@ export class LoginRuntime implements ModuleRuntime {
     this.#orphans.edgeChanged(edgeId);
   }
 
+  async modulesOpened(): Promise<void> {
+    await this.#orphans.open();
+  }
+
   async close(): Promise<void> {
     for (const stop of this.#timers) stop();
     this.#unsubscribe();
@@ -220,7 +250,6 @@ export class LoginRuntime implements ModuleRuntime {
       this.log.error({ err }, 'failed to rotate the assertion keys');
     });
     this.#seq = await this.records.currentSeq();
-    await this.#orphans.open();
     this.#every(MINUTE_MS, 'failed to delete expired logins', () => this.#tidyUp());
     this.#every(FOLLOW_MS, 'failed to read changes of logins', async () => {
       const { isShared } = this.records;

@@ -81,7 +81,8 @@ export interface ProviderLogout {
   readonly token: { readonly key: string; readonly validUntilMs: number } | null;
 }
 
-export interface LoginClient {
+/** A client of a provider. */
+export interface LoginClientId {
   readonly issuer: string;
   readonly clientId: string;
 }
@@ -132,7 +133,7 @@ export interface LoginStore {
   /** True for one caller across all processes, durable when it resolves; forgotten some time after `untilMs`. */
   claimOnce(key: string, untilMs: number): Promise<boolean>;
   /** Ends grants of the edge whose client is not among `kept`. */
-  endOrphans(edgeId: string, kept: readonly LoginClient[]): Promise<readonly string[]>;
+  endOrphans(edgeId: string, kept: readonly LoginClientId[]): Promise<readonly string[]>;
   /** Edges that have grants. */
   listEdgeIds(): Promise<readonly string[]>;
   /** Ends grants not used since `unusedSinceMs`, and those expired at `nowMs`. Users stay. */

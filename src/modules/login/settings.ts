@@ -6,7 +6,7 @@ const issuerList = textList('OpenID issuers, such as https://accounts.example.co
 });
 
 /** Settings for logins on the whole server. */
-export const oidcSettings = {
+export const loginSettings = {
   oidc_http_issuers: declared(hostList, {
     default: [],
     description: 'Hosts whose OpenID issuer may use plain http. Loopback is always allowed.',
@@ -49,4 +49,4 @@ export const oidcSettings = {
   }),
 };
 
-export type OidcSettings = SettingValues<typeof oidcSettings>;
+export type LoginSettings = SettingValues<typeof loginSettings>;

@@ -3,17 +3,15 @@ import { secret } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { agentIssuerLimits } from '../login/agent-issuers.ts';
-import { loginErrors } from '../login/errors.ts';
-import { LOGIN_PATHS } from '../login/flow/own-login-paths.ts';
-import { SIGNING_KEY_KIND } from '../login/identity/signing-keys.ts';
 import { agentIssuerProblem, issuerProblem, plainHttpHosts } from '../login/issuer-problem.ts';
+import { login } from '../login/login.ts';
 import { type LoginConfig, LoginOnRoute } from '../login/login-on-route.ts';
-import { LoginRuntime } from '../login/login-runtime.ts';
-import { type OidcSettings, oidcSettings } from '../login/settings.ts';
+import type { LoginSettings } from '../login/settings.ts';
 import { type CheckContext, defineModule, enabledField } from '../module.ts';
 import type { ModuleNetwork } from '../module-runtime.ts';
 import type { Preparation, PreparePorts, Refusal } from '../prepared-module.ts';
 import { oidcAgentForm } from './agent-form.ts';
+import { OidcRuntime } from './oidc-runtime.ts';
 import { OidcClient } from './provider/oidc-client.ts';
 
 const MAX_UINT32 = 4_294_967_295;
@@ -88,22 +86,15 @@ export const oidc = defineModule({
   },
   check,
   prepare,
-  errors: { title: 'Traffic: login', rows: loginErrors.rows },
-  // Upstreams made for ngrok's edges trust its names.
-  reservedHeaders: ['postern-auth-*', 'ngrok-auth-*'],
-  // Cookies of another cookie_prefix are reserved by the edge that has it.
-  reservedCookies: ['postern.session', '__host-postern.session', '__host-postern-*'],
-  ownPaths: LOGIN_PATHS,
   agent: { form: oidcAgentForm },
-  settings: oidcSettings,
-  recordKinds: [SIGNING_KEY_KIND],
-  createRuntime: (ports, settings) => LoginRuntime.open(ports, settings),
+  shared: [login],
+  createRuntime: (ports) => Promise.resolve(new OidcRuntime(ports)),
 });
 
 /**
  * An enabled module without issuer or client id is stored: the route then rejects traffic and reports what is missing.
  */
-function check(config: Type.Static<typeof oidcConfig>, context: CheckContext<OidcSettings>): readonly FieldProblem[] {
+function check(config: Type.Static<typeof oidcConfig>, context: CheckContext<LoginSettings>): readonly FieldProblem[] {
   const { issuer } = config;
   const { settings, agentNetwork } = context;
   if (issuer === '') return [];
@@ -113,7 +104,7 @@ function check(config: Type.Static<typeof oidcConfig>, context: CheckContext<Oid
   return problem === null ? [] : [bodyProblem('issuer', problem)];
 }
 
-function agentLimits(settings: OidcSettings, { isAddressAllowed }: Pick<ModuleNetwork, 'isAddressAllowed'>) {
+function agentLimits(settings: LoginSettings, { isAddressAllowed }: Pick<ModuleNetwork, 'isAddressAllowed'>) {
   return agentIssuerLimits({
     allowedCidrs: settings.agent_issuer_allow_cidrs,
     isUpstreamAllowed: isAddressAllowed,
@@ -128,25 +119,27 @@ function prepare(config: Type.Static<typeof oidcConfig>, { place, runtime, confi
     return { ok: false, problem: { code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message } };
   }
   // No traffic is served here, so nobody is admitted.
-  if (!(runtime instanceof LoginRuntime)) return { ok: true, prepared: { judge: () => NOT_SERVED } };
+  if (!(runtime instanceof OidcRuntime)) return { ok: true, prepared: { judge: () => NOT_SERVED } };
   const { issuer, client_id: clientId, client_secret: clientSecret, scopes } = config;
-  const login: LoginConfig = {
+  const loginConfig: LoginConfig = {
+    module: 'oidc',
     edgeId: place.edgeId,
     routeId: place.routeId,
     issuer,
     clientId,
+    identityProvider: { name: 'oidc', url: issuer },
     scopes,
     cookiePrefix: config.cookie_prefix,
     limits: { inactivitySeconds: config.inactivity_timeout, maximumSeconds: config.maximum_duration },
     passesOptions: config.options_passthrough,
   };
-  const client = new OidcClient(runtime.providersFor(configuredBy).get(issuer), {
+  const client = new OidcClient(runtime.login.providersFor(configuredBy).get(issuer), {
     issuer,
     clientId,
     clientSecret,
     scopes,
   });
-  return { ok: true, prepared: new LoginOnRoute(runtime, login, client) };
+  return { ok: true, prepared: new LoginOnRoute(runtime.login, loginConfig, client) };
 }
 
 const NOT_SERVED: Refusal = {

@@ -4,19 +4,20 @@ import { createGuardedFetch } from '../../../src/lib/guarded-fetch.ts';
 import { LoginOnRoute } from '../../../src/modules/login/login-on-route.ts';
 import { LoginRuntime } from '../../../src/modules/login/login-runtime.ts';
 import type { LoginRecords } from '../../../src/modules/login/login-store.ts';
-import type { OidcSettings } from '../../../src/modules/login/settings.ts';
+import type { LoginSettings } from '../../../src/modules/login/settings.ts';
 import { settingsOf } from '../../../src/modules/module-settings.ts';
 import { oidc } from '../../../src/modules/oidc/oidc.ts';
+import { OidcRuntime } from '../../../src/modules/oidc/oidc-runtime.ts';
 import type { ConfiguredBy } from '../../../src/modules/prepared-module.ts';
 import { idleLogins, inertPorts } from '../../support/inert-ports.ts';
 import { openHostileWorld, refused } from '../hostile/hostile-world.ts';
 
-const defaults: OidcSettings = settingsOf(new Map(), oidc);
+const defaults: LoginSettings = settingsOf(new Map(), oidc);
 
 test("cached data of an operator's issuer on a private network does not serve an agent that names it", async (t) => {
   const { provider } = await openHostileWorld(t);
   // Plain http is allowed, so that the address alone decides.
-  const settings: OidcSettings = {
+  const settings: LoginSettings = {
     ...defaults,
     oidc_http_issuers: ['127.0.0.1'],
     agent_issuer_allow_cidrs: ['10.0.0.0/8'],
@@ -40,7 +41,7 @@ test("cached data of an operator's issuer on a private network does not serve an
       record: () => undefined,
       children: () => [],
       place: { edgeId: 'e', routeId: 'r' },
-      runtime,
+      runtime: new OidcRuntime({ shared: () => runtime as never, ownConfigs: () => [] }),
       configuredBy,
       settings: {},
     });

@@ -44,10 +44,12 @@ test('a logout that the store could not write is not treated as used when the pr
   const login = new LoginOnRoute(
     runtime,
     {
+      module: 'oidc',
       edgeId: 'edghts_1',
       routeId: 'edghtsrt_1',
       issuer: provider.issuer,
       clientId: provider.clientId,
+      identityProvider: { name: 'oidc', url: provider.issuer },
       scopes: [],
       cookiePrefix: '',
       limits: { inactivitySeconds: 0, maximumSeconds: 0 },

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { createGuardedFetch, type GuardedFetch } from '../../../src/lib/guarded-fetch.ts';
+import type { LoginTokens } from '../../../src/modules/login/login-client.ts';
 import { LoginProblem, type LoginProblemKind } from '../../../src/modules/login/provider/login-problem.ts';
 import { Providers } from '../../../src/modules/login/provider/providers.ts';
-import { type ClientConfig, type LoginTokens, OidcClient } from '../../../src/modules/oidc/provider/oidc-client.ts';
+import { type ClientConfig, OidcClient } from '../../../src/modules/oidc/provider/oidc-client.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 import { type Bend, type Endpoint, type HostileProvider, PATHS, startHostileProvider } from './hostile-provider.ts';
 

@@ -1,12 +1,11 @@
 import { hash } from 'node:crypto';
 import { decodeJwt } from 'jose';
-import { LOGOUT_TOKEN_LIFETIME_MS } from '../../oidc/provider/logout-token.ts';
 import type { OwnAnswer, OwnPathRequest, OwnPathSite } from '../../prepared-module.ts';
 import { LoginOnRoute } from '../login-on-route.ts';
 import type { LoginRuntime } from '../login-runtime.ts';
 import { jsonAnswer } from '../pages/page.ts';
 import { LoginProblem } from '../provider/login-problem.ts';
-import { identityOf } from '../sessions/record-login.ts';
+import { identityOf } from '../sessions/record-session.ts';
 
 const MAX_BODY_BYTES = 65_536;
 
@@ -23,7 +22,9 @@ export async function backChannelLogout(
   if (login === null) return refused('no login of this host has the issuer and audience of the token');
   const { issuer, clientId } = login.config;
   try {
-    const { sub, sid, jti, iatMs } = await login.client.verifyLogoutToken(token);
+    const verified = await login.client.verifyLogoutToken?.(token);
+    if (verified === undefined) return refused('the provider of this login has no back-channel logout');
+    const { sub, sid, jti, validUntilMs } = verified;
     // Hashed: the provider chose the text and its length.
     const key = `logout:${hash('sha256', `${issuer}\n${jti}`)}`;
     const ended = await runtime.records.endByProvider({
@@ -31,7 +32,7 @@ export async function backChannelLogout(
       clientId,
       identity: sub === null ? null : identityOf(issuer, sub),
       providerSessionId: sid,
-      token: { key, validUntilMs: iatMs + LOGOUT_TOKEN_LIFETIME_MS },
+      token: { key, validUntilMs },
     });
     if (ended === null) throw new LoginProblem('token', 'logout_token_jti', 'the logout token was used before');
     runtime.count('back_channel_logout');

@@ -1,8 +1,8 @@
-import type { LoginTokens } from '../../oidc/provider/oidc-client.ts';
 import type { OwnAnswer, OwnPathRequest, OwnPathSite } from '../../prepared-module.ts';
 import { askedFor, type Flow, isFlowExpired, roundOf } from '../cookies/flow-cookies.ts';
 import { clearSessionCookies, setSessionCookies } from '../cookies/session-cookie.ts';
 import { recentLogins, trailCookie } from '../cookies/trail-cookie.ts';
+import type { LoginTokens } from '../login-client.ts';
 import { LoginOnRoute } from '../login-on-route.ts';
 import type { LoginRuntime } from '../login-runtime.ts';
 import { redirect } from '../pages/page.ts';
@@ -50,10 +50,7 @@ export async function finishLogin(
     if (attempt === null) return await usedBefore(runtime, request, login, flow);
     if ('limit' in attempt) return tooManyAttempts(attempt, request.target);
     const tokens = await redeemed(attempt, () => login.client.exchange(callback));
-    const key = await recordLogin(runtime, request, login, tokens, {
-      scopes: login.config.scopes,
-      nonce: flow.nonce,
-    });
+    const key = await recordLogin(runtime, request, login, tokens, flow.nonce);
     const logins = [...recentLogins(request.headerLines('cookie'), request.nowMs), request.nowMs];
     runtime.count('succeeded');
     return redirect(`${originOf(request)}${flow.returnTo}`, [

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../lib/json.ts';
 import type { Identity } from '../../prepared-module.ts';
+import { GUEST_ISSUER } from '../guest-issuer.ts';
 import type { Assertion } from '../identity/assertion-signer.ts';
 import { isEmailVerified } from '../identity/sent-email.ts';
 import type { LoginRecord } from '../login-store.ts';
@@ -32,6 +33,8 @@ export interface GrantDoc {
    * When the provider last confirmed the login, initially by the login itself. Absent in records of earlier versions.
    */
   readonly refreshed_at_ms?: number;
+  /** When it ends in any case; absent: by the limits of its module alone. */
+  readonly ends_at_ms?: number;
 }
 
 /** The result of a refresh. */
@@ -98,9 +101,10 @@ export class Grant {
   /** Who logged in, as access rules see it. */
   get holder(): Identity {
     const { email, name, claims, subject } = this.doc;
+    const isGuest = this.issuer === GUEST_ISSUER;
     this.#holder ??= {
-      kind: 'user',
-      id: this.userId,
+      kind: isGuest ? 'guest' : 'user',
+      id: isGuest ? this.clientId : this.userId,
       email,
       isEmailVerified: isEmailVerified(claims),
       name,
@@ -112,6 +116,7 @@ export class Grant {
 
   isWithin(limits: SessionLimits, nowMs: number): boolean {
     const { inactivitySeconds, maximumSeconds } = limits;
+    if (nowMs >= this.#endsAtMs) return false;
     if (maximumSeconds !== 0 && nowMs - this.createdMs > maximumSeconds * 1000) return false;
     return inactivitySeconds === 0 || nowMs - this.lastActiveMs <= inactivitySeconds * 1000;
   }
@@ -120,8 +125,12 @@ export class Grant {
   expiresAtMs({ inactivitySeconds, maximumSeconds }: SessionLimits): number {
     const byAge = maximumSeconds === 0 ? Number.POSITIVE_INFINITY : this.createdMs + maximumSeconds * 1000;
     const byRest = inactivitySeconds === 0 ? Number.POSITIVE_INFINITY : this.lastActiveMs + inactivitySeconds * 1000;
-    const first = Math.min(byAge, byRest);
+    const first = Math.min(byAge, byRest, this.#endsAtMs);
     return Number.isFinite(first) ? first : 0;
+  }
+
+  get #endsAtMs(): number {
+    return this.doc.ends_at_ms ?? Number.POSITIVE_INFINITY;
   }
 
   /** Whether it was requested with at least these scopes. The list's identity represents its version. */

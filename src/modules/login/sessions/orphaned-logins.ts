@@ -1,20 +1,26 @@
-import type { RuntimePorts } from '../../module-runtime.ts';
-import type { LoginRecords } from '../login-store.ts';
+import type { ModuleLog } from '../../module-runtime.ts';
+import type { LoginClientId, LoginRecords } from '../login-store.ts';
 
 /**
  * Ends logins whose provider or client is no longer configured on any route of their edge. The check of each request
  * rejects them anyway; this makes the API show it too. A disabled module still counts: it may be enabled again.
  */
 export class OrphanedLogins {
-  readonly #ports: Pick<RuntimePorts, 'ownConfigs' | 'log'>;
+  readonly #log: ModuleLog;
   readonly #records: LoginRecords;
+  readonly #sources: ((edgeId: string) => readonly LoginClientId[])[] = [];
   readonly #edges = new Set<string>();
   readonly #waiting = new Set<string>();
   #running: Promise<void> = Promise.resolve();
 
-  constructor(ports: Pick<RuntimePorts, 'ownConfigs' | 'log'>, records: LoginRecords) {
-    this.#ports = ports;
+  constructor(log: ModuleLog, records: LoginRecords) {
+    this.#log = log;
     this.#records = records;
+  }
+
+  /** A module tells which clients an edge has. All must have done so before `open`: others' logins end. */
+  keepClients(clientsOn: (edgeId: string) => readonly LoginClientId[]): void {
+    this.#sources.push(clientsOn);
   }
 
   /** Handles changes made while no process was running. */
@@ -43,21 +49,18 @@ export class OrphanedLogins {
   }
 
   async #end(edgeId: string): Promise<void> {
-    const kept = this.#ports.ownConfigs(edgeId).map((config) => ({
-      issuer: config['issuer'] as string,
-      clientId: config['client_id'] as string,
-    }));
+    const kept = this.#sources.flatMap((clientsOn) => clientsOn(edgeId));
     try {
       const ended = await this.#records.endOrphans(edgeId, kept);
       if (ended.length > 0) {
-        this.#ports.log.info(
+        this.#log.info(
           { edge: edgeId, ended: ended.length },
           'ended logins whose provider or client is no longer configured',
         );
       }
       if (kept.length === 0) this.#edges.delete(edgeId);
     } catch (err) {
-      this.#ports.log.error({ err, edge: edgeId }, 'failed to end the logins of a former provider');
+      this.#log.error({ err, edge: edgeId }, 'failed to end the logins of a former provider');
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../lib/clock.ts';
 import type { JsonObject } from '../../../lib/json.ts';
 import type { ModuleLog, ModuleTimers } from '../../module-runtime.ts';
-import type { OidcClient, RefreshedTokens } from '../../oidc/provider/oidc-client.ts';
+import type { LoginClient, RefreshedTokens } from '../login-client.ts';
 import type { LoginRecords } from '../login-store.ts';
 import { LoginProblem } from '../provider/login-problem.ts';
 import { isStoreOutage } from '../store-outage.ts';
@@ -43,7 +43,7 @@ export class TokenRefresh {
   }
 
   /** False when the login is over. */
-  refresh(grant: Grant, client: OidcClient): Promise<boolean> {
+  refresh(grant: Grant, client: LoginClient): Promise<boolean> {
     let running = this.#running.get(grant.id);
     if (running === undefined) {
       running = this.#run(grant, client)
@@ -57,7 +57,7 @@ export class TokenRefresh {
     return running;
   }
 
-  async #run(grant: Grant, client: OidcClient): Promise<boolean> {
+  async #run(grant: Grant, client: LoginClient): Promise<boolean> {
     const { records, clock } = this.#ports;
     if (grant.unwritten !== null) return this.#write(grant, grant.unwritten);
     const now = clock.nowMs();
@@ -74,7 +74,7 @@ export class TokenRefresh {
     return this.#ask(grant, client);
   }
 
-  async #ask(grant: Grant, client: OidcClient): Promise<boolean> {
+  async #ask(grant: Grant, client: LoginClient): Promise<boolean> {
     const { refresh_token: refreshToken = '', id_token: idToken = null, nonce = null } = grant.secrets;
     try {
       const tokens = await client.refresh({ subject: grant.doc.subject, refreshToken, idToken, nonce });

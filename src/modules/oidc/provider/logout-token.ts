@@ -1,20 +1,13 @@
 import { isJsonObject } from '../../../lib/json.ts';
+import type { LogoutToken } from '../../login/login-client.ts';
 import type { Provider } from '../../login/provider/provider.ts';
 import { isSubject } from '../../login/provider/subject.ts';
 import { CLOCK_TOLERANCE_SECONDS, tokenProblem, verifyToken } from '../../login/provider/verify-token.ts';
 
-export interface LogoutToken {
-  readonly sub: string | null;
-  readonly sid: string | null;
-  /** Each is valid for one use; the caller remembers it. */
-  readonly jti: string;
-  readonly iatMs: number;
-}
-
 const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 const MAX_AGE_SECONDS = 300;
 /** From its issue time, with the clock tolerance on both sides: after this it is rejected for its age. */
-export const LOGOUT_TOKEN_LIFETIME_MS = (MAX_AGE_SECONDS + 2 * CLOCK_TOLERANCE_SECONDS) * 1000;
+const LIFETIME_MS = (MAX_AGE_SECONDS + 2 * CLOCK_TOLERANCE_SECONDS) * 1000;
 /** Anybody who finds the address can send one: implausible tokens are not parsed. */
 const MAX_TOKEN_CHARACTERS = 16_384;
 const MAX_ID_CHARACTERS = 255;
@@ -48,7 +41,7 @@ export async function verifyLogoutToken(provider: Provider, clientId: string, to
     sid: isId(sid) ? sid : null,
     jti,
     // maxTokenAge makes jose require a number.
-    iatMs: Number(iat) * 1000,
+    validUntilMs: Number(iat) * 1000 + LIFETIME_MS,
   };
 }
 

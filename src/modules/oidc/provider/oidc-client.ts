@@ -12,6 +12,15 @@ import {
   refreshTokenGrant,
 } from 'openid-client';
 import type { JsonObject } from '../../../lib/json.ts';
+import type {
+  KnownLogin,
+  LoginCallback,
+  LoginClient,
+  LoginStart,
+  LoginTokens,
+  LogoutToken,
+  RefreshedTokens,
+} from '../../login/login-client.ts';
 import { checkCallback } from '../../login/provider/check-callback.ts';
 import type { DiscoveredMetadata } from '../../login/provider/discovery.ts';
 import { LoginProblem } from '../../login/provider/login-problem.ts';
@@ -19,9 +28,9 @@ import type { Provider } from '../../login/provider/provider.ts';
 import { CLOCK_TOLERANCE_SECONDS } from '../../login/provider/verify-token.ts';
 import { clientAuthentication } from './client-authentication.ts';
 import { verifyIdToken } from './id-token.ts';
-import { type LogoutToken, verifyLogoutToken } from './logout-token.ts';
+import { verifyLogoutToken } from './logout-token.ts';
 import { mergedClaims } from './merged-claims.ts';
-import { checkSameLogin, type KnownLogin, knownClaims } from './refreshed-identity.ts';
+import { checkSameLogin, knownClaims } from './refreshed-identity.ts';
 import { tokenEndpointProblem } from './token-endpoint-problem.ts';
 import { fetchUserinfo, lacksClaims } from './userinfo.ts';
 
@@ -33,39 +42,12 @@ export interface ClientConfig {
   readonly scopes: readonly string[];
 }
 
-export interface LoginTokens {
-  readonly subject: string;
-  /**
-   * Claims about the user, including `sub`: from the ID token, completed from userinfo. Protocol fields are removed.
-   */
-  readonly claims: JsonObject;
-  readonly sid: string | null;
-  readonly idToken: string;
-  readonly accessToken: string | null;
-  readonly refreshToken: string | null;
-  readonly accessExpiresInSeconds: number | null;
-  readonly grantedScopes: readonly string[];
-}
-
-export interface RefreshedTokens {
-  readonly accessToken: string;
-  /** The one to use next: a new one, or the given one when the provider does not rotate. */
-  readonly refreshToken: string;
-  readonly accessExpiresInSeconds: number | null;
-  /** Null when the response had no ID token: then the old one stays. */
-  readonly idToken: string | null;
-  /** All current claims about the user; null when there is nothing new. */
-  readonly claims: JsonObject | null;
-  /** Why nothing could be verified although tokens arrived: keep them, and ask about the user again. */
-  readonly unconfirmed: LoginProblem | null;
-}
-
 type TokenAnswer = Awaited<ReturnType<typeof authorizationCodeGrant>>;
 
 /**
  * One client at one provider: the authorization code flow with PKCE, refresh and logout. Failures are LoginProblems.
  */
-export class OidcClient {
+export class OidcClient implements LoginClient {
   readonly #provider: Provider;
   readonly #config: ClientConfig;
   readonly #scopes: readonly string[];
@@ -76,12 +58,7 @@ export class OidcClient {
     this.#scopes = [...new Set(['openid', ...config.scopes])];
   }
 
-  async authorizationUrl(p: {
-    readonly redirectUri: string;
-    readonly state: string;
-    readonly nonce: string;
-    readonly codeVerifier: string;
-  }): Promise<URL> {
+  async authorizationUrl(p: LoginStart): Promise<URL> {
     return buildAuthorizationUrl(this.#configuration(await this.#provider.metadata()), {
       response_type: 'code',
       scope: this.#scopes.join(' '),
@@ -93,7 +70,6 @@ export class OidcClient {
     });
   }
 
-  /** The checks of `exchange` before it contacts the provider, so that an invalid callback costs nothing. */
   async checkCallback(p: { readonly callbackUrl: URL; readonly state: string }): Promise<string> {
     const metadata = await this.#provider.metadata();
     return checkCallback(p.callbackUrl.searchParams, {
@@ -103,14 +79,7 @@ export class OidcClient {
     });
   }
 
-  /** `callbackUrl` is the redirect URI with the browser's query; only its query is used. */
-  async exchange(p: {
-    readonly callbackUrl: URL;
-    readonly redirectUri: string;
-    readonly state: string;
-    readonly nonce: string;
-    readonly codeVerifier: string;
-  }): Promise<LoginTokens> {
+  async exchange(p: LoginCallback): Promise<LoginTokens> {
     const code = await this.checkCallback(p);
     const metadata = await this.#provider.metadata();
     // The library derives redirect_uri from this URL, so it is built from the exact text that the provider received
@@ -149,7 +118,6 @@ export class OidcClient {
     }
   }
 
-  /** URL that ends the provider's own session too, or null when the provider has none. */
   async endSessionUrl(p: {
     readonly idToken: string | null;
     readonly postLogoutRedirectUri: string;

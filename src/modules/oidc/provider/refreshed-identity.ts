@@ -1,18 +1,9 @@
 import { decodeJwt } from 'jose';
 import type { JsonObject } from '../../../lib/json.ts';
+import type { KnownLogin } from '../../login/login-client.ts';
 import { LoginProblem } from '../../login/provider/login-problem.ts';
 import { tokenProblem } from '../../login/provider/verify-token.ts';
 import { type IdToken, userClaims } from './id-token.ts';
-
-/** The login that a refresh must continue. */
-export interface KnownLogin {
-  readonly subject: string;
-  readonly refreshToken: string;
-  /** The newest verified one; null when none is known. */
-  readonly idToken: string | null;
-  /** From the authorization request; null when unknown. */
-  readonly nonce: string | null;
-}
 
 /**
  * OpenID Connect Core §12.2: the same user; and a nonce, which should be absent, only if it equals that of the login.

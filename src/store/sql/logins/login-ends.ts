@@ -1,4 +1,4 @@
-import type { LoginChange, LoginClient, ProviderLogout } from '../../store.ts';
+import type { LoginChange, LoginClientId, ProviderLogout } from '../../store.ts';
 import { chunks, type Program, type SqlValue, statement, text, tupleList } from '../statements/statement.ts';
 import { logLoginChanges } from './login-change-rows.ts';
 import { claimLoginOnce } from './login-claims.ts';
@@ -53,7 +53,7 @@ export function* endLoginsByProvider(logout: ProviderLogout): Program<readonly L
   return yield* endLogins(conditions.join(' AND '), params);
 }
 
-export function* endOrphanedLogins(edgeId: string, kept: readonly LoginClient[]): Program<readonly LoginChange[]> {
+export function* endOrphanedLogins(edgeId: string, kept: readonly LoginClientId[]): Program<readonly LoginChange[]> {
   const rows = yield statement('SELECT DISTINCT issuer, client_id FROM app_sessions WHERE edge_id = ?', [edgeId]);
   const ended: LoginChange[] = [];
   for (const row of rows) {

@@ -1,0 +1,77 @@
+import type { JsonObject } from '../../lib/json.ts';
+import type { LoginProblem } from './provider/login-problem.ts';
+
+/** One client at one provider: how a login module starts, finishes, continues and ends logins. Failures are LoginProblems. */
+export interface LoginClient {
+  /** Where the browser logs in. */
+  authorizationUrl(start: LoginStart): Promise<URL>;
+  /** The checks of `exchange` before it contacts the provider, so that an invalid callback costs nothing. */
+  checkCallback(callback: Pick<LoginCallback, 'callbackUrl' | 'state'>): Promise<unknown>;
+  exchange(callback: LoginCallback): Promise<LoginTokens>;
+  /** Asks the provider again about a login. */
+  refresh(known: KnownLogin): Promise<RefreshedTokens>;
+  /** URL that ends the provider's own session too, or null when the provider has none. */
+  endSessionUrl(ended: {
+    readonly idToken: string | null;
+    readonly postLogoutRedirectUri: string;
+  }): Promise<URL | null>;
+  /** For providers with OpenID Connect Back-Channel Logout. */
+  verifyLogoutToken?(token: string): Promise<LogoutToken>;
+}
+
+export interface LoginStart {
+  readonly redirectUri: string;
+  readonly state: string;
+  readonly nonce: string;
+  readonly codeVerifier: string;
+}
+
+export interface LoginCallback extends LoginStart {
+  /** The redirect URI with the browser's query; only its query is used. */
+  readonly callbackUrl: URL;
+}
+
+export interface LoginTokens {
+  readonly subject: string;
+  /** Claims about the user, including `sub`. Protocol fields are removed. */
+  readonly claims: JsonObject;
+  readonly sid: string | null;
+  /** Null from providers without OpenID Connect. */
+  readonly idToken: string | null;
+  readonly accessToken: string | null;
+  readonly refreshToken: string | null;
+  readonly accessExpiresInSeconds: number | null;
+  readonly grantedScopes: readonly string[];
+}
+
+/** The login that a refresh must continue. */
+export interface KnownLogin {
+  readonly subject: string;
+  readonly refreshToken: string;
+  /** The newest verified one; null when none is known. */
+  readonly idToken: string | null;
+  /** From the authorization request; null when unknown. */
+  readonly nonce: string | null;
+}
+
+export interface RefreshedTokens {
+  readonly accessToken: string;
+  /** The one to use next: a new one, or the given one when the provider does not rotate. */
+  readonly refreshToken: string;
+  readonly accessExpiresInSeconds: number | null;
+  /** Null when the response had no ID token: then the old one stays. */
+  readonly idToken: string | null;
+  /** All current claims about the user; null when there is nothing new. */
+  readonly claims: JsonObject | null;
+  /** Why nothing could be verified although tokens arrived: keep them, and ask about the user again. */
+  readonly unconfirmed: LoginProblem | null;
+}
+
+export interface LogoutToken {
+  readonly sub: string | null;
+  readonly sid: string | null;
+  /** Each is valid for one use; the caller remembers it. */
+  readonly jti: string;
+  /** When it is rejected for its age. */
+  readonly validUntilMs: number;
+}

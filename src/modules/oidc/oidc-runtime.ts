@@ -1,0 +1,22 @@
+import { login } from '../login/login.ts';
+import type { LoginRuntime } from '../login/login-runtime.ts';
+import type { ModuleRuntime, RuntimePorts } from '../module-runtime.ts';
+
+/** The module's part of the logins of this process. */
+export class OidcRuntime implements ModuleRuntime {
+  readonly login: LoginRuntime;
+
+  constructor(ports: Pick<RuntimePorts, 'shared' | 'ownConfigs'>) {
+    this.login = ports.shared(login);
+    this.login.keepClients((edgeId) =>
+      ports.ownConfigs(edgeId).map((config) => ({
+        issuer: config['issuer'] as string,
+        clientId: config['client_id'] as string,
+      })),
+    );
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
