@@ -2,17 +2,23 @@ import type { TObject, TSchema } from 'typebox';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { type ReferenceAnnotation, referenceAnnotation } from '../lib/schema/annotations.ts';
 import { fieldName, pointerTo } from '../lib/schema/field-problem.ts';
+import { isObjectSchema } from '../lib/schema/schema-facts.ts';
 import type { Reference } from '../store/store.ts';
 import { documentErrors } from './errors.ts';
 
 export interface ReferenceField extends ReferenceAnnotation {
   readonly name: string;
+  /** Names of the lists of objects around it, outermost first. */
+  readonly lists: readonly string[];
 }
 
-export function referenceFieldsOf(config: TObject): readonly ReferenceField[] {
-  return Object.entries(config.properties).flatMap(([name, field]) => {
+/** Fields of the configuration itself, and of the objects in its lists, such as the rules of a module. */
+export function referenceFieldsOf(config: TObject, lists: readonly string[] = []): readonly ReferenceField[] {
+  return Object.entries(config.properties).flatMap(([name, field]): readonly ReferenceField[] => {
     const annotation = referenceAnnotation(field as TSchema);
-    return annotation === undefined ? [] : [{ ...annotation, name }];
+    if (annotation !== undefined) return [{ ...annotation, name, lists }];
+    const { items } = field as { readonly items?: TSchema };
+    return items !== undefined && isObjectSchema(items) ? referenceFieldsOf(items, [...lists, name]) : [];
   });
 }
 
@@ -34,14 +40,39 @@ export function referencesIn(
   kindOfId: KindOfId,
   at: string,
 ): readonly PlacedReference[] {
-  return fields.flatMap((field) => {
-    const path = pointerTo(at, field.name);
-    return idsIn(config[field.name], field).map((id): PlacedReference => {
-      const kind = kindOfId(id);
-      if (kind === null || !field.kinds.includes(kind)) throw unknownReference(path, id, field.kinds);
-      return { field: field.name, to: { kind, id }, path };
-    });
-  });
+  return fields.flatMap((field) =>
+    holdersOf(config, field.lists, { label: '', path: at }).flatMap(({ holder, label, path: around }) => {
+      const path = pointerTo(around, field.name);
+      return idsIn(holder[field.name], field).map((id): PlacedReference => {
+        const kind = kindOfId(id);
+        if (kind === null || !field.kinds.includes(kind)) throw unknownReference(path, id, field.kinds);
+        return { field: `${label}${field.name}`, to: { kind, id }, path };
+      });
+    }),
+  );
+}
+
+interface Place {
+  /** For messages, such as `allow[2].`. */
+  readonly label: string;
+  readonly path: string;
+}
+
+/** The objects that contain the field: the configuration itself, or every object of a list in it. */
+function holdersOf(
+  config: JsonObject,
+  lists: readonly string[],
+  place: Place,
+): readonly (Place & { readonly holder: JsonObject })[] {
+  const [list, ...inner] = lists;
+  if (list === undefined) return [{ holder: config, ...place }];
+  const objects = (config[list] ?? []) as readonly JsonObject[];
+  return objects.flatMap((object, index) =>
+    holdersOf(object, inner, {
+      label: `${place.label}${list}[${index}].`,
+      path: pointerTo(pointerTo(place.path, list), String(index)),
+    }),
+  );
 }
 
 export function unknownReference(path: string, id: string, kinds: readonly string[]): Error {

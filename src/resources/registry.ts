@@ -17,6 +17,8 @@ import { ipPolicyRules } from './ip_policy_rules/ip-policy-rules.ts';
 import { managedCertificates } from './managed_certificates/managed-certificates.ts';
 import { reservedDomains } from './reserved_domains/reserved-domains.ts';
 import type { Resource } from './resource.ts';
+import { serviceAccountTokens } from './service_account_tokens/service-account-tokens.ts';
+import { serviceAccounts } from './service_accounts/service-accounts.ts';
 import { tlsCertificates } from './tls_certificates/tls-certificates.ts';
 import { tunnelSessions } from './tunnel_sessions/tunnel-sessions.ts';
 import { tunnels } from './tunnels/tunnels.ts';
@@ -44,4 +46,6 @@ export const resources: readonly Resource[] = [
   eventTypes,
   appSessions,
   appUsers,
+  serviceAccounts,
+  serviceAccountTokens,
 ];

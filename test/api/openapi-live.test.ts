@@ -17,6 +17,8 @@ const CREATES = [
   'ip_policy_rules.create',
   'credentials.create',
   'api_keys.create',
+  'service_accounts.create',
+  'service_account_tokens.create',
   'https_edges.create',
   'https_edge_routes.create',
   'event_destinations.create',

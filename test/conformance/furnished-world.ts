@@ -138,6 +138,8 @@ export class FurnishedWorld {
     await this.create('/ip_policy_rules', { cidr: '192.0.2.0/24', ip_policy_id: policy });
     await this.create('/credentials', { description: 'furnished' });
     await this.create('/api_keys', { description: 'furnished' });
+    const account = await this.create('/service_accounts', { name: 'furnished' });
+    await this.create('/service_account_tokens', { service_account_id: account });
     await this.create('/event_destinations', { target: { webhook: { url: 'https://hooks.example.com/furnished' } } });
   }
 

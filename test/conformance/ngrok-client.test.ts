@@ -29,6 +29,16 @@ const NOT_IN_THE_CLIENT = [
   'https_edge_routes.list',
   'managed_certificates.get',
   'managed_certificates.list',
+  'service_account_tokens.create',
+  'service_account_tokens.delete',
+  'service_account_tokens.get',
+  'service_account_tokens.list',
+  'service_account_tokens.update',
+  'service_accounts.create',
+  'service_accounts.delete',
+  'service_accounts.get',
+  'service_accounts.list',
+  'service_accounts.update',
   // It has a method, which corrupts the ids in the map: see the test.
   'weighted.create',
 ];

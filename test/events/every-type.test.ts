@@ -54,6 +54,11 @@ async function causeAll(world: EventWorld): Promise<{ caused: Map<string, string
     }),
     policy,
   );
+  const account = await life('service_account', '/service_accounts', { name: 'a' });
+  made.push(
+    await life('service_account_token', '/service_account_tokens', { service_account_id: account.id }),
+    account,
+  );
   const edge = await life('https_edge', '/edges/https', { hostports: ['a.example.com:443'] });
   const route = await life('https_edge_route', `/edges/https/${edge.id}/routes`, {
     match: '/',

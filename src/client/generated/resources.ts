@@ -19,6 +19,8 @@ import { IpPoliciesClient } from './ip-policies.ts';
 import { IpPolicyRulesClient } from './ip-policy-rules.ts';
 import { ManagedCertificatesClient } from './managed-certificates.ts';
 import { ReservedDomainsClient } from './reserved-domains.ts';
+import { ServiceAccountTokensClient } from './service-account-tokens.ts';
+import { ServiceAccountsClient } from './service-accounts.ts';
 import { StaticBackendsClient } from './static-backends.ts';
 import { TlsCertificatesClient } from './tls-certificates.ts';
 import { TunnelGroupBackendsClient } from './tunnel-group-backends.ts';
@@ -50,6 +52,8 @@ export type * from './managed-certificates.ts';
 export type * from './mutual-tls-module.ts';
 export type * from './oidc-module.ts';
 export type * from './reserved-domains.ts';
+export type * from './service-account-tokens.ts';
+export type * from './service-accounts.ts';
 export type * from './static-backends.ts';
 export type * from './tls-certificates.ts';
 export type * from './tls-termination-module.ts';
@@ -122,6 +126,16 @@ export class Resources {
   readonly appSessions: AppSessionsClient;
   /** A user who has logged in on a route with a login module. */
   readonly appUsers: AppUsersClient;
+  /**
+   * A program that passes routes without a login: its tokens are sent as "Authorization: Bearer pst_…", and the
+   * access module of a route names the account. An account that an access module names cannot be deleted.
+   */
+  readonly serviceAccounts: ServiceAccountsClient;
+  /**
+   * A bearer token of a service account. It is shown only once, in the response to the create, and stored as a
+   * hash. Deleting it, or its expiry, ends open streams within a second.
+   */
+  readonly serviceAccountTokens: ServiceAccountTokensClient;
 
   constructor(transport: Transport) {
     this.httpsEdges = new HttpsEdgesClient(transport);
@@ -149,5 +163,7 @@ export class Resources {
     this.eventTypes = new EventTypesClient(transport);
     this.appSessions = new AppSessionsClient(transport);
     this.appUsers = new AppUsersClient(transport);
+    this.serviceAccounts = new ServiceAccountsClient(transport);
+    this.serviceAccountTokens = new ServiceAccountTokensClient(transport);
   }
 }

@@ -1,9 +1,9 @@
 import Type from 'typebox';
 import { nearMatches } from '../../lib/near-match.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import { hashToken } from '../../lib/token-hash.ts';
 import { ownerId } from '../owner-id.ts';
 import { defineResource, describedFields } from '../resource.ts';
-import { hashToken } from '../token-hash.ts';
 
 const ALL = '*';
 /** Unique-key scope held by keys with all scopes, so that the last of them cannot be deleted. */

@@ -1,9 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { JsonObject } from '../../lib/json.ts';
+import { hashToken } from '../../lib/token-hash.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import type { Principal } from '../operation.ts';
-import { hashToken } from '../token-hash.ts';
 import { apiKeys } from './api-keys.ts';
 
 /**

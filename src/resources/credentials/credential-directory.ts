@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../lib/json.ts';
+import { hashToken } from '../../lib/token-hash.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { StoredRecord } from '../../store/store.ts';
-import { hashToken } from '../token-hash.ts';
 
 const KIND = 'credential';
 

@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import { hashToken } from '../../lib/token-hash.ts';
 import { ownerId } from '../owner-id.ts';
 import { defineResource, describedFields } from '../resource.ts';
-import { hashToken } from '../token-hash.ts';
 import { aclRuleProblem } from './acl-rule-problem.ts';
 
 /** Authtokens of agents. */

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../lib/json.ts';
+import { parseRfc3339 } from '../../lib/rfc3339-time.ts';
 import type { DeliveryFilter, DeliveryState } from '../../store/store.ts';
 import { resourceErrors } from '../errors.ts';
 
@@ -27,8 +28,8 @@ export function replayFilter(body: JsonObject): DeliveryFilter {
 function timeIn(body: JsonObject, name: string): number | null {
   const value = body[name];
   if (typeof value !== 'string') return null;
-  const ms = Date.parse(value);
-  if (/^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/.test(value) && !Number.isNaN(ms)) return ms;
+  const ms = parseRfc3339(value);
+  if (ms !== null) return ms;
   throw resourceErrors.create(
     'ERR_POSTERN_INVALID_TIME',
     `${name} must be a time such as "2026-11-01T00:00:00Z" (RFC 3339)`,

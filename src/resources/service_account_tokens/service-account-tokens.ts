@@ -1,0 +1,72 @@
+import Type from 'typebox';
+import { rfc3339 } from '../../lib/clock.ts';
+import { parseRfc3339 } from '../../lib/rfc3339-time.ts';
+import { idString, reference } from '../../lib/schema/annotations.ts';
+import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import { hashToken } from '../../lib/token-hash.ts';
+import { defineResource, describedFields } from '../resource.ts';
+import { lastUse } from './last-use.ts';
+
+const YEAR_MS = 365 * 86_400_000;
+const TOKEN_PREFIX = 'pst_';
+
+/** Secrets with which programs pass routes. */
+export const serviceAccountTokens = defineResource({
+  name: 'service_account_tokens',
+  kind: 'service_account_token',
+  idPrefix: 'sat',
+  path: '/service_account_tokens',
+  listKey: 'service_account_tokens',
+  title: 'a service account token',
+  description:
+    'A bearer token of a service account. It is shown only once, in the response to the create, and stored as a hash. Deleting it, or its expiry, ends open streams within a second.',
+  eventNoun: 'service_account_token',
+  parent: { kind: 'service_account', field: 'service_account_id' },
+  config: Type.Object({
+    ...describedFields,
+    service_account_id: reference(
+      { kinds: ['service_account'] },
+      idString('Id of the service account that the token belongs to. It cannot be changed later.'),
+    ),
+    expires_at: Type.String({
+      default: null,
+      minLength: 1,
+      maxLength: 40,
+      format: 'date-time',
+      description:
+        'When the token expires: a time in RFC 3339 format. A change takes effect immediately. Default: one year after the create.',
+    }),
+  }),
+  immutable: ['service_account_id'],
+  live: lastUse,
+  shownOnce: {
+    token: Type.String({
+      description: 'The token itself. Send it as "Authorization: Bearer …". Only this response shows it.',
+      examples: ['pst_EXAMPLEexampleEXAMPLEexampleEXAMPLEexampleE'],
+    }),
+  },
+  example: { service_account_id: 'sa_2zXAMPLEaccountOfTheDocsAAA', expires_at: '2027-06-30T00:00:00Z' },
+  check: ({ expires_at: expiresAt }) =>
+    isAbsent(expiresAt) || parseRfc3339(expiresAt) !== null
+      ? []
+      : [bodyProblem('expires_at', 'must be a time such as "2027-01-31T00:00:00Z" (RFC 3339)')],
+  onCreate: ({ expires_at: expiresAt }, ports) => {
+    if (!isAbsent(expiresAt) && Date.parse(expiresAt) <= ports.nowMs) {
+      return { problems: [bodyProblem('expires_at', 'is in the past: send a later time, or omit it for one year')] };
+    }
+    const token = ports.newToken(TOKEN_PREFIX);
+    return {
+      config: { expires_at: isAbsent(expiresAt) ? rfc3339(ports.nowMs + YEAR_MS) : expiresAt },
+      internal: { token_hash: hashToken(token) },
+      shownOnce: { token },
+    };
+  },
+  uniqueKeys: (_config, _owner, extra) => [
+    { scope: 'service_account_token', key: String((extra['internal'] as { token_hash: string }).token_hash) },
+  ],
+});
+
+/** The schema's type does not tell that an omitted field is null until the create completes it. */
+function isAbsent(value: string | null): value is null {
+  return value === null;
+}
