@@ -18,10 +18,19 @@ export function accessLine(exchange: Exchange, seconds: number): RequestFacts {
     bytes_in: exchange.bytesIn,
     bytes_out: exchange.bytesOut,
     ms: Math.round(seconds * 1e5) / 100,
-    ...(exchange.permit !== null && { user: exchange.permit.userId }),
+    ...(exchange.permit !== null && { user: exchange.permit.userId, auth_kind: exchange.permit.identity.kind }),
+    ...accessFacts(exchange),
     ...(exchange.errorCode !== null && { error_code: exchange.errorCode }),
     ...(exchange.refusedBy !== null && { refused_by: exchange.refusedBy }),
   };
+}
+
+const PASSED = {};
+
+/** What access rules decided, unless they let it pass. */
+function accessFacts({ refusingRule, wouldRefuse }: Exchange): Pick<RequestFacts, 'access' | 'access_rule'> {
+  if (refusingRule !== undefined) return { access: 'refused', access_rule: refusingRule ?? 'none' };
+  return wouldRefuse === null ? PASSED : { access: 'would_refuse', access_rule: wouldRefuse.rule ?? 'none' };
 }
 
 /** For a request that could not be parsed: nothing that it claims is repeated. */

@@ -60,6 +60,8 @@ export class Exchange implements OwnPathRequest {
   isExemptFromLogin = false;
   /** The rehearsed rule that would have refused it. */
   wouldRefuse: (NonNullable<Pass['wouldRefuse']> & { readonly module: string }) | null = null;
+  /** The access rule that refused it; null when none let it in, undefined when no access rule refused it. */
+  refusingRule: string | null | undefined;
   isAnswering = false;
   #permitBytes = 0;
   #permitVersion = 0;
@@ -207,6 +209,7 @@ export class Exchange implements OwnPathRequest {
 
   refusedByModule(refusal: Refusal, module: string): void {
     if (refusal.status === 421) this.connection.retire();
+    this.refusingRule = refusal.accessRule;
     this.refuseWith(refusal, module, refusal.reason);
   }
 

@@ -16,8 +16,13 @@ export type RequestFacts = {
   readonly bytes_in: number;
   readonly bytes_out: number;
   readonly ms: number;
-  /** The logged-in user. */
+  /** Id of the user, service account or guest link, or the subject of a workload. */
   readonly user?: string;
+  readonly auth_kind?: 'user' | 'service_account' | 'workload' | 'guest';
+  /** What access rules decided, unless they let the request pass. */
+  readonly access?: 'refused' | 'would_refuse';
+  /** The access rule that decided, such as `deny[0]`, or `none`. */
+  readonly access_rule?: string;
   readonly error_code?: string;
   readonly refused_by?: string;
 };

@@ -247,6 +247,8 @@ export interface Refusal {
   readonly reason: string;
   /** The rule that refused, where there is one. */
   readonly rule?: DecidingRule;
+  /** For access rules: the name of the rule that refused, such as `deny[0]`; null when none let the requester in. */
+  readonly accessRule?: string | null;
   readonly headers?: HeaderList;
   /** For programs, beside the message. */
   readonly details?: JsonObject;

@@ -1,3 +1,4 @@
+import { access } from './access/access.ts';
 import { backend } from './backend/backend.ts';
 import { compression } from './compression/compression.ts';
 import { ipRestriction } from './ip_restriction/ip-restriction.ts';
@@ -10,4 +11,12 @@ import { tlsTermination } from './tls_termination/tls-termination.ts';
  * Every module, in the order of traffic. The order is security: who may connect, from where, who they are, and only
  * then how the response is changed and which backend responds. Responses pass the modules in reverse order.
  */
-export const modules: readonly Module[] = [tlsTermination, mutualTls, ipRestriction, oidc, compression, backend];
+export const modules: readonly Module[] = [
+  tlsTermination,
+  mutualTls,
+  ipRestriction,
+  oidc,
+  access,
+  compression,
+  backend,
+];

@@ -4,6 +4,7 @@ import type { PageQuery } from '../page-query.ts';
 import type { ConditionalOptions, CreateOptions, RequestOptions } from '../request-options.ts';
 import { ResourceClient } from '../resource-client.ts';
 import type { Transport } from '../transport.ts';
+import { type AccessModule, AccessModuleClient, type AccessModuleReplace } from './access-module.ts';
 import { type BackendModule, BackendModuleClient, type BackendModuleReplace } from './backend-module.ts';
 import {
   type CompressionModule,
@@ -46,6 +47,11 @@ export interface HttpsEdgeRoute {
   readonly ip_restriction: IpRestrictionModule | null;
   /** Requires a login at an OpenID provider. Null if not set. */
   readonly oidc: OidcModule | null;
+  /**
+   * Admits a known requester if an allow rule or a bearer entry matches and no deny rule does. People become known
+   * by the login module of the route. Null if not set.
+   */
+  readonly access: AccessModule | null;
   /** Compresses responses for clients that accept compression. Null if not set. */
   readonly compression: CompressionModule | null;
   /** Forwards requests to a backend. A route without an enabled backend module returns 503. Null if not set. */
@@ -73,6 +79,11 @@ export interface HttpsEdgeRouteCreate {
   readonly ip_restriction?: IpRestrictionModuleReplace | undefined;
   /** Requires a login at an OpenID provider. */
   readonly oidc?: OidcModuleReplace | undefined;
+  /**
+   * Admits a known requester if an allow rule or a bearer entry matches and no deny rule does. People become known
+   * by the login module of the route.
+   */
+  readonly access?: AccessModuleReplace | undefined;
   /** Compresses responses for clients that accept compression. */
   readonly compression?: CompressionModuleReplace | undefined;
   /** Forwards requests to a backend. A route without an enabled backend module returns 503. */
@@ -109,6 +120,11 @@ export interface HttpsEdgeRouteUpdate {
   readonly ip_restriction?: IpRestrictionModuleReplace | undefined;
   /** Requires a login at an OpenID provider. */
   readonly oidc?: OidcModuleReplace | undefined;
+  /**
+   * Admits a known requester if an allow rule or a bearer entry matches and no deny rule does. People become known
+   * by the login module of the route.
+   */
+  readonly access?: AccessModuleReplace | undefined;
   /** Compresses responses for clients that accept compression. */
   readonly compression?: CompressionModuleReplace | undefined;
   /** Forwards requests to a backend. A route without an enabled backend module returns 503. */
@@ -119,6 +135,7 @@ export interface HttpsEdgeRouteUpdate {
 export class HttpsEdgeRoutesClient extends ResourceClient {
   readonly ipRestriction: IpRestrictionModuleClient;
   readonly oidc: OidcModuleClient;
+  readonly access: AccessModuleClient;
   readonly compression: CompressionModuleClient;
   readonly backend: BackendModuleClient;
 
@@ -126,6 +143,7 @@ export class HttpsEdgeRoutesClient extends ResourceClient {
     super(transport);
     this.ipRestriction = new IpRestrictionModuleClient(transport);
     this.oidc = new OidcModuleClient(transport);
+    this.access = new AccessModuleClient(transport);
     this.compression = new CompressionModuleClient(transport);
     this.backend = new BackendModuleClient(transport);
   }

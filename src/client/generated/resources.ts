@@ -28,6 +28,7 @@ import { TunnelSessionsClient } from './tunnel-sessions.ts';
 import { TunnelsClient } from './tunnels.ts';
 import { WeightedBackendsClient } from './weighted-backends.ts';
 
+export type * from './access-module.ts';
 export type * from './api-keys.ts';
 export type * from './app-sessions.ts';
 export type * from './app-users.ts';

@@ -1,0 +1,202 @@
+// Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
+import type { Answer, ResponseInfo } from '../answer.ts';
+import type { ConditionalOptions, RequestOptions } from '../request-options.ts';
+import { ResourceClient } from '../resource-client.ts';
+
+export interface AccessModule {
+  /** Whether the module is applied to traffic. Default: true. */
+  readonly enabled: boolean;
+  /**
+   * Whether the rules are enforced. false rehearses them: every request passes, and the log, the metrics and the
+   * events report which would have been refused. Default: true.
+   */
+  readonly enforce: boolean;
+  /** At most 100 rules, one of which must match. With no rules here and in "bearer", nobody passes. */
+  readonly allow: readonly {
+    /** 1 to 100 email addresses, compared without regard to case. */
+    readonly emails?: readonly string[] | undefined;
+    /**
+     * 1 to 100 domains of email addresses, such as "example.com". "*.example.com" matches every domain below
+     * example.com, at any depth, and not example.com itself.
+     */
+    readonly email_domains?: readonly string[] | undefined;
+    /**
+     * Claims that the requester must have, each with a list of 1 to 100 accepted values: texts, numbers or booleans,
+     * compared by their JSON text. A claim that is a list matches by any element. A name is first looked up as it is
+     * written, then as a dotted path into objects, such as "realm_access.roles". At most 16 names; all of them must
+     * match.
+     */
+    readonly claims?: Readonly<Record<string, readonly (string | number | boolean)[]>> | undefined;
+    /** 1 to 100 ids of service accounts. */
+    readonly service_accounts?: readonly string[] | undefined;
+    /** Matches everybody who came in by a guest link of this route. Must be true. */
+    readonly guests?: boolean | undefined;
+    /**
+     * Whether "emails" and "email_domains" also match an address that the provider does not report as verified.
+     * Default: false.
+     */
+    readonly allow_unverified_email?: boolean | undefined;
+  }[];
+  /** At most 100 rules, none of which may match. They take precedence over "allow" and "bearer". */
+  readonly deny: readonly {
+    /** 1 to 100 email addresses, compared without regard to case. */
+    readonly emails?: readonly string[] | undefined;
+    /**
+     * 1 to 100 domains of email addresses, such as "example.com". "*.example.com" matches every domain below
+     * example.com, at any depth, and not example.com itself.
+     */
+    readonly email_domains?: readonly string[] | undefined;
+    /**
+     * Claims that the requester must have, each with a list of 1 to 100 accepted values: texts, numbers or booleans,
+     * compared by their JSON text. A claim that is a list matches by any element. A name is first looked up as it is
+     * written, then as a dotted path into objects, such as "realm_access.roles". At most 16 names; all of them must
+     * match.
+     */
+    readonly claims?: Readonly<Record<string, readonly (string | number | boolean)[]>> | undefined;
+    /** 1 to 100 ids of service accounts. */
+    readonly service_accounts?: readonly string[] | undefined;
+    /** Matches everybody who came in by a guest link of this route. Must be true. */
+    readonly guests?: boolean | undefined;
+  }[];
+  /** At most 100 issuers whose tokens admit programs. */
+  readonly bearer: readonly {
+    /** Issuer of the tokens, the base of its discovery document: an https URL without query or fragment. */
+    readonly issuer: string;
+    /** 1 to 100 audiences. The token must be made for one of them. */
+    readonly audiences: readonly string[];
+    /**
+     * Claims that the requester must have, each with a list of 1 to 100 accepted values: texts, numbers or booleans,
+     * compared by their JSON text. A claim that is a list matches by any element. A name is first looked up as it is
+     * written, then as a dotted path into objects, such as "realm_access.roles". At most 16 names; all of them must
+     * match.
+     */
+    readonly claims: Readonly<Record<string, readonly (string | number | boolean)[]>>;
+  }[];
+  /**
+   * Whether the token of a service account or of an issuer in "bearer" is forwarded to the upstream. Default:
+   * false.
+   */
+  readonly forward_bearer: boolean;
+}
+
+export interface AccessModuleReplace {
+  /** Whether the module is applied to traffic. Default: true. */
+  readonly enabled?: boolean | undefined;
+  /**
+   * Whether the rules are enforced. false rehearses them: every request passes, and the log, the metrics and the
+   * events report which would have been refused. Default: true.
+   */
+  readonly enforce?: boolean | undefined;
+  /** At most 100 rules, one of which must match. With no rules here and in "bearer", nobody passes. */
+  readonly allow?:
+    | readonly {
+        /** 1 to 100 email addresses, compared without regard to case. */
+        readonly emails?: readonly string[] | undefined;
+        /**
+         * 1 to 100 domains of email addresses, such as "example.com". "*.example.com" matches every domain below
+         * example.com, at any depth, and not example.com itself.
+         */
+        readonly email_domains?: readonly string[] | undefined;
+        /**
+         * Claims that the requester must have, each with a list of 1 to 100 accepted values: texts, numbers or booleans,
+         * compared by their JSON text. A claim that is a list matches by any element. A name is first looked up as it is
+         * written, then as a dotted path into objects, such as "realm_access.roles". At most 16 names; all of them must
+         * match.
+         */
+        readonly claims?: Readonly<Record<string, readonly (string | number | boolean)[]>> | undefined;
+        /** 1 to 100 ids of service accounts. */
+        readonly service_accounts?: readonly string[] | undefined;
+        /** Matches everybody who came in by a guest link of this route. Must be true. */
+        readonly guests?: boolean | undefined;
+        /**
+         * Whether "emails" and "email_domains" also match an address that the provider does not report as verified.
+         * Default: false.
+         */
+        readonly allow_unverified_email?: boolean | undefined;
+      }[]
+    | undefined;
+  /** At most 100 rules, none of which may match. They take precedence over "allow" and "bearer". */
+  readonly deny?:
+    | readonly {
+        /** 1 to 100 email addresses, compared without regard to case. */
+        readonly emails?: readonly string[] | undefined;
+        /**
+         * 1 to 100 domains of email addresses, such as "example.com". "*.example.com" matches every domain below
+         * example.com, at any depth, and not example.com itself.
+         */
+        readonly email_domains?: readonly string[] | undefined;
+        /**
+         * Claims that the requester must have, each with a list of 1 to 100 accepted values: texts, numbers or booleans,
+         * compared by their JSON text. A claim that is a list matches by any element. A name is first looked up as it is
+         * written, then as a dotted path into objects, such as "realm_access.roles". At most 16 names; all of them must
+         * match.
+         */
+        readonly claims?: Readonly<Record<string, readonly (string | number | boolean)[]>> | undefined;
+        /** 1 to 100 ids of service accounts. */
+        readonly service_accounts?: readonly string[] | undefined;
+        /** Matches everybody who came in by a guest link of this route. Must be true. */
+        readonly guests?: boolean | undefined;
+      }[]
+    | undefined;
+  /** At most 100 issuers whose tokens admit programs. */
+  readonly bearer?:
+    | readonly {
+        /** Issuer of the tokens, the base of its discovery document: an https URL without query or fragment. */
+        readonly issuer: string;
+        /** 1 to 100 audiences. The token must be made for one of them. */
+        readonly audiences: readonly string[];
+        /**
+         * Claims that the requester must have, each with a list of 1 to 100 accepted values: texts, numbers or booleans,
+         * compared by their JSON text. A claim that is a list matches by any element. A name is first looked up as it is
+         * written, then as a dotted path into objects, such as "realm_access.roles". At most 16 names; all of them must
+         * match.
+         */
+        readonly claims: Readonly<Record<string, readonly (string | number | boolean)[]>>;
+      }[]
+    | undefined;
+  /**
+   * Whether the token of a service account or of an issuer in "bearer" is forwarded to the upstream. Default:
+   * false.
+   */
+  readonly forward_bearer?: boolean | undefined;
+}
+
+/**
+ * Admits a known requester if an allow rule or a bearer entry matches and no deny rule does. People become known
+ * by the login module of the route.
+ */
+export class AccessModuleClient extends ResourceClient {
+  /**
+   * Replace the Access module. Admits a known requester if an allow rule or a bearer entry matches and no deny
+   * rule does. People become known by the login module of the route. An omitted field is reset to its default.
+   */
+  replace(
+    params: { readonly edge_id: string; readonly id: string },
+    body: AccessModuleReplace = {},
+    options?: ConditionalOptions,
+  ): Promise<Answer<AccessModule>> {
+    return this.call({ method: 'PUT', path: '/edges/https/{edge_id}/routes/{id}/access', params, body }, options);
+  }
+
+  /**
+   * Get the Access module. Admits a known requester if an allow rule or a bearer entry matches and no deny rule
+   * does. People become known by the login module of the route. Returns 404 if the module is not set.
+   */
+  get(
+    params: { readonly edge_id: string; readonly id: string },
+    options?: RequestOptions,
+  ): Promise<Answer<AccessModule>> {
+    return this.call({ method: 'GET', path: '/edges/https/{edge_id}/routes/{id}/access', params }, options);
+  }
+
+  /** Delete the Access module. Succeeds without effect if the module is not set. */
+  delete(
+    params: { readonly edge_id: string; readonly id: string },
+    options?: ConditionalOptions,
+  ): Promise<ResponseInfo> {
+    return this.callForNothing(
+      { method: 'DELETE', path: '/edges/https/{edge_id}/routes/{id}/access', params },
+      options,
+    );
+  }
+}

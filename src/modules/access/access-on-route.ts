@@ -1,0 +1,68 @@
+import type { Identity, Pass, PreparedModule, Refusal, TrafficRequest, Verdict } from '../prepared-module.ts';
+import type { CountedDecision } from './access-runtime.ts';
+import { identifyInTurn, type Recognizer } from './recognizer.ts';
+import { accessDenied, LOGIN_NEEDED } from './refusals.ts';
+import type { Decision, Evaluate } from './rules.ts';
+
+export interface AccessOnRouteOptions {
+  readonly evaluate: Evaluate;
+  readonly isEnforced: boolean;
+  /** Asked in order, before the login. */
+  readonly recognizers: readonly Recognizer[];
+  readonly count: (decision: CountedDecision) => void;
+}
+
+/** The module on one route, in one version of its configuration. */
+export class AccessOnRoute implements PreparedModule {
+  readonly identify?: (request: TrafficRequest) => Verdict | Promise<Verdict>;
+  readonly #evaluate: Evaluate;
+  readonly #isEnforced: boolean;
+  readonly #count: (decision: CountedDecision) => void;
+  /** By identity, which is another object after every change: a request costs one lookup. */
+  readonly #decisions = new WeakMap<Identity, Decision>();
+
+  constructor({ evaluate, isEnforced, recognizers, count }: AccessOnRouteOptions) {
+    this.#evaluate = evaluate;
+    this.#isEnforced = isEnforced;
+    this.#count = count;
+    if (recognizers.length > 0) this.identify = (request) => identifyInTurn(recognizers, request);
+  }
+
+  judge(request: TrafficRequest): Verdict {
+    if (request.isExemptFromLogin) return EXEMPT;
+    const { permit } = request;
+    // A login module would have refused before: there is none.
+    if (permit === null) return this.#refused(LOGIN_NEEDED, 'login_needed', null);
+    const { identity } = permit;
+    const decision = this.#decide(identity);
+    if (decision.allowed) {
+      this.#count('allow');
+      return ALLOWED;
+    }
+    return this.#isEnforced
+      ? this.#refused(accessDenied(identity, decision, request), decision.reason, decision.rule)
+      : this.#rehearsed(decision.reason, decision.rule);
+  }
+
+  #decide(identity: Identity): Decision {
+    const known = this.#decisions.get(identity);
+    if (known !== undefined) return known;
+    const decision = this.#evaluate(identity);
+    this.#decisions.set(identity, decision);
+    return decision;
+  }
+
+  #refused(refusal: Refusal, reason: string, rule: string | null): Verdict {
+    if (!this.#isEnforced) return this.#rehearsed(reason, rule);
+    this.#count('refuse');
+    return refusal;
+  }
+
+  #rehearsed(reason: string, rule: string | null): Pass {
+    this.#count('would_refuse');
+    return { isPass: true, reason: 'rehearsed', wouldRefuse: { reason, rule } };
+  }
+}
+
+const ALLOWED: Pass = { isPass: true, reason: 'allowed' };
+const EXEMPT: Pass = { isPass: true, reason: 'options_passthrough' };

@@ -1,0 +1,46 @@
+import type { Identity, Refusal, TrafficRequest } from '../prepared-module.ts';
+import type { Decision } from './rules.ts';
+
+/** Ends the login, here and at the provider if it offers that, so that the next login may use another account. */
+const LOGOUT_PATH = '/.postern/logout';
+
+export const LOGIN_NEEDED: Refusal = {
+  status: 403,
+  code: 'ERR_POSTERN_ACCESS_LOGIN_NEEDED',
+  title: 'There is no login here',
+  message:
+    'This site lets in programs with a token and guests with a link. It has no login for people. If you need access, contact the operator of this site.',
+  reason: 'login_needed',
+  accessRule: null,
+};
+
+/** For somebody whom the rules do not let in. The rule itself is for the operator: it is in the log. */
+export function accessDenied(identity: Identity, { reason, rule }: Decision, _request: TrafficRequest): Refusal {
+  const account = accountName(identity);
+  const common = {
+    status: 403,
+    code: 'ERR_POSTERN_ACCESS_DENIED',
+    reason,
+    accessRule: rule,
+    details: { reason, account, kind: identity.kind },
+  } as const;
+  if (identity.kind !== 'user')
+    return { ...common, message: `${PROGRAMS[identity.kind]} ${account} may not enter here.` };
+  return {
+    ...common,
+    title: 'This account may not enter',
+    message: `You are logged in as ${account}. ${ADVICE[reason] ?? ''}Switch to another account, or ask the operator of this site for access.`,
+    action: { label: 'Switch account', href: LOGOUT_PATH },
+  };
+}
+
+const PROGRAMS = { service_account: 'The service account', workload: 'The workload', guest: 'The guest' } as const;
+
+const ADVICE: Partial<Record<Decision['reason'], string>> = {
+  email_unverified: 'Your identity provider does not report your email address as verified. Verify it there. ',
+};
+
+function accountName({ email, name, id }: Identity): string {
+  if (email !== '') return email;
+  return name === '' ? id : name;
+}

@@ -1,0 +1,133 @@
+import type { Identity } from '../prepared-module.ts';
+import type { AccessConfig, AllowRule, BearerEntry, Rule } from './access-config.ts';
+import { claimText, ReadClaims } from './claim-texts.ts';
+import { type DomainMatcher, domainMatcher } from './domain-matcher.ts';
+import { type EmailAddress, emailAddress } from './email-address.ts';
+
+/** Stable names, for the API, metrics and the log. */
+export type DecisionReason = 'allowed' | 'denied' | 'no_rule' | 'no_rules' | 'email_unverified';
+
+export interface Decision {
+  readonly allowed: boolean;
+  /** The rule that decided, such as `deny[0]`; null when none matched. */
+  readonly rule: string | null;
+  readonly reason: DecisionReason;
+}
+
+/** The parts of a configuration that decide. */
+export type RuleSet = Pick<AccessConfig, 'allow' | 'deny' | 'bearer'>;
+
+/** Decides whether somebody may pass. Pure: the same identity always gets the same decision. */
+export type Evaluate = (identity: Identity) => Decision;
+
+/** An identity with what rules read of it. */
+interface Subject {
+  readonly identity: Identity;
+  readonly email: EmailAddress | null;
+  readonly claims: ReadClaims;
+}
+
+type Condition = (subject: Subject) => boolean;
+
+interface CompiledRule {
+  readonly matches: Condition;
+  readonly decision: Decision;
+}
+
+/** Deny rules come first. Then one allow rule or one bearer entry is needed. */
+export function compileRules({ allow, deny, bearer }: RuleSet): Evaluate {
+  const inOrder: readonly CompiledRule[] = [
+    ...deny.map((rule, at) => compiled(denyCondition(rule), { allowed: false, rule: `deny[${at}]`, reason: 'denied' })),
+    ...allow.map((rule, at) =>
+      compiled(allowCondition(rule), { allowed: true, rule: `allow[${at}]`, reason: 'allowed' }),
+    ),
+    ...bearer.map((entry, at) =>
+      compiled(bearerCondition(entry), { allowed: true, rule: `bearer[${at}]`, reason: 'allowed' }),
+    ),
+  ];
+  const isEmpty = allow.length === 0 && bearer.length === 0;
+  const ifVerified = allow.map((rule) => allowCondition({ ...rule, allow_unverified_email: true }));
+  return (identity) => {
+    const subject = subjectOf(identity);
+    const decides = inOrder.find(({ matches }) => matches(subject));
+    if (decides !== undefined) return decides.decision;
+    if (isEmpty) return NO_RULES;
+    return ifVerified.some((matches) => matches(subject)) ? EMAIL_UNVERIFIED : NO_RULE;
+  };
+}
+
+const NO_RULES: Decision = { allowed: false, rule: null, reason: 'no_rules' };
+const NO_RULE: Decision = { allowed: false, rule: null, reason: 'no_rule' };
+const EMAIL_UNVERIFIED: Decision = { allowed: false, rule: null, reason: 'email_unverified' };
+
+function compiled(matches: Condition, decision: Decision): CompiledRule {
+  return { matches, decision };
+}
+
+function subjectOf(identity: Identity): Subject {
+  // The address of a guest is informational: nobody has verified who opened the link.
+  const hasEmail = identity.kind === 'user' || identity.kind === 'workload';
+  return { identity, email: hasEmail ? emailAddress(identity.email) : null, claims: new ReadClaims(identity) };
+}
+
+/**
+ * Rules about emails and claims admit people only. The claims of a workload come from another issuer, where a group of
+ * the same name means something else: bearer entries admit workloads.
+ */
+function allowCondition(rule: AllowRule): Condition {
+  const isUser: Condition = ({ identity }) => identity.kind === 'user';
+  const isVerified: Condition = ({ identity, email }) =>
+    email?.isPlain === true && (identity.isEmailVerified || rule.allow_unverified_email === true);
+  return allOf([
+    ...(rule.claims === undefined ? [] : [isUser, ...claimConditions(rule.claims, false)]),
+    ...(rule.emails === undefined && rule.email_domains === undefined ? [] : [isUser, isVerified]),
+    ...conditionsOn(rule),
+  ]);
+}
+
+/** A claim that was too large to keep may have been the one to deny. */
+function denyCondition(rule: Rule): Condition {
+  return allOf([...(rule.claims === undefined ? [] : claimConditions(rule.claims, true)), ...conditionsOn(rule)]);
+}
+
+/** The token's signature, times and issuer were verified before: here its claims decide. */
+function bearerCondition({ issuer, audiences, claims }: BearerEntry): Condition {
+  return allOf([
+    ({ identity }) => identity.kind === 'workload',
+    ...claimConditions({ iss: [issuer], aud: audiences }, false),
+    ...claimConditions(claims, false),
+  ]);
+}
+
+function conditionsOn({ emails, email_domains: domains, service_accounts: accounts, guests }: Rule): Condition[] {
+  const conditions: Condition[] = [];
+  if (emails !== undefined) {
+    const wanted = new Set(emails.map((email) => emailAddress(email)?.text));
+    conditions.push(({ email }) => email !== null && wanted.has(email.text));
+  }
+  if (domains !== undefined) {
+    const isWanted: DomainMatcher = domainMatcher(domains);
+    conditions.push(({ email }) => email !== null && isWanted(email.domain));
+  }
+  if (accounts !== undefined) {
+    const wanted = new Set(accounts);
+    conditions.push(({ identity }) => identity.kind === 'service_account' && wanted.has(identity.id));
+  }
+  if (guests !== undefined) conditions.push(({ identity }) => identity.kind === 'guest');
+  return conditions;
+}
+
+function claimConditions(claims: NonNullable<Rule['claims']>, ifUnknown: boolean): Condition[] {
+  return Object.entries(claims).map(([name, values]): Condition => {
+    const wanted = values.map(claimText);
+    return ({ claims: read }) => {
+      const texts = read.texts(name);
+      return texts === 'unknown' ? ifUnknown : wanted.some((text) => text !== null && texts.has(text));
+    };
+  });
+}
+
+/** A rule without conditions matches nobody: the check rejects it, and a record from elsewhere must not admit everybody. */
+function allOf(conditions: readonly Condition[]): Condition {
+  return (subject) => conditions.length > 0 && conditions.every((holds) => holds(subject));
+}
