@@ -32,9 +32,9 @@ export function changedByResource(
   { resource }: CompiledResource,
   config: JsonObject,
   previous: JsonObject,
-  settings: ResourceSettings,
+  { settings, nowMs }: { readonly settings: ResourceSettings; readonly nowMs: number },
 ): { readonly config: JsonObject; readonly derived: JsonObject } {
-  const change = resource.onChange?.(config as never, previous as never, settings) ?? {};
+  const change = resource.onChange?.(config as never, previous as never, settings, nowMs) ?? {};
   if ('problems' in change) throw invalidBody(change.problems);
   return { config: { ...config, ...change.config }, derived: change.derived ?? {} };
 }

@@ -9,7 +9,7 @@ import type {
   Principal,
   RecordChange,
 } from '../resources/operation.ts';
-import type { Expectation, OutboxEvent, RecordKey, StoredRecord, WriteSet } from '../store/store.ts';
+import type { Expectation, OutboxEvent, StoredRecord, WriteSet } from '../store/store.ts';
 import { authorize, authorizeChange } from './authorize.ts';
 import { type ChangeVerb, changeEvent, isChangeWanted } from './change-events.ts';
 import { changedByResource, changedConfig } from './changed-config.ts';
@@ -21,6 +21,7 @@ import { documentErrors, invalidBody } from './errors.ts';
 import { IdempotentCreates } from './idempotent-creates.ts';
 import { ModuleDocuments } from './module-documents.ts';
 import { legacyPatchBody } from './other-names.ts';
+import { parentFieldOf, parentFromField, touchedParent } from './parent-of.ts';
 import { expectMatch } from './preconditions.ts';
 import { withProblem, withWarning } from './problem-header.ts';
 import {
@@ -34,6 +35,7 @@ import {
 } from './record-puts.ts';
 import { highestRevision, type View } from './renderer.ts';
 import { requireRecord, requireUnder } from './require-record.ts';
+import { requireReferences } from './require-references.ts';
 import { viewOf } from './scopes.ts';
 import { clearedSecretsIn } from './secret-fields.ts';
 
@@ -111,10 +113,13 @@ export class Documents implements DocumentsPort {
     const checked = checkConfig(compiled, decoded.config, settings);
     authorize(compiled, { principal, id: null, config: checked, previous: null }, this.#context);
     this.#refuseConflict(compiled, checked, null);
+    await requireReferences(this.#context, compiled, checked);
 
     const nowMs = clock.nowMs();
     const newToken = (prefix: string): string => this.#context.newToken(prefix);
-    const creation = resource.onCreate?.(checked as never, { settings, nowMs, newToken }) ?? {};
+    const mac = (purpose: string, data: string): string => this.#context.store.mac(purpose, data);
+    const creation =
+      resource.onCreate?.(checked as never, { settings, nowMs, reader: this.reader, newToken, mac }) ?? {};
     if ('problems' in creation) throw invalidBody(creation.problems);
     const config = { ...checked, ...creation.config };
     const extra = {
@@ -216,7 +221,10 @@ export class Documents implements DocumentsPort {
       const { principal } = request;
       const { settings } = this.#context;
       const checked = changedConfig(compiled, change, previous, { principal, settings });
-      const { config, derived } = changedByResource(compiled, checked, previous, settings);
+      const { config, derived } = changedByResource(compiled, checked, previous, {
+        settings,
+        nowMs: this.#context.clock.nowMs(),
+      });
       authorize(compiled, { principal, id, config, previous }, this.#context);
       this.#refuseConflict(compiled, config, previous);
       const extra = { ...extraOf(compiled, record.doc), ...derived, ...change.derived };
@@ -329,20 +337,4 @@ function isShownOnce(compiled: CompiledResource): boolean {
 
 function asSeen({ kind, id, revision }: StoredRecord): Expectation {
   return { kind, id, revision };
-}
-
-/** A parent that renders its children changes when a child is created or deleted. */
-function touchedParent(compiled: CompiledResource, parent: string | null): readonly RecordKey[] {
-  const link = compiled.resource.parent;
-  return compiled.isInlinedInParent && link !== undefined && parent !== null ? [{ kind: link.kind, id: parent }] : [];
-}
-
-function parentFieldOf(compiled: CompiledResource): string | null {
-  const link = compiled.resource.parent;
-  return link !== undefined && 'field' in link ? link.field : null;
-}
-
-function parentFromField(compiled: CompiledResource, config: JsonObject): string | null {
-  const field = parentFieldOf(compiled);
-  return field === null ? null : (config[field] as string);
 }

@@ -10,6 +10,7 @@ import { eventDestinations } from './event_destinations/event-destinations.ts';
 import { eventSources } from './event_sources/event-sources.ts';
 import { eventSubscriptions } from './event_subscriptions/event-subscriptions.ts';
 import { eventTypes } from './event_types/event-types.ts';
+import { guestLinks } from './guest_links/guest-links.ts';
 import { httpsEdgeRoutes } from './https_edge_routes/https-edge-routes.ts';
 import { httpsEdges } from './https_edges/https-edges.ts';
 import { ipPolicies } from './ip_policies/ip-policies.ts';
@@ -44,6 +45,7 @@ export const resources: readonly Resource[] = [
   eventDestinations,
   eventDeliveries,
   eventTypes,
+  guestLinks,
   appSessions,
   appUsers,
   serviceAccounts,

@@ -60,6 +60,8 @@ export interface ConfigurationResource<Config extends TObject = TObject> extends
   /** `<noun>_created.v0` and so on. */
   readonly eventNoun: string;
   readonly example: JsonObject;
+  /** `onCreate` reads the records that the configuration refers to. */
+  readonly readsReferences?: true;
   /** References must not form a cycle. */
   readonly isAcyclic?: boolean;
   /** Unique-key scopes that must keep at least one holder. */
@@ -79,6 +81,7 @@ export interface ConfigurationResource<Config extends TObject = TObject> extends
     config: Static<Config>,
     previous: Static<Config>,
     settings: ResourceSettings,
+    nowMs: number,
   ): Pick<Creation, 'config' | 'derived'> | { readonly problems: readonly FieldProblem[] };
   /** `extra` contains created_at, derived and internal fields. */
   uniqueKeys?(
@@ -137,8 +140,12 @@ export interface LiveFields {
 export interface CreatePorts {
   readonly settings: ResourceSettings;
   readonly nowMs: number;
+  /** With everything that the new one refers to, if the resource `readsReferences`. */
+  readonly reader: RecordReader;
   /** 256 random bits after a prefix that names the token's purpose. */
   newToken(prefix: string): string;
+  /** HMAC-SHA256, in hex, under a separate key per purpose. */
+  mac(purpose: string, data: string): string;
 }
 
 export interface Creation {

@@ -21,6 +21,7 @@ const CREATES = [
   'service_account_tokens.create',
   'https_edges.create',
   'https_edge_routes.create',
+  'guest_links.create',
   'event_destinations.create',
   'event_subscriptions.create',
 ];

@@ -28,6 +28,7 @@ export function nameOf({ resource, verb }: Operation): string {
 }
 
 const YEAR_MS = 365 * 86_400_000;
+const NEXT_WEEK = new Date(Date.now() + 7 * 86_400_000).toISOString();
 
 /** A world with one of everything, and with a subscription to every event: each write becomes visible. */
 export class FurnishedWorld {
@@ -107,6 +108,8 @@ export class FurnishedWorld {
       if (!named.has(text)) named.set(text, this.id(prefix, index));
       return named.get(text) as string;
     }
+    // A documented time is in the past one day.
+    if (field === 'expires_at') return NEXT_WEEK;
     if (!text.startsWith('-----BEGIN')) return text;
     if (field === 'ca_pem') return this.authority.certificatePem;
     return field === 'private_key_pem' ? this.server.keyPem : this.server.certificatePem;
@@ -118,7 +121,8 @@ export class FurnishedWorld {
       sources: types.filter(({ type }) => type !== 'tcp_connection_closed.v0'),
     });
     const edge = await this.create('/edges/https', { hostports: ['furnished.localhost:443'] });
-    await this.create(`/edges/https/${edge}/routes`, { match_type: 'exact_path', match: '/furnished' });
+    const route = await this.create(`/edges/https/${edge}/routes`, { match_type: 'exact_path', match: '/furnished' });
+    await this.create('/guest_links', { edge_id: edge, route_id: route, expires_at: NEXT_WEEK });
     const fixed = await this.create('/backends/static', { address: '10.0.0.5:3000' });
     await this.create('/backends/static', { address: '10.0.0.6:3000' });
     await this.create('/backends/tunnel_group', { labels: { app: 'furnished' } });

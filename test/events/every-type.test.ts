@@ -17,8 +17,9 @@ async function causeAll(world: EventWorld): Promise<{ caused: Map<string, string
   secrets.push(server.keyPem.split('\n')[1] ?? '');
 
   async function life(noun: string, path: string, body: object, change: object = { description: 'changed' }) {
-    const { id, token } = await world.api('POST', path, body);
+    const { id, token, url } = await world.api('POST', path, body);
     if (typeof token === 'string') secrets.push(token);
+    if (typeof url === 'string') secrets.push(new URL(url).searchParams.get('link') as string);
     await world.api('PATCH', `${path}/${id}`, change);
     for (const verb of ['created', 'updated', 'deleted']) caused.set(`${noun}_${verb}.v0`, id);
     return { id: id as string, remove: () => world.api('DELETE', `${path}/${id}`) };
@@ -65,7 +66,12 @@ async function causeAll(world: EventWorld): Promise<{ caused: Map<string, string
     match_type: 'path_prefix',
     oidc: { issuer: 'https://idp.example.com', client_id: 'c', client_secret: PLANTED },
   });
-  made.push(route, edge);
+  const link = await life('guest_link', '/guest_links', {
+    edge_id: edge.id,
+    route_id: route.id,
+    expires_at: new Date(Date.now() + 3_600_000).toISOString(),
+  });
+  made.push(link, route, edge);
   for (const each of made) await each.remove();
   return { caused, secrets };
 }

@@ -12,6 +12,7 @@ import { EventSourcesClient } from './event-sources.ts';
 import { EventSubscriptionsClient } from './event-subscriptions.ts';
 import { EventTypesClient } from './event-types.ts';
 import { FailoverBackendsClient } from './failover-backends.ts';
+import { GuestLinksClient } from './guest-links.ts';
 import { HttpResponseBackendsClient } from './http-response-backends.ts';
 import { HttpsEdgeRoutesClient } from './https-edge-routes.ts';
 import { HttpsEdgesClient } from './https-edges.ts';
@@ -43,6 +44,7 @@ export type * from './event-sources.ts';
 export type * from './event-subscriptions.ts';
 export type * from './event-types.ts';
 export type * from './failover-backends.ts';
+export type * from './guest-links.ts';
 export type * from './http-response-backends.ts';
 export type * from './https-edge-routes.ts';
 export type * from './https-edges.ts';
@@ -123,6 +125,12 @@ export class Resources {
   readonly eventDeliveries: EventDeliveriesClient;
   /** A type of event that a subscription can include. */
   readonly eventTypes: EventTypesClient;
+  /**
+   * A link that lets a guest without an account use a route whose access module allows guests. Its URL is shown
+   * only once, in the response to the create, and its secret is stored as a hash. Deleting the link ends the
+   * sessions of its guests; so does deleting the route or the edge.
+   */
+  readonly guestLinks: GuestLinksClient;
   /** A user's login session on a route with a login module. */
   readonly appSessions: AppSessionsClient;
   /** A user who has logged in on a route with a login module. */
@@ -162,6 +170,7 @@ export class Resources {
     this.eventDestinations = new EventDestinationsClient(transport);
     this.eventDeliveries = new EventDeliveriesClient(transport);
     this.eventTypes = new EventTypesClient(transport);
+    this.guestLinks = new GuestLinksClient(transport);
     this.appSessions = new AppSessionsClient(transport);
     this.appUsers = new AppUsersClient(transport);
     this.serviceAccounts = new ServiceAccountsClient(transport);

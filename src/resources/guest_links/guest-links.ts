@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import Type, { type Static } from 'typebox';
+import { rfc3339 } from '../../lib/clock.ts';
+import { hostNameProblem, lowerCaseHost } from '../../lib/host-name.ts';
+import { parseRfc3339 } from '../../lib/rfc3339-time.ts';
+import { idString, reference } from '../../lib/schema/annotations.ts';
+import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import type { FieldProblem } from '../../lib/schema/field-problem.ts';
+import { hashToken } from '../../lib/token-hash.ts';
+import type { RecordReader } from '../../replica/record-reader.ts';
+import { type CreatePorts, type Creation, defineResource, describedFields } from '../resource.ts';
+import { guestLinkSecret, guestLinkUrl } from './guest-link-url.ts';
+import { expiryProblem, timeProblem } from './link-expiry.ts';
+import { linkHost } from './link-host.ts';
+import { usedBy, usedBySchema } from './used-by.ts';
+
+const config = Type.Object({
+  ...describedFields,
+  edge_id: reference({ kinds: ['https_edge'] }, idString('Id of the HTTPS edge. It cannot be changed later.')),
+  route_id: reference(
+    { kinds: ['https_edge_route'] },
+    idString('Id of the route of that edge that the guest may use. It cannot be changed later.'),
+  ),
+  label: Type.String({
+    default: '',
+    maxLength: 255,
+    description: 'Name of the guest or the occasion, for your own use. The guest does not see it.',
+  }),
+  email: Type.String({
+    default: '',
+    maxLength: 254,
+    pattern: '^[^\\s@\\x00-\\x1f\\x7f]+@[^\\s@\\x00-\\x1f\\x7f]+$',
+    description:
+      'E-mail address of the guest, for your own use. No access rule matches it, and it is not sent upstream.',
+  }),
+  expires_at: Type.String({
+    format: 'date-time',
+    minLength: 1,
+    maxLength: 64,
+    description: 'When the link and the sessions of its guests end, in RFC 3339 format. At most 90 days from now.',
+  }),
+  host: Type.String({
+    default: '',
+    maxLength: 253,
+    description:
+      'Host of the edge that the link opens. Required when the edge has several hosts or a wildcard. It cannot be changed later.',
+  }),
+  max_browsers: Type.Integer({
+    default: 1,
+    minimum: 1,
+    maximum: 1000,
+    description:
+      'How many browsers may redeem the link, 1 to 1000. Default: 1. A browser that redeemed it may open it again.',
+  }),
+});
+type GuestLink = Static<typeof config>;
+
+/** Lets guests without an account into a route, until a time. */
+export const guestLinks = defineResource({
+  name: 'guest_links',
+  kind: 'guest_link',
+  idPrefix: 'gl',
+  path: '/guest_links',
+  listKey: 'guest_links',
+  title: 'a guest link',
+  description:
+    'A link that lets a guest without an account use a route whose access module allows guests. Its URL is shown only once, in the response to the create, and its secret is stored as a hash. Deleting the link ends the sessions of its guests; so does deleting the route or the edge.',
+  eventNoun: 'guest_link',
+  parent: { kind: 'https_edge_route', field: 'route_id' },
+  config,
+  readsReferences: true,
+  immutable: ['edge_id', 'route_id', 'host'],
+  live: {
+    schema: { used_by: usedBySchema },
+    read: (records, { documents }) =>
+      Promise.resolve(new Map(records.map(({ id }) => [id, { used_by: usedBy(id, documents.reader) }]))),
+  },
+  shownOnce: {
+    url: Type.String({
+      description: 'The link for the guest. Only this response shows it.',
+      examples: ['https://app.example.com/.postern/guest?link=postern_gl_EXAMPLEexampleEXAMPLEexample'],
+    }),
+  },
+  example: {
+    edge_id: 'edghts_2zXAMPLEedgeOfTheDocsAAAAAA',
+    route_id: 'edghtsrt_2zXAMPLErouteOfTheDocsAAAAA',
+    label: 'contractor',
+    expires_at: '2026-11-20T18:00:00Z',
+  },
+  normalize: (link) => ({ ...link, host: lowerCaseHost(link.host), expires_at: inUtc(link.expires_at) }),
+  check: (link) => [
+    ...problemAt('expires_at', timeProblem(link.expires_at)),
+    ...problemAt('host', link.host === '' ? null : hostNameProblem(link.host, 'refused')),
+  ],
+  onCreate: create,
+  onChange: (link, previous, _settings, nowMs) => changed(link, previous, nowMs),
+  uniqueKeys: (_link, _owner, extra) => [
+    { scope: 'guest_link_secret', key: String((extra['internal'] as { secret_hash: string }).secret_hash) },
+  ],
+});
+
+function create(link: GuestLink, ports: CreatePorts): Creation | { readonly problems: readonly FieldProblem[] } {
+  const place = placeOf(link, ports.reader);
+  const late = problemAt('expires_at', expiryProblem(link.expires_at, ports.nowMs));
+  if ('problem' in place) return { problems: [...late, place.problem] };
+  if (late.length > 0) return { problems: late };
+  const secret = guestLinkSecret(ports.newToken('postern_gl_'), (purpose, data) => ports.mac(purpose, data));
+  return {
+    config: { host: place.host },
+    internal: { secret_hash: hashToken(secret) },
+    shownOnce: { url: guestLinkUrl(place, secret) },
+  };
+}
+
+function changed(link: GuestLink, previous: GuestLink, nowMs: number): ReturnType<typeof create> {
+  const problem = link.expires_at === previous.expires_at ? null : expiryProblem(link.expires_at, nowMs);
+  return problem === null ? {} : { problems: problemAt('expires_at', problem) };
+}
+
+function placeOf(
+  link: GuestLink,
+  reader: RecordReader,
+): { readonly host: string; readonly port: string } | { readonly problem: FieldProblem } {
+  const edge = reader.get('https_edge', link.edge_id);
+  const route = reader.get('https_edge_route', link.route_id);
+  assert(edge !== undefined && route !== undefined, 'the resource reads its references');
+  if (route.parent !== edge.id) {
+    const message = `names a route of another edge, ${route.parent}: send that edge_id, or a route of ${edge.id}`;
+    return { problem: bodyProblem('route_id', message) };
+  }
+  const place = linkHost(edge, link.host, reader);
+  return 'problem' in place ? { problem: bodyProblem('host', place.problem) } : place;
+}
+
+function inUtc(time: string): string {
+  const ms = parseRfc3339(time);
+  return ms === null ? time : rfc3339(ms);
+}
+
+function problemAt(field: keyof GuestLink, problem: string | null): readonly FieldProblem[] {
+  return problem === null ? [] : [bodyProblem(field, problem)];
+}
