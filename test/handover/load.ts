@@ -102,7 +102,9 @@ export class Load {
     const socket = connectTcp(this.#world.tcpPort, '127.0.0.1');
     try {
       socket.write('ping');
-      const [data] = (await once(socket, 'data')) as [Buffer];
+      // A process that is killed ends its connections without an error.
+      const ended = once(socket, 'end').then(() => [Buffer.from('the end of the connection')]);
+      const [data] = (await Promise.race([once(socket, 'data'), ended])) as [Buffer];
       if (data.toString() !== 'ping') throw new Error(`got ${data.toString()}`);
     } finally {
       socket.destroy();
