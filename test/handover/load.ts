@@ -142,7 +142,10 @@ class Http2Loop {
   }
 
   get(): Promise<void> {
-    if (this.#session === null || this.#session.closed || this.#session.destroyed) this.#session = this.#connect();
+    if (this.#session === null || this.#session.closed || this.#session.destroyed) {
+      // A connection may also be reset between two requests.
+      this.#session = this.#connect().on('error', () => {});
+    }
     const session = this.#session;
     return new Promise((resolve, reject) => {
       session.once('error', reject);
