@@ -36,6 +36,7 @@ import { certificateWarning } from './certificate-warnings.ts';
 import { crlWarning } from './crl-warnings.ts';
 import { allErrorRows } from './error-tables.ts';
 import { HostCertificateIndex } from './host-certificates.ts';
+import { loginLimits } from './login-limits.ts';
 import { programVersion } from './version.ts';
 
 export interface ApiDependencies {
@@ -124,6 +125,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     eventTypes: catalog.eventTypes,
     hostCertificates,
     region: config.region,
+    loginLimits: loginLimits(replica, catalog.modules, config),
     newId,
     uri: (path) => renderer.uri(path),
     ref: (id, parentId) => renderer.ref(id, parentId),

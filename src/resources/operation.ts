@@ -88,11 +88,18 @@ export interface OperationPorts {
   readonly hostCertificates: HostCertificates;
   /** This process's region, from the settings. */
   readonly region: string;
+  /** Limits of logins on a route as they apply now, in seconds; null when the route has no login module. */
+  readonly loginLimits: (routeId: string) => LoginLimits | null;
   readonly newId: (prefix: string) => string;
   /** Absolute URI of a path of this API. */
   readonly uri: (path: string) => string;
   /** Ref of any resource by its id; a nested one needs its parent's id. */
   readonly ref: (id: string, parentId?: string) => Ref;
+}
+
+export interface LoginLimits {
+  readonly maximum_duration: number;
+  readonly inactivity_timeout: number;
 }
 
 /** Certificates by host name. */

@@ -7,7 +7,10 @@ import { LoginWorld, type Seen } from '../support/login-world.ts';
 
 const world = await LoginWorld.open({ after }, { provider: { accessTokenTtlS: 60, refreshTokens: 'always' } });
 /** Without refresh tokens: this provider's clock stands still, and ID tokens of a refresh would be of another day. */
-const unrefreshed = await LoginWorld.open({ after });
+const unrefreshed = await LoginWorld.open(
+  { after },
+  { env: { POSTERN_LOGIN_MAXIMUM_DURATION: '0', POSTERN_LOGIN_INACTIVITY_TIMEOUT: '0' } },
+);
 const echoes = new WebSocketServer({ server: world.upstream });
 echoes.on('connection', (socket) => socket.on('message', (data) => socket.send(data)));
 
@@ -63,7 +66,7 @@ suite('how long a login lasts', () => {
     assert.equal((await browser.open(host)).status, 302);
   });
 
-  test('0 means no limit', async () => {
+  test('0 means no limit where the settings have none', async () => {
     const { host } = await unrefreshed.site();
     const browser = unrefreshed.browser();
     await browser.logIn(host);

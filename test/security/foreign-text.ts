@@ -248,7 +248,7 @@ export const FOREIGN_TEXT_READERS: readonly ForeignTextReader[] = [
     brackets: (length) => `{"list":${'['.repeat(length / 2)}${']'.repeat(length / 2)}}`,
     slashes: (length) => `{"${'~/'.repeat(length / 2)}":1}`,
   }),
-  json('claims', boundedClaims, {
+  json('claims', (claims) => boundedClaims(claims, 65_536), {
     names: (length) => `{${numbered((at) => `"a${at}":1,`)(length)}"a":1}`,
   }),
 ];

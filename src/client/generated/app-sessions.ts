@@ -30,6 +30,10 @@ export interface AppSession {
   readonly last_active: string;
   /** When the session expires; null if it has no limit. */
   readonly expires_at: string | null;
+  /** Seconds after which the user must log in again even if active. 0: no limit. */
+  readonly maximum_duration: number;
+  /** Seconds of inactivity after which the user must log in again. 0: no limit. */
+  readonly inactivity_timeout: number;
   /** The edge. */
   readonly edge: Ref | null;
   /** The route. */

@@ -13,9 +13,15 @@ export interface OidcModule {
    * Default, also for "": "postern.".
    */
   readonly cookie_prefix: string;
-  /** Seconds of inactivity after which the user must log in again, 0 to 4294967295. 0: no limit. */
+  /**
+   * Seconds of inactivity after which the user must log in again, 0 to 4294967295. 0: the setting
+   * login_inactivity_timeout applies.
+   */
   readonly inactivity_timeout: number;
-  /** Seconds after which the user must log in again even if active, 0 to 4294967295. 0: no limit. */
+  /**
+   * Seconds after which the user must log in again even if active, 0 to 4294967295. 0: the setting
+   * login_maximum_duration applies.
+   */
   readonly maximum_duration: number;
   /**
    * Issuer URL of the OpenID provider, the base of its discovery document: an absolute https URL without query or
@@ -28,6 +34,29 @@ export interface OidcModule {
   readonly client_secret: string;
   /** Scopes to request from the provider, each without spaces. "openid" is always requested. */
   readonly scopes: readonly string[];
+  /**
+   * Parameters of the login request. A login that did not ask for them does not count on this route: the user logs
+   * in again.
+   */
+  readonly login_parameters: {
+    /**
+     * What the provider shows even if it knows the browser: "login", "consent", "select_account", or several of them
+     * separated by spaces. "": the provider decides.
+     */
+    readonly prompt: string;
+    /**
+     * The user must have entered their credentials at most this many seconds before the login, which the ID token
+     * must confirm ("auth_time"). null: at any time.
+     */
+    readonly max_age: number | null;
+    /**
+     * Authentication methods to ask for, the preferred one first. The provider may use another one and names it in
+     * the claim "acr".
+     */
+    readonly acr_values: readonly string[];
+    /** For Google: "offline" asks for a refresh token. "": not sent. */
+    readonly access_type: string;
+  };
 }
 
 export interface OidcModuleReplace {
@@ -40,9 +69,15 @@ export interface OidcModuleReplace {
    * Default, also for "": "postern.".
    */
   readonly cookie_prefix?: string | undefined;
-  /** Seconds of inactivity after which the user must log in again, 0 to 4294967295. 0: no limit. */
+  /**
+   * Seconds of inactivity after which the user must log in again, 0 to 4294967295. 0: the setting
+   * login_inactivity_timeout applies.
+   */
   readonly inactivity_timeout?: number | undefined;
-  /** Seconds after which the user must log in again even if active, 0 to 4294967295. 0: no limit. */
+  /**
+   * Seconds after which the user must log in again even if active, 0 to 4294967295. 0: the setting
+   * login_maximum_duration applies.
+   */
   readonly maximum_duration?: number | undefined;
   /**
    * Issuer URL of the OpenID provider, the base of its discovery document: an absolute https URL without query or
@@ -55,6 +90,31 @@ export interface OidcModuleReplace {
   readonly client_secret?: string | undefined;
   /** Scopes to request from the provider, each without spaces. "openid" is always requested. */
   readonly scopes?: readonly string[] | undefined;
+  /**
+   * Parameters of the login request. A login that did not ask for them does not count on this route: the user logs
+   * in again.
+   */
+  readonly login_parameters?:
+    | {
+        /**
+         * What the provider shows even if it knows the browser: "login", "consent", "select_account", or several of them
+         * separated by spaces. "": the provider decides.
+         */
+        readonly prompt?: string | undefined;
+        /**
+         * The user must have entered their credentials at most this many seconds before the login, which the ID token
+         * must confirm ("auth_time"). null: at any time.
+         */
+        readonly max_age?: number | null | undefined;
+        /**
+         * Authentication methods to ask for, the preferred one first. The provider may use another one and names it in
+         * the claim "acr".
+         */
+        readonly acr_values?: readonly string[] | undefined;
+        /** For Google: "offline" asks for a refresh token. "": not sent. */
+        readonly access_type?: string | undefined;
+      }
+    | undefined;
 }
 
 /** Requires a login at an OpenID provider. */

@@ -3,6 +3,7 @@ import { type CookieNames, cookieNames } from './cookies/session-cookie.ts';
 import { loginRequired } from './flow/login-required.ts';
 import { type GrantKeeper, GrantPermit } from './grant-permit.ts';
 import type { LoginClient } from './login-client.ts';
+import type { LoginParameters } from './login-parameters.ts';
 import type { LoginRuntime } from './login-runtime.ts';
 import { findGrant, type Grant, type Session, type SessionLimits } from './sessions/grant.ts';
 import type { IdentityProvider } from './sessions/record-session.ts';
@@ -18,6 +19,8 @@ export interface LoginConfig {
   readonly scopes: readonly string[];
   readonly cookiePrefix: string;
   readonly limits: SessionLimits;
+  /** What each login asks of the provider; null: nothing special. */
+  readonly parameters: LoginParameters | null;
   readonly passesOptions: boolean;
 }
 
@@ -66,7 +69,7 @@ export class LoginOnRoute implements PreparedModule, GrantKeeper {
     const session = await this.#runtime.sessions.find(request.headerLines('cookie'), this.cookieNames);
     const grant = findGrant(session, { ...this.config, host: request.host });
     if (grant !== null && this.#isIdleHere(grant, request.nowMs)) await this.#runtime.lastUseAnywhere(grant);
-    return grant !== null && this.isInForce(grant, request.nowMs) ? grant : null;
+    return grant?.meets(this.config.parameters) === true && this.isInForce(grant, request.nowMs) ? grant : null;
   }
 
   isInForce(grant: Grant, nowMs: number): boolean {
@@ -129,6 +132,8 @@ export class LoginOnRoute implements PreparedModule, GrantKeeper {
       if (!grant.isEnded) this.#ended(grant);
       return loginRequired(request, this, SESSION_OVER);
     }
+    // It is valid on other routes, which ask for less: it stays until the next login replaces it.
+    if (!grant.meets(this.config.parameters)) return loginRequired(request, this, LOGIN_AGAIN);
     if (grant.needsRefresh(request.nowMs)) return this.#refreshed(request, grant);
     request.permit = new GrantPermit(this.config.module, grant, this);
     return LOGGED_IN;
@@ -149,3 +154,4 @@ const NO_IDENTITY: readonly string[] = [];
 
 /** The key stays: logins of other routes may depend on it, and the next login replaces it. */
 const SESSION_OVER = { reason: 'session_over', isKeyStale: false } as const;
+const LOGIN_AGAIN = { reason: 'parameters', isKeyStale: false } as const;

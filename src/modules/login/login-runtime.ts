@@ -18,7 +18,7 @@ import type { LoginClientId, LoginRecord, LoginRecords } from './login-store.ts'
 import type { LoginProblem } from './provider/login-problem.ts';
 import { Providers } from './provider/providers.ts';
 import { Activity } from './sessions/activity.ts';
-import type { Grant, Session } from './sessions/grant.ts';
+import type { Grant, Session, SessionLimits } from './sessions/grant.ts';
 import { OrphanedLogins } from './sessions/orphaned-logins.ts';
 import { type NewSession, type RecordedSession, recordSession } from './sessions/record-session.ts';
 import { type PreviousKey, Sessions } from './sessions/sessions.ts';
@@ -50,6 +50,7 @@ export class LoginRuntime implements SharedState {
   readonly #ports: SharedPorts;
   /** Unused logins are deleted after this time. */
   readonly #retentionSeconds: number;
+  readonly #limits: SessionLimits;
   readonly #providers: Readonly<Record<ConfiguredBy, Providers>>;
   readonly #orphans: OrphanedLogins;
   readonly #looking = new Map<Grant, Promise<void>>();
@@ -67,6 +68,10 @@ export class LoginRuntime implements SharedState {
     const isPlainHttpAllowed = plainHttpHosts(settings.oidc_http_issuers);
     this.#ports = ports;
     this.#retentionSeconds = settings.login_retention_days * DAY_SECONDS;
+    this.#limits = {
+      inactivitySeconds: settings.login_inactivity_timeout,
+      maximumSeconds: settings.login_maximum_duration,
+    };
     this.records = logins;
     this.log = log;
     this.#providers = {
@@ -158,6 +163,14 @@ export class LoginRuntime implements SharedState {
       ) ?? NO_GRANTS;
     const session = this.sessions.find(request.headerLines('cookie'), names);
     return session instanceof Promise ? session.then(chosen) : chosen(session);
+  }
+
+  /** A module's limits; where it has none, those of the server. */
+  limitsOf({ inactivitySeconds, maximumSeconds }: SessionLimits): SessionLimits {
+    return {
+      inactivitySeconds: inactivitySeconds === 0 ? this.#limits.inactivitySeconds : inactivitySeconds,
+      maximumSeconds: maximumSeconds === 0 ? this.#limits.maximumSeconds : maximumSeconds,
+    };
   }
 
   randomText(bytes: number): string {

@@ -5,6 +5,8 @@ const issuerList = textList('OpenID issuers, such as https://accounts.example.co
   return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
 });
 
+const MAX_UINT32 = 4_294_967_295;
+
 /** Settings for logins on the whole server. */
 export const loginSettings = {
   oidc_http_issuers: declared(hostList, {
@@ -42,6 +44,16 @@ export const loginSettings = {
     default: 600,
     description:
       'Failed logins at the token endpoint allowed per minute for each issuer, per server. A quarter is reserved for addresses with an earlier successful login; networks with failed logins share half. 0: no limit.',
+  }),
+  login_maximum_duration: declared(integer(0, MAX_UINT32), {
+    default: 2_592_000,
+    description:
+      'Seconds after which users must log in again even if active, on routes whose login module has maximum_duration 0. Default: 30 days. 0: no limit.',
+  }),
+  login_inactivity_timeout: declared(integer(0, MAX_UINT32), {
+    default: 604_800,
+    description:
+      'Seconds of inactivity after which users must log in again, on routes whose login module has inactivity_timeout 0. Default: 7 days. 0: no limit.',
   }),
   login_retention_days: declared(integer(1, 3650), {
     default: 90,

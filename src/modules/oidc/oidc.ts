@@ -6,11 +6,13 @@ import { agentIssuerLimits } from '../login/agent-issuers.ts';
 import { agentIssuerProblem, issuerProblem, plainHttpHosts } from '../login/issuer-problem.ts';
 import { login } from '../login/login.ts';
 import { type LoginConfig, LoginOnRoute } from '../login/login-on-route.ts';
+import { askedParameters } from '../login/login-parameters.ts';
 import type { LoginSettings } from '../login/settings.ts';
 import { type CheckContext, defineModule, enabledField } from '../module.ts';
 import type { ModuleNetwork } from '../module-runtime.ts';
 import type { Preparation, PreparePorts, Refusal } from '../prepared-module.ts';
 import { oidcAgentForm } from './agent-form.ts';
+import { loginParameters } from './login-parameters.ts';
 import { OidcRuntime } from './oidc-runtime.ts';
 import { OidcClient } from './provider/oidc-client.ts';
 
@@ -33,13 +35,15 @@ export const oidcConfig = Type.Object({
     default: 0,
     minimum: 0,
     maximum: MAX_UINT32,
-    description: 'Seconds of inactivity after which the user must log in again, 0 to 4294967295. 0: no limit.',
+    description:
+      'Seconds of inactivity after which the user must log in again, 0 to 4294967295. 0: the setting login_inactivity_timeout applies.',
   }),
   maximum_duration: Type.Integer({
     default: 0,
     minimum: 0,
     maximum: MAX_UINT32,
-    description: 'Seconds after which the user must log in again even if active, 0 to 4294967295. 0: no limit.',
+    description:
+      'Seconds after which the user must log in again even if active, 0 to 4294967295. 0: the setting login_maximum_duration applies.',
   }),
   issuer: Type.String({
     default: '',
@@ -66,6 +70,7 @@ export const oidcConfig = Type.Object({
     maxItems: 100,
     description: 'Scopes to request from the provider, each without spaces. "openid" is always requested.',
   }),
+  login_parameters: loginParameters,
 });
 
 /** Requires a login at an OpenID provider before a request may pass. */
@@ -120,6 +125,8 @@ function prepare(config: Type.Static<typeof oidcConfig>, { place, runtime, confi
   }
   // No traffic is served here, so nobody is admitted.
   if (!(runtime instanceof OidcRuntime)) return { ok: true, prepared: { judge: () => NOT_SERVED } };
+  // Modules stored by an earlier version have none.
+  const parameters = config.login_parameters === undefined ? null : askedParameters(config.login_parameters);
   const { issuer, client_id: clientId, client_secret: clientSecret, scopes } = config;
   const loginConfig: LoginConfig = {
     module: 'oidc',
@@ -130,7 +137,11 @@ function prepare(config: Type.Static<typeof oidcConfig>, { place, runtime, confi
     identityProvider: { name: 'oidc', url: issuer },
     scopes,
     cookiePrefix: config.cookie_prefix,
-    limits: { inactivitySeconds: config.inactivity_timeout, maximumSeconds: config.maximum_duration },
+    limits: runtime.login.limitsOf({
+      inactivitySeconds: config.inactivity_timeout,
+      maximumSeconds: config.maximum_duration,
+    }),
+    parameters,
     passesOptions: config.options_passthrough,
   };
   const client = new OidcClient(runtime.login.providersFor(configuredBy).get(issuer), {
@@ -138,6 +149,7 @@ function prepare(config: Type.Static<typeof oidcConfig>, { place, runtime, confi
     clientId,
     clientSecret,
     scopes,
+    parameters,
   });
   return { ok: true, prepared: new LoginOnRoute(runtime.login, loginConfig, client) };
 }

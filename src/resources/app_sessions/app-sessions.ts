@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { rfc3339 } from '../../lib/clock.ts';
-import type { JsonObject } from '../../lib/json.ts';
+import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import { reference, refSchema } from '../../lib/schema/annotations.ts';
 import type { LoginSession } from '../../store/store.ts';
 import { notOnline } from '../errors.ts';
@@ -35,6 +35,16 @@ const schema = Type.Object({
   expires_at: Type.Union([timestamp('When the session expires.'), Type.Null()], {
     description: 'When the session expires; null if it has no limit.',
     examples: ['2026-11-02T09:30:00.000Z'],
+  }),
+  maximum_duration: Type.Integer({
+    minimum: 0,
+    description: 'Seconds after which the user must log in again even if active. 0: no limit.',
+    examples: [2_592_000],
+  }),
+  inactivity_timeout: Type.Integer({
+    minimum: 0,
+    description: 'Seconds of inactivity after which the user must log in again. 0: no limit.',
+    examples: [604_800],
   }),
   edge: reference({ kinds: ['https_edge'] }, Type.Union([refSchema, Type.Null()], { description: 'The edge.' })),
   route: reference(
@@ -105,7 +115,15 @@ function render(session: LoginSession, ports: OperationPorts): JsonObject {
     created_at: doc['created_at'] ?? '',
     last_active: rfc3339(session.lastActiveMs),
     expires_at: session.expiresAtMs === 0 ? null : rfc3339(session.expiresAtMs),
+    ...limitsOf(session, ports),
     edge: { ...ports.ref(edgeId) },
     route: routeId === undefined ? null : { ...ports.ref(routeId, edgeId) },
   };
+}
+
+/** Those in force on the route now; those of the login where the route is not configured here, as on an agent's endpoint. */
+function limitsOf({ doc }: LoginSession, { loginLimits }: OperationPorts): JsonObject {
+  const current = loginLimits(String(doc['route_id'] ?? ''));
+  if (current !== null) return { ...current };
+  return isJsonObject(doc['limits']) ? doc['limits'] : { maximum_duration: 0, inactivity_timeout: 0 };
 }

@@ -53,6 +53,7 @@ test('a logout that the store could not write is not treated as used when the pr
       scopes: [],
       cookiePrefix: '',
       limits: { inactivitySeconds: 0, maximumSeconds: 0 },
+      parameters: null,
       passesOptions: false,
     },
     client,

@@ -63,6 +63,7 @@ function assertOurs(seen: readonly [string, string][]): void {
   assert.deepEqual(seen.map(([name]) => name).toSorted(), [
     'postern-auth-assertion',
     'postern-auth-claims',
+    'postern-auth-kind',
     'postern-auth-user-email',
     'postern-auth-user-id',
     'postern-auth-user-name',

@@ -85,10 +85,52 @@ test('maximum_duration: the current value applies, lowered after the login', asy
   assertLoginWanted(await browser.open(site.host));
 });
 
+test('limits: 0 is no limit where the settings have none, and the cookie lives accordingly', async (t) => {
+  const unlimited = await LoginWorld.open(t, {
+    env: { POSTERN_LOGIN_MAXIMUM_DURATION: '0', POSTERN_LOGIN_INACTIVITY_TIMEOUT: '0' },
+  });
+  const { host } = await unlimited.site();
+  const browser = unlimited.browser();
+  await browser.logIn(host);
+  const [cookie] = browser.jar.cookiesFor(`${unlimited.origin(host)}/`);
+  assert.ok(Math.abs((cookie?.expiresAtMs ?? 0) - Date.now() - 400 * DAY * 1000) < 60_000);
+  const [session] = await sessionsAt(unlimited, host);
+  assert.deepEqual([session?.maximum_duration, session?.inactivity_timeout], [0, 0]);
+  assert.equal(session?.expires_at, null);
+  for (let month = 0; month < 2; month += 1) {
+    unlimited.clock.advance(29 * DAY);
+    assert.equal(await userOf(browser, host), ALICE);
+  }
+});
+
+test('limits: those of the settings apply where a module has 0, and the session shows what applies', async (t) => {
+  const site = await world.site();
+  const [idle, busy] = [world.browser(), world.browser()];
+  await idle.logIn(site.host);
+  await busy.logIn(site.host, '/', 'bob');
+  const [session] = await sessionsAt(world, site.host);
+  assert.deepEqual([session?.maximum_duration, session?.inactivity_timeout], [30 * DAY, 7 * DAY]);
+  for (let step = 0; step < 5; step += 1) {
+    advance(t, 6 * DAY - 10);
+    assert.equal(await userOf(busy, site.host), 'bob@example.com');
+    if (step > 0) assertLoginWanted(await idle.open(site.host));
+  }
+  advance(t, 60);
+  assertLoginWanted(await busy.open(site.host));
+});
+
+test('limits: the session shows the limits of its module, and follows their change', async () => {
+  const site = await world.site({ maximum_duration: 1000 });
+  await world.browser().logIn(site.host);
+  const shown = async () => (await sessionsAt(world, site.host)).map((each) => each.maximum_duration);
+  assert.deepEqual(await shown(), [1000]);
+  await change(world, site, { maximum_duration: 2000 });
+  assert.deepEqual(await shown(), [2000]);
+});
+
 for (const [name, limits, cookieAge] of [
-  ['0 is no limit', { inactivity_timeout: 0, maximum_duration: 0 }, 400 * DAY],
   ['4294967295 is a long time, not an overflow', { inactivity_timeout: MAX, maximum_duration: MAX }, 400 * DAY],
-  ['a day', { inactivity_timeout: 0, maximum_duration: 60 * DAY }, 60 * DAY],
+  ['60 days', { inactivity_timeout: MAX, maximum_duration: 60 * DAY }, 60 * DAY],
 ] as const) {
   test(`limits: ${name}, and the cookie lives accordingly`, async (t) => {
     const site = await world.site(limits);

@@ -60,9 +60,16 @@ export function cookieNamesOf(world: LoginWorld, browser: Browser, host: string)
 }
 
 /** Sessions that the API lists for a host. */
-export async function sessionsAt(world: LoginWorld, host: string): Promise<readonly { readonly id: string }[]> {
-  const sessions: { id: string; public_url: string }[] = (await world.edge.api('GET', '/app/sessions'))
-    .application_sessions;
+interface ShownSession {
+  readonly id: string;
+  readonly public_url: string;
+  readonly expires_at: string | null;
+  readonly maximum_duration: number;
+  readonly inactivity_timeout: number;
+}
+
+export async function sessionsAt(world: LoginWorld, host: string): Promise<readonly ShownSession[]> {
+  const sessions: ShownSession[] = (await world.edge.api('GET', '/app/sessions')).application_sessions;
   return sessions.filter((session) => session.public_url.includes(`//${host}`));
 }
 

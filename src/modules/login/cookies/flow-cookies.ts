@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { OWN_COOKIE_MARK } from '../../prepared-module.ts';
+import type { LoginParameters } from '../login-parameters.ts';
 import { clearCookie, cookieValues, markedCookies, setCookie } from './cookie-header.ts';
 
 /**
@@ -103,16 +104,18 @@ export function roundOf(state: string): number {
 }
 
 /**
- * Identifies the provider, client and scopes of a login. The fields themselves can exceed the 4 KB that browsers accept
+ * Identifies the provider, client, scopes and parameters of a login. The fields themselves can exceed the 4 KB that browsers accept
  * for a cookie; and a login that is no longer requested with the same values has to start again anyway.
  */
 export function askedFor(config: {
   readonly issuer: string;
   readonly clientId: string;
   readonly scopes: readonly string[];
+  readonly parameters: LoginParameters | null;
 }): string {
-  const { issuer, clientId, scopes } = config;
-  return hash('sha256', JSON.stringify([issuer, clientId, scopes]), 'base64url');
+  const { issuer, clientId, scopes, parameters } = config;
+  const asked = [issuer, clientId, scopes, ...(parameters === null ? [] : [parameters])];
+  return hash('sha256', JSON.stringify(asked), 'base64url');
 }
 
 function nameOf(state: string): string {

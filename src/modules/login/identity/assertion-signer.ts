@@ -1,7 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
-import type { Grant } from '../sessions/grant.ts';
-import type { SentEmail } from './sent-email.ts';
 import type { SigningKeyRecords } from './signing-keys.ts';
+import type { UpstreamUser } from './upstream-user.ts';
 
 const LIFETIME_SECONDS = 300;
 /** An assertion is reused for this long, so that it costs a signature per minute instead of per request. */
@@ -30,7 +29,7 @@ interface SigningKey {
 }
 
 /**
- * Signs the logged-in user (JWT, ES256), so that an upstream need not trust the network in between. Uses `node:crypto`
+ * Signs who sends a request (JWT, ES256), so that an upstream need not trust the network in between. Uses `node:crypto`
  * directly and not jose, whose signing is asynchronous: this is on the request's path. Tests verify the result with
  * jose.
  */
@@ -42,22 +41,23 @@ export class AssertionSigner {
     this.#records = records;
   }
 
-  sign(grant: Grant, email: SentEmail | null, nowMs: number): Assertion {
+  sign(user: UpstreamUser, nowMs: number): Assertion {
     const key = this.#current(nowMs);
     const iat = Math.floor(nowMs / 1000);
-    const { doc, host, userId } = grant;
+    const { email, name } = user;
     const claims = {
-      iss: doc.public_url,
-      aud: host,
-      sub: userId,
+      iss: user.origin,
+      aud: user.host,
+      sub: user.id,
+      kind: user.kind,
       iat,
       nbf: iat - EARLY_SECONDS,
       exp: iat + LIFETIME_SECONDS,
-      sid: grant.id,
-      provider: grant.issuer,
-      provider_sub: doc.subject,
+      sid: user.sessionId,
+      provider: user.provider,
+      provider_sub: user.subject,
       ...(email !== null && { email: email.address, email_verified: email.isVerified }),
-      ...(doc.name !== '' && { name: doc.name }),
+      ...(name !== '' && { name }),
     };
     const signed = `${encoded({ alg: 'ES256', typ: 'JWT', kid: key.id })}.${encoded(claims)}`;
     const signature = sign('sha256', Buffer.from(signed), { key: key.privateKey, dsaEncoding: 'ieee-p1363' });

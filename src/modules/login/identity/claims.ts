@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../../lib/json.ts';
 
 const MAX_TEXT = 320;
-/** As JSON: sent upstream in a header, together with all others. */
-const MAX_CLAIMS_BYTES = 3072;
-
-/** More than fit, and few enough to measure each: a response of 1 MB can have 90,000, which took 0.7 s. */
+/** Few enough to measure each: a response of 1 MB can have 90,000, which took 0.7 s. */
 const MAX_CLAIMS = 1000;
+/** Names of dropped claims that are remembered, of sensible lengths. */
+const MAX_DROPPED = 1000;
+const MAX_NAME = 256;
 
 /** A text claim of a sensible length; a truncated e-mail address would be somebody else's. */
 export function textClaim(claims: JsonObject, name: string): string {
@@ -13,19 +13,28 @@ export function textClaim(claims: JsonObject, name: string): string {
   return typeof value === 'string' && value.length <= MAX_TEXT ? value : '';
 }
 
+export interface BoundedClaims {
+  readonly kept: JsonObject;
+  readonly dropped: readonly string[];
+}
+
 /** As many whole claims as fit, small ones first: a list of a thousand groups drops itself, not the rest. */
-export function boundedClaims(claims: JsonObject): JsonObject {
-  const sized = Object.entries(claims)
+export function boundedClaims(claims: JsonObject, maxBytes: number): BoundedClaims {
+  const entries = Object.entries(claims);
+  const sized = entries
     .slice(0, MAX_CLAIMS)
     .map(([name, value]) => ({ name, value, bytes: Buffer.byteLength(JSON.stringify({ [name]: value })) }))
     .sort((a, b) => a.bytes - b.bytes);
-  // Entries: a claim called `__proto__` stays a claim.
-  const kept: [string, JsonObject[string]][] = [];
   let bytes = 2;
-  for (const claim of sized) {
+  const fitting = sized.findIndex((claim) => {
     bytes += claim.bytes;
-    if (bytes > MAX_CLAIMS_BYTES) break;
-    kept.push([claim.name, claim.value]);
-  }
-  return Object.fromEntries(kept);
+    return bytes > maxBytes;
+  });
+  const count = fitting === -1 ? sized.length : fitting;
+  const dropped = [...sized.slice(count).map(({ name }) => name), ...entries.slice(MAX_CLAIMS).map(([name]) => name)];
+  return {
+    // Entries: a claim called `__proto__` stays a claim.
+    kept: Object.fromEntries(sized.slice(0, count).map(({ name, value }) => [name, value])),
+    dropped: dropped.slice(0, MAX_DROPPED).map((name) => name.slice(0, MAX_NAME)),
+  };
 }

@@ -1,8 +1,10 @@
+import { decodeJwt } from 'jose';
 import type { JsonObject } from '../../../lib/json.ts';
 import type { Identity } from '../../prepared-module.ts';
 import { GUEST_ISSUER } from '../guest-issuer.ts';
-import type { Assertion } from '../identity/assertion-signer.ts';
 import { isEmailVerified } from '../identity/sent-email.ts';
+import type { SentIdentity } from '../identity/upstream-identity.ts';
+import { isAskedFor, type LoginParameters } from '../login-parameters.ts';
 import type { LoginRecord } from '../login-store.ts';
 
 /** How long a login lasts, in seconds; 0 = unlimited. The module's current values, regardless of those at login. */
@@ -27,12 +29,18 @@ export interface GrantDoc {
   readonly email: string;
   readonly name: string;
   readonly claims: JsonObject;
+  /** Names of claims that were too large to keep. Absent in records of earlier versions, which kept 3 KB. */
+  readonly dropped_claims?: readonly string[];
   /** When the access token expires; null when the provider did not announce it. */
   readonly access_expires_at_ms: number | null;
   /**
    * When the provider last confirmed the login, initially by the login itself. Absent in records of earlier versions.
    */
   readonly refreshed_at_ms?: number;
+  /** The limits at the time of the login, in seconds; the current ones of its route apply. */
+  readonly limits?: { readonly inactivity_timeout: number; readonly maximum_duration: number };
+  /** What the login asked of the provider beyond its scopes; absent: nothing. */
+  readonly parameters?: LoginParameters;
   /** When it ends in any case; absent: by the limits of its module alone. */
   readonly ends_at_ms?: number;
 }
@@ -67,7 +75,7 @@ export class Grant {
   /** A refresh that is not stored yet. */
   unwritten: RefreshedGrant | null = null;
   /** The upstream's identity headers, rebuilt with each version and each minute; see `identity/`. */
-  identity: { readonly headers: readonly string[]; readonly assertion: Assertion } | null = null;
+  identity: SentIdentity | null = null;
   #coveredScopes: readonly string[] | null = null;
   #holder: Identity | null = null;
 
@@ -109,9 +117,20 @@ export class Grant {
       isEmailVerified: isEmailVerified(claims),
       name,
       claims: { ...claims, sub: subject },
-      droppedClaims: [],
+      droppedClaims: this.doc.dropped_claims ?? this.#droppedEarlier(),
     };
     return this.#holder;
+  }
+
+  /** Earlier versions did not note what they dropped; the ID token, verified when it arrived, still names it. */
+  #droppedEarlier(): readonly string[] {
+    const { id_token: idToken } = this.secrets;
+    try {
+      const named = idToken === undefined ? [] : Object.keys(decodeJwt(idToken));
+      return named.filter((name) => !Object.hasOwn(this.doc.claims, name));
+    } catch {
+      return [];
+    }
   }
 
   isWithin(limits: SessionLimits, nowMs: number): boolean {
@@ -139,6 +158,11 @@ export class Grant {
     if (!scopes.every((scope) => scope === 'openid' || this.doc.scopes.includes(scope))) return false;
     this.#coveredScopes = scopes;
     return true;
+  }
+
+  /** Whether its login asked the provider for at least as much as a route does. */
+  meets(parameters: LoginParameters | null): boolean {
+    return parameters === null || isAskedFor(parameters, this.doc.parameters ?? null);
   }
 
   get refreshedAtMs(): number {

@@ -13,7 +13,7 @@ export async function recordLogin(
   nonce: string,
 ): Promise<BrowserKey> {
   const { config, cookieNames } = login;
-  const { edgeId, routeId, issuer, clientId, scopes, limits, identityProvider } = config;
+  const { edgeId, routeId, issuer, clientId, scopes, limits, parameters, identityProvider } = config;
   const { subject, claims, sid, accessExpiresInSeconds } = tokens;
   const { key } = await runtime.recordSession(request, {
     edgeId,
@@ -22,6 +22,7 @@ export async function recordLogin(
     clientId,
     scopes,
     limits,
+    parameters,
     identityProvider,
     subject,
     claims,

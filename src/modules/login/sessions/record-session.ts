@@ -4,6 +4,7 @@ import type { JsonObject } from '../../../lib/json.ts';
 import type { OwnPathRequest } from '../../prepared-module.ts';
 import type { BrowserKey, CookieNames } from '../cookies/session-cookie.ts';
 import { originOf } from '../flow/return-target.ts';
+import type { LoginParameters } from '../login-parameters.ts';
 import type { LoginRuntime } from '../login-runtime.ts';
 import { accessExpiresAtMs } from './access-expiry.ts';
 import { findGrant, Grant, type GrantDoc, type SessionLimits } from './grant.ts';
@@ -23,6 +24,7 @@ export interface NewSession {
   readonly scopes: readonly string[];
   readonly cookieNames: CookieNames;
   readonly limits: SessionLimits;
+  readonly parameters: LoginParameters | null;
   /** When it ends in any case; null: by its limits alone. */
   readonly endsAtMs: number | null;
   readonly providerSessionId: string | null;
@@ -90,7 +92,7 @@ export async function recordSession(
 }
 
 function grantDoc(request: OwnPathRequest, login: NewSession): GrantDoc {
-  const { accessExpiresInSeconds, endsAtMs } = login;
+  const { accessExpiresInSeconds, endsAtMs, limits, parameters } = login;
   return {
     public_url: originOf(request),
     user_agent: (request.header('user-agent') ?? '').slice(0, MAX_USER_AGENT),
@@ -104,6 +106,8 @@ function grantDoc(request: OwnPathRequest, login: NewSession): GrantDoc {
     access_expires_at_ms:
       accessExpiresInSeconds === undefined ? null : accessExpiresAtMs(accessExpiresInSeconds, request.nowMs),
     refreshed_at_ms: request.nowMs,
+    limits: { inactivity_timeout: limits.inactivitySeconds, maximum_duration: limits.maximumSeconds },
+    ...(parameters !== null && { parameters }),
     ...(endsAtMs !== null && { ends_at_ms: endsAtMs }),
   };
 }

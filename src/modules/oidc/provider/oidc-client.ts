@@ -21,6 +21,7 @@ import type {
   LogoutToken,
   RefreshedTokens,
 } from '../../login/login-client.ts';
+import type { LoginParameters } from '../../login/login-parameters.ts';
 import { checkCallback } from '../../login/provider/check-callback.ts';
 import type { DiscoveredMetadata } from '../../login/provider/discovery.ts';
 import { LoginProblem } from '../../login/provider/login-problem.ts';
@@ -40,6 +41,7 @@ export interface ClientConfig {
   /** '' is a public client, protected by PKCE alone. */
   readonly clientSecret: string;
   readonly scopes: readonly string[];
+  readonly parameters?: LoginParameters | null;
 }
 
 type TokenAnswer = Awaited<ReturnType<typeof authorizationCodeGrant>>;
@@ -67,6 +69,7 @@ export class OidcClient implements LoginClient {
       nonce: p.nonce,
       code_challenge: await calculatePKCECodeChallenge(p.codeVerifier),
       code_challenge_method: 'S256',
+      ...requestParameters(this.#config.parameters ?? null),
     });
   }
 
@@ -81,6 +84,7 @@ export class OidcClient implements LoginClient {
 
   async exchange(p: LoginCallback): Promise<LoginTokens> {
     const code = await this.checkCallback(p);
+    const maxAge = this.#config.parameters?.max_age;
     const metadata = await this.#provider.metadata();
     // The library derives redirect_uri from this URL, so it is built from the exact text that the provider received
     // before.
@@ -92,6 +96,7 @@ export class OidcClient implements LoginClient {
         expectedNonce: p.nonce,
         pkceCodeVerifier: p.codeVerifier,
         idTokenExpected: true,
+        ...(typeof maxAge === 'number' && { maxAge }),
       }),
     );
     return this.#login(metadata, answer);
@@ -210,6 +215,17 @@ export class OidcClient implements LoginClient {
     if (issuer.startsWith('http:')) allowInsecureRequests(configuration);
     return configuration;
   }
+}
+
+function requestParameters(parameters: LoginParameters | null): Record<string, string> {
+  if (parameters === null) return {};
+  const { prompt, max_age: maxAge, acr_values: acrValues, access_type: accessType } = parameters;
+  return {
+    ...(prompt !== '' && { prompt }),
+    ...(maxAge !== null && { max_age: String(maxAge) }),
+    ...(acrValues.length > 0 && { acr_values: acrValues.join(' ') }),
+    ...(accessType !== '' && { access_type: accessType }),
+  };
 }
 
 /** Real ones have a hundred characters. */
