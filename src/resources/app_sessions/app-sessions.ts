@@ -123,7 +123,7 @@ function render(session: LoginSession, ports: OperationPorts): JsonObject {
 
 /** Those in force on the route now; those of the login where the route is not configured here, as on an agent's endpoint. */
 function limitsOf({ doc }: LoginSession, { loginLimits }: OperationPorts): JsonObject {
-  const current = loginLimits(String(doc['route_id'] ?? ''));
+  const current = loginLimits((doc['route_id'] as string | undefined) ?? '');
   if (current !== null) return { ...current };
   return isJsonObject(doc['limits']) ? doc['limits'] : { maximum_duration: 0, inactivity_timeout: 0 };
 }

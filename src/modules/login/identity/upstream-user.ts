@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../lib/json.ts';
 import type { Identity } from '../../prepared-module.ts';
 import type { SentEmail } from './sent-email.ts';
 
-/** What the upstream is told about the sender of a request. */
+/** The sender of a request, as the upstream sees it. */
 export interface UpstreamUser {
   readonly kind: Identity['kind'];
   /** Id of the user, the service account or the guest link; the `sub` of a workload's token. */
