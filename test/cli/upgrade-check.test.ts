@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import pg from 'pg';
@@ -131,8 +131,24 @@ test('says that there is no store yet, and creates none', async (t) => {
   const dataDir = join(await tempDir(t), 'new');
   const { code, stdout } = await runCommand(['upgrade-check', '--data-dir', dataDir]);
   assert.equal(code, 0);
-  assert.match(stdout, /no store yet/);
+  assert.ok(stdout.includes(`no store yet in ${dataDir}`), stdout);
   assert.throws(() => readdirSync(dataDir), /ENOENT/);
+});
+
+test('does not take a data directory that it cannot look into for an empty one', async (t) => {
+  const file = join(await tempDir(t), 'file');
+  writeFileSync(file, '');
+  const loop = join(await tempDir(t), 'loop');
+  symlinkSync(loop, loop);
+  for (const [dataDir, why] of [
+    [file, 'ENOTDIR'],
+    [loop, 'ELOOP'],
+  ] as const) {
+    const { code, stdout } = await runCommand(['upgrade-check', '--data-dir', dataDir]);
+    assert.equal(code, 1, stdout);
+    assert.match(stdout, new RegExp(`the data directory ${dataDir} cannot be read \\(${why}\\)`));
+    assert.match(stdout, /as its user/);
+  }
 });
 
 test('fails when the store cannot be read, and says so in both forms', async (t) => {

@@ -7,7 +7,8 @@ export function judgeUpgrade(store: ExaminedStore, config: Config): readonly Fin
   const { schemaVersion: found, knownSchemaVersion: known } = store;
   if (found === 0) {
     const findings = findingsOf('store');
-    findings.ok('there is no store yet: the first start creates it');
+    const where = config.database_url === null ? ` in ${config.data_dir}` : '';
+    findings.ok(`there is no store yet${where}: the first start creates it`);
     return findings.list;
   }
   if (found > known) {

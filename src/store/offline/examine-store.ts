@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { databasePath } from '../data-directory.ts';
 import { loadKeyring, verifyKeyCheck } from '../load-keyring.ts';
 import { OLDER_SERVERS } from '../postgres/schema-names.ts';
@@ -38,11 +38,11 @@ export interface StoreExamination {
 /** Looks at a store as the next start would, and changes nothing. */
 export async function examineStore(location: StoreLocation): Promise<StoreExamination> {
   const { engine } = location;
+  const isMissing = engine === 'sqlite' && !hasDatabase(location.dataDir);
   const holder = engine === 'sqlite' ? holderOf(location.dataDir) : null;
   const known = { engine, knownSchemaVersion: currentSchema.version, holder, isCompatible: true };
   const none = { count: 0, addresses: '' };
-  if (engine === 'sqlite' && !existsSync(databasePath(location.dataDir)))
-    return { ...known, schemaVersion: 0, pending: [], keyProblem: null, olderServers: none };
+  if (isMissing) return { ...known, schemaVersion: 0, pending: [], keyProblem: null, olderServers: none };
   const database = openOfflineDatabase(location, 'read');
   try {
     return await database.transaction('read', async (run) => {
@@ -58,6 +58,18 @@ export async function examineStore(location: StoreLocation): Promise<StoreExamin
     });
   } finally {
     await database.close();
+  }
+}
+
+/** Throws when it cannot be seen: "no store yet" would be wrong for another user's directory, which has mode 0700. */
+function hasDatabase(dataDir: string): boolean {
+  try {
+    statSync(databasePath(dataDir));
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return false;
+    throw new Error(`the data directory ${dataDir} cannot be read (${code})`);
   }
 }
 
