@@ -73,6 +73,9 @@ suite('postern restart', { timeout: TIMEOUT_MS }, () => {
     const { code, stderr } = await restart(t, dataDir);
     assert.match(stderr, new RegExp(`no server that can hand over runs with the data directory ${dataDir}`));
     assert.equal(code, 2);
+    // As for another user, who may not look into the directory of the server.
+    await writeFile(join(dataDir, 'control'), '');
+    assert.match((await restart(t, dataDir)).stderr, /control cannot be read \(ENOTDIR\): run this as the user/);
     assert.match(
       (await restart(t, dataDir, '--timeout', '0')).stderr,
       /--timeout is a number of seconds from 1 to 3600/,

@@ -70,7 +70,10 @@ function readTimeout(text: string | undefined): number {
 /** A server that was killed leaves its socket behind, which refuses connections. */
 async function findServer(dataDir: string, pid: string | null): Promise<Socket> {
   const directory = controlDirectory(dataDir);
-  const names = await readdir(directory).catch(() => []);
+  const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw usage(`${directory} cannot be read (${error.code}): run this as the user of the server`);
+  });
   const meant = names.filter((name) => (pid === null ? name.endsWith('.sock') : name === `${pid}.sock`));
   const found = (await Promise.all(meant.map((name) => dial(join(directory, name))))).filter(
     (socket) => socket !== null,
