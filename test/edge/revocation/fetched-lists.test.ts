@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, suite, test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
+import { CRL_FETCH_KIND, crlFetchId } from '../../../src/revocation/authority-crl.ts';
+import { CLAIM_MS } from '../../../src/revocation/fetch-state.ts';
 import { type CrlRequest, crl, DELTA, hugeCrl, scope, UNKNOWN_CRITICAL } from '../../support/test-crl.ts';
 import { DAY_MS, issue } from '../tls/test-authority.ts';
 import { rawExchange } from '../traffic/raw-exchange.ts';
@@ -288,6 +290,29 @@ suite('the next request', () => {
       (ca) => ca['crl_error'] === null && ca['crl_number'] === '2',
     );
     assert.equal(up['crl_status'], 'current');
+  });
+
+  test('waits for a process that has begun one, and not longer when that process is gone', async () => {
+    server.list = await list();
+    const id = await authority();
+    await fetched(id);
+    const { replica, store } = world.edge.world.server;
+    const { kind, id: recordId, doc: before } = replica.get(CRL_FETCH_KIND, crlFetchId(id)) ?? assert.fail();
+    const asked = (): number =>
+      server.requests.filter(({ url = '' }) => (before['url'] as string).endsWith(url)).length;
+    assert.equal(asked(), 1);
+    // As a process that was killed during its request leaves it behind.
+    const doc = { ...before, next_at_ms: 0, claimed_until_ms: clock.nowMs() + CLAIM_MS };
+    const put = { kind, id: recordId, parent: id, doc, secrets: null, uniqueKeys: [], references: [] };
+    assert.ok((await store.commit({ puts: [put] })).ok);
+    // All authorities have been looked at when another one has been fetched.
+    await failed(await world.authority(stranger, { crl_mode: 'soft', crl_url: newUrl() }));
+    assert.equal(asked(), 1);
+    clock.offsetMs += CLAIM_MS;
+    await eventually(
+      () => Promise.resolve(asked()),
+      (count) => count === 2,
+    );
   });
 
   test('comes before a short list is stale', async () => {
