@@ -27,6 +27,7 @@ test('a public name has a dot, is no address and has no private suffix', () => {
     'a.b.',
     '*.*.example.com',
     'a b.example.com',
+    'my_app.example.com',
   ];
   for (const name of others) assert.equal(isPublicName(name), false, name);
 });

@@ -7,6 +7,8 @@ const PRIVATE_SUFFIXES = ['localhost', 'local', 'internal', 'test', 'invalid', '
 /** Whether a public CA could issue a certificate for the name. Wildcards count by the name below them. */
 export function isPublicName(host: string): boolean {
   const name = host.startsWith('*.') ? host.slice(2) : host;
+  // Served, but forbidden in certificates (CA/Browser Forum, ballot SC12).
+  if (name.includes('_')) return false;
   if (!name.includes('.') || isIP(name) !== 0 || hostNameProblem(host, 'allowed') !== null) return false;
   return !PRIVATE_SUFFIXES.some((suffix) => name === suffix || name.endsWith(`.${suffix}`));
 }
