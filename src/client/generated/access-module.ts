@@ -27,7 +27,7 @@ export interface AccessModule {
      * match.
      */
     readonly claims?: Readonly<Record<string, readonly (string | number | boolean)[]>> | undefined;
-    /** 1 to 100 ids of service accounts. */
+    /** 1 to 100 ids of service accounts, which then cannot be deleted. */
     readonly service_accounts?: readonly string[] | undefined;
     /** Matches everybody who came in by a guest link of this route. Must be true. */
     readonly guests?: boolean | undefined;
@@ -53,7 +53,7 @@ export interface AccessModule {
      * match.
      */
     readonly claims?: Readonly<Record<string, readonly (string | number | boolean)[]>> | undefined;
-    /** 1 to 100 ids of service accounts. */
+    /** 1 to 100 ids of service accounts, which then cannot be deleted. */
     readonly service_accounts?: readonly string[] | undefined;
     /** Matches everybody who came in by a guest link of this route. Must be true. */
     readonly guests?: boolean | undefined;
@@ -104,7 +104,7 @@ export interface AccessModuleReplace {
          * match.
          */
         readonly claims?: Readonly<Record<string, readonly (string | number | boolean)[]>> | undefined;
-        /** 1 to 100 ids of service accounts. */
+        /** 1 to 100 ids of service accounts, which then cannot be deleted. */
         readonly service_accounts?: readonly string[] | undefined;
         /** Matches everybody who came in by a guest link of this route. Must be true. */
         readonly guests?: boolean | undefined;
@@ -132,7 +132,7 @@ export interface AccessModuleReplace {
          * match.
          */
         readonly claims?: Readonly<Record<string, readonly (string | number | boolean)[]>> | undefined;
-        /** 1 to 100 ids of service accounts. */
+        /** 1 to 100 ids of service accounts, which then cannot be deleted. */
         readonly service_accounts?: readonly string[] | undefined;
         /** Matches everybody who came in by a guest link of this route. Must be true. */
         readonly guests?: boolean | undefined;

@@ -1,5 +1,7 @@
 import Type from 'typebox';
+import { reference } from '../../lib/schema/annotations.ts';
 import { mapOf } from '../../lib/schema/map-of.ts';
+import { ACCOUNT_KIND } from '../../lib/service-account-records.ts';
 import { enabledField } from '../module.ts';
 
 const MAX_RULES = 100;
@@ -36,7 +38,9 @@ const ruleFields = {
     ),
   ),
   claims: Type.Optional(claims),
-  service_accounts: Type.Optional(texts(64, 'ids of service accounts.')),
+  service_accounts: Type.Optional(
+    reference({ kinds: [ACCOUNT_KIND] }, texts(64, 'ids of service accounts, which then cannot be deleted.')),
+  ),
   guests: Type.Optional(
     Type.Boolean({ description: 'Matches everybody who came in by a guest link of this route. Must be true.' }),
   ),

@@ -1,6 +1,15 @@
-import type { Identity, Pass, PreparedModule, Refusal, TrafficRequest, Verdict } from '../prepared-module.ts';
+import type { HeaderList } from '../../lib/header-list.ts';
+import type {
+  HeaderChange,
+  Identity,
+  Pass,
+  PreparedModule,
+  Refusal,
+  TrafficRequest,
+  Verdict,
+} from '../prepared-module.ts';
 import type { CountedDecision } from './access-runtime.ts';
-import { identifyInTurn, type Recognizer } from './recognizer.ts';
+import { firstOf, identifyInTurn, type Recognizer } from './recognizer.ts';
 import { accessDenied, LOGIN_NEEDED } from './refusals.ts';
 import type { Decision, Evaluate } from './rules.ts';
 
@@ -15,6 +24,8 @@ export interface AccessOnRouteOptions {
 /** The module on one route, in one version of its configuration. */
 export class AccessOnRoute implements PreparedModule {
   readonly identify?: (request: TrafficRequest) => Verdict | Promise<Verdict>;
+  readonly transformRequest?: (request: TrafficRequest) => HeaderChange | null;
+  readonly #recognizers: readonly Recognizer[];
   readonly #evaluate: Evaluate;
   readonly #isEnforced: boolean;
   readonly #count: (decision: CountedDecision) => void;
@@ -25,14 +36,25 @@ export class AccessOnRoute implements PreparedModule {
     this.#evaluate = evaluate;
     this.#isEnforced = isEnforced;
     this.#count = count;
+    this.#recognizers = recognizers;
     if (recognizers.length > 0) this.identify = (request) => identifyInTurn(recognizers, request);
+    if (recognizers.some((each) => each.transformRequest !== undefined)) {
+      this.transformRequest = (request) => firstOf(recognizers, (each) => each.transformRequest?.(request));
+    }
+  }
+
+  upstreamHeaders(request: TrafficRequest): HeaderList {
+    return firstOf(this.#recognizers, (each) => each.upstreamHeaders?.(request)) ?? NOBODY;
   }
 
   judge(request: TrafficRequest): Verdict {
     if (request.isExemptFromLogin) return EXEMPT;
     const { permit } = request;
     // A login module would have refused before: there is none.
-    if (permit === null) return this.#refused(LOGIN_NEEDED, 'login_needed', null);
+    if (permit === null) {
+      const refusal = firstOf(this.#recognizers, (each) => each.refusalWithout?.(request)) ?? LOGIN_NEEDED;
+      return this.#refused(refusal, refusal.reason, null);
+    }
     const { identity } = permit;
     const decision = this.#decide(identity);
     if (decision.allowed) {
@@ -65,4 +87,5 @@ export class AccessOnRoute implements PreparedModule {
 }
 
 const ALLOWED: Pass = { isPass: true, reason: 'allowed' };
+const NOBODY: HeaderList = [];
 const EXEMPT: Pass = { isPass: true, reason: 'options_passthrough' };

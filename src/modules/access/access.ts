@@ -1,10 +1,13 @@
+import { ACCOUNT_KIND, TOKEN_KIND, TOKEN_USE_KIND } from '../../lib/service-account-records.ts';
+import { login } from '../login/login.ts';
 import { defineModule } from '../module.ts';
-import type { Preparation, PreparePorts } from '../prepared-module.ts';
+import type { ConfiguredBy, Preparation, PreparePorts } from '../prepared-module.ts';
 import { type AccessConfig, accessConfig } from './access-config.ts';
 import { AccessOnRoute } from './access-on-route.ts';
 import { AccessRuntime } from './access-runtime.ts';
 import { checkAccess } from './check-access.ts';
 import { accessErrors } from './errors.ts';
+import { ProgramsOnRoute } from './programs/programs-on-route.ts';
 import type { Recognizer } from './recognizer.ts';
 import { compileRules } from './rules.ts';
 
@@ -24,19 +27,27 @@ export const access = defineModule({
   check: checkAccess,
   prepare,
   errors: { title: 'Traffic: access rules', rows: accessErrors.rows },
+  shared: [login],
+  recordKinds: [TOKEN_USE_KIND],
+  followedKinds: [ACCOUNT_KIND, TOKEN_KIND],
   createRuntime: (ports) => AccessRuntime.open(ports),
 });
 
-function prepare(config: AccessConfig, { runtime }: PreparePorts): Preparation {
-  const count = runtime instanceof AccessRuntime ? runtime.count : () => {};
-  const evaluate = compileRules(config);
+function prepare(config: AccessConfig, { runtime, configuredBy }: PreparePorts): Preparation {
+  const own = runtime instanceof AccessRuntime ? runtime : null;
   return {
     ok: true,
-    prepared: new AccessOnRoute({ evaluate, isEnforced: config.enforce, recognizers: recognizers(), count }),
+    prepared: new AccessOnRoute({
+      evaluate: compileRules(config),
+      isEnforced: config.enforce,
+      // No traffic is served without a runtime, so nobody is recognized.
+      recognizers: own === null ? [] : recognizers(own, config, configuredBy),
+      count: own === null ? () => {} : own.count,
+    }),
   };
 }
 
 /** Who is recognized without a login, in the order in which they are asked. */
-function recognizers(): readonly Recognizer[] {
-  return [];
+function recognizers(runtime: AccessRuntime, config: AccessConfig, configuredBy: ConfiguredBy): readonly Recognizer[] {
+  return [new ProgramsOnRoute(runtime.programs, config, configuredBy)];
 }

@@ -1,4 +1,7 @@
 import { type FieldProblem, pointerTo } from '../../lib/schema/field-problem.ts';
+import { checkIssuer } from '../login/check-issuer.ts';
+import type { LoginSettings } from '../login/settings.ts';
+import type { CheckContext } from '../module.ts';
 import type { AccessConfig, AllowRule, Rule } from './access-config.ts';
 import { domainPatternProblem } from './domain-matcher.ts';
 import { emailAddress } from './email-address.ts';
@@ -7,10 +10,17 @@ const CONDITIONS = ['emails', 'email_domains', 'claims', 'service_accounts', 'gu
 const PEOPLE = ['emails', 'email_domains', 'claims'] as const;
 
 /** Rejects rules that match nobody, and values that no identity can have. */
-export function checkAccess({ allow, deny }: AccessConfig): readonly FieldProblem[] {
+export function checkAccess(
+  { allow, deny, bearer }: AccessConfig,
+  context: CheckContext<LoginSettings>,
+): readonly FieldProblem[] {
   return [
     ...allow.flatMap((rule, at) => ruleProblems(rule, `/allow/${at}`)),
     ...deny.flatMap((rule, at) => ruleProblems(rule, `/deny/${at}`)),
+    ...bearer.flatMap(({ issuer }, at) => {
+      const message = checkIssuer(issuer, context);
+      return message === null ? [] : [{ path: `/bearer/${at}/issuer`, message }];
+    }),
   ];
 }
 

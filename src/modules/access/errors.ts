@@ -12,4 +12,29 @@ export const accessErrors = errorTable({
     explanation:
       'The route has access rules and no login module, so only programs and guests can pass. To let people in, set a login module on the route.',
   },
+  ERR_POSTERN_ACCESS_TOKEN_INVALID: {
+    status: 401,
+    explanation:
+      'The bearer token is expired, deleted, of an inactive service account, or not signed by its issuer for an audience of the route. details.reason says which.',
+  },
+  ERR_POSTERN_ACCESS_TOKEN_MALFORMED: {
+    status: 400,
+    explanation:
+      'The request has several Authorization fields, or a token of a service account in another form than "Authorization: Bearer pst_…".',
+  },
+  ERR_POSTERN_ACCESS_TOKEN_REQUIRED: {
+    status: 401,
+    explanation:
+      'The route has no login module, and the bearer token is neither that of a service account nor from an issuer in "bearer".',
+  },
+  ERR_POSTERN_ACCESS_TOKEN_FORBIDDEN: {
+    status: 403,
+    explanation:
+      'The token is valid, and the access rules of the route do not let its service account or workload in. Name the account in an allow rule, or its claims in a bearer entry.',
+  },
+  ERR_POSTERN_ACCESS_ISSUER_UNAVAILABLE: {
+    status: 503,
+    explanation:
+      'The keys of the issuer of the token cannot be fetched, so it cannot be verified. The log of the server has the reason.',
+  },
 });

@@ -1,4 +1,5 @@
-import type { Pass, TrafficRequest, Verdict } from '../prepared-module.ts';
+import type { HeaderList } from '../../lib/header-list.ts';
+import type { HeaderChange, Pass, Refusal, TrafficRequest, Verdict } from '../prepared-module.ts';
 
 /** Recognizes requesters that need no login, such as programs by their token. */
 export interface Recognizer {
@@ -7,6 +8,24 @@ export interface Recognizer {
    * then the login.
    */
   identify(request: TrafficRequest): Verdict | null | Promise<Verdict | null>;
+  /** The answer to a request that nobody was recognized for, where no login is asked; null: the usual one. */
+  refusalWithout?(request: TrafficRequest): Refusal | null;
+  /** What the upstream learns about a requester whom it recognized; null: it was not this one. */
+  upstreamHeaders?(request: TrafficRequest): HeaderList | null;
+  /** Changes the request of somebody whom it recognized. */
+  transformRequest?(request: TrafficRequest): HeaderChange | null;
+}
+
+/** The first answer of a recognizer that has one. */
+export function firstOf<Answer>(
+  recognizers: readonly Recognizer[],
+  ask: (recognizer: Recognizer) => Answer | null | undefined,
+): Answer | null {
+  for (const recognizer of recognizers) {
+    const answer = ask(recognizer) ?? null;
+    if (answer !== null) return answer;
+  }
+  return null;
 }
 
 const NOBODY: Pass = { isPass: true, reason: 'nobody_recognized' };

@@ -1,4 +1,5 @@
 import type { Identity, Refusal, TrafficRequest } from '../prepared-module.ts';
+import { tokenForbidden } from './programs/token-refusals.ts';
 import type { Decision } from './rules.ts';
 
 /** Ends the login, here and at the provider if it offers that, so that the next login may use another account. */
@@ -15,7 +16,11 @@ export const LOGIN_NEEDED: Refusal = {
 };
 
 /** For somebody whom the rules do not let in. The rule itself is for the operator: it is in the log. */
-export function accessDenied(identity: Identity, { reason, rule }: Decision, _request: TrafficRequest): Refusal {
+export function accessDenied(identity: Identity, decision: Decision, request: TrafficRequest): Refusal {
+  if (identity.kind === 'service_account' || identity.kind === 'workload') {
+    return tokenForbidden(request, identity, decision);
+  }
+  const { reason, rule } = decision;
   const account = accountName(identity);
   const common = {
     status: 403,
@@ -24,8 +29,7 @@ export function accessDenied(identity: Identity, { reason, rule }: Decision, _re
     accessRule: rule,
     details: { reason, account, kind: identity.kind },
   } as const;
-  if (identity.kind !== 'user')
-    return { ...common, message: `${PROGRAMS[identity.kind]} ${account} may not enter here.` };
+  if (identity.kind === 'guest') return { ...common, message: `The guest ${account} may not enter here.` };
   return {
     ...common,
     title: 'This account may not enter',
@@ -33,8 +37,6 @@ export function accessDenied(identity: Identity, { reason, rule }: Decision, _re
     action: { label: 'Switch account', href: LOGOUT_PATH },
   };
 }
-
-const PROGRAMS = { service_account: 'The service account', workload: 'The workload', guest: 'The guest' } as const;
 
 const ADVICE: Partial<Record<Decision['reason'], string>> = {
   email_unverified: 'Your identity provider does not report your email address as verified. Verify it there. ',

@@ -17,6 +17,7 @@ import type { LoginOnRoute } from './login-on-route.ts';
 import type { LoginClientId, LoginRecord, LoginRecords } from './login-store.ts';
 import type { LoginProblem } from './provider/login-problem.ts';
 import { Providers } from './provider/providers.ts';
+import { TokenIssuers } from './provider/token-issuer.ts';
 import { Activity } from './sessions/activity.ts';
 import type { Grant, Session, SessionLimits } from './sessions/grant.ts';
 import { OrphanedLogins } from './sessions/orphaned-logins.ts';
@@ -52,6 +53,7 @@ export class LoginRuntime implements SharedState {
   readonly #retentionSeconds: number;
   readonly #limits: SessionLimits;
   readonly #providers: Readonly<Record<ConfiguredBy, Providers>>;
+  readonly #tokenIssuers: Readonly<Record<ConfiguredBy, TokenIssuers>>;
   readonly #orphans: OrphanedLogins;
   readonly #looking = new Map<Grant, Promise<void>>();
   readonly #timers: (() => void)[] = [];
@@ -74,22 +76,19 @@ export class LoginRuntime implements SharedState {
     };
     this.records = logins;
     this.log = log;
-    this.#providers = {
-      operator: new Providers({
-        clock,
+    const fetch = network.createFetch({ isAddressAllowed: network.isAddressAllowed, isPlainHttpAllowed });
+    const operator = { clock, isPlainHttpAllowed, fetch };
+    const agent = {
+      clock,
+      ...agentIssuers({
+        allowedCidrs: settings.agent_issuer_allow_cidrs,
+        isUpstreamAllowed: network.isAddressAllowed,
         isPlainHttpAllowed,
-        fetch: network.createFetch({ isAddressAllowed: network.isAddressAllowed, isPlainHttpAllowed }),
-      }),
-      agent: new Providers({
-        clock,
-        ...agentIssuers({
-          allowedCidrs: settings.agent_issuer_allow_cidrs,
-          isUpstreamAllowed: network.isAddressAllowed,
-          isPlainHttpAllowed,
-          createFetch: network.createFetch,
-        }),
+        createFetch: network.createFetch,
       }),
     };
+    this.#providers = { operator: new Providers(operator), agent: new Providers(agent) };
+    this.#tokenIssuers = { operator: new TokenIssuers(operator), agent: new TokenIssuers(agent) };
     this.#signingKeys = signingKeys(ports.records);
     this.#count = ports.counter({
       name: 'postern_login_events_total',
@@ -139,6 +138,11 @@ export class LoginRuntime implements SharedState {
   /** Separate: data about an operator's provider on a private network must not serve an agent that names it. */
   providersFor(configuredBy: ConfiguredBy): Providers {
     return this.#providers[configuredBy];
+  }
+
+  /** Issuers of tokens for programs, separate for the same reason. */
+  tokenIssuersFor(configuredBy: ConfiguredBy): TokenIssuers {
+    return this.#tokenIssuers[configuredBy];
   }
 
   /** A module tells which clients an edge still has, when it is opened: the logins of others end. */

@@ -2,14 +2,12 @@ import Type from 'typebox';
 import { secret } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
-import { agentIssuerLimits } from '../login/agent-issuers.ts';
-import { agentIssuerProblem, issuerProblem, plainHttpHosts } from '../login/issuer-problem.ts';
+import { checkIssuer } from '../login/check-issuer.ts';
 import { login } from '../login/login.ts';
 import { type LoginConfig, LoginOnRoute } from '../login/login-on-route.ts';
 import { askedParameters } from '../login/login-parameters.ts';
 import type { LoginSettings } from '../login/settings.ts';
 import { type CheckContext, defineModule, enabledField } from '../module.ts';
-import type { ModuleNetwork } from '../module-runtime.ts';
 import type { Preparation, PreparePorts, Refusal } from '../prepared-module.ts';
 import { oidcAgentForm } from './agent-form.ts';
 import { loginParameters } from './login-parameters.ts';
@@ -101,20 +99,8 @@ export const oidc = defineModule({
  */
 function check(config: Type.Static<typeof oidcConfig>, context: CheckContext<LoginSettings>): readonly FieldProblem[] {
   const { issuer } = config;
-  const { settings, agentNetwork } = context;
-  if (issuer === '') return [];
-  const problem =
-    issuerProblem(issuer, settings.oidc_http_issuers) ??
-    (agentNetwork === undefined ? null : agentIssuerProblem(issuer, agentLimits(settings, agentNetwork)));
+  const problem = issuer === '' ? null : checkIssuer(issuer, context);
   return problem === null ? [] : [bodyProblem('issuer', problem)];
-}
-
-function agentLimits(settings: LoginSettings, { isAddressAllowed }: Pick<ModuleNetwork, 'isAddressAllowed'>) {
-  return agentIssuerLimits({
-    allowedCidrs: settings.agent_issuer_allow_cidrs,
-    isUpstreamAllowed: isAddressAllowed,
-    isPlainHttpAllowed: plainHttpHosts(settings.oidc_http_issuers),
-  });
 }
 
 function prepare(config: Type.Static<typeof oidcConfig>, { place, runtime, configuredBy }: PreparePorts): Preparation {

@@ -1,16 +1,9 @@
 import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
+import { TOKEN_USE_KIND, tokenUseId } from '../../lib/service-account-records.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import type { OperationPorts } from '../operation.ts';
 import { type LiveFields, timestamp } from '../resource.ts';
-
-/** A record of its own: use must neither change the ETag of a token nor be reported as a change of it. */
-const TOKEN_USE_KIND = 'service_account_token_use';
-
-/** Different from the token's id: the store knows parents by id alone. */
-function tokenUseId(tokenId: string): string {
-  return `${tokenId}.use`;
-}
 
 export const lastUse: LiveFields = {
   schema: {

@@ -1,3 +1,4 @@
+import { bearerCredentials } from '../../../lib/bearer-credentials.ts';
 import type { Refusal, TrafficRequest } from '../../prepared-module.ts';
 import { cookieValues } from '../cookies/cookie-header.ts';
 import { clearSessionCookies } from '../cookies/session-cookie.ts';
@@ -16,6 +17,7 @@ export function loginRequired(
   const canComeBack = request.method === 'GET' || request.method === 'HEAD';
   const to = loginUrl(canComeBack ? targetToKeep(request.target, request.path) : '/');
   const common = { code: 'ERR_POSTERN_LOGIN_REQUIRED', reason } as const;
+  if (bearerCredentials(request.headerLines('authorization')) !== null) return bearerRefused(request, reason);
   if (canComeBack && isNavigation(request)) {
     return {
       ...common,
@@ -34,6 +36,17 @@ export function loginRequired(
     headers: ['www-authenticate', `Postern-Login realm="${request.host}", login_url="${url}"`],
     details: { login_url: url },
     action: { label: 'Log in', href: to },
+  };
+}
+
+/** A program that sends a token cannot log in, whatever it accepts: a login page would be no answer (RFC 6750 §3). */
+function bearerRefused(request: TrafficRequest, reason: string): Refusal {
+  return {
+    code: 'ERR_POSTERN_LOGIN_REQUIRED',
+    reason,
+    status: 401,
+    message: 'This site does not accept that bearer token, and the request has no login.',
+    headers: ['www-authenticate', `Bearer realm="${request.host}"`],
   };
 }
 

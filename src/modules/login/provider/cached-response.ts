@@ -9,6 +9,8 @@ export interface CachedResponseOptions<Answer> {
   readonly validForMs: number;
   /** Minimum time between attempts after a failure, and between requested reloads. */
   readonly floorMs: number;
+  /** Minimum time between requested reloads, where it differs. */
+  readonly reloadFloorMs?: number;
 }
 
 /**
@@ -38,7 +40,8 @@ export class CachedResponse<Answer> {
   /** A newer response than the one that did not work, or null when it was loaded too recently. */
   async getNewer(): Promise<Answer | null> {
     if (this.#loading !== null) return this.#loading;
-    if (this.#askedForMs !== null && this.#isWithin(this.#askedForMs, this.#options.floorMs)) return null;
+    const { floorMs, reloadFloorMs = floorMs } = this.#options;
+    if (this.#askedForMs !== null && this.#isWithin(this.#askedForMs, reloadFloorMs)) return null;
     this.#askedForMs = this.#options.clock.nowMs();
     return this.#load();
   }

@@ -42,15 +42,7 @@ export async function discover(issuer: string, ports: DiscoveryPorts): Promise<D
       `${issuer} does not support the authorization code flow: its response_types_supported has no "code"`,
     );
   }
-  const algorithms = words(document, 'id_token_signing_alg_values_supported');
-  const usable = SIGNING_ALGORITHMS.filter((algorithm) => algorithms?.includes(algorithm) ?? true);
-  if (usable.length === 0) {
-    throw new LoginProblem(
-      'configuration',
-      'algorithms_unsupported',
-      `${issuer} signs ID tokens with none of the algorithms ${SIGNING_ALGORITHMS.join(', ')}`,
-    );
-  }
+  const usable = usableAlgorithms(document, issuer);
   const methods = words(document, 'token_endpoint_auth_methods_supported');
   const isSecure = (url: URL): boolean => isSecureEndpoint(url, issuer, ports);
   const [authorization, token, jwks] = REQUIRED_ENDPOINTS.map((name) => requiredEndpoint(document, name, isSecure));
@@ -68,6 +60,35 @@ export async function discover(issuer: string, ports: DiscoveryPorts): Promise<D
       ? { authorization_response_iss_parameter_supported: true }
       : {}),
   };
+}
+
+/** What is needed to verify tokens of an issuer that is no OpenID provider for people, such as a CI system. */
+export interface KeySource {
+  readonly jwks_uri: string;
+  readonly id_token_signing_alg_values_supported: string[];
+}
+
+/** Such issuers have the same document without the endpoints of a login. */
+export async function discoverKeySource(issuer: string, ports: DiscoveryPorts): Promise<KeySource> {
+  const document = await askForJson(ports.fetch, discoveryUrl(issuer));
+  checkIssuer(issuer, document['issuer']);
+  return {
+    jwks_uri: requiredEndpoint(document, 'jwks_uri', (url) => isSecureEndpoint(url, issuer, ports)),
+    id_token_signing_alg_values_supported: usableAlgorithms(document, issuer),
+  };
+}
+
+function usableAlgorithms(document: JsonObject, issuer: string): string[] {
+  const algorithms = words(document, 'id_token_signing_alg_values_supported');
+  const usable = SIGNING_ALGORITHMS.filter((algorithm) => algorithms?.includes(algorithm) ?? true);
+  if (usable.length === 0) {
+    throw new LoginProblem(
+      'configuration',
+      'algorithms_unsupported',
+      `${issuer} signs ID tokens with none of the algorithms ${SIGNING_ALGORITHMS.join(', ')}`,
+    );
+  }
+  return usable;
 }
 
 /** §4.3: exactly the configured issuer; otherwise tokens of another would be accepted as its own. */

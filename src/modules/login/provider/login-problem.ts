@@ -11,7 +11,7 @@ import type { FetchProblem, FetchProblemReason } from '../../../lib/fetch-proble
  */
 export type LoginProblemKind = 'unreachable' | 'provider' | 'denied' | 'token' | 'invalid_grant' | 'configuration';
 
-export type TokenName = 'id_token' | 'logout_token' | 'userinfo';
+export type TokenName = 'id_token' | 'logout_token' | 'userinfo' | 'workload_token';
 
 export type TokenFault =
   | 'malformed'

@@ -1,6 +1,7 @@
-import { errors, type JWTVerifyOptions, type JWTVerifyResult, jwtVerify } from 'jose';
+import { errors, type JWTVerifyGetKey, type JWTVerifyOptions, type JWTVerifyResult, jwtVerify } from 'jose';
+import type { Clock } from '../../../lib/clock.ts';
+import { KeyNotYetKnownError } from './issuer-keys.ts';
 import { LoginProblem, type TokenFault, type TokenName } from './login-problem.ts';
-import { KeyNotYetKnownError, type Provider } from './provider.ts';
 import { SIGNING_ALGORITHMS } from './signing-algorithms.ts';
 
 export const CLOCK_TOLERANCE_SECONDS = 60;
@@ -9,6 +10,7 @@ const TOKEN_WORDS: Readonly<Record<TokenName, string>> = {
   id_token: 'ID token',
   logout_token: 'logout token',
   userinfo: 'signed userinfo',
+  workload_token: 'workload token',
 };
 
 const CLAIM_FAULTS: ReadonlyMap<string, TokenFault> = new Map([
@@ -33,9 +35,16 @@ export function claimFault(claim: string): TokenFault {
   return CLAIM_FAULTS.get(claim) ?? 'malformed';
 }
 
+/** Who signs tokens: an OpenID provider, or a system that issues tokens to programs. */
+export interface SigningIssuer {
+  readonly ports: { readonly clock: Clock };
+  metadata(): Promise<{ readonly id_token_signing_alg_values_supported: string[] }>;
+  withKeys<Result>(verify: (keys: JWTVerifyGetKey) => Promise<Result>): Promise<Result>;
+}
+
 /** Verifies the signature with the provider's keys, and the claims named in `options`, against the product's clock. */
 export async function verifyToken(
-  provider: Provider,
+  provider: SigningIssuer,
   name: TokenName,
   token: string,
   options: JWTVerifyOptions,

@@ -1,0 +1,79 @@
+import type { JsonObject } from '../../../lib/json.ts';
+import { ACCOUNT_KIND, TOKEN_KIND } from '../../../lib/service-account-records.ts';
+import { hashToken } from '../../../lib/token-hash.ts';
+import type { FollowedKey, FollowedRecords } from '../../module-runtime.ts';
+import { AccountToken, ServiceAccount } from './account-token.ts';
+
+/**
+ * Tokens of service accounts, found by their hash without a database. Follows the store, so that a change ends streams
+ * within a second on every node.
+ */
+export class AccountTokens {
+  readonly #records: FollowedRecords;
+  readonly #used: (token: AccountToken) => void;
+  readonly #accounts = new Map<string, ServiceAccount>();
+  readonly #byHash = new Map<string, AccountToken>();
+  readonly #byId = new Map<string, AccountToken>();
+  readonly #unsubscribe: () => void;
+
+  constructor(records: FollowedRecords, used: (token: AccountToken) => void) {
+    this.#records = records;
+    this.#used = used;
+    for (const { id } of records.all(ACCOUNT_KIND)) this.#readAccount(id);
+    for (const { id } of records.all(TOKEN_KIND)) this.#readToken(id);
+    this.#unsubscribe = records.onChange((changed) => this.#changed(changed));
+  }
+
+  /** The hash, which nobody can choose, is compared: the time that it takes tells nothing about stored tokens. */
+  find(text: string): AccountToken | undefined {
+    return this.#byHash.get(hashToken(text));
+  }
+
+  close(): void {
+    this.#unsubscribe();
+  }
+
+  #changed(changed: readonly FollowedKey[]): void {
+    for (const { kind, id } of changed) if (kind === ACCOUNT_KIND) this.#readAccount(id);
+    for (const { kind, id } of changed) if (kind === TOKEN_KIND) this.#readToken(id);
+  }
+
+  #readAccount(id: string): void {
+    const doc = this.#records.get(ACCOUNT_KIND, id)?.doc;
+    const account = this.#account(id);
+    if (doc === undefined) {
+      account.isActive = false;
+      this.#accounts.delete(id);
+    } else account.update({ name: doc['name'] as string, isActive: doc['active'] === true });
+  }
+
+  #readToken(id: string): void {
+    const doc = this.#records.get(TOKEN_KIND, id)?.doc;
+    const known = this.#byId.get(id);
+    if (doc === undefined) {
+      if (known === undefined) return;
+      known.isDeleted = true;
+      this.#byId.delete(id);
+      this.#byHash.delete(known.hash);
+      return;
+    }
+    const expiresAtMs = Date.parse(doc['expires_at'] as string);
+    if (known !== undefined) {
+      known.expiresAtMs = expiresAtMs;
+      return;
+    }
+    const hash = (doc['internal'] as JsonObject)['token_hash'] as string;
+    const account = this.#account(doc['service_account_id'] as string);
+    const token = new AccountToken({ id, hash, account, expiresAtMs }, this.#used);
+    this.#byId.set(id, token);
+    this.#byHash.set(hash, token);
+  }
+
+  #account(id: string): ServiceAccount {
+    const known = this.#accounts.get(id);
+    if (known !== undefined) return known;
+    const made = new ServiceAccount(id);
+    this.#accounts.set(id, made);
+    return made;
+  }
+}

@@ -1,0 +1,164 @@
+import { bearerCredentials } from '../../../lib/bearer-credentials.ts';
+import type { HeaderList } from '../../../lib/header-list.ts';
+import { TOKEN_PREFIX } from '../../../lib/service-account-records.ts';
+import { originOf } from '../../login/flow/return-target.ts';
+import { LoginProblem } from '../../login/provider/login-problem.ts';
+import type {
+  ConfiguredBy,
+  HeaderChange,
+  Pass,
+  Permit,
+  Refusal,
+  TrafficRequest,
+  Verdict,
+} from '../../prepared-module.ts';
+import type { AccessConfig } from '../access-config.ts';
+import type { Recognizer } from '../recognizer.ts';
+import { AccountToken, type TokenState } from './account-token.ts';
+import type { ProgramsRuntime } from './programs-runtime.ts';
+import { issuerUnavailable, tokenInvalid, tokenMalformed, tokenRequired } from './token-refusals.ts';
+import { Workload } from './workload.ts';
+import { claimedIssuer, MAX_WORKLOAD_TOKEN, tokenKey, type WorkloadTokens } from './workload-tokens.ts';
+
+/** Its own tokens have 47 characters. */
+const MAX_OWN_TOKEN = 256;
+/** One of our tokens where no bearer token stands, as in "Token pst_…". */
+const STRAY_TOKEN = /(?:^|[^A-Za-z0-9_-])pst_[A-Za-z0-9_-]{40}/;
+
+/**
+ * Recognizes programs by their bearer token, on one route. A token that is neither ours nor from an issuer of the route
+ * is the business of the application; the login decides about such a request.
+ */
+export class ProgramsOnRoute implements Recognizer {
+  readonly #runtime: ProgramsRuntime;
+  readonly #workloads: WorkloadTokens;
+  /** Audiences by issuer. */
+  readonly #issuers: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly #isEnforced: boolean;
+  readonly #isTokenForwarded: boolean;
+
+  constructor(runtime: ProgramsRuntime, config: AccessConfig, configuredBy: ConfiguredBy) {
+    this.#runtime = runtime;
+    this.#workloads = runtime.workloadTokensFor(configuredBy);
+    this.#issuers = audiencesByIssuer(config);
+    this.#isEnforced = config.enforce;
+    this.#isTokenForwarded = config.forward_bearer;
+  }
+
+  identify(request: TrafficRequest): Verdict | null | Promise<Verdict | null> {
+    const lines = request.headerLines('authorization');
+    if (lines.length === 0) return null;
+    const credentials = bearerCredentials(lines);
+    if (credentials === null) return lines.some((line) => STRAY_TOKEN.test(line)) ? this.#stray(request) : null;
+    if (lines.length > 1) return this.#refused(tokenMalformed(request, SEVERAL_LINES));
+    const { token, isWellFormed } = credentials;
+    if (token.startsWith(TOKEN_PREFIX)) return isWellFormed ? this.#account(request, token) : this.#stray(request);
+    if (this.#issuers.size === 0) return null;
+    const key = tokenKey(token);
+    const known = this.#workloads.known(key, request.nowMs);
+    if (known !== null && this.#issuers.has(known.issuer)) return this.#workload(request, known);
+    const issuer = claimedIssuer(token);
+    if (issuer === null || !this.#issuers.has(issuer)) return null;
+    if (token.length > MAX_WORKLOAD_TOKEN) return this.#refused(tokenInvalid(request, 'token_too_long', TOO_LONG));
+    return this.#workloads.verify(token, key, issuer).then(
+      (workload) => this.#workload(request, workload),
+      (error: unknown) => this.#unverified(request, issuer, error),
+    );
+  }
+
+  /** The answer to a request that nobody was recognized for, where no login is asked. */
+  refusalWithout(request: TrafficRequest): Refusal | null {
+    return bearerCredentials(request.headerLines('authorization')) === null ? null : tokenRequired(request);
+  }
+
+  upstreamHeaders(request: TrafficRequest): HeaderList | null {
+    const { permit } = request;
+    if (!isProgram(permit)) return null;
+    const { identity } = this.#runtime.login;
+    return permit.sentTo(request, (known) =>
+      identity.current(known, request.nowMs, () => ({
+        ...permit.upstreamUser(),
+        origin: originOf(request),
+        host: request.host,
+      })),
+    ).headers;
+  }
+
+  /** Upstreams need not hold a token that opens this route, and may be others' to run. */
+  transformRequest(request: TrafficRequest): HeaderChange | null {
+    if (this.#isTokenForwarded) return null;
+    return isProgram(request.permit) || (!this.#isEnforced && hasOwnToken(request)) ? WITHOUT_TOKEN : null;
+  }
+
+  #account(request: TrafficRequest, text: string): Verdict {
+    const token = text.length > MAX_OWN_TOKEN ? undefined : this.#runtime.accountTokens.find(text);
+    const state = token?.state(request.nowMs) ?? 'deleted';
+    if (token === undefined || state !== 'valid') {
+      return this.#refused(tokenInvalid(request, `token_${state}`, STATE_MESSAGES[state]));
+    }
+    request.permit = token;
+    return RECOGNIZED;
+  }
+
+  #workload(request: TrafficRequest, workload: Workload): Verdict {
+    const wanted = this.#issuers.get(workload.issuer);
+    if (wanted === undefined || !workload.audiences.some((audience) => wanted.has(audience))) {
+      return this.#refused(tokenInvalid(request, 'workload_token_audience', WRONG_AUDIENCE));
+    }
+    request.permit = workload;
+    return RECOGNIZED;
+  }
+
+  #unverified(request: TrafficRequest, issuer: string, error: unknown): Verdict {
+    if (!(error instanceof LoginProblem)) throw error;
+    if (error.kind === 'token') return this.#refused(tokenInvalid(request, error.reason, sentence(error.message)));
+    this.#runtime.issuerFailed(request, issuer, error);
+    return this.#refused(issuerUnavailable(request, issuer, error.reason));
+  }
+
+  #stray(request: TrafficRequest): Verdict {
+    return this.#refused(tokenMalformed(request, MALFORMED));
+  }
+
+  /** A rehearsal refuses nobody. The login, if there is one, decides as it did before the rules. */
+  #refused(refusal: Refusal): Verdict {
+    if (this.#isEnforced) return refusal;
+    return { isPass: true, reason: 'rehearsed', wouldRefuse: { reason: refusal.reason, rule: null } };
+  }
+}
+
+const RECOGNIZED: Pass = { isPass: true, reason: 'token' };
+const WITHOUT_TOKEN: HeaderChange = { remove: ['authorization'] };
+
+const SEVERAL_LINES = 'The request has several Authorization fields. Send one.';
+const MALFORMED = 'The token is not sent in the right form. Send the field "Authorization: Bearer pst_…" once.';
+const TOO_LONG = `The token has more than ${MAX_WORKLOAD_TOKEN} characters.`;
+const WRONG_AUDIENCE =
+  'The token was not issued for this site: its "aud" is another. Request one for the right audience.';
+const STATE_MESSAGES: Readonly<Record<TokenState, string>> = {
+  valid: '',
+  deleted: 'The token is unknown: it was deleted, or it is not complete.',
+  expired: 'The token has expired. Create another one.',
+  inactive: 'The service account of the token is not active.',
+};
+
+function isProgram(permit: Permit | null): permit is AccountToken | Workload {
+  return permit instanceof AccountToken || permit instanceof Workload;
+}
+
+/** A rehearsal passes ours too when they are expired or unknown. */
+function hasOwnToken(request: TrafficRequest): boolean {
+  return request.headerLines('authorization').some((line) => STRAY_TOKEN.test(line));
+}
+
+function audiencesByIssuer({ bearer }: AccessConfig): ReadonlyMap<string, ReadonlySet<string>> {
+  const byIssuer = new Map<string, Set<string>>();
+  for (const { issuer, audiences } of bearer) {
+    byIssuer.set(issuer, new Set([...(byIssuer.get(issuer) ?? []), ...audiences]));
+  }
+  return byIssuer;
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}

@@ -1,0 +1,93 @@
+import { decodeJwt, type JWTPayload } from 'jose';
+import type { JsonObject } from '../../../lib/json.ts';
+import { LruMap } from '../../../lib/lru-map.ts';
+import { hashToken } from '../../../lib/token-hash.ts';
+import { isSubject } from '../../login/provider/subject.ts';
+import type { TokenIssuer, TokenIssuers } from '../../login/provider/token-issuer.ts';
+import { CLOCK_TOLERANCE_SECONDS, tokenProblem, verifyToken } from '../../login/provider/verify-token.ts';
+import { Workload } from './workload.ts';
+
+/** Longer ones are rejected unread; tokens of CI systems have one to three thousand characters. */
+export const MAX_WORKLOAD_TOKEN = 16_384;
+/** Verified tokens in memory, at about twice their length each. */
+const MAX_VERIFIED = 2_000;
+
+/** RFC 8725 §3.11: a token of another type, such as a logout token, is not for this. */
+const TYPES: ReadonlySet<unknown> = new Set([undefined, 'JWT', 'AT+JWT']);
+
+/** The issuer that a token claims to be from; null for anything that is not a JWT. */
+export function claimedIssuer(token: string): string | null {
+  // A JWS in compact form: three parts. Most other tokens are recognized without decoding them.
+  if (!token.startsWith('ey')) return null;
+  try {
+    const { iss } = decodeJwt(token);
+    return typeof iss === 'string' ? iss : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Verified tokens of other issuers. A repeated token costs a hash, and no signature check until it expires. */
+export class WorkloadTokens {
+  readonly #issuers: TokenIssuers;
+  readonly #verified = new LruMap<string, Workload>(MAX_VERIFIED);
+  readonly #verifying = new Map<string, Promise<Workload>>();
+
+  constructor(issuers: TokenIssuers) {
+    this.#issuers = issuers;
+  }
+
+  /** The workload of a token that was verified before and has not expired. */
+  known(hash: string, nowMs: number): Workload | null {
+    const workload = this.#verified.get(hash);
+    return workload?.isHeld(nowMs) === true ? workload : null;
+  }
+
+  /** Rejects with a LoginProblem. Requests that send the same token at once share one verification. */
+  verify(token: string, hash: string, issuer: string): Promise<Workload> {
+    const running = this.#verifying.get(hash);
+    if (running !== undefined) return running;
+    const verifying = verified(this.#issuers.get(issuer), token, hash)
+      .then((workload) => {
+        this.#verified.set(hash, workload);
+        return workload;
+      })
+      .finally(() => this.#verifying.delete(hash));
+    this.#verifying.set(hash, verifying);
+    return verifying;
+  }
+}
+
+export function tokenKey(token: string): string {
+  return hashToken(token);
+}
+
+async function verified(issuer: TokenIssuer, token: string, hash: string): Promise<Workload> {
+  const { payload, protectedHeader } = await verifyToken(issuer, 'workload_token', token, {
+    issuer: issuer.issuer,
+    requiredClaims: ['sub', 'aud', 'exp'],
+  });
+  if (!TYPES.has(protectedHeader.typ?.toUpperCase().replace(/^APPLICATION\//, ''))) {
+    throw tokenProblem('workload_token', 'type', 'its "typ" is not that of a token for access');
+  }
+  const { sub, iat, exp = 0, jti } = payload;
+  const nowSeconds = issuer.ports.clock.nowMs() / 1000;
+  if (iat !== undefined && !(iat <= nowSeconds + CLOCK_TOLERANCE_SECONDS)) {
+    throw tokenProblem('workload_token', 'issued_at', 'it was issued in the future ("iat"): compare the clocks');
+  }
+  if (!isSubject(sub)) {
+    throw tokenProblem('workload_token', 'subject', '"sub" is not 1 to 255 printable ASCII characters');
+  }
+  return new Workload({
+    issuer: issuer.issuer,
+    subject: sub,
+    tokenId: typeof jti === 'string' && isSubject(jti) ? jti : hash.slice(0, 32),
+    claims: payload as JsonObject,
+    audiences: audiencesOf(payload),
+    expiresAtMs: (exp + CLOCK_TOLERANCE_SECONDS) * 1000,
+  });
+}
+
+function audiencesOf({ aud = [] }: JWTPayload): readonly string[] {
+  return [aud].flat().filter((each) => typeof each === 'string');
+}
