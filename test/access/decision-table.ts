@@ -31,7 +31,7 @@ export const PEOPLE: Readonly<Record<string, Person>> = {
   prototype: {
     email: 'proto@partner.example',
     email_verified: true,
-    claims: JSON.parse('{"constructor":"c","hasOwnProperty":"h","toString":{"length":0}}') as JsonObject,
+    claims: JSON.parse('{"box":{"constructor":"c","__proto__":"p","toString":{"length":0}}}') as JsonObject,
   },
 };
 
@@ -92,9 +92,15 @@ export const RULINGS: readonly Ruling[] = [
   },
   { rules: { allow: [{ claims: { level: [5], staff: [false] } }] }, passes: NOBODY },
   { rules: { allow: [{ claims: { empty: ['null', ''] } }] }, passes: NOBODY },
-  { rules: { allow: [{ claims: { 'level.toString': ['5'], constructor: ['c'] } }] }, passes: NOBODY },
-  { rules: { allow: [{ claims: { constructor: ['c'] } }] }, passes: { prototype: 'allow[0]' } },
-  { rules: { allow: [{ claims: { 'toString.length': [0] } }] }, passes: { prototype: 'allow[0]' } },
+  {
+    rules: { allow: [{ claims: { 'groups.length': [1, 2, 3] } }, { claims: { 'constructor.name': ['Object'] } }] },
+    passes: NOBODY,
+  },
+  {
+    rules: { allow: [{ claims: { 'box.constructor': ['c'], 'box.__proto__': ['p'] } }] },
+    passes: { prototype: 'allow[0]' },
+  },
+  { rules: { allow: [{ claims: { 'box.toString.length': [0] } }] }, passes: { prototype: 'allow[0]' } },
   {
     rules: { allow: [{ email_domains: ['example.com'] }], deny: [{ emails: ['ana@example.com'] }] },
     passes: NOBODY,

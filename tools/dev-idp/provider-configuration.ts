@@ -21,6 +21,8 @@ export interface ProviderSettings {
   readonly refreshTokens: RefreshTokens;
 }
 
+const PROFILE_CLAIMS = ['name', 'given_name', 'family_name', 'preferred_username', 'picture', 'groups'];
+
 const HOUR_S = 3600;
 const FORTNIGHT_S = 14 * 24 * HOUR_S;
 export const SCOPES = ['openid', 'email', 'profile', 'offline_access'];
@@ -40,7 +42,9 @@ export function providerConfiguration(settings: ProviderSettings): Configuration
     claims: {
       openid: ['sub'],
       email: ['email', 'email_verified'],
-      profile: ['name', 'given_name', 'family_name', 'preferred_username', 'picture', 'groups'],
+      profile: [
+        ...new Set([...PROFILE_CLAIMS, ...settings.users().flatMap(({ claims }) => Object.keys(claims))]),
+      ].filter((name) => !name.startsWith('email')),
     },
     // In the ID token too, as most providers do.
     conformIdTokenClaims: false,

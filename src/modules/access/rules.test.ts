@@ -120,6 +120,15 @@ test('a rule without a condition matches nobody, even if a store has it', () => 
   assert.equal(decide({ allow: [{}] }, { email: 'a@example.com', isEmailVerified: true }).allowed, false);
 });
 
+test('names that every object inherits are claims like others', () => {
+  for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
+    const claims = JSON.parse(`{"${name}":"x"}`) as JsonObject;
+    const rule = { claims: JSON.parse(`{"${name}":["x","function","[object Object]"]}`) };
+    assert.equal(decide({ allow: [rule] }, { claims }).allowed, true, name);
+    assert.equal(decide({ allow: [rule] }, { claims: {} }).allowed, false, name);
+  }
+});
+
 test('an address whose normal form belongs to somebody else is not theirs', () => {
   const kelvin = { email: '\u212aate@example.com', isEmailVerified: true };
   assert.equal(decide({ allow: [{ emails: ['kate@example.com'] }] }, kelvin).allowed, false);
