@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler, RouteHandlerMethod } from 'fastify';
 import type { TObject } from 'typebox';
 import { invalidBody } from '../documents/errors.ts';
-import { hasScope, scopeOf } from '../documents/scopes.ts';
+import { hasScope, scopesNeeded } from '../documents/scopes.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { createDecoder } from '../lib/schema/decode-body.ts';
 import { refuseWithout, resourceErrors } from '../resources/errors.ts';
@@ -24,12 +24,13 @@ export interface Gate {
 
 /** Authentication, rate limit, version and scope: checked before a byte of the body is read. */
 export function operationGate(operation: Operation, gate: Gate): onRequestHookHandler {
-  const scope = scopeOf(operation.method, operation.path);
+  const scopes = scopesNeeded(operation);
   const admit = (request: FastifyRequest, caller: Caller): void => {
     request.postern.apiKeyId = caller.principal.apiKeyId;
     gate.rateLimit.take(caller.principal.apiKeyId);
     const version = requestedVersion(request.headers, operation);
-    if (!hasScope(caller.principal, scope)) {
+    for (const scope of scopes) {
+      if (hasScope(caller.principal, scope)) continue;
       refuseWithout({ scope, message: `this API key lacks the scope "${scope}": use a key that has it` });
     }
     request.postern.admission = { principal: caller.principal, token: caller.token, version };

@@ -1,12 +1,14 @@
-import type { JsonObject } from '../lib/json.ts';
+import { isJsonObject, type JsonObject } from '../lib/json.ts';
+import type { ModuleQuestion } from '../modules/module-question.ts';
 import { resourceErrors } from '../resources/errors.ts';
-import type { OperationRequest, OperationResult, Principal } from '../resources/operation.ts';
+import type { OperationPorts, OperationRequest, OperationResult, Principal } from '../resources/operation.ts';
 import type { Expectation, StoredRecord, WriteSet } from '../store/store.ts';
 import { changeEvent, isChangeWanted } from './change-events.ts';
 import { commitWithRetries, writtenRecord } from './commit-with-retries.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { decodeModule } from './decode-write.ts';
 import type { DocumentsContext } from './documents-context.ts';
+import { answerQuestion } from './module-questions.ts';
 import { expectModuleMatch } from './preconditions.ts';
 import { withProblem } from './problem-header.ts';
 import { isUnchanged, type ModuleParts, modulePut, type PlacedPut, type PlacedWriteSet } from './record-puts.ts';
@@ -63,14 +65,7 @@ export class ModuleDocuments {
     requireUnder(this.#context, compiled, id, parentId);
     const record = moduleRecord(module, id, this.#context.replica);
     if (record !== undefined) return this.#answer(module, record, principal);
-    const { name } = module.module;
-    throw resourceErrors.create(
-      'ERR_POSTERN_NOT_FOUND',
-      `the ${name} module is not set on ${id}: set it with PUT …/${name}`,
-      {
-        details: { id, module: name },
-      },
-    );
+    return this.#unset(module, id);
   }
 
   delete({ compiled, module, id, parentId }: ModuleAddress, request: OperationRequest): Promise<OperationResult> {
@@ -88,6 +83,31 @@ export class ModuleDocuments {
       const { revision } = await commitWithRetries(this.#context, { attempt });
       return { body: null, revision };
     });
+  }
+
+  /** Answers a question about the stored configuration, or about the one that the body proposes. */
+  async ask(
+    address: ModuleAddress,
+    question: ModuleQuestion,
+    request: OperationRequest,
+    ports: OperationPorts,
+  ): Promise<OperationResult> {
+    const { compiled, module, id, parentId } = address;
+    requireUnder(this.#context, compiled, id, parentId);
+    const proposed = request.body[module.module.name];
+    const config = isJsonObject(proposed)
+      ? decodeModule(module, proposed, this.#context.settings)
+      : (moduleRecord(module, id, this.#context.replica)?.doc ?? this.#unset(module, id));
+    const place = { edgeId: parentId ?? '', routeId: id };
+    return { body: await answerQuestion(module, question, { config, place }, request, ports) };
+  }
+
+  #unset({ module: { name } }: CompiledModule, id: string): never {
+    throw resourceErrors.create(
+      'ERR_POSTERN_NOT_FOUND',
+      `the ${name} module is not set on ${id}: set it with PUT …/${name}`,
+      { details: { id, module: name } },
+    );
   }
 
   /** The writes that set the module; none when it is already set. Lists what must not change in the meantime. */

@@ -4,6 +4,7 @@ import type { Operation, OperationRequest } from '../resources/operation.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import type { Documents } from './documents.ts';
 import type { ModuleAddress } from './module-documents.ts';
+import { questionOperation } from './module-questions.ts';
 
 /** Replace, get and delete of a module, on one fixed path below its edge or route. */
 export function moduleOperations(
@@ -68,6 +69,11 @@ export function moduleOperations(
       isConditional: true,
       run: (request) => documents.modules.delete(addressOf(request), request),
     },
+    ...(module.questions ?? []).map((question) =>
+      questionOperation(shared, compiledModule, question, (request, ports) =>
+        documents.modules.ask(addressOf(request), question, request, ports),
+      ),
+    ),
   ];
 }
 

@@ -1,4 +1,4 @@
-import type { Principal } from '../resources/operation.ts';
+import type { Operation, Principal } from '../resources/operation.ts';
 import type { Resource } from '../resources/resource.ts';
 import type { View } from './renderer.ts';
 
@@ -17,6 +17,15 @@ export function scopesOf(resources: readonly Resource[]): readonly string[] {
 
 export function scopeOf(method: string, path: string): string {
   return `${firstSegment(path)}:${method === 'GET' || method === 'HEAD' ? 'read' : 'write'}`;
+}
+
+/** The scopes that a key needs for an operation. */
+export function scopesNeeded({
+  method,
+  path,
+  scopes,
+}: Pick<Operation, 'method' | 'path' | 'scopes'>): readonly string[] {
+  return scopes ?? [scopeOf(method, path)];
 }
 
 export function hasScope(principal: Principal, scope: string): boolean {

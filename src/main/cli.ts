@@ -136,6 +136,18 @@ const COMMANDS: readonly CommandRow[] = [
     },
   },
   {
+    name: 'access',
+    summary: 'test access rules, or review who passes them',
+    load: async () => {
+      const [{ accessCommand }, { ignoreClosedPipe }] = await Promise.all([
+        import('../cli/access/access-command.ts'),
+        import('../cli/api/ignore-closed-pipe.ts'),
+      ]);
+      ignoreClosedPipe();
+      return accessCommand;
+    },
+  },
+  {
     name: 'doctor',
     summary: 'check an installation and report problems with their remedies',
     load: async () => {

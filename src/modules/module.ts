@@ -4,6 +4,7 @@ import type { JsonObject } from '../lib/json.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';
 import type { DeclaredSettings, SettingValues } from '../lib/settings/setting.ts';
 import type { AgentAccess } from './agent-form.ts';
+import type { ModuleQuestion } from './module-question.ts';
 import type { ModuleNetwork, ModuleRuntime, RuntimePorts, SharedRuntime } from './module-runtime.ts';
 import type { Preparation, PreparePorts } from './prepared-module.ts';
 
@@ -43,6 +44,8 @@ export interface Module<Config extends TObject = TObject, Settings extends Decla
   readonly reservedCookies?: readonly string[];
   /** Paths under `/.postern/` that it serves on the hosts where it is enabled: see `PreparedModule.ownPaths`. */
   readonly ownPaths?: readonly string[];
+  /** Read-only operations about its configuration, for modules of routes. */
+  readonly questions?: readonly ModuleQuestion[];
   /** How agents may request it on their own endpoints; absent: they may not. */
   readonly agent?: AgentAccess;
   /** Settings of the server that belong to the module: flags, variables, YAML keys and their documentation are made from the rows. */

@@ -23,6 +23,8 @@ export interface Operation {
   readonly body?: OperationBody;
   readonly success: { readonly status: number; readonly schema: TSchema | null; readonly description: string };
   readonly errors: readonly ErrorCode[];
+  /** Scopes that a key needs, all of them. Absent: that of the method and path. */
+  readonly scopes?: readonly string[];
   /** Honours `If-Match`. */
   readonly isConditional?: boolean;
   /** Honours `Idempotency-Key`. */

@@ -7,6 +7,7 @@ import { productFiles, type SourceFile } from './source-files.ts';
 const CONTRACTS = [
   'src/modules/agent-form.ts',
   'src/modules/module.ts',
+  'src/modules/module-question.ts',
   'src/modules/module-runtime.ts',
   'src/modules/prepared-module.ts',
   'src/modules/errors.ts',

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { scopeOf } from '../../documents/scopes.ts';
+import { scopesNeeded } from '../../documents/scopes.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { Operation } from '../../resources/operation.ts';
 import { takesBody } from '../request-body.ts';
@@ -35,7 +35,7 @@ export function operationObject(operation: Operation, context: OperationContext)
     summary: operation.summary,
     ...(operation.description !== undefined && { description: operation.description }),
     // OpenAPI 3.1 lets any scheme list the required permissions: here, the scopes of API keys.
-    security: [{ [SECURITY_SCHEME]: [scopeOf(operation.method, operation.path)] }],
+    security: [{ [SECURITY_SCHEME]: [...scopesNeeded(operation)] }],
     parameters: [
       ...pathParameters(operation.path, context.catalog.resources),
       ...queryParameters(operation),

@@ -1,20 +1,13 @@
 import { PosternApiError } from '../../client/postern-api-error.ts';
 import { PosternConnectionError } from '../../client/postern-connection-error.ts';
-import { Transport } from '../../client/transport.ts';
+import type { Transport } from '../../client/transport.ts';
 import { type FlagForm, type ParsedFlags, parseFlags, usage } from '../../lib/flags.ts';
 import { didYouMean } from '../../lib/near-match.ts';
 import { printable } from '../api/cell-text.ts';
-import { apiUrl, findApiKey, trustRootCa } from '../api/connection.ts';
-import { createTextSource } from '../api/text-source.ts';
+import { CONNECTION_FLAGS, openTransport } from '../api/open-transport.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { replay } from './replay.ts';
 import { tail } from './tail.ts';
-
-const SHARED: readonly (readonly [string, FlagForm])[] = [
-  ['api-url', 'value'],
-  ['api-key-file', 'value'],
-  ['root-ca', 'value'],
-];
 
 interface Subcommand {
   readonly flags: readonly (readonly [string, FlagForm])[];
@@ -83,9 +76,9 @@ export const eventsCommand: Command = {
         `unknown subcommand ${JSON.stringify(name)}.${didYouMean(name, SUBCOMMANDS.keys())} See postern events --help`,
       );
     }
-    const parsed = parseFlags(args, new Map([...SHARED, ...subcommand.flags]));
+    const parsed = parseFlags(args, new Map([...CONNECTION_FLAGS, ...subcommand.flags]));
     try {
-      return await subcommand.run(await connect(parsed, context), parsed, context);
+      return await subcommand.run(await openTransport(parsed, context), parsed, context);
     } catch (error) {
       if (!(error instanceof PosternApiError) && !(error instanceof PosternConnectionError)) throw error;
       context.warn(`postern: ${printable(error.message)}`);
@@ -93,14 +86,3 @@ export const eventsCommand: Command = {
     }
   },
 };
-
-async function connect({ flags }: ParsedFlags, context: CommandContext): Promise<Transport> {
-  const values = new Map([...flags].map(([name, value]) => [name, [value]] as const));
-  const parsed = { values, positionals: [] };
-  const source = createTextSource();
-  const baseUrl = apiUrl(parsed, context);
-  const found = await findApiKey(baseUrl, parsed, context, source);
-  if (found === null) throw usage('no API key: set POSTERN_CLI_API_KEY or --api-key-file FILE');
-  await trustRootCa(parsed, source);
-  return new Transport({ baseUrl, apiKey: found.key });
-}

@@ -1,5 +1,7 @@
 // Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
 import type { Answer, ResponseInfo } from '../answer.ts';
+import type { PageQuery } from '../page-query.ts';
+import type { Ref } from '../ref.ts';
 import type { ConditionalOptions, RequestOptions } from '../request-options.ts';
 import { ResourceClient } from '../resource-client.ts';
 
@@ -161,6 +163,90 @@ export interface AccessModuleReplace {
   readonly forward_bearer?: boolean | undefined;
 }
 
+export interface AccessModuleTestAnswer {
+  /** Whether the rules let the requester in. */
+  readonly allowed: boolean;
+  /** The rule that decides, by its position; null if no rule matches. */
+  readonly rule: string | null;
+  /**
+   * Why: "allowed", "denied" (a deny rule matches), "no_rule" (no allow rule matches), "no_rules" (there are
+   * none), "email_unverified" (a rule would match if the address were verified) or "account_inactive".
+   */
+  readonly reason: string;
+  /** The same, for people. */
+  readonly message: string;
+}
+
+export interface AccessModuleTest {
+  /** Email address of the person. */
+  readonly email?: string | undefined;
+  /** Whether the provider reports the address as verified. Default: true. */
+  readonly email_verified?: boolean | undefined;
+  /** Claims of the person, such as {"groups": ["ops"]}. */
+  readonly claims?: Readonly<Record<string, unknown>> | undefined;
+  /** A service account instead of a person. */
+  readonly service_account_id?: string | undefined;
+  /** A guest instead of a person. */
+  readonly guest?: boolean | undefined;
+  /** A proposed configuration of the module, in place of the stored one. */
+  readonly access?: AccessModuleReplace | undefined;
+}
+
+export interface AccessModuleReviewAnswer {
+  /** People with a session on the edge, last active first; at most 10000. */
+  readonly people: readonly {
+    /** The user. */
+    readonly application_user: Ref;
+    /** Email address from the provider. */
+    readonly email: string;
+    /** When the person was last active on the edge. RFC 3339, UTC. */
+    readonly last_active: string;
+    /** Whether the rules let the person in. */
+    readonly allowed: boolean;
+    /** The rule that decides; null if no rule matches. */
+    readonly rule: string | null;
+    /** As in the test of access rules. */
+    readonly reason: string;
+  }[];
+  /** Whether there are more than 10000 people. */
+  readonly is_truncated: boolean;
+}
+
+export interface AccessModuleQuery extends PageQuery {
+  /** Only people who were active at or after this time (RFC 3339). Default: 30 days ago. */
+  readonly since?: string | undefined;
+}
+
+export interface AccessModuleReviewProposedAnswer {
+  /** People with a session on the edge, last active first; at most 10000. */
+  readonly people: readonly {
+    /** The user. */
+    readonly application_user: Ref;
+    /** Email address from the provider. */
+    readonly email: string;
+    /** When the person was last active on the edge. RFC 3339, UTC. */
+    readonly last_active: string;
+    /** Whether the rules let the person in. */
+    readonly allowed: boolean;
+    /** The rule that decides; null if no rule matches. */
+    readonly rule: string | null;
+    /** As in the test of access rules. */
+    readonly reason: string;
+  }[];
+  /** Whether there are more than 10000 people. */
+  readonly is_truncated: boolean;
+}
+
+export interface AccessModuleReviewProposed {
+  /** A proposed configuration of the module, in place of the stored one. */
+  readonly access: AccessModuleReplace;
+}
+
+export interface AccessModuleQuery extends PageQuery {
+  /** Only people who were active at or after this time (RFC 3339). Default: 30 days ago. */
+  readonly since?: string | undefined;
+}
+
 /**
  * Admits a known requester if an allow rule or a bearer entry matches and no deny rule does. People become known
  * by the login module of the route.
@@ -196,6 +282,50 @@ export class AccessModuleClient extends ResourceClient {
   ): Promise<ResponseInfo> {
     return this.callForNothing(
       { method: 'DELETE', path: '/edges/https/{edge_id}/routes/{id}/access', params },
+      options,
+    );
+  }
+
+  /**
+   * Test the access rules of a route. Returns the decision about a described person, service account or guest, and
+   * the rule that decides. With "access", a proposed configuration is tested instead of the stored one. Nothing is
+   * changed.
+   */
+  test(
+    params: { readonly edge_id: string; readonly id: string },
+    body: AccessModuleTest = {},
+    options?: RequestOptions,
+  ): Promise<Answer<AccessModuleTestAnswer>> {
+    return this.call({ method: 'POST', path: '/edges/https/{edge_id}/routes/{id}/access/test', params, body }, options);
+  }
+
+  /**
+   * Review who passes the access rules of a route. Lists everybody who has a session on the edge of the route, and
+   * whether the rules of the route let them in. Needs the scope app:read as well.
+   */
+  review(
+    params: { readonly edge_id: string; readonly id: string },
+    query?: AccessModuleQuery,
+    options?: RequestOptions,
+  ): Promise<Answer<AccessModuleReviewAnswer>> {
+    return this.call(
+      { method: 'GET', path: '/edges/https/{edge_id}/routes/{id}/access/review', params, query },
+      options,
+    );
+  }
+
+  /**
+   * Review who would pass proposed access rules of a route. The same for the configuration in "access", which is
+   * not stored. Needs the scope app:read as well.
+   */
+  reviewProposed(
+    params: { readonly edge_id: string; readonly id: string },
+    body: AccessModuleReviewProposed,
+    query?: AccessModuleQuery,
+    options?: RequestOptions,
+  ): Promise<Answer<AccessModuleReviewProposedAnswer>> {
+    return this.call(
+      { method: 'POST', path: '/edges/https/{edge_id}/routes/{id}/access/review', params, body, query },
       options,
     );
   }

@@ -8,6 +8,8 @@ import { AccessRuntime } from './access-runtime.ts';
 import { checkAccess } from './check-access.ts';
 import { accessErrors } from './errors.ts';
 import { ProgramsOnRoute } from './programs/programs-on-route.ts';
+import { reviewAccess } from './questions/review-access.ts';
+import { testAccess } from './questions/test-access.ts';
 import type { Recognizer } from './recognizer.ts';
 import { compileRules } from './rules.ts';
 
@@ -25,6 +27,7 @@ export const access = defineModule({
     deny: [{ emails: ['former@example.com'] }],
   },
   check: checkAccess,
+  questions: [testAccess, ...reviewAccess],
   prepare,
   errors: { title: 'Traffic: access rules', rows: accessErrors.rows },
   shared: [login],

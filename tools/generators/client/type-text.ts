@@ -39,6 +39,8 @@ export function typeText(schema: TSchema, named: NamedTypes, used: Set<string>):
 
 function anonymousType(schema: TSchema, named: NamedTypes, used: Set<string>): string {
   const shape = schema as Shape;
+  // Any JSON value.
+  if (Object.keys(shape).length === 0) return 'unknown';
   if (shape.enum !== undefined) return shape.enum.map((value) => JSON.stringify(value)).join(' | ');
   if (shape.const !== undefined) return JSON.stringify(shape.const);
   if (shape.anyOf !== undefined) return shape.anyOf.map((each) => typeText(each, named, used)).join(' | ');

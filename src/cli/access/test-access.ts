@@ -1,0 +1,28 @@
+import { printable } from '../api/cell-text.ts';
+import type { AccessCall } from './access-command.ts';
+import { proposedRules } from './proposed-rules.ts';
+
+const EXIT_NOT_ALLOWED = 4;
+
+/** Prints the decision about a described requester. */
+export async function testAccess(call: AccessCall): Promise<number> {
+  const { transport, path, flags, claims, context } = call;
+  const access = await proposedRules(call);
+  const [email, account] = [flags.get('email'), flags.get('service-account')];
+  const body = {
+    ...(email !== undefined && { email }),
+    ...(isOn(flags, 'unverified') && { email_verified: false }),
+    ...(Object.keys(claims).length > 0 && { claims }),
+    ...(account !== undefined && { service_account_id: account }),
+    ...(isOn(flags, 'guest') && { guest: true }),
+    ...(access !== null && { access }),
+  };
+  const { text } = await transport.send({ method: 'POST', path: `${path}/test`, body });
+  const { allowed, message } = JSON.parse(text) as { readonly allowed: boolean; readonly message: string };
+  context.print(isOn(flags, 'json') ? text : `${allowed ? 'allowed' : 'refused'}: ${printable(message)}`);
+  return allowed ? 0 : EXIT_NOT_ALLOWED;
+}
+
+function isOn(flags: ReadonlyMap<string, string>, name: string): boolean {
+  return flags.get(name) === 'true';
+}
