@@ -1,11 +1,12 @@
 import { createHmac, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type JWTHeaderParameters, type JWTPayload, SignJWT } from 'jose';
+import { type JWTHeaderParameters, SignJWT } from 'jose';
 import type { Cleanup } from '../support/cleanup.ts';
 
 export interface TokenChanges {
-  readonly claims?: JWTPayload;
+  /** Undefined removes one. */
+  readonly claims?: Readonly<Record<string, unknown>>;
   readonly header?: Partial<JWTHeaderParameters>;
   readonly key?: KeyObject;
 }
@@ -55,7 +56,7 @@ export class CiIssuer {
       ...claims,
     })
       .setProtectedHeader({ alg: 'RS256', kid: this.#kid, ...header })
-      .sign(key);
+      .sign(key, { crit: { unknown: true } });
   }
 
   /** The same claims, signed with nothing, or with the public key as if it were a secret. */
