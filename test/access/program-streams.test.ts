@@ -50,7 +50,7 @@ interface Under {
   readonly tokenPath: string;
 }
 
-const ENDS: Readonly<Record<string, (under: Under) => Promise<unknown> | void>> = {
+const ENDS: Readonly<Record<string, (under: Under) => Promise<unknown>>> = {
   'its token is deleted': ({ tokenPath }) => edge.api('DELETE', tokenPath),
   'its token expires': ({ tokenPath }) =>
     edge.api('PATCH', tokenPath, { expires_at: new Date(Date.now() + 300).toISOString() }),

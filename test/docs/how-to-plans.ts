@@ -131,6 +131,10 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     setup: ownEdge('office.localhost'),
     blocks: [{ custom: restrict }, { run: quiet }],
   },
+  'docs/how-to/let-a-ci-job-in.md': {
+    setup: ownEdge('deploy.localhost'),
+    blocks: [{ run: quiet }, { run: /sa_/ }, { run: /^ok$/m }, { custom: deactivateProgram }, { run: /acme\/app/ }],
+  },
   'docs/how-to/connect-a-login-provider.md': {
     setup: `${ownEdge('login.localhost')}\nISSUER=http://127.0.0.1:9 CLIENT_ID=postern CLIENT_SECRET=secret`,
     blocks: [{ run: /issuer/ }],
@@ -258,6 +262,13 @@ async function uploadList({ text }: ShellBlock, { terminal }: PageRun): Promise<
   assert.match(await terminal.run(text), /crl_status +current/);
   assert.match(await terminal.run(`(${visit}) || echo rejected`), /rejected/);
   await terminal.run(withoutEdge);
+}
+
+/** The token of a deactivated account opens nothing. */
+async function deactivateProgram({ text }: ShellBlock, { terminal }: PageRun): Promise<void> {
+  assert.match(await terminal.run(text), /active +(false|no)/);
+  const curl = 'curl --cacert postern-ca.pem -H "Authorization: Bearer $TOKEN" https://deploy.localhost:7443/';
+  assert.match(await terminal.run(curl), /token_inactive/);
 }
 
 async function restrict({ text }: ShellBlock, { terminal }: PageRun): Promise<void> {
