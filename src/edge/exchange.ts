@@ -149,7 +149,7 @@ export class Exchange implements OwnPathRequest {
   }
 
   #enter(edge: EdgeSnapshot): void {
-    if (edge.ownPathRoutes.length > 0 && isOwnPath(this.client.head.path)) {
+    if (isOwnPath(edge, this.client.head.path)) {
       serveOwnPath(edge, this);
       return;
     }

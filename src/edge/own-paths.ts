@@ -11,16 +11,22 @@ import {
 import { type CanonicalPath, readPath } from '../snapshot/canonical-path.ts';
 import type { EdgeSnapshot, NamedModule, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { Exchange } from './exchange.ts';
+import { UNMATCHED } from './unmatched-path.ts';
 
 const PREFIX = '/.postern/';
 
-/** Whether the edge serves a path itself, on hosts where a module has such paths. */
-export function isOwnPath(path: CanonicalPath): boolean {
-  return path.key.startsWith(PREFIX);
+/** Whether the edge serves a path itself: on hosts where a module has such paths, and where it must not be forwarded. */
+export function isOwnPath(edge: EdgeSnapshot, { key }: CanonicalPath): boolean {
+  if (!key.startsWith(PREFIX)) return false;
+  return edge.ownPathRoutes.length > 0 || edge.secretPaths?.includes(key) === true;
 }
 
 /** Paths that a module serves itself, such as the callback of a login. */
 export function serveOwnPath(edge: EdgeSnapshot, exchange: Exchange): void {
+  if (edge.ownPathRoutes.length === 0) {
+    exchange.refuse(...UNMATCHED.none);
+    return;
+  }
   const opened = openSite(edge, exchange);
   if ('refusal' in opened) {
     exchange.refusedByModule(opened.refusal, opened.module);

@@ -29,9 +29,12 @@ export function followedRecords(
         const followed = changed.filter(({ kind }) => known.has(kind)).map(({ kind, id }) => ({ kind, id }));
         if (followed.length > 0) listener(followed);
       }),
-    write: async (puts) => {
+    write: async (puts, unchanged = []) => {
       const committed = await store.commit({
-        expect: puts.map(({ kind, id, seen }) => ({ kind, id, revision: seen?.revision ?? 'absent' })),
+        expect: [
+          ...puts.map(({ kind, id, seen }) => ({ kind, id, revision: seen?.revision ?? ('absent' as const) })),
+          ...unchanged.map(({ kind, id, revision }) => ({ kind, id, revision })),
+        ],
         puts: puts.map(({ kind, id, parent, doc }) => ({
           kind: declared(own, kind),
           id,
@@ -49,6 +52,7 @@ export function followedRecords(
     remove: async (kind, id) => {
       await store.commit({ deletes: [{ kind: declared(own, kind), id }] });
     },
+    refresh: () => replica.refresh(),
     recompile,
   };
 }

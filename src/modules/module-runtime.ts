@@ -101,11 +101,13 @@ export interface FollowedRecords {
   /** Called after a change of such records, by this process or another. */
   onChange(listener: (changed: readonly FollowedKey[]) => void): () => void;
   /**
-   * Writes records of own kinds in one transaction, each only if it still has the revision that the caller saw. False:
-   * somebody else was faster, or the parent is gone.
+   * Writes records of own kinds in one transaction, each only if it still has the revision that the caller saw, and so
+   * do the records that the decision depends on. False: somebody else was faster, or the parent is gone.
    */
-  write(puts: readonly OwnRecordPut[]): Promise<boolean>;
+  write(puts: readonly OwnRecordPut[], unchanged?: readonly FollowedRecord[]): Promise<boolean>;
   remove(kind: string, id: string): Promise<void>;
+  /** Reads what other processes have written up to now. */
+  refresh(): Promise<void>;
   /** The module would now prepare the edges that read this record differently. */
   recompile(kind: string, id: string): void;
 }

@@ -44,6 +44,8 @@ export interface Module<Config extends TObject = TObject, Settings extends Decla
   readonly reservedCookies?: readonly string[];
   /** Paths under `/.postern/` that it serves on the hosts where it is enabled: see `PreparedModule.ownPaths`. */
   readonly ownPaths?: readonly string[];
+  /** Those whose requests carry secrets: on hosts where no module serves them, they are rejected and not forwarded. */
+  readonly secretPaths?: readonly string[];
   /** Read-only operations about its configuration, for modules of routes. */
   readonly questions?: readonly ModuleQuestion[];
   /** How agents may request it on their own endpoints; absent: they may not. */

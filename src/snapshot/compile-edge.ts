@@ -84,6 +84,7 @@ export function compileEdge(
     ownPathRoutes: routes.filter(
       (route) => route.problem === null && route.modules.some(({ prepared }) => prepared.ownPaths !== undefined),
     ),
+    secretPaths: definitions.modules.flatMap((module) => module.secretPaths ?? []),
   };
 }
 

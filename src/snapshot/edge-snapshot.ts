@@ -23,6 +23,8 @@ export interface EdgeSnapshot {
   readonly routes: RouteTable<RouteSnapshot>;
   /** Routes with a module that serves its own paths on every host of the edge. */
   readonly ownPathRoutes: readonly RouteSnapshot[];
+  /** Paths that are never forwarded, because their requests carry secrets of a module; absent: none. */
+  readonly secretPaths?: readonly string[];
   /** Why the edge itself rejects all traffic, if it does. */
   readonly problem: ModuleProblem | null;
   /** All of its own modules that cannot be prepared. */

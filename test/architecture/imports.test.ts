@@ -32,6 +32,8 @@ test('a module imports lib, the contract, what modules share and itself, never a
             !line.target.startsWith(SHARED) &&
             !CONTRACTS.includes(line.target) &&
             !(own === 'src/modules/backend' && line.target === 'src/backends/record-kinds.ts') &&
+            // Shared with the resource that creates links and shows their use.
+            !(own === 'src/modules/access' && line.target.startsWith('src/modules/guest-link-')) &&
             // Shared with the resource that shows and checks the same lists.
             !(own === 'src/modules/mutual_tls' && line.target.startsWith('src/revocation/')),
         )

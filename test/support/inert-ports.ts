@@ -19,6 +19,7 @@ export function inertPorts(ports: Partial<RuntimePorts> = {}): RuntimePorts {
       onChange: () => () => {},
       write: () => Promise.resolve(true),
       remove: () => Promise.resolve(),
+      refresh: () => Promise.resolve(),
       recompile: () => {},
     },
     ownStore: null,

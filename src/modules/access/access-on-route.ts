@@ -1,14 +1,20 @@
 import type { HeaderList } from '../../lib/header-list.ts';
+import { GUEST_PATH } from '../guest-link-secret.ts';
 import type {
   HeaderChange,
   Identity,
+  OwnAnswer,
+  OwnPathRequest,
+  OwnPathSite,
+  OwnPaths,
   Pass,
   PreparedModule,
   Refusal,
   TrafficRequest,
   Verdict,
 } from '../prepared-module.ts';
-import type { CountedDecision } from './access-runtime.ts';
+import type { AccessRuntime, CountedDecision } from './access-runtime.ts';
+import { serveGuestPath } from './guests/own-guest-path.ts';
 import { firstOf, identifyInTurn, type Recognizer } from './recognizer.ts';
 import { accessDenied, LOGIN_NEEDED } from './refusals.ts';
 import type { Decision, Evaluate } from './rules.ts';
@@ -19,6 +25,9 @@ export interface AccessOnRouteOptions {
   /** Asked in order, before the login. */
   readonly recognizers: readonly Recognizer[];
   readonly count: (decision: CountedDecision) => void;
+  readonly routeId: string | null;
+  /** Null where no traffic is served. */
+  readonly runtime: AccessRuntime | null;
 }
 
 /** The module on one route, in one version of its configuration. */
@@ -26,13 +35,17 @@ export class AccessOnRoute implements PreparedModule {
   readonly identify?: (request: TrafficRequest) => Verdict | Promise<Verdict>;
   readonly transformRequest?: (request: TrafficRequest) => HeaderChange | null;
   readonly #recognizers: readonly Recognizer[];
+  readonly ownPaths?: OwnPaths;
+  readonly routeId: string | null;
   readonly #evaluate: Evaluate;
   readonly #isEnforced: boolean;
   readonly #count: (decision: CountedDecision) => void;
   /** By identity, which is another object after every change: a request costs one lookup. */
   readonly #decisions = new WeakMap<Identity, Decision>();
 
-  constructor({ evaluate, isEnforced, recognizers, count }: AccessOnRouteOptions) {
+  constructor({ evaluate, isEnforced, recognizers, count, routeId, runtime }: AccessOnRouteOptions) {
+    this.routeId = routeId;
+    if (runtime !== null) this.ownPaths = { serve: (request, site) => serveOwn(runtime, request, site) };
     this.#evaluate = evaluate;
     this.#isEnforced = isEnforced;
     this.#count = count;
@@ -84,6 +97,13 @@ export class AccessOnRoute implements PreparedModule {
     this.#count('would_refuse');
     return { isPass: true, reason: 'rehearsed', wouldRefuse: { reason, rule } };
   }
+}
+
+/** Paths of the login are served where no login module does it: the keys of assertions, and the logout of guests. */
+function serveOwn(runtime: AccessRuntime, request: OwnPathRequest, site: OwnPathSite): OwnAnswer | Promise<OwnAnswer> {
+  if (request.path !== GUEST_PATH) return runtime.login.ownPaths.serve(request, site);
+  const open = site.modules.flatMap((module) => (module instanceof AccessOnRoute ? [module.routeId ?? ''] : []));
+  return serveGuestPath(runtime.guests, request, new Set(open));
 }
 
 const ALLOWED: Pass = { isPass: true, reason: 'allowed' };

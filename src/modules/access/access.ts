@@ -1,12 +1,16 @@
 import { ACCOUNT_KIND, TOKEN_KIND, TOKEN_USE_KIND } from '../../lib/service-account-records.ts';
+import { GUEST_PATH } from '../guest-link-secret.ts';
+import { GUEST_LINK_USE_KIND } from '../guest-link-use.ts';
 import { login } from '../login/login.ts';
 import { defineModule } from '../module.ts';
-import type { ConfiguredBy, Preparation, PreparePorts } from '../prepared-module.ts';
+import type { Preparation, PreparePorts } from '../prepared-module.ts';
 import { type AccessConfig, accessConfig } from './access-config.ts';
 import { AccessOnRoute } from './access-on-route.ts';
 import { AccessRuntime } from './access-runtime.ts';
 import { checkAccess } from './check-access.ts';
 import { accessErrors } from './errors.ts';
+import { GUEST_LINK_KIND } from './guests/guest-link.ts';
+import { GuestRecognizer } from './guests/guest-recognizer.ts';
 import { ProgramsOnRoute } from './programs/programs-on-route.ts';
 import { reviewAccess } from './questions/review-access.ts';
 import { testAccess } from './questions/test-access.ts';
@@ -31,26 +35,37 @@ export const access = defineModule({
   prepare,
   errors: { title: 'Traffic: access rules', rows: accessErrors.rows },
   shared: [login],
-  recordKinds: [TOKEN_USE_KIND],
-  followedKinds: [ACCOUNT_KIND, TOKEN_KIND],
+  ownPaths: [GUEST_PATH],
+  secretPaths: [GUEST_PATH],
+  recordKinds: [TOKEN_USE_KIND, GUEST_LINK_USE_KIND],
+  followedKinds: [ACCOUNT_KIND, TOKEN_KIND, GUEST_LINK_KIND, 'https_edge_route'],
   createRuntime: (ports) => AccessRuntime.open(ports),
 });
 
-function prepare(config: AccessConfig, { runtime, configuredBy }: PreparePorts): Preparation {
-  const own = runtime instanceof AccessRuntime ? runtime : null;
+function prepare(config: AccessConfig, ports: PreparePorts): Preparation {
+  const own = ports.runtime instanceof AccessRuntime ? ports.runtime : null;
   return {
     ok: true,
     prepared: new AccessOnRoute({
       evaluate: compileRules(config),
       isEnforced: config.enforce,
       // No traffic is served without a runtime, so nobody is recognized.
-      recognizers: own === null ? [] : recognizers(own, config, configuredBy),
+      recognizers: own === null ? [] : recognizers(own, config, ports),
       count: own === null ? () => {} : own.count,
+      routeId: ports.place.routeId,
+      runtime: own,
     }),
   };
 }
 
 /** Who is recognized without a login, in the order in which they are asked. */
-function recognizers(runtime: AccessRuntime, config: AccessConfig, configuredBy: ConfiguredBy): readonly Recognizer[] {
-  return [new ProgramsOnRoute(runtime.programs, config, configuredBy)];
+function recognizers(
+  { programs, guests }: AccessRuntime,
+  config: AccessConfig,
+  { configuredBy, place: { edgeId, routeId } }: PreparePorts,
+): readonly Recognizer[] {
+  return [
+    new ProgramsOnRoute(programs, config, configuredBy),
+    ...(routeId === null ? [] : [new GuestRecognizer(guests, { edgeId, routeId })]),
+  ];
 }

@@ -37,4 +37,27 @@ export const accessErrors = errorTable({
     explanation:
       'The keys of the issuer of the token cannot be fetched, so it cannot be verified. The log of the server has the reason.',
   },
+  ERR_POSTERN_GUEST_LINK_SPENT: {
+    status: 410,
+    explanation:
+      'As many browsers as the guest link allows have redeemed it. Raise max_browsers of the link, or create another one.',
+  },
+  ERR_POSTERN_GUEST_LINK_EXPIRED: {
+    status: 410,
+    explanation: 'The expires_at of the guest link has passed. Extend the link, or create another one.',
+  },
+  ERR_POSTERN_GUEST_LINK_REVOKED: {
+    status: 410,
+    explanation: 'The guest link was deleted, or its route or edge was.',
+  },
+  ERR_POSTERN_GUEST_LINK_UNKNOWN: {
+    status: 410,
+    explanation:
+      'No guest link has this address on this host. The address may be incomplete, or the route of the link may have no enabled access module.',
+  },
+  ERR_POSTERN_GUEST_LINK_CROSS_SITE: {
+    status: 403,
+    explanation:
+      'A guest link can be redeemed only by the button on its own page. The request came from another site, or from a program.',
+  },
 });

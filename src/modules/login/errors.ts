@@ -50,6 +50,7 @@ export const loginErrors = errorTable({
   },
   ERR_POSTERN_NO_OWN_PATH: {
     status: 404,
-    explanation: 'Paths under /.postern/ are reserved for Postern on hosts with login, and this path does not exist.',
+    explanation:
+      'Paths under /.postern/ are reserved for Postern on hosts with login or access rules, and this path or method does not exist there.',
   },
 });

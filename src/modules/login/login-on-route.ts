@@ -61,7 +61,8 @@ export class LoginOnRoute implements PreparedModule, GrantKeeper {
 
   upstreamHeaders(request: TrafficRequest): readonly string[] {
     const { permit } = request;
-    return permit instanceof GrantPermit ? this.#runtime.identity.headersFor(permit.grant, request) : NO_IDENTITY;
+    const isOwn = permit instanceof GrantPermit && permit.module === this.config.module;
+    return isOwn ? this.#runtime.identity.headersFor(permit.grant, request) : NO_IDENTITY;
   }
 
   /** This browser's login that is currently valid on this route, if any. */

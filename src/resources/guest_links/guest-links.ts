@@ -7,9 +7,9 @@ import { idString, reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { hashToken } from '../../lib/token-hash.ts';
+import { guestLinkUrl, newGuestSecret } from '../../modules/guest-link-secret.ts';
 import type { RecordReader } from '../../replica/record-reader.ts';
 import { type CreatePorts, type Creation, defineResource, describedFields } from '../resource.ts';
-import { guestLinkSecret, guestLinkUrl } from './guest-link-url.ts';
 import { expiryProblem, timeProblem } from './link-expiry.ts';
 import { linkHost } from './link-host.ts';
 import { usedBy, usedBySchema } from './used-by.ts';
@@ -104,7 +104,10 @@ function create(link: GuestLink, ports: CreatePorts): Creation | { readonly prob
   const late = problemAt('expires_at', expiryProblem(link.expires_at, ports.nowMs));
   if ('problem' in place) return { problems: [...late, place.problem] };
   if (late.length > 0) return { problems: late };
-  const secret = guestLinkSecret(ports.newToken('postern_gl_'), (purpose, data) => ports.mac(purpose, data));
+  const secret = newGuestSecret(
+    (prefix) => ports.newToken(prefix),
+    (purpose, data) => ports.mac(purpose, data),
+  );
   return {
     config: { host: place.host },
     internal: { secret_hash: hashToken(secret) },

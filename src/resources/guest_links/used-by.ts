@@ -1,10 +1,8 @@
 import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
+import { GUEST_LINK_USE_KIND, guestLinkUseId } from '../../modules/guest-link-use.ts';
 import type { RecordReader } from '../../replica/record-reader.ts';
 import { timestamp } from '../resource.ts';
-
-/** One record per browser that has redeemed a link, below the link. */
-const USE_KIND = 'guest_link_use';
 
 export const usedBySchema = Type.Array(
   Type.Object({
@@ -20,13 +18,11 @@ export const usedBySchema = Type.Array(
 );
 
 export function usedBy(linkId: string, reader: RecordReader): readonly JsonObject[] {
-  const uses = reader.pageOfParent(USE_KIND, linkId, { beforeId: null, limit: Number.MAX_SAFE_INTEGER });
-  return uses
-    .map(({ doc: { session = '', at = '', ip_address = '', user_agent = '' } }) => ({
-      session,
-      at: at as string,
-      ip_address,
-      user_agent,
-    }))
-    .sort((one, other) => (one.at < other.at ? -1 : 1));
+  const uses: JsonObject[] = [];
+  for (;;) {
+    const use = reader.get(GUEST_LINK_USE_KIND, guestLinkUseId(linkId, uses.length + 1));
+    if (use === undefined) return uses;
+    const { session = '', at = '', ip_address = '', user_agent = '' } = use.doc;
+    uses.push({ session, at, ip_address, user_agent });
+  }
 }
