@@ -1,7 +1,7 @@
 import { FIELD_RULES } from '../../lib/field-rules.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { createDecoder } from '../../lib/schema/decode-body.ts';
-import { fieldName } from '../../lib/schema/field-problem.ts';
+import { type FieldProblem, fieldName } from '../../lib/schema/field-problem.ts';
 import type { AcceptedForm, AgentField } from '../../modules/agent-form.ts';
 import { type AgentModule, agentModules } from '../../modules/agent-modules.ts';
 import type { CheckContext, Module } from '../../modules/module.ts';
@@ -74,18 +74,24 @@ function acceptForm(module: AgentModule, form: JsonValue, endpointId: string, se
   }
   const accepted = agent.accept?.(decoded, endpointId) ?? { config: decoded, records: [] };
   if ('problem' in accepted) throw new ModuleRefusal(`${name}: ${accepted.problem}`);
+  if (agent.schema !== undefined)
+    refuseProblem(name, module.check?.(accepted.config as never, checkContext(module, server)));
   return accepted;
+}
+
+function refuseProblem(module: string, [problem]: readonly FieldProblem[] = []): void {
+  if (problem !== undefined) throw new ModuleRefusal(`${module}: ${fieldName(problem.path)} ${problem.message}`);
+}
+
+function checkContext(module: AgentModule, { moduleSettings, agentNetwork }: ModuleServer): CheckContext {
+  return { settings: settingsOf(moduleSettings, module), ...(agentNetwork !== undefined && { agentNetwork }) };
 }
 
 /** Decoded like a PUT, where the form is the module's configuration. */
 function decodeForm(module: AgentModule, form: JsonObject, server: ModuleServer): JsonObject {
-  const { moduleSettings, agentNetwork } = server;
   const { schema } = module.agent;
   const decoded = createDecoder(schema ?? module.config).decode(form);
-  const context = {
-    settings: settingsOf(moduleSettings, module),
-    ...(agentNetwork !== undefined && { agentNetwork }),
-  };
+  const context = checkContext(module, server);
   const checked = decoded.ok && schema === undefined ? (module.check?.(decoded.value as never, context) ?? []) : [];
   const [problem] = decoded.ok ? checked : decoded.problems;
   if (decoded.ok && problem === undefined) return decoded.value;

@@ -7,6 +7,8 @@ import type { Preparation, PreparePorts } from '../prepared-module.ts';
 import { type AccessConfig, accessConfig } from './access-config.ts';
 import { AccessOnRoute } from './access-on-route.ts';
 import { AccessRuntime } from './access-runtime.ts';
+import { accessAgentForm, accessAgentSchema } from './agent-form.ts';
+import { agentRules } from './agent-rules.ts';
 import { checkAccess } from './check-access.ts';
 import { accessErrors } from './errors.ts';
 import { GUEST_LINK_KIND } from './guests/guest-link.ts';
@@ -31,6 +33,7 @@ export const access = defineModule({
     deny: [{ emails: ['former@example.com'] }],
   },
   check: checkAccess,
+  agent: { form: accessAgentForm, schema: accessAgentSchema, accept: agentRules },
   questions: [testAccess, ...reviewAccess],
   prepare,
   errors: { title: 'Traffic: access rules', rows: accessErrors.rows },

@@ -35,6 +35,40 @@ suite('modules requested by an agent', () => {
     assert.equal(seen.headers.cookie, undefined);
   });
 
+  test('access: only whom the rules let in, and neither tokens nor issuers that an agent may not have', async () => {
+    const oidc = {
+      issuer: login.provider.issuer,
+      client_id: CLIENT_ID,
+      client_secret: CLIENT_SECRET,
+      scopes: ['email', 'profile'],
+    };
+    const host = await published({
+      oidc,
+      access: { allow_emails: ['Alice@example.com'], allow_claims: ['groups=none'] },
+    });
+    here.register(host);
+    assert.equal((await here.browser().logIn(host, '/', 'alice')).status, 200);
+    const refused = await here.browser().logIn(host, '/', 'bob');
+    assert.equal(refused.headers['postern-error-code'], 'ERR_POSTERN_ACCESS_DENIED');
+    const bearer = { bearer_audiences: ['postern'], bearer_claims: ['repository=acme/app'] };
+    const problems: readonly (readonly [object, RegExp])[] = [
+      [{ allow_emails: ['alice'] }, /^access: allow.*must be one email address/],
+      [{ allow_claims: ['groups'] }, /^access: "groups" is no claim: write NAME=VALUE/],
+      [{ allow_emails: ['a@example.com'], forward_bearer: true }, /^access: forward_bearer is not a known field/],
+      [{ ...bearer, bearer_issuer: 'http://10.0.0.1' }, /^access: bearer.*issuer must/],
+      [{ ...bearer, bearer_issuer: 'https://10.0.0.1' }, /^access: bearer.*must have a public address/],
+      [{ bearer_issuer: 'https://ci.example.com' }, /^access: bearer_issuer, bearer_audiences and bearer_claims/],
+    ];
+    const tunnels = problems.map(([access]) => ({
+      proto: 'https' as const,
+      addr: login.upstreamAddress,
+      modules: { access },
+    }));
+    const good = { proto: 'https' as const, addr: login.upstreamAddress };
+    const agent = await world.agent([...tunnels, good] as AgentOptions['tunnels']);
+    for (const [at, [, message]] of problems.entries()) assert.match(agent.tunnels[at]?.problem ?? '', message);
+  });
+
   test('ip_restriction: by the address of the client, not of the agent', async () => {
     assert.equal(
       await world.edge.status(await published({ ip_restriction: { allow: ['127.0.0.0/8'], deny: [] } })),

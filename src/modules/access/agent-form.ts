@@ -1,0 +1,66 @@
+import Type from 'typebox';
+import type { AgentForm } from '../agent-form.ts';
+
+const texts = (maxLength: number) =>
+  Type.Array(Type.String({ minLength: 1, maxLength }), { default: [], maxItems: 100 });
+
+/**
+ * In the bind message: lists instead of rules, which neither a flag nor a line of YAML can express. `forward_bearer` is
+ * not among them: the agent's service could collect tokens that are valid elsewhere.
+ */
+export const accessAgentSchema = Type.Object({
+  enforce: Type.Boolean({ default: true }),
+  allow_emails: texts(320),
+  allow_email_domains: texts(255),
+  allow_claims: texts(1280),
+  allow_service_accounts: texts(64),
+  deny_emails: texts(320),
+  deny_email_domains: texts(255),
+  deny_claims: texts(1280),
+  bearer_issuer: Type.String({ default: '', maxLength: 2048 }),
+  bearer_audiences: texts(1024),
+  bearer_claims: texts(1280),
+});
+
+export const accessAgentForm: AgentForm = {
+  order: 5,
+  key: 'access',
+  shape: 'map',
+  protocols: ['https'],
+  tlsReason: 'login requires TLS',
+  fields: [
+    {
+      name: 'allow_emails',
+      example: 'ana@example.com',
+      flag: { name: 'allow-email', hint: 'EMAIL', description: 'Let in the person with this address; repeatable.' },
+    },
+    {
+      name: 'allow_email_domains',
+      example: 'example.com',
+      flag: {
+        name: 'allow-email-domain',
+        hint: 'DOMAIN',
+        description: 'Let in people with an address of this domain; repeatable.',
+      },
+    },
+    {
+      name: 'allow_claims',
+      example: 'groups=ops',
+      flag: { name: 'allow-claim', hint: 'NAME=VALUE', description: 'Let in people with this claim; repeatable.' },
+    },
+    { name: 'allow_service_accounts', example: 'sa_…' },
+    {
+      name: 'deny_emails',
+      example: 'former@example.com',
+      flag: { name: 'deny-email', hint: 'EMAIL', description: 'Keep out the person with this address; repeatable.' },
+    },
+    { name: 'deny_email_domains', example: 'example.net' },
+    { name: 'deny_claims', example: 'groups=contractors' },
+    { name: 'bearer_issuer', example: 'https://token.ci.example.com' },
+    { name: 'bearer_audiences', example: 'postern' },
+    { name: 'bearer_claims', example: 'repository=acme/app' },
+    { name: 'enforce', example: 'false' },
+  ],
+  whenEmpty: 'access has no rules: write allow_emails, allow_email_domains or allow_claims, or remove it',
+  summary: ['access by {allow_emails}', 'access by {allow_email_domains}', 'access by {allow_claims}'],
+};

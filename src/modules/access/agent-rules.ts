@@ -1,0 +1,54 @@
+import type { Static } from 'typebox';
+import type { JsonObject } from '../../lib/json.ts';
+import type { AcceptedForm } from '../agent-form.ts';
+import type { AccessConfig, Rule } from './access-config.ts';
+import type { accessAgentSchema } from './agent-form.ts';
+
+/** Each value of an agent's lists is a rule of its own: one of them lets in, one of them keeps out. */
+export function agentRules(form: JsonObject): AcceptedForm | { readonly problem: string } {
+  // The server has decoded the form by its schema.
+  const lists = form as Static<typeof accessAgentSchema>;
+  const { bearer_issuer: issuer, bearer_audiences: audiences } = lists;
+  const written = [...lists.allow_claims, ...lists.deny_claims, ...lists.bearer_claims].find((each) => !isClaim(each));
+  if (written !== undefined) return { problem: `${JSON.stringify(written)} is no claim: write NAME=VALUE` };
+  const isBearerComplete = issuer !== '' && audiences.length > 0 && lists.bearer_claims.length > 0;
+  const hasBearer = issuer !== '' || audiences.length > 0 || lists.bearer_claims.length > 0;
+  if (hasBearer && !isBearerComplete) {
+    return { problem: 'bearer_issuer, bearer_audiences and bearer_claims need each other: write all of them or none' };
+  }
+  const config: AccessConfig = {
+    enabled: true,
+    enforce: lists.enforce,
+    allow: [
+      ...rulesOf(lists.allow_emails, lists.allow_email_domains, lists.allow_claims),
+      ...(lists.allow_service_accounts.length > 0 ? [{ service_accounts: lists.allow_service_accounts }] : []),
+    ],
+    deny: rulesOf(lists.deny_emails, lists.deny_email_domains, lists.deny_claims),
+    bearer: isBearerComplete ? [{ issuer, audiences, claims: claimsOf(lists.bearer_claims) }] : [],
+    forward_bearer: false,
+  };
+  return { config: config as unknown as JsonObject, records: [] };
+}
+
+function rulesOf(emails: string[], domains: string[], claims: readonly string[]): Rule[] {
+  return [
+    ...(emails.length > 0 ? [{ emails }] : []),
+    ...(domains.length > 0 ? [{ email_domains: domains }] : []),
+    ...Object.entries(claimsOf(claims)).map(([name, values]) => ({ claims: Object.fromEntries([[name, values]]) })),
+  ];
+}
+
+/** The value follows the last sign: a name may be a URL with a query. */
+function claimsOf(written: readonly string[]): Record<string, string[]> {
+  const claims = new Map<string, string[]>();
+  for (const each of written) {
+    const sign = each.lastIndexOf('=');
+    const name = each.slice(0, sign);
+    claims.set(name, [...(claims.get(name) ?? []), each.slice(sign + 1)]);
+  }
+  return Object.fromEntries(claims);
+}
+
+function isClaim(written: string): boolean {
+  return written.lastIndexOf('=') > 0;
+}
