@@ -135,6 +135,15 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     setup: ownEdge('deploy.localhost'),
     blocks: [{ run: quiet }, { run: /sa_/ }, { run: /^ok$/m }, { custom: deactivateProgram }, { run: /acme\/app/ }],
   },
+  'docs/how-to/let-only-my-team-in.md': {
+    setup: ownEdge('team.localhost'),
+    blocks: [
+      { run: /enforce +false/ },
+      { run: /allowed: allow\[0\] lets this account in\./ },
+      { run: /0 people: 0 allowed, 0 refused/ },
+      { run: /enforce +true/ },
+    ],
+  },
   'docs/how-to/connect-a-login-provider.md': {
     setup: `${ownEdge('login.localhost')}\nISSUER=http://127.0.0.1:9 CLIENT_ID=postern CLIENT_SECRET=secret`,
     blocks: [{ run: /issuer/ }],
