@@ -25,6 +25,7 @@ function fromText(setting: Setting<unknown>, text: string): unknown {
   const { type } = setting.kind.schema as { type?: string };
   if (type === 'integer' && /^\d{1,15}$/.test(text)) return Number(text);
   if (type === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
+  if (type === 'object') return mapOf(text);
   if (type === 'array') {
     return text
       .split(',')
@@ -32,6 +33,15 @@ function fromText(setting: Setting<unknown>, text: string): unknown {
       .filter((item) => item !== '');
   }
   return text;
+}
+
+/** A map has the form of JSON here; anything else is left for the schema to reject. */
+function mapOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 function describe(raw: unknown): string {

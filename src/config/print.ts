@@ -22,7 +22,7 @@ function shownValue(name: string, value: unknown): WireValue | null {
   if (value === null) return null;
   if (setting.secrecy === 'secret') return MASK;
   const wire = setting.kind.encode(value);
-  return setting.secrecy === 'password' ? maskedUrl(String(wire)) : wire;
+  return setting.secrecy === 'password' ? maskedUrl(wire as string) : wire;
 }
 
 /** The URL without its password, whether that is before the host or among the parameters. */

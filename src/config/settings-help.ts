@@ -1,3 +1,4 @@
+import { isJsonObject } from '../lib/json.ts';
 import { wrapText } from '../lib/wrap-text.ts';
 import { loadConfig } from './load.ts';
 import { flagOf, settingNames, settingOf } from './schema.ts';
@@ -26,7 +27,7 @@ function descriptionOf(name: string): string {
 function defaultOf(name: string, value: unknown): string {
   if (value === null) return '';
   const wire = settingOf(name).kind.encode(value);
-  const text = Array.isArray(wire) ? wire.join(',') : String(wire);
+  const text = Array.isArray(wire) ? wire.join(',') : isJsonObject(wire) ? JSON.stringify(wire) : String(wire);
   if (text.length > MAX_DEFAULT_LENGTH) return ' Default: see --print-config.';
   return ` Default: ${text === '' ? 'empty' : text}.`;
 }

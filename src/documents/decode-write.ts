@@ -5,6 +5,7 @@ import { settingsOf } from '../modules/module-settings.ts';
 import { MAX_METADATA_BYTES, type ResourceSettings } from '../resources/resource.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { invalidBody } from './errors.ts';
+import { secondLogin } from './one-login.ts';
 import { withOwnNames } from './other-names.ts';
 import { maskProblems, withoutMasks } from './secret-fields.ts';
 
@@ -34,6 +35,7 @@ export function decodeWrite(
     if (Array.isArray(decoded)) problems.push(...decoded);
     else modules.set(compiledModule, decoded as JsonObject);
   }
+  problems.push(...secondLogin(modules));
   const config = decodeWith(
     form === 'create' ? compiled.create : compiled.patch,
     own,

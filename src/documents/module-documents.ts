@@ -9,6 +9,7 @@ import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { decodeModule } from './decode-write.ts';
 import type { DocumentsContext } from './documents-context.ts';
 import { answerQuestion } from './module-questions.ts';
+import { expectNoOtherLogin } from './one-login.ts';
 import { expectModuleMatch } from './preconditions.ts';
 import { withProblem } from './problem-header.ts';
 import { isUnchanged, type ModuleParts, modulePut, type PlacedPut, type PlacedWriteSet } from './record-puts.ts';
@@ -118,9 +119,10 @@ export class ModuleDocuments {
     const next = keepUnseenSecrets(parts.config, previous, module.secretFields, { canReadSecrets: !isBlind });
     const asSeen: Expectation = { ...module.keyOn(parts.ownerId), revision: current?.revision ?? 'absent' };
     if (previous !== null && isUnchanged(next, previous)) return { puts: [], expect: [asSeen] };
+    const others = expectNoOtherLogin(module, parts, this.#context);
     // A secret hidden from the caller was taken from the stored record, which must still be current.
     const put = modulePut(module, { ...parts, config: next }, this.#context.catalog);
-    return { puts: [put], expect: isBlind ? [asSeen] : [] };
+    return { puts: [put], expect: [...others, ...(isBlind ? [asSeen] : [])] };
   }
 
   #answer(module: CompiledModule, record: StoredRecord, principal: Principal): OperationResult {

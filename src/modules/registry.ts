@@ -4,6 +4,7 @@ import { compression } from './compression/compression.ts';
 import { ipRestriction } from './ip_restriction/ip-restriction.ts';
 import type { Module } from './module.ts';
 import { mutualTls } from './mutual_tls/mutual-tls.ts';
+import { oauth } from './oauth/oauth.ts';
 import { oidc } from './oidc/oidc.ts';
 import { tlsTermination } from './tls_termination/tls-termination.ts';
 
@@ -16,6 +17,7 @@ export const modules: readonly Module[] = [
   mutualTls,
   ipRestriction,
   oidc,
+  oauth,
   access,
   compression,
   backend,

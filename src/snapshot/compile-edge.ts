@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { canonicalJson, type JsonObject } from '../lib/json.ts';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 import { type Module, moduleNameOf, moduleRecordKey } from '../modules/module.ts';
 import type { ModuleRuntime } from '../modules/module-runtime.ts';
 import { type ModuleSettings, settingsOf } from '../modules/module-settings.ts';
@@ -148,6 +148,8 @@ function prepareAll(
       Object.assign(tls, preparation.tls);
     }
   }
+  const logins = registry.filter(({ name, isLogin }) => isLogin === true && modules.some((each) => each.name === name));
+  if (logins.length > 1) problems.push(severalLogins(logins));
   for (const name of unknownNames(reader, ownerKind, registry)) {
     const record = enabledRecord(reader, ownerKind, ownerId, name);
     if (record === null) continue;
@@ -183,6 +185,13 @@ function unknownModule(name: string, level: Module['level']): UnpreparedModule {
   };
 }
 
+/** The API accepts one; two servers of different versions could still have written two. Nobody knows which was meant. */
+function severalLogins(logins: readonly Module[]): ModuleProblem {
+  const names = logins.map(({ name }) => name).join(' and ');
+  const message = `the route has more than one login module (${names}): delete or disable all but one`;
+  return { module: logins[1]?.name ?? '', code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message };
+}
+
 /** A module that throws is broken, and a broken module rejects traffic. */
 function prepareOne(module: Module, record: StoredRecord, ports: PreparePorts): NamedModule | UnpreparedModule {
   try {
@@ -215,13 +224,17 @@ function recordPorts(reader: TrackingReader, configuredBy: ConfiguredBy): Record
   };
 }
 
-/** Secrets are stored by JSON pointer; those of modules and certificates are top-level fields. */
+/** Secrets are stored by JSON pointer, whose names need no escapes. */
 function withSecrets(record: StoredRecord): JsonObject {
-  if (record.secrets === null) return record.doc;
-  const secrets = Object.entries(record.secrets).map(
-    ([pointer, text]) => [pointer.slice(1), JSON.parse(text)] as const,
+  return Object.entries(record.secrets ?? {}).reduce(
+    (doc, [pointer, text]) => withValue(doc, pointer.slice(1).split('/'), JSON.parse(text) as JsonValue),
+    record.doc,
   );
-  return { ...record.doc, ...Object.fromEntries(secrets) };
+}
+
+function withValue(doc: JsonObject, [name = '', ...rest]: readonly string[], value: JsonValue): JsonObject {
+  const inner = doc[name];
+  return { ...doc, [name]: rest.length === 0 ? value : withValue(isJsonObject(inner) ? inner : {}, rest, value) };
 }
 
 function positionOf(registry: readonly Module[], module: NamedModule): number {

@@ -148,6 +148,10 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     setup: `${ownEdge('login.localhost')}\nISSUER=http://127.0.0.1:9 CLIENT_ID=postern CLIENT_SECRET=secret`,
     blocks: [{ run: /issuer/ }],
   },
+  'docs/how-to/log-in-with-github.md': {
+    setup: `${ownEdge('github.localhost')}\nCLIENT_ID=postern; echo secret > github-secret`,
+    blocks: [{ run: /organizations/ }, { run: quiet }, { run: quiet }],
+  },
   'docs/how-to/migrate-from-ngrok-edges.md': {
     setup: `cat > ngrok-tunnel-groups.json <<'END'
 ${JSON.stringify(SAVED_TUNNEL_GROUPS)}

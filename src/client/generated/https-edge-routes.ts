@@ -16,6 +16,7 @@ import {
   IpRestrictionModuleClient,
   type IpRestrictionModuleReplace,
 } from './ip-restriction-module.ts';
+import { type OauthModule, OauthModuleClient, type OauthModuleReplace } from './oauth-module.ts';
 import { type OidcModule, OidcModuleClient, type OidcModuleReplace } from './oidc-module.ts';
 
 export interface HttpsEdgeRoute {
@@ -47,6 +48,8 @@ export interface HttpsEdgeRoute {
   readonly ip_restriction: IpRestrictionModule | null;
   /** Requires a login at an OpenID provider. Null if not set. */
   readonly oidc: OidcModule | null;
+  /** Requires a login at Amazon, Facebook, GitHub, GitLab, Google, LinkedIn, Microsoft or Twitch. Null if not set. */
+  readonly oauth: OauthModule | null;
   /**
    * Admits a known requester if an allow rule or a bearer entry matches and no deny rule does. People become known
    * by the login module of the route. Null if not set.
@@ -79,6 +82,8 @@ export interface HttpsEdgeRouteCreate {
   readonly ip_restriction?: IpRestrictionModuleReplace | undefined;
   /** Requires a login at an OpenID provider. */
   readonly oidc?: OidcModuleReplace | undefined;
+  /** Requires a login at Amazon, Facebook, GitHub, GitLab, Google, LinkedIn, Microsoft or Twitch. */
+  readonly oauth?: OauthModuleReplace | undefined;
   /**
    * Admits a known requester if an allow rule or a bearer entry matches and no deny rule does. People become known
    * by the login module of the route.
@@ -120,6 +125,8 @@ export interface HttpsEdgeRouteUpdate {
   readonly ip_restriction?: IpRestrictionModuleReplace | undefined;
   /** Requires a login at an OpenID provider. */
   readonly oidc?: OidcModuleReplace | undefined;
+  /** Requires a login at Amazon, Facebook, GitHub, GitLab, Google, LinkedIn, Microsoft or Twitch. */
+  readonly oauth?: OauthModuleReplace | undefined;
   /**
    * Admits a known requester if an allow rule or a bearer entry matches and no deny rule does. People become known
    * by the login module of the route.
@@ -135,6 +142,7 @@ export interface HttpsEdgeRouteUpdate {
 export class HttpsEdgeRoutesClient extends ResourceClient {
   readonly ipRestriction: IpRestrictionModuleClient;
   readonly oidc: OidcModuleClient;
+  readonly oauth: OauthModuleClient;
   readonly access: AccessModuleClient;
   readonly compression: CompressionModuleClient;
   readonly backend: BackendModuleClient;
@@ -143,6 +151,7 @@ export class HttpsEdgeRoutesClient extends ResourceClient {
     super(transport);
     this.ipRestriction = new IpRestrictionModuleClient(transport);
     this.oidc = new OidcModuleClient(transport);
+    this.oauth = new OauthModuleClient(transport);
     this.access = new AccessModuleClient(transport);
     this.compression = new CompressionModuleClient(transport);
     this.backend = new BackendModuleClient(transport);

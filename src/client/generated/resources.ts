@@ -53,6 +53,7 @@ export type * from './ip-policy-rules.ts';
 export type * from './ip-restriction-module.ts';
 export type * from './managed-certificates.ts';
 export type * from './mutual-tls-module.ts';
+export type * from './oauth-module.ts';
 export type * from './oidc-module.ts';
 export type * from './reserved-domains.ts';
 export type * from './service-account-tokens.ts';

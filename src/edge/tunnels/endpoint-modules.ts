@@ -44,6 +44,12 @@ export function decodeModules(
   const wanted = Object.entries(asked)
     .filter(([, form]) => form !== undefined)
     .map(([name, form]) => [moduleFor(name, proto, offered), form as JsonValue] as const);
+  const logins = wanted.map(([module]) => module).filter(({ isLogin }) => isLogin === true);
+  if (logins.length > 1) {
+    throw new ModuleRefusal(
+      `${logins.map(({ name }) => name).join(' and ')} cannot be used together: a tunnel has one login`,
+    );
+  }
   const modules = new Map<string, JsonObject>();
   const records: DetachedRecord[] = [];
   for (const [module, form] of wanted) {

@@ -1,7 +1,8 @@
 import type { TSchema } from 'typebox';
+import type { JsonObject } from '../json.ts';
 
 /** A value as in YAML; text from flags and variables is converted to this form first. */
-export type WireValue = string | number | boolean | readonly string[];
+export type WireValue = string | number | boolean | readonly string[] | JsonObject;
 
 /** The kind of a setting's value: its form in YAML, and the program's type. */
 export interface SettingKind<Value> {

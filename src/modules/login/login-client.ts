@@ -47,7 +47,9 @@ export interface LoginTokens {
 /** The login that a refresh must continue. */
 export interface KnownLogin {
   readonly subject: string;
+  /** '' when there is none. */
   readonly refreshToken: string;
+  readonly accessToken?: string | null;
   /** The newest verified one; null when none is known. */
   readonly idToken: string | null;
   /** From the authorization request; null when unknown. */

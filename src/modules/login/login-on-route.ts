@@ -1,4 +1,4 @@
-import type { OwnPaths, Pass, PreparedModule, TrafficRequest, Verdict } from '../prepared-module.ts';
+import type { Identity, OwnPaths, Pass, PreparedModule, Refusal, TrafficRequest, Verdict } from '../prepared-module.ts';
 import { type CookieNames, cookieNames } from './cookies/session-cookie.ts';
 import { loginRequired } from './flow/login-required.ts';
 import { type GrantKeeper, GrantPermit } from './grant-permit.ts';
@@ -22,6 +22,10 @@ export interface LoginConfig {
   /** What each login asks of the provider; null: nothing special. */
   readonly parameters: LoginParameters | null;
   readonly passesOptions: boolean;
+  /** Seconds after which the provider is asked again, 0: never; null: when the access token expires. */
+  readonly recheckSeconds: number | null;
+  /** The module's own rules about users; null: everybody who logs in may enter. */
+  readonly admits: ((user: Identity) => Refusal | null) | null;
 }
 
 /** A login module on one route, in one version of its configuration. */
@@ -80,10 +84,11 @@ export class LoginOnRoute implements PreparedModule, GrantKeeper {
   used(grant: Grant, nowMs: number): void {
     this.#runtime.activity.used(grant, this.config.limits, nowMs);
     // A stream has no next request to trigger it: its login must not outlive its end at the provider by days.
-    if (grant.needsRefresh(nowMs)) this.#runtime.refreshMeanwhile(grant, this.client);
+    if (grant.needsRefresh(nowMs, this.config.recheckSeconds)) this.#runtime.refreshMeanwhile(grant, this.client);
   }
 
   isHeld(grant: Grant, nowMs: number): boolean {
+    if (this.config.admits !== null && this.config.admits(grant.holder) !== null) return false;
     return this.isInForce(grant, nowMs) || this.#isHeldElsewhere(grant, nowMs);
   }
 
@@ -135,16 +140,19 @@ export class LoginOnRoute implements PreparedModule, GrantKeeper {
     }
     // It is valid on other routes, which ask for less: it stays until the next login replaces it.
     if (!grant.meets(this.config.parameters)) return loginRequired(request, this, LOGIN_AGAIN);
-    if (grant.needsRefresh(request.nowMs)) return this.#refreshed(request, grant);
+    if (grant.needsRefresh(request.nowMs, this.config.recheckSeconds)) return this.#refreshed(request, grant);
+    return this.#admit(request, grant);
+  }
+
+  #admit(request: TrafficRequest, grant: Grant): Verdict {
     request.permit = new GrantPermit(this.config.module, grant, this);
-    return LOGGED_IN;
+    return this.config.admits?.(grant.holder) ?? LOGGED_IN;
   }
 
   async #refreshed(request: TrafficRequest, grant: Grant): Promise<Verdict> {
     const isInForce = await this.#runtime.refresh.refresh(grant, this.client);
     if (!isInForce || grant.isEnded) return loginRequired(request, this, SESSION_OVER);
-    request.permit = new GrantPermit(this.config.module, grant, this);
-    return LOGGED_IN;
+    return this.#admit(request, grant);
   }
 }
 

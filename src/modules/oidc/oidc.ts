@@ -129,6 +129,8 @@ function prepare(config: Type.Static<typeof oidcConfig>, { place, runtime, confi
     }),
     parameters,
     passesOptions: config.options_passthrough,
+    recheckSeconds: null,
+    admits: null,
   };
   const client = new OidcClient(runtime.login.providersFor(configuredBy).get(issuer), {
     issuer,

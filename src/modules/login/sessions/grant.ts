@@ -170,11 +170,13 @@ export class Grant {
     return refreshedAtMs ?? expiresAtMs ?? this.createdMs;
   }
 
-  needsRefresh(nowMs: number): boolean {
+  /** `recheckSeconds`: see `LoginConfig`. */
+  needsRefresh(nowMs: number, recheckSeconds: number | null): boolean {
     const waitMs = this.refreshNotBeforeMs - nowMs;
     // A clock that was set back must not delay it for long. Twice: a request's time is that of its start.
     if (waitMs > 0 && waitMs <= 2 * REFRESH_RETRY_MS) return false;
     if (this.unwritten !== null) return true;
+    if (recheckSeconds !== null) return recheckSeconds > 0 && nowMs - this.refreshedAtMs >= recheckSeconds * 1000;
     const expiresAtMs = this.doc.access_expires_at_ms;
     if (expiresAtMs === null || nowMs < expiresAtMs) return false;
     return this.secrets['refresh_token'] !== undefined;

@@ -76,8 +76,9 @@ export class TokenRefresh {
 
   async #ask(grant: Grant, client: LoginClient): Promise<boolean> {
     const { refresh_token: refreshToken = '', id_token: idToken = null, nonce = null } = grant.secrets;
+    const { access_token: accessToken = null } = grant.secrets;
     try {
-      const tokens = await client.refresh({ subject: grant.doc.subject, refreshToken, idToken, nonce });
+      const tokens = await client.refresh({ subject: grant.doc.subject, refreshToken, accessToken, idToken, nonce });
       return await this.#write(grant, this.#refreshed(grant, tokens));
     } catch (error) {
       if (!(error instanceof LoginProblem)) throw error;
@@ -94,11 +95,12 @@ export class TokenRefresh {
     const secrets = {
       ...grant.secrets,
       access_token: accessToken,
-      refresh_token: refreshToken,
+      ...(refreshToken !== '' && { refresh_token: refreshToken }),
       ...(idToken !== null && { id_token: idToken }),
     };
     if (unconfirmed !== null) {
       this.#failed(grant, unconfirmed.reason, unconfirmed.message);
+      grant.refreshNotBeforeMs = now + REFRESH_RETRY_MS;
       return { secrets, doc: { ...grant.doc, access_expires_at_ms: now + REFRESH_RETRY_MS }, user: null };
     }
     const doc: GrantDoc = {

@@ -1,0 +1,10 @@
+import { errorTable } from '../../lib/errors.ts';
+
+/** Errors of routes with a login at an OAuth provider. */
+export const oauthErrors = errorTable({
+  ERR_POSTERN_OAUTH_DENIED: {
+    status: 403,
+    explanation:
+      'The user is logged in, but no rule of the oauth module (email addresses, domains, teams, organizations) matches the account.',
+  },
+});

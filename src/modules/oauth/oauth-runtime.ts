@@ -1,0 +1,59 @@
+import type { GuardedFetch } from '../../lib/guarded-fetch.ts';
+import { LruMap } from '../../lib/lru-map.ts';
+import { plainHttpHosts } from '../login/issuer-problem.ts';
+import { login } from '../login/login.ts';
+import type { LoginRuntime } from '../login/login-runtime.ts';
+import type { LoginSettings } from '../login/settings.ts';
+import type { ModuleRuntime, RuntimePorts } from '../module-runtime.ts';
+import { chosenProvider } from './oauth-config.ts';
+import type { ProviderEndpoints, ProviderName } from './provider-definition.ts';
+import { providerDefinitions } from './providers/provider-definitions.ts';
+import type { OauthSettings } from './settings.ts';
+import { TenantTokens } from './tenant-tokens.ts';
+
+const MAX_TENANT_ENDPOINTS = 10;
+
+/** The module's part of the logins of this process. */
+export class OauthRuntime implements ModuleRuntime {
+  readonly login: LoginRuntime;
+  readonly fetch: GuardedFetch;
+  readonly #ports: Pick<RuntimePorts, 'clock'>;
+  readonly #endpoints: OauthSettings['oauth_endpoints'];
+  readonly #tenants = new LruMap<string, TenantTokens>(MAX_TENANT_ENDPOINTS);
+
+  constructor(ports: RuntimePorts, settings: OauthSettings & LoginSettings) {
+    this.#ports = ports;
+    this.#endpoints = settings.oauth_endpoints;
+    this.login = ports.shared(login);
+    this.fetch = ports.network.createFetch({
+      isAddressAllowed: ports.network.isAddressAllowed,
+      isPlainHttpAllowed: plainHttpHosts(settings.oidc_http_issuers),
+    });
+    this.login.keepClients((edgeId) =>
+      ports.ownConfigs(edgeId).flatMap((config) => {
+        const chosen = chosenProvider(config as never);
+        return chosen === null ? [] : [{ issuer: this.issuerOf(chosen.name), clientId: chosen.config.client_id }];
+      }),
+    );
+  }
+
+  endpointsOf(name: ProviderName): ProviderEndpoints {
+    return { ...providerDefinitions[name].endpoints, ...this.#endpoints[name] };
+  }
+
+  /** Names the provider in sessions, users and assertions. Another server of the same kind is another issuer. */
+  issuerOf(name: ProviderName): string {
+    return this.endpointsOf(name).authorize_url;
+  }
+
+  /** Keys are shared by all clients of the same endpoint. */
+  tenantTokens(authorizeUrl: string): TenantTokens {
+    const known = this.#tenants.get(authorizeUrl) ?? new TenantTokens(authorizeUrl, this.fetch, this.#ports.clock);
+    this.#tenants.set(authorizeUrl, known);
+    return known;
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}

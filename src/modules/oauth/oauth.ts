@@ -1,0 +1,100 @@
+import { login } from '../login/login.ts';
+import { type LoginConfig, LoginOnRoute } from '../login/login-on-route.ts';
+import { defineModule } from '../module.ts';
+import type { Preparation, PreparePorts, Refusal } from '../prepared-module.ts';
+import { acceptOauthForm, oauthAgentForm, oauthFormSchema } from './agent-form.ts';
+import { checkOauth } from './check-oauth.ts';
+import { oauthErrors } from './errors.ts';
+import { membership } from './membership-rules.ts';
+import { OauthClient } from './oauth-client.ts';
+import { chosenProvider, type OauthConfig, oauthConfig, type ProviderConfig } from './oauth-config.ts';
+import { OauthRuntime } from './oauth-runtime.ts';
+import type { ProviderDefinition } from './provider-definition.ts';
+import { providerDefinitions } from './providers/provider-definitions.ts';
+import { oauthSettings } from './settings.ts';
+
+/** Requires a login at one of eight providers, most of which are not OpenID providers. */
+export const oauth = defineModule({
+  name: 'oauth',
+  level: 'route',
+  decidesAccess: true,
+  isLogin: true,
+  title: 'OAuth module',
+  description: 'Requires a login at Amazon, Facebook, GitHub, GitLab, Google, LinkedIn, Microsoft or Twitch.',
+  config: oauthConfig,
+  example: {
+    provider: {
+      github: {
+        client_id: 'Iv1.0123456789abcdef',
+        client_secret: 'a-secret-of-the-provider',
+        organizations: ['acme'],
+      },
+    },
+    auth_check_interval: 3600,
+  },
+  check: (config) => checkOauth(config as OauthConfig),
+  prepare: (config, ports) => prepare(config as OauthConfig, ports),
+  errors: { title: 'Traffic: OAuth login', rows: oauthErrors.rows },
+  agent: { form: oauthAgentForm, schema: oauthFormSchema, accept: acceptOauthForm },
+  settings: oauthSettings,
+  shared: [login],
+  createRuntime: (ports, settings) => Promise.resolve(new OauthRuntime(ports, settings as never)),
+});
+
+function prepare(config: OauthConfig, { place, runtime }: PreparePorts): Preparation {
+  const chosen = chosenProvider(config);
+  if (
+    chosen === null ||
+    chosen.config.client_id === '' ||
+    chosen.config.client_secret === '' ||
+    place.routeId === null
+  ) {
+    const message =
+      'the login needs exactly one provider with client_id and client_secret: set them with PUT. To allow access without login, delete the module or set "enabled": false';
+    return { ok: false, problem: { code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message } };
+  }
+  // No traffic is served here, so nobody is admitted.
+  if (!(runtime instanceof OauthRuntime)) return { ok: true, prepared: { judge: () => NOT_SERVED } };
+  const { client_id: clientId, client_secret: clientSecret } = chosen.config;
+  const definition = providerDefinitions[chosen.name];
+  const endpoints = runtime.endpointsOf(chosen.name);
+  const scopes = scopesOf(definition, chosen.config);
+  const issuer = runtime.issuerOf(chosen.name);
+  const loginConfig: LoginConfig = {
+    module: 'oauth',
+    edgeId: place.edgeId,
+    routeId: place.routeId,
+    issuer,
+    clientId,
+    identityProvider: { name: chosen.name, url: new URL(issuer).origin },
+    scopes,
+    cookiePrefix: config.cookie_prefix,
+    limits: runtime.login.limitsOf({
+      inactivitySeconds: config.inactivity_timeout,
+      maximumSeconds: config.maximum_duration,
+    }),
+    parameters: null,
+    passesOptions: config.options_passthrough,
+    recheckSeconds: config.auth_check_interval,
+    admits: membership(definition, chosen.config),
+  };
+  const client = new OauthClient(
+    { definition, endpoints, clientId, clientSecret, scopes, isChecked: config.auth_check_interval > 0 },
+    runtime.fetch,
+    definition.hasIdToken === true ? runtime.tenantTokens(endpoints.authorize_url) : null,
+  );
+  return { ok: true, prepared: new LoginOnRoute(runtime.login, loginConfig, client) };
+}
+
+function scopesOf({ scopes, memberScopes }: ProviderDefinition, config: ProviderConfig): readonly string[] {
+  if (config.scopes.length > 0) return config.scopes;
+  const hasMembers = (config.teams?.length ?? 0) + (config.organizations?.length ?? 0) > 0;
+  return hasMembers ? [...scopes, ...memberScopes.slice(0, 1)] : scopes;
+}
+
+const NOT_SERVED: Refusal = {
+  status: 503,
+  code: 'ERR_POSTERN_MODULE_UNAVAILABLE',
+  message: 'Login is not available here.',
+  reason: 'not_served',
+};
