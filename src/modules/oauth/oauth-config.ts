@@ -52,7 +52,7 @@ const providers = Object.fromEntries(
   }),
 );
 
-/** Of modules with a login: `options_passthrough` and the limits mean the same in all. */
+/** Limits and cookie of a login, which mean the same in all login modules. */
 export const sessionFields = {
   options_passthrough: Type.Boolean({
     default: false,

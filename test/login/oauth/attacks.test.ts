@@ -95,13 +95,13 @@ test('logins of oidc and oauth share the paths of an edge, and neither opens the
 
 test('a route has one login module', async () => {
   const site = await world.site('github');
-  await assert.rejects(login.edge.api('PUT', `${site.routePath}/oidc`, login.module()), /400[^]*oauth/);
+  await assert.rejects(login.edge.api('PUT', `${site.routePath}/oidc`, login.module()), /400.*oauth/s);
   await login.edge.api('PUT', `${site.routePath}/oidc`, login.module({ enabled: false }));
   assert.equal((await world.logIn(login.browser(), site.host)).status, 200, 'a disabled one does no harm');
   await assert.rejects(login.edge.api('PUT', `${site.routePath}/oidc`, login.module({ enabled: true })), /400/);
   await login.edge.api('DELETE', `${site.routePath}/oauth`);
   await login.edge.api('PUT', `${site.routePath}/oidc`, login.module());
-  await assert.rejects(world.put(site, 'github'), /400[^]*oidc/);
+  await assert.rejects(world.put(site, 'github'), /400.*oidc/s);
 });
 
 test('a key that cannot read secrets reads no client secret, and keeps it when it sends back what it read', async () => {
