@@ -118,7 +118,9 @@ export class ModuleDocuments {
     const isBlind = module.secretFields.length > 0 && !canReadSecrets(principal);
     const next = keepUnseenSecrets(parts.config, previous, module.secretFields, { canReadSecrets: !isBlind });
     const asSeen: Expectation = { ...module.keyOn(parts.ownerId), revision: current?.revision ?? 'absent' };
-    if (previous !== null && isUnchanged(next, previous)) return { puts: [], expect: [asSeen] };
+    // Both ways: a field that is left out may have been set.
+    const isSame = previous !== null && isUnchanged(next, previous) && isUnchanged(previous, next);
+    if (isSame) return { puts: [], expect: [asSeen] };
     const others = expectNoOtherLogin(module, parts, this.#context);
     // A secret hidden from the caller was taken from the stored record, which must still be current.
     const put = modulePut(module, { ...parts, config: next }, this.#context.catalog);

@@ -2,6 +2,7 @@ import type { TObject, TSchema } from 'typebox';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 import { type Ref, referenceAnnotation } from '../lib/schema/annotations.ts';
 import { isObjectSchema, secretVisibility, valueWhenAbsent } from '../lib/schema/schema-facts.ts';
+import { isShownOnlyIfSet } from '../lib/schema/wire-forms.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
 import type { RecordKey, StoredRecord } from '../store/store.ts';
 import type { Catalog } from './catalog.ts';
@@ -74,6 +75,7 @@ export class Renderer {
     const body: Record<string, JsonValue> = {};
     for (const name of Object.keys(schema.properties)) {
       const field = schema.properties[name] as TSchema;
+      if (config[name] === undefined && isShownOnlyIfSet(field)) continue;
       const value = config[name] === undefined ? valueWhenAbsent(field) : config[name];
       const visibility = secretVisibility(field);
       const annotation = referenceAnnotation(field);

@@ -41,9 +41,10 @@ test('bash completes commands, resources, verbs, flags and values', async (t) =>
   assert.deepEqual(await complete('store', 'b'), ['backup']);
 });
 
-test('bash finds the function registered for postern', async () => {
-  const { stdout: script } = await runCommand(['completion', 'bash']);
-  const { stdout } = await run('bash', ['--norc', '-c', `${script}\ncomplete -p postern`]);
+test('bash finds the function registered for postern', async (t) => {
+  const script = join(await tempDir(t), 'completion.bash');
+  await writeFile(script, (await runCommand(['completion', 'bash'])).stdout);
+  const { stdout } = await run('bash', ['--norc', '-c', `source '${script}'\ncomplete -p postern`]);
   assert.match(stdout, /-F _postern postern/);
 });
 

@@ -77,7 +77,8 @@ export class FurnishedWorld {
     if (path.includes('{edge_id}')) params['edge_id'] = this.id('edghts');
     if (path.includes('{subscription_id}')) params['subscription_id'] = this.id('esb');
     if (path.includes('{type}')) params['type'] = 'ip_policy_created.v0';
-    if (path.includes('{id}')) params['id'] = this.id(prefixAt(path));
+    // A route has one login: the second module is on a route of its own.
+    if (path.includes('{id}')) params['id'] = this.id(prefixAt(path), path.endsWith('/oauth') ? 1 : 0);
     return params;
   }
 
@@ -122,6 +123,7 @@ export class FurnishedWorld {
     });
     const edge = await this.create('/edges/https', { hostports: ['furnished.localhost:443'] });
     const route = await this.create(`/edges/https/${edge}/routes`, { match_type: 'exact_path', match: '/furnished' });
+    await this.create(`/edges/https/${edge}/routes`, { match_type: 'exact_path', match: '/oauth' });
     await this.create('/guest_links', { edge_id: edge, route_id: route, expires_at: NEXT_WEEK });
     const fixed = await this.create('/backends/static', { address: '10.0.0.5:3000' });
     await this.create('/backends/static', { address: '10.0.0.6:3000' });

@@ -38,25 +38,27 @@ export interface OidcModule {
    * Parameters of the login request. A login that did not ask for them does not count on this route: the user logs
    * in again.
    */
-  readonly login_parameters: {
-    /**
-     * What the provider shows even if it knows the browser: "login", "consent", "select_account", or several of them
-     * separated by spaces. "": the provider decides.
-     */
-    readonly prompt: string;
-    /**
-     * The user must have entered their credentials at most this many seconds before the login, which the ID token
-     * must confirm ("auth_time"). null: at any time.
-     */
-    readonly max_age: number | null;
-    /**
-     * Authentication methods to ask for, the preferred one first. The provider may use another one and names it in
-     * the claim "acr".
-     */
-    readonly acr_values: readonly string[];
-    /** For Google: "offline" asks for a refresh token. "": not sent. */
-    readonly access_type: string;
-  };
+  readonly login_parameters?:
+    | {
+        /**
+         * What the provider shows even if it knows the browser: "login", "consent", "select_account", or several of them
+         * separated by spaces. "": the provider decides.
+         */
+        readonly prompt: string;
+        /**
+         * The user must have entered their credentials at most this many seconds before the login, which the ID token
+         * must confirm ("auth_time"). 0: at any time.
+         */
+        readonly max_age: number;
+        /**
+         * Authentication methods to ask for, the preferred one first. The provider may use another one and names it in
+         * the claim "acr".
+         */
+        readonly acr_values: readonly string[];
+        /** For Google: "offline" asks for a refresh token. "": not sent. */
+        readonly access_type: string;
+      }
+    | undefined;
 }
 
 export interface OidcModuleReplace {
@@ -103,9 +105,9 @@ export interface OidcModuleReplace {
         readonly prompt?: string | undefined;
         /**
          * The user must have entered their credentials at most this many seconds before the login, which the ID token
-         * must confirm ("auth_time"). null: at any time.
+         * must confirm ("auth_time"). 0: at any time.
          */
-        readonly max_age?: number | null | undefined;
+        readonly max_age?: number | undefined;
         /**
          * Authentication methods to ask for, the preferred one first. The provider may use another one and names it in
          * the claim "acr".

@@ -6,7 +6,7 @@ import { clipped } from './clipped.ts';
 import { describeProblems, type SchemaError } from './describe-problems.ts';
 import { type FieldProblem, pointerTo } from './field-problem.ts';
 import { isObjectSchema, SECRET_MASK, secretVisibility } from './schema-facts.ts';
-import { createForm, defaultOf, hasDefault, patchForm } from './wire-forms.ts';
+import { createForm, defaultOf, hasDefault, isShownOnlyIfSet, patchForm } from './wire-forms.ts';
 
 /** A body of 1 MB can contain 90,000, and describing each took a second. */
 const MAX_UNKNOWN_FIELDS = 20;
@@ -197,7 +197,8 @@ function withDefaults(stored: TObject, value: JsonObject): JsonObject {
   for (const [name, field] of Object.entries(stored.properties)) {
     const given = value[name];
     if (given !== undefined) result[name] = fillNested(field, given);
-    else if (hasDefault(field)) result[name] = fillNested(field, structuredClone(defaultOf(field)) as JsonValue);
+    else if (hasDefault(field) && !isShownOnlyIfSet(field))
+      result[name] = fillNested(field, structuredClone(defaultOf(field)) as JsonValue);
   }
   return result;
 }

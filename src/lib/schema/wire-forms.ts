@@ -15,6 +15,11 @@ export function defaultOf(schema: TSchema): unknown {
   return (schema as { default?: unknown }).default;
 }
 
+/** A default of `undefined`: the field is stored and shown only if it was sent. */
+export function isShownOnlyIfSet(schema: TSchema): boolean {
+  return hasDefault(schema) && defaultOf(schema) === undefined;
+}
+
 /** Body of POST and PUT: a field with a default may be omitted, an unknown one is rejected. */
 export function createForm(stored: TObject): TObject {
   return mapObject(stored, (field) =>
@@ -45,6 +50,7 @@ export function readForm(stored: TObject): TObject {
 }
 
 function readFormOfObject(field: TObject): TSchema {
+  if (isShownOnlyIfSet(field)) return Type.Optional(readForm(field));
   return defaultOf(field) === null ? Type.Union([readForm(field), Type.Null()], described(field)) : readForm(field);
 }
 

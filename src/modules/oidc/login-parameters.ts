@@ -12,10 +12,12 @@ export const loginParameters = Type.Object(
       description:
         'What the provider shows even if it knows the browser: "login", "consent", "select_account", or several of them separated by spaces. "": the provider decides.',
     }),
-    max_age: Type.Union([Type.Integer({ minimum: 0, maximum: 4_294_967_295 }), Type.Null()], {
-      default: null,
+    max_age: Type.Integer({
+      default: 0,
+      minimum: 0,
+      maximum: 4_294_967_295,
       description:
-        'The user must have entered their credentials at most this many seconds before the login, which the ID token must confirm ("auth_time"). null: at any time.',
+        'The user must have entered their credentials at most this many seconds before the login, which the ID token must confirm ("auth_time"). 0: at any time.',
     }),
     acr_values: Type.Array(Type.String({ minLength: 1, maxLength: 256, pattern: WORD }), {
       default: [],
@@ -31,7 +33,8 @@ export const loginParameters = Type.Object(
     }),
   },
   {
-    default: {},
+    // Absent unless it is sent: the interface's table of fields does not have it.
+    default: undefined,
     description:
       'Parameters of the login request. A login that did not ask for them does not count on this route: the user logs in again.',
   },

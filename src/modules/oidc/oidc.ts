@@ -111,7 +111,6 @@ function prepare(config: Type.Static<typeof oidcConfig>, { place, runtime, confi
   }
   // No traffic is served here, so nobody is admitted.
   if (!(runtime instanceof OidcRuntime)) return { ok: true, prepared: { judge: () => NOT_SERVED } };
-  // Modules stored by an earlier version have none.
   const parameters = config.login_parameters === undefined ? null : askedParameters(config.login_parameters);
   const { issuer, client_id: clientId, client_secret: clientSecret, scopes } = config;
   const loginConfig: LoginConfig = {

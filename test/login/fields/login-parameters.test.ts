@@ -27,7 +27,10 @@ test('login_parameters: nothing is sent by default, and everything that is set',
   const stored = await world.edge.api('GET', `${site.routePath}/oidc`);
   assert.deepEqual(stored['login_parameters'], login_parameters);
   await change(world, site, { login_parameters: { max_age: 0 } });
-  assert.deepEqual(await askedOf(site.host), { max_age: '0' });
+  assert.deepEqual(await askedOf(site.host), {});
+  await change(world, site, {});
+  const { login_parameters: gone } = await world.edge.api('GET', `${site.routePath}/oidc`);
+  assert.equal(gone, undefined, 'absent unless it is sent');
 });
 
 for (const login_parameters of [

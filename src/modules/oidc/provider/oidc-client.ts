@@ -84,7 +84,7 @@ export class OidcClient implements LoginClient {
 
   async exchange(p: LoginCallback): Promise<LoginTokens> {
     const code = await this.checkCallback(p);
-    const maxAge = this.#config.parameters?.max_age;
+    const maxAge = this.#config.parameters?.max_age ?? 0;
     const metadata = await this.#provider.metadata();
     // The library derives redirect_uri from this URL, so it is built from the exact text that the provider received
     // before.
@@ -96,7 +96,7 @@ export class OidcClient implements LoginClient {
         expectedNonce: p.nonce,
         pkceCodeVerifier: p.codeVerifier,
         idTokenExpected: true,
-        ...(typeof maxAge === 'number' && { maxAge }),
+        ...(maxAge > 0 && { maxAge }),
       }),
     );
     return this.#login(metadata, answer);
@@ -222,7 +222,7 @@ function requestParameters(parameters: LoginParameters | null): Record<string, s
   const { prompt, max_age: maxAge, acr_values: acrValues, access_type: accessType } = parameters;
   return {
     ...(prompt !== '' && { prompt }),
-    ...(maxAge !== null && { max_age: String(maxAge) }),
+    ...(maxAge > 0 && { max_age: String(maxAge) }),
     ...(acrValues.length > 0 && { acr_values: acrValues.join(' ') }),
     ...(accessType !== '' && { access_type: accessType }),
   };
