@@ -25,6 +25,17 @@ const NOT_IN_THE_CLIENT = [
   'event_destinations.resume',
   'event_destinations.test',
   'event_types.list',
+  'guest_links.create',
+  'guest_links.delete',
+  'guest_links.get',
+  'guest_links.list',
+  'guest_links.update',
+  'https_edge_routes.access.delete',
+  'https_edge_routes.access.get',
+  'https_edge_routes.access.replace',
+  'https_edge_routes.access.review',
+  'https_edge_routes.access.review_proposed',
+  'https_edge_routes.access.test',
   // The client reads routes through their edge.
   'https_edge_routes.list',
   'managed_certificates.get',
@@ -183,6 +194,13 @@ suite('@ngrok/ngrok-api 0.11.0', () => {
     ] as const) {
       await gone(service.delete(item), `/edges/https/${edge.id}/routes/${route.id}/${name}`);
     }
+    const { edgeRouteOAuthModule } = ngrok.edgeModules;
+    const github = { clientId: 'id', clientSecret: 'secret', organizations: ['acme'] };
+    const oauth = { maximumDuration: 60, provider: { github } };
+    const replaced = await edgeRouteOAuthModule.replace({ ...item, module: oauth } as never);
+    assert.deepEqual({ ...replaced.provider.github }.organizations, ['acme']);
+    assert.deepEqual(await edgeRouteOAuthModule.get(item), replaced);
+    await gone(edgeRouteOAuthModule.delete(item), `/edges/https/${edge.id}/routes/${route.id}/oauth`);
     await gone(routes.delete(item), `/edges/https/${edge.id}/routes/${route.id}`);
   });
 
