@@ -212,12 +212,17 @@ for (const engine of ENGINES) {
       await refused('PATCH', certificate.uri, { private_key_pem: other.privateKeyPem });
     });
 
-    test('tokens of API keys and credentials', async () => {
-      for (const path of ['/api_keys', '/credentials']) {
-        const created = await send('POST', path, {}, { headers: { 'idempotency-key': 't' } });
+    test('tokens of API keys, credentials and service accounts', async () => {
+      const account = (await send('POST', '/service_accounts', { name: 'planted' })).body.id;
+      for (const [path, fields] of [
+        ['/api_keys', {}],
+        ['/credentials', {}],
+        ['/service_account_tokens', { service_account_id: account }],
+      ] as const) {
+        const created = await send('POST', path, fields, { headers: { 'idempotency-key': 't' } });
         const token = planted.add(`token of ${path}`, created.body.token);
-        await refused('POST', path, {}, { headers: { 'idempotency-key': 't' } });
-        await refused('POST', path, { token });
+        await refused('POST', path, fields, { headers: { 'idempotency-key': 't' } });
+        await refused('POST', path, { ...fields, token });
         await refused('PATCH', created.body.uri, { token });
         planted.assertAbsentFrom(path, (await send('GET', path)).text);
         assert.equal((await send('DELETE', created.body.uri)).status, 204);

@@ -5,6 +5,8 @@ import type { AccountToken } from './account-token.ts';
 
 const MINUTE_MS = 60_000;
 const FLUSH_MS = 1_000;
+/** After a failed write: a store that is down must not fill the log. */
+const RETRY_MS = 30_000;
 /** In one transaction. */
 const MAX_WRITTEN = 500;
 
@@ -25,10 +27,13 @@ export class TokenUses {
   readonly #stop: () => void;
   #writing: Promise<void> = Promise.resolve();
   #isWriting = false;
+  #retryAtMs = 0;
 
   constructor(ports: TokenUsesPorts) {
     this.#ports = ports;
-    this.#stop = ports.timers.every(FLUSH_MS, () => this.#flush((token) => this.#isDue(token)));
+    this.#stop = ports.timers.every(FLUSH_MS, () => {
+      if (this.#ports.clock.nowMs() >= this.#retryAtMs) this.#flush((token) => this.#isDue(token));
+    });
   }
 
   add(token: AccountToken): void {
@@ -49,7 +54,11 @@ export class TokenUses {
     for (const token of due) this.#used.delete(token);
     this.#isWriting = true;
     this.#writing = this.#write(due.filter(({ isDeleted }) => !isDeleted))
-      .catch((err: unknown) => this.#ports.log.error({ err }, 'failed to record the use of tokens'))
+      .catch((err: unknown) => {
+        for (const token of due) this.#used.add(token);
+        this.#retryAtMs = this.#ports.clock.nowMs() + RETRY_MS;
+        this.#ports.log.error({ err }, 'failed to record the use of tokens');
+      })
       .finally(() => {
         this.#isWriting = false;
       });
