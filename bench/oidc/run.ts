@@ -18,6 +18,8 @@ import { fillWithSessions } from './many-sessions.ts';
 
 const OPEN = 'open.localhost';
 const CLOSED = 'closed.localhost';
+/** With a login and access rules. */
+const RULED = 'ruled.localhost';
 const CLIENT_ID = 'bench';
 /**
  * Not counted: the runtime keeps compiling for some ten thousand requests, and the shorter path finishes that sooner.
@@ -27,11 +29,13 @@ const ROUNDS = isQuick ? 2 : 9;
 const REQUESTS = isQuick ? 2000 : 30_000;
 const LOGINS = isQuick ? 50 : 400;
 const SESSIONS = isQuick ? 1000 : 10_000;
-const GOAL = 1.15;
+const GOALS: Readonly<Record<string, number>> = { [CLOSED]: 1.15, [RULED]: 1.2 };
+const RULES = 20;
 
 helpIfRequested({
   script: 'bench:oidc',
-  about: 'Compares a logged-in request with the same route without login, and measures logins and sessions.',
+  about:
+    'Compares a logged-in request, also with access rules, with the same route without login, and measures logins and sessions.',
 });
 if (!(await hasH2load())) say('h2load is not installed (Debian: nghttp2-client): nothing was measured');
 else await bench();
@@ -48,8 +52,12 @@ async function bench(): Promise<void> {
   let server = await startPosternServer(dataDir, QUIET);
   stack.defer(() => server.stop());
   const place = await makeSites(server, provider, upstream.port);
-  const jar = await logInOnce(provider, server.edgePort ?? 0, CLOSED, new CookieJar());
-  await costPerRequest(server, jar.header(`https://${CLOSED}:${server.edgePort}/`) ?? '', directory);
+  const cookieOf = async (host: string): Promise<readonly [string, string]> => {
+    const jar = await logInOnce(provider, server.edgePort ?? 0, host, new CookieJar());
+    return [host, jar.header(`https://${host}:${server.edgePort}/`) ?? ''];
+  };
+  const cookiesByHost = new Map([await cookieOf(CLOSED), await cookieOf(RULED)]);
+  await costPerRequest(server, cookiesByHost, directory);
   await costPerLogin(server, provider);
   await server.stop();
   const cookies = await fillWithSessions(dataDir, place, SESSIONS);
@@ -61,26 +69,39 @@ async function makeSites(server: Program, provider: RunningIdentityProvider, ups
   const backend = await makeBackend(server.port, upstreamPort);
   await makeSite(server.port, OPEN, backend);
   const { routePath } = await makeSite(server.port, CLOSED, backend);
-  const origin = `https://${CLOSED}:${server.edgePort}`;
+  const { routePath: ruledPath } = await makeSite(server.port, RULED, backend);
   provider.setClients([
-    { client_id: CLIENT_ID, client_secret: 'bench-secret', redirect_uris: [`${origin}/.postern/callback`] },
+    {
+      client_id: CLIENT_ID,
+      client_secret: 'bench-secret',
+      redirect_uris: [CLOSED, RULED].map((host) => `https://${host}:${server.edgePort}/.postern/callback`),
+    },
   ]);
-  await call(server.port, 'PUT', `${routePath}/oidc`, {
-    issuer: provider.issuer,
-    client_id: CLIENT_ID,
-    client_secret: 'bench-secret',
-    scopes: ['email', 'profile'],
-  });
+  for (const path of [routePath, ruledPath]) {
+    await call(server.port, 'PUT', `${path}/oidc`, {
+      issuer: provider.issuer,
+      client_id: CLIENT_ID,
+      client_secret: 'bench-secret',
+      scopes: ['email', 'profile'],
+    });
+  }
+  await call(server.port, 'PUT', `${ruledPath}/access`, { allow: rules(), deny: [{ emails: ['former@example.com'] }] });
   const [, , , edgeId = '', , routeId = ''] = routePath.split('/');
   return { edgeId, routeId, host: CLOSED, issuer: provider.issuer, clientId: CLIENT_ID };
 }
 
-/** The same upstream with and without login, in turns. */
-async function costPerRequest(server: Program, cookie: string, directory: string): Promise<void> {
+/** Together with the deny rule; the last one lets the user in. */
+function rules(): readonly object[] {
+  const others = Array.from({ length: RULES - 2 }, (_, at) => ({ claims: { groups: [`group-${at}`] } }));
+  return [...others, { email_domains: ['example.com'] }];
+}
+
+/** The same upstream without a login, with one, and with access rules, in turns. */
+async function costPerRequest(server: Program, cookies: ReadonlyMap<string, string>, directory: string): Promise<void> {
   for (const protocol of ['h1', 'h2'] as const) {
-    const micros: Record<string, number[]> = { [OPEN]: [], [CLOSED]: [] };
+    const micros: Record<string, number[]> = { [OPEN]: [], [CLOSED]: [], [RULED]: [] };
     for (let round = 0; round < WARM_UP_ROUNDS + ROUNDS; round += 1) {
-      for (const host of round % 2 ? [OPEN, CLOSED] : [CLOSED, OPEN]) {
+      for (const host of round % 2 ? [OPEN, CLOSED, RULED] : [RULED, CLOSED, OPEN]) {
         const before = cpuSeconds(server.pid);
         await h2load({
           protocol,
@@ -90,17 +111,21 @@ async function costPerRequest(server: Program, cookie: string, directory: string
           requests: REQUESTS,
           connections: 16,
           streams: 10,
-          headers: host === CLOSED ? { cookie } : {},
+          headers: host === OPEN ? {} : { cookie: cookies.get(host) ?? '' },
           directory,
         });
         if (round >= WARM_UP_ROUNDS) micros[host]?.push(((cpuSeconds(server.pid) - before) / REQUESTS) * 1e6);
       }
     }
-    const [open, closed] = [median(micros[OPEN] ?? []), median(micros[CLOSED] ?? [])];
-    const ratios = (micros[CLOSED] ?? []).map((one, at) => one / (micros[OPEN]?.[at] ?? one)).sort((a, b) => a - b);
-    say(
-      `${protocol}: ${open.toFixed(1)} µs of CPU per request without login, ${closed.toFixed(1)} logged in: ${(closed / open).toFixed(2)} × (goal at most ${GOAL}; rounds ${ratios[0]?.toFixed(2)} to ${ratios.at(-1)?.toFixed(2)})`,
-    );
+    const open = median(micros[OPEN] ?? []);
+    for (const [host, goal] of Object.entries(GOALS)) {
+      const costs = micros[host] ?? [];
+      const ratios = costs.map((one, at) => one / (micros[OPEN]?.[at] ?? one)).sort((a, b) => a - b);
+      const what = host === RULED ? `logged in with ${RULES} access rules` : 'logged in';
+      say(
+        `${protocol}: ${open.toFixed(1)} µs of CPU per request without login, ${median(costs).toFixed(1)} ${what}: ${(median(costs) / open).toFixed(2)} × (goal at most ${goal}; rounds ${ratios[0]?.toFixed(2)} to ${ratios.at(-1)?.toFixed(2)})`,
+      );
+    }
   }
 }
 
