@@ -5,6 +5,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { TEST_USERS } from '../../tools/dev-idp/test-users.ts';
 import { openWebSocket } from '../support/edge-websocket.ts';
 import type { Site } from '../support/edge-world.ts';
+import { logIn } from '../support/identity-provider.ts';
 import { LoginWorld } from '../support/login-world.ts';
 
 const world = await LoginWorld.open(
@@ -85,13 +86,16 @@ suite('a logged-in visitor whom the rules do not let in', async () => {
     assert.equal((await decisions('refuse')) - before, 1);
   });
 
-  test('switches account', async () => {
-    const page = await bob.open(site.host, '/secret');
+  test('switches account, and comes back to the requested page', async () => {
+    const page = await bob.open(site.host, '/secret?a=1');
     const href = /href="([^"]+)">Switch account/.exec(page.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
-    const link = await bob.open(site.host, href, { headers: { 'sec-fetch-site': 'same-origin' } });
-    assert.equal(link.status, 302);
-    // Another person at the same browser.
-    assert.equal((await world.browser().logIn(site.host, '/secret', 'alice')).status, 200);
+    const { url } = await bob.upToProvider(site.host, href);
+    assert.match(url?.searchParams.get('prompt') ?? '', /^(login|select_account)$/);
+    // The provider knows the browser as Bob, and asks nevertheless.
+    const callback = await logIn(world.provider, url as URL, 'alice', bob.jar);
+    const { page: entered } = await bob.upToProvider(site.host, `${callback.pathname}${callback.search}`);
+    assert.deepEqual([entered.status, JSON.parse(entered.text).url], [200, '/secret?a=1']);
+    assert.equal(JSON.parse(entered.text).headers['postern-auth-user-email'], 'alice@example.com');
   });
 
   test('cannot become somebody else by headers', async () => {

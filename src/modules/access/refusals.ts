@@ -1,9 +1,7 @@
+import { loginUrl, targetToKeep } from '../login/flow/return-target.ts';
 import type { Identity, Refusal, TrafficRequest } from '../prepared-module.ts';
 import { tokenForbidden } from './programs/token-refusals.ts';
 import type { Decision } from './rules.ts';
-
-/** Ends the login, here and at the provider if it offers that, so that the next login may use another account. */
-const LOGOUT_PATH = '/.postern/logout';
 
 export const LOGIN_NEEDED: Refusal = {
   status: 403,
@@ -34,8 +32,13 @@ export function accessDenied(identity: Identity, decision: Decision, request: Tr
     ...common,
     title: 'This account may not enter',
     message: `You are logged in as ${account}. ${ADVICE[reason] ?? ''}Switch to another account, or ask the operator of this site for access.`,
-    action: { label: 'Switch account', href: LOGOUT_PATH },
+    action: { label: 'Switch account', href: switchUrl(request) },
   };
+}
+
+/** The login page, which returns to the requested one: a form that was sent is not repeated. */
+function switchUrl({ method, target, path }: TrafficRequest): string {
+  return loginUrl(method === 'GET' ? targetToKeep(target, path) : '/', { isSwitch: true });
 }
 
 const ADVICE: Partial<Record<Decision['reason'], string>> = {

@@ -4,7 +4,9 @@ import type { LoginProblem } from './provider/login-problem.ts';
 /** One client at one provider: how a login module starts, finishes, continues and ends logins. Failures are LoginProblems. */
 export interface LoginClient {
   /** Where the browser logs in. */
-  authorizationUrl(start: LoginStart): Promise<URL>;
+  authorizationUrl(
+    start: LoginStart & { /** Lets the user choose another account. */ readonly isSwitch?: boolean },
+  ): Promise<URL>;
   /** The checks of `exchange` before it contacts the provider, so that an invalid callback costs nothing. */
   checkCallback(callback: Pick<LoginCallback, 'callbackUrl' | 'state'>): Promise<unknown>;
   exchange(callback: LoginCallback): Promise<LoginTokens>;

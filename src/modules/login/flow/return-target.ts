@@ -7,10 +7,18 @@ export function targetToKeep(target: string, path: string): string {
   return path.length <= MAX_LENGTH ? path : '/';
 }
 
-export function loginUrl(target: string, options: { readonly go?: boolean; readonly round?: number } = {}): string {
+export interface LoginUrlOptions {
+  readonly go?: boolean;
+  readonly round?: number;
+  /** For somebody who is logged in and wants to use another account. */
+  readonly isSwitch?: boolean;
+}
+
+export function loginUrl(target: string, options: LoginUrlOptions = {}): string {
   const go = options.go === true ? '&go=1' : '';
   const round = options.round === undefined || options.round === 0 ? '' : `&round=${options.round}`;
-  return `${LOGIN_PATH}?to=${encodeURIComponent(target)}${go}${round}`;
+  const other = options.isSwitch === true ? '&switch=1' : '';
+  return `${LOGIN_PATH}?to=${encodeURIComponent(target)}${go}${round}${other}`;
 }
 
 /**

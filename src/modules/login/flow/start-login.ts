@@ -21,13 +21,14 @@ export async function startLogin(
 ): Promise<OwnAnswer> {
   const target = safeTarget(query.get('to'));
   const round = Number(/^\d$/.exec(query.get('round') ?? '')?.[0] ?? 0);
-  if (query.get('go') !== '1') return loginPage(loginUrl(target, { go: true, round }));
+  const isSwitch = query.get('switch') === '1';
+  if (query.get('go') !== '1') return loginPage(loginUrl(target, { go: true, round, isSwitch }));
   const route = site.moduleFor(target);
   if ('refusal' in route) return route;
   const login = route.found;
   const returnTo = `${target}${safeFragment(query.get('fragment'), target)}`;
   // No login is required, or it is already done, perhaps in another tab.
-  if (!(login instanceof LoginOnRoute) || (await login.loginOf(request)) !== null) {
+  if (!(login instanceof LoginOnRoute) || (!isSwitch && (await login.loginOf(request)) !== null)) {
     return redirect(`${originOf(request)}${returnTo}`);
   }
   if (isLoop(recentLogins(request.headerLines('cookie'), request.nowMs))) {
@@ -39,14 +40,21 @@ export async function startLogin(
       { tryAgain: target },
     );
   }
-  return toProvider(runtime, request, login, { target, returnTo, round });
+  return toProvider(runtime, request, login, { target, returnTo, round, isSwitch });
+}
+
+interface LoginAttempt {
+  readonly target: string;
+  readonly returnTo: string;
+  readonly round: number;
+  readonly isSwitch: boolean;
 }
 
 async function toProvider(
   runtime: LoginRuntime,
   request: OwnPathRequest,
   login: LoginOnRoute,
-  { target, returnTo, round }: { readonly target: string; readonly returnTo: string; readonly round: number },
+  { target, returnTo, round, isSwitch }: LoginAttempt,
 ): Promise<OwnAnswer> {
   const { config, client } = login;
   const flow: Flow = {
@@ -62,7 +70,7 @@ async function toProvider(
     startedIn: widestNetworkOf(request.clientAddress),
   };
   try {
-    const url = await client.authorizationUrl(flow);
+    const url = await client.authorizationUrl({ ...flow, isSwitch });
     runtime.count('started');
     return redirect(url.href, runtime.flows.start(request.headerLines('cookie'), flow));
   } catch (error) {

@@ -60,8 +60,9 @@ export class OidcClient implements LoginClient {
     this.#scopes = [...new Set(['openid', ...config.scopes])];
   }
 
-  async authorizationUrl(p: LoginStart): Promise<URL> {
-    return buildAuthorizationUrl(this.#configuration(await this.#provider.metadata()), {
+  async authorizationUrl(p: LoginStart & { readonly isSwitch?: boolean }): Promise<URL> {
+    const metadata = await this.#provider.metadata();
+    return buildAuthorizationUrl(this.#configuration(metadata), {
       response_type: 'code',
       scope: this.#scopes.join(' '),
       redirect_uri: p.redirectUri,
@@ -70,6 +71,7 @@ export class OidcClient implements LoginClient {
       code_challenge: await calculatePKCECodeChallenge(p.codeVerifier),
       code_challenge_method: 'S256',
       ...requestParameters(this.#config.parameters ?? null),
+      ...(p.isSwitch === true && { prompt: switchPrompt(metadata) }),
     });
   }
 
@@ -215,6 +217,15 @@ export class OidcClient implements LoginClient {
     if (issuer.startsWith('http:')) allowInsecureRequests(configuration);
     return configuration;
   }
+}
+
+/**
+ * Otherwise the provider would log the same account in again. Every provider knows "login" (OpenID Connect Core §15.1); some
+ * reject "select_account" unless they announce it.
+ */
+function switchPrompt(metadata: object): string {
+  const { prompt_values_supported: known } = metadata as { readonly prompt_values_supported?: unknown };
+  return Array.isArray(known) && known.includes('select_account') ? 'select_account' : 'login';
 }
 
 function requestParameters(parameters: LoginParameters | null): Record<string, string> {
