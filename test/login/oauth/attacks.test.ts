@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
+import { StoredRecords } from '../../edge/settings/stored-records.ts';
 import { makeKey } from '../../security/keys.ts';
 import { seenIn } from '../flow/steps.ts';
 import { CLIENT_SECRET, person } from './fake-providers.ts';
@@ -102,6 +103,22 @@ test('a route has one login module', async () => {
   await login.edge.api('DELETE', `${site.routePath}/oauth`);
   await login.edge.api('PUT', `${site.routePath}/oidc`, login.module());
   await assert.rejects(world.put(site, 'github'), /400.*oidc/s);
+});
+
+test('a route on which two login modules were stored, past the API, refuses traffic and says why', async () => {
+  const site = await world.site('github');
+  const browser = login.browser();
+  assert.equal((await world.logIn(browser, site.host)).status, 200);
+  await new StoredRecords(login.edge).putRouteModule(site, 'oidc', {
+    enabled: true,
+    cookie_prefix: '',
+    ...login.module(),
+  });
+  const refused = await browser.open(site.host);
+  assert.equal(refused.status, 503);
+  assert.equal(refused.headers['postern-error-code'], 'ERR_POSTERN_MODULE_UNAVAILABLE');
+  const { headers } = await login.edge.world.api('GET', site.routePath);
+  assert.match(headers.get('postern-problem') ?? '', /more than one login module \(oidc and oauth\)/);
 });
 
 test('a key that cannot read secrets reads no client secret, and keeps it when it sends back what it read', async () => {
