@@ -144,6 +144,16 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
       { run: /enforce +true/ },
     ],
   },
+  'docs/how-to/let-a-guest-in.md': {
+    setup: ownEdge('guest.localhost'),
+    blocks: [
+      { run: /guests/ },
+      { run: /^https:\/\/guest\.localhost:\d+\/\.postern\/guest\?link=postern_gl_/m },
+      { custom: useGuestLink },
+      { run: quiet },
+      { custom: revokeGuestLink },
+    ],
+  },
   'docs/how-to/connect-a-login-provider.md': {
     setup: `${ownEdge('login.localhost')}\nISSUER=http://127.0.0.1:9 CLIENT_ID=postern CLIENT_SECRET=secret`,
     blocks: [{ run: /issuer/ }],
@@ -282,6 +292,22 @@ async function deactivateProgram({ text }: ShellBlock, { terminal }: PageRun): P
   assert.match(await terminal.run(text), /active +(false|no)/);
   const curl = 'curl --cacert postern-ca.pem -H "Authorization: Bearer $TOKEN" https://deploy.localhost:7443/';
   assert.match(await terminal.run(curl), /token_inactive/);
+}
+
+async function useGuestLink({ text }: ShellBlock, { terminal }: PageRun): Promise<void> {
+  // As the button of the page does it.
+  await terminal.run(`postern ca print > guest-ca.pem
+guest() { curl -s --cacert guest-ca.pem -c guest-cookies -b guest-cookies "$@"; }
+guest -H "Sec-Fetch-Site: same-origin" -d "link=\${URL#*=}" "\${URL%%\\?*}"
+SITE=\${URL%%.postern*}`);
+  assert.match(await terminal.run('guest "$SITE"'), /^ok$/m);
+  assert.match(await terminal.run(text), /as_\w{27}/);
+}
+
+async function revokeGuestLink({ text }: ShellBlock, { terminal }: PageRun): Promise<void> {
+  await terminal.run(text);
+  assert.match(await terminal.run('guest "$URL"'), /ERR_POSTERN_GUEST_LINK_REVOKED/);
+  assert.match(await terminal.run('guest "$SITE"'), /ERR_POSTERN_ACCESS_LOGIN_NEEDED/);
 }
 
 async function restrict({ text }: ShellBlock, { terminal }: PageRun): Promise<void> {

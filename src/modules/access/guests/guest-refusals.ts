@@ -11,7 +11,8 @@ const PROBLEMS: Readonly<Record<LinkProblem, Pick<Refusal, 'code' | 'title' | 'm
   spent: {
     code: 'ERR_POSTERN_GUEST_LINK_SPENT',
     title: 'This link was already used',
-    message: `It was opened in as many browsers as it allows. If you opened it before, return to that browser. ${ASK}`,
+    message:
+      'It was opened in as many browsers as it allows. If you opened it before, return to that browser. Otherwise ask the person who sent it to you for a new one.',
   },
   expired: {
     code: 'ERR_POSTERN_GUEST_LINK_EXPIRED',

@@ -8,6 +8,8 @@ import type { GuestLink } from './guest-link.ts';
 import { type Guests, limitsOf } from './guests.ts';
 
 const MAX_USER_AGENT = 512;
+/** A redemption that loses this many races gives up. Each lost race means that another browser won, or the link changed. */
+const MAX_TRIES = 100;
 
 export type Redemption =
   | { readonly outcome: 'redeemed'; readonly cookies: readonly string[] }
@@ -63,7 +65,7 @@ async function countBrowser(
   id: string,
   session: string,
 ): Promise<ReturnType<typeof problemWith>> {
-  for (;;) {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const problem = problemWith(guests, id, request.nowMs);
     const link = guests.links.get(id);
     if (problem !== null || link === undefined) return problem;
@@ -81,6 +83,7 @@ async function countBrowser(
     };
     if (await guests.ports.followed.write([use], [link.record])) return null;
   }
+  return 'spent';
 }
 
 function recordGuest(guests: Guests, request: OwnPathRequest, link: GuestLink): Promise<RecordedSession> {
