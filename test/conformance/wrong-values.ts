@@ -6,6 +6,7 @@ export interface FieldSchema {
   readonly type?: string;
   readonly enum?: readonly JsonValue[];
   readonly const?: JsonValue;
+  readonly anyOf?: readonly FieldSchema[];
   readonly default?: JsonValue;
   readonly properties?: Readonly<Record<string, FieldSchema>>;
   readonly required?: readonly string[];
@@ -38,6 +39,13 @@ const OF_EACH_TYPE: readonly JsonValue[] = ['word', 7, true, ['word'], { word: '
 
 /** Values that the field's schema rejects. Never null or "", which may mean "absent". */
 export function wrongValues(schema: FieldSchema): readonly WrongValue[] {
+  const { anyOf } = schema;
+  if (anyOf !== undefined) {
+    const others = (one: FieldSchema) => anyOf.filter((other) => other !== one);
+    return anyOf.flatMap((one) =>
+      wrongValues(one).filter(({ value }) => others(one).every((other) => !isOfType(value, other))),
+    );
+  }
   const values: WrongValue[] = OF_EACH_TYPE.filter((value) => !isOfType(value, schema)).map((value) => ({ value }));
   if (schema.type === 'integer') {
     const beyond = [(schema.minimum ?? 0) - 1, (schema.maximum ?? 0) + 1, -1, 1.5, 2 ** 53, 1e300];
@@ -64,6 +72,7 @@ export function wrongValues(schema: FieldSchema): readonly WrongValue[] {
 
 function isOfType(value: JsonValue, schema: FieldSchema): boolean {
   if (schema.enum !== undefined) return schema.enum.includes(value);
+  if (schema.type === 'null') return value === null;
   if (schema.type === 'array') return Array.isArray(value);
   if (schema.type === 'object') return typeof value === 'object' && !Array.isArray(value);
   return schema.type === 'integer' ? typeof value === 'number' : typeof value === schema.type;
