@@ -347,7 +347,6 @@ const UNSET_OIDC = {
   options_passthrough: false,
   cookie_prefix: '',
   inactivity_timeout: 0,
-  login_parameters: { prompt: '', max_age: null, acr_values: [], access_type: '' },
 };
 
 function parallel<Result>(count: number, task: (at: number) => Promise<Result>): Promise<Result[]> {

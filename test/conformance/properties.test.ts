@@ -41,6 +41,8 @@ for (const operation of bodyOperations) {
       assert.equal(answer.status, operation.success.status, answer.text);
       await assertTaken(operation, schema, body, answer);
     };
+    // The edge's own property may have left it several hosts, of which a guest link would have to name one.
+    if (operation.path === '/guest_links') await oneHost(furnished.id('edghts'));
     await check(t, arbitraryBody(schema, furnished), judge, [furnished.example(operation)]);
     t.diagnostic(`${counts.accepted} bodies accepted, ${counts.refused} refused`);
     assert.ok(counts.accepted > 0, 'some bodies are accepted, or nothing was shown');
@@ -166,6 +168,11 @@ async function assertTaken(
   if (operation.method !== 'POST') return;
   const deleted = await world.api('DELETE', uri);
   assert.equal(deleted.status, 204, deleted.text);
+}
+
+async function oneHost(edgeId: string): Promise<void> {
+  const answer = await world.api('PATCH', `/edges/https/${edgeId}`, { hostports: ['furnished.localhost:443'] });
+  assert.equal(answer.status, 200, answer.text);
 }
 
 async function addSource({ subscription_id: id, type }: Readonly<Record<string, string>>): Promise<void> {

@@ -1,5 +1,5 @@
 import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
-import { referenceAnnotation, refSchema } from './annotations.ts';
+import { isShownWhenSet, referenceAnnotation, refSchema } from './annotations.ts';
 import { isObjectSchema, secretVisibility } from './schema-facts.ts';
 
 /**
@@ -41,7 +41,8 @@ export function readForm(stored: TObject): TObject {
     if (secretVisibility(field) === 'write_only') continue;
     const annotation = referenceAnnotation(field);
     if (annotation?.readAs === undefined) {
-      properties[name] = isObjectSchema(field) ? readFormOfObject(field) : withoutWriteRules(field);
+      const form = isObjectSchema(field) ? readFormOfObject(field) : withoutWriteRules(field);
+      properties[name] = isShownWhenSet(field) ? Type.Optional(form) : form;
     } else {
       properties[annotation.readAs] = readFormOfReference(field);
     }
