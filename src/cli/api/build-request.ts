@@ -66,11 +66,11 @@ async function fileBody(parsed: ParsedArguments, source: TextSource): Promise<Mu
   const [file] = parsed.values.get('from-file') ?? [];
   if (file === undefined) return {};
   const text = await source.read(file, 'from-file');
-  const { parse } = await import('yaml');
+  const { parseYaml } = await import('./parse-yaml.ts');
   let value: unknown;
   try {
     // JSON is YAML.
-    value = parse(text);
+    value = parseYaml(text);
   } catch {
     // The parser's message quotes the line, which may contain a secret.
     throw usage('--from-file: the file is neither JSON nor YAML');
