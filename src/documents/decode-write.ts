@@ -69,7 +69,8 @@ export function checkConfig(compiled: CompiledResource, config: JsonObject, sett
   return normalized;
 }
 
-function decodeInlineModule(
+/** A module inside another body: the problems name its place there. */
+export function decodeInlineModule(
   module: CompiledModule,
   value: JsonValue,
   settings: ResourceSettings,

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../lib/json.ts';
+import type { JsonObject } from '../lib/json.ts';
 import type { ModuleQuestion } from '../modules/module-question.ts';
 import { resourceErrors } from '../resources/errors.ts';
 import type { OperationPorts, OperationRequest, OperationResult, Principal } from '../resources/operation.ts';
@@ -8,7 +8,7 @@ import { commitWithRetries, writtenRecord } from './commit-with-retries.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { decodeModule } from './decode-write.ts';
 import type { DocumentsContext } from './documents-context.ts';
-import { answerQuestion } from './module-questions.ts';
+import { answerQuestion, decodeQuestion } from './module-questions.ts';
 import { expectNoOtherLogin } from './one-login.ts';
 import { expectModuleMatch } from './preconditions.ts';
 import { withProblem } from './problem-header.ts';
@@ -95,12 +95,10 @@ export class ModuleDocuments {
   ): Promise<OperationResult> {
     const { compiled, module, id, parentId } = address;
     requireUnder(this.#context, compiled, id, parentId);
-    const proposed = request.body[module.module.name];
-    const config = isJsonObject(proposed)
-      ? decodeModule(module, proposed, this.#context.settings)
-      : (moduleRecord(module, id, this.#context.replica)?.doc ?? this.#unset(module, id));
+    const { proposed, fields } = decodeQuestion(module, question, request.body, this.#context.settings);
+    const config = proposed ?? moduleRecord(module, id, this.#context.replica)?.doc ?? this.#unset(module, id);
     const place = { edgeId: parentId ?? '', routeId: id };
-    return { body: await answerQuestion(module, question, { config, place }, request, ports) };
+    return { body: await answerQuestion(question, { config, place, fields, query: request.query }, ports) };
   }
 
   #unset({ module: { name } }: CompiledModule, id: string): never {

@@ -7,8 +7,10 @@ import { createForm } from '../lib/schema/wire-forms.ts';
 import type { Asked, ModuleQuestion, QuestionPorts } from '../modules/module-question.ts';
 import { resourceErrors } from '../resources/errors.ts';
 import type { Operation, OperationPorts, OperationRequest, OperationResult } from '../resources/operation.ts';
+import type { ResourceSettings } from '../resources/resource.ts';
 import type { LoginSession } from '../store/store.ts';
 import type { CompiledModule } from './compiled.ts';
+import { decodeInlineModule } from './decode-write.ts';
 import { invalidBody } from './errors.ts';
 import { scopesNeeded } from './scopes.ts';
 
@@ -43,16 +45,41 @@ export function questionOperation(
   };
 }
 
-export async function answerQuestion(
+/** What a question says, apart from the module that it is about. */
+export interface DecodedQuestion {
+  readonly fields: JsonObject;
+  /** Null: the question is about the stored configuration. */
+  readonly proposed: JsonObject | null;
+}
+
+/** Decodes the whole body, and throws all problems at once. */
+export function decodeQuestion(
   compiled: CompiledModule,
+  { method, fields = NO_FIELDS, needsProposal }: ModuleQuestion,
+  body: JsonObject,
+  settings: ResourceSettings,
+): DecodedQuestion {
+  if (method === 'GET') return { fields: {}, proposed: null };
+  const { name } = compiled.module;
+  const { [name]: proposal = null, ...others } = body;
+  const problems: FieldProblem[] = [];
+  if (proposal === null && needsProposal === true) {
+    problems.push({ path: `/${name}`, message: 'is required. It is the configuration to answer for' });
+  }
+  const proposed = proposal === null ? null : decodeInlineModule(compiled, proposal, settings);
+  if (Array.isArray(proposed)) problems.push(...proposed);
+  const decoded = createDecoder(fields, [name]).decode(others);
+  if (!decoded.ok) problems.push(...decoded.problems);
+  if (problems.length > 0 || !decoded.ok) throw invalidBody(problems);
+  return { fields: decoded.value, proposed: proposed as JsonObject | null };
+}
+
+export async function answerQuestion(
   question: ModuleQuestion,
-  about: Pick<Asked, 'config' | 'place'>,
-  request: OperationRequest,
+  asked: Asked,
   ports: OperationPorts,
 ): Promise<JsonObject> {
-  const { name } = compiled.module;
-  const fields = question.method === 'GET' ? {} : decodeFields(name, question, request.body);
-  const answer = await question.answer({ ...about, fields, query: request.query }, questionPorts(ports));
+  const answer = await question.answer(asked, questionPorts(ports));
   if ('problems' in answer) throw invalidBody(answer['problems'] as readonly FieldProblem[]);
   return answer;
 }
@@ -67,23 +94,6 @@ function bodySchema(
     { ...createForm(fields).properties, [module.name]: needsProposal === true ? proposal : Type.Optional(proposal) },
     { additionalProperties: false },
   );
-}
-
-function decodeFields(
-  module: string,
-  { fields = NO_FIELDS, needsProposal }: ModuleQuestion,
-  body: JsonObject,
-): JsonObject {
-  const { [module]: proposal, ...others } = body;
-  if (needsProposal === true && (proposal === undefined || proposal === null)) {
-    throw invalidBody([{ path: `/${module}`, message: 'is required: the configuration to answer for' }]);
-  }
-  if (proposal !== undefined && proposal !== null && (typeof proposal !== 'object' || Array.isArray(proposal))) {
-    throw invalidBody([{ path: `/${module}`, message: 'must be an object: a configuration of the module' }]);
-  }
-  const decoded = createDecoder(fields, [module]).decode(others);
-  if (!decoded.ok) throw invalidBody(decoded.problems);
-  return decoded.value;
 }
 
 function questionPorts({ clock, documents, store, ref }: OperationPorts): QuestionPorts {

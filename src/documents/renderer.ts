@@ -1,6 +1,6 @@
 import type { TObject, TSchema } from 'typebox';
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
-import { isShownWhenSet, type Ref, referenceAnnotation } from '../lib/schema/annotations.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import { type Ref, referenceAnnotation } from '../lib/schema/annotations.ts';
 import { isObjectSchema, secretVisibility, valueWhenAbsent } from '../lib/schema/schema-facts.ts';
 import { isShownOnlyIfSet } from '../lib/schema/wire-forms.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
@@ -79,19 +79,13 @@ export class Renderer {
       const value = config[name] === undefined ? valueWhenAbsent(field) : config[name];
       const visibility = secretVisibility(field);
       const annotation = referenceAnnotation(field);
-      if (visibility === 'write_only' || (isShownWhenSet(field) && this.#isUnset(field, value, view))) continue;
+      if (visibility === 'write_only') continue;
       if (visibility !== undefined) body[name] = shown(value, visibility, view);
       else if (annotation?.readAs !== undefined) body[annotation.readAs] = this.#refs(value);
       else if (isObjectSchema(field) && isJsonObject(value)) body[name] = this.#config(field, value, view);
       else body[name] = value;
     }
     return body;
-  }
-
-  #isUnset(field: TSchema, value: JsonValue, view: View): boolean {
-    const unset = valueWhenAbsent(field);
-    if (!isObjectSchema(field) || !isJsonObject(value) || !isJsonObject(unset)) return value === unset;
-    return canonicalJson(this.#config(field, value, view)) === canonicalJson(this.#config(field, unset, view));
   }
 
   #refs(value: JsonValue): JsonValue {

@@ -32,7 +32,10 @@ suite('postern restart', { timeout: TIMEOUT_MS }, () => {
     const { code, stdout } = await restart(t, world.dataDir);
     assert.match(stdout, /^Process \d+ starts .*\nProcess \d+ serves now \(version .*\)\n$/);
     assert.equal(code, 0);
-    assert.deepEqual(await readdir(join(world.dataDir, 'control')), [`${world.pid}.sock`]);
+    const sockets = (): Promise<string[]> => readdir(join(world.dataDir, 'control'));
+    // The new process opens it after the command has ended.
+    while ((await sockets()).length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    assert.deepEqual(await sockets(), [`${world.pid}.sock`]);
     assert.equal(world.servers().length, 2);
     // The old process answers the first, and the new one has to know that login at once.
     for (const page of [await kept.finish(backOnKept), await login.finish(back)]) {

@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { configFlags, loadConfig } from '../../config/load.ts';
 import { type FlagForm, parseFlags, usage } from '../../lib/flags.ts';
 import { closing, ignoreErrors, listenOnce, reporting } from '../../lib/guarded-listeners.ts';
@@ -16,6 +17,9 @@ import {
 import { thisProgram } from './this-program.ts';
 
 const FLAGS: ReadonlyMap<string, FlagForm> = new Map([...configFlags, ['timeout', 'value'], ['pid', 'value']] as const);
+
+const LOOKS = 20;
+const LOOK_AGAIN_MS = 100;
 
 const HELP = `
 Usage: postern restart [--timeout SECONDS] [--pid PID] [FLAGS]
@@ -67,27 +71,41 @@ function readTimeout(text: string | undefined): number {
   throw usage(`--timeout is a number of seconds from 1 to ${LONGEST_TIMEOUT_SECONDS}, not ${text}`);
 }
 
-/** A server that was killed leaves its socket behind, which refuses connections. */
 async function findServer(dataDir: string, pid: string | null): Promise<Socket> {
   const directory = controlDirectory(dataDir);
-  const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
-    throw usage(`${directory} cannot be read (${error.code}): run this as the user of the server`);
-  });
-  const meant = names.filter((name) => (pid === null ? name.endsWith('.sock') : name === `${pid}.sock`));
-  const found = (await Promise.all(meant.map((name) => dial(join(directory, name))))).filter(
-    (socket) => socket !== null,
-  );
-  const [only, ...others] = found;
-  if (only !== undefined && others.length === 0) return only;
-  for (const socket of found) socket.destroy();
+  let found = await openSockets(directory, pid);
+  // A process that has just taken over opens its socket a moment later.
+  for (let tries = 0; found?.length === 0 && tries < LOOKS; tries += 1) {
+    await sleep(LOOK_AGAIN_MS);
+    found = await openSockets(directory, pid);
+  }
+  const [only, ...others] = found ?? [];
+  if (only !== undefined && others.length === 0) return only.socket;
+  for (const { socket } of found ?? []) socket.destroy();
   const who = pid === null ? 'no server' : `no server with process ${pid}`;
   if (only === undefined)
     throw usage(
       `${who} that can hand over runs with the data directory ${dataDir}. Start one with "postern server", or name its data directory with --data-dir`,
     );
-  const pids = meant.map((name) => name.replace('.sock', '')).join(', ');
+  const pids = (found ?? []).map(({ name }) => name.replace('.sock', '')).join(', ');
   throw usage(`several servers use the data directory ${dataDir} (processes ${pids}): choose one with --pid`);
+}
+
+interface OpenSocket {
+  readonly name: string;
+  readonly socket: Socket;
+}
+
+/** Null when no server was ever started there. A server that was killed leaves a socket behind, which refuses connections. */
+async function openSockets(directory: string, pid: string | null): Promise<readonly OpenSocket[] | null> {
+  const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw usage(`${directory} cannot be read (${error.code}): run this as the user of the server`);
+  });
+  if (names === null) return null;
+  const meant = names.filter((name) => (pid === null ? name.endsWith('.sock') : name === `${pid}.sock`));
+  const dialled = await Promise.all(meant.map(async (name) => ({ name, socket: await dial(join(directory, name)) })));
+  return dialled.filter((each): each is OpenSocket => each.socket !== null);
 }
 
 function dial(path: string): Promise<Socket | null> {

@@ -7,7 +7,6 @@ import { SECRET_KEYWORD, type SecretVisibility } from './schema-facts.ts';
  */
 const REFERENCE_KEYWORD = 'x-reference';
 const SENT_TO_KEYWORD = 'x-sent-to';
-const SHOWN_WHEN_SET_KEYWORD = 'x-shown-when-set';
 
 export interface ReferenceAnnotation {
   /** Kinds of records that the id may refer to. */
@@ -28,15 +27,6 @@ export function secret<Schema extends TSchema>(visibility: SecretVisibility, sch
 
 export function secretSentTo(schema: TSchema): string | undefined {
   return (schema as Record<string, unknown>)[SENT_TO_KEYWORD] as string | undefined;
-}
-
-/** A field that the original interface does not have: responses omit it while it has its default. */
-export function shownWhenSet<Schema extends TSchema>(schema: Schema): Schema {
-  return { ...schema, [SHOWN_WHEN_SET_KEYWORD]: true };
-}
-
-export function isShownWhenSet(schema: TSchema): boolean {
-  return SHOWN_WHEN_SET_KEYWORD in schema;
 }
 
 export function reference<Schema extends TSchema>(annotation: ReferenceAnnotation, schema: Schema): Schema {

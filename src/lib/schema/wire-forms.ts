@@ -1,5 +1,5 @@
 import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
-import { isShownWhenSet, referenceAnnotation, refSchema } from './annotations.ts';
+import { referenceAnnotation, refSchema } from './annotations.ts';
 import { isObjectSchema, secretVisibility } from './schema-facts.ts';
 
 /**
@@ -41,8 +41,7 @@ export function readForm(stored: TObject): TObject {
     if (secretVisibility(field) === 'write_only') continue;
     const annotation = referenceAnnotation(field);
     if (annotation?.readAs === undefined) {
-      const form = isObjectSchema(field) ? readFormOfObject(field) : withoutWriteRules(field);
-      properties[name] = isShownWhenSet(field) ? Type.Optional(form) : form;
+      properties[name] = isObjectSchema(field) ? readFormOfObject(field) : withoutWriteRules(field);
     } else {
       properties[annotation.readAs] = readFormOfReference(field);
     }

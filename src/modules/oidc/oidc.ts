@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { secret, shownWhenSet } from '../../lib/schema/annotations.ts';
+import { secret } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { checkIssuer } from '../login/check-issuer.ts';
@@ -68,7 +68,7 @@ export const oidcConfig = Type.Object({
     maxItems: 100,
     description: 'Scopes to request from the provider, each without spaces. "openid" is always requested.',
   }),
-  login_parameters: shownWhenSet(loginParameters),
+  login_parameters: loginParameters,
 });
 
 /** Requires a login at an OpenID provider before a request may pass. */
