@@ -192,7 +192,7 @@ export interface Identity {
   /** For people; may be empty. */
   readonly name: string;
   readonly claims: JsonObject;
-  /** Claims that were too large to keep. A rule about one of them cannot be evaluated. */
+  /** Claims that were too large to keep; `*` stands for any name. A rule about one of them cannot be evaluated. */
   readonly droppedClaims: readonly string[];
 }
 

@@ -25,7 +25,7 @@ export class ReadClaims {
     const { claims, droppedClaims } = this.#identity;
     if (Object.hasOwn(claims, name)) return textsOf(claims[name]);
     const steps = name.split('.');
-    if (droppedClaims.includes(name) || droppedClaims.includes(steps[0] as string)) return 'unknown';
+    if ([name, steps[0] as string, '*'].some((each) => droppedClaims.includes(each))) return 'unknown';
     return textsOf(valueAt(claims, steps));
   }
 }

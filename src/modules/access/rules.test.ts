@@ -67,6 +67,13 @@ suite('a claim that was too large to keep', () => {
     }
   });
 
+  test('may be any claim that is not there, when there were too many to name', () => {
+    const identity = { droppedClaims: ['*'], claims: { sub: '1', team: 'dev' } };
+    const allow = [{ claims: { sub: ['1'] } }];
+    assert.equal(decide({ allow, deny: [{ claims: { groups: ['ops'] } }] }, identity).rule, 'deny[0]');
+    assert.equal(decide({ allow, deny: [{ claims: { team: ['ops'] } }] }, identity).rule, 'allow[0]');
+  });
+
   test('is no other claim', () => {
     const claims = { 'realm.name': 'a', team: 'ops' };
     const deny = [{ claims: { 'realm.name': ['b'] } }, { claims: { teams: ['ops'] } }];

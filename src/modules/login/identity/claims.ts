@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../lib/json.ts';
 const MAX_TEXT = 320;
 /** Few enough to measure each: a response of 1 MB can have 90,000, which took 0.7 s. */
 const MAX_CLAIMS = 1000;
-/** Names of dropped claims that are remembered, of sensible lengths. */
+/** Names of dropped claims that are remembered, of sensible lengths. Otherwise any claim may have been dropped. */
 const MAX_DROPPED = 1000;
 const MAX_NAME = 256;
 
@@ -35,6 +35,6 @@ export function boundedClaims(claims: JsonObject, maxBytes: number): BoundedClai
   return {
     // Entries: a claim called `__proto__` stays a claim.
     kept: Object.fromEntries(sized.slice(0, count).map(({ name, value }) => [name, value])),
-    dropped: dropped.slice(0, MAX_DROPPED).map((name) => name.slice(0, MAX_NAME)),
+    dropped: dropped.length > MAX_DROPPED || dropped.some(({ length }) => length > MAX_NAME) ? ['*'] : dropped,
   };
 }

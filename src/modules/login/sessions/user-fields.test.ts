@@ -15,3 +15,10 @@ test('a claim that is too large to keep is dropped whole, and its name is known'
   assert.deepEqual(claims, { sub: 's', role: 'ops' });
   assert.deepEqual(dropped, ['groups']);
 });
+
+test('of more claims than names can be remembered, any may have been dropped', () => {
+  const many = Object.fromEntries(Array.from({ length: 3000 }, (_, at) => [`claim-${at}`, 'x']));
+  assert.deepEqual(grantClaims(many).dropped_claims, ['*']);
+  const long = { sub: 's', ['n'.repeat(70_000)]: 'x' };
+  assert.deepEqual(grantClaims(long).dropped_claims, ['*']);
+});
