@@ -67,7 +67,7 @@ suite('a claim that was too large to keep', () => {
     }
   });
 
-  test('may be any claim that is not there, when there were too many to name', () => {
+  test('may be any missing claim, when there were too many to name', () => {
     const identity = { droppedClaims: ['*'], claims: { sub: '1', team: 'dev' } };
     const allow = [{ claims: { sub: ['1'] } }];
     assert.equal(decide({ allow, deny: [{ claims: { groups: ['ops'] } }] }, identity).rule, 'deny[0]');
