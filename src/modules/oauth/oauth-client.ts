@@ -37,7 +37,8 @@ export class OauthClient implements LoginClient {
     this.#tenants = tenants;
   }
 
-  authorizationUrl({ redirectUri, state, nonce, codeVerifier }: LoginStart): Promise<URL> {
+  authorizationUrl(start: LoginStart & { readonly isSwitch?: boolean }): Promise<URL> {
+    const { redirectUri, state, nonce, codeVerifier, isSwitch = false } = start;
     const { definition, endpoints, clientId, scopes, isChecked } = this.#config;
     const url = new URL(endpoints.authorize_url);
     url.search = new URLSearchParams({
@@ -49,7 +50,10 @@ export class OauthClient implements LoginClient {
       code_challenge: hash('sha256', codeVerifier, 'base64url'),
       code_challenge_method: 'S256',
       ...(definition.hasIdToken === true && { nonce }),
-      ...(isChecked && definition.recheckParameters),
+      ...bothParameters(
+        (isChecked && definition.recheckParameters) || {},
+        (isSwitch && definition.switchParameters) || {},
+      ),
     }).toString();
     return Promise.resolve(url);
   }
@@ -149,4 +153,13 @@ export class OauthClient implements LoginClient {
       new ProviderApi({ fetch: this.#fetch, endpoints, clientId, clientSecret, accessToken, idClaims, scopes }),
     );
   }
+}
+
+/** A parameter of both is a list, as `prompt` is (OpenID Connect Core §3.1.2.1). */
+function bothParameters(
+  one: Readonly<Record<string, string>>,
+  other: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const shared = Object.keys(one).filter((name) => name in other);
+  return { ...one, ...other, ...Object.fromEntries(shared.map((name) => [name, `${other[name]} ${one[name]}`])) };
 }

@@ -35,6 +35,8 @@ export interface ProviderDefinition {
   readonly memberScopes: readonly string[];
   /** Further parameters of the login request, for a login that is checked again later. */
   readonly recheckParameters?: Readonly<Record<string, string>>;
+  /** Lets the user choose another account; absent: the provider offers no way, and the user must log out there. */
+  readonly switchParameters?: Readonly<Record<string, string>>;
   /** Whether the token response has an ID token that is verified. */
   readonly hasIdToken?: true;
   /** Whether the address counts in the module's own rules although the provider does not say that it is verified. */

@@ -13,6 +13,7 @@ export const facebook: ProviderDefinition = {
   scopes: ['email', 'public_profile'],
   emailScopes: ['email'],
   memberScopes: [],
+  switchParameters: { auth_type: 'reauthenticate' },
   isAccountEmailTrusted: true,
   loadUser: async (api) => {
     const user = await api.get(`/me?fields=id,name,email&appsecret_proof=${api.secretProof()}`);

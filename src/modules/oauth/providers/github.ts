@@ -18,6 +18,7 @@ export const github: ProviderDefinition = {
   scopes: ['read:user', 'user:email'],
   emailScopes: EMAIL_SCOPES,
   memberScopes: MEMBER_SCOPES,
+  switchParameters: { prompt: 'select_account' },
   loadUser: async (api) => {
     const user = await api.get('/user', HEADERS);
     return userOf('GitHub', user['id'], {

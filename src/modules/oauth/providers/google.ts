@@ -12,6 +12,7 @@ export const google: ProviderDefinition = {
   scopes: ['openid', 'email', 'profile'],
   emailScopes: ['email', 'https://www.googleapis.com/auth/userinfo.email'],
   memberScopes: [],
+  switchParameters: { prompt: 'select_account' },
   // Access tokens last an hour, and only this gives a refresh token.
   recheckParameters: { access_type: 'offline', prompt: 'consent' },
   loadUser: async (api) => {

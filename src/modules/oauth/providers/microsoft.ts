@@ -20,6 +20,7 @@ export const microsoft: ProviderDefinition = {
   scopes: ['openid', 'email', 'profile', 'offline_access'],
   emailScopes: ['email'],
   memberScopes: [],
+  switchParameters: { prompt: 'select_account' },
   hasIdToken: true,
   loadUser: async ({ idClaims }) => {
     if (idClaims === null) {

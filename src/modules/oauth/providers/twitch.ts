@@ -13,6 +13,7 @@ export const twitch: ProviderDefinition = {
   scopes: ['user:read:email'],
   emailScopes: ['user:read:email'],
   memberScopes: [],
+  switchParameters: { force_verify: 'true' },
   loadUser: async (api) => {
     const { data } = await api.get('/users', { 'client-id': api.clientId });
     const user = Array.isArray(data) && data.length === 1 && isJsonObject(data[0]) ? data[0] : {};
