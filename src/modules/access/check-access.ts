@@ -1,10 +1,10 @@
 import { type FieldProblem, pointerTo } from '../../lib/schema/field-problem.ts';
 import { checkIssuer } from '../login/check-issuer.ts';
+import { emailAddress } from '../login/identity/email-address.ts';
 import type { LoginSettings } from '../login/settings.ts';
 import type { CheckContext } from '../module.ts';
 import type { AccessConfig, AllowRule, Rule } from './access-config.ts';
 import { domainPatternProblem } from './domain-matcher.ts';
-import { emailAddress } from './email-address.ts';
 
 const CONDITIONS = ['emails', 'email_domains', 'claims', 'service_accounts', 'guests'] as const;
 const PEOPLE = ['emails', 'email_domains', 'claims'] as const;

@@ -1,4 +1,4 @@
-import { domainName } from './email-address.ts';
+import { domainName } from '../login/identity/email-address.ts';
 
 export type DomainMatcher = (domain: string) => boolean;
 

@@ -161,3 +161,11 @@ test('a domain ends where it is written, not where a URL would end', () => {
     assert.equal(decide(rules, { email, isEmailVerified: true }).allowed, false, email);
   }
 });
+
+test('a stored rule whose claims have no names matches nobody', () => {
+  const claims = {};
+  assert.equal(decide({ allow: [{ claims }] }, {}).allowed, false);
+  const bearer = [{ issuer: 'https://ci.example', audiences: ['postern'], claims }];
+  const token = { iss: 'https://ci.example', aud: 'postern' };
+  assert.equal(decide({ bearer }, { kind: 'workload', claims: token }).allowed, false);
+});

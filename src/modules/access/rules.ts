@@ -1,8 +1,8 @@
+import { type EmailAddress, emailAddress } from '../login/identity/email-address.ts';
 import type { Identity } from '../prepared-module.ts';
 import type { AccessConfig, AllowRule, BearerEntry, Rule } from './access-config.ts';
 import { claimText, ReadClaims } from './claim-texts.ts';
 import { type DomainMatcher, domainMatcher } from './domain-matcher.ts';
-import { type EmailAddress, emailAddress } from './email-address.ts';
 
 /** Stable names, for the API, metrics and the log. */
 export type DecisionReason = 'allowed' | 'denied' | 'no_rule' | 'no_rules' | 'email_unverified';
@@ -117,7 +117,9 @@ function conditionsOn({ emails, email_domains: domains, service_accounts: accoun
   return conditions;
 }
 
+/** Without names they hold for nobody: beside others they would admit every user, or every token of an issuer. */
 function claimConditions(claims: NonNullable<Rule['claims']>, ifUnknown: boolean): Condition[] {
+  if (Object.keys(claims).length === 0) return [() => false];
   return Object.entries(claims).map(([name, values]): Condition => {
     const wanted = values.map(claimText);
     return ({ claims: read }) => {

@@ -1,3 +1,4 @@
+import { emailAddress } from '../login/identity/email-address.ts';
 import type { Identity, Refusal } from '../prepared-module.ts';
 import type { ProviderConfig } from './oauth-config.ts';
 import type { ProviderDefinition } from './provider-definition.ts';
@@ -10,7 +11,7 @@ export type Membership = (user: Identity) => Refusal | null;
 
 /** Any entry of any list admits; without entries everybody who can log in may enter. */
 export function membership(definition: ProviderDefinition, config: ProviderConfig): Membership | null {
-  const emails = new Set(config.email_addresses);
+  const emails = new Set(config.email_addresses.map((address) => emailAddress(address)?.text));
   const domains = new Set(config.email_domains);
   const organizations = new Set((config.organizations ?? []).map((name) => name.toLowerCase()));
   const teams = new Set((config.teams ?? []).map((name) => name.toLowerCase()));
@@ -18,8 +19,8 @@ export function membership(definition: ProviderDefinition, config: ProviderConfi
   const isTrusted = ({ email, isEmailVerified }: Identity): boolean =>
     email !== '' && (isEmailVerified || definition.isAccountEmailTrusted === true);
   const isEmailListed = (user: Identity): boolean => {
-    const email = user.email.toLowerCase();
-    return isTrusted(user) && (emails.has(email) || domains.has(email.slice(email.lastIndexOf('@') + 1)));
+    const address = isTrusted(user) ? emailAddress(user.email) : null;
+    return address?.isPlain === true && (emails.has(address.text) || domains.has(address.domain));
   };
   const isMember = ({ claims }: Identity): boolean =>
     listed(claims['organizations'], organizations) ||
