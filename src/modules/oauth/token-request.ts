@@ -52,8 +52,9 @@ export async function requestTokens(
   throw tokenError(url, body, Object.values(fields));
 }
 
+/** RFC 6749 §A.12: printable ASCII. Other characters cannot be sent in a header. */
 function token(value: JsonValue | undefined): string | null {
-  return typeof value === 'string' && value !== '' && value.length <= MAX_TOKEN ? value : null;
+  return typeof value === 'string' && value.length <= MAX_TOKEN && /^[\x20-\x7e]+$/.test(value) ? value : null;
 }
 
 function tokenError(url: string, body: JsonObject, secrets: readonly string[]): LoginProblem {
