@@ -167,6 +167,7 @@ suite('tokens of workloads', () => {
     ['signed with another key', { key: stranger }, 'workload_token_signature'],
     ['signed by another listed issuer', { key: otherIssuer.key.privateKey }, 'workload_token_signature'],
     ['of another type', { header: { typ: 'logout+jwt' } }, 'workload_token_type'],
+    ['of a type that is no text', { header: { typ: 1 as never } }, 'workload_token_type'],
     ['of another algorithm of the key', { header: { alg: 'PS256' } }, 'workload_token_algorithm'],
     ['with an unknown critical header', { header: { crit: ['unknown'], unknown: true } }, 'workload_token_algorithm'],
     ['that are too long', { claims: { filler: 'x'.repeat(16_384) } }, 'token_too_long'],
@@ -196,6 +197,18 @@ suite('tokens of workloads', () => {
     ];
     for (const token of tokens) assertRefused(await world.ask(site, token), 401, null);
     assert.equal(foreign.keyFetches, 0, 'an issuer that nobody listed is not contacted');
+  });
+
+  test('that expire late are rejected after the issuer withdrew their key, although they were verified', async () => {
+    const rotating = await CiIssuer.open({ after });
+    const there = await world.site({ bearer: [{ issuer: rotating.issuer, audiences: ['postern'], claims }] });
+    const token = await rotating.token({ claims: { exp: NOW + 365 * 86_400 } });
+    assert.equal((await world.ask(there, token)).status, 200);
+    rotating.key = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    login.clock.advance(70 * 60);
+    const answer = await world.ask(there, token);
+    login.clock.reset();
+    assert.equal(assertRefused(answer, 401, 'invalid_token'), 'workload_token_signature');
   });
 
   test('with invented key ids cause one fetch of the keys per minute', async () => {

@@ -11,6 +11,8 @@ import { Workload } from './workload.ts';
 export const MAX_WORKLOAD_TOKEN = 16_384;
 /** Verified tokens in memory, at about twice their length each. */
 const MAX_VERIFIED = 2_000;
+/** Then the signature is checked again: the issuer may have withdrawn the key long before the token expires. */
+const VERIFIED_FOR_MS = 10 * 60_000;
 
 /** RFC 8725 §3.11: a token of another type, such as a logout token, is not for this. */
 const TYPES: ReadonlySet<unknown> = new Set([undefined, 'JWT', 'AT+JWT']);
@@ -27,29 +29,32 @@ export function claimedIssuer(token: string): string | null {
   }
 }
 
-/** Verified tokens of other issuers. A repeated token costs a hash, and no signature check until it expires. */
+/** Verified tokens of other issuers. A repeated token costs a hash, and a signature check every ten minutes. */
 export class WorkloadTokens {
   readonly #issuers: TokenIssuers;
-  readonly #verified = new LruMap<string, Workload>(MAX_VERIFIED);
+  readonly #verified = new LruMap<string, { readonly workload: Workload; readonly atMs: number }>(MAX_VERIFIED);
   readonly #verifying = new Map<string, Promise<Workload>>();
 
   constructor(issuers: TokenIssuers) {
     this.#issuers = issuers;
   }
 
-  /** The workload of a token that was verified before and has not expired. */
+  /** The workload of a token that was verified a short time ago and has not expired. */
   known(hash: string, nowMs: number): Workload | null {
-    const workload = this.#verified.get(hash);
-    return workload?.isHeld(nowMs) === true ? workload : null;
+    const verified = this.#verified.get(hash);
+    if (verified === undefined || Math.abs(nowMs - verified.atMs) >= VERIFIED_FOR_MS) return null;
+    return verified.workload.isHeld(nowMs) ? verified.workload : null;
   }
 
   /** Rejects with a LoginProblem. Requests that send the same token at once share one verification. */
   verify(token: string, hash: string, issuer: string): Promise<Workload> {
     const running = this.#verifying.get(hash);
     if (running !== undefined) return running;
-    const verifying = verified(this.#issuers.get(issuer), token, hash)
+    const known = this.#issuers.get(issuer);
+    const atMs = known.ports.clock.nowMs();
+    const verifying = verified(known, token, hash)
       .then((workload) => {
-        this.#verified.set(hash, workload);
+        this.#verified.set(hash, { workload, atMs });
         return workload;
       })
       .finally(() => this.#verifying.delete(hash));
@@ -67,7 +72,7 @@ async function verified(issuer: TokenIssuer, token: string, hash: string): Promi
     issuer: issuer.issuer,
     requiredClaims: ['sub', 'aud', 'exp'],
   });
-  if (!TYPES.has(protectedHeader.typ?.toUpperCase().replace(/^APPLICATION\//, ''))) {
+  if (!isAccessType(protectedHeader.typ)) {
     throw tokenProblem('workload_token', 'type', 'its "typ" is not that of a token for access');
   }
   const { sub, iat, exp = 0, jti } = payload;
@@ -86,6 +91,11 @@ async function verified(issuer: TokenIssuer, token: string, hash: string): Promi
     audiences: audiencesOf(payload),
     expiresAtMs: (exp + CLOCK_TOLERANCE_SECONDS) * 1000,
   });
+}
+
+/** The header is the issuer's own: nothing has checked that the type is a text. */
+function isAccessType(typ: unknown): boolean {
+  return TYPES.has(typeof typ === 'string' ? typ.toUpperCase().replace(/^APPLICATION\//, '') : typ);
 }
 
 function audiencesOf({ aud = [] }: JWTPayload): readonly string[] {
