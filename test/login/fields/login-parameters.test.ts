@@ -33,6 +33,12 @@ test('login_parameters: nothing is sent by default, and everything that is set',
   assert.equal(gone, undefined, 'absent unless it is sent');
 });
 
+test('login_parameters: a switch of the account asks for no less', async () => {
+  const { host } = await world.site({ login_parameters: { prompt: 'consent', max_age: 60 } });
+  const asked = await askedOf(host, '/.postern/login?to=%2F&go=1&switch=1');
+  assert.deepEqual(asked, { prompt: 'consent login', max_age: '60' });
+});
+
 for (const login_parameters of [
   { prompt: 'none' },
   { prompt: 'login; drop' },

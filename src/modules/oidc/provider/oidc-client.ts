@@ -71,7 +71,7 @@ export class OidcClient implements LoginClient {
       code_challenge: await calculatePKCECodeChallenge(p.codeVerifier),
       code_challenge_method: 'S256',
       ...requestParameters(this.#config.parameters ?? null),
-      ...(p.isSwitch === true && { prompt: switchPrompt(metadata) }),
+      ...(p.isSwitch === true && { prompt: switchPrompt(metadata, this.#config.parameters?.prompt ?? '') }),
     });
   }
 
@@ -223,9 +223,11 @@ export class OidcClient implements LoginClient {
  * Otherwise the provider would log the same account in again. Every provider knows "login" (OpenID Connect Core §15.1); some
  * reject "select_account" unless they announce it.
  */
-function switchPrompt(metadata: object): string {
+function switchPrompt(metadata: object, asked: string): string {
   const { prompt_values_supported: known } = metadata as { readonly prompt_values_supported?: unknown };
-  return Array.isArray(known) && known.includes('select_account') ? 'select_account' : 'login';
+  const chooses = Array.isArray(known) && known.includes('select_account') ? 'select_account' : 'login';
+  // What the route asks for stays: a switch must not be a way around "log in again".
+  return [...new Set([...asked.split(' ').filter((word) => word !== ''), chooses])].join(' ');
 }
 
 function requestParameters(parameters: LoginParameters | null): Record<string, string> {
