@@ -43,6 +43,17 @@ suite('the decision table', () => {
   }
 });
 
+suite('an address with a final dot', () => {
+  const fields = { email: 'Former@Example.com.', isEmailVerified: true, claims: { team: 'dev' } };
+
+  test('is the same one for deny rules, and matches no allow rule', () => {
+    for (const rule of [{ emails: ['former@example.com'] }, { email_domains: ['example.com'] }]) {
+      assert.equal(decide({ allow: [{ claims: { team: ['dev'] } }], deny: [rule] }, fields).rule, 'deny[0]');
+      assert.equal(decide({ allow: [rule] }, fields).allowed, false);
+    }
+  });
+});
+
 suite('the reason of a refusal', () => {
   const atExample = { allow: [{ email_domains: ['example.com'] }] };
 

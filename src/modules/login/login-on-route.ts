@@ -47,8 +47,9 @@ export class LoginOnRoute implements PreparedModule, GrantKeeper {
   }
 
   judge(request: TrafficRequest): Verdict | Promise<Verdict> {
-    // Recognised by a token: a login would be that of somebody else.
-    if (request.permit !== null) return RECOGNISED;
+    // Recognized by a token or a link: a login would be that of somebody else. A permit of a person is a login's, perhaps
+    // of an earlier configuration, and proves nothing here.
+    if (request.permit !== null && request.permit.identity.kind !== 'user') return RECOGNIZED;
     // No identity is attached: the permit stays empty.
     if (request.method === 'OPTIONS' && this.config.passesOptions) {
       request.isExemptFromLogin = true;
@@ -157,7 +158,7 @@ export class LoginOnRoute implements PreparedModule, GrantKeeper {
 }
 
 const LOGGED_IN: Pass = { isPass: true, reason: 'logged_in' };
-const RECOGNISED: Pass = { isPass: true, reason: 'recognised' };
+const RECOGNIZED: Pass = { isPass: true, reason: 'recognized' };
 const OPTIONS_PASS: Pass = { isPass: true, reason: 'options_passthrough' };
 const NO_IDENTITY: readonly string[] = [];
 

@@ -20,13 +20,14 @@ export function emailAddress(written: string): EmailAddress | null {
   const text = written.normalize('NFC');
   const at = text.lastIndexOf('@');
   if (at === -1) return null;
-  const domain = domainName(text.slice(at + 1));
+  // With its final dot a name is the same one (RFC 1034 §3.1).
+  const domain = domainName(text.slice(at + 1).replace(/\.$/, ''));
   if (domain === null) return null;
   const local = text.slice(0, at);
   return {
     text: `${local.toLowerCase()}@${domain}`,
     domain,
-    isPlain: PLAIN.test(written) && !written.includes(KELVIN),
+    isPlain: PLAIN.test(written) && !written.endsWith('.') && !written.includes(KELVIN),
   };
 }
 
