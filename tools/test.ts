@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { installTestPackages } from './install-test-packages.ts';
 import { bundledProgram } from './test-runner/bundled-program.ts';
-import { type Outcome, runFiles } from './test-runner/run-files.ts';
+import { filesToRepeat } from './test-runner/files-to-repeat.ts';
+import { type Outcome, type RunOptions, runFiles } from './test-runner/run-files.ts';
 
 /**
  * Runs `npm test`: all test files, or those given by path or folder.
@@ -44,15 +45,16 @@ if (files.length > FILES_WORTH_A_BUNDLE) {
   process.env['POSTERN_TEST_PROGRAM'] = bundledProgram(root, join(temporary, 'program'));
 }
 try {
-  const outcome = await runFiles(files, {
+  const options = {
     root,
     directory: temporary,
     // More than there are cores, because many wait for a clock, a disk or a child process.
     concurrency: cpus().length * 2,
     fileTimeoutMs: isLong ? LONG_FILE_TIMEOUT_MS : FILE_TIMEOUT_MS,
     closeGraceMs: CLOSE_GRACE_MS,
-  });
-  const code = report(outcome);
+  };
+  const outcome = await runFiles(files, options);
+  const code = report(outcome) && (await repeatAlone(outcome, options));
   process.exitCode = (await leftBehind(temporary)) ? 1 : code;
 } finally {
   rmSync(temporary, { recursive: true, force: true });
@@ -108,11 +110,25 @@ async function leftBehind(path: string): Promise<boolean> {
   return left.length > 0;
 }
 
-function report({ passed, skipped, failures }: Outcome): number {
-  const summary = `${passed} passed, ${failures.length} failed, ${skipped} skipped, in ${files.length} files`;
+function report({ passed, skipped, failures }: Outcome, fileCount = files.length): number {
+  const summary = `${passed} passed, ${failures.length} failed, ${skipped} skipped, in ${fileCount} files`;
   console.log(`\n${summary}${failures.map((failure) => `\n  failed: ${failure}`).join('')}`);
   if (passed + failures.length === 0) console.error('no test ran');
   return failures.length > 0 || passed === 0 ? 1 : 0;
+}
+
+/**
+ * Runs the files with failures again, one after another. Tests with real sockets, disks and processes can fail because
+ * another test took the machine. A test that fails alone too fails the run; one that passes is listed as unstable.
+ */
+async function repeatAlone(first: Outcome, options: RunOptions): Promise<number> {
+  const again = filesToRepeat(first, files, root);
+  if (again.length === 0) return 1;
+  console.log(`\nrunning again, alone: ${again.map((file) => relative(root, file)).join(', ')}\n`);
+  const second = await runFiles(again, { ...options, concurrency: 1 });
+  const code = report(second, again.length);
+  if (code === 0) console.log(first.failures.map((failure) => `  unstable, please mend it: ${failure}`).join('\n'));
+  return code;
 }
 
 function stop(message: string): never {
