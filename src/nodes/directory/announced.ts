@@ -1,0 +1,59 @@
+import type { JsonObject } from '../../lib/json.ts';
+import type { EndpointModules } from '../../tunnel/messages.ts';
+
+/**
+ * What a node announces: sessions and tunnels that it can reach over a connection of its own. A session with connections
+ * on two nodes is announced by both, with the same home and epoch; the highest epoch is right.
+ */
+export interface AnnouncedSession {
+  readonly id: string;
+  readonly credentialId: string;
+  /** The node that decides about it, and where its control messages go. */
+  readonly homeNodeId: string;
+  readonly epoch: number;
+  /** As in its lease: what `GET /tunnel_sessions` shows. */
+  readonly doc: JsonObject;
+}
+
+export interface AnnouncedTunnel {
+  readonly id: string;
+  readonly sessionId: string;
+  readonly epoch: number;
+  /** As in its lease: what `GET /tunnels` shows. */
+  readonly doc: JsonObject;
+  readonly labels: Readonly<Record<string, string>> | null;
+  readonly forwardsTo: string;
+  /** For a tunnel with a public address, published on every node. */
+  readonly endpoint: AnnouncedEndpoint | null;
+}
+
+export interface AnnouncedEndpoint {
+  readonly id: string;
+  readonly proto: 'http' | 'https' | 'tcp' | 'tls';
+  readonly host: string | null;
+  readonly port: number | null;
+  /** May contain secrets: they travel over peer links only and are never logged. */
+  readonly modules: EndpointModules;
+  /** As in its lease: what `GET /endpoints` shows. */
+  readonly doc: JsonObject;
+}
+
+/** The gateway's side: what this node reaches. Calls are cheap; followers hear of them in order. */
+export interface Announcer {
+  putSession(session: AnnouncedSession): void;
+  removeSession(id: string): void;
+  putTunnel(tunnel: AnnouncedTunnel): void;
+  removeTunnel(id: string): void;
+}
+
+/** What other nodes announce, as far as they are linked. */
+export interface RemoteDirectory {
+  /** Null unless a linked node announces it. `holders` are node ids, the home first. */
+  session(id: string): { readonly session: AnnouncedSession; readonly holders: readonly string[] } | null;
+  sessions(): Iterable<AnnouncedSession>;
+  tunnelsOf(sessionId: string): readonly AnnouncedTunnel[];
+  /** The session that has this name on another node: `tls app.example.com`. */
+  nameHolder(key: string): { readonly sessionId: string; readonly nodeId: string } | null;
+  /** A session is no longer announced by its home, which may still be alive. */
+  onHomeLost(listener: (session: AnnouncedSession, tunnels: readonly AnnouncedTunnel[]) => void): () => void;
+}

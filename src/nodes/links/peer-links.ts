@@ -1,0 +1,81 @@
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type { AgentLink } from '../../edge/tunnels/online-tunnels.ts';
+import type { JsonValue } from '../../lib/json.ts';
+
+/** Ping interval and the silence after which a link is out of rotation. */
+export const PEER_PING_MS = 500;
+export const PEER_SILENT_MS = 1_500;
+
+/**
+ * A connection that this node dialled to another one. HTTP/2 lets only the client open streams, so each pair of nodes
+ * has one connection per direction. It is a link like that to an agent: the other node passes a stream on to its agent.
+ */
+export interface PeerLink extends AgentLink {
+  readonly nodeId: string;
+  readonly nodeName: string;
+  readonly hasRoom: boolean;
+  /** Streams in progress. */
+  readonly active: number;
+  /** When this process last received bytes from it, by `performance.now()`. */
+  readonly heardAtMs: number;
+}
+
+/** A message that another node sent or answers with, at most 64 KiB. */
+export type PeerMessage = { readonly [name: string]: JsonValue };
+
+/** The other node answered with an error; its text is for people. */
+export class PeerRefusal extends Error {
+  readonly code: string;
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** There is no link, it broke, or no answer came in time. The call may have been carried out. */
+export class PeerUnreachable extends Error {}
+
+export type PeerCallHandler = (message: PeerMessage, fromNodeId: string) => Promise<PeerMessage>;
+
+/** A feed of lines from one node to those that follow it. */
+export interface FeedHandler {
+  onLine(line: string): void;
+  /** The feed ended, with its link or alone; it is opened again when the link is up. */
+  onEnd(): void;
+}
+
+export interface FeedFollower {
+  readonly nodeId: string;
+  /** False: it does not read, and was disconnected. */
+  send(line: string): boolean;
+  onGone(listener: () => void): void;
+}
+
+export interface PeerLinks {
+  /** Links in rotation, by node id. O(1), allocates nothing. */
+  get(nodeId: string): PeerLink | undefined;
+  all(): Iterable<PeerLink>;
+  /** A link came into rotation, or left it. `up` listeners run before the first stream. */
+  onUp(listener: (link: PeerLink) => void): () => void;
+  onDown(listener: (link: PeerLink) => void): () => void;
+
+  /** Calls a method of another node. Rejects with PeerRefusal or PeerUnreachable. */
+  call(nodeId: string, method: string, message: PeerMessage, timeoutMs?: number): Promise<PeerMessage>;
+  /** One handler per method. A handler that throws PeerRefusal answers with it; any other error is a bug of this node. */
+  serve(method: string, handler: PeerCallHandler): void;
+
+  /** Followers of this node's feed of that name. */
+  serveFeed(name: string, onFollower: (follower: FeedFollower) => void): void;
+  /** Follows that feed of every node, as long as there is a link. */
+  followFeeds(name: string, open: (nodeId: string) => FeedHandler): void;
+
+  /** Streams for agents of this node, that is with `postern-tunnel` or a CONNECT to a tunnel's id. */
+  serveStreams(
+    handler: (
+      stream: ServerHttp2Stream,
+      headers: IncomingHttpHeaders,
+      raw: readonly string[],
+      fromNodeId: string,
+    ) => void,
+  ): void;
+}

@@ -1,0 +1,31 @@
+import type { NodeFacts, NodeRow, NodeStatus } from '../node.ts';
+
+/**
+ * Who belongs to this installation. The store's rows decide; links between nodes are the faster view. Every answer comes
+ * from memory.
+ */
+export interface Membership {
+  readonly self: NodeFacts;
+  /** All nodes including this one, as last read from the database or from a linked peer. */
+  nodes(): readonly NodeRow[];
+  get(id: string): NodeRow | undefined;
+  /**
+   * Whether this node may serve names of agents: its lease is valid by its own monotonic clock, or it knows that no other
+   * node could hand a name on (every node that was ready at the last reading is linked). Called per request.
+   */
+  mayServe(): boolean;
+  /** The database's last answer plus elapsed monotonic time. */
+  nowMs(): number;
+  /** A node came, went or changed its status. */
+  onChange(listener: () => void): () => void;
+  /** This node's lease had lapsed and was renewed. Everything that it owned must be checked against the store. */
+  onLapse(listener: () => void): () => void;
+  /** Other nodes see it with the next heartbeat, which follows at once. */
+  setStatus(status: Exclude<NodeStatus, 'lost'>): Promise<void>;
+  /** Adds or clears a line of `problems`. */
+  setProblem(key: string, text: string | null): void;
+}
+
+/** Lease of a node and its renewal. A claim against a dead node waits for the lease; all timings add up to under 3 s. */
+export const NODE_LEASE_MS = 1_500;
+export const NODE_RENEW_MS = 400;

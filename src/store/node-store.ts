@@ -1,0 +1,87 @@
+import type { JsonObject } from '../lib/json.ts';
+
+/** A row of `nodes`. Times are the database's own. */
+export interface StoredNode {
+  readonly id: string;
+  readonly status: 'ready' | 'draining';
+  readonly startedAtMs: number;
+  readonly lastSeenAtMs: number;
+  readonly leaseEndsAtMs: number;
+  readonly doc: JsonObject;
+}
+
+export interface Heartbeat {
+  /** The database's time during the transaction. */
+  readonly nowMs: number;
+  /** All nodes, also those whose lease ended less than ten minutes ago. */
+  readonly nodes: readonly StoredNode[];
+  /** The lease had ended before this renewal, or the row was absent: claims may belong to others by now. */
+  readonly hadLapsed: boolean;
+}
+
+/** A name or port: `tls app.example.com`, `plain app.example.com`, `port 20001`. */
+export type ClaimKey = string;
+
+export interface StoredClaim {
+  readonly key: ClaimKey;
+  readonly sessionId: string;
+  readonly credentialId: string;
+  readonly nodeId: string;
+  /** Increases with every change of owner, over all claims and sessions. */
+  readonly epoch: number;
+}
+
+export type ClaimOutcome =
+  | { readonly ok: true; readonly epoch: number }
+  /** `leaseLeftMs` of the holder's node, by the database's clock: 0 or less when it has ended. */
+  | { readonly ok: false; readonly holder: StoredClaim; readonly leaseLeftMs: number };
+
+/** A session of an agent: where its home is, and what another node needs to resume it. */
+export interface StoredSession {
+  readonly id: string;
+  readonly nodeId: string;
+  readonly credentialId: string;
+  readonly epoch: number;
+  /** Hash of the resume secret, generation, start, and the ids, names and ports of its tunnels. No secrets of modules. */
+  readonly doc: JsonObject;
+}
+
+export type MoveOutcome =
+  | { readonly ok: true; readonly session: StoredSession }
+  /** `held`: its home's lease is valid. `moved`: another epoch. `absent`: it has ended. */
+  | { readonly ok: false; readonly reason: 'held' | 'moved' | 'absent'; readonly leaseLeftMs: number };
+
+/** Membership and what nodes own. Live state: no revision, no change feed. */
+export interface NodeStore {
+  /** Writes this node's row and extends its lease from the database's now. */
+  heartbeat(node: Pick<StoredNode, 'id' | 'status' | 'startedAtMs' | 'doc'>, leaseMs: number): Promise<Heartbeat>;
+  /** Extends the lease of a peer that cannot reach the database, if it has not lapsed. */
+  renewFor(nodeId: string, leaseMs: number): Promise<Heartbeat>;
+  /** Ends the lease, and with it every claim and session of the node. */
+  leave(nodeId: string): Promise<void>;
+  /** Without a write: for processes that are no node, such as `postern doctor`. */
+  list(): Promise<Pick<Heartbeat, 'nowMs' | 'nodes'>>;
+  /**
+   * What must be equal on all nodes. The first node with a valid lease decides; returns the values that differ, by name.
+   * Joining with a difference stores nothing.
+   */
+  agree(nodeId: string, facts: Readonly<Record<string, string>>): Promise<Readonly<Record<string, string>>>;
+  /**
+   * Takes the key for the session if it is free, or if its holder is this session, or if the lease of its holder's node
+   * has ended. Refused as `absent` holder if the claiming node's own lease has lapsed.
+   */
+  claim(claim: Omit<StoredClaim, 'epoch'>): Promise<ClaimOutcome>;
+  release(sessionId: string, keys: readonly ClaimKey[]): Promise<void>;
+  claimsOf(nodeId: string): Promise<readonly StoredClaim[]>;
+  /** Creates or updates the session of this node. Rejects one that has another home by now: false. */
+  putSession(session: Omit<StoredSession, 'epoch'>): Promise<{ readonly epoch: number } | null>;
+  getSession(id: string): Promise<StoredSession | null>;
+  /**
+   * Makes `toNodeId` the home of the session and of its claims, in one step. Allowed when the old home's lease has ended,
+   * or when the old home hands it over (`handedOverBy` is its id).
+   */
+  moveSession(id: string, fromEpoch: number, toNodeId: string, handedOverBy?: string): Promise<MoveOutcome>;
+  /** With its claims; ignored when it has another home by now. */
+  removeSession(id: string, nodeId: string): Promise<void>;
+  sessionsOf(nodeId: string): Promise<readonly StoredSession[]>;
+}
