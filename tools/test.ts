@@ -127,7 +127,7 @@ async function repeatAlone(first: Outcome, options: RunOptions): Promise<number>
   console.log(`\nrunning again, alone: ${again.map((file) => relative(root, file)).join(', ')}\n`);
   const second = await runFiles(again, { ...options, concurrency: 1 });
   const code = report(second, again.length);
-  if (code === 0) console.log(first.failures.map((failure) => `  unstable, please mend it: ${failure}`).join('\n'));
+  if (code === 0) console.log(first.failures.map((failure) => `  unstable, please fix it: ${failure}`).join('\n'));
   return code;
 }
 
