@@ -15,12 +15,14 @@ export interface OnlineTunnel {
   readonly forwardsTo: string;
   /** Requests and connections in progress, maintained by the sender. */
   inFlight: number;
-  /** The agent's connection with the most room; null when there is none. */
-  link(): AgentLink | null;
+  /** The best way to the agent, except those that were tried already; null when there is none. Allocates nothing. */
+  link(tried?: readonly AgentLink[]): AgentLink | null;
 }
 
 /** One connection to an agent. `postern-tunnel` routes a stream to one of the agent's tunnels. */
 export interface AgentLink {
+  /** Streams in progress. */
+  readonly active: number;
   request(
     headers: readonly string[],
     options: { readonly endStream: boolean; readonly waitForTrailers: boolean },

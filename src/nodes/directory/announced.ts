@@ -11,6 +11,8 @@ export interface AnnouncedSession {
   /** The node that decides about it, and where its control messages go. */
   readonly homeNodeId: string;
   readonly epoch: number;
+  /** Set by the home: the other nodes with a connection of the agent. A node that is not named is no holder. */
+  readonly holders?: readonly string[];
   /** As in its lease: what `GET /tunnel_sessions` shows. */
   readonly doc: JsonObject;
 }

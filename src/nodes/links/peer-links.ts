@@ -44,10 +44,20 @@ export interface FeedHandler {
   onEnd(): void;
 }
 
+/** A feed of another node that this one follows. */
+export interface FollowedFeed {
+  /** Ends it because its lines are wrong: no more lines follow, then `onEnd`. It is opened again after a backoff. */
+  close(): void;
+}
+
 export interface FeedFollower {
   readonly nodeId: string;
   /** False: it does not read, and was disconnected. */
   send(line: string): boolean;
+  /** Whether it reads as fast as lines are sent. A long snapshot waits for `onRoom` when this is false. */
+  readonly hasRoom: boolean;
+  /** Called each time `hasRoom` becomes true again. */
+  onRoom(listener: () => void): void;
   onGone(listener: () => void): void;
 }
 
@@ -67,7 +77,7 @@ export interface PeerLinks {
   /** Followers of this node's feed of that name. */
   serveFeed(name: string, onFollower: (follower: FeedFollower) => void): void;
   /** Follows that feed of every node, as long as there is a link. */
-  followFeeds(name: string, open: (nodeId: string) => FeedHandler): void;
+  followFeeds(name: string, open: (nodeId: string, feed: FollowedFeed) => FeedHandler): void;
 
   /** Streams for agents of this node, that is with `postern-tunnel` or a CONNECT to a tunnel's id. */
   serveStreams(
