@@ -163,8 +163,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     }
     if (this.#lead === slot) this.#lead = null;
     // The session is gone, and nothing that remains belongs to it. The next attempt starts a new session.
-    const isGone = code === 'ERR_POSTERN_AGENT_SESSION' || !retry;
-    if (isClaim && isGone && this.#online() === null) this.#session = null;
+    if (isClaim && (code === 'ERR_POSTERN_AGENT_SESSION' || !retry) && this.#online() === null) this.#session = null;
   }
 
   onMessage(connection: GatewayConnection, message: Exclude<GatewayMessage, Welcome | Refused>): void {
@@ -183,6 +182,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
       case 'command':
         this.#command(connection, message);
         return;
+      case 'nodes':
       case 'drain':
     }
   }

@@ -1,5 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { MAX_OTHER_NODES } from './protocol.ts';
 
 const text = (maxLength: number) => Type.String({ maxLength });
 const claim = Type.Object({ session: text(64), secret: text(64) });
@@ -49,6 +50,17 @@ const done = Type.Object({
   message: text(1024),
 });
 
+/** Other servers of the same installation that accept agents. */
+const otherNodes = Type.Array(
+  Type.Object({
+    id: text(64),
+    name: text(256),
+    /** `host:port` to dial for this node. Null: a balancer in front of all nodes chooses. */
+    address: Type.Union([text(264), Type.Null()]),
+  }),
+  { maxItems: MAX_OTHER_NODES },
+);
+
 const welcome = Type.Object({
   t: Type.Literal('welcome'),
   session: text(64),
@@ -58,7 +70,12 @@ const welcome = Type.Object({
   region: text(64),
   connections: Type.Integer({ minimum: 1, maximum: 16 }),
   resumed: Type.Boolean(),
+  /** The server that has this connection. */
+  node: Type.Optional(Type.Object({ id: text(64), name: text(256) })),
+  nodes: Type.Optional(otherNodes),
 });
+/** The other nodes have changed. */
+const nodes = Type.Object({ t: Type.Literal('nodes'), nodes: otherNodes });
 const refused = Type.Object({
   t: Type.Literal('refused'),
   code: text(128),
@@ -104,7 +121,14 @@ export type Unbound = Static<typeof unbound>;
 export type Command = Static<typeof command>;
 export type Done = Static<typeof done>;
 export type AgentMessage = Hello | Bind | Static<typeof unbind> | Static<typeof bye> | Done;
-export type GatewayMessage = Welcome | Refused | Bound | Unbound | Command | Static<typeof drain>;
+export type GatewayMessage =
+  | Welcome
+  | Refused
+  | Bound
+  | Unbound
+  | Command
+  | Static<typeof drain>
+  | Static<typeof nodes>;
 
 /** `ignored`: a type that a newer peer may know. */
 export type Decoded<Message> =
@@ -115,7 +139,7 @@ export type Decoded<Message> =
 type Decoder = { Check(value: unknown): boolean };
 
 const agentDecoders = decoders({ hello, bind, unbind, bye, done });
-const gatewayDecoders = decoders({ welcome, refused, bound, unbound, command, drain });
+const gatewayDecoders = decoders({ welcome, refused, bound, unbound, command, drain, nodes });
 
 /** Unknown fields are ignored, so that either end can be newer than the other. */
 export function decodeAgentMessage(line: string): Decoded<AgentMessage> {

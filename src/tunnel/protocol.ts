@@ -35,3 +35,5 @@ export const DEAD_AFTER_MS = 12_000;
 export const CONNECTIONS_PER_SESSION = 2;
 /** Including those that are being replaced. */
 export const MAX_CONNECTIONS_PER_SESSION = 16;
+/** Nodes that a `welcome` or `nodes` message may list beside the sender. */
+export const MAX_OTHER_NODES = 32;
