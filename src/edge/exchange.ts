@@ -1,9 +1,7 @@
 import type { Readable } from 'node:stream';
 import { reportBug } from '../lib/bug-report.ts';
 import type { HeaderList } from '../lib/header-list.ts';
-import { moduleErrors } from '../modules/errors.ts';
 import {
-  type ClientCertificate,
   isPass,
   type OwnPathRequest,
   type Pass,
@@ -12,7 +10,6 @@ import {
   type Verdict,
 } from '../modules/prepared-module.ts';
 import type { AdmissionStep, EdgeSnapshot, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
-import { BodyReader } from './body-reader.ts';
 import type { ClientSide } from './client-side.ts';
 import type { ConnectionFacts } from './connection-facts.ts';
 import type { EdgeRuntime } from './edge-runtime.ts';
@@ -20,31 +17,31 @@ import { type ErrorAnswer, errorPage } from './error-page.ts';
 import { type EdgeErrorCode, edgeErrors } from './errors.ts';
 import { Forwarding } from './forwarding.ts';
 import { handshakeSuffices } from './handshake-suffices.ts';
-import { combinedValue, firstValue, valuesOf } from './http/header-list.ts';
 import type { RequestProblem } from './http/request-problem.ts';
 import { MISDIRECTED, STALE_CONNECTION } from './misdirected.ts';
 import { isOwnPath, serveOwnPath } from './own-paths.ts';
-import { Reevaluation } from './reevaluation.ts';
+import { ReceivedRequest } from './received-request.ts';
+import { currentRoute, Reevaluation } from './reevaluation.ts';
 import { RequestChanges } from './request-changes.ts';
 import { UNMATCHED } from './unmatched-path.ts';
+import { unpreparedModule } from './unprepared-module.ts';
 
 const NO_BACKEND_MESSAGE = 'This site has no backend yet. Its operator must configure one.';
 const BUG_MESSAGE = 'An internal error occurred. Try again later.';
 
 /**
- * One request through the edge. States: *judging* (route found, modules called one after the other), *changing*
- * (modules change it, if needed after they have read its body), *forwarding* (on its way to a backend and back), *done*.
- * Any state goes to *done* when the client disconnects, when a configuration change would now reject the request, or
- * when something fails.
+ * One request through the edge. States: *judging* (route found, modules called one after the other; from the start
+ * when the configuration changes while one of them decides), *changing* (modules change it, if needed after they have
+ * read its body), *forwarding* (on its way to a backend and back), *done*. Any state goes to *done* when the client
+ * disconnects, when a configuration change would now reject the request, or when something fails.
  *
  * Objects with methods instead of closures: this is the hot path.
  */
-export class Exchange implements OwnPathRequest {
+export class Exchange extends ReceivedRequest implements OwnPathRequest {
   readonly id: string;
   readonly nowMs: number;
   readonly startedAt = performance.now();
   readonly runtime: EdgeRuntime;
-  readonly connection: ConnectionFacts;
   readonly clientAddress: string;
   route: RouteSnapshot | null = null;
   status = 0;
@@ -65,17 +62,17 @@ export class Exchange implements OwnPathRequest {
   isAnswering = false;
   #permitBytes = 0;
   #permitVersion = 0;
-  readonly client: ClientSide;
   #forwarding: Forwarding | null = null;
   /** The client's body, or the stream that replays it after a module has read it. */
   #forwardedBody: Readable | null = null;
   #isDone = false;
+  /** Whether a module still decides about it, and whether the configuration has changed since it was asked. */
+  #awaited: 'current' | 'outdated' | null = null;
   #reevaluation: Reevaluation | null = null;
 
   constructor(runtime: EdgeRuntime, connection: ConnectionFacts, client: ClientSide) {
+    super(connection, client);
     this.runtime = runtime;
-    this.connection = connection;
-    this.client = client;
     this.nowMs = runtime.clock.nowMs();
     this.id = runtime.newRequestId(this.nowMs);
     this.clientAddress = runtime.clientAddress(connection.remoteAddress, client.head);
@@ -87,64 +84,23 @@ export class Exchange implements OwnPathRequest {
     return this.#isDone;
   }
 
-  get method(): string {
-    return this.client.head.method;
-  }
-
-  get path(): string {
-    return this.client.head.path.path;
-  }
-
-  get host(): string {
-    return this.client.head.host;
-  }
-
-  get authority(): string {
-    return this.client.head.authority;
-  }
-
-  get target(): string {
-    return this.client.head.path.target;
-  }
-
-  get switchTo(): string | null {
-    return this.client.head.switchTo;
-  }
-
-  get clientCertificate(): ClientCertificate | null {
-    return this.connection.clientCertificate;
-  }
-
-  header(name: string): string | undefined {
-    return firstValue(this.client.head.headers, name);
-  }
-
-  combinedHeader(name: string): string | undefined {
-    return combinedValue(this.client.head.headers, name);
-  }
-
-  headerLines(name: string): readonly string[] {
-    return valuesOf(this.client.head.headers, name);
-  }
-
-  async readBody(maxBytes: number): Promise<Buffer | null> {
-    const reading = await new BodyReader(this.client).read(maxBytes);
-    return typeof reading === 'string' ? null : reading;
-  }
-
   start(): void {
     this.runtime.begin(this);
     try {
-      const edge = this.runtime.findEdge(this.host);
-      // Connection reuse must not bypass another host's client certificates, or a changed policy.
-      if (edge === undefined || edge.id !== this.connection.edgeId) this.refuse(...MISDIRECTED);
-      else if (handshakeSuffices(this.connection, edge, this.nowMs)) this.#enter(edge);
-      else {
-        this.connection.retire();
-        this.refuse(...STALE_CONNECTION);
-      }
+      this.#judge(this.nowMs);
     } catch (error) {
       this.bug(error);
+    }
+  }
+
+  #judge(nowMs: number): void {
+    const edge = this.runtime.findEdge(this.host);
+    // Connection reuse must not bypass another host's client certificates, or a changed policy.
+    if (edge === undefined || edge.id !== this.connection.edgeId) this.refuse(...MISDIRECTED);
+    else if (handshakeSuffices(this.connection, edge, nowMs)) this.#enter(edge);
+    else {
+      this.connection.retire();
+      this.refuse(...STALE_CONNECTION);
     }
   }
 
@@ -161,16 +117,8 @@ export class Exchange implements OwnPathRequest {
     }
     this.route = match.found;
     const { problem } = match.found;
-    if (problem === null) {
-      this.#judgeFrom(0, match.found);
-      return;
-    }
-    const message = `This site cannot be served: its ${problem.module} module is enabled but cannot be applied. The log of the server has the reason.`;
-    this.refuseWith(
-      { status: moduleErrors.rows.ERR_POSTERN_MODULE_UNAVAILABLE.status, code: problem.code, message },
-      problem.module,
-      'unprepared',
-    );
+    if (problem === null) this.#judgeFrom(0, match.found);
+    else this.refuseWith(unpreparedModule(problem), problem.module, 'unprepared');
   }
 
   #judgeFrom(position: number, route: RouteSnapshot): void {
@@ -185,6 +133,7 @@ export class Exchange implements OwnPathRequest {
         this.refusedByModule(verdict, step.module);
         return;
       }
+      this.#awaited = 'current';
       verdict.then(
         (late) => this.#lateVerdict(late, step.module, at + 1, route),
         (error: unknown) => this.bug(error),
@@ -196,8 +145,11 @@ export class Exchange implements OwnPathRequest {
 
   #lateVerdict(verdict: Verdict, module: string, next: number, route: RouteSnapshot): void {
     if (this.#isDone) return;
+    const isOutdated = this.#awaited === 'outdated';
+    this.#awaited = null;
     try {
-      if (!isPass(verdict)) this.refusedByModule(verdict, module);
+      if (isOutdated) this.#judgeFromStart();
+      else if (!isPass(verdict)) this.refusedByModule(verdict, module);
       else {
         if (verdict.wouldRefuse !== undefined) this.wouldRefuse = { ...verdict.wouldRefuse, module };
         this.#judgeFrom(next, route);
@@ -205,6 +157,15 @@ export class Exchange implements OwnPathRequest {
     } catch (error) {
       this.bug(error);
     }
+  }
+
+  /** Nothing that the replaced configuration has decided counts. */
+  #judgeFromStart(): void {
+    this.route = null;
+    this.permit = null;
+    this.isExemptFromLogin = false;
+    this.wouldRefuse = null;
+    this.#judge(this.runtime.clock.nowMs());
   }
 
   refusedByModule(refusal: Refusal, module: string): void {
@@ -244,13 +205,15 @@ export class Exchange implements OwnPathRequest {
 
   /** With a `held` permit its module has already decided: other modules re-evaluate the user. */
   #judgeAgain(edge: EdgeSnapshot | null, held: Permit | null): void {
-    if (this.#isDone || this.route === null) return;
-    // The host may have moved to another edge.
-    const isElsewhere = this.runtime.findEdge(this.host)?.id !== this.connection.edgeId;
-    const nowMs = this.runtime.clock.nowMs();
-    const isStale = edge === null || isElsewhere || !handshakeSuffices(this.connection, edge, nowMs);
-    const route = isStale ? null : edge.routes.match(this.client.head.path, this.host).found;
-    if (route === null || route.problem !== null) {
+    if (this.#isDone || (this.route === null && this.#awaited === null)) return;
+    const route = currentRoute(this, edge);
+    if (this.#awaited !== null) {
+      this.#awaited = 'outdated';
+      // A client that leaves meanwhile must not be counted for a deleted route.
+      this.route = route;
+      return;
+    }
+    if (route === null) {
       this.cut('configuration');
       return;
     }
@@ -274,7 +237,7 @@ export class Exchange implements OwnPathRequest {
       permit.touch(nowMs);
     }
     if (!permit.isHeld(nowMs)) this.cut('permit_ended');
-    else if (permit.version !== this.#permitVersion) {
+    else if (permit.version !== this.#permitVersion && this.#awaited === null) {
       this.#permitVersion = permit.version;
       this.judgeAgain(this.runtime.findEdge(this.host) ?? null, permit);
     }

@@ -1,6 +1,7 @@
 import { isPass, type Verdict } from '../modules/prepared-module.ts';
-import type { AdmissionStep } from '../snapshot/edge-snapshot.ts';
+import type { AdmissionStep, EdgeSnapshot, RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { Exchange } from './exchange.ts';
+import { handshakeSuffices } from './handshake-suffices.ts';
 
 /**
  * Asks whether a request in progress would still be admitted, and cuts it if not. The steps are asked one after the
@@ -49,4 +50,14 @@ export class Reevaluation {
       })
       .catch((error: unknown) => this.#exchange.bug(error));
   }
+}
+
+/** The route that a request in progress would take on its connection now; null when none would serve it. */
+export function currentRoute(exchange: Exchange, edge: EdgeSnapshot | null): RouteSnapshot | null {
+  const { runtime, connection, client, host } = exchange;
+  // The host may have moved to another edge.
+  if (edge === null || runtime.findEdge(host)?.id !== connection.edgeId) return null;
+  if (!handshakeSuffices(connection, edge, runtime.clock.nowMs())) return null;
+  const route = edge.routes.match(client.head.path, host).found;
+  return route === null || route.problem !== null ? null : route;
 }

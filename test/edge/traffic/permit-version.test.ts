@@ -13,8 +13,8 @@ const REFUSAL: Verdict = { status: 403, code: 'ERR_POSTERN_LOGIN_DENIED', messag
  * A request in progress at a backend that never responds, behind a module that grants a permit and one that looks at
  * the user.
  */
-function underWay() {
-  const user = { version: 1, isMember: true, isReadFirst: false };
+function underWay(isReadFirst = false) {
+  const user = { version: 1, isMember: true, isReadFirst };
   const judged: string[] = [];
   const permit: Permit = {
     userId: 'au_1',
@@ -57,16 +57,24 @@ function underWay() {
     backend: {},
     ownCookieNames: new Set(),
   } as unknown as RouteSnapshot;
+  const site = { route };
   const edge = {
     id: 'edghts_1',
     ownPathRoutes: [],
-    routes: { match: () => ({ found: route }) },
+    routes: { match: () => ({ found: site.route }) },
     tls: {},
     tlsGeneration: 'g',
   } as unknown as EdgeSnapshot;
-  const writer = { isHeadSent: true, cut() {} };
+  const answers: number[] = [];
+  const writer = { isHeadSent: !isReadFirst, cut() {}, answer: (status: number) => answers.push(status) };
   const head = { method: 'GET', host: 'app.example', path: { path: '/', target: '/', key: '/' }, headers: [] };
-  const upstream = { send: () => ({ abort() {} }) };
+  const sent: string[] = [];
+  const upstream = {
+    send() {
+      sent.push(exchange.route === route ? 'old route' : 'new route');
+      return { abort() {} };
+    },
+  };
   const runtime = {
     clock: { nowMs: () => 0 },
     forwarding: { dropped: [] },
@@ -85,7 +93,7 @@ function underWay() {
   const client = { head, writer, source: null, trailers: () => [] } as unknown as ClientSide;
   const exchange = new Exchange(runtime, connection as unknown as ConstructorParameters<typeof Exchange>[1], client);
   exchange.start();
-  return { exchange, edge, user, judged };
+  return { exchange, edge, user, judged, site, answers, sent };
 }
 
 test("when the user's data changes, the other modules re-evaluate a stream and may cut it", () => {
@@ -116,3 +124,51 @@ test('when the configuration changes, the modules decide one after the other, al
   await new Promise(setImmediate);
   assert.equal(exchange.refusedBy, 'cut:looks');
 });
+
+test('a request whose slow verdict a configuration change outdates starts again under the new rules', async () => {
+  const { exchange, edge, user, judged, site, answers, sent } = underWay(true);
+  assert.deepEqual(judged.splice(0), ['gives']);
+  const refuses = { module: 'refuses', grantsPermit: false, ask: () => REFUSAL };
+  site.route = { ...site.route, steps: [...site.route.steps, refuses] };
+  user.isReadFirst = false;
+  exchange.judgeAgain(edge);
+  assert.deepEqual(judged.splice(0), [], 'no second evaluation beside the pending one');
+  await new Promise(setImmediate);
+  assert.deepEqual([judged, sent, answers], [['gives', 'looks'], [], [403]]);
+  assert.deepEqual([exchange.route, exchange.refusedBy], [site.route, 'refuses:group']);
+});
+
+test('a request that the replaced rules would refuse late passes by the new ones, and keeps none of their findings', async () => {
+  const { exchange, edge, user, judged, site, answers, sent } = underWay(true);
+  const rehearses = {
+    module: 'rehearses',
+    grantsPermit: false,
+    ask: (request: TrafficRequest) => {
+      request.isExemptFromLogin = true;
+      return { ...PASS, wouldRefuse: { reason: 'none', rule: null } } as Verdict;
+    },
+  };
+  const late = { module: 'late', grantsPermit: false, ask: () => Promise.resolve(REFUSAL) };
+  const before = site.route;
+  site.route = { ...before, steps: [rehearses, late, ...before.steps] };
+  await new Promise(setImmediate);
+  // The first exchange went by the route without them.
+  assert.deepEqual(sent.splice(0), ['old route']);
+  assert.ok(exchange.permit !== null && judged.splice(0).length > 0 && user.isReadFirst);
+  exchange.cut('test');
+  const second = restart(exchange);
+  assert.ok(second.wouldRefuse !== null && second.isExemptFromLogin);
+  site.route = before;
+  user.isReadFirst = false;
+  second.judgeAgain(edge);
+  await new Promise(setImmediate);
+  assert.deepEqual([second.wouldRefuse, second.isExemptFromLogin, second.refusedBy], [null, false, null]);
+  assert.deepEqual([answers, second.route, second.permit?.userId], [[], before, 'au_1']);
+});
+
+/** Another request on the same connection. */
+function restart({ runtime, connection, client }: Exchange): Exchange {
+  const exchange = new Exchange(runtime, connection, client);
+  exchange.start();
+  return exchange;
+}
