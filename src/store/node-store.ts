@@ -72,6 +72,8 @@ export interface NodeStore {
    */
   claim(claim: Omit<StoredClaim, 'epoch'>): Promise<ClaimOutcome>;
   release(sessionId: string, keys: readonly ClaimKey[]): Promise<void>;
+  /** Null: nobody holds it. Settles which of two announcements of a name is right. */
+  getClaim(key: ClaimKey): Promise<StoredClaim | null>;
   claimsOf(nodeId: string): Promise<readonly StoredClaim[]>;
   /** Creates or updates the session of this node. Rejects one that has another home by now: false. */
   putSession(session: Omit<StoredSession, 'epoch'>): Promise<{ readonly epoch: number } | null>;
