@@ -4,7 +4,8 @@ import type { Clock } from '../../src/lib/clock.ts';
 import type { IdentityProviderOptions, RunningIdentityProvider } from '../../tools/dev-idp/create-identity-provider.ts';
 import type { Cleanup } from './cleanup.ts';
 import { CookieJar } from './cookie-jar.ts';
-import { type AskOptions, type EdgeAnswer, EdgeWorld, type Site } from './edge-world.ts';
+import type { AskOptions, EdgeAnswer, EdgeClients } from './edge-clients.ts';
+import { EdgeWorld, type Site } from './edge-world.ts';
 import { IdentityProvider, logIn } from './identity-provider.ts';
 import type { WorldOptions } from './test-world.ts';
 
@@ -121,20 +122,27 @@ export class LoginWorld {
   }
 }
 
+/** What a browser needs of a server, of this process or another one. */
+export interface BrowserWorld {
+  readonly edge: Pick<EdgeClients, 'ask'>;
+  readonly provider: RunningIdentityProvider;
+  origin(host: string): string;
+}
+
 /** A user at a browser, without the browser. */
 export class Browser {
   readonly jar: CookieJar;
-  readonly #world: LoginWorld;
+  readonly #world: BrowserWorld;
   /** Address of the last page. */
   location = '';
 
-  constructor(world: LoginWorld, jar = new CookieJar()) {
+  constructor(world: BrowserWorld, jar = new CookieJar()) {
     this.#world = world;
     this.jar = jar;
   }
 
   /** The same browser at another process. Cookies are not separated by port. */
-  at(world: LoginWorld): Browser {
+  at(world: BrowserWorld): Browser {
     return new Browser(world, this.jar);
   }
 

@@ -6,7 +6,7 @@ import { pipeline, Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node:zlib';
 import type { EventSource, FetchLike } from 'eventsource';
 import type { RecordingUpstream } from '../../edge/traffic/recording-upstream.ts';
-import type { EdgeWorld } from '../edge-world.ts';
+import type { EdgeClients } from '../edge-clients.ts';
 
 const DECODERS = { gzip: createGunzip, br: createBrotliDecompress, zstd: createZstdDecompress } as const;
 
@@ -19,7 +19,7 @@ export interface Codings {
 }
 
 /** The runtime's fetch() does not trust our authority; this one does, and decodes like a browser's. */
-export function fetchThrough(edge: EdgeWorld, host: string, { accepted, used }: Codings): FetchLike {
+export function fetchThrough(edge: EdgeClients, host: string, { accepted, used }: Codings): FetchLike {
   return async (url, { headers, signal }) => {
     const { pathname, search } = new URL(url);
     const sent = requestHttps({

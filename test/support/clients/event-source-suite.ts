@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { afterEach, suite, test } from 'node:test';
 import { EventSource } from 'eventsource';
 import type { RecordingUpstream } from '../../edge/traffic/recording-upstream.ts';
-import type { EdgeWorld } from '../edge-world.ts';
+import type { EdgeClients } from '../edge-clients.ts';
 import { type EventCoding, fetchThrough, nextMessage, nextStream } from './event-source-client.ts';
 
 const CODINGS: readonly EventCoding[] = ['identity', 'gzip', 'br', 'zstd'];
@@ -11,7 +11,7 @@ const COUNT = 20;
 
 export interface EventSourceSuiteOptions {
   readonly name: string;
-  readonly edge: EdgeWorld;
+  readonly edge: EdgeClients;
   /** The upstream's host at the edge. */
   readonly host: string;
   readonly isCompressed: boolean;

@@ -9,7 +9,7 @@ import {
   type ServiceError,
 } from '@grpc/grpc-js';
 import type { Cleanup } from '../cleanup.ts';
-import type { EdgeWorld } from '../edge-world.ts';
+import type { EdgeClients } from '../edge-clients.ts';
 import { EchoClient } from './grpc-service.ts';
 
 export interface Reply {
@@ -28,9 +28,9 @@ export interface Calls extends Client {
 }
 
 /** A client of the service at this host of an edge. */
-export function clientOf(test: Cleanup, edge: EdgeWorld, host: string, options: ChannelOptions = {}): Calls {
+export function clientOf(test: Cleanup, edge: EdgeClients, host: string, options: ChannelOptions = {}): Calls {
   const trust = credentials.createSsl(Buffer.from(edge.ca.join('\n')));
-  const client = new EchoClient(`127.0.0.1:${edge.port}`, trust, {
+  const client = new EchoClient(`${edge.address}:${edge.port}`, trust, {
     'grpc.ssl_target_name_override': host,
     'grpc.default_authority': host,
     'grpc.max_receive_message_length': -1,

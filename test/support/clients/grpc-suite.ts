@@ -3,13 +3,13 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { after, suite, test } from 'node:test';
 import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
-import type { EdgeWorld } from '../edge-world.ts';
+import type { EdgeClients } from '../edge-clients.ts';
 import { call, clientOf } from './grpc-client.ts';
 import type { GrpcUpstream } from './grpc-service.ts';
 
 export interface GrpcSuiteOptions {
   readonly name: string;
-  readonly edge: EdgeWorld;
+  readonly edge: EdgeClients;
   /** The service's host at the edge. */
   readonly host: string;
   readonly service: GrpcUpstream;

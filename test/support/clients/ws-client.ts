@@ -1,22 +1,18 @@
 import { once } from 'node:events';
 import type { LookupFunction } from 'node:net';
 import { type ClientOptions, WebSocket } from 'ws';
-import type { EdgeWorld } from '../edge-world.ts';
-
-/** Every name resolves to loopback. */
-const toLoopback = ((_name, { all }, done) =>
-  all === true ? done(null, [{ address: '127.0.0.1', family: 4 }]) : done(null, '127.0.0.1', 4)) as LookupFunction;
+import type { EdgeClients } from '../edge-clients.ts';
 
 /** An open `ws` WebSocket to the service at this host of an edge. */
 export async function openWs(
-  edge: EdgeWorld,
+  edge: EdgeClients,
   host: string,
   protocols: string[] = [],
   options: ClientOptions = {},
 ): Promise<WebSocket> {
   const client = new WebSocket(`wss://${host}:${edge.port}/chat?room=1`, protocols, {
     ca: [...edge.ca],
-    lookup: toLoopback,
+    lookup: toAddress(edge.address),
     ...options,
   });
   await once(client, 'open');
@@ -26,4 +22,10 @@ export async function openWs(
 export async function nextWsMessage(client: WebSocket): Promise<{ data: Buffer; isBinary: boolean }> {
   const [data, isBinary] = await once(client, 'message');
   return { data, isBinary };
+}
+
+/** Every name resolves to this address. */
+function toAddress(address: string): LookupFunction {
+  return ((_name, { all }, done) =>
+    all === true ? done(null, [{ address, family: 4 }]) : done(null, address, 4)) as LookupFunction;
 }

@@ -3,13 +3,13 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { suite, test } from 'node:test';
 import type { ClientOptions, WebSocket } from 'ws';
-import type { EdgeWorld } from '../edge-world.ts';
+import type { EdgeClients } from '../edge-clients.ts';
 import type { WebSocketUpstream } from './web-socket-upstream.ts';
 import { nextWsMessage, openWs } from './ws-client.ts';
 
 export interface WsSuiteOptions {
   readonly name: string;
-  readonly edge: EdgeWorld;
+  readonly edge: EdgeClients;
   /** The upstream's host at the edge. */
   readonly host: string;
   readonly upstream: WebSocketUpstream;
