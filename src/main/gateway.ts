@@ -5,11 +5,12 @@ import { Gauge, type Registry } from 'prom-client';
 import type { Config } from '../config/schema.ts';
 import type { EndpointPublisher } from '../edge/tunnels/endpoints.ts';
 import { Gateway } from '../gateway/gateway.ts';
-import { Handshakes } from '../gateway/handshakes.ts';
+
 import type { OnlineTunnelTable } from '../gateway/online-tunnel-table.ts';
 import type { GatewayEvents } from '../gateway/ports.ts';
 import type { Clock } from '../lib/clock.ts';
 import { closing, ignoreErrors, type ListenerOwner, listen, listenPer, reporting } from '../lib/guarded-listeners.ts';
+import { Handshakes } from '../lib/handshakes.ts';
 import { createKsuidSource } from '../lib/ksuid.ts';
 import type { ListenAddress } from '../lib/listen-address.ts';
 import type { ArrivingClients } from '../lib/proxy-protocol/arriving-clients.ts';

@@ -2,6 +2,10 @@ import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { AgentLink } from '../../edge/tunnels/online-tunnels.ts';
 import type { JsonValue } from '../../lib/json.ts';
 
+/** Bounds of a feed: one line without its end, and what waits for a follower that reads slowly. */
+export const MAX_LINE_BYTES = 262_144;
+export const MAX_UNSENT_BYTES = 33_554_432;
+
 /** Ping interval and the silence after which a link is out of rotation. */
 export const PEER_PING_MS = 500;
 export const PEER_SILENT_MS = 1_500;
@@ -16,7 +20,10 @@ export interface PeerLink extends AgentLink {
   readonly hasRoom: boolean;
   /** Streams in progress. */
   readonly active: number;
-  /** When this process last received bytes from it, by `performance.now()`. */
+  /**
+   * It was alive and linked at this time, by `performance.now()`: when the last answered ping was sent. Received bytes
+   * prove less: they may have waited in a buffer while this process or the network stood still.
+   */
   readonly heardAtMs: number;
 }
 
@@ -52,7 +59,7 @@ export interface FollowedFeed {
 
 export interface FeedFollower {
   readonly nodeId: string;
-  /** False: it does not read, and was disconnected. */
+  /** False: it is gone, or it does not read (`MAX_UNSENT_BYTES` wait) and was disconnected. */
   send(line: string): boolean;
   /** Whether it reads as fast as lines are sent. A long snapshot waits for `onRoom` when this is false. */
   readonly hasRoom: boolean;
@@ -61,10 +68,23 @@ export interface FeedFollower {
   onGone(listener: () => void): void;
 }
 
+/** The stream is watched (`watchStreamEnd`), and its errors are ignored. */
+export type PeerStreamHandler = (
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  raw: readonly string[],
+  fromNodeId: string,
+) => void;
+
 export interface PeerLinks {
   /** Links in rotation, by node id. O(1), allocates nothing. */
   get(nodeId: string): PeerLink | undefined;
   all(): Iterable<PeerLink>;
+  /**
+   * Closes all connections with a node, in both directions. Its pings are answered no more, so whatever it may do only
+   * while it hears this node ends within `PEER_SILENT_MS`.
+   */
+  drop(nodeId: string, reason: string): void;
   /** A link came into rotation, or left it. `up` listeners run before the first stream. */
   onUp(listener: (link: PeerLink) => void): () => void;
   onDown(listener: (link: PeerLink) => void): () => void;
@@ -80,12 +100,5 @@ export interface PeerLinks {
   followFeeds(name: string, open: (nodeId: string, feed: FollowedFeed) => FeedHandler): void;
 
   /** Streams for agents of this node, that is with `postern-tunnel` or a CONNECT to a tunnel's id. */
-  serveStreams(
-    handler: (
-      stream: ServerHttp2Stream,
-      headers: IncomingHttpHeaders,
-      raw: readonly string[],
-      fromNodeId: string,
-    ) => void,
-  ): void;
+  serveStreams(handler: PeerStreamHandler): void;
 }

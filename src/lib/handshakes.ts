@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import { closing, listenOnce } from '../lib/guarded-listeners.ts';
-import { peerOf } from '../lib/proxy-protocol/arriving-clients.ts';
+import { closing, listenOnce } from './guarded-listeners.ts';
+import { peerOf } from './proxy-protocol/arriving-clients.ts';
 
 /**
  * Connections with a TLS handshake in progress. When there are too many, the oldest is dropped: strangers must not

@@ -1,0 +1,177 @@
+import {
+  constants,
+  type IncomingHttpHeaders,
+  performServerHandshake,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import type { TLSSocket } from 'node:tls';
+import { reportBug } from '../../lib/bug-report.ts';
+import { ignoreErrors, listen, listenOnce } from '../../lib/guarded-listeners.ts';
+import { outliveStreams } from '../../lib/http2-outlive-streams.ts';
+import { watchStreamEnd } from '../../lib/http2-stream-end.ts';
+import { REPEATED_FIELDS } from '../../lib/repeated-fields.ts';
+import { TUNNEL_HEADER } from '../../tunnel/protocol.ts';
+import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../../tunnel/session-windows.ts';
+import type { Follower, ServedFeeds } from './feed-followers.ts';
+import { PEER_SILENT_MS, type PeerStreamHandler } from './peer-links.ts';
+import { type LivenessOwner, PeerLiveness } from './peer-liveness.ts';
+import {
+  CALL_PATH,
+  FEED_PATH,
+  FLUSH_WITHIN_MS,
+  MAX_FEEDS,
+  MAX_HEADER_BYTES,
+  MAX_HEADER_PAIRS,
+  MAX_SESSION_MEMORY_MB,
+  MAX_STREAMS,
+} from './peer-protocol.ts';
+import type { ServedCalls } from './served-calls.ts';
+
+/** What this node does for others. */
+export interface Served {
+  readonly calls: ServedCalls;
+  readonly feeds: ServedFeeds;
+  streams: PeerStreamHandler | null;
+}
+
+/** Each reset is a visitor of the other node who went away, and any number of them may be legitimate. */
+const UNLIMITED_RESETS = 2 ** 31;
+/** The other end pings, and judges sooner: this only cleans up. */
+const TIMINGS = { pingMs: null, silentMs: 2 * PEER_SILENT_MS };
+
+/** A connection that another node dialled, which opens all of its streams: calls, feeds, and those for agents of this node. */
+export class IncomingLink implements LivenessOwner {
+  readonly nodeId: string;
+  readonly #socket: TLSSocket;
+  readonly #session: ServerHttp2Session;
+  readonly #served: Served;
+  readonly #windows: SessionWindows;
+  readonly #liveness: PeerLiveness;
+  readonly #followers = new Map<string, Follower>();
+  readonly #onClosed: (link: IncomingLink) => void;
+  #active = 0;
+  #isClosed = false;
+
+  constructor(socket: TLSSocket, nodeId: string, served: Served, onClosed: (link: IncomingLink) => void) {
+    this.nodeId = nodeId;
+    this.#socket = socket;
+    this.#served = served;
+    this.#onClosed = onClosed;
+    socket.setNoDelay(true);
+    const session = performServerHandshake(socket, {
+      maxSessionMemory: MAX_SESSION_MEMORY_MB,
+      ...REPEATED_FIELDS,
+      maxHeaderListPairs: MAX_HEADER_PAIRS,
+      streamResetBurst: UNLIMITED_RESETS,
+      streamResetRate: UNLIMITED_RESETS,
+      settings: {
+        enableConnectProtocol: true,
+        initialWindowSize: INITIAL_WINDOW_BYTES,
+        maxConcurrentStreams: MAX_STREAMS,
+        maxHeaderListSize: MAX_HEADER_BYTES,
+      },
+    });
+    outliveStreams(session, socket);
+    this.#session = session;
+    session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
+    this.#windows = new SessionWindows(session);
+    this.#liveness = new PeerLiveness(socket, session, this, TIMINGS);
+    type Head = IncomingHttpHeaders;
+    listen(session, 'stream', this, (stream: ServerHttp2Stream, head: Head, _flags: number, raw: readonly string[]) =>
+      this.#stream(stream, head, raw),
+    );
+    listen(session, 'error', this, () => this.fail());
+    listen(socket, 'error', this, () => this.fail());
+    listenOnce(session, 'close', this, () => this.fail());
+    listenOnce(socket, 'close', this, () => this.fail());
+  }
+
+  /** Streams in progress, without feeds. */
+  get active(): number {
+    return this.#active - this.#followers.size;
+  }
+
+  contain(error: unknown): void {
+    reportBug(error, { part: 'peer connection', peer_id: this.nodeId });
+    this.fail();
+  }
+
+  onAnswer(): void {}
+
+  onSilent(): void {
+    this.fail();
+  }
+
+  /** The other node opens no new streams; those in progress may finish. */
+  drain(): void {
+    if (!this.#session.destroyed) this.#session.close();
+  }
+
+  /** Closes after the last bytes have been sent. */
+  close(): void {
+    this.drain();
+    for (const follower of this.#followers.values()) follower.close();
+    setTimeout(() => this.fail(), FLUSH_WITHIN_MS).unref();
+  }
+
+  fail(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#liveness.stop();
+    this.#session.destroy();
+    this.#socket.destroy();
+    this.#onClosed(this);
+  }
+
+  #stream(stream: ServerHttp2Stream, head: IncomingHttpHeaders, raw: readonly string[]): void {
+    watchStreamEnd(stream);
+    ignoreErrors(stream);
+    if (stream.destroyed || stream.closed) return;
+    this.#active += 1;
+    this.#windows.opened();
+    listenOnce(stream, 'close', this, () => {
+      this.#active -= 1;
+      this.#windows.closed();
+    });
+    try {
+      this.#dispatch(stream, head, raw);
+    } catch (error) {
+      // The connection is shared with other streams, which are not affected.
+      reportBug(error, { part: 'peer stream', peer_id: this.nodeId });
+      stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    }
+  }
+
+  #dispatch(stream: ServerHttp2Stream, head: IncomingHttpHeaders, raw: readonly string[]): void {
+    const { calls, feeds, streams } = this.#served;
+    if (head[':method'] === 'CONNECT' || head[TUNNEL_HEADER] !== undefined) {
+      if (streams === null) stream.close(constants.NGHTTP2_REFUSED_STREAM);
+      else streams(stream, head, raw, this.nodeId);
+      return;
+    }
+    const path = head[':path'] ?? '';
+    if (path.startsWith(CALL_PATH)) calls.accept(stream, path.slice(CALL_PATH.length), this.nodeId);
+    else if (path.startsWith(FEED_PATH)) this.#openFeed(stream, path.slice(FEED_PATH.length), feeds);
+    else refuse(stream);
+  }
+
+  /** A second request for the same feed replaces the first. */
+  #openFeed(stream: ServerHttp2Stream, name: string, feeds: ServedFeeds): void {
+    this.#followers.get(name)?.close();
+    const follower = this.#followers.size < MAX_FEEDS ? feeds.open(stream, name, this.nodeId) : null;
+    if (follower === null) {
+      refuse(stream);
+      return;
+    }
+    this.#followers.set(name, follower);
+    follower.onGone(() => {
+      if (this.#followers.get(name) === follower) this.#followers.delete(name);
+    });
+  }
+}
+
+function refuse(stream: ServerHttp2Stream): void {
+  stream.respond([':status', '404'], { endStream: true });
+  stream.resume();
+}

@@ -1,0 +1,216 @@
+import type { Server } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { peerOf } from '../../lib/proxy-protocol/arriving-clients.ts';
+import type { PeerAuthority } from '../../pki/peer-authority.ts';
+import type { Membership } from '../membership/membership.ts';
+import type { NodeRow } from '../node.ts';
+import { callPeer } from './call-peer.ts';
+import { ServedFeeds } from './feed-followers.ts';
+import type { Served } from './incoming-link.ts';
+import { IncomingLinks } from './incoming-links.ts';
+import { LinkFeeds, type OpenFeed } from './link-feeds.ts';
+import { NodeIdentity } from './node-identity.ts';
+import type { OutgoingLink } from './outgoing-link.ts';
+import {
+  type FeedFollower,
+  type PeerCallHandler,
+  type PeerLink,
+  type PeerLinks,
+  type PeerMessage,
+  type PeerStreamHandler,
+  PeerUnreachable,
+} from './peer-links.ts';
+import { createPeerListener } from './peer-listener.ts';
+import { CALL_TIMEOUT_MS, MAX_CALLS, MAX_PEERS } from './peer-protocol.ts';
+import { PeerSlot, type PeerSlotOwner } from './peer-slot.ts';
+import { ServedCalls } from './served-calls.ts';
+
+export interface NodeLinksOptions {
+  readonly membership: Membership;
+  readonly authority: PeerAuthority;
+  /** Reads the nodes from the store now: one that has just started is not known yet. */
+  readAgain(): Promise<void>;
+  readonly log: LinksLog;
+}
+
+export interface LinksLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** A restart takes seconds; a node that stays unreachable for longer is a problem of this one. */
+const PROBLEM_AFTER_MS = 5_000;
+
+/** Links with all other nodes, one connection per direction. Everything that arrives on them is bounded and checked. */
+export class NodeLinks implements PeerLinks {
+  /** Listens where the caller wants. */
+  readonly listener: Server;
+  readonly #options: NodeLinksOptions;
+  readonly #identity: NodeIdentity;
+  readonly #served: Served = { calls: new ServedCalls(), feeds: new ServedFeeds(), streams: null };
+  readonly #incoming: IncomingLinks;
+  readonly #feeds: LinkFeeds;
+  readonly #slots = new Map<string, PeerSlot>();
+  readonly #up = new Map<string, OutgoingLink>();
+  readonly #onUp = new Set<(link: PeerLink) => void>();
+  readonly #onDown = new Set<(link: PeerLink) => void>();
+  /** Why a node cannot be reached: logged when it changes. */
+  readonly #reasons = new Map<string, string>();
+  #calls = 0;
+  #unsubscribe: (() => void) | null = null;
+
+  private constructor(options: NodeLinksOptions, identity: NodeIdentity) {
+    this.#options = options;
+    this.#identity = identity;
+    this.#incoming = new IncomingLinks(options, this.#served);
+    this.#feeds = new LinkFeeds(options.log);
+    this.listener = createPeerListener({
+      identity,
+      onConnection: (socket: TLSSocket, nodeId) => this.#incoming.admit(socket, nodeId, peerOf(socket).address),
+      onRejected: (fields) => options.log.warn(fields, 'rejected a connection to the peer listener'),
+    });
+  }
+
+  static async open(options: NodeLinksOptions): Promise<NodeLinks> {
+    const { authority, membership, log } = options;
+    const identity = await NodeIdentity.open({
+      authority,
+      nodeId: membership.self.id,
+      nowMs: () => membership.nowMs(),
+      onProblem: (err) => log.error({ err }, 'failed to renew the certificate for peers'),
+    });
+    return new NodeLinks(options, identity);
+  }
+
+  /** Dials all other nodes, now and whenever the membership changes. Handlers must be registered by then. */
+  start(): void {
+    this.#unsubscribe = this.#options.membership.onChange(() => this.#follow());
+    this.#follow();
+  }
+
+  get(nodeId: string): OutgoingLink | undefined {
+    return this.#up.get(nodeId);
+  }
+
+  all(): Iterable<OutgoingLink> {
+    return this.#up.values();
+  }
+
+  /** Links in rotation. */
+  get size(): number {
+    return this.#up.size;
+  }
+
+  drop(nodeId: string, reason: string): void {
+    this.#slots.get(nodeId)?.drop(reason);
+    this.#incoming.drop(nodeId);
+  }
+
+  onUp(listener: (link: PeerLink) => void): () => void {
+    this.#onUp.add(listener);
+    return () => this.#onUp.delete(listener);
+  }
+
+  onDown(listener: (link: PeerLink) => void): () => void {
+    this.#onDown.add(listener);
+    return () => this.#onDown.delete(listener);
+  }
+
+  async call(
+    nodeId: string,
+    method: string,
+    message: PeerMessage,
+    timeoutMs: number = CALL_TIMEOUT_MS,
+  ): Promise<PeerMessage> {
+    const link = this.#up.get(nodeId);
+    if (link === undefined) throw new PeerUnreachable(`${method} on ${nodeId}: it is not linked`);
+    if (this.#calls >= MAX_CALLS) throw new PeerUnreachable(`${method} on ${nodeId}: too many calls are in progress`);
+    this.#calls += 1;
+    try {
+      return await callPeer(link, method, message, timeoutMs);
+    } finally {
+      this.#calls -= 1;
+    }
+  }
+
+  serve(method: string, handler: PeerCallHandler): void {
+    this.#served.calls.add(method, handler);
+  }
+
+  serveFeed(name: string, onFollower: (follower: FeedFollower) => void): void {
+    this.#served.feeds.add(name, onFollower);
+  }
+
+  followFeeds(name: string, open: OpenFeed): void {
+    this.#feeds.follow(name, open);
+  }
+
+  serveStreams(handler: PeerStreamHandler): void {
+    this.#served.streams = handler;
+  }
+
+  /** Accepts no more connections and streams; those in progress may finish for up to `timeoutMs`. */
+  async drain(timeoutMs: number): Promise<void> {
+    this.#unsubscribe?.();
+    this.listener.close();
+    this.#identity.close();
+    await this.#incoming.drain(timeoutMs);
+    for (const slot of this.#slots.values()) slot.close('this node is being stopped');
+    this.#slots.clear();
+  }
+
+  #follow(): void {
+    const { membership, log } = this.#options;
+    const others = membership
+      .nodes()
+      .filter(({ id, peerAddress }) => id !== membership.self.id && peerAddress !== null);
+    if (others.length > MAX_PEERS)
+      log.error({ nodes: others.length, limit: MAX_PEERS }, 'too many nodes: some are not linked');
+    const wanted = new Map(others.slice(0, MAX_PEERS).map((node) => [node.id, node]));
+    for (const [id, slot] of this.#slots) {
+      if (wanted.has(id)) continue;
+      this.#slots.delete(id);
+      slot.close('it is no longer a node');
+      this.#reachable(id);
+    }
+    for (const [id, node] of wanted) {
+      const slot = this.#slots.get(id);
+      if (slot === undefined) this.#slots.set(id, new PeerSlot(node, this.#slotOwner));
+      else slot.update(node);
+    }
+  }
+
+  readonly #slotOwner: PeerSlotOwner = {
+    context: () => this.#identity.context,
+    onUp: (link) => {
+      this.#reachable(link.nodeId);
+      this.#options.log.info({ peer: link.nodeName, peer_id: link.nodeId }, 'linked to a node');
+      for (const listener of this.#onUp) listener(link);
+      this.#up.set(link.nodeId, link);
+      this.#feeds.linkUp(link);
+    },
+    onDown: (link, why) => {
+      if (this.#up.get(link.nodeId) === link) this.#up.delete(link.nodeId);
+      this.#options.log.warn({ peer: link.nodeName, peer_id: link.nodeId, why }, 'lost the link to a node');
+      for (const listener of this.#onDown) listener(link);
+      this.#feeds.linkDown(link);
+    },
+    onUnreachable: (node, why, failingMs) => this.#unreachable(node, why, failingMs),
+  };
+
+  #unreachable({ id, name, status, peerAddress }: NodeRow, why: string, failingMs: number): void {
+    const { membership, log } = this.#options;
+    if (this.#reasons.get(id) !== why) {
+      this.#reasons.set(id, why);
+      log.warn({ peer: name, peer_id: id, address: peerAddress, why }, 'cannot link to a node');
+    }
+    const isProblem = failingMs >= PROBLEM_AFTER_MS && status !== 'lost';
+    membership.setProblem(`peer ${id}`, isProblem ? `node ${name} cannot be reached at ${peerAddress}: ${why}` : null);
+  }
+
+  #reachable(id: string): void {
+    this.#reasons.delete(id);
+    this.#options.membership.setProblem(`peer ${id}`, null);
+  }
+}

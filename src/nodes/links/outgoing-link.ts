@@ -1,0 +1,151 @@
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Settings } from 'node:http2';
+import type { TLSSocket } from 'node:tls';
+import { reportBug } from '../../lib/bug-report.ts';
+import { listen, listenOnce } from '../../lib/guarded-listeners.ts';
+import { outliveStreams } from '../../lib/http2-outlive-streams.ts';
+import { cancelStream } from '../../lib/http2-reset.ts';
+import { REPEATED_FIELDS } from '../../lib/repeated-fields.ts';
+import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../../tunnel/session-windows.ts';
+import { PEER_PING_MS, PEER_SILENT_MS, type PeerLink } from './peer-links.ts';
+import { type LivenessOwner, PeerLiveness } from './peer-liveness.ts';
+import {
+  FLUSH_WITHIN_MS,
+  MAX_HEADER_BYTES,
+  MAX_HEADER_PAIRS,
+  MAX_SESSION_MEMORY_MB,
+  MAX_STREAMS,
+} from './peer-protocol.ts';
+
+export interface OutgoingLinkOwner {
+  /** The other node has answered the first ping, and so has accepted our certificate. */
+  onUp(link: OutgoingLink): void;
+  /** Called once. Streams in progress may continue when the other node is being stopped. */
+  onDown(link: OutgoingLink, reason: string): void;
+}
+
+/**
+ * A connection that this node dialled, seen as the HTTP/2 client that opens all streams. States: *greeting* (the first
+ * ping is unanswered), *up*, *retired* (no new streams, closes after the last one), *closed*.
+ */
+export class OutgoingLink implements PeerLink, LivenessOwner {
+  readonly nodeId: string;
+  readonly nodeName: string;
+  readonly #socket: TLSSocket;
+  readonly #session: ClientHttp2Session;
+  readonly #owner: OutgoingLinkOwner;
+  readonly #windows: SessionWindows;
+  readonly #liveness: PeerLiveness;
+  #heardAtMs = Number.NEGATIVE_INFINITY;
+  #active = 0;
+  #maxStreams = MAX_STREAMS;
+  #isUp = false;
+  #isDown = false;
+
+  constructor(socket: TLSSocket, node: { readonly id: string; readonly name: string }, owner: OutgoingLinkOwner) {
+    this.nodeId = node.id;
+    this.nodeName = node.name;
+    this.#socket = socket;
+    this.#owner = owner;
+    socket.setNoDelay(true);
+    const session = connect('https://node', {
+      createConnection: () => socket,
+      maxSessionMemory: MAX_SESSION_MEMORY_MB,
+      ...REPEATED_FIELDS,
+      maxHeaderListPairs: MAX_HEADER_PAIRS,
+      settings: { enablePush: false, initialWindowSize: INITIAL_WINDOW_BYTES, maxHeaderListSize: MAX_HEADER_BYTES },
+    });
+    outliveStreams(session, socket);
+    this.#session = session;
+    this.#windows = new SessionWindows(session);
+    const timings = { pingMs: PEER_PING_MS, silentMs: PEER_SILENT_MS };
+    this.#liveness = new PeerLiveness(socket, session, this, timings);
+    listenOnce(session, 'connect', this, () => {
+      session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
+      this.#liveness.ping();
+    });
+    listen(session, 'remoteSettings', this, ({ maxConcurrentStreams }: Settings) => {
+      this.#maxStreams = Math.min(MAX_STREAMS, maxConcurrentStreams ?? MAX_STREAMS);
+    });
+    listen(session, 'goaway', this, () => {
+      this.#wentDown('it is being stopped');
+      this.retire();
+    });
+    listen(session, 'error', this, (error: Error) => this.fail(error.message));
+    listen(socket, 'error', this, (error: Error) => this.fail(error.message));
+    listenOnce(session, 'close', this, () => this.fail('the connection was closed'));
+    listenOnce(socket, 'close', this, () => this.fail('the connection was closed'));
+  }
+
+  get heardAtMs(): number {
+    return this.#heardAtMs;
+  }
+
+  get active(): number {
+    return this.#active;
+  }
+
+  get hasRoom(): boolean {
+    return this.#isUp && !this.#isDown && this.#active < this.#maxStreams && !this.#session.destroyed;
+  }
+
+  contain(error: unknown): void {
+    reportBug(error, { part: 'peer link', peer: this.nodeName });
+    this.fail('this node has an internal error');
+  }
+
+  onAnswer(sentAtMs: number): void {
+    this.#heardAtMs = Math.max(this.#heardAtMs, sentAtMs);
+    if (this.#isUp || this.#isDown) return;
+    this.#isUp = true;
+    this.#owner.onUp(this);
+  }
+
+  onSilent(): void {
+    this.fail(`it was silent for ${PEER_SILENT_MS} ms`);
+  }
+
+  request(
+    headers: readonly string[],
+    options: { readonly endStream: boolean; readonly waitForTrailers: boolean },
+  ): ClientHttp2Stream {
+    const stream = this.#session.request(headers, options);
+    this.#active += 1;
+    this.#windows.opened();
+    return stream;
+  }
+
+  reset(stream: ClientHttp2Stream): void {
+    cancelStream(stream);
+  }
+
+  release(): void {
+    this.#active -= 1;
+    this.#windows.closed();
+    if (this.#isDown) this.#closeIfUnused();
+  }
+
+  /** The other node opens no new stream on its side anyway; this side closes after its last one. */
+  retire(): void {
+    this.#wentDown('it is no longer used');
+    this.#closeIfUnused();
+  }
+
+  fail(reason: string): void {
+    this.#liveness.stop();
+    this.#wentDown(reason);
+    this.#session.destroy();
+    this.#socket.destroy();
+  }
+
+  #closeIfUnused(): void {
+    if (this.#active > 0 || this.#session.destroyed) return;
+    this.#session.close();
+    setTimeout(() => this.fail('the connection was closed'), FLUSH_WITHIN_MS).unref();
+  }
+
+  #wentDown(reason: string): void {
+    if (this.#isDown) return;
+    this.#isDown = true;
+    this.#owner.onDown(this, reason);
+  }
+}

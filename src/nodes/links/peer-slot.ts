@@ -1,0 +1,111 @@
+import type { SecureContext } from 'node:tls';
+import type { NodeRow } from '../node.ts';
+import { dialPeer } from './dial-peer.ts';
+import { OutgoingLink, type OutgoingLinkOwner } from './outgoing-link.ts';
+
+export interface PeerSlotOwner extends OutgoingLinkOwner {
+  context(): SecureContext;
+  onUnreachable(node: NodeRow, reason: string, sinceMs: number): void;
+}
+
+const FIRST_DELAY_MS = 50;
+const LONGEST_DELAY_MS = 1_000;
+/** A node whose lease has ended is most likely gone, and its address may be another node's by now. */
+const LOST_DELAY_MS = 5_000;
+/** Only a link that was useful allows a quick retry. */
+const STABLE_MS = 5_000;
+
+/** Keeps one link to another node. *Waiting* → *dialling* → *linked* → *waiting* …, until *closed*. */
+export class PeerSlot implements OutgoingLinkOwner {
+  readonly #owner: PeerSlotOwner;
+  #node: NodeRow;
+  #link: OutgoingLink | null = null;
+  #cancelDial: (() => void) | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #delayMs = FIRST_DELAY_MS;
+  #upAtMs = 0;
+  #failingSinceMs: number | null = null;
+  #isClosed = false;
+
+  constructor(node: NodeRow, owner: PeerSlotOwner) {
+    this.#node = node;
+    this.#owner = owner;
+    this.#dial();
+  }
+
+  get node(): NodeRow {
+    return this.#node;
+  }
+
+  /** The row was read again. */
+  update(node: NodeRow): void {
+    const isNewAddress = node.peerAddress !== this.#node.peerAddress;
+    const isBack = this.#node.status === 'lost' && node.status !== 'lost';
+    this.#node = node;
+    if ((isNewAddress || isBack) && this.#timer !== null) this.#dial();
+  }
+
+  close(reason: string): void {
+    this.#isClosed = true;
+    this.#cancel();
+    this.#link?.fail(reason);
+  }
+
+  /** The link is cut, and dialled again. */
+  drop(reason: string): void {
+    this.#link?.fail(reason);
+  }
+
+  onUp(link: OutgoingLink): void {
+    this.#upAtMs = performance.now();
+    this.#failingSinceMs = null;
+    this.#owner.onUp(link);
+  }
+
+  onDown(link: OutgoingLink, reason: string): void {
+    if (this.#link === link) this.#link = null;
+    const wasUp = this.#upAtMs > 0;
+    if (wasUp && performance.now() - this.#upAtMs >= STABLE_MS) this.#delayMs = FIRST_DELAY_MS;
+    this.#upAtMs = 0;
+    if (wasUp) this.#owner.onDown(link, reason);
+    else this.#failed(reason);
+    this.#dialLater();
+  }
+
+  #dial(): void {
+    this.#cancel();
+    const { id: nodeId, peerAddress: address } = this.#node;
+    if (address === null || this.#isClosed) return;
+    this.#cancelDial = dialPeer({ address, nodeId, context: this.#owner.context() }, (socket, problem) => {
+      this.#cancelDial = null;
+      if (socket !== null) {
+        this.#link = new OutgoingLink(socket, this.#node, this);
+        return;
+      }
+      this.#failed(problem ?? 'failed');
+      this.#dialLater();
+    });
+  }
+
+  #failed(reason: string): void {
+    const nowMs = performance.now();
+    this.#failingSinceMs ??= nowMs;
+    if (!this.#isClosed) this.#owner.onUnreachable(this.#node, reason, nowMs - this.#failingSinceMs);
+  }
+
+  #dialLater(): void {
+    if (this.#isClosed || this.#timer !== null) return;
+    const longestMs = this.#node.status === 'lost' ? LOST_DELAY_MS : LONGEST_DELAY_MS;
+    // Jitter: nodes that lost the same one must not return in one instant.
+    const delayMs = this.#delayMs * (0.5 + Math.random() / 2);
+    this.#delayMs = Math.min(longestMs, 2 * this.#delayMs);
+    this.#timer = setTimeout(() => this.#dial(), delayMs);
+  }
+
+  #cancel(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#cancelDial?.();
+    this.#cancelDial = null;
+  }
+}

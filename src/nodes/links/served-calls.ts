@@ -1,0 +1,91 @@
+import type { ServerHttp2Stream } from 'node:http2';
+import { reportBug } from '../../lib/bug-report.ts';
+import { closing } from '../../lib/guarded-listeners.ts';
+import { cancelStream } from '../../lib/http2-reset.ts';
+import { gatherMessage, type MessageProblem } from './gathered-message.ts';
+import { type PeerCallHandler, type PeerMessage, PeerRefusal } from './peer-links.ts';
+import { MAX_CALL_BYTES, MAX_CALLS } from './peer-protocol.ts';
+
+/** A caller that opens a call without finishing its message. */
+const MESSAGE_WITHIN_MS = 10_000;
+
+const PROBLEMS: Readonly<Record<MessageProblem, readonly [number, string]>> = {
+  too_large: [413, `a message has more than ${MAX_CALL_BYTES} bytes`],
+  malformed: [400, 'a message is not a JSON object'],
+  truncated: [400, 'a message is truncated'],
+};
+
+/** Methods that this node serves, for all connections of all peers. */
+export class ServedCalls {
+  readonly #handlers = new Map<string, PeerCallHandler>();
+  /** Calls in progress by node: one that calls too much slows down nobody else. */
+  readonly #active = new Map<string, number>();
+
+  add(method: string, handler: PeerCallHandler): void {
+    if (this.#handlers.has(method)) throw new Error(`the peer method ${method} is served already`);
+    this.#handlers.set(method, handler);
+  }
+
+  accept(stream: ServerHttp2Stream, method: string, fromNodeId: string): void {
+    const active = this.#active.get(fromNodeId) ?? 0;
+    const handler = this.#handlers.get(method);
+    if (handler === undefined) {
+      refuse(stream, 404, 'unknown_method', `this node does not know the method ${JSON.stringify(method)}`);
+    } else if (active >= MAX_CALLS) {
+      refuse(stream, 429, 'busy', `more than ${MAX_CALLS} calls are in progress`);
+    } else {
+      this.#active.set(fromNodeId, active + 1);
+      this.#read(stream, handler, fromNodeId);
+    }
+  }
+
+  #read(stream: ServerHttp2Stream, handler: PeerCallHandler, fromNodeId: string): void {
+    const timer = setTimeout(() => cancelStream(stream), MESSAGE_WITHIN_MS).unref();
+    gatherMessage(stream, closing(stream, 'peer call'), (message) => {
+      clearTimeout(timer);
+      if (typeof message === 'string') {
+        this.#over(fromNodeId);
+        refuse(stream, PROBLEMS[message][0], message, PROBLEMS[message][1]);
+        return;
+      }
+      void this.#carryOut(stream, handler, message, fromNodeId).finally(() => this.#over(fromNodeId));
+    });
+  }
+
+  async #carryOut(
+    stream: ServerHttp2Stream,
+    handler: PeerCallHandler,
+    message: PeerMessage,
+    fromNodeId: string,
+  ): Promise<void> {
+    try {
+      answer(stream, 200, await handler(message, fromNodeId));
+    } catch (error) {
+      if (error instanceof PeerRefusal) refuse(stream, 409, error.code, error.message);
+      else {
+        reportBug(error, { part: 'peer call' });
+        refuse(stream, 500, 'failed', 'the node has an internal error');
+      }
+    }
+  }
+
+  #over(fromNodeId: string): void {
+    const left = (this.#active.get(fromNodeId) ?? 1) - 1;
+    if (left === 0) this.#active.delete(fromNodeId);
+    else this.#active.set(fromNodeId, left);
+  }
+}
+
+function refuse(stream: ServerHttp2Stream, status: number, code: string, message: string): void {
+  answer(stream, status, { code, message });
+}
+
+function answer(stream: ServerHttp2Stream, status: number, message: PeerMessage): void {
+  const body = Buffer.from(JSON.stringify(message));
+  if (body.length > MAX_CALL_BYTES) throw new RangeError(`an answer to a peer has ${body.length} bytes`);
+  if (stream.destroyed || stream.closed || stream.headersSent) return;
+  stream.respond([':status', String(status)]);
+  stream.end(body);
+  // The rest of a message that was refused early: nothing may block on back-pressure.
+  stream.resume();
+}
