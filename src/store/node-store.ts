@@ -33,8 +33,11 @@ export interface StoredClaim {
 
 export type ClaimOutcome =
   | { readonly ok: true; readonly epoch: number }
-  /** `leaseLeftMs` of the holder's node, by the database's clock: 0 or less when it has ended. */
-  | { readonly ok: false; readonly holder: StoredClaim; readonly leaseLeftMs: number };
+  /**
+   * `leaseLeftMs` of the holder's node, by the database's clock: 0 or less when it has ended. Without a holder: the
+   * lease of the claiming node itself has ended, so claim again after the next heartbeat.
+   */
+  | { readonly ok: false; readonly holder: StoredClaim | null; readonly leaseLeftMs: number };
 
 /** A session of an agent: where its home is, and what another node needs to resume it. */
 export interface StoredSession {
@@ -59,24 +62,29 @@ export interface NodeStore {
   renewFor(nodeId: string, leaseMs: number): Promise<Heartbeat>;
   /** Ends the lease, and with it every claim and session of the node. */
   leave(nodeId: string): Promise<void>;
-  /** Without a write: for processes that are no node, such as `postern doctor`. */
+  /** Without a write, for processes that are no node. */
   list(): Promise<Pick<Heartbeat, 'nowMs' | 'nodes'>>;
   /**
-   * What must be equal on all nodes. The first node with a valid lease decides; returns the values that differ, by name.
-   * Joining with a difference stores nothing.
+   * What must be equal on all nodes, called after the first heartbeat: the node is listed from then on. The first node
+   * decides, also after all others are gone. Returns the values that differ, as the other nodes have them, by name; then
+   * nothing is stored, and the node is not listed.
    */
   agree(nodeId: string, facts: Readonly<Record<string, string>>): Promise<Readonly<Record<string, string>>>;
   /**
-   * Takes the key for the session if it is free, or if its holder is this session, or if the lease of its holder's node
-   * has ended. Refused as `absent` holder if the claiming node's own lease has lapsed.
+   * Takes the key for the session if it is free, or if its holder is this session on this node, or if the lease of its
+   * holder's node has ended. Refused without a holder if the claiming node's own lease has ended.
    */
   claim(claim: Omit<StoredClaim, 'epoch'>): Promise<ClaimOutcome>;
-  release(sessionId: string, keys: readonly ClaimKey[]): Promise<void>;
+  /** Keys that the session holds on another node by now are kept. */
+  release(owner: Pick<StoredClaim, 'sessionId' | 'nodeId'>, keys: readonly ClaimKey[]): Promise<void>;
   /** Null: nobody holds it. Settles which of two announcements of a name is right. */
   getClaim(key: ClaimKey): Promise<StoredClaim | null>;
   claimsOf(nodeId: string): Promise<readonly StoredClaim[]>;
-  /** Creates or updates the session of this node. Rejects one that has another home by now: false. */
-  putSession(session: Omit<StoredSession, 'epoch'>): Promise<{ readonly epoch: number } | null>;
+  /**
+   * Creates or updates the session of this node. Null: it has another home by now. With the epoch that this node knows
+   * it only updates: also null when the session has ended, or has another epoch.
+   */
+  putSession(session: Omit<StoredSession, 'epoch'>, knownEpoch?: number): Promise<{ readonly epoch: number } | null>;
   getSession(id: string): Promise<StoredSession | null>;
   /**
    * Makes `toNodeId` the home of the session and of its claims, in one step. Allowed when the old home's lease has ended,

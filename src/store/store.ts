@@ -1,6 +1,7 @@
 import type { JsonObject } from '../lib/json.ts';
 import type { LoginStore } from '../modules/login/login-store.ts';
 import type { DeliveryStore, EventStore, OutboxEvent } from './delivery-store.ts';
+import type { NodeStore } from './node-store.ts';
 import type { StoreHealth, StoreHealthListener } from './store-health.ts';
 
 export type * from '../modules/login/login-store.ts';
@@ -63,12 +64,13 @@ export interface Store {
 
   readonly events: EventStore;
   readonly presence: PresenceStore;
+  readonly nodes: NodeStore;
   readonly logins: LoginStore;
   readonly deliveries: DeliveryStore;
 
   /**
    * Deletes what has aged out: change rows behind the horizon (of records and of logins), idempotency records, expired
-   * leases.
+   * leases, nodes that have been lost for ten minutes.
    */
   prune(nowMs: number): Promise<void>;
   /** Whether the store is readable and writable, according to the last write and the last probe. Performs no I/O. */

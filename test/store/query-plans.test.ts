@@ -130,13 +130,38 @@ const SAMPLES: Samples = {
   readAgedParts: [[{ nowMs: 9, endedBeforeMs: 5, deadBeforeMs: 5, pendingBeforeMs: 5 }]],
   pruneDeliveries: [[{ ...LANE, state: 'dead', beforeMs: 5, nowMs: 9 }, 10]],
   pruneEventsAndLanes: [[5, 10]],
+  heartbeatNode: [[{ id: 'nd_1', status: 'ready', startedAtMs: 1, doc: {} }, 5, TIME]],
+  renewNodeFor: [['nd_1', 5, TIME]],
+  listNodes: [[TIME]],
+  agreeOnFacts: [['nd_1', { domain: 'a.example' }, TIME]],
+  claimKey: [
+    [{ key: 'port 1', sessionId: 'ts_1', credentialId: 'cr_1', nodeId: 'nd_1' }, TIME],
+    [{ key: 'port 1', sessionId: 'ts_2', credentialId: 'cr_1', nodeId: 'nd_1' }, TIME],
+  ],
+  releaseClaims: [[{ sessionId: 'ts_1', nodeId: 'nd_1' }, ['port 1', 'port 2']]],
+  readClaim: [['port 1']],
+  listClaimsOf: [['nd_1']],
+  putNodeSession: [
+    [{ id: 'ts_1', nodeId: 'nd_1', credentialId: 'cr_1', doc: {} }, null, TIME],
+    [{ id: 'ts_1', nodeId: 'nd_1', credentialId: 'cr_1', doc: {} }, null, TIME],
+  ],
+  readNodeSession: [['ts_1']],
+  moveNodeSession: [
+    [
+      { id: 'ts_1', fromEpoch: 5, toNodeId: 'nd_2', handedOverBy: null },
+      { ...TIME, nowMs: 99 },
+    ],
+  ],
+  removeNodeSession: [['ts_1', 'nd_2']],
+  listSessionsOf: [['nd_1']],
+  removeNode: [['nd_1']],
 };
 
 /** Each with its reason: all other programs find their rows by an index. */
 const MAY_SCAN: Readonly<Partial<Record<ProgramName, readonly string[]>>> = {
   // A first page, or the first row: in primary key order, no further than the page.
   readCommit: ['commits'],
-  prune: ['commits', 'leases'],
+  prune: ['commits', 'leases', 'nodes'],
   readRecordPage: ['records'],
   listEvents: ['events'],
   listLoginUsers: ['app_users'],
@@ -155,6 +180,12 @@ const MAY_SCAN: Readonly<Partial<Record<ProgramName, readonly string[]>>> = {
   // seconds.)
   removeLeasesOfOtherBoots: ['leases'],
   listLoginEdgeIds: ['app_sessions'],
+  // There are as many rows as nodes that started in the last ten minutes, and an index would be written with every
+  // heartbeat; and as many values to agree on as a node has settings that must be equal.
+  heartbeatNode: ['nodes'],
+  renewNodeFor: ['nodes'],
+  listNodes: ['nodes'],
+  agreeOnFacts: ['nodes', 'node_agreements'],
   // For tests.
   countEvents: ['events'],
 };

@@ -38,9 +38,25 @@ export function clientConfig(url: string): pg.ClientConfig {
   };
 }
 
-export function createPool(url: string, max: number): pg.Pool {
+/** For renewals that are useless later: the server gives up before the client, which gives up before the next but one. */
+const URGENT: pg.ClientConfig = {
+  connectionTimeoutMillis: 1_000,
+  statement_timeout: 900,
+  lock_timeout: 800,
+  query_timeout: 1_000,
+};
+
+/** One connection for this node's own lease, two for those of peers that cannot reach the database. */
+const URGENT_CONNECTIONS = 3;
+
+export function createUrgentPool(url: string): pg.Pool {
+  return createPool(url, URGENT_CONNECTIONS, URGENT);
+}
+
+export function createPool(url: string, max: number, config: pg.ClientConfig = {}): pg.Pool {
   const pool = new pg.Pool({
     ...clientConfig(url),
+    ...config,
     max,
     pipeline: true,
     verify: (client, done) => {

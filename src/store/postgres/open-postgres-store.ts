@@ -8,7 +8,7 @@ import { createSqlStore } from '../sql/create-sql-store.ts';
 import { initialise } from '../sql/schema/initialise.ts';
 import type { Store } from '../store.ts';
 import { StoreHealthMonitor } from '../store-health.ts';
-import { createPool } from './client-config.ts';
+import { createPool, createUrgentPool } from './client-config.ts';
 import { inTransaction } from './postgres-connection.ts';
 import { createPostgresEngine, PREPARE, READ_VIEW } from './postgres-engine.ts';
 import { refuseOldNodes } from './refuse-old-nodes.ts';
@@ -37,6 +37,7 @@ export async function openPostgresStore(options: OpenPostgresStoreOptions): Prom
   const { url, pollIntervalMs = DEFAULT_POLL_INTERVAL_MS, keepRevisions, clock } = options;
   makeDataDirectory(options.dataDir);
   const pool = createPool(url, MAX_CONNECTIONS);
+  const urgentPool = createUrgentPool(url);
   let watch: RevisionWatch | null = null;
   let history: History | null = null;
   const monitor = new StoreHealthMonitor();
@@ -53,11 +54,11 @@ export async function openPostgresStore(options: OpenPostgresStoreOptions): Prom
     const { keyring, accountId, revision, commit } = await prepare(pool, options);
     history = new History(commit, () => inTransaction(pool, READ_VIEW, (connection) => connection.run(readCommit())));
     watch.noteOwnCommit(revision, revision);
-    const engine = createPostgresEngine({ pool, watch, channel, history, monitor });
+    const engine = createPostgresEngine({ pool, urgentPool, watch, channel, history, monitor });
     return createSqlStore({ engine, keyring, accountId, clock, keepRevisions });
   } catch (error) {
     await watch?.close();
-    await pool.end();
+    await Promise.all([pool.end(), urgentPool.end()]);
     throw error;
   }
 }

@@ -65,11 +65,17 @@ export class PostgresConnection {
   }
 }
 
+interface TransactionOptions {
+  /** False: an error closes the connection at once. A server that does not respond would not roll back either. */
+  readonly isRolledBack?: boolean;
+}
+
 /** Acquires a client, runs `use` in a transaction, and releases the client, or discards it when it is unusable. */
 export async function inTransaction<Result>(
   pool: pg.Pool,
   begin: string,
   use: (connection: PostgresConnection) => Promise<Result>,
+  { isRolledBack = true }: TransactionOptions = {},
 ): Promise<Result> {
   const client = await connect(pool);
   const connection = new PostgresConnection(client);
@@ -85,7 +91,7 @@ export async function inTransaction<Result>(
   } catch (error) {
     if (isOpen && isLostConnection(error)) lostBeforeCommit.add(error as object);
     // A connection to a standby stays one; a new one may reach the primary.
-    const isOfUse = !isReadOnly(error) && (await rolledBack(connection));
+    const isOfUse = isRolledBack && !isReadOnly(error) && (await rolledBack(connection));
     client.release(!isOfUse);
     throw error;
   }

@@ -20,6 +20,7 @@ import type { RevisionWatch } from './revision-watch.ts';
 
 export interface PostgresEngineOptions {
   readonly pool: pg.Pool;
+  readonly urgentPool: pg.Pool;
   readonly watch: RevisionWatch;
   readonly history: History;
   readonly monitor: StoreHealthMonitor;
@@ -48,7 +49,8 @@ export const WRITE = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_tr
 /** Every writer of every process takes this row first: writers are serialized, and what one has judged still holds. */
 export const LOCK_WRITERS = statement("SELECT value FROM counter WHERE name = 'revision' FOR UPDATE");
 
-export function createPostgresEngine({ pool, watch, channel, history, monitor }: PostgresEngineOptions): SqlEngine {
+export function createPostgresEngine(options: PostgresEngineOptions): SqlEngine {
+  const { pool, urgentPool, watch, channel, history, monitor } = options;
   const group = createGroupCommit(history.guard((jobs) => monitor.watchingWrite(() => runGroup(jobs))));
   watch.onPolled(() => {
     if (monitor.needsWrite) group.submit({ name: 'probeWrite', args: [], epoch: history.epoch }).catch(() => {});
@@ -91,7 +93,7 @@ export function createPostgresEngine({ pool, watch, channel, history, monitor }:
     history.close();
     await group.close();
     await watch.close();
-    await pool.end();
+    await Promise.all([pool.end(), urgentPool.end()]);
   }
 
   return {
@@ -112,6 +114,8 @@ export function createPostgresEngine({ pool, watch, channel, history, monitor }:
       }),
     write: async <Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>) =>
       (await group.submit({ name, args, epoch: history.epoch })) as ProgramResult<Name>,
+    writeUrgently: (name, ...args) =>
+      inTransaction(urgentPool, PREPARE, (connection) => runProgram(connection, name, args), { isRolledBack: false }),
     withView: (use) =>
       inTransaction(pool, READ_VIEW, (connection) => use((name, ...args) => runProgram(connection, name, args))),
     onForeignCommit: (listener) => watch.onForeignCommit(listener),

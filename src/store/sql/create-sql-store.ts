@@ -5,6 +5,7 @@ import { notifyListeners } from './commits/notify-listeners.ts';
 import { createDeliveryStore } from './deliveries/delivery-store.ts';
 import { createEventStore } from './events/event-store.ts';
 import { createLoginStore } from './logins/login-store.ts';
+import { createNodeStore } from './nodes/node-store.ts';
 import { createPresenceStore } from './presence/presence-store.ts';
 import { IDEMPOTENCY_WINDOW_MS } from './records/idempotency-rows.ts';
 import { openRecord, sealWriteSet } from './sealing/seal.ts';
@@ -120,6 +121,7 @@ export function createSqlStore({
     },
     events: createEventStore(engine, deliveries.announce),
     presence: createPresenceStore(engine, timeAt),
+    nodes: createNodeStore(engine, timeAt),
     logins: createLoginStore(engine, keyring, timeAt),
     deliveries: deliveries.store,
     prune: (nowMs) => engine.write('prune', timeAt(nowMs), keepRevisions),

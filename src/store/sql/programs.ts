@@ -29,6 +29,16 @@ import {
   listLoginUsers,
 } from './logins/login-rows.ts';
 import { recordLogin } from './logins/record-login.ts';
+import { agreeOnFacts } from './nodes/agreement-rows.ts';
+import { claimKey, listClaimsOf, readClaim, releaseClaims } from './nodes/claim-rows.ts';
+import { heartbeatNode, listNodes, removeNode, renewNodeFor } from './nodes/node-rows.ts';
+import {
+  listSessionsOf,
+  moveNodeSession,
+  putNodeSession,
+  readNodeSession,
+  removeNodeSession,
+} from './nodes/session-rows.ts';
 import {
   getLease,
   listLeases,
@@ -101,6 +111,20 @@ const programs = {
   readAgedParts,
   pruneDeliveries,
   pruneEventsAndLanes,
+  heartbeatNode,
+  renewNodeFor,
+  removeNode,
+  listNodes,
+  agreeOnFacts,
+  claimKey,
+  releaseClaims,
+  readClaim,
+  listClaimsOf,
+  putNodeSession,
+  readNodeSession,
+  moveNodeSession,
+  removeNodeSession,
+  listSessionsOf,
 } as const;
 
 type Programs = typeof programs;

@@ -2,6 +2,7 @@ import { pruneCommits } from './commits/commit-rows.ts';
 import { pruneChanges } from './commits/revision-rows.ts';
 import { pruneLoginChanges } from './logins/login-change-rows.ts';
 import { pruneLoginClaims } from './logins/login-claims.ts';
+import { pruneNodes } from './nodes/node-rows.ts';
 import { pruneLeases } from './presence/lease-rows.ts';
 import { IDEMPOTENCY_WINDOW_MS } from './records/idempotency-rows.ts';
 import { type Program, statement } from './statements/statement.ts';
@@ -15,4 +16,5 @@ export function* prune(time: CallerTime, keepRevisions: number): Program<void> {
   yield statement('DELETE FROM idempotency WHERE created_at_ms <= ?', [nowMs - IDEMPOTENCY_WINDOW_MS]);
   yield* pruneLoginClaims(nowMs);
   yield* pruneLeases(time);
+  yield* pruneNodes(time);
 }

@@ -18,6 +18,12 @@ export interface SqlEngine {
   readProven<Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>): Promise<ProgramResult<Name>>;
   /** Durable when it resolves. Shares its transaction with concurrent writes. */
   write<Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>): Promise<ProgramResult<Name>>;
+  /**
+   * Like a write, but never behind one, and decided within about a second: with PostgreSQL on a connection that no other
+   * work uses. Not under the writers' lock, and without a commit of the store's history: for renewals of rows that only
+   * this process writes.
+   */
+  writeUrgently<Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>): Promise<ProgramResult<Name>>;
   /** Several reads in one view. */
   withView<Result>(use: (read: SqlEngine['read']) => Promise<Result>): Promise<Result>;
   /** Another process may have committed. Not called for known writes through this engine. */

@@ -69,6 +69,10 @@ export function createSqliteEngine({
     return written.outcomes.map(outcomeFromWire);
   }
 
+  async function write<Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>) {
+    return (await group.submit({ name, args, epoch: history.epoch })) as ProgramResult<Name>;
+  }
+
   async function readIn<Name extends ProgramName>(view: number | null, name: Name, args: ProgramArgs<Name>) {
     return (await reader.request({ do: 'read', job: { name, args }, view })) as ProgramResult<Name>;
   }
@@ -95,8 +99,9 @@ export function createSqliteEngine({
         history.advance(read.commit, epoch);
         return read.value as ProgramResult<Name>;
       }),
-    write: async <Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>) =>
-      (await group.submit({ name, args, epoch: history.epoch })) as ProgramResult<Name>,
+    write,
+    // SQLite has one writer.
+    writeUrgently: write,
     withView: async (use) => {
       lastView += 1;
       const view = lastView;

@@ -6,6 +6,7 @@ import { durability } from './durability.ts';
 import { eventsAndIdempotency } from './events-and-idempotency.ts';
 import { logins } from './logins.ts';
 import { modelComparison } from './model-comparison.ts';
+import { nodes } from './nodes.ts';
 import { presence } from './presence.ts';
 import { refusals } from './refusals.ts';
 import { sharedCommits } from './shared-commits.ts';
@@ -22,6 +23,7 @@ export function storeConformance(name: string, openStore: OpenStore): void {
     durability(openStore);
     eventsAndIdempotency(openStore);
     presence(openStore);
+    nodes(openStore);
     logins(openStore);
     deliveries(openStore);
     modelComparison(openStore);

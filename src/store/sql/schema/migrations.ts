@@ -269,6 +269,56 @@ export const migrations: readonly Migration[] = [
     // One row per transaction: its id proves to a process that the database still contains what the process has seen.
     steps: [table('commits', [bigintColumn('number'), textColumn('id')], ['number'])],
   },
+  {
+    version: 8,
+    // Only adds tables: servers of schema 7 go on beside it.
+    compatibleFrom: 7,
+    steps: [
+      // Renewed several times a second. It has no further index, so that PostgreSQL updates its rows in place.
+      table(
+        'nodes',
+        [
+          textColumn('id'),
+          textColumn('status'),
+          bigintColumn('started_at_ms'),
+          bigintColumn('last_seen_at_ms'),
+          // The lease before the last renewal: shows in the same statement whether it had ended.
+          bigintColumn('lease_before_ms'),
+          bigintColumn('lease_ends_at_ms'),
+          bigintColumn('has_agreed'),
+          textColumn('doc'),
+        ],
+        ['id'],
+      ),
+      table('node_agreements', [textColumn('name'), textColumn('value')], ['name']),
+      table(
+        'node_claims',
+        [
+          textColumn('key'),
+          textColumn('session_id'),
+          textColumn('credential_id'),
+          textColumn('node_id'),
+          bigintColumn('epoch'),
+        ],
+        ['key'],
+      ),
+      index('node_claims', ['session_id']),
+      index('node_claims', ['node_id']),
+      table(
+        'node_sessions',
+        [
+          textColumn('id'),
+          textColumn('node_id'),
+          textColumn('credential_id'),
+          bigintColumn('epoch'),
+          textColumn('doc'),
+        ],
+        ['id'],
+      ),
+      index('node_sessions', ['node_id']),
+      counter('node_epoch'),
+    ],
+  },
 ];
 
 export const currentSchema = schemaAfter(migrations);

@@ -2,7 +2,14 @@ import { insertRows, type Program, queryOne, type Row, type SqlValue, statement 
 import type { Schema, Table } from './schema.ts';
 
 /** Live state of processes that will not exist when a backup is restored, and the proof of an unchanged history. */
-const NOT_BACKED_UP: ReadonlySet<string> = new Set(['leases', 'commits']);
+const NOT_BACKED_UP: ReadonlySet<string> = new Set([
+  'leases',
+  'commits',
+  'nodes',
+  'node_agreements',
+  'node_claims',
+  'node_sessions',
+]);
 
 export function backedUpTables({ tables }: Schema): readonly Table[] {
   return tables.filter(({ name }) => !NOT_BACKED_UP.has(name));

@@ -1,0 +1,89 @@
+import type { JsonObject } from '../../../lib/json.ts';
+import type { Heartbeat, StoredNode } from '../../node-store.ts';
+import { parseObject } from '../sealing/seal.ts';
+import { execute, integer, type Program, queryOne, type Row, statement, text } from '../statements/statement.ts';
+import { type CallerTime, nowExpression, storeNowMs } from '../statements/store-time.ts';
+
+export interface BeatingNode {
+  readonly id: string;
+  readonly status: StoredNode['status'];
+  readonly startedAtMs: number;
+  readonly doc: JsonObject;
+}
+
+/** Lost nodes are listed this long. */
+const KEPT_MS = 600_000;
+/** A node that crashes in a loop leaves a row with every start; the latest ones are enough. */
+const MAX_LISTED = 256;
+
+/**
+ * One statement judges the old lease and extends it, under the row's lock: a claim that found the lease ended has
+ * committed before, and no later one can.
+ */
+export function* heartbeatNode(node: BeatingNode, leaseMs: number, time: CallerTime): Program<Heartbeat> {
+  const now = nowExpression(time);
+  const row = yield* queryOne(
+    `INSERT INTO nodes (id, status, started_at_ms, last_seen_at_ms, lease_before_ms, lease_ends_at_ms, has_agreed, doc)
+      VALUES (?, ?, ?, ${now}, 0, ${now} + ?, 0, ?)
+      ON CONFLICT (id) DO UPDATE SET status = excluded.status, doc = excluded.doc,
+        lease_before_ms = nodes.lease_ends_at_ms, last_seen_at_ms = ${now}, lease_ends_at_ms = ${now} + ?
+      RETURNING lease_before_ms, last_seen_at_ms`,
+    [node.id, node.status, node.startedAtMs, leaseMs, JSON.stringify(node.doc), leaseMs],
+  );
+  if (row === null) throw new Error('the upsert of a node returned no row');
+  const nowMs = integer(row, 'last_seen_at_ms');
+  return { nowMs, nodes: yield* readNodes(nowMs), hadLapsed: integer(row, 'lease_before_ms') <= nowMs };
+}
+
+export function* renewNodeFor(id: string, leaseMs: number, time: CallerTime): Program<Heartbeat> {
+  const now = nowExpression(time);
+  const row = yield* queryOne(
+    `UPDATE nodes SET lease_before_ms = lease_ends_at_ms, last_seen_at_ms = ${now}, lease_ends_at_ms = ${now} + ?
+      WHERE id = ? AND lease_ends_at_ms > ${now} RETURNING last_seen_at_ms`,
+    [leaseMs, id],
+  );
+  const nowMs = row === null ? yield* storeNowMs(time) : integer(row, 'last_seen_at_ms');
+  return { nowMs, nodes: yield* readNodes(nowMs), hadLapsed: row === null };
+}
+
+export function* listNodes(time: CallerTime): Program<Pick<Heartbeat, 'nowMs' | 'nodes'>> {
+  const nowMs = yield* storeNowMs(time);
+  return { nowMs, nodes: yield* readNodes(nowMs) };
+}
+
+function* readNodes(nowMs: number): Program<StoredNode[]> {
+  const rows = yield statement(
+    `SELECT id, status, started_at_ms, last_seen_at_ms, lease_ends_at_ms, doc FROM nodes
+      WHERE has_agreed = 1 AND lease_ends_at_ms > ? ORDER BY lease_ends_at_ms DESC, id LIMIT ?`,
+    [nowMs - KEPT_MS, MAX_LISTED],
+  );
+  return rows.map(nodeOf);
+}
+
+function nodeOf(row: Row): StoredNode {
+  return {
+    id: text(row, 'id'),
+    status: text(row, 'status') as StoredNode['status'],
+    startedAtMs: integer(row, 'started_at_ms'),
+    lastSeenAtMs: integer(row, 'last_seen_at_ms'),
+    leaseEndsAtMs: integer(row, 'lease_ends_at_ms'),
+    doc: parseObject(text(row, 'doc')),
+  };
+}
+
+/** A node that left is not listed as lost. */
+export function* removeNode(id: string): Program<void> {
+  yield* execute('DELETE FROM nodes WHERE id = ?', [id]);
+  yield* removeOwned(id);
+}
+
+function* removeOwned(nodeId: string): Program<void> {
+  yield* execute('DELETE FROM node_claims WHERE node_id = ?', [nodeId]);
+  yield* execute('DELETE FROM node_sessions WHERE node_id = ?', [nodeId]);
+}
+
+export function* pruneNodes(time: CallerTime): Program<void> {
+  const lastMs = (yield* storeNowMs(time)) - KEPT_MS;
+  const rows = yield statement('DELETE FROM nodes WHERE lease_ends_at_ms <= ? RETURNING id', [lastMs]);
+  for (const row of rows) yield* removeOwned(text(row, 'id'));
+}
