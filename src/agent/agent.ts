@@ -1,18 +1,18 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Command, GatewayMessage, Hello, Refused, Welcome } from '../tunnel/messages.ts';
+import type { Command, Hello, Refused, Welcome } from '../tunnel/messages.ts';
 import { AgentError } from './agent-error.ts';
-import { type Claim, ConnectionSlot, type SlotOwner } from './connection-slot.ts';
-import type { GatewayAddress } from './dial-gateway.ts';
+import type { Claim, ConnectionSlot, SessionMessage, SlotOwner } from './connection-slot.ts';
 import type { DialProblem } from './dial-problem.ts';
 import { AgentEvents, type AgentStatus } from './events.ts';
 import { gatewayAddress } from './gateway-address.ts';
 import type { GatewayConnection } from './gateway-connection.ts';
-import type { AgentHandle } from './handle.ts';
+import type { AgentHandle, AgentNode } from './handle.ts';
 import { HeldStreams } from './held-streams.ts';
 import { helloOf } from './hello.ts';
 import { refuseStream } from './local/local-failure.ts';
 import type { RequestReading } from './local/request-reading.ts';
+import { ConnectionSlots } from './nodes/connection-slots.ts';
 import type { AgentOptions } from './options.ts';
 import { serveStream } from './serve-stream.ts';
 import { Session } from './session.ts';
@@ -50,10 +50,9 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
   region: string | null = null;
   readonly #options: AgentOptions;
   readonly #timings: AgentTimings;
-  readonly #address: GatewayAddress;
   readonly #binding: TunnelBinding;
   readonly #held = new HeldStreams();
-  readonly #slots: ConnectionSlot[] = [];
+  readonly #slots: ConnectionSlots;
   readonly #sessions = new Map<GatewayConnection, Session>();
   readonly #readiness = Promise.withResolvers<void>();
   readonly #watchdog: NodeJS.Timeout;
@@ -70,7 +69,12 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     super(options.onEvent);
     this.#options = options;
     this.#timings = { ...DEFAULT_TIMINGS, ...options.timings };
-    this.#address = gatewayAddress(options);
+    this.#slots = new ConnectionSlots({
+      owner: this,
+      address: gatewayAddress(options),
+      timings: this.#timings,
+      onNodes: (nodes) => this.tell({ type: 'nodes', nodes }),
+    });
     this.tunnels = options.tunnels.map((spec, ref) => new Tunnel(ref, spec));
     this.ready = this.#readiness.promise;
     // Prevents an unhandled rejection when the caller uses only the events.
@@ -79,14 +83,13 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
       tunnels: this.tunnels,
       events: this,
       timings: this.#timings,
-      connection: () => this.#online(),
+      connection: () => this.#slots.online,
       onSettled: () => this.#settled(),
       onOverdue: (reason) => this.#startOver(reason),
     });
     this.#watchdog = setInterval(() => this.#watch(), this.#timings.watchdogMs / CHECKS_PER_WATCHDOG).unref();
     this.#tellStatus();
-    this.#slots.push(new ConnectionSlot(this, this.#address, this.#timings));
-    this.#slots[0]?.begin(0);
+    this.#slots.fill(1);
   }
 
   get publicUrl(): string | null {
@@ -101,8 +104,12 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     return this.#session?.id ?? null;
   }
 
+  get nodes(): readonly AgentNode[] {
+    return this.#slots.nodes;
+  }
+
   get roundTripMs(): number | null {
-    return this.#online()?.roundTripMs ?? null;
+    return this.#slots.online?.roundTripMs ?? null;
   }
 
   get active(): number {
@@ -123,13 +130,13 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     if (session !== null && session.connections.size > 0) {
       return { hello: { ...hello, join: session.claim }, claim: 'join' };
     }
-    if (this.#lead !== null && this.#lead !== slot) return null;
+    if (slot.isTrial || (this.#lead !== null && this.#lead !== slot)) return null;
     this.#lead = slot;
     if (session === null) return { hello, claim: 'none' };
     return { hello: { ...hello, resume: session.claim }, claim: 'resume' };
   }
 
-  onWelcome(_slot: ConnectionSlot, connection: GatewayConnection, welcome: Welcome, claim: Claim): void {
+  onWelcome(slot: ConnectionSlot, connection: GatewayConnection, welcome: Welcome, claim: Claim): void {
     if (claim === 'join' && this.#session?.connections.size === 0) {
       // All other connections were lost during the join. Only a resume ends those that the server still counts.
       this.#session.secret = welcome.secret ?? this.#session.secret;
@@ -148,25 +155,29 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
       void connection.isAlive(PING_WITHIN_MS);
       this.#binding.bindAll(connection, isResumed);
       this.#settled();
-      this.#fillSlots(welcome.connections);
+      this.#slots.fill(Math.max(1, Math.min(welcome.connections, this.#options.connections ?? welcome.connections)));
     } else this.#admit(connection, this.#session);
+    this.#slots.onWelcome(slot, welcome);
     this.#serveHeld();
   }
 
   onRefused(slot: ConnectionSlot, { code, message, retry }: Refused, claim: Claim | null): void {
     const isClaim = claim === 'join' || claim === 'resume';
     this.#trouble = { code, reason: message };
-    if (!retry && (!isClaim || AGENT_REFUSALS.has(code))) {
+    // Another node may not have heard of a new credential yet. A revoked one is refused on every connection.
+    const isElsewhere = claim === 'join' && this.#slots.online !== null;
+    if (!retry && !isElsewhere && (!isClaim || AGENT_REFUSALS.has(code))) {
       // Steps that run later must not see this connection reused.
       this.#stop(new AgentError(code, message));
       return;
     }
     if (this.#lead === slot) this.#lead = null;
     // The session is gone, and nothing that remains belongs to it. The next attempt starts a new session.
-    if (isClaim && (code === 'ERR_POSTERN_AGENT_SESSION' || !retry) && this.#online() === null) this.#session = null;
+    if (isClaim && (code === 'ERR_POSTERN_AGENT_SESSION' || !retry) && this.#slots.online === null)
+      this.#session = null;
   }
 
-  onMessage(connection: GatewayConnection, message: Exclude<GatewayMessage, Welcome | Refused>): void {
+  onMessage(connection: GatewayConnection, message: SessionMessage): void {
     const session = this.#sessions.get(connection);
     if (session === undefined) return;
     // The last messages of an old session no longer concern the tunnels.
@@ -181,9 +192,6 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
         return;
       case 'command':
         this.#command(connection, message);
-        return;
-      case 'nodes':
-      case 'drain':
     }
   }
 
@@ -228,17 +236,6 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     this.#trouble = null;
   }
 
-  #fillSlots(proposed: number): void {
-    const wanted = Math.max(1, Math.min(proposed, this.#options.connections ?? proposed));
-    while (this.#slots.length < wanted) this.#slots.push(new ConnectionSlot(this, this.#address, this.#timings));
-    for (const slot of this.#slots.slice(0, wanted)) if (slot.isResting) slot.begin(0);
-  }
-
-  #online(): GatewayConnection | null {
-    for (const slot of this.#slots) if (slot.online !== null) return slot.online;
-    return null;
-  }
-
   /** Abandons a session in which the server no longer responds. */
   #startOver(reason: string): void {
     const session = this.#session;
@@ -277,7 +274,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     this.#isLeaving = false;
     this.#trouble = { code: 'ERR_POSTERN_AGENT_RESTARTED', reason: 'it was restarted through the server' };
     this.#offlineSinceMs = performance.now();
-    this.#slots[0]?.startOver();
+    this.#slots.startOver();
     this.#setStatus('reconnecting');
   }
 
@@ -285,8 +282,8 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
   async #leave(): Promise<void> {
     if (this.status === 'stopped') return;
     this.#isLeaving = true;
-    for (const slot of this.#slots) slot.rest();
-    const connection = this.#online();
+    this.#slots.rest();
+    const connection = this.#slots.online;
     if (connection !== null) {
       this.#binding.unbindAll(connection);
       const deadlineMs = performance.now() + this.#timings.closeTimeoutMs;
@@ -304,7 +301,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     for (const tunnel of this.tunnels) if (tunnel.status !== 'refused') tunnel.status = 'binding';
     const open = [...this.#sessions.keys()];
     const closed = open.map((one) => new Promise<void>((resolve) => one.whenClosed(resolve)));
-    for (const slot of this.#slots) slot.closeAll('the agent was closed', 'close');
+    this.#slots.closeAll('the agent was closed');
     await Promise.all(closed);
   }
 
@@ -320,7 +317,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     }
     if (error !== null) this.#trouble = { code: error.code, reason: error.message };
     this.#readiness.reject(error ?? new AgentError('ERR_POSTERN_AGENT_CLOSED', 'the agent was closed'));
-    for (const slot of this.#slots) slot.closeAll(error?.message ?? 'the agent was closed', 'close');
+    this.#slots.closeAll(error?.message ?? 'the agent was closed');
     this.#setStatus('stopped');
   }
 
@@ -330,8 +327,8 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
     if (sinceMs === null || this.#isLeaving || performance.now() - sinceMs < this.#timings.watchdogMs) return;
     this.#offlineSinceMs = performance.now();
     this.#lead = null;
-    for (const slot of this.#slots) slot.rest();
-    this.#slots[0]?.startOver();
+    this.#slots.rest();
+    this.#slots.startOver();
   }
 
   #setStatus(status: AgentStatus): void {
@@ -341,8 +338,7 @@ export class Agent extends AgentEvents implements AgentHandle, SlotOwner {
 
   #tellStatus(): void {
     const { status, region } = this;
-    const tries = this.#slots.flatMap((slot) => slot.nextTryMs ?? []);
-    const nextTryMs = status === 'online' || tries.length === 0 ? null : Math.min(...tries);
+    const nextTryMs = status === 'online' ? null : this.#slots.nextTryMs;
     const { reason = null, code = null } = this.#trouble ?? {};
     this.tell({ type: 'status', status, reason, code, nextTryMs, region });
   }

@@ -1,14 +1,37 @@
 import type { ServerHttp2Stream } from 'node:http2';
-import type { GatewayMessage, Hello, Refused, Welcome } from '../tunnel/messages.ts';
+import type {
+  Bound,
+  Command,
+  GatewayMessage,
+  Hello,
+  OtherNode,
+  Refused,
+  Unbound,
+  Welcome,
+} from '../tunnel/messages.ts';
 import { Backoff } from './backoff.ts';
-import { dialGateway, type GatewayAddress } from './dial-gateway.ts';
+import { dialGateway } from './dial-gateway.ts';
 import type { DialProblem } from './dial-problem.ts';
 import { GatewayConnection, type GatewayConnectionHandler } from './gateway-connection.ts';
+import type { AgentNode } from './handle.ts';
 import type { RequestReading } from './local/request-reading.ts';
+import type { DialTarget } from './nodes/known-nodes.ts';
 import type { AgentTimings } from './timings.ts';
 
 /** How a connection joins a session: as its first, as a further one, or after all others were lost. */
 export type Claim = 'none' | 'join' | 'resume';
+
+/** Messages about the session and its tunnels. */
+export type SessionMessage = Bound | Unbound | Command;
+
+/** Where connections go. */
+export interface SlotPlaces {
+  /** Called for each attempt. */
+  targetFor(slot: ConnectionSlot): DialTarget;
+  onNodes(slot: ConnectionSlot, nodes: readonly OtherNode[]): void;
+  /** A connection has closed, or the server drains it. */
+  onLost(slot: ConnectionSlot): void;
+}
 
 export interface SlotOwner {
   /** Null: this connection is not needed at the moment. */
@@ -16,7 +39,7 @@ export interface SlotOwner {
   onWelcome(slot: ConnectionSlot, connection: GatewayConnection, welcome: Welcome, claim: Claim): void;
   /** `claim` is null when the connection had already been welcomed. */
   onRefused(slot: ConnectionSlot, refused: Refused, claim: Claim | null): void;
-  onMessage(connection: GatewayConnection, message: Exclude<GatewayMessage, Welcome | Refused>): void;
+  onMessage(connection: GatewayConnection, message: SessionMessage): void;
   onStream(connection: GatewayConnection, stream: ServerHttp2Stream, reading: RequestReading): void;
   onUnreachable(slot: ConnectionSlot, problem: DialProblem): void;
   onClosed(slot: ConnectionSlot, connection: GatewayConnection, reason: string): void;
@@ -29,21 +52,26 @@ export interface SlotOwner {
  */
 export class ConnectionSlot implements GatewayConnectionHandler {
   readonly #owner: SlotOwner;
-  readonly #address: GatewayAddress;
+  readonly #places: SlotPlaces;
   readonly #timings: AgentTimings;
   readonly #backoff: Backoff;
   #timer: NodeJS.Timeout | null = null;
   #nextTryAtMs = 0;
   #cancelDial: (() => void) | null = null;
   #connection: GatewayConnection | null = null;
+  #target: DialTarget | null = null;
   #claim: Claim | null = null;
   #welcomedAtMs: number | null = null;
+  #node: AgentNode | null = null;
+  /** Makes one attempt only. */
+  #isTrial: boolean;
   readonly #leaving = new Set<GatewayConnection>();
 
-  constructor(owner: SlotOwner, address: GatewayAddress, timings: AgentTimings) {
+  constructor(owner: SlotOwner, places: SlotPlaces, timings: AgentTimings, isTrial = false) {
     this.#owner = owner;
-    this.#address = address;
+    this.#places = places;
     this.#timings = timings;
+    this.#isTrial = isTrial;
     this.#backoff = new Backoff(timings.backoffBaseMs, timings.backoffMaxMs);
   }
 
@@ -54,6 +82,20 @@ export class ConnectionSlot implements GatewayConnectionHandler {
   /** The connection that has been welcomed and is not draining. */
   get online(): GatewayConnection | null {
     return this.#welcomedAtMs === null ? null : this.#connection;
+  }
+
+  /** The server that has its connection, or has just lost it. */
+  get node(): AgentNode | null {
+    return this.#node;
+  }
+
+  get isTrial(): boolean {
+    return this.#isTrial;
+  }
+
+  /** Whether no connection is left, not even one that is draining. */
+  get isEmpty(): boolean {
+    return this.isResting && this.#leaving.size === 0;
   }
 
   /** Time until the next attempt; 0 while one is in progress, null when none is planned. */
@@ -78,6 +120,25 @@ export class ConnectionSlot implements GatewayConnectionHandler {
     this.begin(0);
   }
 
+  /** The trial succeeded: the slot replaces its connection from now on. */
+  keep(): void {
+    this.#isTrial = false;
+  }
+
+  /** Gives up its connection without a successor, after the last stream. */
+  retire(): void {
+    this.#cancel();
+    const connection = this.#connection;
+    this.#connection = null;
+    if (connection === null) return;
+    if (this.#welcomedAtMs === null) connection.fail('it is no longer needed');
+    else {
+      this.#welcomedAtMs = null;
+      this.#leaving.add(connection);
+      connection.retire();
+    }
+  }
+
   /** Makes no further attempts. A connection that was welcomed stays. */
   rest(): void {
     this.#cancel();
@@ -88,12 +149,12 @@ export class ConnectionSlot implements GatewayConnectionHandler {
   }
 
   /** Closes every connection. */
-  closeAll(reason: string, how: 'close' | 'fail'): void {
+  closeAll(reason: string): void {
     this.#cancel();
     const all = [...this.#leaving, ...(this.#connection === null ? [] : [this.#connection])];
     this.#connection = null;
     this.#welcomedAtMs = null;
-    for (const connection of all) connection[how](reason);
+    for (const connection of all) connection.close(reason);
   }
 
   onReady(connection: GatewayConnection): void {
@@ -116,6 +177,7 @@ export class ConnectionSlot implements GatewayConnectionHandler {
       if (isGreeting && this.#claim !== null) this.#welcomed(connection, message, this.#claim);
       else connection.fail('the server sent welcome twice');
     } else if (isGreeting) connection.fail('the first message of the server must be welcome');
+    else if (message.t === 'nodes') this.#places.onNodes(this, message.nodes);
     else if (message.t !== 'drain') this.#owner.onMessage(connection, message);
   }
 
@@ -132,21 +194,28 @@ export class ConnectionSlot implements GatewayConnectionHandler {
     this.#leaving.add(connection);
     this.#connection = null;
     this.#lived(this.#timings.stableBeforeDrainMs);
-    this.begin(this.#backoff.nextMs());
+    this.#places.onLost(this);
+    this.#node = null;
+    this.#again();
   }
 
   onClosed(connection: GatewayConnection, reason: string): void {
     this.#leaving.delete(connection);
     if (connection === this.#connection) {
       this.#connection = null;
+      if (this.#welcomedAtMs === null) this.#target?.failed();
       this.#lived(this.#timings.stableAfterMs);
-      this.begin(this.#backoff.nextMs());
+      this.#again();
     }
     this.#owner.onClosed(this, connection, reason);
+    this.#places.onLost(this);
+    if (this.#connection === null) this.#node = null;
   }
 
   #welcomed(connection: GatewayConnection, welcome: Welcome, claim: Claim): void {
     this.#welcomedAtMs = performance.now();
+    this.#node = welcome.node ?? null;
+    this.#target?.reached();
     this.#owner.onWelcome(this, connection, welcome, claim);
     for (const old of this.#leaving) old.drain();
   }
@@ -158,14 +227,21 @@ export class ConnectionSlot implements GatewayConnectionHandler {
     if (sinceMs !== null && performance.now() - sinceMs >= stableAfterMs) this.#backoff.reset();
   }
 
+  #again(): void {
+    if (!this.#isTrial) this.begin(this.#backoff.nextMs());
+  }
+
   #dial(): void {
     this.#claim = null;
-    this.#cancelDial = dialGateway(this.#address, this.#timings.connectTimeoutMs, (socket, problem) => {
+    const target = this.#places.targetFor(this);
+    this.#target = target;
+    this.#cancelDial = dialGateway(target.address, target.timeoutMs, (socket, problem) => {
       this.#cancelDial = null;
       if (socket !== null) {
         this.#connection = new GatewayConnection(socket, this, this.#timings);
       } else if (problem !== null) {
-        this.begin(this.#backoff.nextMs());
+        target.failed();
+        this.#again();
         this.#owner.onUnreachable(this, problem);
       }
     });

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import type { AgentTunnel } from './handle.ts';
+import type { AgentNode, AgentTunnel } from './handle.ts';
 
 export type AgentStatus = 'connecting' | 'online' | 'reconnecting' | 'stopped';
 
@@ -59,7 +59,21 @@ export interface CommandEvent {
   readonly isAccepted: boolean;
 }
 
-export type AgentEvent = StatusEvent | BoundEvent | UnboundEvent | RequestEvent | ConnectionEvent | CommandEvent;
+/** Connections were opened, moved or lost, in an installation of several nodes. */
+export interface NodesEvent {
+  readonly type: 'nodes';
+  /** Those that have a connection now. */
+  readonly nodes: readonly AgentNode[];
+}
+
+export type AgentEvent =
+  | StatusEvent
+  | BoundEvent
+  | UnboundEvent
+  | RequestEvent
+  | ConnectionEvent
+  | CommandEvent
+  | NodesEvent;
 
 export type AgentEventMap = { [Type in AgentEvent['type']]: [Extract<AgentEvent, { readonly type: Type }>] };
 

@@ -1,4 +1,4 @@
-import { performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { reportBug } from '../lib/bug-report.ts';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
@@ -40,6 +40,7 @@ const UNLIMITED_RESETS = 2 ** 31;
 const CLOSE_WITHIN_MS = 1_000;
 /** Wait after the last stream of a draining connection: the server may have sent another one before it knew. */
 const QUIET_MS = 1_000;
+const HIGHEST_STREAM_ID = 2 ** 31 - 1;
 /** The server may ask for more: visitors reach it until another process has taken over. It then closes the connection. */
 const LONGEST_QUIET_MS = 120_000;
 
@@ -143,6 +144,13 @@ export class GatewayConnection implements ListenerOwner {
   drain(): void {
     this.#isDraining = true;
     this.#closeWhenQuiet();
+  }
+
+  /** Asks the server to open no further streams here, and closes after the last one. */
+  retire(): void {
+    // The highest stream id: those that the server opens before it reads this are served too (RFC 9113 §6.8).
+    if (!this.#session.destroyed) this.#session.goaway(constants.NGHTTP2_NO_ERROR, HIGHEST_STREAM_ID);
+    this.drain();
   }
 
   /** Closes after everything has been sent. */

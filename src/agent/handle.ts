@@ -11,6 +11,13 @@ export type TunnelStatus =
   | 'refused'
   | 'stopped';
 
+/** A server of the installation. */
+export interface AgentNode {
+  /** Changes with every start of the server. */
+  readonly id: string;
+  readonly name: string;
+}
+
 /** A tunnel as the agent's user sees it. */
 export interface AgentTunnel {
   /** The agent's own number for it: its index in the list of tunnels. */
@@ -41,6 +48,8 @@ export interface AgentHandle extends EventEmitter<AgentEventMap> {
   readonly status: AgentStatus;
   readonly sessionId: string | null;
   readonly region: string | null;
+  /** Nodes that have a connection of this agent. Empty if the server does not say. */
+  readonly nodes: readonly AgentNode[];
   /** Duration of the last answered ping. */
   readonly roundTripMs: number | null;
   /** Requests and connections in progress. */

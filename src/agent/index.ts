@@ -5,7 +5,7 @@ import type { AgentOptions } from './options.ts';
 export { AgentError } from './agent-error.ts';
 export type * from './events.ts';
 export type { ExchangeObserver, ObservedRequest, ObserveExchange } from './exchange-observer.ts';
-export type { AgentHandle, AgentTunnel, TunnelStatus } from './handle.ts';
+export type { AgentHandle, AgentNode, AgentTunnel, TunnelStatus } from './handle.ts';
 export type { AgentOptions, TunnelSpec, UpstreamTlsOptions } from './options.ts';
 
 /**

@@ -115,6 +115,7 @@ export type Hello = Static<typeof hello>;
 export type Bind = Static<typeof bind>;
 export type EndpointModules = Static<typeof endpointModules>;
 export type Welcome = Static<typeof welcome>;
+export type OtherNode = Static<typeof otherNodes>[number];
 export type Refused = Static<typeof refused>;
 export type Bound = Static<typeof bound>;
 export type Unbound = Static<typeof unbound>;

@@ -142,6 +142,7 @@ test('prints lines for a whole life', async () => {
 test('as JSON every line is an object with level, time and message', async () => {
   const { world, exit, agent } = await started(['--log-format', 'json', '--log-level', 'debug'], { isTerminal: true });
   life(agent);
+  agent.tell({ type: 'nodes', nodes: [{ id: 'nd_1', name: 'fra-1' }] });
   world.signal();
   await exit;
   assert.equal(world.written, '', 'lines that were asked for are lines on a terminal too');
@@ -166,6 +167,8 @@ test('as JSON every line is an object with level, time and message', async () =>
     bytes_out: 2,
   });
   assert.ok(lines.some(({ event, phase }) => event === 'connection' && phase === 'closed'));
+  const nodes = lines.find(({ event }) => event === 'nodes');
+  assert.deepEqual([nodes?.['msg'], nodes?.['nodes']], ['connected to node fra-1 only', ['fra-1']]);
 });
 
 test('the level chooses lines', async () => {

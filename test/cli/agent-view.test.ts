@@ -65,6 +65,18 @@ test('the view shows status, server, latency, inspector, addresses, counts and t
   assert.equal(await exit, 0);
 });
 
+test('shows on which of several nodes the connections are', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
+  const { world, exit, agent, screenOf } = await viewed();
+  agent.tellStatus('online');
+  const nodes = ['fra-1', 'fra-2'].map((name) => ({ id: `nd_${name}`, name }));
+  agent.tell({ type: 'nodes', nodes });
+  t.mock.timers.tick(DRAWN_MS);
+  assert.equal(screenOf().lines()[4], 'Nodes           fra-1, fra-2');
+  world.signal();
+  assert.equal(await exit, 0);
+});
+
 test('shows a lost server with a countdown to the next attempt', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   const { world, exit, agent, screenOf } = await viewed();

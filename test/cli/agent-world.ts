@@ -14,6 +14,7 @@ export class ScriptedAgent extends EventEmitter<AgentEventMap> implements AgentH
   readonly tunnels: Writable<AgentTunnel>[];
   status: AgentStatus = 'connecting';
   region: string | null = null;
+  readonly nodes = [];
   roundTripMs: number | null = null;
   active = 0;
   closes = 0;

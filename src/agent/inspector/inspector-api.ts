@@ -188,8 +188,9 @@ export function methodRefused(allowed: readonly string[]): InspectorRefusal {
 }
 
 function agentView(agent: NonNullable<ReturnType<InspectorOptions['status']>>): object {
-  const { status, sessionId, region, roundTripMs, active } = agent;
-  return { status, session: sessionId, region, round_trip_ms: roundTripMs, active };
+  const { status, sessionId, region, nodes, roundTripMs, active } = agent;
+  const names = nodes.map(({ name }) => name);
+  return { status, session: sessionId, region, nodes: names, round_trip_ms: roundTripMs, active };
 }
 
 function limitIn(query: URLSearchParams, max: number): number {

@@ -18,7 +18,7 @@ export interface InspectorOptions {
   /** The tunnels' specs, indexed by `ref`: a replay needs their Host and certificates. */
   readonly tunnelSpecs?: readonly Pick<TunnelSpec, 'hostHeader' | 'upstreamTls'>[] | undefined;
   /** Null while there is no agent. Accepts an `AgentHandle`. */
-  status(): Pick<AgentHandle, 'status' | 'sessionId' | 'region' | 'roundTripMs' | 'active'> | null;
+  status(): Pick<AgentHandle, 'status' | 'sessionId' | 'region' | 'nodes' | 'roundTripMs' | 'active'> | null;
 }
 
 export const DEFAULT_LISTEN = { host: '127.0.0.1', port: 7040 } as const;

@@ -1,4 +1,5 @@
 import type { AgentEvent, AgentStatus, ConnectionEvent, RequestEvent } from '../../agent/events.ts';
+import type { AgentNode } from '../../agent/handle.ts';
 
 const KEPT = 200;
 
@@ -13,6 +14,8 @@ export class AgentState {
   reason: string | null = null;
   code: string | null = null;
   region: string | null = null;
+  /** Where the connections are, in an installation of several nodes. */
+  nodes: readonly AgentNode[] = [];
   /** When the next connection attempt starts. */
   nextTryAtMs: number | null = null;
   requests = 0;
@@ -40,6 +43,9 @@ export class AgentState {
       case 'connection':
         if (event.phase === 'opened') this.connections += 1;
         if (event.phase !== 'closed') this.#keep({ atMs: nowMs, event });
+        return;
+      case 'nodes':
+        this.nodes = event.nodes;
         return;
       case 'bound':
       case 'unbound':

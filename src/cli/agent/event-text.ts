@@ -1,4 +1,4 @@
-import type { AgentStatus, CommandEvent, StatusEvent, UnboundEvent } from '../../agent/events.ts';
+import type { AgentStatus, CommandEvent, NodesEvent, StatusEvent, UnboundEvent } from '../../agent/events.ts';
 import type { AgentTunnel } from '../../agent/handle.ts';
 import { printable } from '../api/cell-text.ts';
 
@@ -70,6 +70,12 @@ export function commandText({ command, isAccepted }: CommandEvent): string {
   if (command === 'update')
     return 'the server asked this agent to update: install a new version of postern and restart it';
   return `the server asked this agent to ${command}`;
+}
+
+export function nodesText({ nodes }: Pick<NodesEvent, 'nodes'>): string {
+  const names = nodes.map(({ name }) => printable(name)).join(', ');
+  if (nodes.length === 0) return 'connected to no node';
+  return nodes.length === 1 ? `connected to node ${names} only` : `connected to nodes ${names}`;
 }
 
 export function durationText(ms: number): string {

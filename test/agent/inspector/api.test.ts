@@ -58,6 +58,7 @@ test('reports status and tunnels', async (context) => {
     status: 'online',
     session: 'ts_1',
     region: 'local',
+    nodes: ['one'],
     round_trip_ms: 3.2,
     active: 0,
   });

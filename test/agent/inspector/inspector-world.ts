@@ -85,7 +85,14 @@ export class InspectorWorld {
     await once(service, 'listening');
     const port = portOf(service.address());
     const tunnels = specs.map((spec, ref) => new Tunnel(ref, { proto: 'https', addr: port, ...spec }));
-    const status = { status: 'online', sessionId: 'ts_1', region: 'local', roundTripMs: 3.2, active: 0 } as const;
+    const status = {
+      status: 'online',
+      sessionId: 'ts_1',
+      region: 'local',
+      nodes: [{ id: 'nd_1', name: 'one' }],
+      roundTripMs: 3.2,
+      active: 0,
+    } as const;
     const inspector = await startInspector({
       listen: { port: 0 },
       tunnels: () => tunnels,

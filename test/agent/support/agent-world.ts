@@ -15,6 +15,7 @@ export const QUICK = {
   stableAfterMs: 0,
   stableBeforeDrainMs: 0,
   closeTimeoutMs: 3_000,
+  moveDelayMs: 10,
 };
 
 export type StartedAgent = AgentHandle & { readonly ready: Promise<void> };

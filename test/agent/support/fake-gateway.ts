@@ -9,7 +9,7 @@ import {
 } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
-import type { AgentMessage, Bind, GatewayMessage, Hello } from '../../../src/tunnel/messages.ts';
+import type { AgentMessage, Bind, GatewayMessage, Hello, OtherNode } from '../../../src/tunnel/messages.ts';
 import { ALPN } from '../../../src/tunnel/protocol.ts';
 import { type Issued, issue } from '../../edge/tls/test-authority.ts';
 
@@ -139,6 +139,11 @@ export interface FakeGatewayOptions {
   readonly connections?: number;
   readonly certificate?: Issued;
   readonly alpn?: string[];
+  /** Its id and name, if it is one of several nodes. */
+  readonly node?: string;
+  /** Sessions that it shares with other nodes. */
+  readonly sessions?: Set<string>;
+  others?(): OtherNode[];
   /** Returns true when it has handled the hello itself. */
   onHello?(connection: FakeConnection): boolean;
   onBind?(connection: FakeConnection, bind: Bind): boolean;
@@ -149,7 +154,7 @@ export class FakeGateway implements AsyncDisposable {
   readonly connections: FakeConnection[] = [];
   readonly ca: string;
   /** Known sessions; a restarted server has none. */
-  readonly sessions = new Set<string>();
+  readonly sessions: Set<string>;
   accepted = 0;
   isRefusing = false;
   readonly #server: Server;
@@ -160,6 +165,7 @@ export class FakeGateway implements AsyncDisposable {
 
   private constructor(options: FakeGatewayOptions, issued: Issued, ca: string) {
     this.#options = options;
+    this.sessions = options.sessions ?? new Set();
     this.ca = ca;
     this.#server = createServer({
       cert: issued.certificatePem,
@@ -198,6 +204,11 @@ export class FakeGateway implements AsyncDisposable {
     }
   }
 
+  /** Connections that are open now. */
+  get open(): readonly FakeConnection[] {
+    return this.connections.filter(({ isOpen }) => isOpen);
+  }
+
   /** For new connections. */
   useCertificate({ certificatePem: cert, keyPem: key }: Issued): void {
     this.#server.setSecureContext({ cert, key });
@@ -222,6 +233,10 @@ export class FakeGateway implements AsyncDisposable {
       region: 'test',
       connections: this.#options.connections ?? 1,
       resumed: isKnown,
+      ...(this.#options.node !== undefined && {
+        node: { id: this.#options.node, name: this.#options.node },
+        nodes: this.#options.others?.() ?? [],
+      }),
     });
   }
 

@@ -8,11 +8,11 @@ export interface Relay {
   freeze(): void;
 }
 
-/** A wire that can be broken without either end noticing. */
-export async function startRelay(t: TestContext, target: string): Promise<Relay> {
-  const [host, port] = target.split(':');
+/** A wire that can be broken without either end noticing. A function chooses the target of each connection. */
+export async function startRelay(t: TestContext, target: string | (() => string)): Promise<Relay> {
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
+    const [host, port] = (typeof target === 'string' ? target : target()).split(':');
     const far = connect(Number(port), host);
     for (const [from, to] of [
       [near, far],

@@ -138,6 +138,7 @@ async function showStatus() {
     const [{ agent: state }, { tunnels }] = await Promise.all([ask('/api/status'), ask('/api/tunnels')]);
     const words = [state?.status ?? 'starting'];
     if (state?.region) words.push(state.region);
+    if (state?.nodes?.length > 0) words.push(`${state.nodes.length > 1 ? 'nodes' : 'node'} ${state.nodes.join(', ')}`);
     if (state?.round_trip_ms != null) words.push(`${Math.round(state.round_trip_ms)} ms`);
     if (state?.active > 0) words.push(`${state.active} in progress`);
     if (agent.textContent !== words.join(' · ')) agent.textContent = words.join(' · ');

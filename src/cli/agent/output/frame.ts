@@ -61,6 +61,9 @@ function facts(content: FrameContent, columns: number): readonly StyledLine[] {
   const lines = [...fact('Status', statusSpans(content), columns)];
   const region = state.region === null ? '' : `, region ${printable(state.region)}`;
   lines.push(...fact('Server', [span(`${serverAddr}${region}`)], columns));
+  if (state.nodes.length > 0) {
+    lines.push(...fact('Nodes', [span(state.nodes.map(({ name }) => printable(name)).join(', '))], columns));
+  }
   lines.push(
     ...fact(
       'Latency',

@@ -4,6 +4,7 @@ import { LOG_LEVELS } from '../agent-flags.ts';
 import {
   commandText,
   durationText,
+  nodesText,
   publicName,
   STOPPED_BY_SERVER,
   type StatusHistory,
@@ -123,6 +124,10 @@ function lineOf(event: AgentEvent, serverAddr: string, before: StatusHistory): L
       const message = `${printable(tunnel.name)}: connection from ${printable(clientAddress)} ${phase}${why}`;
       const fields = { event: 'connection', tunnel: tunnel.name, phase, client_address: clientAddress, problem };
       return { level, message, fields: withoutNulls(fields) };
+    }
+    case 'nodes': {
+      const names = event.nodes.map(({ name }) => name);
+      return { level: 'info', message: nodesText(event), fields: { event: 'nodes', nodes: names } };
     }
     case 'command': {
       const fields = { event: 'command', command: event.command, accepted: event.isAccepted };
