@@ -35,7 +35,7 @@ suite('printConfig', () => {
 
   test('masks any password, even one that was not encoded', () => {
     const password = fc
-      .string({ minLength: 6, unit: fc.constantFrom(...Array.from('abc123/?#@:%&= ')) })
+      .string({ minLength: 6, unit: fc.constantFrom(...Array.from('abc123/?#@:,%&= ')) })
       .filter((text) => /[abc123]{3}/.test(text));
     fc.assert(
       fc.property(password, (secret) => {

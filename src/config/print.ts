@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import { databaseServers, withServersOf } from '../lib/database-url.ts';
 import type { WireValue } from '../lib/settings/setting.ts';
 import type { LoadedConfig } from './load.ts';
 import { settingNames, settingOf } from './schema.ts';
@@ -27,15 +28,15 @@ function shownValue(name: string, value: unknown): WireValue | null {
 
 /** The URL without its password, whether that is before the host or among the parameters. */
 export function maskedUrl(text: string): string {
-  if (!URL.canParse(text)) return MASK;
-  const url = new URL(text);
-  // A password with a bare / ? or # parses as host and path: the rest of it must not be shown either.
-  if (url.hash !== '' || `${url.pathname}${url.search}`.includes('@')) return MASK;
+  // Null also for a password with a bare / ? or #, which parses as host and path: no part of it must be shown.
+  const first = databaseServers(text)?.urls[0];
+  if (first === undefined) return MASK;
+  const url = new URL(first);
   if (url.password !== '') url.password = MASK;
   for (const name of new Set(url.searchParams.keys())) {
     if (SECRET_PARAMETERS.test(name)) url.searchParams.set(name, MASK);
   }
-  return url.href;
+  return withServersOf(url.href, text);
 }
 
 /** A file name may contain a line break, which would end the comment. */

@@ -52,7 +52,8 @@ const ownSettings = {
       'Directory for the SQLite file, the internal CAs and the generated keys. Created with mode 0700. A relative path is relative to the working directory.',
   }),
   database_url: optional(postgresUrl, {
-    description: 'URL of the PostgreSQL database that holds the store. Unset: SQLite in the data directory.',
+    description:
+      'URL of the PostgreSQL database that holds the store. Unset: SQLite in the data directory. Several servers of one cluster are separated by commas (postgres://USER:PASSWORD@HOST1:PORT,HOST2:PORT/DATABASE): the server uses the one that accepts writes, never a standby.',
     secrecy: 'password',
   }),
   database_migrate_under_old_nodes: required(boolean, {

@@ -5,6 +5,8 @@ export interface ErrorRow {
   readonly status: number;
   /** For the generated page: when the error occurs and what to do about it. */
   readonly explanation: string;
+  /** For a condition that passes by itself: sent as Retry-After. */
+  readonly retryAfterSeconds?: number;
 }
 
 export type ErrorRows = Readonly<Record<ErrorCode, ErrorRow>>;
@@ -41,7 +43,11 @@ export interface ErrorTable<Code extends ErrorCode> {
 export function errorTable<const Rows extends ErrorRows>(rows: Rows): ErrorTable<Extract<keyof Rows, ErrorCode>> {
   return {
     rows,
-    create: (code, message, options) =>
-      new PosternError(code, rows[code as ErrorCode]?.status ?? 500, message, options),
+    create: (code, message, options) => {
+      const { status = 500, retryAfterSeconds } = (rows[code as ErrorCode] ?? {}) as Partial<ErrorRow>;
+      if (retryAfterSeconds === undefined) return new PosternError(code, status, message, options);
+      const headers = { 'retry-after': String(retryAfterSeconds), ...options?.headers };
+      return new PosternError(code, status, message, { ...options, headers });
+    },
   };
 }

@@ -8,6 +8,7 @@ export const storeErrors = errorTable({
   },
   ERR_POSTERN_STORE_UNAVAILABLE: {
     status: 503,
+    retryAfterSeconds: 2,
     explanation:
       'The store could not be reached or did not respond in time. If the request was a write, its outcome is unknown: read the resource before you send it again, or send an Idempotency-Key.',
   },
@@ -27,6 +28,7 @@ export const storeErrors = errorTable({
   },
   ERR_POSTERN_STORE_WENT_BACK: {
     status: 503,
+    retryAfterSeconds: 2,
     explanation:
       'The database was restored to an earlier time, or failed over to a server that had not received every commit. The request was not applied. The server reloads all configuration automatically. Send the request again.',
   },
@@ -41,6 +43,7 @@ export const storeErrors = errorTable({
   },
   ERR_POSTERN_STORE_READ_ONLY: {
     status: 503,
+    retryAfterSeconds: 2,
     explanation:
       'The database is read-only: its disk is mounted read-only, its files are not writable, or it is a PostgreSQL standby. The request was not applied. Make the database writable, or promote the standby, then send the request again. No restart is needed, unless you change POSTERN_DATABASE_URL.',
   },

@@ -1,5 +1,18 @@
 import { spawn } from 'node:child_process';
-import { readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import {
+  appendFileSync,
+  chownSync,
+  cpSync,
+  lchownSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -15,7 +28,16 @@ export interface OwnPostgres {
   /** SIGKILL to one process that serves the database; PostgreSQL then restarts all of them. False when there was none. */
   killBackend(database: string): Promise<boolean>;
   untilAnswers(): Promise<void>;
+  /** A streaming standby of it, on a port of its own. Restarts this server. Closed with it. */
+  addStandby(): Promise<Standby>;
   close(): Promise<void>;
+}
+
+export interface Standby {
+  readonly url: string;
+  /** Until everything that the primary has committed is here. */
+  untilCaughtUp(): Promise<void>;
+  promote(): Promise<void>;
 }
 
 const UNPRIVILEGED_ID = 65_534;
@@ -42,10 +64,38 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
     await untilAnswers(first.url);
   }
 
+  async function addStandby(): Promise<Standby> {
+    const home = mkdtempSync(join(tmpdir(), 'postern-standby-'));
+    const port = await freePort();
+    await end('SIGINT');
+    copyAsStandby(dataDir, join(home, 'data'), new URL(first.url).port);
+    await start();
+    const flags = command.map((word) =>
+      word === dataDir ? join(home, 'data') : word.startsWith('port=') ? `port=${port}` : word,
+    );
+    const stop = launchAgain(flags, home);
+    closers.push(async () => {
+      await stop();
+      rmSync(home, { recursive: true, force: true });
+    });
+    const url = new URL(first.url);
+    url.port = String(port);
+    await untilAnswers(url.href);
+    return {
+      url: url.href,
+      untilCaughtUp: async () => {
+        const [row] = await rowsOf(first.url, 'SELECT pg_current_wal_lsn()::text AS lsn');
+        await untilRow(url.href, `SELECT pg_last_wal_replay_lsn() >= '${row?.['lsn']}'::pg_lsn AS done`);
+      },
+      promote: () => untilRow(url.href, 'SELECT pg_promote(true, 30) AS done'),
+    };
+  }
+
   return {
     url: first.url,
     end,
     start,
+    addStandby,
     killBackend: async (database) => {
       const pid = await anyBackend(first.url, database);
       if (pid === null) return false;
@@ -59,6 +109,38 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
       await first.stop();
     },
   };
+}
+
+/** The server is stopped, so a copy of its files is consistent: `pg_basebackup` is not among the binaries in npm. */
+function copyAsStandby(from: string, to: string, primaryPort: string): void {
+  cpSync(from, to, { recursive: true, verbatimSymlinks: true, mode: 0 });
+  writeFileSync(join(to, 'standby.signal'), '');
+  appendFileSync(
+    join(to, 'postgresql.auto.conf'),
+    `primary_conninfo = 'host=127.0.0.1 port=${primaryPort} user=postgres'\n`,
+  );
+  if (process.getuid?.() !== 0) return;
+  chownSync(dirname(to), UNPRIVILEGED_ID, UNPRIVILEGED_ID);
+  for (const entry of ['.', ...(readdirSync(to, { recursive: true }) as string[])]) {
+    lchownSync(join(to, entry), UNPRIVILEGED_ID, UNPRIVILEGED_ID);
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((settle) => server.listen(0, '127.0.0.1', settle));
+  const address = server.address();
+  await new Promise((settle) => server.close(settle));
+  if (address === null || typeof address === 'string') throw new Error('no free port');
+  return address.port;
+}
+
+async function untilRow(url: string, sql: string): Promise<void> {
+  const deadline = Date.now() + DEADLINE_MS;
+  while ((await rowsOf(url, sql))[0]?.['done'] !== true) {
+    if (Date.now() > deadline) throw new Error(`it did not become true: ${sql}`);
+    await sleep(20);
+  }
 }
 
 /** The shell stops the server when its standard input closes, which happens when the test process ends in any way. */

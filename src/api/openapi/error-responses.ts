@@ -9,6 +9,7 @@ const EXTRA_HEADERS: Readonly<Record<string, string>> = {
   401: 'WWW-Authenticate',
   405: 'Allow',
   429: 'Retry-After',
+  503: 'Retry-After',
 };
 
 /** Existing clients need `msg`, `status_code` and an object `details` in every error. */

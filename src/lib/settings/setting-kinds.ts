@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { isCidr } from '../cidr.ts';
+import { databaseServers } from '../database-url.ts';
 import { HTTP_URL_FORM, parseHttpUrl } from '../http-url.ts';
 import {
   formatListenAddress,
@@ -81,13 +82,8 @@ export const domainName = text('a lowercase domain name, such as example.com', (
 });
 
 export const postgresUrl = text(
-  'postgres://USER:PASSWORD@HOST:PORT/DATABASE with user and password percent-encoded',
-  (value) => {
-    if (!URL.canParse(value)) return false;
-    const { protocol, pathname, search, hash } = new URL(value);
-    // An `@` after the host, or a fragment, indicates a password with a bare / ? or # in it.
-    return /^postgres(ql)?:$/.test(protocol) && hash === '' && !`${pathname}${search}`.includes('@');
-  },
+  'postgres://USER:PASSWORD@HOST:PORT/DATABASE with user and password percent-encoded, and commas between several HOST:PORT',
+  (value) => databaseServers(value) !== null,
 );
 
 export const httpUrl: SettingKind<string> = parsedText(HTTP_URL_FORM, parseHttpUrl, (value) => value);

@@ -282,11 +282,12 @@ export class LoginRuntime implements SharedState {
 
   async #tidyUp(): Promise<void> {
     const { clock } = this.#ports;
-    this.sessions.sweep();
     // First: logins used within the last seconds must not count as unused.
     await this.activity.flush();
     const now = clock.nowMs();
     await this.records.prune(now, now - this.#retentionSeconds * 1000);
+    // Only now: without the database, a login that is dropped from memory could not be read again.
+    this.sessions.sweep();
     await rotateSigningKeys(this.#signingKeys, clock);
   }
 

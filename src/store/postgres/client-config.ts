@@ -1,6 +1,11 @@
 import pg from 'pg';
+import { CurrentServer } from './current-server.ts';
+import { refuseStandbyClient } from './refuse-standby.ts';
+import { ServerPool } from './server-pool.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
+/** Shorter when there is another server to try. */
+const CONNECT_TO_ONE_OF_SEVERAL_MS = 2_000;
 const STATEMENT_TIMEOUT_MS = 10_000;
 /** Shorter than the statement timeout, so that the message names the lock. */
 const LOCK_TIMEOUT_MS = 8_000;
@@ -19,11 +24,11 @@ const WAIT_FOR_DISK =
   "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'";
 
 /** Bounds every lock and connection, whichever side forgets the other. */
-export function clientConfig(url: string): pg.ClientConfig {
+export function clientConfig({ url, count }: Pick<CurrentServer, 'url' | 'count'>): pg.ClientConfig {
   return {
     connectionString: url,
     application_name: 'postern',
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: count > 1 ? CONNECT_TO_ONE_OF_SEVERAL_MS : CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     lock_timeout: LOCK_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
@@ -49,23 +54,30 @@ const URGENT: pg.ClientConfig = {
 /** One connection for this node's own lease, two for those of peers that cannot reach the database. */
 const URGENT_CONNECTIONS = 3;
 
-export function createUrgentPool(url: string): pg.Pool {
-  return createPool(url, URGENT_CONNECTIONS, URGENT);
+export function createUrgentPool(server: CurrentServer): ServerPool {
+  return createPool(server, URGENT_CONNECTIONS, URGENT);
 }
 
-export function createPool(url: string, max: number, config: pg.ClientConfig = {}): pg.Pool {
-  const pool = new pg.Pool({
-    ...clientConfig(url),
+/** `server` is shared by everything in this process that connects to the same database. */
+export function createPool(server: CurrentServer | string, max: number, config: pg.ClientConfig = {}): ServerPool {
+  const current = typeof server === 'string' ? new CurrentServer(server) : server;
+  const pool = new ServerPool(current, {
+    ...clientConfig(current),
     ...config,
     max,
     pipeline: true,
-    verify: (client, done) => {
-      client.query(WAIT_FOR_DISK, (error: Error | null) => done(error ?? undefined));
+    verify: (client: pg.ClientBase, done: (error?: Error) => void) => {
+      prepareSession(client, current).then(() => done(), done);
     },
-  });
+  } as pg.PoolConfig);
   // The next query detects a lost connection, and idle ones are replaced. Without listeners these events would end the
   // process: the pool's for idle clients, the client's own for those in use.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
+}
+
+async function prepareSession(client: pg.ClientBase, { mustBeWritable }: CurrentServer): Promise<void> {
+  await client.query(WAIT_FOR_DISK);
+  if (mustBeWritable) await refuseStandbyClient(client);
 }

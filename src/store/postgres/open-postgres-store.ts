@@ -1,4 +1,3 @@
-import type pg from 'pg';
 import type { Clock } from '../../lib/clock.ts';
 import { makeDataDirectory } from '../data-directory.ts';
 import { History } from '../history.ts';
@@ -9,12 +8,14 @@ import { initialise } from '../sql/schema/initialise.ts';
 import type { Store } from '../store.ts';
 import { StoreHealthMonitor } from '../store-health.ts';
 import { createPool, createUrgentPool } from './client-config.ts';
+import { CurrentServer } from './current-server.ts';
 import { inTransaction } from './postgres-connection.ts';
 import { createPostgresEngine, PREPARE, READ_VIEW } from './postgres-engine.ts';
 import { refuseOldNodes } from './refuse-old-nodes.ts';
 import { refuseStandby } from './refuse-standby.ts';
 import { RevisionWatch } from './revision-watch.ts';
 import { readSchemaNames, TAKE_MIGRATION_LOCK } from './schema-names.ts';
+import type { ServerPool } from './server-pool.ts';
 
 export interface OpenPostgresStoreOptions {
   /** `postgres://…`; the tables are created in the first schema of the connection's search_path. */
@@ -36,15 +37,16 @@ const MAX_CONNECTIONS = 10;
 export async function openPostgresStore(options: OpenPostgresStoreOptions): Promise<Store> {
   const { url, pollIntervalMs = DEFAULT_POLL_INTERVAL_MS, keepRevisions, clock } = options;
   makeDataDirectory(options.dataDir);
-  const pool = createPool(url, MAX_CONNECTIONS);
-  const urgentPool = createUrgentPool(url);
+  const server = new CurrentServer(url);
+  const pool = createPool(server, MAX_CONNECTIONS);
+  const urgentPool = createUrgentPool(server);
   let watch: RevisionWatch | null = null;
   let history: History | null = null;
   const monitor = new StoreHealthMonitor();
   try {
     const { channel } = await inTransaction(pool, READ_VIEW, (connection) => connection.run(readSchemaNames()));
     watch = new RevisionWatch({
-      url,
+      server,
       channel,
       pollIntervalMs,
       readRevision: async () => (history === null ? 0 : monitor.watchingProbe(readPosition.bind(null, pool, history))),
@@ -64,7 +66,7 @@ export async function openPostgresStore(options: OpenPostgresStoreOptions): Prom
 }
 
 /** The revision, from a database that still contains what this process has seen. */
-function readPosition(pool: pg.Pool, history: History): Promise<number> {
+function readPosition(pool: ServerPool, history: History): Promise<number> {
   return history.noticing(async () => {
     const { seen, epoch } = history;
     const position = await inTransaction(pool, READ_VIEW, async (connection) => {
@@ -77,7 +79,7 @@ function readPosition(pool: pg.Pool, history: History): Promise<number> {
 }
 
 /** Processes that start together wait here for the first one: it migrates and creates the key, the others find both. */
-function prepare(pool: pg.Pool, { dataDir, secretKey, mayMigrateUnderOldNodes }: OpenPostgresStoreOptions) {
+function prepare(pool: ServerPool, { dataDir, secretKey, mayMigrateUnderOldNodes }: OpenPostgresStoreOptions) {
   return inTransaction(pool, PREPARE, async (connection) => {
     await connection.exec(TAKE_MIGRATION_LOCK);
     if (mayMigrateUnderOldNodes !== true) await connection.run(refuseOldNodes());

@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import { PosternError } from '../../lib/errors.ts';
 import type { Program, Row, Statement } from '../sql/statements/statement.ts';
 import { numberPlaceholders } from './number-placeholders.ts';
-import { fromPostgresError, isLostConnection } from './postgres-error.ts';
+import { fromPostgresError, isLostConnection, isUnanswered } from './postgres-error.ts';
+import { isReadOnly, type ServerPool } from './server-pool.ts';
 
 /**
  * A pool's client with the interface of the store. It pipelines: blind statements are sent without waiting, and the
@@ -72,12 +72,12 @@ interface TransactionOptions {
 
 /** Acquires a client, runs `use` in a transaction, and releases the client, or discards it when it is unusable. */
 export async function inTransaction<Result>(
-  pool: pg.Pool,
+  pool: ServerPool,
   begin: string,
   use: (connection: PostgresConnection) => Promise<Result>,
   { isRolledBack = true }: TransactionOptions = {},
 ): Promise<Result> {
-  const client = await connect(pool);
+  const client = await pool.checkOut();
   const connection = new PostgresConnection(client);
   let isOpen = false;
   try {
@@ -90,9 +90,10 @@ export async function inTransaction<Result>(
     return result;
   } catch (error) {
     if (isOpen && isLostConnection(error)) lostBeforeCommit.add(error as object);
-    // A connection to a standby stays one; a new one may reach the primary.
-    const isOfUse = isRolledBack && !isReadOnly(error) && (await rolledBack(connection));
-    client.release(!isOfUse);
+    // A connection to a standby stays one; a new one may reach the primary. A server that did not respond in time would
+    // not respond to ROLLBACK either.
+    if (isReadOnly(error) || (isRolledBack && isUnanswered(error))) pool.discard(client);
+    else client.release(!(isRolledBack && (await rolledBack(connection))));
     throw error;
   }
 }
@@ -102,18 +103,6 @@ const lostBeforeCommit = new WeakSet<object>();
 /** The connection was lost before COMMIT was sent: nothing was applied, and the work may be repeated. */
 export function isLostBeforeCommit(error: unknown): boolean {
   return typeof error === 'object' && error !== null && lostBeforeCommit.has(error);
-}
-
-async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
-  try {
-    return await pool.connect();
-  } catch (error) {
-    throw fromPostgresError(error);
-  }
-}
-
-function isReadOnly(error: unknown): boolean {
-  return error instanceof PosternError && error.code === 'ERR_POSTERN_STORE_READ_ONLY';
 }
 
 async function rolledBack(connection: PostgresConnection): Promise<boolean> {

@@ -1,4 +1,3 @@
-import type pg from 'pg';
 import { PosternError } from '../../lib/errors.ts';
 import { createGroupCommit, type JobOutcome } from '../group-commit.ts';
 import type { History } from '../history.ts';
@@ -17,10 +16,11 @@ import type { StoreSharing } from '../store.ts';
 import type { StoreHealthMonitor } from '../store-health.ts';
 import { inTransaction, isLostBeforeCommit, type PostgresConnection } from './postgres-connection.ts';
 import type { RevisionWatch } from './revision-watch.ts';
+import type { ServerPool } from './server-pool.ts';
 
 export interface PostgresEngineOptions {
-  readonly pool: pg.Pool;
-  readonly urgentPool: pg.Pool;
+  readonly pool: ServerPool;
+  readonly urgentPool: ServerPool;
   readonly watch: RevisionWatch;
   readonly history: History;
   readonly monitor: StoreHealthMonitor;

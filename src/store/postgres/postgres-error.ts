@@ -15,8 +15,9 @@ const REJECTED_LOGIN_CLASS = '28';
  */
 const UNAVAILABLE_CLASSES = new Set(['08', '25', '28', '3D', '40', '53', '55', '57', '58']);
 
-/** For errors of `pg` only: one without an SQLSTATE is a connection error (refused, reset, timed out). */
+/** For errors of `pg`, and our own of a new connection, which pass: one without an SQLSTATE is a connection error (refused, reset, timed out). */
 export function fromPostgresError(error: unknown): unknown {
+  if (error instanceof PosternError) return error;
   const state = sqlState(error);
   if (state === DISK_FULL) {
     return storeErrors.create(
@@ -63,6 +64,11 @@ export function isLostConnection(error: unknown): boolean {
   if (!(error instanceof PosternError) || error.code !== 'ERR_POSTERN_STORE_UNAVAILABLE') return false;
   const state = sqlState(error.cause);
   return state === null ? !/timeout/i.test(error.message) : ENDED.has(state);
+}
+
+/** The driver gave up waiting: in contrast to a statement_timeout, which the server reports. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof PosternError && error.cause instanceof Error && error.cause.message === 'Query read timeout';
 }
 
 function sqlState(error: unknown): string | null {

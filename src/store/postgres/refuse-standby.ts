@@ -1,13 +1,21 @@
+import type pg from 'pg';
 import { storeErrors } from '../errors.ts';
 import { type Program, queryOne } from '../sql/statements/statement.ts';
 
 const IS_READ_ONLY =
   "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS is_read_only";
+export const STANDBY_PROBLEM = 'it is a standby, or default_transaction_read_only is on';
 
 /** After a failover the address may still lead to the former primary, which can be read but not written. */
 export function* refuseStandby(): Program<void> {
   const row = (yield* queryOne(IS_READ_ONLY)) as { readonly is_read_only?: unknown } | null;
-  if (row?.is_read_only === true) throw readOnlyDatabase('it is a standby, or default_transaction_read_only is on');
+  if (row?.is_read_only === true) throw readOnlyDatabase(STANDBY_PROBLEM);
+}
+
+/** The same for a new connection. */
+export async function refuseStandbyClient(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ readonly is_read_only: boolean }>(IS_READ_ONLY);
+  if (rows[0]?.is_read_only === true) throw readOnlyDatabase(STANDBY_PROBLEM);
 }
 
 export function readOnlyDatabase(problem: string, cause?: unknown) {

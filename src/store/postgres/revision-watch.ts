@@ -1,10 +1,12 @@
 import pg from 'pg';
 import { currentSchema } from '../sql/schema/migrations.ts';
 import { clientConfig } from './client-config.ts';
+import type { CurrentServer } from './current-server.ts';
+import { refuseStandbyClient } from './refuse-standby.ts';
 import { TAKE_VERSION_LOCK, TRY_SERVER_LOCK } from './schema-names.ts';
 
 export interface RevisionWatchOptions {
-  readonly url: string;
+  readonly server: CurrentServer;
   readonly channel: string;
   readonly pollIntervalMs: number;
   readonly readRevision: () => Promise<number>;
@@ -28,6 +30,7 @@ export class RevisionWatch {
   #applied: () => number = () => Number.POSITIVE_INFINITY;
   #polled: () => void = () => {};
   #client: pg.Client | null = null;
+  #clientUrl = '';
   #retryMs = FIRST_RETRY_MS;
   #retryTimer: NodeJS.Timeout | null = null;
   #pollTimer: NodeJS.Timeout | null = null;
@@ -85,15 +88,18 @@ export class RevisionWatch {
   }
 
   async #listen(): Promise<void> {
-    const { url, channel } = this.#options;
+    const { server, channel } = this.#options;
+    const { url } = server;
     // Waiting for a notification is not a query, so the query timeout does not apply.
-    const client = new pg.Client(clientConfig(url));
+    const client = new pg.Client(clientConfig(server));
     client.on('error', () => {});
     client.on('end', () => this.#lost(client));
     client.on('notification', ({ payload }) => this.#noteForeign(Number(payload)));
     this.#client = client;
+    this.#clientUrl = url;
     try {
       await client.connect();
+      if (server.mustBeWritable) await refuseStandbyClient(client);
       await client.query(`LISTEN "${channel}"`);
       // First: a server without it counts as an older one, and another that starts meanwhile would refuse to migrate.
       await client.query(TAKE_VERSION_LOCK, [`/${currentSchema.version}`]);
@@ -102,6 +108,7 @@ export class RevisionWatch {
       this.#retryMs = FIRST_RETRY_MS;
     } catch {
       // Not connected yet, or no longer: treated like a lost connection.
+      server.failed(url);
       await client.end().catch(() => {});
       this.#lost(client);
     }
@@ -126,6 +133,8 @@ export class RevisionWatch {
       if (revision > this.#revision) this.#noteForeign(revision);
       else if (revision > this.#applied()) this.#tell();
       this.#polled();
+      // The others have moved on after a failover: nobody notifies there.
+      if (this.#clientUrl !== this.#options.server.url) await this.#client?.end();
     } catch {
       // The database is unavailable; current callers get an error, and the next poll retries.
     }

@@ -1,0 +1,34 @@
+import { databaseServers } from '../../lib/database-url.ts';
+
+/**
+ * The server that new connections go to, of those in the URL. It changes when one cannot be reached or is read-only, so
+ * that after a failover everything of this process meets at the new primary.
+ */
+export class CurrentServer {
+  readonly count: number;
+  readonly mustBeWritable: boolean;
+  readonly #urls: readonly string[];
+  #at = 0;
+
+  constructor(url: string) {
+    // The settings accept no other; a URL that tests pass goes to the driver as it is.
+    const { urls, mustBeWritable } = databaseServers(url) ?? { urls: [url], mustBeWritable: false };
+    this.#urls = urls;
+    this.count = urls.length;
+    this.mustBeWritable = mustBeWritable;
+  }
+
+  get url(): string {
+    return this.#urls[this.#at] as string;
+  }
+
+  /** Moves on, unless another connection already has. */
+  failed(url: string): void {
+    if (url === this.url) this.#at = (this.#at + 1) % this.count;
+  }
+}
+
+/** Host and port, for messages. */
+export function addressOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : 'the database';
+}

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Replica } from '../../src/replica/replica.ts';
+import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { startOwnPostgres } from '../support/own-postgres.ts';
+import { execute, freshDatabase } from '../support/postgres.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { committed, everything, put } from './conformance/store-under-test.ts';
+
+const DEADLINE_MS = 30_000;
+
+suite('several servers in the URL', async () => {
+  const dataDir = join(await tempDir({ after }), 'data');
+  const primary = await startOwnPostgres();
+  after(() => primary.close());
+  const database = await freshDatabase(primary);
+  const standby = await primary.addStandby();
+  const [first, second] = [new URL(standby.url).host, new URL(primary.url).host];
+  const { pathname } = new URL(database.url);
+  /** The standby comes first: a driver that takes the first that answers would read there and fail to write. */
+  const url = `postgres://postgres@${first},${second}${pathname}`;
+  const open = (address = url): Promise<Store> => openPostgresStore({ url: address, dataDir, secretKey: null });
+  const stores = await Promise.all([open(), open()]);
+  const [store, other] = stores as [Store, Store];
+  const replica = await Replica.open(other);
+  after(async () => {
+    replica.close();
+    await Promise.all(stores.map((each) => each.close()));
+  });
+
+  test('a standby is passed over, and writes and notifications go to the primary', async () => {
+    await committed(store, { puts: [put('edge', 'before')] });
+    await until(() => replica.get('edge', 'before') !== undefined, 'the other store did not hear of it');
+    assert.equal(store.health().state, 'ok');
+  });
+
+  test('with target_session_attrs=read-write a single standby is refused, by name', async () => {
+    await standby.untilCaughtUp();
+    await assert.rejects(open(`postgres://postgres@${first}${pathname}?target_session_attrs=read-write`), {
+      code: 'ERR_POSTERN_STORE_READ_ONLY',
+      message: /it is a standby/,
+    });
+  });
+
+  test('while no server can be written, writes get a clear error that names each server', async () => {
+    await standby.untilCaughtUp();
+    await primary.end('SIGKILL');
+    // The first write may still find the connection that was lost.
+    await assert.rejects(committed(store, { puts: [put('edge', 'never')] }));
+    await assert.rejects(committed(store, { puts: [put('edge', 'never')] }), {
+      code: 'ERR_POSTERN_STORE_READ_ONLY',
+      message: new RegExp(
+        `no server in POSTERN_DATABASE_URL accepts writes \\((?=.*${second}: connect ECONNREFUSED).*${first}: it is a standby`,
+      ),
+    });
+    assert.equal(store.health().state, 'degraded');
+    assert.notEqual(replica.get('edge', 'before'), undefined, 'memory is served on');
+  });
+
+  test('after the promotion writes continue at the new primary, with everything from before', async () => {
+    await standby.promote();
+    await untilCommitted(store, 'after');
+    await until(() => replica.get('edge', 'after') !== undefined, 'the other store did not follow');
+    const { records } = await everything(store);
+    assert.deepEqual(records.map(({ id }) => id).sort(), ['after', 'before']);
+    assert.equal(store.stats().resets, 0, 'nothing was lost, so nothing is read again');
+    await until(() => store.health().state === 'ok', 'the store did not recover');
+  });
+
+  test('the former primary comes back, and is not written to', async () => {
+    await primary.start();
+    await committed(store, { puts: [put('edge', 'still there')] });
+    await until(() => replica.get('edge', 'still there') !== undefined, 'the other store did not follow');
+    assert.equal(store.stats().resets, 0);
+  });
+
+  test('a server that becomes read-only without a restart is left, and lost commits are noticed', async () => {
+    await execute(standby.url, 'ALTER SYSTEM SET default_transaction_read_only = on');
+    await execute(standby.url, 'SELECT pg_reload_conf()');
+    // The former primary lacks the commits since the failover: everything in memory is read again.
+    await untilCommitted(store, 'back');
+    await until(() => replica.get('edge', 'back') !== undefined, 'the other store did not follow');
+    const { records } = await everything(store);
+    assert.deepEqual(records.map(({ id }) => id).sort(), ['back', 'before']);
+    assert.equal(replica.get('edge', 'after'), undefined, 'forgotten with its history');
+    assert.equal(store.stats().resets, 1);
+  });
+});
+
+const AWAY: ReadonlySet<unknown> = new Set([
+  'ERR_POSTERN_STORE_UNAVAILABLE',
+  'ERR_POSTERN_STORE_READ_ONLY',
+  'ERR_POSTERN_STORE_WENT_BACK',
+]);
+
+async function untilCommitted(store: Store, id: string): Promise<void> {
+  const deadline = Date.now() + DEADLINE_MS;
+  for (;;) {
+    try {
+      await committed(store, { puts: [put('edge', id)] });
+      return;
+    } catch (error) {
+      if (!AWAY.has((error as { readonly code?: string }).code) || Date.now() > deadline) throw error;
+      await sleep(50);
+    }
+  }
+}
+
+async function until(isTrue: () => boolean, otherwise: string): Promise<void> {
+  const deadline = Date.now() + DEADLINE_MS;
+  while (!isTrue()) {
+    assert.ok(Date.now() < deadline, otherwise);
+    await sleep(20);
+  }
+}
