@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoginChange, Store } from '../../src/store/store.ts';
 import { newLogin } from './conformance/new-login.ts';
 import { emptyLocation, openAt, usePostgres } from './engines.ts';
@@ -29,6 +30,43 @@ test('two stores: one follows the log of the other, and is notified only of its 
     heard.map(({ op, sessionId }) => `${op} ${sessionId}`),
     ['put as_1', 'put as_2'],
   );
+});
+
+test('the other store hears at once of every begin, move and end of a login, and not of its own', async (t) => {
+  const { one, other } = await twoStores(t);
+  const heard = { one: 0, other: 0 };
+  one.logins.onForeignChange(() => {
+    heard.one += 1;
+  });
+  other.logins.onForeignChange(() => {
+    heard.other += 1;
+  });
+  const login = (id: string) => one.logins.recordLogin(newLogin(id, { userId: `au_${id}`, keyHash: `k_${id}` }));
+  const provider = { issuer: 'https://idp.example.com', clientId: 'client-1', identity: null, token: null };
+  for (const [name, change] of [
+    ['begins', () => login('as_1')],
+    ['gets tokens', () => one.logins.replaceTokens('as_1', 1, { doc: {}, secrets: {} })],
+    ['ends', () => one.logins.deleteSession('as_1')],
+    ['begins again', () => login('as_2')],
+    ['ends with its browser', () => one.logins.endByKey('k_as_2')],
+    ['begins again', () => login('as_3')],
+    ['ends with its user', () => one.logins.deleteUser('au_as_3')],
+    ['begins again', () => one.logins.recordLogin(newLogin('as_4', { providerSessionId: 'sid' }))],
+    ['ends at its provider', () => one.logins.endByProvider({ ...provider, providerSessionId: 'sid' })],
+    ['begins again', () => login('as_5')],
+    ['loses its client', () => one.logins.endOrphans('edghts_1', [])],
+    ['begins again', () => login('as_6')],
+    ['expires', () => one.logins.prune(100, 100)],
+  ] as const) {
+    const before = heard.other;
+    await change();
+    for (let waitedMs = 0; heard.other === before; waitedMs += 5) {
+      assert.ok(waitedMs < 10_000, `a login ${name}, and nobody hears of it`);
+      await sleep(5);
+    }
+  }
+  await one.logins.touch([{ id: 'as_6', lastActiveMs: 1, expiresAtMs: 1 }]);
+  assert.equal(heard.one, 0);
 });
 
 test('a polling follower misses nothing and sees nothing twice while two stores write', async (t) => {

@@ -39,6 +39,7 @@ export function inertPorts(ports: Partial<RuntimePorts> = {}): RuntimePorts {
 export function idleLogins(): Partial<LoginRecords> {
   return {
     onChanged: () => () => {},
+    onForeignChange: () => () => {},
     onReset: () => () => {},
     currentSeq: () => Promise.resolve(0),
     listEdgeIds: () => Promise.resolve([]),

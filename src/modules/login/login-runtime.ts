@@ -30,8 +30,11 @@ import { isStoreOutage } from './store-outage.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_SECONDS = 86_400;
-/** Another process's logout reaches streams here within a second. */
+/** The store reports changes of other processes at once; this finds those whose report was lost. */
 const FOLLOW_MS = 400;
+/** Between two reads of changes that follow each other: many logins cost few reads. */
+const FOLLOW_PAUSE_MS = 25;
+const FOLLOW_PROBLEM = 'failed to read changes of logins';
 const NO_GRANTS: readonly Grant[] = [];
 
 /** Login state that outlives a version of a module's configuration. One per process. */
@@ -63,6 +66,8 @@ export class LoginRuntime implements SharedState {
   #seq = 0;
   #wasShared = false;
   #following: Promise<void> | null = null;
+  #isBehind = false;
+  #isClosed = false;
 
   private constructor(ports: SharedPorts, settings: LoginSettings) {
     const { clock, log, network, timers } = ports;
@@ -122,9 +127,13 @@ export class LoginRuntime implements SharedState {
     this.ownPaths = new OwnLoginPaths(this);
     this.#orphans = new OrphanedLogins(log, logins);
     const stopHearing = logins.onChanged((changes) => this.sessions.changed(changes));
+    const stopForeign = logins.onForeignChange(() => {
+      this.#followNow().catch((err: unknown) => isStoreOutage(err) || log.error({ err }, FOLLOW_PROBLEM));
+    });
     const stopResets = logins.onReset(() => this.#readAgain());
     this.#unsubscribe = () => {
       stopHearing();
+      stopForeign();
       stopResets();
     };
   }
@@ -252,6 +261,7 @@ export class LoginRuntime implements SharedState {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     for (const stop of this.#timers) stop();
     this.#unsubscribe();
     await this.#following;
@@ -268,14 +278,11 @@ export class LoginRuntime implements SharedState {
     });
     this.#seq = await this.records.currentSeq();
     this.#every(MINUTE_MS, 'failed to delete expired logins', () => this.#tidyUp());
-    this.#every(FOLLOW_MS, 'failed to read changes of logins', async () => {
+    this.#every(FOLLOW_MS, FOLLOW_PROBLEM, async () => {
       const { isShared } = this.records;
       // Once more after the other process is gone, for its last changes.
       if (!isShared && !this.#wasShared) return;
-      this.#following ??= this.#follow().finally(() => {
-        this.#following = null;
-      });
-      await this.#following;
+      await this.#followNow();
       this.#wasShared = isShared;
     });
   }
@@ -291,11 +298,29 @@ export class LoginRuntime implements SharedState {
     await rotateSigningKeys(this.#signingKeys, clock);
   }
 
+  /** One reader at a time. A call while it reads may be about a later change: then it reads once more. */
+  #followNow(): Promise<void> {
+    this.#isBehind = this.#following !== null;
+    this.#following ??= this.#followAll().finally(() => {
+      this.#following = null;
+    });
+    return this.#following;
+  }
+
+  async #followAll(): Promise<void> {
+    await this.#follow();
+    while (this.#isBehind && !this.#isClosed) {
+      this.#isBehind = false;
+      await this.#ports.timers.sleep(FOLLOW_PAUSE_MS);
+      await this.#follow();
+    }
+  }
+
   /** Applies changes of other processes. */
   async #follow(): Promise<void> {
     const { isComplete, seq, changes } = await this.records.changesSince(this.#seq);
     if (!isComplete) await this.sessions.missedChanges();
-    else if (changes.length > 0) this.sessions.changed(changes);
+    else if (changes.length > 0) await this.sessions.follow(changes);
     // Last: a failed step is repeated.
     this.#seq = seq;
   }
@@ -309,7 +334,8 @@ export class LoginRuntime implements SharedState {
 
   #every(ms: number, problem: string, task: () => Promise<void>): void {
     const run = (): void => {
-      task().catch((err: unknown) => this.log.error({ err }, problem));
+      // The store reports its outages itself, once.
+      task().catch((err: unknown) => isStoreOutage(err) || this.log.error({ err }, problem));
     };
     this.#timers.push(this.#ports.timers.every(ms, run));
   }

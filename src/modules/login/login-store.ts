@@ -140,6 +140,8 @@ export interface LoginStore {
   prune(nowMs: number, unusedSinceMs: number): Promise<readonly string[]>;
   /** In order, after the commit. For writes of this process, called before the write's promise resolves. */
   onChanged(listener: LoginListener): () => void;
+  /** Another process has changed something: ask `changesSince`. A call may be lost, so followers also poll. */
+  onForeignChange(listener: () => void): () => void;
   /** Changes after `seq`, by any process, in order. */
   changesSince(seq: number): Promise<LoginChangesSince>;
   currentSeq(): Promise<number>;

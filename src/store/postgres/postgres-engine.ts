@@ -16,6 +16,7 @@ import type { StoreSharing } from '../store.ts';
 import type { StoreHealthMonitor } from '../store-health.ts';
 import { inTransaction, isLostBeforeCommit, type PostgresConnection } from './postgres-connection.ts';
 import type { RevisionWatch } from './revision-watch.ts';
+import { loginChannelOf } from './schema-names.ts';
 import type { ServerPool } from './server-pool.ts';
 
 export interface PostgresEngineOptions {
@@ -62,7 +63,7 @@ export function createPostgresEngine(options: PostgresEngineOptions): SqlEngine 
     const { seen, epoch } = history;
     try {
       const { answers, before, after } = await inTransaction(pool, WRITE, (connection) =>
-        connection.run(lockedJobs(jobs, seen, channel)),
+        connection.run(lockedJobs(jobs, seen, { channel, sender: watch.processId })),
       );
       history.advance(after.commit, epoch);
       watch.noteOwnCommit(before.revision, after.revision);
@@ -119,6 +120,7 @@ export function createPostgresEngine(options: PostgresEngineOptions): SqlEngine 
     withView: (use) =>
       inTransaction(pool, READ_VIEW, (connection) => use((name, ...args) => runProgram(connection, name, args))),
     onForeignCommit: (listener) => watch.onForeignCommit(listener),
+    onForeignLogins: (listener) => watch.onForeignLogins(listener),
     compareWith: (applied) => watch.compareWith(applied),
     commitCount: () => group.commitCount(),
     close: () => {
@@ -129,13 +131,18 @@ export function createPostgresEngine(options: PostgresEngineOptions): SqlEngine 
 }
 
 /** The lock is sent along with the proof, which sees everything committed before the lock was acquired. */
-function* lockedJobs(jobs: readonly QueuedJob[], seen: CommitMark, channel: string): Program<GroupAnswers> {
+function* lockedJobs(
+  jobs: readonly QueuedJob[],
+  seen: CommitMark,
+  { channel, sender }: { readonly channel: string; readonly sender: string },
+): Program<GroupAnswers> {
   yield { ...LOCK_WRITERS, isBlind: true };
   const done = yield* runJobs(jobs, seen);
-  const { before, after } = done;
+  const { before, after, isLoginNews } = done;
   if (after.revision > before.revision) {
     yield* execute('SELECT pg_notify(?, ?)', [channel, String(after.revision)]);
   }
+  if (isLoginNews) yield* execute('SELECT pg_notify(?, ?)', [loginChannelOf(channel), sender]);
   return done;
 }
 

@@ -49,9 +49,13 @@ export function fromPostgresError(error: unknown): unknown {
     );
   }
   if (state === null || UNAVAILABLE_CLASSES.has(state.slice(0, 2))) {
-    return storeErrors.create('ERR_POSTERN_STORE_UNAVAILABLE', `the database could not be used: ${messageOf(error)}`, {
-      cause: error,
-    });
+    return storeErrors.create(
+      'ERR_POSTERN_STORE_UNAVAILABLE',
+      `the database could not be used: ${messageOf(error)}. Check that it runs and can be reached, then try again`,
+      {
+        cause: error,
+      },
+    );
   }
   return error;
 }

@@ -1,9 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { currentSchema } from '../sql/schema/migrations.ts';
 import { clientConfig } from './client-config.ts';
 import type { CurrentServer } from './current-server.ts';
 import { refuseStandbyClient } from './refuse-standby.ts';
-import { TAKE_VERSION_LOCK, TRY_SERVER_LOCK } from './schema-names.ts';
+import { loginChannelOf, TAKE_VERSION_LOCK, TRY_SERVER_LOCK } from './schema-names.ts';
 
 export interface RevisionWatchOptions {
   readonly server: CurrentServer;
@@ -24,7 +25,10 @@ const LONGEST_RETRY_MS = 5_000;
  */
 export class RevisionWatch {
   readonly #options: RevisionWatchOptions;
+  /** In notifications of this process, which it ignores. */
+  readonly processId = randomUUID();
   readonly #listeners = new Set<() => void>();
+  readonly #loginListeners = new Set<() => void>();
   /** The newest revision announced to the listeners, whether or not they could read it. */
   #revision = 0;
   #applied: () => number = () => Number.POSITIVE_INFINITY;
@@ -47,6 +51,11 @@ export class RevisionWatch {
 
   onForeignCommit(listener: () => void): void {
     this.#listeners.add(listener);
+  }
+
+  onForeignLogins(listener: () => void): () => void {
+    this.#loginListeners.add(listener);
+    return () => this.#loginListeners.delete(listener);
   }
 
   /** An announced revision may not have been read: the poll repeats until the followers have applied it. */
@@ -94,13 +103,17 @@ export class RevisionWatch {
     const client = new pg.Client(clientConfig(server));
     client.on('error', () => {});
     client.on('end', () => this.#lost(client));
-    client.on('notification', ({ payload }) => this.#noteForeign(Number(payload)));
+    client.on('notification', ({ channel: of, payload = '' }) => {
+      if (of === channel) this.#noteForeign(Number(payload));
+      else if (payload !== this.processId) for (const heard of this.#loginListeners) heard();
+    });
     this.#client = client;
     this.#clientUrl = url;
     try {
       await client.connect();
       if (server.mustBeWritable) await refuseStandbyClient(client);
       await client.query(`LISTEN "${channel}"`);
+      await client.query(`LISTEN "${loginChannelOf(channel)}"`);
       // First: a server without it counts as an older one, and another that starts meanwhile would refuse to migrate.
       await client.query(TAKE_VERSION_LOCK, [`/${currentSchema.version}`]);
       const { rows } = await client.query<{ locked: boolean }>(TRY_SERVER_LOCK);

@@ -30,6 +30,11 @@ export const OLDER_SERVERS = `SELECT count(*) AS servers, string_agg(DISTINCT ho
       AND known.objid::bigint = hashtext(current_schema() || ?)::bigint & 4294967295)`;
 export const TRY_NO_SERVERS_LOCK = `SELECT pg_try_advisory_xact_lock(${SERVERS_LOCK}, hashtext(current_schema())) AS locked`;
 
+/** A channel of its own: servers of the previous release read every notification of the other one as a revision. */
+export function loginChannelOf(channel: string): string {
+  return `${channel}_logins`;
+}
+
 export function* readSchemaNames(): Program<SchemaNames> {
   const row = yield* queryOne(
     "SELECT current_schema() AS name, md5(current_schema()) AS hash, current_setting('server_encoding') AS encoding",

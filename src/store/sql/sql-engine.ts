@@ -28,6 +28,8 @@ export interface SqlEngine {
   withView<Result>(use: (read: SqlEngine['read']) => Promise<Result>): Promise<Result>;
   /** Another process may have committed. Not called for known writes through this engine. */
   onForeignCommit(listener: () => void): void;
+  /** Another process has changed logins. May be lost: followers also poll. */
+  onForeignLogins(listener: () => void): () => void;
   /** The lowest revision applied by any follower; the poll compares the store's revision with it. */
   compareWith(applied: () => number): void;
   commitCount(): number;

@@ -114,6 +114,8 @@ export function createSqliteEngine({
     },
     sharing,
     onForeignCommit: (listener) => foreign.onCommit(listener),
+    // During a handover the poll finds them.
+    onForeignLogins: () => () => {},
     compareWith: (applied) => foreign.compareWith(applied),
     commitCount: () => group.commitCount(),
     close: () => {

@@ -90,6 +90,14 @@ test('one of two processes on one PostgreSQL redeems it', async (t) => {
   );
   assert.equal(redeemed(here), 1);
   assert.deepEqual([...new Set(answers.map(({ status }) => status))], [302]);
+
+  const body = new URLSearchParams({ logout_token: await here.provider.logoutToken() }).toString();
+  const logouts = await Promise.all(
+    [here.world, there, here.world, there].map((world) =>
+      world.browser().ask(here.host, '/.postern/backchannel-logout', { method: 'POST', body }),
+    ),
+  );
+  assert.deepEqual(logouts.map(({ status }) => status).sort(), [200, 400, 400, 400], 'one logout token, one use');
 });
 
 suite('limits of token requests', () => {

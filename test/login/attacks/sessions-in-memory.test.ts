@@ -108,6 +108,17 @@ suite('logins in memory', () => {
     assert.deepEqual(await store.openedBy(next), ['as_1']);
   });
 
+  test('a login whose new tokens cannot be read goes on, and the follower is asked to repeat it', async () => {
+    const store = new Rows();
+    const key = cookies.create();
+    const known = record('as_1', key);
+    store.put(known);
+    assert.deepEqual(await store.openedBy(key), ['as_1']);
+    store.isDown = true;
+    await assert.rejects(store.sessions.follow([changeOf(known, 'put')]), /the store is away/);
+    assert.deepEqual(await store.openedBy(key), ['as_1']);
+  });
+
   test('an unavailable store opens nothing that is not in memory, and is asked again', async () => {
     const store = new Rows();
     const key = cookies.create();

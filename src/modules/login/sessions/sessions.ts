@@ -96,8 +96,17 @@ export class Sessions {
     this.#keep(key, records);
   }
 
-  /** Applies changes reported by the store, by any process. */
+  /** Applies changes of this process. A failed read is repeated by the follower, who hears of them too. */
   changed(changes: readonly LoginChange[]): void {
+    this.follow(changes).catch(() => {});
+  }
+
+  /**
+   * Applies changes by any process. Resolves when what changed was read again; if it could not be, the caller repeats
+   * it. Without the database a login goes on as it was known, unless its browser has a new key.
+   */
+  async follow(changes: readonly LoginChange[]): Promise<void> {
+    const reads: Promise<void>[] = [];
     this.#generation += 1;
     for (const { op, sessionId, keyHash } of changes) {
       const grant = this.#grants.get(sessionId);
@@ -106,10 +115,12 @@ export class Sessions {
         if (grant !== undefined) this.#end(grant);
       } else {
         this.#absent.delete(keyHash);
-        // If it cannot be read now, it is read at its next use.
-        if (grant !== undefined) this.#readAgain(grant).catch(() => this.#forget(grant.keyHash));
+        // Now, not after the read: its old key is void.
+        if (grant !== undefined && grant.keyHash !== keyHash) this.#forget(grant.keyHash);
+        if (grant !== undefined) reads.push(this.#readAgain(grant));
       }
     }
+    await Promise.all(reads);
   }
 
   /** Reads a login again: the store does not report when a login was last used. */

@@ -1,3 +1,4 @@
+import { hasLoginChanges } from '../logins/login-change-rows.ts';
 import { type Job, type ProgramArgs, startProgram } from '../programs.ts';
 import { applyWriteSet } from '../records/apply-write-set.ts';
 import type { Program } from '../statements/statement.ts';
@@ -9,6 +10,8 @@ export interface GroupAnswers {
   readonly before: StorePosition;
   /** The store's position once the transaction is durable. */
   readonly after: StorePosition;
+  /** Logins began, moved or ended: processes that know them must hear of it. */
+  readonly isLoginNews: boolean;
 }
 
 /**
@@ -21,6 +24,7 @@ export function* runJobs(jobs: readonly Job[], seen: CommitMark): Program<GroupA
   const answers: unknown[] = [];
   let revision = before.revision;
   let isWritten = false;
+  let isLoginNews = false;
   for (const job of jobs) {
     if (job.name === 'applyWriteSet') {
       const [writeSet] = job.args as ProgramArgs<'applyWriteSet'>;
@@ -30,12 +34,14 @@ export function* runJobs(jobs: readonly Job[], seen: CommitMark): Program<GroupA
       answers.push(answer);
     } else {
       yield* group.flush();
-      answers.push(yield* startProgram(job));
+      const answer = yield* startProgram(job);
+      answers.push(answer);
       isWritten = true;
+      isLoginNews ||= hasLoginChanges(answer);
     }
   }
   yield* group.flush();
   // Refusals alone write nothing, and need no fsync.
   const commit = isWritten ? yield* addCommit(before.commit) : before.commit;
-  return { answers, before, after: { revision, commit } };
+  return { answers, before, after: { revision, commit }, isLoginNews };
 }

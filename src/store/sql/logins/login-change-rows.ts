@@ -21,6 +21,12 @@ export function* logLoginChanges(changes: readonly LoginChange[]): Program<void>
   );
 }
 
+/** Whether a program that may end, move or add logins did so: each returns the changes that it logged. */
+export function hasLoginChanges(answer: unknown): boolean {
+  const changes = Array.isArray(answer) ? answer : (answer as { readonly changes?: unknown } | null)?.changes;
+  return Array.isArray(changes) && changes.length > 0 && (changes[0] as Partial<LoginChange>).keyHash !== undefined;
+}
+
 /**
  * A follower ahead of the store (a backup was restored) must read everything again, like one that is behind the log.
  */

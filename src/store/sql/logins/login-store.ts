@@ -94,6 +94,7 @@ export function createLoginStore(engine: SqlEngine, keyring: Keyring, timeAt: Ti
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    onForeignChange: (listener) => engine.onForeignLogins(listener),
     changesSince: (seq) => engine.readProven('readLoginChangesSince', seq),
     onReset: (reload) => engine.history.onReset(reload),
     currentSeq: () => engine.read('readLoginSeq'),
