@@ -85,7 +85,7 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
       url: url.href,
       untilCaughtUp: async () => {
         const [row] = await rowsOf(first.url, 'SELECT pg_current_wal_lsn()::text AS lsn');
-        await untilRow(url.href, `SELECT pg_last_wal_replay_lsn() >= '${row?.['lsn']}'::pg_lsn AS done`);
+        await untilRow(url.href, `SELECT pg_last_wal_replay_lsn() >= '${String(row?.['lsn'])}'::pg_lsn AS done`);
       },
       promote: () => untilRow(url.href, 'SELECT pg_promote(true, 30) AS done'),
     };

@@ -61,14 +61,14 @@ export function createUrgentPool(server: CurrentServer): ServerPool {
 /** `server` is shared by everything in this process that connects to the same database. */
 export function createPool(server: CurrentServer | string, max: number, config: pg.ClientConfig = {}): ServerPool {
   const current = typeof server === 'string' ? new CurrentServer(server) : server;
+  // The pool waits for it; its types do not say so.
+  const onConnect = (client: pg.ClientBase): unknown => prepareSession(client, current);
   const pool = new ServerPool(current, {
     ...clientConfig(current),
     ...config,
     max,
     pipeline: true,
-    verify: (client: pg.ClientBase, done: (error?: Error) => void) => {
-      prepareSession(client, current).then(() => done(), done);
-    },
+    onConnect,
   } as pg.PoolConfig);
   // The next query detects a lost connection, and idle ones are replaced. Without listeners these events would end the
   // process: the pool's for idle clients, the client's own for those in use.
