@@ -1,0 +1,32 @@
+import type { OnlineTunnel, OnlineTunnels } from '../../edge/tunnels/online-tunnels.ts';
+import type { TunnelDirectory } from './tunnel-directory.ts';
+
+type Labels = Readonly<Record<string, string>>;
+
+/** What traffic reads: tunnels of agents connected here, and those that other nodes reach. */
+export class AllTunnels implements OnlineTunnels {
+  readonly #local: OnlineTunnels;
+  readonly #directory: TunnelDirectory;
+
+  constructor(local: OnlineTunnels, directory: TunnelDirectory) {
+    this.#local = local;
+    this.#directory = directory;
+  }
+
+  /** Both only increase: the sum changes whenever one of them does. */
+  get generation(): number {
+    return this.#local.generation + this.#directory.generation;
+  }
+
+  /** One with connections here and elsewhere is the directory's, which knows both ways. */
+  get(tunnelId: string): OnlineTunnel | undefined {
+    return this.#directory.remoteTunnel(tunnelId) ?? this.#local.get(tunnelId);
+  }
+
+  matching(labels: Labels): readonly OnlineTunnel[] {
+    const local = this.#local.matching(labels);
+    const remote = this.#directory.remoteMatching(labels);
+    if (remote.length === 0) return local;
+    return [...remote, ...local.filter(({ id }) => this.#directory.remoteTunnel(id)?.isReachable !== true)];
+  }
+}

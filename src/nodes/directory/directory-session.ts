@@ -1,0 +1,32 @@
+import type { Announcement, Claim } from './announcement.ts';
+import type { DirectoryTunnel } from './directory-tunnel.ts';
+import { NONE_RIGHT, type RightClaims } from './right-claims.ts';
+
+/** A session that at least one node announces, with everything that nodes say about it. */
+export class DirectorySession {
+  readonly id: string;
+  readonly claims: Claim[] = [];
+  readonly tunnels = new Map<string, DirectoryTunnel>();
+  right: RightClaims = NONE_RIGHT;
+  /** Only for a session that nodes contradict each other about. */
+  verdicts: Map<string, boolean> | null = null;
+
+  constructor(id: string) {
+    this.id = id;
+  }
+
+  /** The claim of its home. */
+  get home(): Claim | null {
+    const [first] = this.right.counted;
+    return first !== undefined && first.by.nodeId === first.session.homeNodeId ? first : null;
+  }
+
+  claimBy(by: Announcement): Claim | undefined {
+    return this.claims.find((claim) => claim.by === by);
+  }
+
+  remove(claim: Claim): void {
+    const at = this.claims.indexOf(claim);
+    if (at !== -1) this.claims.splice(at, 1);
+  }
+}

@@ -1,0 +1,77 @@
+import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../edge/tunnels/online-tunnels.ts';
+import type { PeerLinks } from '../links/peer-links.ts';
+import type { AnnouncedEndpoint, AnnouncedTunnel } from './announced.ts';
+import type { Announcement } from './announcement.ts';
+import type { Rank } from './owners.ts';
+
+/** Where a stream for a tunnel may go: over a connection of the agent to this node, or to a node that has one. */
+export interface Ways {
+  readonly local: OnlineTunnels;
+  readonly links: Pick<PeerLinks, 'get'>;
+}
+
+/**
+ * A connection here is clearly busier than the way over another node with this many streams more than twice as many. A
+ * hop costs both nodes, so it must save more than that.
+ */
+const CLEARLY_BUSIER_STREAMS = 64;
+
+/** A tunnel that at least one node announces. */
+export class DirectoryTunnel implements OnlineTunnel, Rank {
+  readonly id: string;
+  readonly sessionId: string;
+  /** As its home announces it, or another holder where the home does not. */
+  announced: AnnouncedTunnel;
+  epoch: number;
+  /** Other nodes that can reach the agent. */
+  holders: readonly Announcement[] = [];
+  /** Requests that this node has in progress. */
+  inFlight = 0;
+  readonly #ways: Ways;
+
+  constructor(announced: AnnouncedTunnel, epoch: number, ways: Ways) {
+    this.id = announced.id;
+    this.sessionId = announced.sessionId;
+    this.announced = announced;
+    this.epoch = epoch;
+    this.#ways = ways;
+  }
+
+  get forwardsTo(): string {
+    return this.announced.forwardsTo;
+  }
+
+  get isReachable(): boolean {
+    for (const holder of this.holders) if (holder.isUp) return true;
+    return false;
+  }
+
+  link(tried?: readonly AgentLink[]): AgentLink | null {
+    const here = this.#linkHere(tried);
+    if (here !== null && here.active <= CLEARLY_BUSIER_STREAMS) return here;
+    const peer = this.#peer(tried);
+    if (here === null || peer === null) return here ?? peer;
+    return here.active > 2 * peer.active + CLEARLY_BUSIER_STREAMS ? peer : here;
+  }
+
+  #linkHere(tried: readonly AgentLink[] | undefined): AgentLink | null {
+    const link = this.#ways.local.get(this.id)?.link(tried) ?? null;
+    return link === null || tried?.includes(link) === true ? null : link;
+  }
+
+  #peer(tried: readonly AgentLink[] | undefined): AgentLink | null {
+    let best: AgentLink | null = null;
+    for (const holder of this.holders) {
+      const link = holder.isUp ? this.#ways.links.get(holder.nodeId) : undefined;
+      if (link === undefined || !link.hasRoom || tried?.includes(link) === true) continue;
+      if (best === null || link.active < best.active) best = link;
+    }
+    return best;
+  }
+}
+
+/** The name or port that only one session may have, as in the store's claims. */
+export function nameKeyOf({ proto, host, port }: AnnouncedEndpoint): string {
+  if (proto === 'tcp') return `port ${port}`;
+  return `${proto === 'http' ? 'plain' : 'tls'} ${host}`;
+}

@@ -1,0 +1,87 @@
+import { reportBug } from '../../lib/bug-report.ts';
+import type { FeedFollower } from '../links/peer-links.ts';
+import type { AnnouncedSession } from './announced.ts';
+import type { Announcement } from './announcement.ts';
+import { FEED_VERSION, type FeedLine } from './feed-lines.ts';
+
+const SLICE_MS = 5;
+
+/**
+ * The feed to one node that follows this one: *snapshot* (in slices, as fast as the other node reads), then *changes*.
+ * Changes are sent at once, also between items of the snapshot: an item that is sent later contains them.
+ */
+export class FollowerFeed {
+  readonly #follower: FeedFollower;
+  readonly #seq: number;
+  readonly #items: Iterator<FeedLine>;
+  #isSnapshot = true;
+  #isStopped = false;
+  #isScheduled = false;
+
+  constructor(follower: FeedFollower, own: Announcement, seq: number) {
+    this.#follower = follower;
+    this.#seq = seq;
+    this.#items = itemsOf(own);
+  }
+
+  start(): void {
+    this.#follower.onRoom(() => this.#continue());
+    this.#write({ t: 'begin', v: FEED_VERSION, seq: this.#seq });
+    this.#continue();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  /** A numbered line, and the session that it needs. */
+  change(line: string, session: AnnouncedSession | null): void {
+    if (this.#isStopped) return;
+    // The follower may not have received the session yet.
+    if (this.#isSnapshot && session !== null) this.#write({ t: 'session', session });
+    this.#send(line);
+  }
+
+  #continue(): void {
+    if (!this.#isSnapshot || this.#isScheduled) return;
+    const until = performance.now() + SLICE_MS;
+    while (!this.#isStopped && this.#follower.hasRoom) {
+      if (performance.now() > until) {
+        this.#isScheduled = true;
+        setImmediate(() => {
+          this.#isScheduled = false;
+          this.#continue();
+        });
+        return;
+      }
+      const next = this.#items.next();
+      if (next.done === true) {
+        this.#isSnapshot = false;
+        this.#write({ t: 'end' });
+        return;
+      }
+      this.#write(next.value);
+    }
+  }
+
+  #write(line: FeedLine): void {
+    this.#send(JSON.stringify(line));
+  }
+
+  #send(line: string): void {
+    if (this.#isStopped) return;
+    try {
+      if (!this.#follower.send(line)) this.stop();
+    } catch (error) {
+      reportBug(error, { part: 'directory feed', node: this.#follower.nodeId });
+      this.stop();
+    }
+  }
+}
+
+function* itemsOf(own: Announcement): Generator<FeedLine> {
+  for (const { session, tunnels } of own.claims.values()) {
+    yield { t: 'session', session };
+    for (const tunnel of tunnels.values()) yield { t: 'tunnel', tunnel };
+  }
+}
