@@ -34,8 +34,9 @@ export interface StoredClaim {
 export type ClaimOutcome =
   | { readonly ok: true; readonly epoch: number }
   /**
-   * `leaseLeftMs` of the holder's node, by the database's clock: 0 or less when it has ended. Without a holder: the
-   * lease of the claiming node itself has ended, so claim again after the next heartbeat.
+   * `leaseLeftMs`: claim again after this time. It is what is left of the lease of the holder's node, or of the time
+   * that others have to renew theirs after this node's own lease began. Without a holder: the lease of the claiming node
+   * itself has ended, so claim again after the next heartbeat.
    */
   | { readonly ok: false; readonly holder: StoredClaim | null; readonly leaseLeftMs: number };
 
@@ -51,7 +52,7 @@ export interface StoredSession {
 
 export type MoveOutcome =
   | { readonly ok: true; readonly session: StoredSession }
-  /** `held`: its home's lease is valid. `moved`: another epoch. `absent`: it has ended. */
+  /** `held`: its home's lease is valid, or a node that is alive may still renew it (`leaseLeftMs`). `moved`: another epoch. `absent`: it has ended. */
   | { readonly ok: false; readonly reason: 'held' | 'moved' | 'absent'; readonly leaseLeftMs: number };
 
 /** Membership and what nodes own. Live state: no revision, no change feed. */
@@ -72,7 +73,7 @@ export interface NodeStore {
   agree(nodeId: string, facts: Readonly<Record<string, string>>): Promise<Readonly<Record<string, string>>>;
   /**
    * Takes the key for the session if it is free, or if its holder is this session on this node, or if the lease of its
-   * holder's node has ended. Refused without a holder if the claiming node's own lease has ended.
+   * holder's node has ended and this node's own is at least as old as a lease is long. Refused without a holder if the claiming node's own lease has ended.
    */
   claim(claim: Omit<StoredClaim, 'epoch'>): Promise<ClaimOutcome>;
   /** Keys that the session holds on another node by now are kept. */

@@ -39,6 +39,7 @@ test('a claim waits for a renewal in progress, and loses against it', async (t) 
   await nodes.heartbeat(NODE, LONG_MS);
   await nodes.claim(CLAIM);
   await nodes.heartbeat({ ...NODE, id: 'nd_2' }, LONG_MS);
+  await other.query('UPDATE nodes SET unbroken_since_ms = 0');
   await other.query("UPDATE nodes SET lease_ends_at_ms = 1 WHERE id = 'nd_1'");
   await other.query("BEGIN; UPDATE nodes SET lease_ends_at_ms = 9000000000000000 WHERE id = 'nd_1'");
   const claimed = nodes.claim({ ...CLAIM, sessionId: 'ts_2', nodeId: 'nd_2' });

@@ -103,6 +103,26 @@ export function nodes(openStore: OpenStore): void {
       assert.deepEqual(await nodes.claimsOf('nd_2'), []);
     });
 
+    test('after an outage every node gets the time of a lease to renew its own', async (t) => {
+      const { nodes, clock } = await openNodes(t, 'nd_1', 'nd_2');
+      const put = await nodes.putSession(session('ts_1', 'nd_1'));
+      assert.ok(put !== null);
+      await claimed(nodes, 'tls a.example', 'ts_1', 'nd_1');
+      clock.now += 60_000;
+      await nodes.heartbeat(node('nd_2'), LEASE_MS);
+      clock.now += 400;
+      await nodes.heartbeat(node('nd_2'), LEASE_MS);
+      const early = await nodes.claim(claim('tls a.example', 'ts_2', 'nd_2'));
+      assert.ok(!early.ok && early.leaseLeftMs === LEASE_MS - 400, JSON.stringify(early));
+      assert.deepEqual(await nodes.moveSession('ts_1', put.epoch, 'nd_2'), {
+        ...{ ok: false, reason: 'held', leaseLeftMs: LEASE_MS - 400 },
+      });
+      clock.now += LEASE_MS - 400;
+      await nodes.renewFor('nd_2', LEASE_MS);
+      await claimed(nodes, 'tls a.example', 'ts_2', 'nd_2');
+      assert.equal((await nodes.moveSession('ts_1', put.epoch, 'nd_2')).ok, true);
+    });
+
     test('a node whose own lease has ended claims nothing', async (t) => {
       const { nodes, clock } = await openNodes(t, 'nd_1');
       clock.now += LEASE_MS;
@@ -140,8 +160,9 @@ export function nodes(openStore: OpenStore): void {
       assert.equal((await nodes.sessionsOf('nd_2')).length, 1, 'its former home has no say');
       assert.equal((await nodes.claimsOf('nd_2')).length, 1);
 
-      clock.now += LEASE_MS;
+      clock.now += LEASE_MS - 1;
       await nodes.heartbeat(node('nd_1'), LEASE_MS);
+      clock.now += 1;
       const adopted = await nodes.moveSession('ts_1', epoch, 'nd_1');
       assert.ok(adopted.ok && adopted.session.epoch > epoch);
       assert.deepEqual(await nodes.sessionsOf('nd_1'), [adopted.session]);

@@ -10,7 +10,7 @@ import {
   text,
 } from '../statements/statement.ts';
 import { type CallerTime, storeNowMs } from '../statements/store-time.ts';
-import { leaseLeftMs, nextEpoch, settledLeaseLeftMs } from './node-leases.ts';
+import { leaseLeftMs, nextEpoch, takeoverWaitMs } from './node-leases.ts';
 
 const CLAIM_COLUMNS = 'key, session_id, credential_id, node_id, epoch';
 
@@ -32,8 +32,8 @@ export function* claimKey(claim: Omit<StoredClaim, 'epoch'>, time: CallerTime): 
   const holder = yield* readClaim(key);
   if (holder !== null) {
     if (holder.sessionId === sessionId && holder.nodeId === nodeId) return { ok: true, epoch: holder.epoch };
-    const leftMs = yield* settledLeaseLeftMs(holder.nodeId, nowMs);
-    if (leftMs > 0) return { ok: false, holder, leaseLeftMs: leftMs };
+    const waitMs = yield* takeoverWaitMs(holder.nodeId, nodeId, nowMs);
+    if (waitMs > 0) return { ok: false, holder, leaseLeftMs: waitMs };
   }
   const epoch = yield* nextEpoch(nowMs);
   yield* execute(

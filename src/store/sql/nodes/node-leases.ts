@@ -7,18 +7,26 @@ export function* leaseLeftMs(nodeId: string, nowMs: number): Program<number> {
 }
 
 /**
- * The same for a decision to take over. A renewal may be in progress that this transaction does not see: the update
- * waits for it, and holds back later ones until this transaction has committed. Such a renewal then finds a lease that
- * had ended.
+ * How long `byNodeId` has to wait before it may take over what another node has: 0 or less when it may. The other
+ * lease must have ended, and its own must be as old as a lease is long: after an outage of the database all have ended,
+ * and every node that is alive gets the time to renew its own first.
+ *
+ * A renewal may be in progress that this transaction does not see: the update waits for it, and holds back later ones
+ * until this transaction has committed. Such a renewal then finds a lease that had ended.
  */
-export function* settledLeaseLeftMs(nodeId: string, nowMs: number): Program<number> {
-  const leftMs = yield* leaseLeftMs(nodeId, nowMs);
-  if (leftMs > 0) return leftMs;
+export function* takeoverWaitMs(fromNodeId: string, byNodeId: string, nowMs: number): Program<number> {
+  const own = yield* queryOne(
+    'SELECT unbroken_since_ms + lease_ends_at_ms - last_seen_at_ms AS settled_at_ms FROM nodes WHERE id = ?',
+    [byNodeId],
+  );
+  const settlesInMs = own === null ? 0 : integer(own, 'settled_at_ms') - nowMs;
+  const leftMs = yield* leaseLeftMs(fromNodeId, nowMs);
+  if (leftMs > 0 || settlesInMs > 0) return Math.max(leftMs, settlesInMs);
   yield* queryOne('UPDATE nodes SET status = status WHERE id = ? AND lease_ends_at_ms <= ? RETURNING id', [
-    nodeId,
+    fromNodeId,
     nowMs,
   ]);
-  return yield* leaseLeftMs(nodeId, nowMs);
+  return yield* leaseLeftMs(fromNodeId, nowMs);
 }
 
 /**

@@ -23,10 +23,12 @@ const MAX_LISTED = 256;
 export function* heartbeatNode(node: BeatingNode, leaseMs: number, time: CallerTime): Program<Heartbeat> {
   const now = nowExpression(time);
   const row = yield* queryOne(
-    `INSERT INTO nodes (id, status, started_at_ms, last_seen_at_ms, lease_before_ms, lease_ends_at_ms, has_agreed, doc)
-      VALUES (?, ?, ?, ${now}, 0, ${now} + ?, 0, ?)
+    `INSERT INTO nodes (id, status, started_at_ms, last_seen_at_ms, lease_before_ms, unbroken_since_ms,
+        lease_ends_at_ms, has_agreed, doc)
+      VALUES (?, ?, ?, ${now}, 0, ${now}, ${now} + ?, 0, ?)
       ON CONFLICT (id) DO UPDATE SET status = excluded.status, doc = excluded.doc,
-        lease_before_ms = nodes.lease_ends_at_ms, last_seen_at_ms = ${now}, lease_ends_at_ms = ${now} + ?
+        lease_before_ms = nodes.lease_ends_at_ms, last_seen_at_ms = ${now}, lease_ends_at_ms = ${now} + ?,
+        unbroken_since_ms = CASE WHEN nodes.lease_ends_at_ms > ${now} THEN nodes.unbroken_since_ms ELSE ${now} END
       RETURNING lease_before_ms, last_seen_at_ms`,
     [node.id, node.status, node.startedAtMs, leaseMs, JSON.stringify(node.doc), leaseMs],
   );

@@ -2,7 +2,7 @@ import type { MoveOutcome, StoredSession } from '../../node-store.ts';
 import { parseObject } from '../sealing/seal.ts';
 import { execute, integer, type Program, queryOne, type Row, statement, text } from '../statements/statement.ts';
 import { type CallerTime, storeNowMs } from '../statements/store-time.ts';
-import { leaseLeftMs, nextEpoch, settledLeaseLeftMs } from './node-leases.ts';
+import { leaseLeftMs, nextEpoch, takeoverWaitMs } from './node-leases.ts';
 
 const SESSION_COLUMNS = 'id, node_id, credential_id, epoch, doc';
 
@@ -57,8 +57,8 @@ export function* moveNodeSession(
   }
   if (found.nodeId === toNodeId) return { ok: true, session: found };
   if (found.nodeId !== handedOverBy) {
-    const leftMs = yield* settledLeaseLeftMs(found.nodeId, nowMs);
-    if (leftMs > 0) return { ok: false, reason: 'held', leaseLeftMs: leftMs };
+    const waitMs = yield* takeoverWaitMs(found.nodeId, toNodeId, nowMs);
+    if (waitMs > 0) return { ok: false, reason: 'held', leaseLeftMs: waitMs };
   }
   const epoch = yield* nextEpoch(nowMs);
   yield* execute('UPDATE node_sessions SET node_id = ?, epoch = ? WHERE id = ?', [toNodeId, epoch, id]);

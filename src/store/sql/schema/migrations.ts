@@ -284,6 +284,7 @@ export const migrations: readonly Migration[] = [
           bigintColumn('last_seen_at_ms'),
           // The lease before the last renewal: shows in the same statement whether it had ended.
           bigintColumn('lease_before_ms'),
+          bigintColumn('unbroken_since_ms'),
           bigintColumn('lease_ends_at_ms'),
           bigintColumn('has_agreed'),
           textColumn('doc'),
