@@ -177,19 +177,20 @@ export class Exchange extends ReceivedRequest implements OwnPathRequest {
   #admitted(route: RouteSnapshot): void {
     this.#permitVersion = this.permit?.version ?? 0;
     this.permit?.touch(this.nowMs);
-    if (route.requestChangers.length === 0) this.#forward(route, this.client);
-    else new RequestChanges(this, route.requestChangers, (client) => this.#forward(route, client)).start();
+    const { requestChangers } = route;
+    if (requestChangers.length === 0) this.#forward(route, this.client, this.client.head.headers);
+    else new RequestChanges(this, requestChangers, (...changed) => this.#forward(route, ...changed)).start();
   }
 
-  /** `client` with the modules' changes of the request. */
-  #forward(route: RouteSnapshot, client: ClientSide): void {
+  /** With the modules' changes of the request. */
+  #forward(route: RouteSnapshot, client: ClientSide, headers: HeaderList): void {
     this.#forwardedBody = client.source;
     const targets = route.backend === null ? [] : this.runtime.targetsOf(route.backend);
     if (targets.length === 0) {
       this.refuse('ERR_POSTERN_NO_BACKEND', 'no_backend', NO_BACKEND_MESSAGE);
       return;
     }
-    this.#forwarding = new Forwarding(this, client, route);
+    this.#forwarding = new Forwarding(this, client, headers, route);
     this.#forwarding.start(targets);
   }
 

@@ -8,9 +8,14 @@ import { forwardedHeaders } from './forwarded-headers.ts';
 import { withoutOwnCookies } from './own-cookies.ts';
 
 /** The request as its upstream receives it. */
-export function forwardedRequest(exchange: Exchange, client: ClientSide, route: RouteSnapshot): UpstreamRequest {
+export function forwardedRequest(
+  exchange: Exchange,
+  client: ClientSide,
+  changedHeaders: HeaderList,
+  route: RouteSnapshot,
+): UpstreamRequest {
   const { head } = client;
-  const headers = withoutOwnCookies(head.headers);
+  const headers = withoutOwnCookies(changedHeaders);
   const standing: HeaderList[] = [];
   for (const { prepared } of route.modules) {
     if (prepared.upstreamHeaders !== undefined) standing.push(prepared.upstreamHeaders(exchange));

@@ -4,7 +4,13 @@ import { breakOff } from '../lib/break-off.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { RouteSnapshot } from '../snapshot/edge-snapshot.ts';
 import { isUnsendable, unsendable } from '../upstream/unsendable.ts';
-import type { ResponseHead, UpstreamExchange, UpstreamFailure, UpstreamHandler } from '../upstream/upstream.ts';
+import type {
+  ResponseHead,
+  UpstreamExchange,
+  UpstreamFailure,
+  UpstreamHandler,
+  UpstreamRequest,
+} from '../upstream/upstream.ts';
 import { ChangedBody, type ChangedBodyReader } from './changed-body.ts';
 import type { ClientSide } from './client-side.ts';
 import type { ErrorAnswer } from './error-page.ts';
@@ -29,6 +35,8 @@ const NO_TRAILERS: HeaderList = [];
 export class Forwarding implements UpstreamHandler, ChangedBodyReader {
   readonly #exchange: Exchange;
   readonly #client: ClientSide;
+  /** The request headers as modules have changed them. */
+  readonly #headers: HeaderList;
   readonly #route: RouteSnapshot;
   #targets: readonly Target[] = [];
   #targetAt = 0;
@@ -42,9 +50,10 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
   #switched: SwitchedSides | null = null;
   #isOver = false;
 
-  constructor(exchange: Exchange, client: ClientSide, route: RouteSnapshot) {
+  constructor(exchange: Exchange, client: ClientSide, headers: HeaderList, route: RouteSnapshot) {
     this.#exchange = exchange;
     this.#client = client;
+    this.#headers = headers;
     this.#route = route;
     client.writer.onDrain = () => this.#drained();
   }
@@ -77,7 +86,7 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     switch (target.kind) {
       case 'upstream':
         this.#exchange.targetName = target.name;
-        this.#upstream = target.upstream.send(forwardedRequest(this.#exchange, this.#client, this.#route), this);
+        this.#upstream = target.upstream.send(this.#request(), this);
         return;
       case 'response':
         this.#exchange.targetName = target.name;
@@ -86,6 +95,10 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
       case 'unreachable':
         this.#failed(target.error, target.reason, true);
     }
+  }
+
+  #request(): UpstreamRequest {
+    return forwardedRequest(this.#exchange, this.#client, this.#headers, this.#route);
   }
 
   onBug(error: unknown): void {

@@ -32,6 +32,7 @@ export function assertResponseHeaders(module: string, headers: HeaderList, befor
 /** Applies a module's changes to a request's headers. Throws when it touches one that modules may not change. */
 export function withHeaderChange(module: RequestChanger, headers: HeaderList, change: HeaderChange): HeaderList {
   const { remove = NONE, set = NONE, add = NONE } = change;
+  if (set.length === 0 && add.length === 0) return withoutHeaders(module, headers, remove);
   const gone = new Set(remove);
   for (let at = 0; at < set.length; at += 2) gone.add(set[at] as string);
   for (const name of gone) assertMayChange(module, name);
@@ -40,6 +41,17 @@ export function withHeaderChange(module: RequestChanger, headers: HeaderList, ch
   assertSendable(module, add);
   const kept = headers.filter((_, at) => !gone.has(headers[at - (at % 2)] as string));
   return [...kept, ...set, ...add];
+}
+
+/** The usual change, on the path of every request with a token. */
+function withoutHeaders(module: RequestChanger, headers: HeaderList, names: readonly string[]): HeaderList {
+  for (const name of names) assertMayChange(module, name);
+  const kept: string[] = [];
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] as string;
+    if (!names.includes(name)) kept.push(name, headers[at + 1] as string);
+  }
+  return kept;
 }
 
 const NONE: HeaderList = [];

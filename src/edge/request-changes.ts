@@ -17,17 +17,19 @@ const CUT_MESSAGE = 'The request was rejected: its body is incomplete.';
 export class RequestChanges {
   readonly #exchange: Exchange;
   readonly #changers: readonly RequestChanger[];
-  readonly #forward: (client: ClientSide) => void;
-  readonly #body: BodyReader;
+  readonly #forward: (client: ClientSide, headers: HeaderList) => void;
+  /** Null until a module reads the body, which few do. */
+  #body: BodyReader | null = null;
   #headers: HeaderList;
 
-  constructor(exchange: Exchange, changers: readonly RequestChanger[], forward: (client: ClientSide) => void) {
+  constructor(
+    exchange: Exchange,
+    changers: readonly RequestChanger[],
+    forward: (client: ClientSide, headers: HeaderList) => void,
+  ) {
     this.#exchange = exchange;
     this.#changers = changers;
     this.#forward = forward;
-    this.#body = new BodyReader(exchange.client, (count) => {
-      exchange.bytesIn += count;
-    });
     this.#headers = withoutOwnCookies(exchange.client.head.headers);
   }
 
@@ -45,8 +47,7 @@ export class RequestChanges {
       }
       if (!this.#take(change, module, at)) return;
     }
-    const client = this.#body.forwarded();
-    this.#forward({ ...client, head: { ...client.head, headers: this.#headers } });
+    this.#forward(this.#body === null ? this.#exchange.client : this.#body.forwarded(), this.#headers);
   }
 
   /** Returns whether to call the next module now. */
@@ -72,6 +73,10 @@ export class RequestChanges {
   }
 
   async #readFor(demand: BodyDemand): Promise<RequestTransform | null | 'refused'> {
+    const exchange = this.#exchange;
+    this.#body ??= new BodyReader(exchange.client, (count) => {
+      exchange.bytesIn += count;
+    });
     const reading = await this.#body.read(demand.maxBytes);
     if (this.#exchange.isDone) return null;
     if (reading === 'cut') {

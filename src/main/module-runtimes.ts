@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { Counter, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { Config } from '../config/schema.ts';
 import type { Catalog } from '../documents/catalog.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -23,6 +23,7 @@ import { settingsOf } from '../modules/module-settings.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';
 import { followedRecords } from './followed-records.ts';
+import { moduleCounter } from './module-counter.ts';
 import { moduleRecords } from './module-records.ts';
 
 const ROUTE_KIND = 'https_edge_route';
@@ -139,10 +140,7 @@ function sharedPorts(
     open: (purpose, sealed) => store.open(purpose, sealed),
     newId: (prefix) => `${prefix}_${ksuid(clock.nowMs())}`,
     randomText: (bytes) => randomBytes(bytes).toString('base64url'),
-    counter: ({ name, help, label }) => {
-      const counter = new Counter({ name, help, labelNames: [label], registers: [registry] });
-      return (value) => counter.inc({ [label]: value });
-    },
+    counter: (metric) => moduleCounter(registry, metric),
   };
 }
 

@@ -57,6 +57,8 @@ export class AccessOnRoute implements PreparedModule {
   }
 
   upstreamHeaders(request: TrafficRequest): HeaderList {
+    // The login module tells about the people whom it has admitted.
+    if (request.permit?.module !== 'access') return NOBODY;
     return firstOf(this.#recognizers, (each) => each.upstreamHeaders?.(request)) ?? NOBODY;
   }
 

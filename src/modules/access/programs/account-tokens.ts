@@ -4,6 +4,10 @@ import { hashToken } from '../../../lib/token-hash.ts';
 import type { FollowedKey, FollowedRecords } from '../../module-runtime.ts';
 import { AccountToken, ServiceAccount } from './account-token.ts';
 
+/** Lines of Authorization fields whose token is known without its hash. */
+const MAX_KNOWN_LINES = 1_000;
+const MAX_KNOWN_LINE = 256;
+
 /**
  * Tokens of service accounts, found by their hash without a database. Follows the store, so that a change ends streams
  * within a second on every node.
@@ -14,6 +18,7 @@ export class AccountTokens {
   readonly #accounts = new Map<string, ServiceAccount>();
   readonly #byHash = new Map<string, AccountToken>();
   readonly #byId = new Map<string, AccountToken>();
+  readonly #byLine = new Map<string, AccountToken>();
   readonly #unsubscribe: () => void;
 
   constructor(records: FollowedRecords, used: (token: AccountToken) => void) {
@@ -29,6 +34,21 @@ export class AccountTokens {
     return this.#byHash.get(hashToken(text));
   }
 
+  /**
+   * The token of a line that was remembered: its state may have changed since. Strings are compared only when their
+   * hashes, seeded by the runtime, are equal, so this tells nothing about stored tokens either.
+   */
+  knownByLine(line: string): AccountToken | undefined {
+    return this.#byLine.get(line);
+  }
+
+  /** Hashing and parsing cost 3 µs per request. Any change of a token or an account forgets all lines. */
+  remember(line: string, token: AccountToken): void {
+    if (line.length > MAX_KNOWN_LINE) return;
+    if (this.#byLine.size >= MAX_KNOWN_LINES) this.#byLine.clear();
+    this.#byLine.set(line, token);
+  }
+
   close(): void {
     this.#unsubscribe();
   }
@@ -36,6 +56,8 @@ export class AccountTokens {
   #changed(changed: readonly FollowedKey[]): void {
     for (const { kind, id } of changed) if (kind === ACCOUNT_KIND) this.#readAccount(id);
     for (const { kind, id } of changed) if (kind === TOKEN_KIND) this.#readToken(id);
+    // A token that comes back with the same hash, as by a restore, is another object.
+    if (changed.some(({ kind }) => kind === ACCOUNT_KIND || kind === TOKEN_KIND)) this.#byLine.clear();
   }
 
   #readAccount(id: string): void {

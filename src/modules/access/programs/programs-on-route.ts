@@ -48,11 +48,16 @@ export class ProgramsOnRoute implements Recognizer {
   identify(request: TrafficRequest): Verdict | null | Promise<Verdict | null> {
     const lines = request.headerLines('authorization');
     if (lines.length === 0) return null;
+    const [line = ''] = lines;
+    const remembered = lines.length === 1 ? this.#runtime.accountTokens.knownByLine(line) : undefined;
+    if (remembered !== undefined) return this.#account(request, remembered);
     const credentials = bearerCredentials(lines);
     if (credentials === null) return lines.some((line) => STRAY_TOKEN.test(line)) ? this.#stray(request) : null;
     if (lines.length > 1) return this.#refused(tokenMalformed(request, SEVERAL_LINES));
     const { token, isWellFormed } = credentials;
-    if (token.startsWith(TOKEN_PREFIX)) return isWellFormed ? this.#account(request, token) : this.#stray(request);
+    if (token.startsWith(TOKEN_PREFIX)) {
+      return isWellFormed ? this.#account(request, this.#found(token, line)) : this.#stray(request);
+    }
     if (this.#issuers.size === 0) return null;
     const key = tokenKey(token);
     const known = this.#workloads.known(key, request.nowMs);
@@ -90,8 +95,15 @@ export class ProgramsOnRoute implements Recognizer {
     return isProgram(request.permit) || (!this.#isEnforced && hasOwnToken(request)) ? WITHOUT_TOKEN : null;
   }
 
-  #account(request: TrafficRequest, text: string): Verdict {
-    const token = text.length > MAX_OWN_TOKEN ? undefined : this.#runtime.accountTokens.find(text);
+  #found(text: string, line: string): AccountToken | undefined {
+    if (text.length > MAX_OWN_TOKEN) return undefined;
+    const { accountTokens } = this.#runtime;
+    const token = accountTokens.find(text);
+    if (token !== undefined) accountTokens.remember(line, token);
+    return token;
+  }
+
+  #account(request: TrafficRequest, token: AccountToken | undefined): Verdict {
     const state = token?.state(request.nowMs) ?? 'deleted';
     if (token === undefined || state !== 'valid') {
       return this.#refused(tokenInvalid(request, `token_${state}`, STATE_MESSAGES[state]));
