@@ -23,7 +23,11 @@ export class GuestWorld {
   }
 
   static async open(test: Cleanup, options: LoginWorldOptions = {}): Promise<GuestWorld> {
-    return new GuestWorld(await LoginWorld.open(test, options));
+    return GuestWorld.over(await LoginWorld.open(test, options));
+  }
+
+  static over(login: LoginWorld): GuestWorld {
+    return new GuestWorld(login);
   }
 
   async site(rules: object = { allow: [{ guests: true }] }): Promise<Site> {

@@ -2,11 +2,19 @@ import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import type { AgentOptions } from '../../../src/agent/index.ts';
 import { issue } from '../../edge/tls/test-authority.ts';
+import * as fake from '../../login/oauth/fake-providers.ts';
 import { CLIENT_ID, CLIENT_SECRET, LoginWorld } from '../../support/login-world.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
 
 const login = await LoginWorld.open({ after });
-const world = await TunnelWorld.open({ after }, { POSTERN_AGENT_ISSUER_ALLOW_CIDRS: '127.0.0.0/8' });
+const fakes = await fake.FakeProviders.open({ after });
+const world = await TunnelWorld.open(
+  { after },
+  {
+    POSTERN_AGENT_ISSUER_ALLOW_CIDRS: '127.0.0.0/8',
+    POSTERN_OAUTH_ENDPOINTS: JSON.stringify(fakes.endpoints),
+  },
+);
 const here = login.servedBy(world.edge);
 
 /** An endpoint with these modules, for a service that echoes its requests. */
@@ -67,6 +75,33 @@ suite('modules requested by an agent', () => {
     const good = { proto: 'https' as const, addr: login.upstreamAddress };
     const agent = await world.agent([...tunnels, good] as AgentOptions['tunnels']);
     for (const [at, [, message]] of problems.entries()) assert.match(agent.tunnels[at]?.problem ?? '', message);
+  });
+
+  test('oauth and access: a login at a provider, and the rules of both decide', async () => {
+    const oauth = { provider: 'github', client_id: fake.CLIENT_ID, client_secret: fake.CLIENT_SECRET };
+    const host = await published({
+      oauth: { ...oauth, organizations: ['acme'] },
+      access: { allow_email_domains: ['example.com'], deny_emails: ['former@example.com'] },
+    });
+    const visit = async (who: object) => {
+      fakes.person = fake.person(who);
+      const browser = here.browser();
+      const { url } = await browser.upToProvider(host, '/private?x=1');
+      const back = fakes.confirm(url as URL);
+      return (await browser.upToProvider(host, `${back.pathname}${back.search}`)).page;
+    };
+    assert.equal((await world.edge.ask(host)).status, 401);
+    const page = await visit({ organizations: ['Acme'] });
+    assert.equal(page.status, 200, page.text);
+    const seen = JSON.parse(page.text);
+    assert.deepEqual(
+      [seen.url, seen.headers['postern-auth-kind'], seen.headers['postern-auth-user-email'], seen.headers.cookie],
+      ['/private?x=1', 'user', 'Ana@Example.com', undefined],
+    );
+    const refused = await visit({ organizations: ['Acme'], email: 'former@example.com' });
+    assert.equal(refused.headers['postern-error-code'], 'ERR_POSTERN_ACCESS_DENIED');
+    const outside = await visit({ organizations: ['other'] });
+    assert.equal(outside.headers['postern-error-code'], 'ERR_POSTERN_OAUTH_DENIED');
   });
 
   test('ip_restriction: by the address of the client, not of the agent', async () => {
