@@ -7,10 +7,11 @@ import { QUIET } from '../edge/postern.ts';
 import { makeBackend, makeSite } from '../edge/sites.ts';
 import { UPSTREAM } from '../edge/upstream-file.ts';
 import { call } from '../support/call.ts';
+import { compareCost } from '../support/compare-cost.ts';
 import { isQuick, say } from '../support/flags.ts';
-import { h2load, hasH2load } from '../support/h2load.ts';
+import { hasH2load } from '../support/h2load.ts';
 import { httpRequest, load, percentile } from '../support/load.ts';
-import { cpuSeconds, median, rssMiB } from '../support/process-cost.ts';
+import { cpuSeconds, rssMiB } from '../support/process-cost.ts';
 import { type Program, startPosternServer, startProgram } from '../support/start-program.ts';
 import { helpIfRequested } from '../support/usage.ts';
 import { logInOnce } from './bench-browser.ts';
@@ -21,15 +22,8 @@ const CLOSED = 'closed.localhost';
 /** With a login and access rules. */
 const RULED = 'ruled.localhost';
 const CLIENT_ID = 'bench';
-/**
- * Not counted: the runtime keeps compiling for some ten thousand requests, and the shorter path finishes that sooner.
- */
-const WARM_UP_ROUNDS = isQuick ? 1 : 2;
-const ROUNDS = isQuick ? 2 : 9;
-const REQUESTS = isQuick ? 2000 : 30_000;
 const LOGINS = isQuick ? 50 : 400;
 const SESSIONS = isQuick ? 1000 : 10_000;
-const GOALS: Readonly<Record<string, number>> = { [CLOSED]: 1.15, [RULED]: 1.2 };
 const RULES = 20;
 
 helpIfRequested({
@@ -96,36 +90,20 @@ function rules(): readonly object[] {
   return [...others, { email_domains: ['example.com'] }];
 }
 
-/** The same upstream without a login, with one, and with access rules, in turns. */
+/** The same upstream without a login, with one, and with access rules. */
 async function costPerRequest(server: Program, cookies: ReadonlyMap<string, string>, directory: string): Promise<void> {
+  const cookieOf = (host: string) => ({ cookie: cookies.get(host) ?? '' });
   for (const protocol of ['h1', 'h2'] as const) {
-    const micros: Record<string, number[]> = { [OPEN]: [], [CLOSED]: [], [RULED]: [] };
-    for (let round = 0; round < WARM_UP_ROUNDS + ROUNDS; round += 1) {
-      for (const host of round % 2 ? [OPEN, CLOSED, RULED] : [RULED, CLOSED, OPEN]) {
-        const before = cpuSeconds(server.pid);
-        await h2load({
-          protocol,
-          host,
-          port: server.edgePort ?? 0,
-          path: '/',
-          requests: REQUESTS,
-          connections: 16,
-          streams: 10,
-          headers: host === OPEN ? {} : { cookie: cookies.get(host) ?? '' },
-          directory,
-        });
-        if (round >= WARM_UP_ROUNDS) micros[host]?.push(((cpuSeconds(server.pid) - before) / REQUESTS) * 1e6);
-      }
-    }
-    const open = median(micros[OPEN] ?? []);
-    for (const [host, goal] of Object.entries(GOALS)) {
-      const costs = micros[host] ?? [];
-      const ratios = costs.map((one, at) => one / (micros[OPEN]?.[at] ?? one)).sort((a, b) => a - b);
-      const what = host === RULED ? `logged in with ${RULES} access rules` : 'logged in';
-      say(
-        `${protocol}: ${open.toFixed(1)} µs of CPU per request without login, ${median(costs).toFixed(1)} ${what}: ${(median(costs) / open).toFixed(2)} × (goal at most ${goal}; rounds ${ratios[0]?.toFixed(2)} to ${ratios.at(-1)?.toFixed(2)})`,
-      );
-    }
+    await compareCost({
+      server,
+      protocol,
+      directory,
+      variants: [
+        { name: 'without login', host: OPEN, headers: {} },
+        { name: 'logged in', host: CLOSED, headers: cookieOf(CLOSED), goal: 1.15 },
+        { name: `logged in with ${RULES} access rules`, host: RULED, headers: cookieOf(RULED), goal: 1.2 },
+      ],
+    });
   }
 }
 
