@@ -29,6 +29,7 @@ import { LOOK_EVERY_MS, SlowSenders } from './slow-senders.ts';
 import { NO_TRANSPORT_SECURITY, strictTransportSecurity } from './strict-transport-security.ts';
 import type { AcmeChallenge, AcmeChallenges } from './tls/acme-challenges.ts';
 import type { CertificateStore } from './tls/certificate-store.ts';
+import type { SharedSecret } from './tls/ticket-keys.ts';
 import { createTlsFront } from './tls/tls-front.ts';
 import type { TlsLog } from './tls/tls-ports.ts';
 import type { PublicPorts } from './tunnels/endpoint-publisher.ts';
@@ -43,6 +44,8 @@ export interface EdgeOptions {
   readonly certificates: CertificateStore;
   readonly challenges: Pick<AcmeChallenges, 'forHello' | 'forRequest'>;
   readonly settings: EdgeSettings;
+  /** See `TlsFrontOptions`. */
+  readonly ticketSecret?: SharedSecret | undefined;
   /** Names that modules claim on every host. */
   readonly reserved: Pick<ReservedNames, 'headers'>;
   readonly clock: Clock;
@@ -235,6 +238,7 @@ export function createEdge(options: EdgeOptions): Edge {
     certificates: options.certificates,
     challenges: options.challenges,
     limits: settings.tls,
+    ticketSecret: options.ticketSecret,
     clock,
     log,
     metrics,

@@ -94,6 +94,9 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
     certificates,
     challenges,
     settings: edgeSettings(config),
+    // One server alone keeps its keys in memory: who reads the database later can decrypt no recorded session.
+    ticketSecret:
+      deps.store.engine === 'sqlite' ? undefined : (text) => Buffer.from(deps.store.mac('tls-ticket', text), 'hex'),
     reserved: reservedNames(modules),
     clock,
     log: logger,

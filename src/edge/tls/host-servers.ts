@@ -12,6 +12,7 @@ import { closing, listenPer } from '../../lib/guarded-listeners.ts';
 import { LruMap } from '../../lib/lru-map.ts';
 import type { TlsPolicy } from '../../modules/prepared-module.ts';
 import type { ServedCertificate } from './served-certificate.ts';
+import { DAY_MS, type SharedSecret, sharedTicketKeys } from './ticket-keys.ts';
 
 /**
  * Only key exchange with forward secrecy and authenticated encryption; for TLS 1.2 also the requirements of HTTP/2 (RFC
@@ -28,27 +29,26 @@ const CIPHERS = [
   'ECDHE-ECDSA-CHACHA20-POLY1305',
   'ECDHE-RSA-CHACHA20-POLY1305',
 ].join(':');
-/**
- * A server's ticket keys are discarded with it: an attacker who steals them can read a day of resumed TLS 1.2 sessions,
- * not a month.
- */
-const MAX_AGE_MS = 24 * 60 * 60 * 1000;
 
 export interface HostServersOptions {
   readonly capacity: number;
   readonly clock: Clock;
   readonly handshakeTimeoutMs: number;
+  /** For ticket keys that all nodes have. Absent: each server has its own. */
+  readonly ticketSecret?: SharedSecret | undefined;
   readonly onSecure: (socket: TLSSocket) => void;
   readonly onFailure: (error: Error, socket: TLSSocket) => void;
 }
 
 interface Entry {
   readonly server: Server;
-  readonly madeAtMs: number;
+  readonly day: number;
 }
 
 /**
- * TLS servers that never listen, one per certificate and policy, created at the first handshake: about 40 KB each.
+ * TLS servers that never listen, one per certificate and policy, created at the first handshake: about 40 KB each. They
+ * are replaced after midnight (UTC) with their ticket keys: an attacker who steals these can read a day of resumed TLS 1.2
+ * sessions, not a month.
  *
  * One server for all hosts would select contexts by SNI callback, which is too late for three things. A ticket is
  * opened with the server's key before the callback runs (or instead of it), so a session of an open host would resume
@@ -74,14 +74,18 @@ export class HostServers {
   /** Throws when the certificate and its key are unusable. */
   serverFor(certificate: ServedCertificate, policy: TlsPolicy): Server {
     const key = this.#keyOf(certificate, policy);
-    const nowMs = this.#options.clock.nowMs();
+    const { clock, handshakeTimeoutMs, ticketSecret, onSecure, onFailure } = this.#options;
+    const day = Math.floor(clock.nowMs() / DAY_MS);
     const found = this.#entries.get(key);
-    if (found !== undefined && nowMs - found.madeAtMs < MAX_AGE_MS) return found.server;
-    const server = createServer(serverOptions(certificate, policy, this.#options.handshakeTimeoutMs));
-    const { onSecure, onFailure } = this.#options;
+    if (found !== undefined && found.day === day) return found.server;
+    const scope = { certificatePem: certificate.certificatePem, policyKey: this.#policyKeyOf(policy), day };
+    const server = createServer({
+      ...serverOptions(certificate, policy, handshakeTimeoutMs),
+      ...(ticketSecret !== undefined && sharedTicketKeys(ticketSecret, scope)),
+    });
     listenPer(server, 'secureConnection', (socket) => closing(socket, 'TLS handshake'), onSecure);
     listenPer(server, 'tlsClientError', (_error, socket) => closing(socket, 'TLS handshake'), onFailure);
-    this.#entries.set(key, { server, madeAtMs: nowMs });
+    this.#entries.set(key, { server, day });
     return server;
   }
 

@@ -55,6 +55,7 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
     capacity: limits.maxHostServers,
     handshakeTimeoutMs: limits.handshakeTimeoutMs,
     clock,
+    ticketSecret: options.ticketSecret,
     onSecure,
     onFailure,
   });

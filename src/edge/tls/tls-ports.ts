@@ -6,6 +6,7 @@ import type { AcmeChallenges, ChallengeType } from './acme-challenges.ts';
 import type { CertificateStore } from './certificate-store.ts';
 import type { EdgeConnection } from './edge-connection.ts';
 import type { HandshakeFailure } from './handshake-failure.ts';
+import type { SharedSecret } from './ticket-keys.ts';
 import type { TlsLimits } from './tls-limits.ts';
 
 export interface TlsFrontOptions {
@@ -13,6 +14,8 @@ export interface TlsFrontOptions {
   readonly certificates: Pick<CertificateStore, 'certificateFor'>;
   readonly challenges: Pick<AcmeChallenges, 'forHello'>;
   readonly limits?: Partial<TlsLimits>;
+  /** For session tickets that resume on every node. Absent: they resume in this process only. */
+  readonly ticketSecret?: SharedSecret | undefined;
   readonly clock: Clock;
   readonly log: TlsLog;
   readonly metrics: TlsMetrics;

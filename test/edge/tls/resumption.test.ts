@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { before, suite, test } from 'node:test';
 import type { ConnectionOptions, SecureVersion } from 'node:tls';
+import type { SharedSecret } from '../../../src/edge/tls/ticket-keys.ts';
 import { certificateRecord, type Issued, issue } from './test-authority.ts';
 import { exchange, openTlsWorld, type TlsWorld } from './tls-world.ts';
 
@@ -136,6 +138,43 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureV
       world.change({ op: 'put', record: certificateRecord('cert_1', uploaded, ['app.localhost']) });
       const trust = { ...plain, ca: [authority.certificatePem] };
       assert.equal((await visit(world, 'app.localhost', { ...trust, session })).isReused, false);
+    });
+
+    test('works on another node for the same certificate, policy and day, and for nothing else', async (t) => {
+      const secretOf =
+        (key: string): SharedSecret =>
+        (text) =>
+          createHmac('sha256', key).update(text).digest();
+      const nodes: TlsWorld[] = [];
+      for (const key of ['installation', 'installation', 'another'])
+        nodes.push(await openTlsWorld(t, {}, secretOf(key)));
+      const [one, two, foreign] = nodes as [TlsWorld, TlsWorld, TlsWorld];
+      const names = ['app.localhost', 'locked.localhost'];
+      const shared = await issue({ commonName: 'shared', dnsNames: names, issuer: authority });
+      const renewed = await issue({ commonName: 'shared', dnsNames: names, issuer: authority });
+      for (const node of nodes) {
+        for (const host of names) node.setEdge(host);
+        node.change({ op: 'put', record: certificateRecord('cert_1', shared, names) });
+      }
+      const trust = { ...plain, ca: [authority.certificatePem] };
+      const { session } = await visit(one, 'app.localhost', trust);
+      assert.ok(session);
+      const isReused = async (world: TlsWorld, host = 'app.localhost'): Promise<boolean> =>
+        (await visit(world, host, { ...trust, session })).isReused;
+      assert.equal(await isReused(two), true);
+      assert.equal(await isReused(foreign), false, 'another secret key');
+      two.setEdge('locked.localhost', locked());
+      assert.equal((await visit(two, 'locked.localhost', { ...trust, session })).answer, '');
+      two.setEdge('app.localhost', { minVersion: 'TLSv1.3' });
+      assert.equal(await isReused(two).catch(() => false), false, 'another policy');
+      two.setEdge('app.localhost');
+      two.clock.offsetMs = 24 * 60 * 60 * 1000;
+      assert.equal(await isReused(two), false, 'another day');
+      two.clock.offsetMs = 0;
+      two.change({ op: 'put', record: { ...certificateRecord('cert_1', renewed, names), revision: 2 } });
+      assert.equal(await isReused(two), false, 'another certificate');
+      two.change({ op: 'put', record: { ...certificateRecord('cert_1', shared, names), revision: 3 } });
+      assert.equal(await isReused(two), true);
     });
 
     test('ends after a day, when the ticket keys change', async (t) => {

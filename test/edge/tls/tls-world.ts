@@ -9,6 +9,7 @@ import { AcmeChallenges } from '../../../src/edge/tls/acme-challenges.ts';
 import type { CertificateRecord, CertificateRecordChange } from '../../../src/edge/tls/certificate-records.ts';
 import { type CertificateStore, createCertificateStore } from '../../../src/edge/tls/certificate-store.ts';
 import type { EdgeConnection } from '../../../src/edge/tls/edge-connection.ts';
+import type { SharedSecret } from '../../../src/edge/tls/ticket-keys.ts';
 import { createTlsFront, type TlsFront } from '../../../src/edge/tls/tls-front.ts';
 import type { TlsLimits } from '../../../src/edge/tls/tls-limits.ts';
 import type { TlsPolicy } from '../../../src/modules/prepared-module.ts';
@@ -43,7 +44,11 @@ export interface TlsWorld {
 let generation = 0;
 
 /** The TLS front on a real port, with handmade edges and a handler without upstream that reports the requested host. */
-export async function openTlsWorld(test: TestContext, limits: Partial<TlsLimits> = {}): Promise<TlsWorld> {
+export async function openTlsWorld(
+  test: TestContext,
+  limits: Partial<TlsLimits> = {},
+  ticketSecret?: SharedSecret,
+): Promise<TlsWorld> {
   const clock = { offsetMs: 0, nowMs: () => Date.now() + clock.offsetMs };
   const ca = await openInternalCa({ dataDir: await tempDir(test), domain: 'localhost', clock });
   const hosts = new HostTable<EdgeSnapshot>();
@@ -74,6 +79,7 @@ export async function openTlsWorld(test: TestContext, limits: Partial<TlsLimits>
     certificates,
     challenges: new AcmeChallenges({ records, clock }),
     limits,
+    ticketSecret,
     clock,
     log: { debug: () => {}, error: () => {} },
     metrics: {
