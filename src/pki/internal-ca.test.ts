@@ -98,6 +98,23 @@ suite('internal CA', () => {
     assert.equal((await stat(join(folder, 'certificate.pem'))).mode & 0o777, 0o644);
   });
 
+  test('publishes its certificate in the data directory of a node that did not create it', async (t) => {
+    const { records, ca } = await newCa(t);
+    const dataDir = await tempDir(t);
+    // A public copy from before, without a key, is replaced.
+    await mkdir(join(dataDir, 'internal-ca', 'other'), { recursive: true });
+    await writeFile(join(dataDir, 'internal-ca', 'other', 'certificate.pem'), 'old');
+    await openInternalCa({ dataDir, domain: 'apps.test', clock: systemClock, records });
+    for (const [name, pem] of [
+      ['domain-apps.test', ca.domainCaPem],
+      ['other', ca.otherCaPem],
+    ] as const) {
+      const directory = join(dataDir, 'internal-ca', name);
+      assert.equal(await readFile(join(directory, 'certificate.pem'), 'utf8'), pem);
+      assert.deepEqual(await readdir(directory), ['certificate.pem']);
+    }
+  });
+
   test('adopts the files of an earlier version, and deletes their key from the disk', async (t) => {
     const records = memoryRecords();
     const old = await openInternalCa({ dataDir: await tempDir(t), domain: 'a.test', clock: systemClock, records });
