@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Replica } from '../../src/replica/replica.ts';
 import type { StoreLocation } from '../../src/store/offline/store-location.ts';
-import { isCompatible } from '../../src/store/sql/schema/compatible.ts';
+import { isCompatible, versionsBeside } from '../../src/store/sql/schema/compatible.ts';
 import { currentSchema } from '../../src/store/sql/schema/migrations.ts';
 import { lockAsSuccessor, lockDirectory } from '../../src/store/sqlite/directory-lock.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -98,16 +98,22 @@ test('only migrations that name the running schema run beside it', () => {
     ]),
   );
   assert.ok(isCompatible(9, [{ version: 9, steps }]));
+  assert.deepEqual(versionsBeside(8, [{ version: 9, compatibleFrom: 7, steps }]), [7, 8, 9]);
+  assert.deepEqual(versionsBeside(7, [{ version: 8, steps }]), [8]);
+  assert.deepEqual(versionsBeside(8, [{ version: 8, steps }]), [8]);
 });
 
 for (const engine of ENGINES) {
   test(`${engine}: a server goes on after a newer one has only added to the tables`, async (t) => {
     const location = await emptyLocation(t, engine);
-    const store = await openAt(location, { pollIntervalMs: 50, probeIntervalMs: 50 });
+    let store = await openAt(location, { pollIntervalMs: 50, probeIntervalMs: 50 });
     const newer = currentSchema.version + 1;
     await setVersion(location, newer, `${newer} ${currentSchema.version}`);
     await committed(store, { puts: [put('edge', 'e1')] });
     assert.equal(store.health().state, 'ok');
+    await store.close();
+    store = await openAt(location, { pollIntervalMs: 50, probeIntervalMs: 50 });
+    await committed(store, { puts: [put('edge', 'started again')] });
     // A row about another version says nothing about this one.
     await setVersion(location, newer + 1, `${newer} ${currentSchema.version}`);
     await assert.rejects(store.commit({ puts: [put('edge', 'e2')] }), { code: 'ERR_POSTERN_STORE_TOO_NEW' });

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import pg from 'pg';
 import type { PostgresLocation, StoreLocation } from '../../src/store/offline/store-location.ts';
-import { TRY_SERVER_LOCK } from '../../src/store/postgres/schema-names.ts';
+import { TAKE_VERSION_LOCK, TRY_SERVER_LOCK } from '../../src/store/postgres/schema-names.ts';
+import { versionsBeside } from '../../src/store/sql/schema/compatible.ts';
 import { currentSchema } from '../../src/store/sql/schema/migrations.ts';
 import { committed, everything, put } from './conformance/store-under-test.ts';
 import { ENGINES, emptyLocation, openAt, querySql, usePostgres } from './engines.ts';
@@ -24,6 +25,19 @@ test('refuses to start with a pending migration while servers of an older versio
   await old.end();
   const store = await openAt(location);
   await committed(store, { puts: [put('edge', 'e1')] });
+});
+
+test('migrates beside servers of the previous version when the migration only adds to the tables', async (t) => {
+  const location = await emptyLocation(t, 'postgres');
+  const { version } = currentSchema;
+  await makeOldStore(location, version - 1);
+  const old = await connectOldServer(t, location);
+  await old.query(TAKE_VERSION_LOCK, [`/${version - 1}`]);
+  assert.deepEqual(versionsBeside(version - 1), [version - 1, version], 'what this test is about');
+  // Both hold the lock of the new version while one of them migrates.
+  const stores = await Promise.all([openAt(location), openAt(location)]);
+  for (const store of stores) await committed(store, { puts: [put('edge', 'e1')] });
+  assert.equal(await versionOf(location), String(version));
 });
 
 test('migrates under older servers on request', async (t) => {

@@ -11,7 +11,7 @@ export function judgeUpgrade(store: ExaminedStore, config: Config): readonly Fin
     findings.ok(`there is no store yet${where}: the first start creates it`);
     return findings.list;
   }
-  if (found > known) {
+  if (found > known && !store.isCompatible) {
     const findings = findingsOf('store');
     findings.problem(
       `the store has schema version ${found}, and this program knows versions up to ${known}`,
@@ -31,6 +31,10 @@ function keyFindings({ keyProblem }: ExaminedStore) {
 
 function migrationFindings({ schemaVersion: found, knownSchemaVersion: known, pending }: ExaminedStore) {
   const findings = findingsOf('migration');
+  if (found > known) {
+    findings.ok(`none: the store has schema version ${found}, which only adds to version ${known} of this program`);
+    return findings.list;
+  }
   if (pending.length === 0) {
     findings.ok(`none: the store has schema version ${found}, which this program uses`);
     findings.ok('a downgrade is possible: both versions use the same tables');

@@ -1,13 +1,14 @@
 import { statSync } from 'node:fs';
 import { databasePath } from '../data-directory.ts';
 import { loadKeyring, verifyKeyCheck } from '../load-keyring.ts';
-import { OLDER_SERVERS } from '../postgres/schema-names.ts';
-import { isCompatible } from '../sql/schema/compatible.ts';
+import { olderServers } from '../postgres/schema-names.ts';
+import { isCompatible, versionsBeside } from '../sql/schema/compatible.ts';
+import { isFollowable } from '../sql/schema/followable.ts';
 import { readMeta } from '../sql/schema/meta-rows.ts';
 import { schemaVersion } from '../sql/schema/migrate.ts';
 import { currentSchema, migrations } from '../sql/schema/migrations.ts';
 import type { MigrationStep } from '../sql/schema/schema.ts';
-import { integer, queryOne, textOrNull } from '../sql/statements/statement.ts';
+import { integer, type Program, textOrNull } from '../sql/statements/statement.ts';
 import { holderOf } from '../sqlite/directory-lock.ts';
 import type { RunProgram } from './offline-database.ts';
 import { openOfflineDatabase } from './open-offline-database.ts';
@@ -25,7 +26,7 @@ export interface StoreExamination {
   readonly schemaVersion: number;
   readonly knownSchemaVersion: number;
   readonly pending: readonly PendingMigration[];
-  /** Whether servers of the store's version can run on beside the migration. */
+  /** Whether servers of the store's version can run on beside the migration, or this one on the tables of a newer version. */
   readonly isCompatible: boolean;
   /** Null if it fits, or if there is no store yet. */
   readonly keyProblem: Error | null;
@@ -50,10 +51,10 @@ export async function examineStore(location: StoreLocation): Promise<StoreExamin
       return {
         ...known,
         schemaVersion: found,
-        isCompatible: found === 0 || isCompatible(found),
+        isCompatible: found === 0 || (await run(canRunBeside(found))),
         pending: found === 0 ? [] : pendingAfter(found),
         keyProblem: found === 0 ? null : await keyProblem(run, location),
-        olderServers: engine === 'postgres' && found > 0 ? await olderServers(run) : none,
+        olderServers: engine === 'postgres' && found > 0 ? await run(serversInTheWay(found)) : none,
       };
     });
   } finally {
@@ -106,9 +107,14 @@ async function keyProblem(run: RunProgram, { dataDir, secretKey = null }: StoreL
   }
 }
 
-async function olderServers(run: RunProgram): Promise<StoreExamination['olderServers']> {
-  const row = await run(queryOne(OLDER_SERVERS, [`/${currentSchema.version}`]));
-  return row === null
+function* canRunBeside(found: number): Program<boolean> {
+  if (found <= currentSchema.version) return isCompatible(found);
+  return isFollowable(found, yield* readMeta('compatible_from'), currentSchema.version);
+}
+
+function* serversInTheWay(found: number): Program<StoreExamination['olderServers']> {
+  const [row] = yield olderServers(versionsBeside(found));
+  return row === undefined
     ? { count: 0, addresses: '' }
     : { count: integer(row, 'servers'), addresses: textOrNull(row, 'addresses') ?? 'local' };
 }

@@ -1,9 +1,9 @@
 import { storeErrors } from '../errors.ts';
-import { isCompatible } from '../sql/schema/compatible.ts';
+import { versionsBeside } from '../sql/schema/compatible.ts';
 import { schemaVersion } from '../sql/schema/migrate.ts';
 import { currentSchema } from '../sql/schema/migrations.ts';
-import { integer, type Program, queryOne, textOrNull } from '../sql/statements/statement.ts';
-import { OLDER_SERVERS } from './schema-names.ts';
+import { integer, type Program, textOrNull } from '../sql/statements/statement.ts';
+import { olderServers } from './schema-names.ts';
 
 /**
  * A migration while servers of an older version run would remove tables and change meanings under them. Runs under the
@@ -12,9 +12,8 @@ import { OLDER_SERVERS } from './schema-names.ts';
 export function* refuseOldNodes(): Program<void> {
   const found = yield* schemaVersion('postgres');
   if (found === 0 || found >= currentSchema.version) return;
-  // Servers of the schema that is there can follow; those of an even older one may not.
-  const known = isCompatible(found) ? found : currentSchema.version;
-  const row = yield* queryOne(OLDER_SERVERS, [`/${known}`]);
+  // This server already holds its own lock, like others of its version that wait for the migration.
+  const [row = null] = yield olderServers(versionsBeside(found));
   const count = row === null ? 0 : integer(row, 'servers');
   if (row === null || count === 0) return;
   throw storeErrors.create(

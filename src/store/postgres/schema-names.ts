@@ -1,5 +1,5 @@
 import { storeErrors } from '../errors.ts';
-import { type Program, queryOne, textOrNull } from '../sql/statements/statement.ts';
+import { type Program, queryOne, type Statement, statement, textOrNull } from '../sql/statements/statement.ts';
 
 /** Names that belong to one store: a database may contain several, each in its own schema. */
 export interface SchemaNames {
@@ -19,15 +19,22 @@ export const TRY_SERVER_LOCK = `SELECT pg_try_advisory_lock_shared(${SERVERS_LOC
  * Held in addition, with the schema version that the server knows. Servers from before it existed hold only the first.
  */
 export const TAKE_VERSION_LOCK = `SELECT pg_advisory_lock_shared(${VERSIONS_LOCK}, hashtext(current_schema() || $1))`;
-/** Servers that hold the first lock but not the second of this version. `pg_locks` shows keys as unsigned. */
-export const OLDER_SERVERS = `SELECT count(*) AS servers, string_agg(DISTINCT host(activity.client_addr), ', ') AS addresses
+/** Servers that hold the first lock but not the second of these versions. `pg_locks` shows keys as unsigned. */
+export function olderServers(versions: readonly number[]): Statement {
+  const known = versions.map(() => 'hashtext(current_schema() || ?)::bigint & 4294967295').join(', ');
+  return statement(
+    `SELECT count(*) AS servers, string_agg(DISTINCT host(activity.client_addr), ', ') AS addresses
   FROM pg_locks held LEFT JOIN pg_stat_activity activity ON activity.pid = held.pid
   WHERE held.locktype = 'advisory' AND held.granted AND held.objsubid = 2 AND held.classid::bigint = ${SERVERS_LOCK}
     AND held.database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND held.objid::bigint = hashtext(current_schema())::bigint & 4294967295
     AND NOT EXISTS (SELECT 1 FROM pg_locks known WHERE known.pid = held.pid AND known.locktype = 'advisory'
       AND known.classid::bigint = ${VERSIONS_LOCK}
-      AND known.objid::bigint = hashtext(current_schema() || ?)::bigint & 4294967295)`;
+      AND known.objid::bigint IN (${known}))`,
+    versions.map((version) => `/${version}`),
+  );
+}
+
 export const TRY_NO_SERVERS_LOCK = `SELECT pg_try_advisory_xact_lock(${SERVERS_LOCK}, hashtext(current_schema())) AS locked`;
 
 /** A channel of its own: servers of the previous release read every notification of the other one as a revision. */

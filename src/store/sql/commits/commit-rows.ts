@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { storeErrors } from '../../errors.ts';
+import { isFollowable } from '../schema/followable.ts';
 import { tooNew } from '../schema/migrate.ts';
 import { currentSchema } from '../schema/migrations.ts';
 import {
@@ -47,16 +48,10 @@ export function* provePosition(seen: CommitMark): Program<StorePosition> {
   const row = yield* queryOne(POSITION, [seen.number]);
   if (row === null) throw wentBack(`it has no commits, but this process has seen commit ${seen.number} (${seen.id})`);
   const version = Number(text(row, 'schema_version'));
-  if (version > currentSchema.version && !isFollowable(version, textOrNull(row, 'compatible_from')))
-    throw tooNew(version);
+  const { version: known } = currentSchema;
+  if (version > known && !isFollowable(version, textOrNull(row, 'compatible_from'), known)) throw tooNew(version);
   if (textOrNull(row, 'seen_id') !== seen.id) throw wentBack(differenceFrom(seen, row));
   return { revision: integer(row, 'revision'), commit: { number: integer(row, 'number'), id: text(row, 'id') } };
-}
-
-/** A successor has only added to the tables, so this process can finish its work. The text names both versions. */
-function isFollowable(version: number, compatibleFrom: string | null): boolean {
-  const [of, from] = (compatibleFrom ?? '').split(' ').map(Number);
-  return of === version && from !== undefined && from <= currentSchema.version;
 }
 
 function differenceFrom(seen: CommitMark, row: Row): string {

@@ -10,6 +10,15 @@ export function isCompatible(found: number, list: readonly Migration[] = migrati
   return pending.every(({ compatibleFrom }) => compatibleFrom !== undefined && compatibleFrom <= found);
 }
 
+/** Versions of the servers that can go on beside the pending migrations, and beside this server. */
+export function versionsBeside(found: number, list: readonly Migration[] = migrations): readonly number[] {
+  const newest = list.at(-1)?.version ?? 0;
+  const pending = list.filter(({ version }) => version > found);
+  const oldest = Math.max(...pending.map(({ version, compatibleFrom = version }) => compatibleFrom));
+  if (pending.length === 0 || !isCompatible(found, list)) return [newest];
+  return Array.from({ length: newest - oldest + 1 }, (_, at) => oldest + at);
+}
+
 /** The server that hands over keeps working with the store until its last request is answered. */
 export function* refuseIncompatible(dialect: Dialect): Program<void> {
   const found = yield* schemaVersion(dialect);

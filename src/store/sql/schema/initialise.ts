@@ -20,7 +20,7 @@ export interface Initialised {
  * without a store, which the next start uses, never a store without its key.
  */
 export function* initialise(dialect: Dialect, source: KeySource): Program<Initialised> {
-  yield* migrate({ dialect });
+  yield* migrate({ dialect, mayFollow: true });
   const check = yield* readMeta('key_check');
   const keyring = loadKeyring({ ...source, mayCreate: check === null });
   if (check === null) yield* writeMeta('key_check', sealKeyCheck(keyring));

@@ -1,6 +1,7 @@
 import { storeErrors } from '../../errors.ts';
 import { integer, type Program, queryOne, statement, text } from '../statements/statement.ts';
-import { writeMeta } from './meta-rows.ts';
+import { isFollowable } from './followable.ts';
+import { readMeta, writeMeta } from './meta-rows.ts';
 import { currentSchema, migrations } from './migrations.ts';
 import { type Dialect, type Migration, stepSql } from './schema.ts';
 
@@ -10,6 +11,11 @@ export interface MigrateOptions {
    * For restoring a backup of an older schema: its rows are inserted at their own version, then the rest is migrated.
    */
   readonly upTo?: number;
+  /**
+   * Accepts a store that a newer version has only added to: during a rolling upgrade a server of the older version may
+   * have to start again.
+   */
+  readonly mayFollow?: boolean;
   /** For tests of future migrations. */
   readonly migrations?: readonly Migration[];
 }
@@ -19,7 +25,10 @@ export function* migrate(options: MigrateOptions): Program<void> {
   const list = options.migrations ?? migrations;
   const newest = list.at(-1)?.version ?? 0;
   const found = yield* schemaVersion(options.dialect);
-  if (found > newest) throw tooNew(found, newest);
+  if (found > newest) {
+    if (options.mayFollow === true && isFollowable(found, yield* readMeta('compatible_from'), newest)) return;
+    throw tooNew(found, newest);
+  }
   const pending = list.filter(({ version }) => version > found && version <= (options.upTo ?? newest));
   for (const { version, compatibleFrom = version, steps } of pending) {
     for (const step of steps) yield statement(stepSql(options.dialect, step));
