@@ -7,6 +7,7 @@ import { type ApiHandler, startingApi } from '../api/starting-api.ts';
 import { bootstrap } from '../bootstrap/bootstrap.ts';
 import type { Config } from '../config/schema.ts';
 import { createCatalog } from '../documents/catalog.ts';
+import { SharedEndpoints } from '../edge/tunnels/shared-endpoints.ts';
 import { agentEvents } from '../gateway/agent-events.ts';
 import { OnlineTunnelTable } from '../gateway/online-tunnel-table.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
@@ -176,7 +177,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   if (edge !== null) own.addEdge(...edge.https, ...edge.http);
 
   if (edge !== null && config.roles.includes('gateway')) {
-    const { endpoints } = edge;
+    const endpoints = new SharedEndpoints(edge.endpoints).as('agent');
     const events = agentEvents({
       recording,
       read: (resource, id) => api.readLive(resource, id),
