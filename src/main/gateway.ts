@@ -52,6 +52,8 @@ export interface OpenedGateway {
   missing(tunnels: readonly string[]): number;
   /** For another process that takes over. */
   readonly agents: MovingAgents;
+  /** Sessions that no other node has taken over yet. */
+  unmoved(): number;
   /** Uses certificate files that changed. */
   refreshTls(): Promise<void>;
   drain(timeoutMs: number): Promise<void>;
@@ -135,6 +137,7 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
         await listenOn(listener, 'tunnel_listen', address);
       },
     },
+    unmoved: () => gateway.counts.sessions,
     refreshTls: () => tls.refresh(),
     drain: async (timeoutMs) => {
       listener.close();

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { DestinationStream } from 'pino';
 import { Registry } from 'prom-client';
 import type { ResolveName } from '../acme/orders/dns-diagnosis.ts';
@@ -42,6 +41,7 @@ import { ListeningSockets } from './listening-sockets.ts';
 import { openStore } from './open-store.ts';
 import { proxiedClients } from './proxied-clients.ts';
 import type { CloseOptions, RunningServer } from './running-server.ts';
+import { type ShutDownParts, shutDown } from './shut-down.ts';
 import { programVersion } from './version.ts';
 
 export interface ServerOptions {
@@ -281,24 +281,20 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const running = opened.move();
   let how: CloseOptions = {};
   // First to be closed: requests in flight still need everything that was opened before.
-  running.defer(async () => {
-    health.startDraining();
-    logger.info({ delay_seconds: config.drain_delay }, 'draining');
-    // Load balancers see /healthz report it, and stop sending, before the listeners close.
+  running.defer(() => {
     isClosing = true;
-    if (config.drain_delay > 0 && !how.isHandedOver) await sleep(config.drain_delay * 1000);
-    const timeoutMs = config.shutdown_timeout * 1000;
-    const lingerMs = how.isHandedOver ? timeoutMs / 2 : 0;
-    const delivered = (delivery?.close(timeoutMs) ?? Promise.resolve()).then(() => how.onDeliveryEnded?.());
-    await Promise.all([
-      acme?.close(),
-      edge?.drain(timeoutMs, lingerMs),
-      listener.drain(timeoutMs, lingerMs),
-      delivered,
-    ]);
-    // Last: requests in progress went through it.
-    await gateway?.drain(timeoutMs);
-    logger.info('drained');
+    const parts: ShutDownParts = {
+      config,
+      health,
+      log: logger,
+      membership: null,
+      gateway,
+      edge,
+      api: listener,
+      closeAcme: async () => acme?.close(),
+      closeDelivery: async (timeoutMs) => delivery?.close(timeoutMs),
+    };
+    return shutDown(parts, how);
   });
   return {
     addresses: {

@@ -1,0 +1,81 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Health } from '../api/health.ts';
+import type { Config } from '../config/schema.ts';
+import type { Membership } from '../nodes/membership/membership.ts';
+import type { MovingAgents } from './handover/hand-over.ts';
+import type { CloseOptions } from './running-server.ts';
+
+interface Draining {
+  drain(timeoutMs: number, lingerMs?: number): Promise<void>;
+}
+
+interface LeavingGateway extends Draining {
+  readonly agents: Pick<MovingAgents, 'sendAway'>;
+  /** Sessions that no other node has taken over yet. */
+  unmoved(): number;
+}
+
+export interface ShutDownParts {
+  readonly config: Pick<Config, 'drain_delay' | 'shutdown_timeout'>;
+  readonly health: Pick<Health, 'startDraining'>;
+  readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
+  /** Null: this server is alone. */
+  readonly membership: Pick<Membership, 'self' | 'nodes' | 'setStatus'> | null;
+  readonly gateway: LeavingGateway | null;
+  readonly edge: Draining | null;
+  readonly api: Draining;
+  closeAcme(): Promise<void>;
+  closeDelivery(timeoutMs: number): Promise<void>;
+}
+
+/** The database may be away, and must not delay the stop. */
+const ANNOUNCE_WITHIN_MS = 1_000;
+/** Agents connect elsewhere within a second or two; some cannot. */
+const MOVE_WITHIN_MS = 10_000;
+const LOOK_EVERY_MS = 20;
+
+/**
+ * The first part of a stop: balancers and other nodes hear of it, agents move to another node, listeners close, requests
+ * in flight finish. They still need everything else, so links between nodes and the store are closed afterwards.
+ */
+export async function shutDown(parts: ShutDownParts, how: CloseOptions): Promise<void> {
+  const { config, health, log, gateway, edge, api } = parts;
+  health.startDraining();
+  log.info({ delay_seconds: config.drain_delay }, 'draining');
+  const announced = announce(parts);
+  // Load balancers see /healthz report it, and stop sending, before the listeners close.
+  if (config.drain_delay > 0 && !how.isHandedOver) await sleep(config.drain_delay * 1000);
+  await announced;
+  const timeoutMs = config.shutdown_timeout * 1000;
+  if (!how.isHandedOver) await moveAgents(parts, Math.min(MOVE_WITHIN_MS, timeoutMs));
+  const lingerMs = how.isHandedOver ? timeoutMs / 2 : 0;
+  const delivered = parts.closeDelivery(timeoutMs).then(() => how.onDeliveryEnded?.());
+  await Promise.all([parts.closeAcme(), edge?.drain(timeoutMs, lingerMs), api.drain(timeoutMs, lingerMs), delivered]);
+  // Last: requests in progress went through it.
+  await gateway?.drain(timeoutMs);
+  log.info({}, 'drained');
+}
+
+/** Other nodes name this one to no further agent. */
+async function announce({ membership, log }: ShutDownParts): Promise<void> {
+  if (membership === null) return;
+  const told = membership.setStatus('draining').catch((err: unknown) => {
+    log.warn({ err }, 'failed to tell other nodes that this one is stopping');
+  });
+  await Promise.race([told, sleep(ANNOUNCE_WITHIN_MS, undefined, { ref: false })]);
+}
+
+/** Their old connections stay: visitors use them until the listeners are closed and the last request has ended. */
+async function moveAgents({ membership, gateway, log }: ShutDownParts, withinMs: number): Promise<void> {
+  if (gateway === null || membership === null || !hasSuccessor(membership)) return;
+  gateway.agents.sendAway();
+  const beganMs = performance.now();
+  while (gateway.unmoved() > 0 && performance.now() - beganMs < withinMs) await sleep(LOOK_EVERY_MS);
+  const fields = { unmoved: gateway.unmoved(), ms: Math.round(performance.now() - beganMs) };
+  if (fields.unmoved > 0) log.warn(fields, 'some agents have not connected to another node yet');
+  else log.info(fields, 'agents have moved to other nodes');
+}
+
+function hasSuccessor({ self, nodes }: NonNullable<ShutDownParts['membership']>): boolean {
+  return nodes().some(({ id, status, roles }) => id !== self.id && status === 'ready' && roles.includes('gateway'));
+}
