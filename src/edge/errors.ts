@@ -50,6 +50,11 @@ export const edgeErrors = errorTable({
     explanation:
       'The backend of the route is a tunnel group, and no tunnel with its labels is online: start an agent with those labels. Or the host belongs to the tunnel of an agent, and that agent is offline.',
   },
+  ERR_POSTERN_NODE_ISOLATED: {
+    status: 503,
+    explanation:
+      'The host belongs to the tunnel of an agent, and this node can reach neither the database nor all other nodes: it cannot know whether the host still belongs to that agent. Other nodes serve it. The request was not forwarded: send it again, and check the connection of this node to the database (`GET /healthz?verbose`).',
+  },
   ERR_POSTERN_UPSTREAM_UNREACHABLE: {
     status: 502,
     explanation:

@@ -11,6 +11,13 @@ export const NO_TUNNEL: ErrorAnswer = {
   message: 'No tunnel is online for this site. Its operator must start an agent.',
 };
 
+/** An endpoint of an agent, on a node that may not serve names of agents now. */
+export const NODE_ISOLATED: ErrorAnswer = {
+  status: edgeErrors.rows.ERR_POSTERN_NODE_ISOLATED.status,
+  code: 'ERR_POSTERN_NODE_ISOLATED',
+  message: 'This server is cut off from the others and cannot tell who serves this site. Try again in a moment.',
+};
+
 /** An endpoint whose agent is offline. */
 export const AGENT_OFFLINE: ErrorAnswer = {
   status,

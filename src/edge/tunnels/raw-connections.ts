@@ -15,6 +15,7 @@ export interface RawEndpoint {
 
 export interface RawConnectionsOptions {
   readonly tunnels: OnlineTunnels;
+  readonly mayServe: () => boolean;
   readonly clock: Clock;
   readonly connectTimeoutMs: number;
   onOpened(proto: 'tcp' | 'tls'): void;
@@ -65,7 +66,8 @@ export class RawConnections {
     if (ofEndpoint === undefined) this.#byEndpoint.set(endpointId, new Set([connection]));
     else ofEndpoint.add(connection);
     try {
-      if (endpoint.isAddressAllowed(address)) connection.start();
+      if (!this.#options.mayServe()) connection.cut('node_isolated');
+      else if (endpoint.isAddressAllowed(address)) connection.start();
       else connection.cut('address');
     } catch (error) {
       connection.contain(error);

@@ -1,14 +1,16 @@
 import type { BackendSnapshot } from '../../backends/backend-snapshot.ts';
 import type { Target } from '../../backends/target.ts';
-import { AGENT_OFFLINE } from './no-tunnel.ts';
+import { AGENT_OFFLINE, NODE_ISOLATED } from './no-tunnel.ts';
 import type { TunnelTargets } from './tunnel-targets.ts';
 
 /** The single tunnel behind an endpoint. No record has this kind, so it has no folder in `src/backends`. */
 export const TUNNEL_BACKEND_KIND = 'tunnel';
 
 const OFFLINE: readonly Target[] = [{ kind: 'unreachable', reason: 'agent_offline', error: AGENT_OFFLINE }];
+const ISOLATED: readonly Target[] = [{ kind: 'unreachable', reason: 'node_isolated', error: NODE_ISOLATED }];
 
 export function tunnelTargets(backend: BackendSnapshot, tunnels: TunnelTargets): readonly Target[] {
+  if (!tunnels.mayServe()) return ISOLATED;
   const target = tunnels.of(backend.config['tunnel_id'] as string);
   return target === null ? OFFLINE : [target];
 }

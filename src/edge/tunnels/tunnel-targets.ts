@@ -24,19 +24,29 @@ const NONE_ONLINE: readonly Target[] = [{ kind: 'unreachable', reason: 'no_tunne
 
 type Labels = Readonly<Record<string, string>>;
 
+export interface TunnelTargetsOptions {
+  readonly tunnels: OnlineTunnels;
+  readonly limits: UpstreamLimits;
+  readonly ticker: DeadlineTicker;
+  readonly mayServe: () => boolean;
+}
+
 /** Online tunnels as targets of requests. */
 export class TunnelTargets {
   readonly #tunnels: OnlineTunnels;
   readonly #limits: UpstreamLimits;
   readonly #ticker: DeadlineTicker;
   readonly #targets = new WeakMap<OnlineTunnel, TunnelTarget>();
+  /** Whether this process may serve names of agents now. Tunnels with labels need no name. */
+  readonly mayServe: () => boolean;
   /** By the labels' object, which represents the version: members change only when it does, or a tunnel comes or goes. */
   readonly #groups = new WeakMap<Labels, Group>();
 
-  constructor(tunnels: OnlineTunnels, limits: UpstreamLimits, ticker: DeadlineTicker) {
-    this.#tunnels = tunnels;
-    this.#limits = limits;
-    this.#ticker = ticker;
+  constructor(options: TunnelTargetsOptions) {
+    this.#tunnels = options.tunnels;
+    this.#limits = options.limits;
+    this.#ticker = options.ticker;
+    this.mayServe = options.mayServe;
   }
 
   of(tunnelId: string): TunnelTarget | null {

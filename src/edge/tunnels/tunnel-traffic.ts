@@ -17,6 +17,8 @@ import { TunnelTargets } from './tunnel-targets.ts';
 export interface TunnelOptions {
   readonly online: OnlineTunnels;
   readonly endpoints: EndpointSettings;
+  /** Whether this process may serve names of agents now; asked per request. Absent: always. */
+  readonly mayServe?: () => boolean;
   /** A connection of a tcp or tls tunnel has ended. */
   readonly onConnectionClosed?: (facts: RawConnectionFacts) => void;
   /** See TcpPortsOptions. */
@@ -57,8 +59,10 @@ export interface TunnelTraffic {
 export function createTunnelTraffic(options: TunnelTrafficOptions): TunnelTraffic {
   const { tunnels, snapshots, settings, clock, metrics } = options;
   const { maxConnections, maxConnectionsPerAddress } = { ...DEFAULT_TLS_LIMITS, ...settings.tls };
+  const { mayServe = always } = tunnels;
   const connections = new RawConnections({
     tunnels: tunnels.online,
+    mayServe,
     clock,
     connectTimeoutMs: settings.upstream.responseTimeoutMs,
     onOpened: (proto) => metrics.rawOpened(proto),
@@ -84,7 +88,12 @@ export function createTunnelTraffic(options: TunnelTrafficOptions): TunnelTraffi
     connections,
   });
   return {
-    targets: new TunnelTargets(tunnels.online, settings.upstream, new DeadlineTicker()),
+    targets: new TunnelTargets({
+      tunnels: tunnels.online,
+      limits: settings.upstream,
+      ticker: new DeadlineTicker(),
+      mayServe,
+    }),
     endpoints,
     ports: { host: tunnels.endpoints.tcpPorts.host, has: (port) => ports.has(port), list: () => ports.list() },
     passthroughFor: (host) => {
@@ -97,4 +106,8 @@ export function createTunnelTraffic(options: TunnelTrafficOptions): TunnelTraffi
       endpoints.withdrawAll();
     },
   };
+}
+
+function always(): boolean {
+  return true;
 }

@@ -73,8 +73,8 @@ export class FollowerFeed {
     try {
       if (!this.#follower.send(line)) this.stop();
     } catch (error) {
+      // The line is too long: the follower notices the gap, and does without it.
       reportBug(error, { part: 'directory feed', node: this.#follower.nodeId });
-      this.stop();
     }
   }
 }

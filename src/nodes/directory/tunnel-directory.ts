@@ -24,7 +24,8 @@ export interface DirectoryListener {
   onUnlisted(tunnel: DirectoryTunnel): void;
   /** Other nodes reach a tunnel that has the right to its public address, or no longer do. */
   onServed(tunnel: DirectoryTunnel): void;
-  onUnserved(tunnel: DirectoryTunnel): void;
+  /** `isLost`: with the link to a node, not because a node says so. */
+  onUnserved(tunnel: DirectoryTunnel, isLost: boolean): void;
 }
 
 /**
@@ -243,15 +244,16 @@ export class TunnelDirectory implements RemoteDirectory {
 
   #remove(entry: DirectorySession, tunnel: DirectoryTunnel): void {
     entry.tunnels.delete(tunnel.id);
+    const isLost = tunnel.holders.some(({ isUp }) => !isUp);
     tunnel.holders = [];
     const next = this.#ids.remove(tunnel.id, tunnel);
-    this.#refresh(tunnel);
+    this.#refresh(tunnel, isLost);
     if (next !== null) this.#refresh(next);
     else if (this.#ids.get(tunnel.id) === undefined) for (const each of this.#listeners) each.onUnlisted(tunnel);
   }
 
   /** Whether traffic can use it, after anything about it changed. */
-  #refresh(tunnel: DirectoryTunnel): void {
+  #refresh(tunnel: DirectoryTunnel, isLost = false): void {
     const { id, announced } = tunnel;
     const isOwner = this.#ids.get(id) === tunnel;
     const isRemote = isOwner && tunnel.holders.length > 0;
@@ -265,27 +267,27 @@ export class TunnelDirectory implements RemoteDirectory {
       this.#labels.remove(tunnel, announced.labels);
     }
     if (isOwner) for (const each of this.#listeners) each.onListed(tunnel);
-    if (announced.endpoint !== null) this.#refreshName(tunnel, nameKeyOf(announced.endpoint), isOwner);
+    if (announced.endpoint !== null) this.#refreshName(tunnel, nameKeyOf(announced.endpoint), isOwner, isLost);
   }
 
   /** Only the owner of a tunnel's id competes for its name. */
-  #refreshName(tunnel: DirectoryTunnel, key: string, isOwner: boolean): void {
+  #refreshName(tunnel: DirectoryTunnel, key: string, isOwner: boolean, isLost: boolean): void {
     const other = isOwner ? this.#names.add(key, tunnel) : this.#names.remove(key, tunnel);
     if (isOwner) this.#report(other, 'another session has this name');
     if (other !== null && other !== tunnel) this.#refreshService(other, key);
-    this.#refreshService(tunnel, key);
+    this.#refreshService(tunnel, key, isLost);
     const owner = this.#names.get(key);
     if (owner !== undefined && owner !== tunnel) this.#refreshService(owner, key);
   }
 
-  #refreshService(tunnel: DirectoryTunnel, key: string): void {
+  #refreshService(tunnel: DirectoryTunnel, key: string, isLost = false): void {
     const isServed = this.#remote.get(tunnel.id) === tunnel && this.#names.get(key) === tunnel;
     if (isServed === this.#served.has(tunnel)) return;
     if (isServed) this.#served.add(tunnel);
     else this.#served.delete(tunnel);
     for (const each of this.#listeners) {
       if (isServed) each.onServed(tunnel);
-      else each.onUnserved(tunnel);
+      else each.onUnserved(tunnel, isLost);
     }
   }
 

@@ -142,6 +142,8 @@ interface TestTunnel extends OnlineTunnel {
 /** The gateway's online tunnels. */
 export class FakeTunnels implements OnlineTunnels {
   generation = 0;
+  /** False: this node is cut off from the others. */
+  mayServe = true;
   /** Number of searches by labels. */
   searches = 0;
   readonly #tunnels = new Map<string, TestTunnel>();

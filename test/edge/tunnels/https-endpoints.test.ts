@@ -50,6 +50,32 @@ test('an offline agent: 503 that says so, until it is back', async (context) => 
   assert.equal(await world.clients.status(host), 200);
 });
 
+test('a node that is cut off serves tunnels with labels, but no names of agents', async (context) => {
+  const { id, agent } = await world.tunnel(context);
+  const { host } = await world.publish(id);
+  const plain = await world.publish(id, { proto: 'http' });
+  const raw = await world.publish(id, { proto: 'tls' });
+  world.tunnels.add('tn_labelled', agent, { isolated: 'yes' });
+  const group = await world.group({ isolated: 'yes' });
+  world.tunnels.mayServe = false;
+  context.after(() => {
+    world.tunnels.mayServe = true;
+    world.tunnels.remove('tn_labelled');
+  });
+  const answer = await world.clients.ask(host);
+  assert.deepEqual([answer.status, answer.headers['postern-error-code']], [503, 'ERR_POSTERN_NODE_ISOLATED']);
+  const response = await fetch(`http://127.0.0.1:${world.httpPort}/`, { headers: { host: plain.host } }).catch(
+    () => null,
+  );
+  assert.ok(response === null || response.status !== 200);
+  await assert.rejects(world.clients.ask(raw.host));
+  await until(() => world.closed.some(({ outcome }) => outcome === 'node_isolated'));
+  assert.equal(await world.clients.status(group.host), 200);
+  assert.equal(agent.seen.length, 1, 'only the request for the group');
+  world.tunnels.mayServe = true;
+  assert.equal(await world.clients.status(host), 200);
+});
+
 test('a withdrawal cuts running requests, and returns 421 on the same connection', async (context) => {
   const { id, agent } = await world.tunnel(context);
   const { host, id: endpointId } = await world.publish(id);

@@ -123,6 +123,7 @@ export class TunnelWorld {
       publicPorts: () => ({ https: https.addresses[0].port, http: http.addresses[0].port }),
       tunnels: {
         online: tunnels,
+        mayServe: () => tunnels.mayServe,
         endpoints: { modules, moduleSettings: new Map(), tcpPorts, domain: 'localhost' },
         onConnectionClosed: (facts) => closed.push(facts),
       },
